@@ -1,0 +1,1 @@
+"""The library behind the workflow; see docs/architecture.md for its rooms."""

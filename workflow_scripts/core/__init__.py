@@ -1,0 +1,1 @@
+"""Records, identifiers, provenance, atomic files, logging and seeds (stdlib and pydantic only)."""

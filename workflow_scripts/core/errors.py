@@ -1,0 +1,20 @@
+"""The error that is meant for the person at the keyboard."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class UserError(Exception):
+    """A problem the user can mend: one readable sentence per problem, shown without a traceback."""
+
+    def __init__(self, problems: str | Iterable[str]):
+        self.problems = [problems] if isinstance(problems, str) else list(problems)
+        super().__init__("\n".join(self.problems))
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """' Did you mean ...?' with the nearest known name, or nothing when none is near."""
+    known = [str(k) for k in known]
+    lowered = {k.lower(): k for k in reversed(known)}
+    near = get_close_matches(str(word).lower(), lowered, n=1, cutoff=0.6)
+    return f" Did you mean {lowered[near[0]]!r}?" if near else ""

@@ -1,0 +1,114 @@
+"""Files that are either whole or absent, and their checksums.
+
+Everything is written to a temporary sibling, flushed to the disk and renamed over its target, so a
+job killed at any moment leaves the old file, the new file or nothing. The temporary name carries
+host and process, so the next writer of the same target can sweep away what a killed one left.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+
+def sha256_file(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def sha256_text(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def canonical_json(value: Any) -> str:
+    """The one spelling of a JSON value: sorted keys, no spaces, no NaN."""
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+
+
+def sha256_json(value: Any) -> str:
+    return sha256_text(canonical_json(value))
+
+
+@contextmanager
+def atomic_path(target: Path | str) -> Iterator[Path]:
+    """Give a temporary path to write a file to; rename it to `target` if the block succeeds."""
+    target = Path(target)
+    temporary = _fresh_sibling(target)
+    try:
+        yield temporary
+        _flush_to_disk(temporary)
+        os.replace(temporary, target)
+        _flush_to_disk(target.parent)
+    finally:
+        with suppress(FileNotFoundError):
+            temporary.unlink()
+
+
+@contextmanager
+def atomic_dir(target: Path | str) -> Iterator[Path]:
+    """Give a temporary folder to fill; rename it to `target` (replacing it) if the block succeeds."""
+    target = Path(target)
+    temporary = _fresh_sibling(target)
+    temporary.mkdir()
+    try:
+        yield temporary
+        for path in temporary.rglob("*"):
+            _flush_to_disk(path)
+        if target.is_dir() and not target.is_symlink():
+            shutil.rmtree(target)
+        os.replace(temporary, target)
+        _flush_to_disk(target.parent)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def write_text(target: Path | str, text: str) -> None:
+    with atomic_path(target) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def write_json(target: Path | str, value: Any) -> None:
+    """Indented for people, keys in the order given, NaN refused."""
+    write_text(target, json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _fresh_sibling(target: Path) -> Path:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    stem = f".{target.name}.tmp-{socket.gethostname()}-"
+    for leftover in target.parent.glob(_escape_glob(stem) + "*"):
+        process = leftover.name[len(stem) :]
+        if process.isdigit() and int(process) != os.getpid() and not _is_running(int(process)):
+            shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink(missing_ok=True)
+    fresh = target.with_name(f"{stem}{os.getpid()}")
+    if fresh.is_dir():
+        shutil.rmtree(fresh)
+    return fresh
+
+
+def _escape_glob(text: str) -> str:
+    return "".join(f"[{c}]" if c in "*?[" else c for c in text)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _flush_to_disk(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

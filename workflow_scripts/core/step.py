@@ -1,0 +1,61 @@
+"""What every step does around its own work: log, threads, offline, and errors a person can read."""
+
+import os
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.offline import go_offline
+
+SECRETS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACE_TOKEN")
+
+
+class _RedactingStream:
+    """A log file that never holds a token, whatever a library prints."""
+
+    def __init__(self, file):
+        self._file = file
+        self._secrets = [os.environ[name] for name in SECRETS if os.environ.get(name)]
+
+    def write(self, text: str) -> int:
+        for secret in self._secrets:
+            text = text.replace(secret, "<token>")
+        self._file.write(text)
+        self._file.flush()
+        return len(text)
+
+    def __getattr__(self, name):
+        return getattr(self._file, name)
+
+
+@contextmanager
+def step(snakemake, *, network: bool = False) -> Iterator[None]:
+    """Run a step's work: everything it prints goes to its log; a UserError ends it in one sentence.
+
+    The number of compute threads comes from the rule's `compute_threads` parameter where it has one,
+    not from what the machine offers, because PyTorch's sums on a CPU depend on it.
+    """
+    threads = str(getattr(snakemake.params, "compute_threads", None) or snakemake.threads)
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ[name] = threads
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    if not network:
+        go_offline()
+    log = Path(snakemake.log[0])
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with open(log, "w", encoding="utf-8") as file:
+        # The descriptors too, so that what compiled code prints is not lost.
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+        sys.stdout = sys.stderr = _RedactingStream(file)
+        try:
+            yield
+        except UserError as error:
+            print(f"{snakemake.rule}: {error}")
+            sys.exit(1)
+        except Exception:
+            print(traceback.format_exc())
+            sys.exit(1)

@@ -1,0 +1,1 @@
+"""Official harnesses through thin adapters: their tasks, prompts and metrics, our records."""

@@ -1,0 +1,108 @@
+"""The manifest of one model or dataset in the hub folder, written after everything it lists.
+
+    <hub>/models/<organisation>/<name>/manifest.json
+    <hub>/datasets/<organisation>/<name>/manifest.json
+
+Its presence means that the folder is complete; jobs depend on it and on nothing else, so touching a
+large file reruns nothing and a new commit reruns everything that used the old one.
+"""
+
+import json
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.files import sha256_file, sha256_json, write_json
+
+MANIFEST = "manifest.json"
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class HubFile(_Strict):
+    path: str = Field(description="Relative to the manifest, with forward slashes")
+    size: int = Field(ge=0)
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+
+
+class Manifest(_Strict):
+    schema_version: Literal[1] = 1
+    kind: Literal["model", "dataset"]
+    source: Literal["huggingface", "miniature"]
+    repository: str = Field(description="Hub name, organisation/name")
+    revision: str | None = Field(description="What was asked for; null means the default branch")
+    commit: str = Field(
+        pattern=r"^[0-9a-f]{40}$",
+        description="What that resolved to; for the miniature world a digest of its files",
+    )
+    licence: str | None = Field(description="As its card says, or null where it says nothing")
+    parameters: int | None = Field(default=None, description="Models only: stored parameters")
+    architecture: str | None = Field(default=None, description="Models only: e.g. Qwen2ForCausalLM")
+    files: tuple[HubFile, ...]
+
+    @property
+    def weights_sha256(self) -> str:
+        """One digest over the files that hold weights, by name and content."""
+        weights = {f.path: f.sha256 for f in self.files if f.path.endswith(".safetensors")}
+        return sha256_json(weights)
+
+
+def list_files(folder: Path) -> tuple[HubFile, ...]:
+    """Every file below `folder` but hidden ones and the manifest, hashed, in a fixed order."""
+    paths = sorted(
+        path
+        for path in folder.rglob("*")
+        if path.is_file()
+        and path.name != MANIFEST
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    )
+    return tuple(
+        HubFile(
+            path=path.relative_to(folder).as_posix(),
+            size=path.stat().st_size,
+            sha256=sha256_file(path),
+        )
+        for path in paths
+    )
+
+
+def content_commit(files: tuple[HubFile, ...]) -> str:
+    """A stand-in for a git commit where there is no repository: it changes with any file."""
+    return sha256_json([f.model_dump() for f in files])[:40]
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    write_json(folder / MANIFEST, manifest.model_dump(mode="json"))
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Read a manifest strictly; what is wrong is said with the file and the field."""
+    try:
+        return Manifest.model_validate(json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise UserError(f"{path} is missing; the rule that fetches it has not run.") from None
+    except json.JSONDecodeError as error:
+        raise UserError(f"{path} is not JSON ({error}); delete it to have it made again.") from None
+    except ValidationError as error:
+        raise UserError(
+            f"{path}: {'.'.join(map(str, problem['loc'])) or 'manifest'}: {problem['msg']}."
+            for problem in error.errors()
+        ) from None
+
+
+def verify(folder: Path, manifest: Manifest) -> list[str]:
+    """One sentence per file that is missing or differs from what the manifest says."""
+    problems = []
+    for file in manifest.files:
+        path = folder / file.path
+        if not path.is_file():
+            problems.append(f"{path} is missing.")
+        elif path.stat().st_size != file.size:
+            problems.append(f"{path} has {path.stat().st_size} bytes; expected {file.size}.")
+        elif sha256_file(path) != file.sha256:
+            problems.append(f"{path} was altered: its sha256 is not the one in the manifest.")
+    return problems

@@ -1,0 +1,1 @@
+"""What the user may set: config sections, tables and their checks."""

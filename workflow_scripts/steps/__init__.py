@@ -1,0 +1,1 @@
+"""One file per rule: a typed main() and the block that Snakemake runs. Nothing imports a step."""
