@@ -17,7 +17,7 @@ from typing import Any
 
 
 def sha256_file(path: Path) -> str:
-    with open(path, "rb") as file:
+    with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -44,7 +44,7 @@ def atomic_path(target: Path | str) -> Iterator[Path]:
     try:
         yield temporary
         _flush_to_disk(temporary)
-        os.replace(temporary, target)
+        temporary.replace(target)
         _flush_to_disk(target.parent)
     finally:
         with suppress(FileNotFoundError):
@@ -63,7 +63,7 @@ def atomic_dir(target: Path | str) -> Iterator[Path]:
             _flush_to_disk(path)
         if target.is_dir() and not target.is_symlink():
             shutil.rmtree(target)
-        os.replace(temporary, target)
+        temporary.replace(target)
         _flush_to_disk(target.parent)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

@@ -46,7 +46,7 @@ def step(snakemake, *, network: bool = False) -> Iterator[None]:
         go_offline()
     log = Path(snakemake.log[0])
     log.parent.mkdir(parents=True, exist_ok=True)
-    with open(log, "w", encoding="utf-8") as file:
+    with log.open("w", encoding="utf-8") as file:
         # The descriptors too, so that what compiled code prints is not lost.
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)

@@ -1,0 +1,30 @@
+# make demo: install, run the miniature world, say where to look.   make test: install, run the tests.
+# Another Python:  make demo PYTHON=python3.12
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+.PHONY: demo test install clean
+.DELETE_ON_ERROR:
+
+demo: $(INSTALLED)
+	$(BIN)/snakemake
+
+test: $(INSTALLED)
+	$(BIN)/python -m pytest
+
+install: $(INSTALLED)
+
+# The stamp is written last, so that an interrupted installation is done again.
+$(INSTALLED): envs/requirements.txt envs/constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Chorus needs Python 3.11 or later, this is " + sys.version.split()[0] + "; try: make demo PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --progress-bar off -r envs/requirements.txt -c envs/constraints.txt
+	@touch $@
+
+# Results, logs and the generated world; never a real hub folder, and not the installation.
+clean:
+	rm -rf logs benchmarks .snakemake
+	find results -mindepth 1 ! -name README.md -delete

@@ -1,0 +1,78 @@
+"""An example of a record, for the tests that need one."""
+
+from pathlib import Path
+
+from workflow_scripts.core.files import sha256_text
+from workflow_scripts.core.items import Item
+from workflow_scripts.core.records import (
+    Cost,
+    Metric,
+    ModelFacts,
+    Protocol,
+    Provenance,
+    Record,
+    TaskFacts,
+    Volatile,
+    write_record,
+)
+
+DIGEST = sha256_text("example")
+
+
+def make_items(
+    subset: str | None = None, golds: tuple[str, ...] = ("0", "1", "0", "1")
+) -> list[Item]:
+    return [
+        Item(
+            item=f"{subset or 'sst2'}/{at}",
+            subset=subset,
+            prompt_sha256=sha256_text(str(at)),
+            gold=gold,
+            prediction="0",
+            correct=gold == "0",
+            scores={"acc": float(gold == "0")},
+            loglikelihoods=[-0.25, -1.5],
+        )
+        for at, gold in enumerate(golds)
+    ]
+
+
+def record_fields(
+    *,
+    study: str = "harmony",
+    model: str = "miniature/Llama-3M",
+    task: str = "sst2",
+    value: float = 0.5,
+    seed: int = 0,
+    n: int = 4,
+    started: str = "2026-01-01T00:00:00+00:00",
+) -> dict:
+    return {
+        "study": study,
+        "model": ModelFacts(id=model, repository=model, commit="0" * 40, weights_sha256=DIGEST),
+        "task": TaskFacts(
+            name=task,
+            harness="lm_eval",
+            harness_version="0.4.13",
+            dataset="nyu-mll/glue",
+            dataset_commit="1" * 40,
+            subset="sst2",
+            split="validation",
+            shots=0,
+        ),
+        "protocol": Protocol(
+            name="direct", dtype="float32", attention="sdpa", batch_size=8, seed=seed
+        ),
+        "metrics": (
+            Metric(name="acc", value=value, stderr=0.1, n=n, best_constant=0.45, chance=0.5),
+        ),
+        "cost": Cost(tokens=100, device="cpu"),
+        "provenance": Provenance(code_commit=None, settings_sha256=DIGEST, packages={}),
+        "volatile": Volatile(
+            started=started, finished=started, seconds=1.0, host="h", peak_memory_mb=1
+        ),
+    }
+
+
+def write_example(path: Path, golds: tuple[str, ...] = ("0", "1", "0", "1"), **overrides) -> Record:
+    return write_record(path, make_items(golds=golds), **record_fields(n=len(golds), **overrides))

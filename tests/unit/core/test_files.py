@@ -1,0 +1,98 @@
+"""A file is whole or absent, whatever happens while it is written."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from workflow_scripts.core.files import (
+    atomic_dir,
+    atomic_path,
+    canonical_json,
+    sha256_file,
+    sha256_json,
+    write_json,
+    write_text,
+)
+
+
+def test_a_failed_write_keeps_the_old_file_and_leaves_nothing_else(tmp_path):
+    target = tmp_path / "table.csv"
+    write_text(target, "old")
+    with pytest.raises(RuntimeError), atomic_path(target) as temporary:
+        temporary.write_text("half of the n")
+        raise RuntimeError
+    assert target.read_text() == "old"
+    assert os.listdir(tmp_path) == ["table.csv"]
+
+
+def test_a_folder_is_replaced_as_a_whole(tmp_path):
+    target = tmp_path / "model"
+    for name in ("first", "second"):
+        with atomic_dir(target) as temporary:
+            (temporary / name).write_text(name)
+    assert os.listdir(target) == ["second"]
+    with pytest.raises(RuntimeError), atomic_dir(target) as temporary:
+        (temporary / "third").write_text("third")
+        raise RuntimeError
+    assert os.listdir(target) == ["second"]
+    assert os.listdir(tmp_path) == ["model"]
+
+
+KILLED_WRITER = """
+import sys, time
+from pathlib import Path
+from workflow_scripts.core.files import atomic_path
+with atomic_path(Path(sys.argv[1])) as temporary:
+    temporary.write_text("half")
+    print("writing", flush=True)
+    time.sleep(600)
+"""
+
+
+def test_what_a_killed_writer_left_is_swept_by_the_next(tmp_path):
+    target = tmp_path / "record.json"
+    write_text(target, "old")
+    writer = subprocess.Popen(
+        [sys.executable, "-c", KILLED_WRITER, str(target)], stdout=subprocess.PIPE, text=True
+    )
+    assert writer.stdout.readline() == "writing\n"
+    writer.send_signal(signal.SIGKILL)
+    writer.wait()
+    assert target.read_text() == "old"
+    assert len(os.listdir(tmp_path)) == 2, "the killed writer leaves its temporary file"
+    write_text(target, "new")
+    assert os.listdir(tmp_path) == ["record.json"]
+    assert target.read_text() == "new"
+
+
+def test_another_running_writer_is_not_swept(tmp_path):
+    target = tmp_path / "record.json"
+    writer = subprocess.Popen(
+        [sys.executable, "-c", KILLED_WRITER, str(target)], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert writer.stdout.readline() == "writing\n"
+        write_text(target, "new")
+        assert len(os.listdir(tmp_path)) == 2
+    finally:
+        writer.kill()
+        writer.wait()
+
+
+def test_numbers_that_are_none_are_refused_and_nothing_is_written(tmp_path):
+    with pytest.raises(ValueError):
+        write_json(tmp_path / "record.json", {"acc": float("nan")})
+    assert os.listdir(tmp_path) == []
+
+
+def test_equal_values_have_one_digest_and_unequal_ones_two(tmp_path):
+    assert canonical_json({"b": 1, "a": [1.5, None]}) == '{"a":[1.5,null],"b":1}'
+    assert sha256_json({"a": 1, "b": 2}) == sha256_json({"b": 2, "a": 1})
+    assert sha256_json({"a": 1}) != sha256_json({"a": 2})
+    path = tmp_path / "empty"
+    path.touch()
+    # The digest of nothing is public knowledge, so this is a reference from outside.
+    assert sha256_file(path).startswith("e3b0c44298fc1c14")

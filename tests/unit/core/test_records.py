@@ -1,0 +1,118 @@
+"""A record is read strictly, and whatever does not add up is named with its file."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.records import make_items, record_fields, write_example
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.items import read_items
+from workflow_scripts.core.records import Metric, read_record, write_record
+
+
+def problems_of(path) -> list[str]:
+    with pytest.raises(UserError) as error:
+        read_record(path)
+    return error.value.problems
+
+
+def test_a_record_comes_back_as_it_was_written(tmp_path):
+    path = tmp_path / "sst2.json"
+    written = write_example(path)
+    assert read_record(path) == written
+    table = read_items(tmp_path / "sst2.parquet")
+    assert table.num_rows == written.items.n == 4
+    assert table.column("gold").to_pylist() == ["0", "1", "0", "1"]
+    assert dict(table.column("scores")[1].as_py()) == {"acc": 0.0}
+
+
+def test_two_runs_differ_in_the_volatile_block_alone(tmp_path):
+    first = write_example(tmp_path / "a" / "sst2.json", started="2026-01-01T00:00:00+00:00")
+    second = write_example(tmp_path / "b" / "sst2.json", started="2027-01-01T00:00:00+00:00")
+    assert first != second
+    assert first.stable_bytes() == second.stable_bytes()
+    assert (tmp_path / "a/sst2.parquet").read_bytes() == (tmp_path / "b/sst2.parquet").read_bytes()
+
+
+def edit(path, change):
+    fields = json.loads(path.read_text())
+    change(fields)
+    path.write_text(json.dumps(fields))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda f: f.pop("study"), ["study", "Field required"]),
+        (lambda f: f["metrics"][0].pop("n"), ["metrics.0.n", "Field required"]),
+        (lambda f: f["metrics"][0].update(n=3), ["'acc'", "n = 3", "4 items"]),
+        (lambda f: f["metrics"][0].update(n=0), ["metrics.0.n", "greater than or equal to 1"]),
+        (lambda f: f["metrics"][0].update(stderr=-0.1), ["metrics.0.stderr"]),
+        (lambda f: f["metrics"][0].update(value="0.5x"), ["metrics.0.value"]),
+        (lambda f: f["metrics"][0].update(value=float("nan")), ["NaN"]),
+        (lambda f: f["metrics"][0].update(value=float("inf")), ["Infinity"]),
+        (lambda f: f["metrics"].append(f["metrics"][0]), ["'acc'", "twice"]),
+        (lambda f: f.update(metrics=[]), ["metrics"]),
+        (lambda f: f.update(schema_version=2), ["schema_version"]),
+        (lambda f: f["model"].update(colour="blue"), ["model.colour", "Extra inputs"]),
+        (lambda f: f["protocol"].update(name="guessing"), ["protocol.name"]),
+        (lambda f: f["model"].update(weights_sha256="abc"), ["model.weights_sha256"]),
+        (lambda f: f["items"].update(n=5), ["has 4 items", "says 5"]),
+    ],
+)
+def test_a_wrong_record_is_refused_with_file_and_place(tmp_path, change, words):
+    path = tmp_path / "sst2.json"
+    write_example(path)
+    edit(path, change)
+    sentences = problems_of(path)
+    assert any(all(word in sentence for word in words) for sentence in sentences), sentences
+    assert all("sst2" in sentence for sentence in sentences)
+
+
+def test_files_that_are_missing_cut_short_or_altered_are_named(tmp_path):
+    path, items = tmp_path / "sst2.json", tmp_path / "sst2.parquet"
+    assert problems_of(path) == [f"{path} is missing."]
+
+    write_example(path)
+    whole = items.read_bytes()
+    items.write_bytes(whole[: len(whole) // 2])
+    assert str(items) in problems_of(path)[0]
+    items.unlink()
+    assert "is missing" in problems_of(path)[0]
+
+    items.write_bytes(whole)
+    text = path.read_text()
+    path.write_text(text[: len(text) // 2])
+    assert "is not a JSON record" in problems_of(path)[0]
+
+
+def test_items_exchanged_for_others_of_the_same_number_are_noticed(tmp_path):
+    path = tmp_path / "sst2.json"
+    write_example(path)
+    write_example(tmp_path / "other.json", golds=("1", "1", "1", "1"))
+    (tmp_path / "other.parquet").rename(tmp_path / "sst2.parquet")
+    assert "altered" in problems_of(path)[0]
+
+
+def test_items_with_other_columns_are_refused(tmp_path):
+    path = tmp_path / "sst2.json"
+    write_example(path)
+    pq.write_table(pa.table({"item": ["a"]}), tmp_path / "sst2.parquet")
+    assert "columns" in problems_of(path)[0]
+    assert "gold" in problems_of(path)[0]
+
+
+def test_a_subset_counts_its_own_items(tmp_path):
+    items = [*make_items(subset="anatomy"), *make_items(subset="law")]
+    metric = Metric(
+        name="acc", subset="law", value=0.5, stderr=None, n=4, best_constant=None, chance=None
+    )
+    write_record(tmp_path / "mmlu.json", items, **(record_fields() | {"metrics": (metric,)}))
+    assert read_record(tmp_path / "mmlu.json").metrics[0].subset == "law"
+    wrong = metric.model_copy(update={"n": 8})
+    with pytest.raises(UserError, match="'law' has n = 8, but there are 4 items"):
+        write_record(tmp_path / "no.json", items, **(record_fields() | {"metrics": (wrong,)}))
+    assert not (tmp_path / "no.json").exists()
+    assert not (tmp_path / "no.parquet").exists()

@@ -1,0 +1,64 @@
+"""The first table and figure: right numbers, missing cells left empty, the same bytes each time."""
+
+import pandas as pd
+import pytest
+
+from tests.records import write_example
+from workflow_scripts.reporting.harmony_scores import (
+    harmony_scores,
+    write_harmony_scores_figure,
+    write_harmony_scores_table,
+)
+from workflow_scripts.reporting.scores import collect
+
+MODELS = [
+    {"model": "miniature/Llama-3M", "parameters": 3_000_000},
+    {"model": "miniature/Pythia-0.1M", "parameters": 100_000},
+]
+TASKS = [
+    {"task": "sst2", "display_name": "SST-2", "category": "Language", "metric": "acc"},
+    {"task": "arc_easy", "display_name": "ARC & Easy_1", "category": "Science", "metric": "acc"},
+]
+
+
+@pytest.fixture
+def table(tmp_path):
+    write_example(tmp_path / "a.json", model="miniature/Llama-3M", task="sst2", value=0.8)
+    write_example(tmp_path / "b.json", model="miniature/Pythia-0.1M", task="sst2", value=0.45)
+    write_example(tmp_path / "c.json", model="miniature/Llama-3M", task="arc_easy", value=0.1234567)
+    scores = collect([tmp_path / f"{name}.json" for name in "abc"])
+    return harmony_scores(scores, MODELS, TASKS)
+
+
+def test_rows_follow_the_config_and_a_missing_cell_stays_missing(table):
+    assert table["task"].tolist() == ["SST-2", "SST-2", "ARC & Easy_1", "ARC & Easy_1"]
+    assert table["value"].tolist()[:3] == [0.8, 0.45, 0.1234567]
+    assert table.iloc[3][["value", "stderr", "n", "floor", "z"]].isna().all()
+
+
+def test_the_distance_to_the_floor_is_in_standard_errors(table):
+    assert table["z"].iloc[0] == pytest.approx((0.8 - 0.5) / 0.1)
+    assert table["z"].iloc[1] == pytest.approx((0.45 - 0.5) / 0.1)
+
+
+def test_csv_is_exact_markdown_readable_and_latex_escaped(table, tmp_path):
+    csv, md, tex = (tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex"))
+    write_harmony_scores_table(table, csv, md, tex)
+    assert pd.read_csv(csv)["value"].iloc[2] == 0.1234567
+    lines = md.read_text().splitlines()
+    rows = [line for line in lines if line.startswith("|")]
+    assert len({len(row) for row in rows}) == 1, "columns line up for the reader of the raw text"
+    assert "0.800 ± 0.100" in rows[2]
+    assert rows[5].count("—") == 5, "an absent score is a dash, never a zero"
+    assert r"ARC \& Easy\_1" in tex.read_text()
+    assert r"\toprule" in tex.read_text()
+
+
+def test_the_figure_has_the_same_bytes_each_time(table, tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        write_harmony_scores_figure(table, tmp_path / folder / "f.pdf", tmp_path / folder / "f.png")
+    for name in ("f.pdf", "f.png"):
+        one, other = ((tmp_path / folder / name).read_bytes() for folder in ("a", "b"))
+        assert one == other
+        assert len(one) > 5000

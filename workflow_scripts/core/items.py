@@ -1,0 +1,75 @@
+"""The items behind a record: one row per question, in Parquet."""
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.files import atomic_path
+
+
+@dataclass(frozen=True)
+class Item:
+    """What a model was asked and what came back; null where a kind of task has no such thing."""
+
+    item: str
+    prompt_sha256: str
+    gold: str | None
+    prediction: str | None
+    correct: bool | None = None
+    subset: str | None = None
+    scores: dict[str, float] = field(default_factory=dict)
+    loglikelihoods: list[float] | None = None
+    text: str | None = None
+    format_met: bool | None = None
+
+
+def items_schema():
+    import pyarrow as pa
+
+    return pa.schema(
+        [
+            pa.field("item", pa.string(), nullable=False),
+            pa.field("subset", pa.string()),
+            pa.field("prompt_sha256", pa.string(), nullable=False),
+            pa.field("gold", pa.string()),
+            pa.field("prediction", pa.string()),
+            pa.field("correct", pa.bool_()),
+            pa.field("scores", pa.map_(pa.string(), pa.float64())),
+            pa.field("loglikelihoods", pa.list_(pa.float64())),
+            pa.field("text", pa.string()),
+            pa.field("format_met", pa.bool_()),
+        ]
+    )
+
+
+def write_items(path: Path, items: list[Item]) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = [asdict(item) | {"scores": sorted(item.scores.items())} for item in items]
+    with atomic_path(path) as temporary:
+        pq.write_table(pa.Table.from_pylist(rows, items_schema()), temporary, compression="zstd")
+
+
+def read_items(path: Path):
+    """The items as a pyarrow table, refused when its columns are not the ones above."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(path)
+    except FileNotFoundError:
+        raise UserError(f"{path} is missing, though its record names it.") from None
+    except pa.ArrowInvalid as error:
+        raise UserError(f"{path} is not a whole Parquet file ({error}).") from None
+    expected = items_schema()
+    if not table.schema.equals(expected):
+        differing = [
+            name
+            for name in dict.fromkeys([*expected.names, *table.schema.names])
+            if name not in expected.names
+            or name not in table.schema.names
+            or table.schema.field(name) != expected.field(name)
+        ]
+        raise UserError(f"{path} has unexpected or missing columns: {', '.join(differing)}.")
+    return table

@@ -1,0 +1,73 @@
+"""What produced a number: the code's commit, the packages' versions, the settings' digest."""
+
+import os
+import platform
+import resource
+import socket
+import subprocess
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+PACKAGES = (
+    "torch",
+    "transformers",
+    "tokenizers",
+    "datasets",
+    "peft",
+    "lm_eval",
+    "lighteval",
+    "flash-attn",
+)
+
+
+@cache
+def code_commit() -> str | None:
+    """The checkout's commit, with '+changed' when tracked files differ from it; None outside git."""
+    folder = Path(__file__).resolve().parent
+    try:
+        commit = _git(folder, "rev-parse", "HEAD")
+        changed = _git(folder, "status", "--porcelain", "--untracked-files=no")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return commit + ("+changed" if changed else "")
+
+
+def package_versions() -> dict[str, str]:
+    """Versions of the packages that can move a score, those that are installed."""
+    found = {}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def host() -> str:
+    return f"{socket.gethostname()} ({platform.machine()}, {os.cpu_count()} CPUs)"
+
+
+def peak_memory_mb() -> int:
+    """The most memory this process has held so far."""
+    kibibytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    if platform.system() == "Darwin":
+        kibibytes //= 1024  # macOS counts bytes
+    return kibibytes // 1024
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    # GIT_OPTIONAL_LOCKS: dozens of jobs may ask at once; none may take the index lock.
+    return subprocess.run(
+        ["git", *arguments],
+        cwd=folder,
+        env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()

@@ -1,0 +1,179 @@
+"""The record of one measurement: what was measured, how, the numbers, and what produced them.
+
+A record is one JSON file and, beside it, a Parquet file of its items. Everything that may differ
+between two runs of the same measurement (dates, host, durations, memory) stands in `volatile`, so
+that without that block two runs can be compared byte for byte.
+"""
+
+import json
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.files import canonical_json, sha256_file, write_json
+from workflow_scripts.core.items import Item, read_items, write_items
+
+SHA256 = r"^[0-9a-f]{64}$"
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class ModelFacts(_Strict):
+    id: str = Field(description="Checkpoint id: hub name, plan and stages")
+    repository: str
+    commit: str
+    weights_sha256: str = Field(pattern=SHA256)
+    parameters: int | None = None
+    plan: str | None = None
+    stages: tuple[str, ...] = ()
+
+
+class TaskFacts(_Strict):
+    name: str
+    harness: str
+    harness_version: str
+    dataset: str
+    dataset_commit: str
+    subset: str | None = None
+    split: str
+    shots: int = Field(ge=0)
+    version: str | None = Field(default=None, description="The harness's version of the task")
+
+
+class Protocol(_Strict):
+    name: Literal["direct", "few_shot", "train_before_test"]
+    dtype: str
+    attention: str = Field(description="The attention that ran, not the one asked for")
+    batch_size: int = Field(ge=1)
+    seed: int
+    chat_template: bool = False
+    max_items: int | None = None
+    generation: dict[str, Any] = Field(default_factory=dict)
+
+
+class Metric(_Strict):
+    name: str
+    subset: str | None = Field(default=None, description="Null for the whole task")
+    value: float
+    stderr: float | None = Field(ge=0)
+    n: int = Field(ge=1)
+    best_constant: float | None = Field(description="The best that one fixed answer scores")
+    chance: float | None = Field(description="What answering at random scores on average")
+
+
+class ItemsFile(_Strict):
+    file: str
+    sha256: str = Field(pattern=SHA256)
+    n: int = Field(ge=1)
+
+
+class Cost(_Strict):
+    tokens: int = Field(ge=0, description="Tokens run through the model, padding left out")
+    device: str
+
+
+class Provenance(_Strict):
+    code_commit: str | None
+    settings_sha256: str = Field(pattern=SHA256, description="Of the parameters the step was given")
+    packages: dict[str, str]
+
+
+class Volatile(_Strict):
+    started: str
+    finished: str
+    seconds: float = Field(ge=0)
+    host: str
+    peak_memory_mb: int = Field(ge=0)
+    peak_gpu_memory_mb: int | None = None
+
+
+class Record(_Strict):
+    schema_version: Literal[1] = 1
+    study: str
+    model: ModelFacts
+    task: TaskFacts
+    protocol: Protocol
+    metrics: tuple[Metric, ...] = Field(min_length=1)
+    items: ItemsFile
+    cost: Cost
+    provenance: Provenance
+    volatile: Volatile
+
+    @model_validator(mode="after")
+    def _metrics_are_named_once(self):
+        counts = Counter((m.name, m.subset) for m in self.metrics)
+        if twice := [key for key, count in counts.items() if count > 1]:
+            raise ValueError(f"the metric {twice[0][0]!r} (subset {twice[0][1]!r}) stands twice")
+        return self
+
+    def stable_bytes(self) -> bytes:
+        """The record without its volatile block: equal for two runs of the same measurement."""
+        return canonical_json(self.model_dump(mode="json", exclude={"volatile"})).encode()
+
+
+def write_record(path: Path, items: list[Item], **fields) -> Record:
+    """Write the items, then the record that vouches for them; refuse numbers that do not add up."""
+    items_path = path.with_suffix(".parquet")
+    _check_counts(path, fields["metrics"], [item.subset for item in items])
+    write_items(items_path, items)
+    record = Record(
+        items=ItemsFile(file=items_path.name, sha256=sha256_file(items_path), n=len(items)),
+        **fields,
+    )
+    write_json(path, record.model_dump(mode="json"))
+    return record
+
+
+def read_record(path: Path) -> Record:
+    """Read a record strictly and hold it against its items; every problem names the file."""
+    try:
+        fields = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
+        record = Record.model_validate(fields)
+    except FileNotFoundError:
+        raise UserError(f"{path} is missing.") from None
+    except ValidationError as error:
+        raise UserError(
+            f"{path}: {'.'.join(map(str, problem['loc'])) or 'record'}: {problem['msg']}."
+            for problem in error.errors()
+        ) from None
+    except ValueError as error:  # also json.JSONDecodeError and undecodable bytes
+        raise UserError(f"{path} is not a JSON record ({error}).") from None
+
+    items_path = path.with_name(record.items.file)
+    table = read_items(items_path)
+    if table.num_rows != record.items.n:
+        raise UserError(
+            f"{items_path} has {table.num_rows} items; its record says {record.items.n}."
+        )
+    if sha256_file(items_path) != record.items.sha256:
+        raise UserError(f"{items_path} was altered: its sha256 is not the one in {path}.")
+    _check_counts(path, record.metrics, table.column("subset").to_pylist())
+    return record
+
+
+def _no_constant(name: str):
+    raise ValueError(f"{name} is not a number")
+
+
+def _check_counts(path: Path, metrics: tuple[Metric, ...], subsets: list[str | None]) -> None:
+    """A score speaks of all its items or it is refused; it is never quietly a zero."""
+    per_subset = Counter(subsets)
+    problems = []
+    for metric in metrics:
+        expected = per_subset[metric.subset] if metric.subset is not None else len(subsets)
+        if metric.n != expected:
+            where = f" of subset {metric.subset!r}" if metric.subset is not None else ""
+            problems.append(
+                f"{path}: the metric {metric.name!r}{where} has n = {metric.n}, but there are"
+                f" {expected} items."
+            )
+        if not math.isfinite(metric.value):
+            problems.append(f"{path}: the metric {metric.name!r} is {metric.value}.")
+    if problems:
+        raise UserError(problems)

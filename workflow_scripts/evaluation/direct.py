@@ -1,0 +1,126 @@
+"""Direct evaluation: one model as it is, one task, one record."""
+
+import time
+from pathlib import Path
+
+from workflow_scripts.core.files import sha256_json
+from workflow_scripts.core.provenance import (
+    code_commit,
+    host,
+    now,
+    package_versions,
+    peak_memory_mb,
+)
+from workflow_scripts.core.records import (
+    Cost,
+    ModelFacts,
+    Protocol,
+    Provenance,
+    Record,
+    TaskFacts,
+    Volatile,
+    write_record,
+)
+from workflow_scripts.evaluation.lm_eval_run import run_lm_eval
+from workflow_scripts.evaluation.outcome import items_of, metrics_of
+from workflow_scripts.hub.load import load_model
+
+
+def evaluate_direct(
+    manifest_path: Path,
+    hub: Path,
+    record_path: Path,
+    *,
+    study: str,
+    task: str,
+    primary_metric: str,
+    shots: int,
+    max_items: int | None,
+    seed: int,
+    device: str,
+    dtype: str,
+    attention: str,
+    batch_size: int,
+) -> Record:
+    """Score a model on lm-eval's own task and write the record and its items."""
+    settings = {
+        "study": study,
+        "task": task,
+        "primary_metric": primary_metric,
+        "shots": shots,
+        "max_items": max_items,
+        "seed": seed,
+        "device": device,
+        "dtype": dtype,
+        "attention": attention,
+        "batch_size": batch_size,
+    }
+    started, clock = now(), time.monotonic()
+    loaded = load_model(manifest_path, device=device, dtype=dtype, attention=attention)
+    run = run_lm_eval(
+        loaded,
+        hub,
+        task,
+        shots=shots,
+        batch_size=batch_size,
+        max_items=max_items,
+        seed=seed,
+    )
+    items = items_of(run, primary_metric)
+    manifest = loaded.manifest
+    (dataset,) = run.datasets.values()
+    packages = package_versions()
+    first_task = next(iter(run.tasks.values()))
+    return write_record(
+        record_path,
+        items,
+        study=study,
+        model=ModelFacts(
+            id=manifest.repository,
+            repository=manifest.repository,
+            commit=manifest.commit,
+            weights_sha256=manifest.weights_sha256,
+            parameters=manifest.parameters,
+        ),
+        task=TaskFacts(
+            name=task,
+            harness="lm_eval",
+            harness_version=packages["lm_eval"],
+            dataset=dataset.repository,
+            dataset_commit=dataset.commit,
+            subset=first_task.config.dataset_name if len(run.tasks) == 1 else None,
+            split=run.split,
+            shots=shots,
+            version=str(first_task.VERSION),
+        ),
+        protocol=Protocol(
+            name="direct",
+            dtype=loaded.dtype,
+            attention=loaded.attention,
+            batch_size=batch_size,
+            seed=seed,
+            max_items=max_items,
+            generation=first_task.config.generation_kwargs or {},
+        ),
+        metrics=metrics_of(run, seed),
+        cost=Cost(tokens=run.tokens, device=loaded.device),
+        provenance=Provenance(
+            code_commit=code_commit(), settings_sha256=sha256_json(settings), packages=packages
+        ),
+        volatile=Volatile(
+            started=started,
+            finished=now(),
+            seconds=round(time.monotonic() - clock, 3),
+            host=host(),
+            peak_memory_mb=peak_memory_mb(),
+            peak_gpu_memory_mb=_peak_gpu_memory_mb(loaded.device),
+        ),
+    )
+
+
+def _peak_gpu_memory_mb(device: str) -> int | None:
+    if device != "cuda":
+        return None
+    import torch
+
+    return torch.cuda.max_memory_allocated() // 2**20

@@ -1,0 +1,144 @@
+"""Translate lm-eval's results and samples into a record's metrics and items."""
+
+import json
+from typing import Any
+
+import numpy as np
+
+from workflow_scripts.core.items import Item
+from workflow_scripts.core.records import Metric
+from workflow_scripts.core.seeds import derive_seed
+from workflow_scripts.evaluation.floors import Floor, floors, gold_index
+from workflow_scripts.evaluation.lm_eval_run import LmEvalRun
+
+NO_FLOOR = Floor(best_constant=None, chance=None)
+
+
+def metric_name(metric: str, filter_name: str) -> str:
+    """lm-eval's own key, without the filter that does nothing: `acc`, `exact_match,strict-match`."""
+    return metric if filter_name == "none" else f"{metric},{filter_name}"
+
+
+def metrics_of(run: LmEvalRun, seed: int) -> tuple[Metric, ...]:
+    """The metrics of a task; of a group: each member's, and the micro and macro average."""
+    per_task = {name: _task_metrics(run, name, seed) for name in run.tasks}
+    if len(per_task) == 1:
+        return tuple(next(iter(per_task.values())))
+    members = [
+        metric.model_copy(update={"subset": name})
+        for name, metrics in per_task.items()
+        for metric in metrics
+    ]
+    return (*members, *_averages(members))
+
+
+def _task_metrics(run: LmEvalRun, name: str, seed: int) -> list[Metric]:
+    results, samples = run.results[name], run.samples[name]
+    docs = list({sample["doc_id"]: sample["doc"] for sample in samples}.values())
+    found = floors(run.tasks[name], docs, derive_seed(seed, "chance", name))
+    metrics = []
+    for key, value in results.items():
+        metric, separator, filter_name = key.partition(",")
+        if not separator or metric.endswith("_stderr"):
+            continue
+        stderr = results.get(f"{metric}_stderr,{filter_name}")
+        floor = found.get((metric, filter_name), NO_FLOOR)
+        metrics.append(
+            Metric(
+                name=metric_name(metric, filter_name),
+                value=float(value),
+                stderr=float(stderr) if isinstance(stderr, int | float) else None,
+                n=len(docs),
+                best_constant=floor.best_constant,
+                chance=floor.chance,
+            )
+        )
+    return metrics
+
+
+def _averages(members: list[Metric]) -> list[Metric]:
+    """Micro: each item counts the same. Macro: each subset does. Both, because fields differ in it."""
+    averages = []
+    for name in dict.fromkeys(metric.name for metric in members):
+        same = [metric for metric in members if metric.name == name]
+        sizes = np.array([metric.n for metric in same], dtype=float)
+        for suffix, weights in (("", sizes), ("_macro", np.ones(len(same)))):
+            share = weights / weights.sum()
+
+            def mean(field: str, same=same, share=share) -> float | None:
+                values = [getattr(metric, field) for metric in same]
+                return None if None in values else float(np.dot(share, values))
+
+            stderrs = [metric.stderr for metric in same]
+            averages.append(
+                Metric(
+                    name=name + suffix,
+                    value=mean("value"),
+                    stderr=None
+                    if None in stderrs
+                    else float(np.sqrt(np.sum((share * np.array(stderrs)) ** 2))),
+                    n=int(sizes.sum()),
+                    best_constant=mean("best_constant"),
+                    chance=mean("chance"),
+                )
+            )
+    return averages
+
+
+def items_of(run: LmEvalRun, primary_metric: str) -> list[Item]:
+    """One item per question, with the scores of all filters; `correct` follows the primary metric."""
+    items = []
+    for name, samples in run.samples.items():
+        by_doc: dict[int, list[dict[str, Any]]] = {}
+        for sample in samples:
+            by_doc.setdefault(sample["doc_id"], []).append(sample)
+        for doc_id, of_doc in by_doc.items():
+            subset = name if len(run.samples) > 1 else None
+            items.append(_item(run.tasks[name], f"{name}/{doc_id}", subset, of_doc, primary_metric))
+    return items
+
+
+def _item(task, item: str, subset: str | None, of_doc: list[dict], primary_metric: str) -> Item:
+    scores = {
+        metric_name(metric, sample["filter"]): float(sample[metric])
+        for sample in of_doc
+        for metric in sample["metrics"]
+        if isinstance(sample[metric], bool | int | float | np.number)
+    }
+    first = of_doc[0]
+    common = {
+        "item": item,
+        "subset": subset,
+        "prompt_sha256": first["prompt_hash"],
+        "scores": scores,
+        "correct": scores[primary_metric] == 1.0 if primary_metric in scores else None,
+    }
+    if task.OUTPUT_TYPE == "multiple_choice":
+        lls = [float(loglikelihood) for loglikelihood, _ in first["filtered_resps"]]
+        predicted = _predicted(task, first["doc"], lls, primary_metric)
+        gold = gold_index(task, first["doc"])
+        if "mc2" in task.config.task:  # several right answers, scored by probability
+            return Item(gold=None, prediction=str(predicted), loglikelihoods=lls, **common)
+        if common["correct"] is None:  # a metric of the whole set, such as mcc
+            common["correct"] = predicted == gold
+        return Item(gold=str(gold), prediction=str(predicted), loglikelihoods=lls, **common)
+    if task.OUTPUT_TYPE == "generate_until":
+        primary = next(
+            (s for s in of_doc if metric_name(s["metrics"][0], s["filter"]) == primary_metric), first
+        )
+        target = first["target"]
+        return Item(
+            gold=target if isinstance(target, str) else json.dumps(target, ensure_ascii=False),
+            prediction=str(primary["filtered_resps"][0]),
+            text=str(first["resps"][0][0]),
+            **common,
+        )
+    return Item(
+        gold=None, prediction=None, loglikelihoods=[float(first["filtered_resps"][0])], **common
+    )
+
+
+def _predicted(task, doc: dict, lls: list[float], primary_metric: str) -> int:
+    if primary_metric != "acc_norm":
+        return int(np.argmax(lls))
+    return int(np.argmax([ll / len(text) for ll, text in zip(lls, task.doc_to_choice(doc), strict=True)]))

@@ -1,0 +1,72 @@
+"""Load a model from the hub folder by its manifest: safetensors only, no remote code, no network."""
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.hub.manifest import Manifest, read_manifest
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    model: Any
+    tokenizer: Any
+    manifest: Manifest
+    device: str
+    dtype: str
+    attention: str  # the one that runs, as transformers reports it
+
+
+def load_model(manifest_path: Path, *, device: str, dtype: str, attention: str) -> LoadedModel:
+    """Load model and tokenizer from the folder of the manifest, ready for evaluation."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    manifest = read_manifest(manifest_path)
+    folder = manifest_path.parent
+    device = choose_device(device)
+    options = {"local_files_only": True, "trust_remote_code": False}
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(folder, **options)
+        model = AutoModelForCausalLM.from_pretrained(
+            folder,
+            dtype=getattr(torch, dtype),
+            attn_implementation=choose_attention(
+                attention, device=device, dtype=dtype, architecture=manifest.architecture
+            ),
+            use_safetensors=True,
+            **options,
+        )
+    except (OSError, ValueError) as error:
+        raise UserError(f"{manifest.repository} in {folder} cannot be loaded: {error}") from error
+    model.to(device).eval()
+    return LoadedModel(model, tokenizer, manifest, device, dtype, model.config._attn_implementation)
+
+
+def choose_device(wanted: str) -> str:
+    import torch
+
+    if wanted == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if wanted == "cuda" and not torch.cuda.is_available():
+        raise UserError("compute.device is 'cuda', but PyTorch sees no GPU; use 'auto' or 'cpu'.")
+    return wanted
+
+
+def choose_attention(
+    wanted: str, *, device: str, dtype: str, architecture: str | None
+) -> str | None:
+    """Flash attention where it can run, PyTorch's own otherwise; None leaves it to transformers.
+
+    Gemma 2 caps its attention scores, which PyTorch's own kernels cannot, so it stays eager as in
+    the published runs.
+    """
+    if wanted != "auto":
+        return wanted
+    if architecture and architecture.startswith("Gemma2"):
+        return "eager"
+    if device == "cuda" and dtype in ("float16", "bfloat16") and find_spec("flash_attn"):
+        return "flash_attention_2"
+    return None

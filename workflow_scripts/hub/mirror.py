@@ -1,0 +1,59 @@
+"""Let unmodified libraries find the hub folder where they would ask the hub.
+
+lm-eval and lighteval call `datasets.load_dataset("org/name", ...)`. Inside `mirror(hub)` that call
+reads `<hub>/datasets/org/name` instead, so task definitions stay untouched and results keep the
+canonical names.
+"""
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.hub.manifest import MANIFEST, Manifest, read_manifest
+
+
+@contextmanager
+def mirror(hub: Path) -> Iterator[dict[str, Manifest]]:
+    """Redirect `datasets.load_dataset` to the hub folder; give the manifests of what was read.
+
+    The cache of `datasets` knows a local folder by its last name and its patterns alone, neither by
+    path nor by content, so `cais/mmlu` and `lighteval/mmlu`, or yesterday's rows and today's, would
+    pass for one another. Each block therefore gets a cache of its own, one folder per organisation,
+    and throws it away.
+    """
+    import datasets
+
+    original = datasets.load_dataset
+    read: dict[str, Manifest] = {}
+
+    with tempfile.TemporaryDirectory(prefix="chorus-datasets-") as cache:
+
+        def load_dataset(path: str, name: str | None = None, **options):
+            folder = hub / "datasets" / path
+            if not (folder / MANIFEST).is_file():
+                raise UserError(
+                    f"The dataset {path!r} is not in {hub / 'datasets'}; the rule fetch_dataset (or,"
+                    " in the miniature world, build_world) brings it when a task of the config names it."
+                )
+            read[path] = read_manifest(folder / MANIFEST)
+            for unused_offline in ("revision", "trust_remote_code", "cache_dir", "token"):
+                options.pop(unused_offline, None)
+            organisation = path.split("/")[0]
+            return original(str(folder), name, cache_dir=f"{cache}/{organisation}", **options)
+
+        # Modules that did `from datasets import load_dataset` hold a copy of the name.
+        holders = [
+            module
+            for module in list(sys.modules.values())
+            if getattr(module, "__dict__", {}).get("load_dataset") is original
+        ]
+        for module in holders:
+            module.load_dataset = load_dataset
+        try:
+            yield read
+        finally:
+            for module in holders:
+                module.load_dataset = original

@@ -1,0 +1,56 @@
+"""lm-eval's own task definitions, found quickly and read without a network."""
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from workflow_scripts.core.errors import UserError
+
+
+def load_tasks(names: list[str]) -> dict[str, Any]:
+    """The unmodified lm-eval tasks of these names, groups expanded; call it inside `mirror`.
+
+    lm-eval would parse all of its 14,000 YAML files first (8 s); a text search for the files that
+    define the names asked for, and an index over their folders alone, takes a twentieth of that.
+    """
+    from lm_eval.tasks import TaskManager
+
+    folders = _defining_folders(set(names))
+    manager = TaskManager(include_defaults=False, include_path=folders)
+    if any(name not in manager.task_index for name in names):
+        manager = TaskManager()  # a name that some file makes up rather than spells out
+    if unknown := [name for name in names if name not in manager.task_index]:
+        raise UserError(f"lm-eval knows no task {name!r}." for name in unknown)
+    return manager.load(list(names))["tasks"]
+
+
+def _defining_folders(names: set[str]) -> list[Path]:
+    import lm_eval
+
+    alternatives = "|".join(re.escape(name) for name in sorted(names))
+    # At the start of a line only: indented names are members of a benchmark, not definitions.
+    defines = re.compile(rf"^(?:task|group):\s*[\"']?(?:{alternatives})[\"']?\s*$".encode(), re.M)
+    folders = set()
+    for folder, _, files in os.walk(Path(lm_eval.__file__).parent / "tasks"):
+        yaml_files = [Path(folder, file) for file in files if file.endswith(".yaml")]
+        if any(defines.search(file.read_bytes()) for file in yaml_files):
+            folders.add(Path(folder))
+    return sorted(folders)
+
+
+def prompt_and_completion(task, doc: dict) -> tuple[str, str]:
+    """A training pair that is, to the letter, one of the requests the evaluator will make.
+
+    Zero-shot and without a chat template. Winogrande's choices are the contexts and its target the
+    shared ending; a task with several accepted answers is trained on the first.
+    """
+    question, target = task.doc_to_text(doc), task.doc_to_target(doc)
+    delimiter = task.config.target_delimiter
+    if task.multiple_input:
+        return task.doc_to_choice(doc)[question], delimiter + target
+    if task.config.doc_to_choice is not None and isinstance(target, int):
+        target = task.doc_to_choice(doc)[target]
+    if isinstance(target, list):
+        target = target[0]
+    return question, delimiter + str(target)

@@ -1,0 +1,109 @@
+"""The score of each model on each task of the Harmony study, beside what it must beat."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from workflow_scripts.reporting.style import FORMATS, figure, model_colours, save
+from workflow_scripts.reporting.tables import write_table
+
+TITLE = "Direct evaluation of the Harmony grid"
+NOTE = (
+    "Score ± standard error on n items, lm-eval's own task and metric. Chance: answering at random."
+    " Floor: the better of chance and the best fixed answer. Above the floor by so many standard"
+    " errors: below 2, nothing was shown."
+)
+
+
+def harmony_scores(scores: pd.DataFrame, models: list[dict], tasks: list[dict]) -> pd.DataFrame:
+    """One row per task and model, in the order of the config, primary metric only."""
+    direct = scores[(scores.study == "harmony") & (scores.protocol == "direct")]
+    rows = []
+    for task in tasks:
+        for model in models:
+            match = direct[
+                (direct.task == task["task"])
+                & (direct.model == model["model"])
+                & (direct.variant == "")
+                & (direct.metric == task["metric"])
+                & direct.subset.isna()
+            ]
+            found = match.iloc[0] if len(match) else pd.Series(dtype=object)
+            rows.append(
+                {
+                    "task": task["display_name"],
+                    "category": task["category"],
+                    "model": model["model"],
+                    "parameters": model["parameters"],
+                    "metric": task["metric"],
+                    **{k: found.get(k) for k in ("value", "stderr", "n", "chance", "floor")},
+                }
+            )
+    table = pd.DataFrame(rows)
+    numbers = ["value", "stderr", "n", "chance", "floor"]
+    table[numbers] = table[numbers].apply(pd.to_numeric)
+    table["z"] = (table["value"] - table["floor"]) / table["stderr"].where(table["stderr"] > 0)
+    return table
+
+
+def write_harmony_scores_table(table: pd.DataFrame, csv: Path, md: Path, tex: Path) -> None:
+    write_table(table, csv=csv, md=md, tex=tex, title=TITLE, note=NOTE, show=_show)
+
+
+def _show(table: pd.DataFrame) -> pd.DataFrame:
+    def number(value: float, spec: str) -> str | None:
+        return None if pd.isna(value) else format(value, spec).replace("-", "−")
+
+    score = [
+        None if pd.isna(v) else f"{v:.3f}" + ("" if pd.isna(e) else f" ± {e:.3f}")
+        for v, e in zip(table["value"], table["stderr"], strict=True)
+    ]
+    return pd.DataFrame(
+        {
+            "Task": table["task"],
+            "Model": table["model"],
+            "Parameters": [f"{p:,}" for p in table["parameters"]],
+            "Metric": table["metric"],
+            "Score": score,
+            "n": [number(n, ".0f") for n in table["n"]],
+            "Chance": [number(c, ".3f") for c in table["chance"]],
+            "Floor": [number(f, ".3f") for f in table["floor"]],
+            "Above floor (SE)": [number(z, "+.1f") for z in table["z"]],
+        }
+    )
+
+
+def write_harmony_scores_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
+    """Tasks down, score across: a dot with two standard errors per model, a tick at the floor."""
+    tasks = list(dict.fromkeys(table["task"]))
+    models = list(dict.fromkeys(table.sort_values("parameters")["model"]))
+    colours = model_colours(models)
+    with figure(width=6.5, height=0.9 + 0.42 * len(tasks) + 0.14 * len(models)) as (fig, axes):
+        step = 0.7 / max(len(models), 1)
+        for at, model in enumerate(models):
+            rows = table[(table["model"] == model) & table["value"].notna()]
+            y = [tasks.index(t) + (at - (len(models) - 1) / 2) * step for t in rows["task"]]
+            axes.errorbar(
+                rows["value"],
+                y,
+                xerr=2 * rows["stderr"].fillna(0),
+                fmt="o",
+                markersize=4.5,
+                linewidth=1,
+                color=colours[model],
+                label=model,
+            )
+        for row, task in enumerate(tasks):
+            floor = table.loc[table["task"] == task, "floor"].max()
+            if pd.notna(floor):
+                axes.plot([floor, floor], [row - 0.42, row + 0.42], color="0.45", linewidth=1.4,
+                          label="floor" if row == 0 else None)  # fmt: skip
+        axes.set_yticks(range(len(tasks)), tasks)
+        axes.invert_yaxis()
+        axes.set_xlabel("score, with two standard errors each way")
+        axes.set_xlim(left=min(0.0, (table["value"] - 2 * table["stderr"]).min()), right=1.0)
+        axes.grid(axis="x", color="0.9", linewidth=0.6)
+        axes.set_axisbelow(True)
+        fig.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+        for path, kind in ((pdf, FORMATS[0]), (png, FORMATS[1])):
+            save(fig, path, kind)

@@ -1,0 +1,98 @@
+"""One table, three files: CSV with full precision, Markdown for reading, LaTeX for the paper."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+
+from workflow_scripts.core.files import atomic_path, write_text
+
+_LATEX_ESCAPES = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "&": r"\&",
+        "%": r"\%",
+        "$": r"\$",
+        "#": r"\#",
+        "_": r"\_",
+        "{": r"\{",
+        "}": r"\}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "±": r"$\pm$",
+        "−": "$-$",
+        "—": "---",
+    }
+)
+
+
+def write_table(
+    frame: pd.DataFrame,
+    *,
+    csv: Path,
+    md: Path,
+    tex: Path,
+    title: str,
+    note: str,
+    show: Callable[[pd.DataFrame], pd.DataFrame] = lambda frame: frame,
+) -> None:
+    """Write `frame` as it is to CSV, and as `show` turns it into strings to Markdown and LaTeX."""
+    with atomic_path(csv) as temporary:
+        frame.to_csv(temporary, index=False, lineterminator="\n")
+    shown = show(frame).astype("string").fillna("—")
+    right = [_is_numeric(shown[column]) for column in shown.columns]
+    write_text(md, _markdown(shown, right, title, note))
+    write_text(tex, _latex(shown, right, title, note))
+
+
+def _is_numeric(column: pd.Series) -> bool:
+    return column.str.fullmatch(r"[-−+]?[\d.,]+( ± [\d.]+)?|—").all()
+
+
+def _markdown(shown: pd.DataFrame, right: list[bool], title: str, note: str) -> str:
+    cells = [list(shown.columns), *shown.to_numpy().tolist()]
+    cells = [[cell.replace("|", r"\|") for cell in row] for row in cells]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(right))]
+
+    def line(row: list[str]) -> str:
+        padded = (
+            cell.rjust(width) if is_right else cell.ljust(width)
+            for cell, width, is_right in zip(row, widths, right, strict=True)
+        )
+        return f"| {' | '.join(padded)} |"
+
+    rule = [
+        "-" * (width - 1) + ":" if is_right else "-" * width
+        for width, is_right in zip(widths, right, strict=True)
+    ]
+    table = [line(cells[0]), line(rule), *map(line, cells[1:])]
+    return "\n".join([f"# {title}", "", note, "", *table, ""])
+
+
+def _latex(shown: pd.DataFrame, right: list[bool], title: str, note: str) -> str:
+    def line(row: list[str]) -> str:
+        return " & ".join(cell.translate(_LATEX_ESCAPES) for cell in row) + r" \\"
+
+    alignment = "".join("r" if is_right else "l" for is_right in right)
+    head = line(list(shown.columns))
+    # longtable breaks over pages: a grid of models and tasks outgrows one.
+    return "\n".join(
+        [
+            "% needs the packages booktabs and longtable",
+            rf"\begin{{longtable}}{{{alignment}}}",
+            rf"\caption{{{title.translate(_LATEX_ESCAPES)}. {note.translate(_LATEX_ESCAPES)}}}\\",
+            r"\toprule",
+            head,
+            r"\midrule",
+            r"\endfirsthead",
+            r"\toprule",
+            head,
+            r"\midrule",
+            r"\endhead",
+            r"\bottomrule",
+            r"\endlastfoot",
+            *[line(row) for row in shown.to_numpy().tolist()],
+            r"\end{longtable}",
+            "",
+        ]
+    )
