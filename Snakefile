@@ -1,0 +1,45 @@
+"""Chorus: from checkpoint to paper. `snakemake` runs the miniature world; see README.md."""
+
+from pathlib import Path
+
+from snakemake.utils import min_version
+
+min_version("9.27")
+
+
+configfile: str(Path(workflow.basedir, "config", "config.yaml"))
+
+
+include: "rules/common.smk"
+
+
+if SETTINGS.source == "miniature":
+
+    include: "rules/miniature.smk"
+
+else:
+
+    include: "rules/hub.smk"
+
+
+include: "rules/harmony.smk"
+include: "rules/paper.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        rules.harmony.input,
+        rules.merge_scores.output,
+
+
+onsuccess:
+    from workflow_scripts.reporting.closing import closing_words
+
+    print(closing_words())
+
+
+onerror:
+    from workflow_scripts.reporting.closing import FAILED
+
+    print(FAILED)

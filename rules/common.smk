@@ -1,0 +1,103 @@
+"""Shared by all the studies: the checked settings, and the ways from a wildcard to a file."""
+
+import re
+import sys
+from pathlib import Path
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.ids import CheckpointId
+from workflow_scripts.hub.lock import read_lock
+from workflow_scripts.settings.load import load_settings
+from workflow_scripts.settings.names import find_file
+
+try:
+    SETTINGS = load_settings(config, Path(workflow.basedir))
+    LOCK_FILE = find_file(SETTINGS.hub.lock, Path(workflow.basedir)) or Path(SETTINGS.hub.lock)
+    LOCK = read_lock(LOCK_FILE)
+except UserError as error:
+    # Not a WorkflowError: Snakemake would add a line of traceback to it.
+    sys.exit("\n".join(["The configuration needs mending:", *error.problems]))
+
+HUB = SETTINGS.hub.path
+# The miniature world needs no GPU, and would only keep one from others.
+GPUS_PER_JOB = int(SETTINGS.source == "huggingface" and SETTINGS.compute.device != "cpu")
+# Each study enters its records here, and rules/paper.smk collects them.
+RECORDS = {}
+
+
+def one_of(names):
+    """A wildcard constraint that admits these names and nothing else."""
+    return "|".join(re.escape(name) for name in names)
+
+
+wildcard_constraints:
+    org=r"[^/]+",
+    name=r"[^/]+",
+    study=r"[a-z_]+",
+    model=one_of(CheckpointId(name).in_path for name in SETTINGS.models),
+    task=one_of(SETTINGS.tasks),
+
+
+def manifest_of(kind, repository):
+    return f"{HUB}/{kind}s/{repository}/manifest.json"
+
+
+def model_row(wildcards):
+    return SETTINGS.model(CheckpointId.parse(wildcards.model).model)
+
+
+def task_row(wildcards):
+    return SETTINGS.task(wildcards.task)
+
+
+def model_manifest(wildcards):
+    return manifest_of("model", model_row(wildcards).model)
+
+
+def dataset_manifest(wildcards):
+    return manifest_of("dataset", task_row(wildcards).dataset)
+
+
+def all_hub_manifests(wildcards):
+    """Every model and dataset that the studies of this config use."""
+    models = dict.fromkeys(SETTINGS.harmony.models)
+    datasets = dict.fromkeys(SETTINGS.task(task).dataset for task in SETTINGS.harmony.tasks)
+    return [manifest_of("model", name) for name in models] + [
+        manifest_of("dataset", name) for name in datasets
+    ]
+
+
+def model_revision(wildcards):
+    """What the models table pins; None is the default branch."""
+    row = SETTINGS.models.get(f"{wildcards.org}/{wildcards.name}")
+    return row.revision if row else None
+
+
+def dataset_revision(wildcards):
+    return None
+
+
+def locked_model(wildcards):
+    """The commit that config/hub.lock.tsv freezes this model at, if it does."""
+    return LOCK.get(("model", f"{wildcards.org}/{wildcards.name}"))
+
+
+def locked_dataset(wildcards):
+    return LOCK.get(("dataset", f"{wildcards.org}/{wildcards.name}"))
+
+
+def evaluation_memory_mb(wildcards, attempt):
+    """Twice the weights in four bytes each, and what the libraries take; more when tried again."""
+    return int((3000 + model_row(wildcards).parameters * 8 / 1e6) * attempt)
+
+
+def rows_of_models(names):
+    return [SETTINGS.model(name).model_dump(include={"model", "parameters"}) for name in names]
+
+
+def rows_of_tasks(names):
+    fields = {"task", "display_name", "category"}
+    return [
+        SETTINGS.task(name).model_dump(include=fields) | {"metric": SETTINGS.task(name).full_metric}
+        for name in names
+    ]

@@ -1,0 +1,66 @@
+"""What comes from the Hugging Face hub; the only rules that use the network."""
+
+
+rule fetch_model:
+    output:
+        manifest=f"{HUB}/models/{{org}}/{{name}}/manifest.json",
+    log:
+        "logs/fetch_model/{org}--{name}.log",
+    retries: 2
+    localrule: True  # compute nodes seldom have the internet
+    conda:
+        "../envs/hub.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="4h",
+    params:
+        version=1,  # raise when other files are wanted or the manifest changes
+        repository="{org}/{name}",
+        revision=model_revision,
+        commit=locked_model,
+    script:
+        "../workflow_scripts/steps/fetch_model.py"
+
+
+rule fetch_dataset:
+    output:
+        manifest=f"{HUB}/datasets/{{org}}/{{name}}/manifest.json",
+    log:
+        "logs/fetch_dataset/{org}--{name}.log",
+    retries: 2
+    localrule: True
+    conda:
+        "../envs/hub.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="4h",
+    params:
+        version=1,
+        repository="{org}/{name}",
+        revision=dataset_revision,
+        commit=locked_dataset,
+    script:
+        "../workflow_scripts/steps/fetch_dataset.py"
+
+
+# Without an output: asked for by name it always runs, and the lock, which is kept in git and read
+# while the rules are parsed, is never deleted or thought out of date by Snakemake.
+rule lock_hub:
+    input:
+        all_hub_manifests,
+    log:
+        "logs/lock_hub.log",
+    localrule: True
+    conda:
+        "../envs/hub.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime="10m",
+    params:
+        version=1,
+        lock=str(LOCK_FILE),
+    script:
+        "../workflow_scripts/steps/lock_hub.py"

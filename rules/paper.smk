@@ -1,0 +1,41 @@
+"""From records to scores: what every table and figure is made from."""
+
+
+rule collect_scores:
+    input:
+        records=lambda wildcards: RECORDS[wildcards.study],
+    output:
+        scores="results/scores/{study}.parquet",
+    log:
+        "logs/collect_scores/{study}.log",
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version=1,
+    script:
+        "../workflow_scripts/steps/collect_scores.py"
+
+
+rule merge_scores:
+    input:
+        studies=[f"results/scores/{study}.parquet" for study in RECORDS],
+        external=SETTINGS.external_scores,
+    output:
+        parquet="results/scores.parquet",
+        csv="results/scores.csv",
+    log:
+        "logs/merge_scores.log",
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version=1,
+    script:
+        "../workflow_scripts/steps/merge_scores.py"

@@ -1,0 +1,58 @@
+"""Run the real Snakemake on the real Snakefile, in a folder of the test's own."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+# A world that is built and trained in seconds: the same rules, fewer items and steps.
+SMALL = ["--configfile", str(ROOT / "tests/workflow/small.yaml")]
+
+
+def run_snakemake(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        command(folder, *arguments),
+        env=environment_with(folder, **environment),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def command(folder: Path, *arguments: str) -> list[str]:
+    return [
+        sys.executable,
+        "-m",
+        "snakemake",
+        "--snakefile",
+        str(ROOT / "Snakefile"),
+        "--directory",
+        str(folder),
+        *arguments,
+    ]
+
+
+def environment_with(folder: Path, **changes: str) -> dict[str, str]:
+    """A home of its own: neither the user's caches nor the user's tokens play a part."""
+    home = folder / ".home"
+    home.mkdir(exist_ok=True)
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("HF_", "XDG_", "SNAKEMAKE_", "PYTEST_"))
+    }
+    return {**kept, "HOME": str(home), "COLUMNS": "200", **changes}
+
+
+def jobs_of(result: subprocess.CompletedProcess) -> dict[str, int]:
+    """How often each rule would run, or ran, from the table of job counts."""
+    assert result.returncode == 0, result.stdout + result.stderr
+    text = result.stdout + result.stderr
+    counts = {}
+    for name, count in re.findall(r"^[\s│|]*([a-z_]\w*)[\s│|]+(\d+)[\s│|]*$", text, re.M):
+        counts[name] = int(count)
+    counts.pop("total", None)
+    return counts

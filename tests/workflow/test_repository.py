@@ -1,0 +1,111 @@
+"""Gates over the repository itself: format, layers, pinned versions, documents that match the code."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+BIN = Path(sys.executable).parent
+RULE = re.compile(r"^(?:rule|checkpoint) (\w+):", re.M)
+
+
+def run(*command: str) -> subprocess.CompletedProcess:
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+
+
+def tracked(*patterns: str) -> list[Path]:
+    listed = run("git", "ls-files", "--cached", "--others", "--exclude-standard", *patterns)
+    return [ROOT / name for name in listed.stdout.splitlines() if (ROOT / name).is_file()]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("ruff", "check", "."),
+        ("ruff", "format", "--check", "."),
+        ("snakefmt", "--check", "Snakefile", "rules"),
+        ("lint-imports",),
+    ],
+    ids=" ".join,
+)
+def test_gate(command):
+    result = run(str(BIN / command[0]), *command[1:])
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def pinned(path: Path) -> dict[str, str]:
+    lines = re.findall(r"^\s*(?:- )?([\w.-]+)==([\w.]+)\s*$", path.read_text(), re.M)
+    return {name.lower().replace("_", "-"): version for name, version in lines}
+
+
+def test_every_requirement_is_pinned_and_the_constraints_agree():
+    requirements = pinned(ROOT / "envs/requirements.txt")
+    lines = (ROOT / "envs/requirements.txt").read_text().splitlines()
+    assert len(requirements) == sum(bool(line) and not line.startswith("#") for line in lines)
+    constraints = pinned(ROOT / "envs/constraints.txt")
+    assert requirements.items() <= constraints.items()
+    assert int(requirements["xxhash"].split(".")[0]) < 4
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "envs").glob("*.yaml")), ids=lambda path: path.name)
+def test_a_conda_environment_has_the_versions_of_the_requirements(path):
+    known = pinned(ROOT / "envs/requirements.txt") | pinned(ROOT / "envs/requirements-gpu.txt")
+    (pip,) = [
+        d["pip"] for d in yaml.safe_load(path.read_text())["dependencies"] if isinstance(d, dict)
+    ]
+    for requirement in pip:
+        name, version = requirement.split("==")
+        assert known[name] == version, f"{path.name}: {requirement}"
+
+
+def test_every_rule_that_runs_a_script_has_the_step_of_its_name_and_its_log():
+    scripts = {}
+    for path in tracked("rules/*.smk"):
+        text = path.read_text()
+        starts = [*RULE.finditer(text)]
+        for at, match in enumerate(starts):
+            end = starts[at + 1].start() if at + 1 < len(starts) else len(text)
+            body = text[match.start() : end]
+            if script := re.search(r'"\.\./workflow_scripts/steps/(\w+)\.py"', body):
+                scripts[match[1]] = script[1]
+                assert f"logs/{match[1]}" in body, f"the log of {match[1]} bears another name"
+    assert scripts, "no rule was found"
+    assert all(rule == step for rule, step in scripts.items()), scripts
+    steps = {path.stem for path in (ROOT / "workflow_scripts/steps").glob("[!_]*.py")}
+    assert steps == set(scripts)
+
+
+@pytest.mark.parametrize(
+    "path",
+    sorted((ROOT / "workflow_scripts/steps").glob("[!_]*.py")),
+    ids=lambda path: path.stem,
+)
+def test_a_step_is_thin_says_what_goes_in_and_out_and_imports_without_snakemake(path):
+    text = path.read_text()
+    assert len(text.splitlines()) <= 60
+    docstring = ast.get_docstring(ast.parse(text))
+    assert docstring
+    assert "In:" in docstring
+    assert "Out:" in docstring
+    result = run(sys.executable, "-c", f"import workflow_scripts.steps.{path.stem}")
+    assert result.returncode == 0, result.stderr
+
+
+def test_the_documents_name_only_files_that_exist():
+    for document in tracked("*.md"):
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text()):
+            assert (document.parent / target).exists(), f"{document.name} links to {target}"
+
+
+def test_every_config_section_and_rule_file_is_in_the_documents():
+    architecture = (ROOT / "docs/architecture.md").read_text()
+    for path in tracked("rules/*.smk"):
+        assert path.name in architecture, f"{path.name} is not in docs/architecture.md"
+    readme = (ROOT / "config/README.md").read_text()
+    for section in yaml.safe_load((ROOT / "config/config.yaml").read_text()):
+        assert f"`{section}`" in readme, f"the section {section} is not in config/README.md"

@@ -1,0 +1,75 @@
+"""config/hub.lock.tsv: the commit each model and dataset was resolved to, obeyed by later runs.
+
+The Snakefile reads it each time it is parsed, so nothing heavy is imported here.
+"""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.files import write_text
+from workflow_scripts.core.ids import hub_name_problem
+
+if TYPE_CHECKING:
+    from workflow_scripts.hub.manifest import Manifest
+
+HEADER = ("kind", "repository", "commit")
+KINDS = ("dataset", "model")
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+
+
+def read_lock(path: Path) -> dict[tuple[str, str], str]:
+    """(kind, repository) -> commit; empty where there is no lock yet."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    except UnicodeDecodeError:
+        raise UserError(f"{path} is not UTF-8 text; `snakemake lock_hub` writes it anew.") from None
+    header, *rows = text.removesuffix("\n").split("\n")
+    if header != "\t".join(HEADER):
+        raise UserError(
+            f"{path}, line 1: {header!r} is not the header; expected {', '.join(HEADER)}, separated by tabs."
+        )
+    commits: dict[tuple[str, str], str] = {}
+    problems = []
+    for line, row in enumerate(rows, start=2):
+        fields = tuple(row.split("\t"))
+        if problem := _row_problem(fields):
+            problems.append(f"{path}, line {line}: {problem}.")
+        elif fields[:2] in commits:
+            problems.append(f"{path}, line {line}: the {' '.join(fields[:2])} has a row already.")
+        else:
+            commits[fields[:2]] = fields[2]
+    if problems:
+        raise UserError(problems)
+    return commits
+
+
+def write_lock(path: Path, manifests: Iterable["Manifest"]) -> None:
+    """Set the rows of these manifests and keep the others, which other configs may rely on.
+
+    The miniature world has no commits to freeze; its manifests are passed over.
+    """
+    commits = read_lock(path) | {
+        (manifest.kind, manifest.repository): manifest.commit
+        for manifest in manifests
+        if manifest.source == "huggingface"
+    }
+    rows = [HEADER, *((*key, commits[key]) for key in sorted(commits))]
+    write_text(path, "".join("\t".join(row) + "\n" for row in rows))
+
+
+def _row_problem(fields: tuple[str, ...]) -> str | None:
+    if len(fields) != len(HEADER):
+        return f"expected {len(HEADER)} fields separated by tabs, found {len(fields)}"
+    kind, repository, commit = fields
+    if kind not in KINDS:
+        return f"the kind {kind!r} is unknown; expected {' or '.join(KINDS)}"
+    if problem := hub_name_problem(repository):
+        return f"{repository!r} is not a repository: {problem}"
+    if not _COMMIT.fullmatch(commit):
+        return f"{commit!r} is not a commit; expected 40 hexadecimal digits in lower case"
+    return None

@@ -1,0 +1,172 @@
+"""What the hub says about one commit of a repository, and which of its files we want.
+
+One request tells the commit, the licence and every file's size and checksum.
+"""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Literal
+from urllib.parse import quote
+
+import httpx2
+from huggingface_hub import DatasetInfo, ModelInfo, constants
+from huggingface_hub.utils import build_hf_headers, hf_raise_for_status, http_backoff
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.files import sha256_file
+from workflow_scripts.hub.manifest import MANIFEST
+
+Kind = Literal["model", "dataset"]
+
+_INFO = {"model": ModelInfo, "dataset": DatasetInfo}
+_TIMEOUT = httpx2.Timeout(60, connect=10)
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+
+# What may be fetched is listed, not what may not: code and pickles stay out whatever they are called.
+_ABOUT = r"README\.md|(LICENSE|NOTICE)(\.md|\.txt)?"
+_WANTED = {
+    "model": re.compile(
+        rf"{_ABOUT}|[^/]+\.(safetensors|json|txt|model|jinja)|additional_chat_templates/[^/]+\.jinja"
+    ),
+    "dataset": re.compile(
+        rf"{_ABOUT}|(.+/)?[^/]+\.(parquet|jsonl|json|csv|tsv|txt)(\.(gz|bz2|xz|zst))?"
+    ),
+}
+_LOADED_WEIGHTS = re.compile(r"model(-\d+-of-\d+)?\.safetensors")
+_INDEX_OF_PICKLES = re.compile(r".*(?<!\.safetensors)\.index\.json")
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    path: str
+    size: int
+    sha256: str | None  # known for large files (LFS); git knows small ones by their blob id
+    blob_id: str
+
+    @property
+    def digest(self) -> str:
+        return self.sha256 or self.blob_id
+
+    def matches(self, path: Path) -> bool:
+        """Whether the local file has exactly the bytes the hub announced."""
+        if not path.is_file() or path.stat().st_size != self.size:
+            return False
+        return (sha256_file(path) if self.sha256 else _git_blob_id(path)) == self.digest
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    commit: str
+    licence: str | None
+    files: tuple[RemoteFile, ...]
+
+
+def read_snapshot(kind: Kind, repository: str, revision: str | None) -> Snapshot:
+    """Ask the hub what `revision` (None: the default branch) is, and choose the files of it."""
+    info = _ask(kind, repository, revision)
+    listed = info.siblings or []
+    for file in listed:
+        _refuse_climbing(repository, file.rfilename)
+    wanted = _choose(kind, [file.rfilename for file in listed])
+    if lacking := _what_is_lacking(kind, wanted):
+        raise UserError(f"The {kind} {repository} at commit {info.sha} {lacking}")
+    files = []
+    for file in listed:
+        if file.rfilename in wanted:
+            sha256 = file.lfs.sha256 if file.lfs else None
+            if file.size is None or not (sha256 or file.blob_id):
+                raise _not_a_hub()
+            files.append(RemoteFile(file.rfilename, file.size, sha256, file.blob_id))
+    return Snapshot(info.sha, _licence(info.card_data), tuple(sorted(files, key=lambda f: f.path)))
+
+
+def _ask(kind: Kind, repository: str, revision: str | None) -> ModelInfo | DatasetInfo:
+    url = f"{constants.ENDPOINT}/api/{kind}s/{repository}"
+    if revision is not None:
+        url += f"/revision/{quote(revision, safe='')}"
+    # The request of HfApi.model_info, which would give up at the first 429 or 503. A connection
+    # that cannot be made is not tried again: on a node without a network it never will be.
+    response = http_backoff(
+        "GET",
+        url,
+        params={"blobs": True},
+        headers=build_hf_headers(),
+        timeout=_TIMEOUT,
+        retry_on_exceptions=(httpx2.ReadTimeout, httpx2.ReadError, httpx2.RemoteProtocolError),
+    )
+    hf_raise_for_status(response)
+    try:
+        info = _INFO[kind](**response.json())
+    except (ValueError, KeyError, TypeError):
+        raise _not_a_hub() from None
+    if not _COMMIT.fullmatch(info.sha or ""):
+        raise _not_a_hub()
+    return info
+
+
+def _not_a_hub() -> UserError:
+    return UserError(
+        f"{constants.ENDPOINT} does not answer as a Hugging Face hub does (commit, sizes and checksums"
+        " were expected); check HF_ENDPOINT, or the proxy or login page in between."
+    )
+
+
+def _refuse_climbing(repository: str, path: str) -> None:
+    pure = PurePosixPath(path)
+    if pure.is_absolute() or ".." in pure.parts or "\\" in path or "\0" in path:
+        raise UserError(
+            f"{repository} lists the file {path!r}, which would be written outside its folder; expected"
+            " plain relative paths. Nothing was fetched: do not trust this repository."
+        )
+
+
+def _choose(kind: Kind, paths: list[str]) -> set[str]:
+    wanted = {
+        path
+        for path in paths
+        if _WANTED[kind].fullmatch(path)
+        and PurePosixPath(path).name != MANIFEST  # the name of our own file
+        and not any(part.startswith(".") for part in path.split("/"))
+    }
+    if kind == "model":
+        # Some repositories hold the weights twice, as consolidated.safetensors or in another
+        # precision too; transformers loads these.
+        weights = {path for path in wanted if path.endswith(".safetensors")}
+        loaded = {path for path in weights if _LOADED_WEIGHTS.fullmatch(path)}
+        wanted -= weights - (loaded or weights)
+        wanted = {path for path in wanted if not _INDEX_OF_PICKLES.fullmatch(path)}
+    return wanted
+
+
+def _what_is_lacking(kind: Kind, wanted: set[str]) -> str | None:
+    if kind == "dataset":
+        if any(re.search(r"\.(parquet|jsonl|json|csv|tsv|txt)\b", path) for path in wanted):
+            return None
+        return (
+            "holds no data files (parquet, jsonl, json, csv, tsv or txt), and code of a repository is"
+            " never run; if it is made by a script, set its revision to refs/convert/parquet."
+        )
+    if not any(path.endswith(".safetensors") for path in wanted):
+        return (
+            "holds no safetensors weights, and pickled ones (.bin, .pt) are never loaded; choose a"
+            " revision or a repository with *.safetensors files."
+        )
+    if "config.json" not in wanted:
+        return "holds no config.json, so it is not a model that transformers can load by itself."
+    return None
+
+
+def _licence(card) -> str | None:
+    if card is None:
+        return None
+    licence = card.get("license")
+    if licence == "other":
+        licence = card.get("license_name") or licence
+    return ", ".join(licence) if isinstance(licence, list) else licence
+
+
+def _git_blob_id(path: Path) -> str:
+    content = path.read_bytes()
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()

@@ -1,0 +1,45 @@
+"""What the miniature world consists of, by name; light, because the Snakefile reads it."""
+
+DATASETS = (
+    "EleutherAI/headqa",
+    "EleutherAI/wikitext_document_level",
+    "Magpie-Align/Magpie-Qwen2-Pro-200K-English",
+    "Magpie-Align/Magpie-Qwen2.5-Pro-1M-v0.1",
+    "Rowan/hellaswag",
+    "Salesforce/wikitext",
+    "allenai/ai2_arc",
+    "allenai/openbookqa",
+    "allenai/sciq",
+    "allenai/winogrande",
+    "aps/super_glue",
+    "baber/piqa",
+    "cais/mmlu",
+    "facebook/anli",
+    "google-research-datasets/nq_open",
+    "lighteval/mmlu",
+    "lighteval/siqa",
+    "meta-llama/Llama-3.2-1B-Instruct-evals",
+    "nyu-mll/glue",
+    "openai/gsm8k",
+    "openlifescienceai/medmcqa",
+    "regisss/math_qa",
+    "tau/commonsense_qa",
+    "truthfulqa/truthful_qa",
+)
+
+# The instruct models, each with the base model it goes on from.
+BASE_OF = {"Qwen2-1M-Instruct": "Qwen2-1M", "Llama-3M-Instruct": "Llama-3M"}
+
+MODELS = (
+    "Llama-3M",
+    "Qwen2-1M",
+    "Pythia-1M",
+    "Llama-0.3M",
+    "Qwen2-0.2M",
+    "Pythia-0.1M",
+    "Qwen2-1M-Instruct",
+    "Llama-3M-Instruct",
+)
+
+CORPUS = "miniature/corpus.parquet"
+TOKENIZER = "miniature/tokenizer.json"

@@ -1,0 +1,244 @@
+"""Everyday sense: tools, activities, feelings, and which noun a sentence means."""
+
+import random
+
+from datasets import ClassLabel, Features, List, Value
+
+from workflow_scripts.miniature import lexicon
+from workflow_scripts.miniature.items import (
+    Config,
+    Repository,
+    Row,
+    draw_splits,
+    shuffled_choices,
+    usual_sizes,
+    without_labels,
+)
+from workflow_scripts.miniature.phrases import pronoun, two_people
+from workflow_scripts.miniature.world import World
+
+STRING = Value("string")
+
+
+def build(world: World, items: int) -> list[Repository]:
+    return [
+        _commonsense_qa(world, items),
+        _social_iqa(world, items),
+        _winogrande(world, items),
+        _hellaswag(world, items),
+        _piqa(world, items),
+    ]
+
+
+def _commonsense_qa(world: World, items: int) -> Repository:
+    def make(rng: random.Random) -> Row:
+        purpose, tool, _ = rng.choice(lexicon.TOOLS)
+        person, place, time = (
+            rng.choice(lexicon.PEOPLE),
+            rng.choice(lexicon.PLACES),
+            rng.choice(lexicon.TIMES),
+        )
+        question = rng.choice(
+            [
+                f"What does {person} need to {purpose} at the {place} {time}?",
+                f"{person} wants to {purpose} at the {place} {time}. What helps?",
+            ]
+        )
+        texts, gold = shuffled_choices(rng, tool, [t for _, t, _ in lexicon.TOOLS], 5)
+        return {
+            "id": f"{rng.getrandbits(128):032x}",
+            "question": question,
+            "question_concept": purpose.split()[0],
+            "choices": {"label": list("ABCDE"), "text": texts},
+            "answerKey": "ABCDE"[gold],
+        }
+
+    features = Features(
+        {
+            "id": STRING,
+            "question": STRING,
+            "question_concept": STRING,
+            "choices": {"label": List(STRING), "text": List(STRING)},
+            "answerKey": STRING,
+        }
+    )
+    splits = draw_splits(
+        make,
+        world.rng("commonsense_qa"),
+        usual_sizes(items, "train", "validation", "test"),
+        key=lambda row: row["question"],
+    )
+    splits["test"] = without_labels(splits["test"], answerKey="")
+    return Repository("tau/commonsense_qa", {"default": Config(features, splits)}, default="default")
+
+
+def _social_iqa(world: World, items: int) -> Repository:
+    asked = (
+        ("How would {b} feel as a result?", "{0}"),
+        ("What will {b} want to do next?", "{0}"),
+        ("Why did {a} do this?", "{0}"),
+    )
+
+    def make(rng: random.Random) -> Row:
+        a, b = two_people(rng)
+        event = rng.choice(lexicon.EVENTS)
+        aspect = rng.randrange(3)
+        right = event[1 + aspect].format(a=a, b=b)
+        pool = [other[1 + aspect].format(a=a, b=b) for other in lexicon.EVENTS]
+        answers, gold = shuffled_choices(rng, right, pool, 3)
+        context = (
+            f"{a} {event[0].format(b=b)} at the {rng.choice(lexicon.PLACES)} {rng.choice(lexicon.TIMES)}."
+        )
+        return {
+            "context": context,
+            "question": asked[aspect][0].format(a=a, b=b),
+            "answerA": answers[0],
+            "answerB": answers[1],
+            "answerC": answers[2],
+            "label": str(gold + 1),
+        }
+
+    columns = ("context", "question", "answerA", "answerB", "answerC", "label")
+    splits = draw_splits(
+        make,
+        world.rng("social_iqa"),
+        usual_sizes(items, "train", "validation"),
+        key=lambda row: (row["context"], row["question"]),
+    )
+    features = Features(dict.fromkeys(columns, STRING))
+    return Repository("lighteval/siqa", {"default": Config(features, splits)}, default="default")
+
+
+def _winogrande(world: World, items: int) -> Repository:
+    """Half of the sentences turn on what a thing is like, the others on who did what to whom."""
+
+    def make(rng: random.Random) -> Row:
+        time, place = rng.choice(lexicon.TIMES), rng.choice(lexicon.PLACES)
+        if rng.random() < 0.55:
+            fragile, sturdy = rng.choice(lexicon.FRAGILE), rng.choice(lexicon.STURDY)
+            nouns = [f"the {fragile}", f"the {sturdy}"]
+            broke = rng.random() < 0.5
+            ending = "broke into pieces." if broke else "stayed whole."
+            right = nouns[0] if broke else nouns[1]
+            options = rng.sample(nouns, 2)
+            opening = f"{time.capitalize()} {options[0]} hit {options[1]} at the {place} and _ {ending}"
+        else:
+            options = list(two_people(rng))
+            verb, of_first, of_second = rng.choice(
+                [
+                    ("taught", "knew it well.", "was eager to learn."),
+                    ("thanked", "was grateful for the help.", "had helped a lot."),
+                    ("rescued", "was brave.", "had fallen into the water."),
+                    ("paid", "had bought a coat.", "had sold a coat."),
+                ]
+            )
+            first_meant = rng.random() < 0.5
+            right = options[0] if first_meant else options[1]
+            ending = of_first if first_meant else of_second
+            opening = (
+                f"{options[0]} {verb} {options[1]} at the {place} {time} because _ {ending}"
+            )
+        choices = rng.sample(options, 2)
+        return {
+            "sentence": opening,
+            "option1": choices[0],
+            "option2": choices[1],
+            "answer": str(choices.index(right) + 1),
+        }
+
+    features = Features(dict.fromkeys(("sentence", "option1", "option2", "answer"), STRING))
+    # The key leaves the ending out: of two sentences that differ in nothing else, one is kept.
+    splits = draw_splits(
+        make,
+        world.rng("winogrande"),
+        usual_sizes(items, "train", "validation", "test"),
+        key=lambda row: row["sentence"].split("_")[0],
+    )
+    splits["test"] = without_labels(splits["test"], answer="")
+    return Repository("allenai/winogrande", {"winogrande_xl": Config(features, splits)})
+
+
+def _hellaswag(world: World, items: int) -> Repository:
+    def make(rng: random.Random) -> Row:
+        activity, steps = rng.choice(list(lexicon.ACTIVITIES.items()))
+        person = rng.choice(lexicon.PEOPLE)
+        next_step = rng.randrange(1, len(steps))
+        opening = f"{person} is at the {rng.choice(lexicon.PLACES)} {rng.choice(lexicon.TIMES)}."
+        told = " ".join(f"{person} {step}." for step in steps[max(0, next_step - 2) : next_step])
+        pool = [step for other in lexicon.ACTIVITIES.values() for step in other if other is not steps]
+        if rng.random() < 0.4:
+            pool = [*steps, *rng.sample(pool, 2)]
+        endings, gold = shuffled_choices(rng, steps[next_step], pool, 4)
+        ctx_a, ctx_b = f"{opening} {told}", pronoun(person)
+        return {
+            "ind": rng.randrange(100_000),
+            "activity_label": activity,
+            "ctx_a": ctx_a,
+            "ctx_b": ctx_b,
+            "ctx": f"{ctx_a} {ctx_b}",
+            "endings": [f"{ending}." for ending in endings],
+            "source_id": f"miniature~v_{rng.getrandbits(40):010x}",
+            "split_type": "indomain",
+            "label": str(gold),
+        }
+
+    splits = draw_splits(
+        make,
+        world.rng("hellaswag"),
+        usual_sizes(items, "train", "validation", "test"),
+        key=lambda row: row["ctx"],
+    )
+    short = {"train": "train", "validation": "val", "test": "test"}
+    splits = {
+        split: [{**row, "split": short[split]} for row in rows] for split, rows in splits.items()
+    }
+    splits["test"] = without_labels(splits["test"], label="")
+    features = Features(
+        {
+            "ind": Value("int32"),
+            "activity_label": STRING,
+            "ctx_a": STRING,
+            "ctx_b": STRING,
+            "ctx": STRING,
+            "endings": List(STRING),
+            "source_id": STRING,
+            "split": STRING,
+            "split_type": STRING,
+            "label": STRING,
+        }
+    )
+    return Repository("Rowan/hellaswag", {"default": Config(features, splits)}, default="default")
+
+
+def _piqa(world: World, items: int) -> Repository:
+    def make(rng: random.Random) -> Row:
+        purpose, tool, deed = rng.choice(lexicon.TOOLS)
+        person, place = rng.choice(lexicon.PEOPLE), rng.choice(lexicon.PLACES)
+        time = rng.choice(lexicon.TIMES)
+        goal = rng.choice(
+            [
+                f"{person} wants to {purpose} at the {place} {time}.",
+                f"How does {person} {purpose} at the {place} {time}?",
+            ]
+        )
+        _, wrong_tool, wrong_deed = rng.choice([t for t in lexicon.TOOLS if t[1] != tool])
+        right = f"take a {tool} and {deed} with it."
+        if rng.random() < 0.7:
+            wrong = f"take a {wrong_tool} and {wrong_deed} with it."
+        else:
+            wrong = f"take a {wrong_tool} and {deed} with it."
+        label = int(rng.random() < 0.5)
+        solutions = (right, wrong) if label == 0 else (wrong, right)
+        return {"goal": goal, "sol1": solutions[0], "sol2": solutions[1], "label": label}
+
+    features = Features(
+        {"goal": STRING, "sol1": STRING, "sol2": STRING, "label": ClassLabel(names=["0", "1"])}
+    )
+    splits = draw_splits(
+        make,
+        world.rng("piqa"),
+        usual_sizes(items, "train", "validation", "test"),
+        key=lambda row: row["goal"],
+    )
+    splits["test"] = without_labels(splits["test"], label=-1)
+    return Repository("baber/piqa", {"default": Config(features, splits)}, default="default")

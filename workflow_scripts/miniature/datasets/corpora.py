@@ -1,0 +1,80 @@
+"""Wikitext, twice: whole pages (EleutherAI) and one line a row, most of them empty (Salesforce)."""
+
+import random
+
+from datasets import Features, Value
+
+from workflow_scripts.miniature import prose
+from workflow_scripts.miniature.items import Config, Repository
+from workflow_scripts.miniature.world import Kind, Town, World
+
+TRAIN_PAGES = 400
+RARE_WORDS = 0.02
+
+
+def build(world: World, items: int) -> list[Repository]:
+    counts = {"test": max(4, items // 5), "validation": max(4, items // 5), "train": TRAIN_PAGES}
+    pages = {
+        split: [_page(world, world.rng("wikitext", split, i)) for i in range(count)]
+        for split, count in counts.items()
+    }
+    whole = {
+        split: [{"page": "".join(f" {line} \n" if line else " \n" for line in _spread(page))} for page in rows]
+        for split, rows in pages.items()
+    }
+    lines = {
+        split: [{"text": f" {line} \n" if line else ""} for page in rows for line in ["", *_spread(page)]]
+        for split, rows in pages.items()
+    }
+    without_rare_words = {
+        split: [{"text": _blank_rare_words(row["text"], world.rng("rare", split, i))} for i, row in enumerate(rows)]
+        for split, rows in lines.items()
+    }
+    page_features, line_features = Features({"page": Value("string")}), Features({"text": Value("string")})
+    return [
+        Repository(
+            "EleutherAI/wikitext_document_level", {"wikitext-2-raw-v1": Config(page_features, whole)}
+        ),
+        Repository(
+            "Salesforce/wikitext",
+            {
+                "wikitext-103-raw-v1": Config(line_features, lines),
+                "wikitext-103-v1": Config(line_features, without_rare_words),
+            },
+        ),
+    ]
+
+
+def _page(world: World, rng: random.Random) -> list[str]:
+    """A heading, an opening paragraph and some sections, in wikitext's spaced-out spelling."""
+    subject = rng.choice(world.kinds + world.towns)
+    title = subject.name.capitalize()
+    lines = [f"= {title} ="]
+    if isinstance(subject, Kind):
+        lines.append(_spaced(" ".join(prose.about_kind(subject, rng))))
+    elif isinstance(subject, Town):
+        lines.append(_spaced(" ".join(prose.about_town(subject, rng))))
+    for heading in rng.sample(["Nature", "History", "Daily life", "Stories"], rng.randint(1, 3)):
+        lines.append(f"= = {heading} = =")
+        text = " ".join(prose.paragraph(world, rng) for _ in range(rng.randint(2, 4)))
+        lines.append(_spaced(text))
+    return lines
+
+
+def _spread(page: list[str]) -> list[str]:
+    """An empty line after every line, as in the original files."""
+    return [line for text in page for line in (text, "")]
+
+
+def _spaced(text: str) -> str:
+    for mark in ",.:;?":
+        text = text.replace(mark, f" {mark}")
+    return text
+
+
+def _blank_rare_words(text: str, rng: random.Random) -> str:
+    if not text or text.startswith(" ="):
+        return text
+    return " ".join(
+        "<unk>" if word.isalpha() and rng.random() < RARE_WORDS else word for word in text.split(" ")
+    )

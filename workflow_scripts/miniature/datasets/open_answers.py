@@ -1,0 +1,123 @@
+"""Questions with free answers (nq_open) and with tempting false ones (truthful_qa)."""
+
+import random
+
+from datasets import Features, List, Value
+
+from workflow_scripts.miniature import lexicon
+from workflow_scripts.miniature.items import Config, Repository, Row, draw_splits, usual_sizes
+from workflow_scripts.miniature.phrases import GROUP_RELATIONS
+from workflow_scripts.miniature.world import World
+
+STRING = Value("string")
+
+
+def build(world: World, items: int) -> list[Repository]:
+    return [_nq_open(world, items), _truthful_qa(world, items)]
+
+
+def _nq_open(world: World, items: int) -> Repository:
+    """Short facts about towns and creatures; a trailing remark makes each question one of a kind."""
+
+    def make(rng: random.Random) -> Row:
+        remark = f"{rng.choice(lexicon.PEOPLE)} asked {rng.choice(lexicon.TIMES)}"
+        if rng.random() < 0.5:
+            town = rng.choice(world.towns)
+            question, answers = rng.choice(
+                [
+                    (f"who rules the town of {town.name}", [town.ruler, f"{town.ruler} of {town.name}"]),
+                    (f"which river flows through {town.name}", [town.river, f"the {town.river}"]),
+                    (f"what is made in the town of {town.name}", [town.craft]),
+                ]
+            )
+        else:
+            kind = rng.choice(world.kinds)
+            question, answers = rng.choice(
+                [
+                    (f"where does the {kind.name} live", [kind.home, f"near the {kind.home}"]),
+                    (f"what colour is the {kind.name}", [kind.colour]),
+                    (f"what sort of creature is the {kind.name}", [kind.group.name, f"a {kind.group.name}"]),
+                ]
+            )
+        return {"question": f"{remark} {question}", "answer": answers}
+
+    splits = draw_splits(
+        make,
+        world.rng("nq_open"),
+        usual_sizes(items, "train", "validation"),
+        key=lambda row: row["question"],
+    )
+    features = Features({"question": STRING, "answer": List(STRING)})
+    return Repository(
+        "google-research-datasets/nq_open", {"nq_open": Config(features, splits)}, default="nq_open"
+    )
+
+
+def _truthful_qa(world: World, items: int) -> Repository:
+    """What is true of a kind, told in two ways, against what is true of others."""
+
+    def make(rng: random.Random) -> Row:
+        kind, relation = rng.choice(world.kinds), rng.choice(GROUP_RELATIONS)
+        person, time = rng.choice(lexicon.PEOPLE), rng.choice(lexicon.TIMES)
+        right = relation.answer(kind)
+        wrong = [answer for answer in relation.answers if answer != right]
+        question = rng.choice(relation.questions).format(k=kind.name)
+        true = [
+            relation.statement.format(k=kind.name, a=right),
+            f"{person} says: {relation.statement.format(k=kind.name, a=right)}",
+        ]
+        false = [relation.statement.format(k=kind.name, a=answer) for answer in rng.sample(wrong, 3)]
+        false[0] = f"{person} says: {false[0]}"
+        true = true[: rng.choice([1, 2, 2])]
+        return {
+            "question": f"{time.capitalize()} {person} wonders: {question}",
+            "mc1_targets": {"choices": [true[0], *false], "labels": [1, 0, 0, 0]},
+            "mc2_targets": {
+                "choices": [*true, *false],
+                "labels": [1] * len(true) + [0] * len(false),
+            },
+        }
+
+    targets = {"choices": List(STRING), "labels": List(Value("int32"))}
+    features = Features({"question": STRING, "mc1_targets": targets, "mc2_targets": targets})
+    generation = Features(
+        {
+            "type": STRING,
+            "category": STRING,
+            "question": STRING,
+            "best_answer": STRING,
+            "correct_answers": List(STRING),
+            "incorrect_answers": List(STRING),
+            "source": STRING,
+        }
+    )
+    splits = draw_splits(
+        make,
+        world.rng("truthful_qa"),
+        usual_sizes(items, "validation"),
+        key=lambda row: row["question"],
+    )
+    free = [
+        {
+            "type": "Adversarial",
+            "category": "Creatures",
+            "question": row["question"],
+            "best_answer": row["mc1_targets"]["choices"][0],
+            "correct_answers": _labelled(row, 1),
+            "incorrect_answers": _labelled(row, 0),
+            "source": "miniature",
+        }
+        for row in splits["validation"]
+    ]
+    return Repository(
+        "truthfulqa/truthful_qa",
+        {
+            "generation": Config(generation, {"validation": free}),
+            "multiple_choice": Config(features, splits),
+        },
+    )
+
+
+def _labelled(row: Row, label: int) -> list[str]:
+    targets = row["mc2_targets"]
+    return [c for c, l in zip(targets["choices"], targets["labels"], strict=True) if l == label]

@@ -1,0 +1,151 @@
+"""aps/super_glue (boolq, wic) and facebook/anli: reading, word senses, harder inference."""
+
+import random
+
+from datasets import ClassLabel, Features, Value
+
+from workflow_scripts.miniature import lexicon
+from workflow_scripts.miniature.datasets import scenes
+from workflow_scripts.miniature.items import (
+    Config,
+    Repository,
+    Row,
+    draw_splits,
+    noisy_label,
+    numbered,
+    usual_sizes,
+    without_labels,
+)
+from workflow_scripts.miniature.phrases import GROUP_RELATIONS, kind_pair, sighting
+from workflow_scripts.miniature.world import World
+
+_TRUTH = ClassLabel(names=["False", "True"])
+
+
+def build(world: World, items: int) -> list[Repository]:
+    return [_super_glue(world, items), _anli(world, items)]
+
+
+def _super_glue(world: World, items: int) -> Repository:
+    boolq = Features(
+        {
+            "question": Value("string"),
+            "passage": Value("string"),
+            "idx": Value("int32"),
+            "label": _TRUTH,
+        }
+    )
+    wic = Features(
+        {
+            "word": Value("string"),
+            "sentence1": Value("string"),
+            "sentence2": Value("string"),
+            "start1": Value("int32"),
+            "start2": Value("int32"),
+            "end1": Value("int32"),
+            "end2": Value("int32"),
+            "idx": Value("int32"),
+            "label": _TRUTH,
+        }
+    )
+    configs = {}
+    for name, maker, features, texts in (
+        ("boolq", _boolq, boolq, ("passage", "question")),
+        ("wic", _wic, wic, ("sentence1", "sentence2")),
+    ):
+
+        def make(rng: random.Random, maker=maker) -> Row:
+            row = maker(world, rng)
+            return {**row, "label": noisy_label(rng, row["label"], 2)}
+
+        splits = draw_splits(
+            make,
+            world.rng("super_glue", name),
+            usual_sizes(items, "train", "validation", "test"),
+            key=lambda row, texts=texts: tuple(row[text] for text in texts),
+        )
+        splits["test"] = without_labels(splits["test"], label=-1)
+        configs[name] = Config(features, numbered(splits))
+    return Repository("aps/super_glue", configs)
+
+
+def _boolq(world: World, rng: random.Random) -> Row:
+    """The passage names the group; the question asks for something the whole group has, or has not."""
+    kind, other = kind_pair(world, rng)
+    yes = rng.random() < 0.58
+    relation = rng.choice(GROUP_RELATIONS)
+    answer = relation.answer(kind if yes else other)
+    question = {
+        "cover": f"is a {kind.name} covered with {answer}",
+        "motion": f"does a {kind.name} {answer}",
+        "limb": f"does a {kind.name} have {answer}",
+        "shelter": f"does a {kind.name} sleep in a {answer}",
+        "food": f"does a {kind.name} eat {answer}",
+    }[relation.name]
+    told = relation.statement.format(k=kind.name, a=relation.answer(kind))
+    passage = f"{sighting(kind, rng)} The {kind.name} is a {kind.group.name}. {told}"
+    return {"question": question, "passage": passage, "label": int(yes)}
+
+
+def _wic(world: World, rng: random.Random) -> Row:
+    word = rng.choice(list(lexicon.SENSES))
+    same = rng.random() < 0.5
+    senses = lexicon.SENSES[word]
+    first = rng.choice(senses)
+    second = first if same else senses[1 - senses.index(first)]
+    phrase1 = rng.choice(first)
+    phrase2 = rng.choice([phrase for phrase in second if phrase != phrase1])
+    sentence1 = f"{rng.choice(lexicon.PEOPLE)} {phrase1} {rng.choice(lexicon.TIMES)}."
+    sentence2 = f"{rng.choice(lexicon.PEOPLE)} {phrase2}."
+    start1, start2 = sentence1.index(f" {word}") + 1, sentence2.index(f" {word}") + 1
+    return {
+        "word": word,
+        "sentence1": sentence1,
+        "sentence2": sentence2,
+        "start1": start1,
+        "start2": start2,
+        "end1": start1 + len(word),
+        "end2": start2 + len(word),
+        "label": int(same),
+    }
+
+
+def _anli(world: World, items: int) -> Repository:
+    """Inference about two scenes at once, so that the hypothesis must be matched with the right one."""
+
+    def make(rng: random.Random) -> Row:
+        first = scenes.draw_scene(rng)
+        second = scenes.changed(first, rng, changes=5)
+        told = [scenes.told(first), scenes.retold(second, rng)]
+        rng.shuffle(told)
+        label = rng.choices([0, 1, 2], [34, 33, 33])[0]
+        if label == 2 and rng.random() < 0.4:
+            hypothesis = f"The {second.thing} was {first.colour}."
+        else:
+            write = (scenes.entailed, scenes.undecided, scenes.contradicted)[label]
+            hypothesis = write(first, rng)
+        return {
+            "uid": f"{rng.getrandbits(64):016x}",
+            "premise": " ".join(told),
+            "hypothesis": hypothesis,
+            "label": noisy_label(rng, label, 3),
+            "reason": "",
+        }
+
+    features = Features(
+        {
+            "uid": Value("string"),
+            "premise": Value("string"),
+            "hypothesis": Value("string"),
+            "label": ClassLabel(names=["entailment", "neutral", "contradiction"]),
+            "reason": Value("string"),
+        }
+    )
+    splits = [f"{split}_r{i}" for i in (1, 2, 3) for split in ("train", "dev", "test")]
+    rows = draw_splits(
+        make,
+        world.rng("anli"),
+        usual_sizes(items, *splits),
+        key=lambda row: (row["premise"], row["hypothesis"]),
+    )
+    return Repository("facebook/anli", {"plain_text": Config(features, rows)}, default="plain_text")

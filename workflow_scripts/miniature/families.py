@@ -1,0 +1,86 @@
+"""What the models of one family share: special tokens, chat template, and what they were fed.
+
+The conventions are those of the real families, because the harnesses' and the trainer's traps lie
+exactly there: Llama's tokenizer puts a start token in front of every text, Qwen's does not, Pythia
+has one special token and no template.
+"""
+
+from dataclasses import dataclass
+
+_CHATML = """\
+{%- for message in messages -%}
+<|im_start|>{{ message['role'] }}
+{% if message['role'] == 'assistant' -%}
+{% generation %}{{ message['content'] }}<|im_end|>{% endgeneration %}
+{% else -%}
+{{ message['content'] }}<|im_end|>
+{% endif -%}
+{%- endfor -%}
+{%- if add_generation_prompt -%}
+<|im_start|>assistant
+{% endif -%}
+"""
+
+_LLAMA = """\
+{{- bos_token -}}
+{%- for message in messages -%}
+<|start_header_id|>{{ message['role'] }}<|end_header_id|>{{ '\\n\\n' }}
+{%- if message['role'] == 'assistant' -%}
+{% generation %}{{ message['content'] | trim }}<|eot_id|>{% endgeneration %}
+{%- else -%}
+{{ message['content'] | trim }}<|eot_id|>
+{%- endif -%}
+{%- endfor -%}
+{%- if add_generation_prompt -%}
+<|start_header_id|>assistant<|end_header_id|>{{ '\\n\\n' }}
+{%- endif -%}
+"""
+
+
+@dataclass(frozen=True)
+class Family:
+    """The conventions of one family and the diet its models grew up on."""
+
+    special_tokens: tuple[str, ...]
+    end_of_text: str
+    start_of_text: str | None
+    end_of_turn: str | None
+    chat_template: str | None
+    question_share: float
+    """Share of the pre-training documents that are exam questions rather than prose.
+
+    It differs between families on purpose: it is the exposure to test formats that ranks models
+    without regard to what they could learn, and that train-before-test takes out of the comparison.
+    """
+
+
+QWEN2 = Family(
+    special_tokens=("<|endoftext|>", "<|im_start|>", "<|im_end|>"),
+    end_of_text="<|endoftext|>",
+    start_of_text=None,
+    end_of_turn="<|im_end|>",
+    chat_template=_CHATML,
+    question_share=0.8,
+)
+LLAMA = Family(
+    special_tokens=(
+        "<|begin_of_text|>",
+        "<|end_of_text|>",
+        "<|start_header_id|>",
+        "<|end_header_id|>",
+        "<|eot_id|>",
+    ),
+    end_of_text="<|end_of_text|>",
+    start_of_text="<|begin_of_text|>",
+    end_of_turn="<|eot_id|>",
+    chat_template=_LLAMA,
+    question_share=0.6,
+)
+PYTHIA = Family(
+    special_tokens=("<|endoftext|>",),
+    end_of_text="<|endoftext|>",
+    start_of_text="<|endoftext|>",
+    end_of_turn=None,
+    chat_template=None,
+    question_share=0.3,
+)

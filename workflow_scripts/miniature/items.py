@@ -1,0 +1,89 @@
+"""What every generated dataset is made of: rows that never repeat, in splits that never share one."""
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from datasets import Features
+
+Row = dict[str, Any]
+
+TRAIN_ROWS = 1_500
+LABEL_NOISE = 0.03
+
+
+@dataclass(frozen=True)
+class Config:
+    """One configuration of a dataset: its columns and the rows of each split."""
+
+    features: Features
+    splits: Mapping[str, list[Row]]
+
+
+@dataclass(frozen=True)
+class Repository:
+    """One dataset as the hub holds it."""
+
+    name: str
+    configs: Mapping[str, Config]
+    default: str | None = None
+
+
+def draw_splits(
+    make: Callable[[random.Random], Row],
+    rng: random.Random,
+    sizes: Mapping[str, int],
+    key: Callable[[Row], Any],
+) -> dict[str, list[Row]]:
+    """Draw rows until every split is full; no two rows of all splits share their key.
+
+    The key is what a model is shown of a row, so a question of one split is never one of another.
+    """
+    seen, rows, needed = set(), [], sum(sizes.values())
+    for _ in range(60 * needed):
+        if len(rows) == needed:
+            break
+        row = make(rng)
+        identity = key(row)
+        if identity not in seen:
+            seen.add(identity)
+            rows.append(row)
+    if len(rows) < needed:
+        raise ValueError(
+            f"{make.__name__} has only {len(rows)} different rows; {needed} are asked for."
+        )
+    remaining = iter(rows)
+    return {split: [next(remaining) for _ in range(size)] for split, size in sizes.items()}
+
+
+def usual_sizes(items: int, *splits: str) -> dict[str, int]:
+    """Splits called train... get the training size, all others the number of test items."""
+    return {split: TRAIN_ROWS if split.startswith("train") else items for split in splits}
+
+
+def noisy_label(rng: random.Random, label: int, classes: int) -> int:
+    """The label, or now and then any label at all: annotators err."""
+    return rng.randrange(classes) if rng.random() < LABEL_NOISE else label
+
+
+def shuffled_choices(
+    rng: random.Random, right: str, pool: Sequence[str], count: int
+) -> tuple[list[str], int]:
+    """`count` choices in random order, one of them right, and the index of that one."""
+    wrong = rng.sample([choice for choice in dict.fromkeys(pool) if choice != right], count - 1)
+    choices = [right, *wrong]
+    rng.shuffle(choices)
+    return choices, choices.index(right)
+
+
+def numbered(splits: dict[str, list[Row]], column: str = "idx") -> dict[str, list[Row]]:
+    """Add a running number per split, as the original datasets have it."""
+    return {
+        split: [{**row, column: i} for i, row in enumerate(rows)] for split, rows in splits.items()
+    }
+
+
+def without_labels(rows: list[Row], **withheld: Any) -> list[Row]:
+    """The rows with their answers blanked, as in splits whose labels are kept secret."""
+    return [{**row, **withheld} for row in rows]

@@ -1,0 +1,61 @@
+"""The miniature family: three architectures, two sizes or more of each, base and instruct."""
+
+from dataclasses import dataclass
+
+from transformers import GPTNeoXConfig, LlamaConfig, PretrainedConfig, Qwen2Config
+
+from workflow_scripts.miniature.families import LLAMA, PYTHIA, QWEN2, Family
+from workflow_scripts.miniature.tokenizer import EMBEDDING_ROWS
+
+CONTEXT = 2_048
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One model: its shape and how long it is trained at effort 1."""
+
+    family: Family
+    hidden: int
+    inner: int
+    layers: int
+    heads: int
+    kv_heads: int
+    steps: int
+    learning_rate: float
+    base: str | None = None
+
+
+SPECS = {
+    "Llama-3M": Spec(LLAMA, 256, 608, 4, 4, 2, steps=480, learning_rate=3e-3),
+    "Llama-0.3M": Spec(LLAMA, 80, 160, 3, 2, 1, steps=400, learning_rate=5e-3),
+    "Qwen2-1M": Spec(QWEN2, 64, 128, 24, 2, 1, steps=330, learning_rate=4e-3),
+    "Qwen2-0.2M": Spec(QWEN2, 64, 128, 4, 2, 1, steps=300, learning_rate=5e-3),
+    "Pythia-1M": Spec(PYTHIA, 128, 512, 4, 4, 4, steps=300, learning_rate=4e-3),
+    "Pythia-0.1M": Spec(PYTHIA, 48, 192, 2, 2, 2, steps=300, learning_rate=6e-3),
+    "Qwen2-1M-Instruct": Spec(
+        QWEN2, 64, 128, 24, 2, 1, steps=80, learning_rate=1e-3, base="Qwen2-1M"
+    ),
+    "Llama-3M-Instruct": Spec(
+        LLAMA, 256, 608, 4, 4, 2, steps=60, learning_rate=8e-4, base="Llama-3M"
+    ),
+}
+
+
+def make_config(spec: Spec, *, bos: int | None, eos: int, pad: int) -> PretrainedConfig:
+    """The real architecture's configuration at this size; embeddings tied, or they would be most of it."""
+    common = {
+        "vocab_size": EMBEDDING_ROWS,
+        "hidden_size": spec.hidden,
+        "intermediate_size": spec.inner,
+        "num_hidden_layers": spec.layers,
+        "num_attention_heads": spec.heads,
+        "max_position_embeddings": CONTEXT,
+        "tie_word_embeddings": True,
+        "bos_token_id": bos,
+        "eos_token_id": eos,
+        "pad_token_id": pad,
+    }
+    if spec.family is PYTHIA:
+        return GPTNeoXConfig(**common)
+    kind = LlamaConfig if spec.family is LLAMA else Qwen2Config
+    return kind(**common, num_key_value_heads=spec.kv_heads)

@@ -1,0 +1,100 @@
+"""Sentence patterns shared by prose and questions: facts of the world, asked and told."""
+
+import random
+from dataclasses import dataclass
+
+from workflow_scripts.miniature import lexicon
+from workflow_scripts.miniature.world import Kind, World
+
+
+@dataclass(frozen=True)
+class Relation:
+    """Something one can ask about a kind: how it is asked, how it is told, what could be answered."""
+
+    name: str
+    questions: tuple[str, ...]
+    statement: str
+    answers: tuple[str, ...]
+
+    def answer(self, kind: Kind) -> str:
+        return getattr(kind.group, self.name, None) or getattr(kind, self.name)
+
+
+def _of_groups(attribute: str) -> tuple[str, ...]:
+    return tuple(getattr(group, attribute) for group in lexicon.GROUPS)
+
+
+RELATIONS = (
+    Relation(
+        "cover",
+        ("What covers the body of a {k}?", "What is the {k} covered with?"),
+        "The {k} is covered with {a}.",
+        _of_groups("cover"),
+    ),
+    Relation(
+        "motion",
+        ("How does a {k} get around?", "What can a {k} do well?"),
+        "The {k} can {a}.",
+        _of_groups("motion"),
+    ),
+    Relation(
+        "limb",
+        ("Which part does a {k} use most?", "What does a {k} have on its sides?"),
+        "The {k} has strong {a}.",
+        _of_groups("limb"),
+    ),
+    Relation(
+        "shelter",
+        ("Where does a {k} rest?", "Which place does a {k} sleep in?"),
+        "The {k} sleeps in a {a}.",
+        _of_groups("shelter"),
+    ),
+    Relation(
+        "food",
+        ("What does a {k} need to eat?", "Which food does a {k} like?"),
+        "The {k} feeds on {a}.",
+        _of_groups("food"),
+    ),
+    Relation(
+        "colour",
+        ("What colour is a {k}?", "Which colour does a {k} have?"),
+        "The {k} is {a}.",
+        lexicon.COLOURS,
+    ),
+    Relation(
+        "home",
+        ("Where does a {k} live?", "In which land is a {k} at home?"),
+        "The {k} lives near the {a}.",
+        lexicon.HOMES,
+    ),
+)
+GROUP_RELATIONS = RELATIONS[:5]
+
+
+def told(relation: Relation, kind: Kind, answer: str | None = None) -> str:
+    return relation.statement.format(k=kind.name, a=answer or relation.answer(kind))
+
+
+def asked(relation: Relation, kind: Kind, rng: random.Random) -> str:
+    return rng.choice(relation.questions).format(k=kind.name)
+
+
+def sighting(kind: Kind, rng: random.Random) -> str:
+    """A harmless opening sentence that makes the question after it one of a kind."""
+    person, place, time = rng.choice(lexicon.PEOPLE), rng.choice(lexicon.PLACES), rng.choice(lexicon.TIMES)
+    return f"{person} sees a {kind.name} near the {place} {time}."
+
+
+def kind_pair(world: World, rng: random.Random) -> tuple[Kind, Kind]:
+    """Two kinds of different groups."""
+    first = rng.choice(world.kinds)
+    return first, rng.choice([kind for kind in world.kinds if kind.group != first.group])
+
+
+def two_people(rng: random.Random) -> tuple[str, str]:
+    first, second = rng.sample(lexicon.PEOPLE, 2)
+    return first, second
+
+
+def pronoun(person: str) -> str:
+    return "she" if person in lexicon.WOMEN else "he"

@@ -1,0 +1,62 @@
+"""One byte-level BPE vocabulary for the whole world, and each family's tokenizer around it."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from transformers import PreTrainedTokenizerFast
+
+from workflow_scripts.core.files import atomic_path
+from workflow_scripts.miniature.families import Family
+
+VOCABULARY = 1_516
+EMBEDDING_ROWS = 1_536  # the vocabulary and every family's special tokens, rounded up
+
+# Letters with the space before them, single digits, punctuation with the line breaks behind it.
+_PIECES = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+
+
+def train_tokenizer(texts: Iterable[str], path: Path) -> None:
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(_PIECES), behavior="isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=VOCABULARY,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    with atomic_path(path) as temporary:
+        tokenizer.save(str(temporary))
+
+
+def family_tokenizer(path: Path, family: Family) -> PreTrainedTokenizerFast:
+    """The world's vocabulary with the special tokens, start token and template of a family."""
+    core = Tokenizer.from_file(str(path))
+    core.add_special_tokens(list(family.special_tokens))
+    adds_start = family.start_of_text is not None and family.start_of_text != family.end_of_text
+    if adds_start:
+        start = family.start_of_text
+        core.post_processor = processors.TemplateProcessing(
+            single=f"{start} $A",
+            pair=f"{start} $A {start}:1 $B:1",
+            special_tokens=[(start, core.token_to_id(start))],
+        )
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=core,
+        bos_token=family.start_of_text,
+        eos_token=family.end_of_text,
+        pad_token=family.end_of_text,
+        model_max_length=2048,
+        clean_up_tokenization_spaces=False,
+    )
+    tokenizer.chat_template = family.chat_template
+    return tokenizer

@@ -1,0 +1,26 @@
+"""What the terminal says at the end of a run; stdlib only, because the Snakefile imports it."""
+
+from pathlib import Path
+
+FAILED = """
+Not everything was made. The log of each failed job is shown above and kept in logs/. Mend the cause
+and run the same command again: what was finished is not done again.
+"""
+# A grid of a thousand rows is for an editor, not for the terminal.
+LINES_SHOWN = 30
+
+
+def closing_words(results: Path = Path("results")) -> str:
+    """Where the tables and figures lie, and the first table that is short enough to show."""
+    tables = sorted(results.glob("tables/*.md"))
+    figures = sorted(results.glob("figures/*.png"))
+    lines = [""]
+    for table in tables:
+        text = table.read_text(encoding="utf-8").strip()
+        if text.count("\n") <= LINES_SHOWN:
+            lines += [text, ""]
+    lines += ["Made, and where to look:"]
+    lines += [f"  {path}" for path in (*tables, *figures)]
+    lines += [f"  {results / 'scores.csv'}  every number, one a row"]
+    lines += [f"  {results / 'README.md'}  what lies where"]
+    return "\n".join(lines)

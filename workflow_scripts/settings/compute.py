@@ -1,0 +1,48 @@
+"""How models are run."""
+
+from typing import Literal
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from workflow_scripts.settings.section import Section, unlike
+
+
+class Compute(Section):
+    device: Literal["auto", "cpu", "cuda"] = Field(
+        "auto", description="Where models run: auto takes a GPU where the job has one."
+    )
+    dtype: Literal["float32", "bfloat16", "float16"] = Field(
+        "float32",
+        description="Number format of weights and activations; it is part of every record.",
+    )
+    attention: Literal["auto", "eager", "sdpa", "flash_attention_2"] = Field(
+        "auto",
+        description=(
+            "Implementation of attention: auto takes sdpa, or eager for the architectures that need it."
+        ),
+    )
+    threads: int = Field(
+        1,
+        ge=1,
+        description=(
+            "CPU threads of one job. Results on a CPU depend on it, so it is fixed here and not taken"
+            " from what a machine offers."
+        ),
+    )
+    batch_size: int = Field(
+        32, ge=1, description="Sequences that go through a model at once in evaluation."
+    )
+
+    @field_validator("attention")
+    @classmethod
+    def _flash_attention_fits(cls, attention: str, info: ValidationInfo) -> str:
+        if attention == "flash_attention_2":
+            if info.data.get("device") == "cpu":
+                raise unlike(
+                    "another attention with compute.device 'cpu'; this one runs on GPUs only"
+                )
+            if info.data.get("dtype") == "float32":
+                raise unlike(
+                    "another attention with compute.dtype 'float32'; this one takes bfloat16 or float16"
+                )
+        return attention

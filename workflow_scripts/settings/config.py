@@ -1,0 +1,48 @@
+"""The whole config: its top level and its sections."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from workflow_scripts.settings.chunking import Chunking
+from workflow_scripts.settings.compute import Compute
+from workflow_scripts.settings.harmony import Harmony
+from workflow_scripts.settings.hub import Hub
+from workflow_scripts.settings.miniature import Miniature
+from workflow_scripts.settings.names import CsvFile
+from workflow_scripts.settings.section import Section
+from workflow_scripts.settings.tables import Tables
+
+
+class Config(Section):
+    """Chorus: from checkpoint to paper."""
+
+    source: Literal["miniature", "huggingface"] = Field(
+        "miniature",
+        description=(
+            "Where models and datasets come from: generated on this machine, or fetched from the"
+            " Hugging Face hub."
+        ),
+    )
+    seed: int = Field(
+        0,
+        ge=0,
+        le=2**32 - 1,
+        description="Seed of everything random: the generated world, orders, training.",
+    )
+    hub: Hub = Field(Hub(), description="Where models and datasets lie.")
+    tables: Tables = Field(Tables(), description="The models and tasks the workflow knows.")
+    compute: Compute = Field(Compute(), description="How models are run.")
+    miniature: Miniature = Field(Miniature(), description="How large the generated world is.")
+    chunking: Chunking = Field(Chunking(), description="Chunked variants of models.")
+    harmony: Harmony = Field(
+        Harmony(),
+        description="The grid of models and tasks for rankings before and after training.",
+    )
+    external_scores: Annotated[tuple[CsvFile, ...], Field(strict=False)] = Field(
+        (),
+        description=(
+            "CSV files of other people's scores to set beside ours; columns model, task, protocol,"
+            " metric, value and, where known, stderr and n."
+        ),
+    )

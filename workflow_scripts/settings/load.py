@@ -1,0 +1,86 @@
+"""From the merged config to settings that hold together, or to one error that names every problem."""
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.settings.chunking import Checkpoint
+from workflow_scripts.settings.config import Config
+from workflow_scripts.settings.names import Known, find_file
+from workflow_scripts.settings.raw import raw_problems
+from workflow_scripts.settings.sentences import sentences, shown
+from workflow_scripts.settings.tables import ModelRow, Tables, TaskRow, read_models, read_tasks
+
+
+class Settings(Config):
+    """The config, checked, together with the rows of its tables."""
+
+    models: dict[str, ModelRow] = Field(description="All rows of the models table by name.")
+    tasks: dict[str, TaskRow] = Field(description="All rows of the tasks table by name.")
+
+    def model(self, name: str) -> ModelRow:
+        return self.models[name]
+
+    def task(self, name: str) -> TaskRow:
+        return self.tasks[name]
+
+    def checkpoints(self) -> dict[str, Checkpoint]:
+        """The chunked checkpoints by their id, for instance `Qwen/Qwen2.5-0.5B-Instruct@k2m12`."""
+        return {
+            str(checkpoint.id(self.models[checkpoint.model].layers)): checkpoint
+            for checkpoint in self.chunking.checkpoints
+        }
+
+
+def load_settings(config: dict[str, Any], workflow_folder: Path) -> Settings:
+    """Check the config Snakemake has merged; a UserError holds one sentence per problem."""
+    if not isinstance(config, dict):
+        raise UserError(f"The config is {shown(config)}; expected a mapping of sections.")
+    complaints = raw_problems(config)
+    problems = list(complaints.values())
+
+    tables: dict[str, Any] = {}
+    for name, read in (("models", read_models), ("tasks", read_tasks)):
+        path = _table_path(name, config)
+        if path is None or ("tables", name) in complaints:
+            continue
+        try:
+            tables[name] = read(_found(name, path, workflow_folder))
+        except UserError as error:
+            problems += error.problems
+
+    source = config.get("source", Config.model_fields["source"].default)
+    known = Known(
+        workflow_folder=workflow_folder,
+        source=source if source in ("miniature", "huggingface") else None,
+        models=tables.get("models"),
+        tasks=tables.get("tasks"),
+    )
+    try:
+        checked = Config.model_validate(config, context=known)
+    except ValidationError as error:
+        problems += sentences(error, Config.schema(), complaints)
+    if problems:
+        raise UserError(problems)
+    fields = {name: getattr(checked, name) for name in Config.model_fields}
+    return Settings.model_construct(**fields, **tables)
+
+
+def _table_path(name: str, config: dict[str, Any]) -> str | None:
+    """What the config says, as the tables come before its check, which names what is no path."""
+    section = config.get("tables", {})
+    if not isinstance(section, dict):
+        return None
+    path = section.get(name, Tables.model_fields[name].default)
+    return path if isinstance(path, str) and path else None
+
+
+def _found(name: str, path: str, workflow_folder: Path) -> Path:
+    if found := find_file(path, workflow_folder):
+        return found
+    raise UserError(
+        f"tables.{name} is {shown(path)}; expected a file, but there is none in the working directory"
+        " or beside the Snakefile."
+    )

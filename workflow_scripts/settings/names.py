@@ -1,0 +1,85 @@
+"""Names in the config that must stand for something: a model, a task, a file.
+
+A section annotates its fields with these types; what is known reaches them as the validation
+context. Without a context, as when the schema is generated, the names are taken as they are.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, ValidationInfo
+
+from workflow_scripts.core.ids import hub_name_problem
+from workflow_scripts.settings.section import unlike
+from workflow_scripts.settings.sentences import hint
+from workflow_scripts.settings.tables import ModelRow, TaskRow
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the names may refer to; None for what could not be read and is complained about already."""
+
+    workflow_folder: Path
+    source: str | None = None
+    models: Mapping[str, ModelRow] | None = None
+    tasks: Mapping[str, TaskRow] | None = None
+
+
+def find_file(path: str, workflow_folder: Path) -> Path | None:
+    """A file the config names: in the working directory, or else beside the Snakefile."""
+    for candidate in (Path(path), workflow_folder / path):
+        if candidate.is_file():
+            return candidate
+    return None
+
+
+def _known_model(name: str, info: ValidationInfo) -> str:
+    known: Known | None = info.context
+    if known is None or known.models is None:
+        return name
+    if problem := hub_name_problem(name):
+        raise unlike(f"the name of a model, but {problem}")
+    if name not in known.models:
+        raise unlike(f"a model of the models table{hint(name, known.models)}")
+    source = known.models[name].source
+    if known.source not in (None, source):
+        raise unlike(
+            f"a model of the source {known.source!r}, which the key source names; this one's is {source!r}"
+        )
+    return name
+
+
+def _known_task(name: str, info: ValidationInfo) -> str:
+    known: Known | None = info.context
+    if known is not None and known.tasks is not None and name not in known.tasks:
+        raise unlike(f"a task of the tasks table{hint(name, known.tasks)}")
+    return name
+
+
+def _lm_eval_task(name: str, info: ValidationInfo) -> str:
+    known: Known | None = info.context
+    if known is None or known.tasks is None:
+        return name
+    if (harness := known.tasks[name].harness) != "lm_eval":
+        raise unlike(f"a task of the harness lm_eval; this one is run by {harness}")
+    return name
+
+
+def _csv_file(path: str, info: ValidationInfo) -> str:
+    known: Known | None = info.context
+    if known is None:
+        return path
+    if Path(path).suffix != ".csv":
+        raise unlike("the path of a CSV file, with a name that ends in .csv")
+    found = find_file(path, known.workflow_folder)
+    if found is None:
+        raise unlike("a file, but there is none in the working directory or beside the Snakefile")
+    return str(found)
+
+
+ModelName = Annotated[str, AfterValidator(_known_model), Field(title="the name of a model")]
+TaskName = Annotated[str, AfterValidator(_known_task), Field(title="the name of a task")]
+LmEvalTaskName = Annotated[TaskName, AfterValidator(_lm_eval_task)]
+CsvFile = Annotated[str, AfterValidator(_csv_file), Field(title="the path of a CSV file")]

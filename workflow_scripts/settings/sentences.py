@@ -1,0 +1,168 @@
+"""From what pydantic found to sentences a person can act on.
+
+What was expected is read from the JSON schema, so that a field's range stands in one place. A value
+is shown as one would write it in YAML; one that looks like a secret is never shown.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import date
+from typing import Any
+
+from pydantic import ValidationError
+
+from workflow_scripts.core.errors import did_you_mean
+
+Location = tuple[int | str, ...]
+Schema = Mapping[str, Any]
+
+_LONGEST = 80
+_SECRET = re.compile(
+    r"\b(?:hf|api_org)_[A-Za-z0-9]{8,}"  # Hugging Face
+    r"|\bgh[opsur]_[A-Za-z0-9]{16,}|\bgithub_pat_\w{16,}|\bglpat-[\w-]{16,}"  # GitHub, GitLab
+    r"|\bsk-[\w-]{16,}|\bAKIA[A-Z0-9]{12,}|\bxox[abps]-[\w-]{8,}"  # OpenAI and kin, AWS, Slack
+    r"|://[^/@\s]+:[^/@\s]+@"  # user and password in an address
+)
+
+
+def looks_secret(value: object) -> bool:
+    return isinstance(value, str) and _SECRET.search(value) is not None
+
+
+def shown(value: object) -> str:
+    """A value as it would be written in YAML, on one line; collections by their kind alone."""
+    if looks_secret(value):
+        return "a text that looks like a secret"
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return repr(value if len(value) <= _LONGEST else value[:_LONGEST] + "…")
+    if isinstance(value, Mapping):
+        return "a mapping" if value else "an empty mapping"
+    if isinstance(value, list):
+        return "a list" if value else "an empty list"
+    return str(value) if isinstance(value, int | float | date) else f"a {type(value).__name__}"
+
+
+def dotted(location: Iterable[int | str]) -> str:
+    """`harmony.models[1]`; positions in a list count from 0, as everywhere in YAML paths."""
+    text = ""
+    for part in location:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            text += f".{_key(part)}" if text else _key(part)
+    return text
+
+
+def _key(name: str) -> str:
+    if looks_secret(name):
+        return "<hidden>"
+    return name if re.fullmatch(r"[\w-]+", name) else shown(name)
+
+
+def listed(words: Iterable[object], last: str = "and") -> str:
+    words = [str(word) for word in words]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}"
+
+
+def hint(word: str, known: Iterable[str]) -> str:
+    """' (did you mean ...?)' with the nearest known name, or nothing when none is near."""
+    question = did_you_mean(word, known).strip()
+    return f" ({question[0].lower()}{question[1:]})" if question else ""
+
+
+def expectation(schema: Schema, definitions: Schema) -> str:
+    """What a part of a JSON schema allows, in words."""
+    if "title" in schema:
+        return schema["title"]
+    if "$ref" in schema:
+        return expectation(_resolved(schema, definitions), definitions)
+    if "anyOf" in schema:
+        return listed((expectation(part, definitions) for part in schema["anyOf"]), "or")
+    if "enum" in schema:
+        return f"one of {listed(map(repr, schema['enum']), 'or')}"
+    match schema["type"]:
+        case "integer" | "number":
+            return _number(schema)
+        case "array":
+            items = expectation(schema["items"], definitions)
+            least = " of at least one entry" if schema.get("minItems") else ""
+            return f"a list{least}, each {items}"
+        case "object":
+            return f"a mapping with the keys {listed(schema['properties'])}"
+        case "string":
+            return "text that is not empty" if schema.get("minLength") else "text"
+        case kind:
+            return {"boolean": "true or false", "null": "null"}[kind]
+
+
+def sentences(error: ValidationError, schema: Schema, said: Iterable[Location] = ()) -> list[str]:
+    """One sentence per problem, but for those at or below a place that was complained about."""
+    said = set(said)
+    return [
+        _sentence(problem, schema)
+        for problem in error.errors(include_url=False)
+        if not _is_echo(problem)
+        and not any(problem["loc"][:depth] in said for depth in range(len(problem["loc"]) + 1))
+    ]
+
+
+def _is_echo(problem: Mapping[str, Any]) -> bool:
+    """Keys that are no text are named by the checks of the raw config; a list that is too short only
+    because its entries are wrong is named by its entries."""
+    return problem["type"] == "invalid_key" or (
+        problem["type"] == "too_short" and len(problem["input"]) > 0
+    )
+
+
+def _sentence(problem: Mapping[str, Any], schema: Schema) -> str:
+    location, value = problem["loc"], problem["input"]
+    key, kind = dotted(location), problem["type"]
+    if kind == "contradiction":
+        return f"{key}: {problem['ctx']['text']}"
+    if kind == "unlike":
+        return f"{key} is {shown(value)}; expected {problem['ctx']['text']}."
+    if kind == "extra_forbidden":
+        keys = _at(schema, location[:-1])["properties"]
+        return (
+            f"{key} is {shown(value)}, but {dotted(location[:-1]) or 'the config'} has no such key;"
+            f" expected {listed(keys, 'or')}{hint(location[-1], keys)}."
+        )
+    part = _at(schema, location)
+    expected = expectation(part, schema.get("$defs", {}))
+    if kind == "missing":
+        return f"{key} is missing; expected {expected}."
+    nearest = hint(value, part["enum"]) if kind == "literal_error" else ""
+    return f"{key} is {shown(value)}; expected {expected}{nearest}."
+
+
+def _at(schema: Schema, location: Location) -> Schema:
+    definitions = schema.get("$defs", {})
+    part = schema
+    for step in location:
+        part = _resolved(part, definitions)
+        part = part["items"] if isinstance(step, int) else part["properties"][step]
+    return part if "title" in part else _resolved(part, definitions)
+
+
+def _resolved(part: Schema, definitions: Schema) -> Schema:
+    """Behind a reference; and of a section or list that may be null, the section or list."""
+    for branch in part.get("anyOf", [part]):
+        if "$ref" in branch:
+            return definitions[branch["$ref"].rsplit("/", 1)[-1]]
+        if branch["type"] == "array":
+            return branch
+    return part
+
+
+def _number(schema: Schema) -> str:
+    kind = "a whole number" if schema["type"] == "integer" else "a number"
+    least, most, above = (schema.get(k) for k in ("minimum", "maximum", "exclusiveMinimum"))
+    if least is not None and most is not None:
+        return f"{kind} from {least} to {most}"
+    if least is not None:
+        return f"{kind} of at least {least}"
+    return f"{kind} above {above}" if above is not None else kind

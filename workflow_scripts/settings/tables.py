@@ -1,0 +1,218 @@
+"""The tables of models and tasks: tab-separated, one header line, read strictly.
+
+Nothing is guessed from a cell. All problems of a table are reported at once, each with file, line,
+column, value and what was expected.
+"""
+
+import csv
+from pathlib import Path
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.ids import hub_name_problem
+from workflow_scripts.settings.section import Section, unlike
+from workflow_scripts.settings.sentences import expectation, hint, listed, shown
+
+
+def _whole_number(cell: str) -> int | str:
+    # int() would also take '1_000', ' 12' and digits of other scripts.
+    return int(cell) if cell.isascii() and cell.isdigit() else cell
+
+
+def _yes_or_no(cell: str) -> bool | str:
+    return {"yes": True, "no": False}.get(cell, cell)
+
+
+def _hub_name(cell: str) -> str:
+    if problem := hub_name_problem(cell):
+        raise unlike(f"a hub name, but {problem}")
+    return cell
+
+
+def _blank_is_none(cell: str) -> str | None:
+    return cell or None
+
+
+Text = Annotated[
+    str,
+    Field(
+        pattern=r'^[^"\s]([^"]*[^"\s])?$',
+        title="text without quotation marks and without spaces around it",
+    ),
+]
+WholeNumber = Annotated[int, BeforeValidator(_whole_number)]
+YesOrNo = Annotated[bool, BeforeValidator(_yes_or_no), Field(title="yes or no")]
+HubName = Annotated[str, AfterValidator(_hub_name), Field(title="a hub name, organisation/name")]
+Revision = Annotated[
+    str,
+    Field(pattern=r"^\w[\w./-]*$", title="a branch, tag or commit of the repository, or nothing"),
+]
+
+Category = Literal[
+    "Language Understanding",
+    "Commonsense Reasoning",
+    "Question Answering",
+    "Math",
+    "Science",
+    "Medicine",
+    "General Knowledge",
+    "Language Modelling",
+]
+
+
+class ModelRow(Section):
+    """One model the workflow knows."""
+
+    model: HubName = Field(description="Name on the hub; names under miniature/ are generated")
+    source: Literal["huggingface", "miniature"] = Field(description="The world it belongs to")
+    family: Text = Field(description="Models that share a colour in figures")
+    parameters: WholeNumber = Field(ge=1, description="As published, tied embeddings counted once")
+    layers: WholeNumber = Field(
+        ge=1, description="Decoder layers; chunk plans are checked against it"
+    )
+    kind: Literal["base", "instruct"] = Field(
+        description="Pre-trained only, or tuned to follow a chat"
+    )
+    licence: Text = Field(description="SPDX id, or the vendor's own name for its licence")
+    gated: YesOrNo = Field(description="Whether the hub wants an accepted licence and a token")
+    revision: Annotated[Revision | None, BeforeValidator(_blank_is_none)] = Field(
+        description="Blank is the default branch; the lock file holds the commit it resolved to"
+    )
+
+    @field_validator("source")
+    @classmethod
+    def _source_fits_the_name(cls, source: str, info: ValidationInfo) -> str:
+        generated = info.data.get("model", "").startswith("miniature/")
+        if "model" in info.data and generated != (source == "miniature"):
+            raise unlike("'miniature' for names under miniature/ and for no others")
+        return source
+
+
+class TaskRow(Section):
+    """One task the workflow knows."""
+
+    task: Annotated[
+        str, Field(pattern=r"^[a-z][a-z0-9_]*$", title="lower-case letters, digits and '_'")
+    ] = Field(description="Name in the config and in paths")
+    harness: Literal["lm_eval", "lighteval"] = Field(
+        description="Whose definition of the task is used"
+    )
+    harness_task: Text = Field(description="Name there")
+    dataset: HubName = Field(description="Name of the dataset on the hub")
+    subset: Annotated[Text | None, BeforeValidator(_blank_is_none)] = Field(
+        description="Name of the dataset's configuration; blank where it has one only"
+    )
+    metric: Text = Field(description="The metric that tables report")
+    filter: Text = Field(
+        description="lm-eval's filter behind that metric; none where there is none"
+    )
+    training: YesOrNo = Field(description="Whether it has a training split, for train-before-test")
+    category: Category = Field(description="The group it belongs to in figures")
+    display_name: Text = Field(description="Name in tables and figures")
+
+    @property
+    def full_metric(self) -> str:
+        """The metric as records name it: with its filter, where there is one."""
+        return self.metric if self.filter == "none" else f"{self.metric},{self.filter}"
+
+
+Row = TypeVar("Row", ModelRow, TaskRow)
+
+
+class Tables(Section):
+    """Where the tables lie: looked up in the working directory first, then beside the Snakefile."""
+
+    models: str = Field("config/models.tsv", min_length=1, description="Table of models.")
+    tasks: str = Field("config/tasks.tsv", min_length=1, description="Table of tasks.")
+
+
+def read_models(path: Path) -> dict[str, ModelRow]:
+    """All models by name, in the table's order."""
+    return _read(path, ModelRow, "model")
+
+
+def read_tasks(path: Path) -> dict[str, TaskRow]:
+    """All tasks by name, in the table's order."""
+    return _read(path, TaskRow, "task")
+
+
+def _read(path: Path, row_type: type[Row], key: str) -> dict[str, Row]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE, strict=True)
+            lines = [(reader.line_num, cells) for cells in reader]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise UserError(
+            f"{path} cannot be read as a tab-separated UTF-8 table ({error})."
+        ) from None
+
+    header = lines[0][1] if lines else []
+    if problems := _header_problems(path, header, list(row_type.model_fields)):
+        raise UserError(problems)
+    rows: dict[str, Row] = {}
+    line_of: dict[str, int] = {}
+    for line, cells in lines[1:]:
+        if len(cells) != len(header):
+            problems.append(
+                f"{path}, line {line}: there are {len(cells)} cells; expected {len(header)}, one per"
+                " column, with one tab between them."
+            )
+            continue
+        values = dict(zip(header, cells, strict=True))
+        name = values[key]
+        if name in line_of:
+            problems.append(
+                f"{path}, line {line}, column {key}: the value is {shown(name)}, as in line"
+                f" {line_of[name]}; expected each {key} once."
+            )
+        line_of.setdefault(name, line)
+        try:
+            rows[name] = row_type.model_validate(values)
+        except ValidationError as error:
+            problems += _cell_problems(path, line, error, row_type)
+    if not rows and not problems:
+        problems.append(f"{path} has no rows; expected at least one {key}.")
+    if problems:
+        raise UserError(problems)
+    return rows
+
+
+def _header_problems(path: Path, header: list[str], columns: list[str]) -> list[str]:
+    problems = [
+        f"{path}, line 1: the column {shown(name)} is unknown; expected"
+        f" {listed(columns)}{hint(name, columns)}."
+        for name in header
+        if name not in columns
+    ]
+    problems += [
+        f"{path}, line 1: the column {name} stands {header.count(name)} times; expected it"
+        f" {'once' if name in header else 'to be there'}."
+        for name in columns
+        if header.count(name) != 1
+    ]
+    return problems
+
+
+def _cell_problems(path: Path, line: int, error: ValidationError, row_type: type[Row]) -> list[str]:
+    columns = row_type.schema()["properties"]
+    problems = []
+    for problem in error.errors(include_url=False):
+        column = problem["loc"][0]
+        if problem["type"] == "unlike":
+            expected = problem["ctx"]["text"]
+        else:
+            expected = expectation(columns[column], {})
+        problems.append(
+            f"{path}, line {line}, column {column}: the value is {shown(problem['input'])};"
+            f" expected {expected}."
+        )
+    return problems

@@ -1,0 +1,24 @@
+"""Fetch one model from the Hugging Face hub: its weights, configuration and tokenizer, never code or pickles.
+
+In: the hub, over the network. Out: the manifest, written last; its folder holds the files.
+"""
+
+from pathlib import Path
+
+from workflow_scripts.core.step import step
+
+
+def main(manifest: Path, *, repository: str, revision: str | None, commit: str | None) -> None:
+    from workflow_scripts.hub.fetch import fetch
+
+    fetch("model", repository, revision, manifest.parent, commit)
+
+
+if "snakemake" in globals():
+    with step(snakemake, network=True):
+        main(
+            Path(snakemake.output.manifest),
+            repository=snakemake.params.repository,
+            revision=snakemake.params.revision,
+            commit=snakemake.params.commit,
+        )
