@@ -145,9 +145,13 @@ def _nearest(plans: list[tuple[int, int]], size: int, number: int | None) -> lis
 def _does_not_fit(
     num_layers: int, mode: Mode, size: int, number: int | None, plans: list[tuple[int, int]]
 ) -> UserError:
-    asked = f"chunks of {size} layers" if number is None else f"{number} chunks of {size} layers"
-    fitting = " or ".join(f"{k} chunks of {m}" for k, m in plans)
+    chunks = "chunks" if number is None else _count(number, "chunk")
+    fitting = " or ".join(f"{_count(k, 'chunk')} of {m}" for k, m in plans)
     return UserError(
-        f"{num_layers} layers cannot be cut into {asked} in the mode {mode};"
-        f" nearest fit: {fitting} (0 chunks of 0 is the unchanged model)."
+        f"{_count(num_layers, 'layer')} cannot be cut into {chunks} of {_count(size, 'layer')} in the"
+        f" mode {mode}; nearest fit: {fitting} (0 chunks of 0 is the unchanged model)."
     )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")

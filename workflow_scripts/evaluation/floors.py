@@ -5,21 +5,27 @@ metric they stand beside, whatever that metric does to an answer before it compa
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-CANDIDATES = 20  # fixed answers tried: the most frequent right ones
+CANDIDATES = 20  # fixed answers tried: the most frequent right ones, where choices vary
 RANDOM_DRAWS = 200  # for metrics that are not a mean over items
 _CERTAIN, _IMPOSSIBLE = (0.0, True), (-1e9, False)
 
 
 @dataclass(frozen=True)
 class Floor:
-    best_constant: float | None
+    """What each fixed answer scores, and what answering at random scores on average."""
+
+    constants: dict[str, float]
     chance: float | None
+
+    @property
+    def best_constant(self) -> float | None:
+        return max(self.constants.values(), default=None)
 
 
 def floors(task, docs: list[dict], seed: int) -> dict[tuple[str, str], Floor]:
@@ -31,6 +37,19 @@ def floors(task, docs: list[dict], seed: int) -> dict[tuple[str, str], Floor]:
     return {}
 
 
+def average(members: list[Floor], weights: np.ndarray) -> Floor:
+    """The floor of a weighted mean over several tasks: one fixed answer for all of them."""
+    shared = set.intersection(*(set(member.constants) for member in members))
+    chances = [member.chance for member in members]
+    return Floor(
+        {
+            text: float(np.dot(weights, [member.constants[text] for member in members]))
+            for text in sorted(shared)
+        },
+        None if None in chances else float(np.dot(weights, chances)),
+    )
+
+
 def _multiple_choice(task, docs: list[dict], seed: int) -> dict[tuple[str, str], Floor]:
     # scores[i][j]: what item i scores, metric by metric, when choice j is chosen.
     choices = [task.doc_to_choice(doc) for doc in docs]
@@ -38,49 +57,60 @@ def _multiple_choice(task, docs: list[dict], seed: int) -> dict[tuple[str, str],
         [task.process_results(doc, _choose(j, len(texts))) for j in range(len(texts))]
         for doc, texts in zip(docs, choices, strict=True)
     ]
-    right = Counter(texts[gold_index(task, doc)] for doc, texts in zip(docs, choices, strict=True))
-    constants = [text for text, _ in right.most_common(CANDIDATES)]
+    candidates = _candidates(task, docs, choices)
     rng = np.random.default_rng(seed)
+    draws = [[int(rng.integers(len(row))) for row in scores] for _ in range(RANDOM_DRAWS)]
     found = {}
     for metric in scores[0][0]:
         aggregate = task.aggregation()[metric]
+
+        def of(text: str, metric=metric, aggregate=aggregate) -> float:
+            # An item that does not offer the fixed answer scores nothing.
+            return float(
+                aggregate(
+                    [
+                        row[texts.index(text)][metric] if text in texts else 0.0
+                        for row, texts in zip(scores, choices, strict=True)
+                    ]
+                )
+            )
+
         if _is_mean(aggregate):
-            by_constant = (
-                # An item that does not offer the fixed answer counts as wrong.
-                np.mean([row[texts.index(text)][metric] if text in texts else 0.0
-                         for row, texts in zip(scores, choices, strict=True)])
-                for text in constants
-            )  # fmt: skip
             chance = np.mean([np.mean([one[metric] for one in row]) for row in scores])
+            constants = {text: of(text) for text in candidates}
         else:
-            usable = [text for text in constants if all(text in texts for texts in choices)]
-            by_constant = (
-                aggregate([row[texts.index(text)][metric]
-                           for row, texts in zip(scores, choices, strict=True)])
-                for text in usable
-            )  # fmt: skip
             chance = np.mean(
                 [
-                    aggregate([row[rng.integers(len(row))][metric] for row in scores])
-                    for _ in range(RANDOM_DRAWS)
+                    aggregate([row[at][metric] for row, at in zip(scores, draw, strict=True)])
+                    for draw in draws
                 ]
             )
-        found[metric, "none"] = Floor(_best(by_constant), float(chance))
+            everywhere = [text for text in candidates if all(text in texts for texts in choices)]
+            constants = {text: of(text) for text in everywhere}
+        found[metric, "none"] = Floor(constants, float(chance))
     return found
+
+
+def _candidates(task, docs: list[dict], choices: list[list[str]]) -> list[str]:
+    """The choices, where they are the same throughout, else the most frequent right answers."""
+    if all(texts == choices[0] for texts in choices):
+        return list(dict.fromkeys(choices[0]))
+    right = Counter(texts[gold_index(task, doc)] for doc, texts in zip(docs, choices, strict=True))
+    return [text for text, _ in right.most_common(CANDIDATES)]
 
 
 def _generation(task, docs: list[dict]) -> dict[tuple[str, str], Floor]:
     found = {}
     for ensemble in task._filters:
         answers = _filtered(ensemble, [(doc, text) for doc in docs for text in _targets(task, doc)])
-        per_metric: dict[str, list[float]] = {}
+        constants: dict[str, dict[str, float]] = {}
         for answer, _ in Counter(answers).most_common(CANDIDATES):
             results = [task.process_results(doc, [answer]) for doc in docs]
             for metric in results[0]:
                 values = [result[metric] for result in results]
-                per_metric.setdefault(metric, []).append(task.aggregation()[metric](values))
-        for metric, values in per_metric.items():
-            found[metric, ensemble.name] = Floor(_best(values), None)
+                constants.setdefault(metric, {})[answer] = float(task.aggregation()[metric](values))
+        for metric, by_answer in constants.items():
+            found[metric, ensemble.name] = Floor(by_answer, None)
     return found
 
 
@@ -115,7 +145,3 @@ def _filtered(ensemble, answers: list[tuple[dict, str]]) -> list[Any]:
 
 def _is_mean(aggregate: Callable) -> bool:
     return getattr(aggregate, "__name__", "") == "mean"
-
-
-def _best(values: Iterable[float]) -> float | None:
-    return max((float(value) for value in values), default=None)

@@ -1,6 +1,7 @@
 """Translate lm-eval's results and samples into a record's metrics and items."""
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,10 +9,10 @@ import numpy as np
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Metric
 from workflow_scripts.core.seeds import derive_seed
-from workflow_scripts.evaluation.floors import Floor, floors, gold_index
+from workflow_scripts.evaluation.floors import Floor, average, floors, gold_index
 from workflow_scripts.evaluation.lm_eval_run import LmEvalRun
 
-NO_FLOOR = Floor(best_constant=None, chance=None)
+NO_FLOOR = Floor(constants={}, chance=None)
 
 
 def metric_name(metric: str, filter_name: str) -> str:
@@ -19,70 +20,78 @@ def metric_name(metric: str, filter_name: str) -> str:
     return metric if filter_name == "none" else f"{metric},{filter_name}"
 
 
+@dataclass(frozen=True)
+class _Measured:
+    """A metric of one task with its floor, before it is a row of the record."""
+
+    task: str
+    name: str
+    value: float
+    stderr: float | None
+    n: int
+    floor: Floor
+
+    def row(self, subset: str | None) -> Metric:
+        return Metric(
+            name=self.name,
+            subset=subset,
+            value=self.value,
+            stderr=self.stderr,
+            n=self.n,
+            best_constant=self.floor.best_constant,
+            chance=self.floor.chance,
+        )
+
+
 def metrics_of(run: LmEvalRun, seed: int) -> tuple[Metric, ...]:
     """The metrics of a task; of a group: each member's, and the micro and macro average."""
-    per_task = {name: _task_metrics(run, name, seed) for name in run.tasks}
-    if len(per_task) == 1:
-        return tuple(next(iter(per_task.values())))
-    members = [
-        metric.model_copy(update={"subset": name})
-        for name, metrics in per_task.items()
-        for metric in metrics
-    ]
-    return (*members, *_averages(members))
+    measured = [metric for name in run.tasks for metric in _measured(run, name, seed)]
+    if len(run.tasks) == 1:
+        return tuple(metric.row(None) for metric in measured)
+    rows = [metric.row(metric.task) for metric in measured]
+    for name in dict.fromkeys(metric.name for metric in measured):
+        same = [metric for metric in measured if metric.name == name]
+        sizes = np.array([metric.n for metric in same], dtype=float)
+        # Micro: each item counts the same. Macro: each member does. Fields report either.
+        rows.append(_mean(name, same, sizes).row(None))
+        rows.append(_mean(f"{name}_macro", same, np.ones(len(same))).row(None))
+    return tuple(rows)
 
 
-def _task_metrics(run: LmEvalRun, name: str, seed: int) -> list[Metric]:
+def _measured(run: LmEvalRun, name: str, seed: int) -> list[_Measured]:
     results, samples = run.results[name], run.samples[name]
     docs = list({sample["doc_id"]: sample["doc"] for sample in samples}.values())
     found = floors(run.tasks[name], docs, derive_seed(seed, "chance", name))
-    metrics = []
+    measured = []
     for key, value in results.items():
         metric, separator, filter_name = key.partition(",")
         if not separator or metric.endswith("_stderr"):
             continue
         stderr = results.get(f"{metric}_stderr,{filter_name}")
-        floor = found.get((metric, filter_name), NO_FLOOR)
-        metrics.append(
-            Metric(
+        measured.append(
+            _Measured(
+                task=name,
                 name=metric_name(metric, filter_name),
                 value=float(value),
                 stderr=float(stderr) if isinstance(stderr, int | float) else None,
                 n=len(docs),
-                best_constant=floor.best_constant,
-                chance=floor.chance,
+                floor=found.get((metric, filter_name), NO_FLOOR),
             )
         )
-    return metrics
+    return measured
 
 
-def _averages(members: list[Metric]) -> list[Metric]:
-    """Micro: each item counts the same. Macro: each subset does. Both, because fields differ in it."""
-    averages = []
-    for name in dict.fromkeys(metric.name for metric in members):
-        same = [metric for metric in members if metric.name == name]
-        sizes = np.array([metric.n for metric in same], dtype=float)
-        for suffix, weights in (("", sizes), ("_macro", np.ones(len(same)))):
-            share = weights / weights.sum()
-
-            def mean(field: str, same=same, share=share) -> float | None:
-                values = [getattr(metric, field) for metric in same]
-                return None if None in values else float(np.dot(share, values))
-
-            stderrs = [metric.stderr for metric in same]
-            averages.append(
-                Metric(
-                    name=name + suffix,
-                    value=mean("value"),
-                    stderr=None
-                    if None in stderrs
-                    else float(np.sqrt(np.sum((share * np.array(stderrs)) ** 2))),
-                    n=int(sizes.sum()),
-                    best_constant=mean("best_constant"),
-                    chance=mean("chance"),
-                )
-            )
-    return averages
+def _mean(name: str, same: list[_Measured], sizes: np.ndarray) -> _Measured:
+    share = sizes / sizes.sum()
+    stderrs = [metric.stderr for metric in same]
+    return _Measured(
+        task="",
+        name=name,
+        value=float(np.dot(share, [metric.value for metric in same])),
+        stderr=None if None in stderrs else float(np.linalg.norm(share * np.array(stderrs))),
+        n=sum(metric.n for metric in same),
+        floor=average([metric.floor for metric in same], share),
+    )
 
 
 def items_of(run: LmEvalRun, primary_metric: str) -> list[Item]:
@@ -124,7 +133,8 @@ def _item(task, item: str, subset: str | None, of_doc: list[dict], primary_metri
         return Item(gold=str(gold), prediction=str(predicted), loglikelihoods=lls, **common)
     if task.OUTPUT_TYPE == "generate_until":
         primary = next(
-            (s for s in of_doc if metric_name(s["metrics"][0], s["filter"]) == primary_metric), first
+            (s for s in of_doc if metric_name(s["metrics"][0], s["filter"]) == primary_metric),
+            first,
         )
         target = first["target"]
         return Item(
@@ -141,4 +151,6 @@ def _item(task, item: str, subset: str | None, of_doc: list[dict], primary_metri
 def _predicted(task, doc: dict, lls: list[float], primary_metric: str) -> int:
     if primary_metric != "acc_norm":
         return int(np.argmax(lls))
-    return int(np.argmax([ll / len(text) for ll, text in zip(lls, task.doc_to_choice(doc), strict=True)]))
+    return int(
+        np.argmax([ll / len(text) for ll, text in zip(lls, task.doc_to_choice(doc), strict=True)])
+    )

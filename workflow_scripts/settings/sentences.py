@@ -81,7 +81,7 @@ def expectation(schema: Schema, definitions: Schema) -> str:
     if "$ref" in schema:
         return expectation(_resolved(schema, definitions), definitions)
     if "anyOf" in schema:
-        return listed((expectation(part, definitions) for part in schema["anyOf"]), "or")
+        return ", or ".join(expectation(part, definitions) for part in schema["anyOf"])
     if "enum" in schema:
         return f"one of {listed(map(repr, schema['enum']), 'or')}"
     match schema["type"]:
@@ -126,7 +126,7 @@ def _sentence(problem: Mapping[str, Any], schema: Schema) -> str:
     if kind == "unlike":
         return f"{key} is {shown(value)}; expected {problem['ctx']['text']}."
     if kind == "extra_forbidden":
-        keys = _at(schema, location[:-1])["properties"]
+        keys = _resolved(_at(schema, location[:-1]), schema.get("$defs", {}))["properties"]
         return (
             f"{key} is {shown(value)}, but {dotted(location[:-1]) or 'the config'} has no such key;"
             f" expected {listed(keys, 'or')}{hint(location[-1], keys)}."
@@ -135,7 +135,7 @@ def _sentence(problem: Mapping[str, Any], schema: Schema) -> str:
     expected = expectation(part, schema.get("$defs", {}))
     if kind == "missing":
         return f"{key} is missing; expected {expected}."
-    nearest = hint(value, part["enum"]) if kind == "literal_error" else ""
+    nearest = hint(value, part.get("enum", ())) if isinstance(value, str) else ""
     return f"{key} is {shown(value)}; expected {expected}{nearest}."
 
 
@@ -145,7 +145,7 @@ def _at(schema: Schema, location: Location) -> Schema:
     for step in location:
         part = _resolved(part, definitions)
         part = part["items"] if isinstance(step, int) else part["properties"][step]
-    return part if "title" in part else _resolved(part, definitions)
+    return part
 
 
 def _resolved(part: Schema, definitions: Schema) -> Schema:

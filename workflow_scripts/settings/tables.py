@@ -109,7 +109,7 @@ class TaskRow(Section):
     harness_task: Text = Field(description="Name there")
     dataset: HubName = Field(description="Name of the dataset on the hub")
     subset: Annotated[Text | None, BeforeValidator(_blank_is_none)] = Field(
-        description="Name of the dataset's configuration; blank where it has one only"
+        description="The dataset's configuration; blank where the task takes the only one, or all"
     )
     metric: Text = Field(description="The metric that tables report")
     filter: Text = Field(
@@ -178,7 +178,7 @@ def _read(path: Path, row_type: type[Row], key: str) -> dict[str, Row]:
         try:
             rows[name] = row_type.model_validate(values)
         except ValidationError as error:
-            problems += _cell_problems(path, line, error, row_type)
+            problems += _cell_problems(f"{path}, line {line}", values, error, row_type)
     if not rows and not problems:
         problems.append(f"{path} has no rows; expected at least one {key}.")
     if problems:
@@ -193,16 +193,19 @@ def _header_problems(path: Path, header: list[str], columns: list[str]) -> list[
         for name in header
         if name not in columns
     ]
-    problems += [
-        f"{path}, line 1: the column {name} stands {header.count(name)} times; expected it"
-        f" {'once' if name in header else 'to be there'}."
-        for name in columns
-        if header.count(name) != 1
-    ]
+    for name in columns:
+        if name not in header:
+            problems.append(f"{path}, line 1: the column {name} is missing.")
+        elif header.count(name) > 1:
+            problems.append(
+                f"{path}, line 1: the column {name} stands {header.count(name)} times; expected it once."
+            )
     return problems
 
 
-def _cell_problems(path: Path, line: int, error: ValidationError, row_type: type[Row]) -> list[str]:
+def _cell_problems(
+    where: str, cells: dict[str, str], error: ValidationError, row_type: type[Row]
+) -> list[str]:
     columns = row_type.schema()["properties"]
     problems = []
     for problem in error.errors(include_url=False):
@@ -212,7 +215,6 @@ def _cell_problems(path: Path, line: int, error: ValidationError, row_type: type
         else:
             expected = expectation(columns[column], {})
         problems.append(
-            f"{path}, line {line}, column {column}: the value is {shown(problem['input'])};"
-            f" expected {expected}."
+            f"{where}, column {column}: the value is {shown(cells[column])}; expected {expected}."
         )
     return problems

@@ -1,31 +1,10 @@
 """A fake hub, and the real client of this process pointed at it."""
 
-import json
-import random
-import struct
-
 import pytest
 from huggingface_hub import constants
 from huggingface_hub.utils import _http
 
 from tests.unit.hub.fake_hub import FakeHub
-
-
-def safetensors(size: int, seed: int = 0) -> bytes:
-    """A valid file with one tensor of `size` bytes, two for each parameter."""
-    tensor = {"dtype": "BF16", "shape": [size // 2], "data_offsets": [0, size]}
-    header = json.dumps({"weight": tensor}).encode()
-    return struct.pack("<Q", len(header)) + header + random.Random(seed).randbytes(size)
-
-
-def model_files(size: int = 1_000_000, seed: int = 0) -> dict[str, bytes]:
-    return {
-        ".gitattributes": b"*.safetensors filter=lfs\n",
-        "README.md": b"---\nlicense: apache-2.0\n---\n",
-        "config.json": b'{"architectures": ["Qwen2ForCausalLM"]}',
-        "model.safetensors": safetensors(size, seed),
-        "tokenizer.json": b'{"version": "1.0"}',
-    }
 
 
 @pytest.fixture

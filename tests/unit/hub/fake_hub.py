@@ -1,4 +1,4 @@
-"""A hub on this machine: as much of the protocol as fetching needs, with faults on demand.
+"""A hub on this machine: as much of the protocol as a client needs to fetch, with faults on demand.
 
 Like the real one it answers for a large file (LFS) with a redirect to a second server, the CDN,
 which knows nothing of accounts.
@@ -7,6 +7,7 @@ which knows nothing of accounts.
 import hashlib
 import json
 import os
+import random
 import socket
 import struct
 import threading
@@ -105,12 +106,13 @@ class FakeHub:
         server.daemon_threads = True
         # Handlers of connections that were cut on purpose end in errors of their own.
         server.handle_error = lambda *_: None
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         return server
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # headers and body are sent apart; the body must not wait
     hub: FakeHub
     role: str
 
@@ -233,3 +235,20 @@ def _sibling(path: str, body: bytes) -> dict:
 
 def _blob_id(body: bytes) -> str:
     return hashlib.sha1(b"blob %d\0" % len(body) + body).hexdigest()
+
+
+def safetensors(size: int, seed: int = 0) -> bytes:
+    """A valid file with one tensor of `size` bytes, two for each parameter."""
+    tensor = {"dtype": "BF16", "shape": [size // 2], "data_offsets": [0, size]}
+    header = json.dumps({"weight": tensor}).encode()
+    return struct.pack("<Q", len(header)) + header + random.Random(seed).randbytes(size)
+
+
+def model_files(size: int = 1_000_000, seed: int = 0) -> dict[str, bytes]:
+    return {
+        ".gitattributes": b"*.safetensors filter=lfs\n",
+        "README.md": b"---\nlicense: apache-2.0\n---\n",
+        "config.json": b'{"architectures": ["Qwen2ForCausalLM"]}',
+        "model.safetensors": safetensors(size, seed),
+        "tokenizer.json": b'{"version": "1.0"}',
+    }

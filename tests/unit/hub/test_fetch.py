@@ -14,8 +14,7 @@ from types import SimpleNamespace
 import pytest
 from huggingface_hub import constants
 
-from tests.unit.hub.conftest import model_files, safetensors
-from tests.unit.hub.fake_hub import Fault
+from tests.unit.hub.fake_hub import Fault, model_files, safetensors
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub import fetch as fetch_module
 from workflow_scripts.hub.fetch import fetch
@@ -189,7 +188,7 @@ def test_a_path_that_climbs_is_refused(hub, folder, path):
 
 def test_a_name_that_is_none_is_refused_without_asking(hub, tmp_path):
     with pytest.raises(
-        UserError, match="'gpt2' is not a repository on the hub: .* organisation/name"
+        UserError, match=r"'gpt2' is not a repository on the hub: .* organisation/name"
     ):
         fetch("model", "gpt2", None, tmp_path)
     assert not hub.requests
@@ -268,13 +267,13 @@ def test_a_login_page_in_between_is_recognised(hub, folder):
 # ---- refusals ----
 
 
-@pytest.mark.parametrize("where", ["/api/", "config.json", "model.safetensors"])
+@pytest.mark.parametrize("where", ["/api/", "model.safetensors"])
 def test_429_waits_as_long_as_it_is_asked_to(hub, folder, where):
     hub.add("model", MODEL, [model_files()])
-    hub.faults.append(Fault(where, times=2, status=429, headers={"Retry-After": "1"}))
+    hub.faults.append(Fault(where, status=429, headers={"Retry-After": "1"}))
     fetch("model", MODEL, None, folder)
-    first, second, third, *_ = (request.at for request in hub.asked(where, "hub"))
-    assert second - first >= 1 and third - second >= 1
+    refused, answered = hub.asked(where, "hub")
+    assert answered.at - refused.at >= 1
 
 
 def test_429_for_ever_is_a_sentence(hub, folder, monkeypatch):

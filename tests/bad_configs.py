@@ -1,0 +1,432 @@
+"""Configs that must be refused, and what the sentences about them must say.
+
+`BAD_CONFIGS` are overrides of config/config.yaml, checked in the process; `COMMAND_LINES` are run
+through Snakemake itself.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+TOKEN = "hf_" + "AbCdEfGhIjKlMnOpQrStUvWxYz"
+REMEDY = "the variable HF_TOKEN"
+MINIATURE = "miniature/Qwen2-1M-Instruct"
+REAL = "Qwen/Qwen2.5-0.5B-Instruct"
+
+
+@dataclass(frozen=True)
+class BadConfig:
+    """One override, and for each problem expected the texts its sentence must hold."""
+
+    name: str
+    override: Mapping[Any, Any]
+    problems: tuple[tuple[str, ...], ...]
+    hidden: str = TOKEN
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    """Arguments and files for a run of Snakemake that must fail, and texts it must print."""
+
+    name: str
+    arguments: tuple[str, ...]
+    printed: tuple[str, ...]
+    files: Mapping[str, str] = field(default_factory=dict)
+    hidden: str = TOKEN
+
+
+def one(name: str, override: Mapping[Any, Any], *texts: str, hidden: str = TOKEN) -> BadConfig:
+    return BadConfig(name, override, (texts,), hidden)
+
+
+def checkpoints(*entries: Any) -> dict[str, Any]:
+    return {"chunking": {"checkpoints": list(entries)}}
+
+
+def chunked(model: Any = MINIATURE, **keys: Any) -> dict[str, Any]:
+    return checkpoints({"model": model, **keys})
+
+
+UNKNOWN_KEYS = [
+    one("section", {"harmonie": {}}, "harmonie is an empty mapping", "no such key", "'harmony'"),
+    one("top level", {"sead": 3}, "sead is 3", "the config has no such key", "mean 'seed'?"),
+    one("in a section", {"compute": {"thread": 4}}, "compute.thread is 4", "mean 'threads'?"),
+    one("like none", {"hub": {"zzz": None}}, "hub.zzz is null", "expected path or lock."),
+    one("in upper case", {"compute": {"DEVICE": "cpu"}}, "compute.DEVICE is 'cpu'", "'device'"),
+    one(
+        "in an entry",
+        chunked(num_chunks=2, num_layers_per_chunk=6, aggregation="mlp"),
+        "chunking.checkpoints[0].aggregation is 'mlp'",
+    ),
+    one(
+        "with dots",
+        {"compute.threads": 2},
+        "'compute.threads' is written as one key",
+        "compute: {threads: ...}.",
+    ),
+    one("with spaces", {"my key\n": 1}, r"'my key\n' is 1", "no such key"),
+    one("true", {True: 1}, "the config has the key true", "bool", "expected text"),
+    one("number", {"compute": {8: 1}}, "compute has the key 8", "int", "expected text"),
+    one("null", {"hub": {None: 1}}, "hub has the key null", "NoneType", "expected text"),
+]
+
+WRONG_KINDS = [
+    one("null section", {"harmony": None}, "harmony is null", "the keys models, tasks"),
+    one("number section", {"compute": 3}, "compute is 3", "a mapping with the keys device"),
+    one("list section", {"hub": ["resources/hub"]}, "hub is a list", "keys path and lock."),
+    one("text section", {"miniature": "small"}, "miniature is 'small'", "keys items and effort."),
+    one("null tables", {"tables": None}, "tables is null", "keys models and tasks."),
+    one("text for a number", {"seed": "three"}, "seed is 'three'", "a whole number from 0"),
+    one("quoted number", {"compute": {"threads": "4"}}, "compute.threads is '4'", "at least 1."),
+    one("truth for a number", {"compute": {"threads": True}}, "compute.threads is true"),
+    one("fraction", {"compute": {"batch_size": 2.5}}, "batch_size is 2.5", "a whole number"),
+    one("whole fraction", {"seed": 1.0}, "seed is 1.0", "a whole number"),
+    one("null number", {"seed": None}, "seed is null", "a whole number from 0 to 4294967295."),
+    one("number for text", {"hub": {"path": 7}}, "hub.path is 7", "text that is not empty."),
+    one("empty text", {"hub": {"lock": ""}}, "hub.lock is ''", "text that is not empty."),
+    one("list for text", {"source": ["miniature"]}, "source is a list", "'huggingface'"),
+    one("text for a list", {"harmony": {"tasks": "sst2"}}, "harmony.tasks is 'sst2'", "a list"),
+    one("mapping for a list", {"external_scores": {"a": 1}}, "external_scores is a mapping"),
+    one("number in a list", {"harmony": {"models": [3]}}, "harmony.models[0] is 3", "the name"),
+    one("text for an entry", checkpoints("k2m6"), "checkpoints[0] is 'k2m6'", "the keys model"),
+    one("truth for text", {"compute": {"dtype": True}}, "compute.dtype is true", "'float32'"),
+    one(
+        "quoted effort",
+        {"miniature": {"effort": "1e3"}},
+        "miniature.effort is '1e3'",
+        "a number above 0.",
+    ),
+]
+
+OUT_OF_RANGE = [
+    one("no threads", {"compute": {"threads": 0}}, "compute.threads is 0", "at least 1."),
+    one("negative batch", {"compute": {"batch_size": -8}}, "batch_size is -8", "at least 1."),
+    one("negative seed", {"seed": -1}, "seed is -1", "from 0 to 4294967295."),
+    one("large seed", {"seed": 2**32}, "seed is 4294967296", "from 0 to 4294967295."),
+    one("no effort", {"miniature": {"effort": 0}}, "miniature.effort is 0", "above 0."),
+    one("infinite effort", {"miniature": {"effort": float("inf")}}, "effort is inf", "above 0."),
+    one("no items", {"miniature": {"items": 0}}, "miniature.items is 0", "at least 1."),
+    one("negative shots", {"harmony": {"shots": -5}}, "harmony.shots is -5", "at least 0."),
+    one(
+        "no test items",
+        {"harmony": {"max_test_items": 0}},
+        "harmony.max_test_items is 0",
+        "at least 1, or null.",
+    ),
+    one("unknown source", {"source": "hugingface"}, "source is 'hugingface'", "'huggingface'?)."),
+    one("unknown dtype", {"compute": {"dtype": "bf16"}}, "dtype is 'bf16'", "'bfloat16'"),
+    one("unknown device", {"compute": {"device": "gpu"}}, "device is 'gpu'", "or 'cuda'"),
+    one(
+        "flash attention in single precision",
+        {"compute": {"attention": "flash_attention_2", "device": "cuda"}},
+        "compute.attention is 'flash_attention_2'",
+        "compute.dtype 'float32'",
+    ),
+    one(
+        "flash attention on a CPU",
+        {"compute": {"attention": "flash_attention_2", "device": "cpu", "dtype": "bfloat16"}},
+        "compute.attention is 'flash_attention_2'",
+        "compute.device 'cpu'",
+    ),
+]
+
+NAMES = [
+    one(
+        "unknown model",
+        {"harmony": {"models": ["miniature/Lama-3M"]}},
+        "harmony.models[0] is 'miniature/Lama-3M'",
+        "did you mean 'miniature/Llama-3M'?",
+    ),
+    one(
+        "unknown task",
+        {"harmony": {"tasks": ["sst2", "arc_eazy"]}},
+        "harmony.tasks[1] is 'arc_eazy'",
+        "did you mean 'arc_easy'?",
+    ),
+    one(
+        "task of the other harness",
+        {"harmony": {"tasks": ["mmlu_helm"]}},
+        "harmony.tasks[0] is 'mmlu_helm'",
+        "lighteval",
+    ),
+    one(
+        "unknown model to chunk",
+        chunked("miniature/Qwen3-1M", num_chunks=2, num_layers_per_chunk=6),
+        "chunking.checkpoints[0].model is 'miniature/Qwen3-1M'",
+        "'miniature/Qwen2-1M'",
+    ),
+    one(
+        "real model in the miniature world",
+        {"harmony": {"models": [REAL]}},
+        f"harmony.models[0] is '{REAL}'",
+        "source 'miniature'",
+        "'huggingface'",
+    ),
+    one(
+        "climbing model",
+        {"harmony": {"models": ["../../secrets"]}},
+        "harmony.models[0] is '../../secrets'",
+        "organisation/name",
+    ),
+    one(
+        "climbing organisation",
+        {"harmony": {"models": ["../Llama-3M"]}},
+        "harmony.models[0] is '../Llama-3M'",
+        "begin and end with a letter",
+    ),
+    one("no models", {"harmony": {"models": []}}, "harmony.models is an empty list", "least one"),
+    one("no tasks", {"harmony": {"tasks": []}}, "harmony.tasks is an empty list", "least one"),
+    one("no checkpoints", checkpoints(), "chunking.checkpoints is an empty list", "least one"),
+    one(
+        "model twice",
+        {"harmony": {"models": ["miniature/Llama-3M", "miniature/Llama-3M"]}},
+        "harmony.models[1] is 'miniature/Llama-3M', as harmony.models[0] is",
+    ),
+    one(
+        "task twice",
+        {"harmony": {"tasks": ["sst2", "wic", "sst2"]}},
+        "harmony.tasks[2] is 'sst2', as harmony.tasks[0] is",
+    ),
+    one(
+        "scores that are missing",
+        {"external_scores": ["scores/absent.csv"]},
+        "external_scores[0] is 'scores/absent.csv'",
+        "there is none",
+    ),
+    one(
+        "scores that are no CSV",
+        {"external_scores": ["README.md"]},
+        "external_scores[0] is 'README.md'",
+        ".csv",
+    ),
+    one(
+        "missing table of models",
+        {"tables": {"models": "config/absent.tsv"}},
+        "tables.models is 'config/absent.tsv'",
+        "beside the Snakefile",
+    ),
+    one(
+        "missing table of tasks",
+        {"tables": {"tasks": "config"}},
+        "tables.tasks is 'config'",
+        "beside the Snakefile",
+    ),
+    BadConfig(
+        "miniature models with the real source",
+        {
+            "source": "huggingface",
+            **chunked(REAL, num_chunks=2, num_layers_per_chunk=12),
+        },
+        (
+            ("harmony.models[0] is 'miniature/Llama-3M'", "source 'huggingface'"),
+            ("harmony.models[1] is 'miniature/Pythia-0.1M'", "source 'huggingface'"),
+        ),
+    ),
+]
+
+PLANS = [
+    one(
+        "more layers than there are",
+        chunked(num_chunks=5, num_layers_per_chunk=6),
+        "chunking.checkpoints[0]",
+        MINIATURE,
+        "24 layers cannot be cut into 5 chunks of 6",
+        "4 chunks of 6",
+    ),
+    one(
+        "layers that do not halve",
+        chunked(num_chunks=1, num_layers_per_chunk=7),
+        "chunking.checkpoints[0]",
+        "24 layers cannot be cut into 1 chunk of 7",
+    ),
+    one(
+        "uneven chunks",
+        chunked(mode="sequential", num_layers_per_chunk=7),
+        "chunking.checkpoints[0]",
+        "24 layers cannot be cut into chunks of 7",
+        "sequential",
+        "4 chunks of 6",
+    ),
+    one(
+        "another number of chunks than follows",
+        chunked(mode="uniform", num_layers_per_chunk=6, num_chunks=2),
+        "2 chunks of 6",
+        "4 chunks of 6",
+    ),
+    one("no size", chunked(num_chunks=2), "chunking.checkpoints[0]", "num_layers_per_chunk is"),
+    one(
+        "negative size",
+        chunked(num_chunks=2, num_layers_per_chunk=-6),
+        "chunking.checkpoints[0].num_layers_per_chunk is -6",
+        "at least 0, or null.",
+    ),
+    one(
+        "unknown mode",
+        chunked(mode="unifrom", num_layers_per_chunk=6),
+        "chunking.checkpoints[0].mode is 'unifrom'",
+        "did you mean 'uniform'?",
+    ),
+    one("no model", checkpoints({"num_chunks": 2}), "checkpoints[0].model is missing", "name"),
+    one(
+        "pruning without layers",
+        chunked(mode="prune"),
+        "chunking.checkpoints[0]: layers_to_prune is empty",
+    ),
+    one(
+        "pruning with chunks",
+        chunked(mode="prune", num_chunks=2, layers_to_prune=[24]),
+        "chunking.checkpoints[0]: num_chunks is 2",
+        "mode prune",
+    ),
+    one(
+        "pruning a layer that is not there",
+        chunked(mode="prune", layers_to_prune=[25]),
+        "layers_to_prune names the layer 25",
+        "from 1 to 24",
+    ),
+    one(
+        "pruning layer zero",
+        chunked(mode="prune", layers_to_prune=[0]),
+        "chunking.checkpoints[0].layers_to_prune[0] is 0",
+        "at least 1.",
+    ),
+    one(
+        "pruning a layer twice",
+        chunked(mode="prune", layers_to_prune=[3, 5, 3]),
+        "layers_to_prune[2] is 3",
+        "layers_to_prune[0]",
+    ),
+    one(
+        "layers to prune in another mode",
+        chunked(num_chunks=2, num_layers_per_chunk=6, layers_to_prune=[3]),
+        "layers_to_prune is [3]",
+        "only the mode prune",
+    ),
+    one(
+        "the same plan twice",
+        checkpoints(
+            {"model": MINIATURE, "num_chunks": 2, "num_layers_per_chunk": 6},
+            {"model": MINIATURE, "num_layers_per_chunk": 6},
+        ),
+        "chunking: checkpoints[1] would bear the name",
+        f"{MINIATURE}@k2m6",
+        "checkpoints[0]",
+    ),
+]
+
+SECRETS = [
+    one("token", {"hub": {"token": TOKEN}}, "hub.token names a secret", REMEDY),
+    one("top-level token", {"HF_TOKEN": TOKEN}, "HF_TOKEN names a secret", REMEDY),
+    one("password", {"hub": {"password": "tiger"}}, "hub.password names", REMEDY, hidden="tiger"),
+    one("key of a service", {"api_key": "0xTIGER"}, "api_key names", REMEDY, hidden="0xTIGER"),
+    one(
+        "secret in an entry",
+        checkpoints({"model": MINIATURE, "num_layers_per_chunk": 6, "client-secret": "tiger"}),
+        "chunking.checkpoints[0].client-secret names a secret",
+        REMEDY,
+        hidden="tiger",
+    ),
+    one("token as a value", {"compute": {"device": TOKEN}}, "compute.device holds", REMEDY),
+    one("token in a list", {"harmony": {"models": [TOKEN]}}, "harmony.models[0] holds", REMEDY),
+    one("token as a key", {TOKEN: True}, "<hidden> names a secret", REMEDY),
+    one("token in a path", {"tables": {"models": f"a/{TOKEN}"}}, "tables.models holds", REMEDY),
+    one(
+        "password in an address",
+        {"hub": {"path": "https://me:tiger@example.org/hub"}},
+        "hub.path holds what looks like a secret",
+        REMEDY,
+        hidden="tiger",
+    ),
+]
+
+TOGETHER = [
+    BadConfig(
+        "a problem in every section",
+        {
+            "sead": 1,
+            "hub": {"path": ""},
+            "tables": {"tasks": "config/absent.tsv"},
+            "compute": {"threads": 0, "device": "tpu"},
+            "miniature": None,
+            "harmony": {"models": ["miniature/Llama-3N"], "shots": True},
+            **chunked(num_chunks=5, num_layers_per_chunk=5),
+            "api_key": TOKEN,
+        },
+        (
+            ("api_key names a secret",),
+            ("tables.tasks is 'config/absent.tsv'",),
+            ("hub.path is ''",),
+            ("compute.device is 'tpu'",),
+            ("compute.threads is 0",),
+            ("miniature is null",),
+            ("chunking.checkpoints[0]", "5 chunks of 5"),
+            ("harmony.models[0] is 'miniature/Llama-3N'",),
+            ("harmony.shots is true",),
+            ("sead is 1",),
+        ),
+    ),
+    BadConfig(
+        "several in one list",
+        {"harmony": {"tasks": ["sts2", "sst2", "sst2", 5, None]}},
+        (
+            ("harmony.tasks[2] is 'sst2'", "as harmony.tasks[1] is"),
+            ("harmony.tasks[0] is 'sts2'", "'sst2'"),
+            ("harmony.tasks[3] is 5",),
+            ("harmony.tasks[4] is null",),
+        ),
+    ),
+    BadConfig(
+        "a key beside its typo",
+        {"compute": {"threads": -1, "thread": -1}},
+        (("compute.threads is -1",), ("compute.thread is -1", "'threads'")),
+    ),
+]
+
+BAD_CONFIGS = [
+    *UNKNOWN_KEYS,
+    *WRONG_KINDS,
+    *OUT_OF_RANGE,
+    *NAMES,
+    *PLANS,
+    *SECRETS,
+    *TOGETHER,
+]
+
+COMMAND_LINES = [
+    CommandLine(
+        "broken YAML",
+        ("--configfile", "mine.yaml"),
+        ("not valid JSON or YAML",),
+        {"mine.yaml": "compute: {threads: 4\n"},
+    ),
+    CommandLine("missing file", ("--configfile", "absent.yaml"), ("No such file", "'absent.yaml'")),
+    CommandLine("unknown key", ("--config", "sead=3"), ("sead is 3", "did you mean 'seed'?")),
+    CommandLine("wrong type", ("--config", "seed=three"), ("seed is 'three'", "a whole number")),
+    CommandLine(
+        "out of range", ("--config", "compute={threads: 0}"), ("compute.threads is 0", "least 1.")
+    ),
+    CommandLine("secret", ("--config", f"hf_token={TOKEN}"), ("hf_token names a secret", REMEDY)),
+    CommandLine(
+        "null section",
+        ("--configfile", "mine.yaml"),
+        ("harmony is null", "the keys models, tasks"),
+        {"mine.yaml": "harmony:\n"},
+    ),
+    CommandLine(
+        "unknown model",
+        ("--configfile", "mine.yaml"),
+        ("harmony.models[0] is 'miniature/Lama-3M'", "did you mean 'miniature/Llama-3M'?"),
+        {"mine.yaml": "harmony: {models: [miniature/Lama-3M]}\n"},
+    ),
+    CommandLine(
+        "bad table",
+        ("--configfile", "mine.yaml"),
+        ("mine.tsv, line 1: the column layer is missing",),
+        {"mine.yaml": "tables: {models: mine.tsv}\n", "mine.tsv": "model\tlayer\n"},
+    ),
+    CommandLine(
+        "two problems",
+        ("--config", "sead=3", "source=real"),
+        ("sead is 3", "source is 'real'"),
+    ),
+]

@@ -1,0 +1,161 @@
+"""Direct evaluation, item by item against a plain reference, and the same bytes each time."""
+
+import json
+from collections import Counter
+
+import pyarrow.parquet as pq
+import pytest
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.items import read_items
+from workflow_scripts.core.records import read_record
+from workflow_scripts.evaluation.direct import evaluate_direct
+from workflow_scripts.evaluation.lm_eval_run import choose_items
+from workflow_scripts.hub.manifest import read_manifest
+from workflow_scripts.hub.mirror import mirror
+
+SETTINGS = {
+    "study": "harmony",
+    "shots": 0,
+    "max_items": None,
+    "seed": 0,
+    "device": "cpu",
+    "dtype": "float32",
+    "attention": "auto",
+    "batch_size": 8,
+}
+
+
+@pytest.fixture
+def evaluate(hub, model_manifest, tmp_path):
+    def run(task: str, metric: str, name: str = "record", **changes):
+        path = tmp_path / f"{name}.json"
+        evaluate_direct(
+            model_manifest, hub, path, task=task, primary_metric=metric, **(SETTINGS | changes)
+        )
+        record = read_record(path)
+        return record, read_items(path.with_suffix(".parquet")).to_pylist()
+
+    return run
+
+
+def plain_loglikelihood(model, tokenizer, context: str, continuation: str) -> float:
+    """One sequence at a time, no cache, no batch: slow and hard to get wrong."""
+    prefix = tokenizer(context).input_ids
+    whole = tokenizer(context + continuation).input_ids
+    logits = model(torch.tensor([whole])).logits[0].log_softmax(-1)
+    return sum(logits[at - 1, whole[at]].item() for at in range(len(prefix), len(whole)))
+
+
+def test_every_item_agrees_with_a_plain_reference(hub, model_manifest, evaluate):
+    record, items = evaluate("sst2", "acc")
+    folder = model_manifest.parent
+    model = AutoModelForCausalLM.from_pretrained(folder)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    (path,) = (hub / "datasets/nyu-mll/glue/sst2").glob("validation*.parquet")
+    rows = pq.read_table(path).to_pylist()
+    assert len(items) == len(rows) == record.metrics[0].n
+    right = 0
+    for row, item in zip(rows, items, strict=True):
+        # The prompt as the published task spells it.
+        context = f"{row['sentence']}\nQuestion: Is this sentence positive or negative?\nAnswer:"
+        expected = [
+            plain_loglikelihood(model, tokenizer, context, choice)
+            for choice in (" negative", " positive")
+        ]
+        assert item["loglikelihoods"] == pytest.approx(expected, abs=1e-4)
+        assert item["gold"] == str(row["label"])
+        assert item["prediction"] == str(max((0, 1), key=expected.__getitem__))
+        assert item["correct"] == (item["prediction"] == item["gold"])
+        right += item["correct"]
+    assert record.metrics[0].value == pytest.approx(right / len(rows))
+
+
+def test_twice_the_same_measurement_has_the_same_bytes(evaluate, tmp_path):
+    first, _ = evaluate("arc_easy", "acc_norm", "first")
+    second, _ = evaluate("arc_easy", "acc_norm", "second")
+    assert first.stable_bytes().replace(b"first", b"second") == second.stable_bytes()
+    assert (tmp_path / "first.parquet").read_bytes() == (tmp_path / "second.parquet").read_bytes()
+
+
+def test_the_record_says_what_was_run(evaluate, model_manifest, hub):
+    record, _ = evaluate("arc_easy", "acc_norm", max_items=10, seed=7)
+    manifest = read_manifest(model_manifest)
+    dataset = read_manifest(hub / "datasets/allenai/ai2_arc/manifest.json")
+    assert record.model.commit == manifest.commit
+    assert record.model.weights_sha256 == manifest.weights_sha256
+    assert (record.task.dataset, record.task.dataset_commit) == ("allenai/ai2_arc", dataset.commit)
+    assert (record.task.subset, record.task.split) == ("ARC-Easy", "test")
+    assert (record.protocol.attention, record.protocol.dtype) == ("sdpa", "float32")
+    assert (record.protocol.seed, record.protocol.max_items) == (7, 10)
+    assert {metric.name for metric in record.metrics} == {"acc", "acc_norm"}
+    assert record.items.n == 10
+    assert record.cost.tokens > 0
+
+
+def test_a_metric_of_the_whole_set_and_a_generation(evaluate):
+    record, items = evaluate("cola", "mcc")
+    assert [metric.name for metric in record.metrics] == ["mcc"]
+    assert {item["correct"] for item in items} <= {True, False}
+    record, items = evaluate("gsm8k", "exact_match,flexible-extract", max_items=4)
+    assert [metric.n for metric in record.metrics] == [4, 4]
+    assert all(isinstance(item["text"], str) for item in items)
+
+
+def test_a_group_has_its_members_and_both_averages(evaluate):
+    record, items = evaluate("mmlu", "acc")
+    members = [metric for metric in record.metrics if metric.subset]
+    micro, macro = (metric for metric in record.metrics if not metric.subset)
+    assert len(members) == 57
+    assert (micro.name, macro.name) == ("acc", "acc_macro")
+    assert micro.n == len(items) == sum(metric.n for metric in members)
+    correct = [item["correct"] for item in items]
+    assert micro.value == pytest.approx(sum(correct) / len(correct))
+    assert macro.value == pytest.approx(sum(metric.value for metric in members) / 57)
+    # One letter for all subjects, not the luckiest letter of each.
+    golds = Counter(item["gold"] for item in items)
+    assert micro.best_constant == pytest.approx(max(golds.values()) / len(items))
+
+
+def test_a_draw_of_items_is_seeded_sorted_and_depends_on_the_task():
+    drawn = choose_items(1000, 50, seed=0, task="sst2")
+    assert drawn == sorted(set(drawn))
+    assert len(drawn) == 50
+    assert drawn == choose_items(1000, 50, seed=0, task="sst2")
+    assert drawn != choose_items(1000, 50, seed=1, task="sst2")
+    assert drawn != choose_items(1000, 50, seed=0, task="mnli")
+    assert choose_items(50, None, 0, "sst2") == choose_items(50, 50, 0, "sst2") == list(range(50))
+    with pytest.raises(UserError, match="no items"):
+        choose_items(0, None, 0, "sst2")
+
+
+def test_a_dataset_that_was_not_fetched_is_named_with_the_rule_that_brings_it(hub):
+    import datasets
+
+    original = datasets.load_dataset
+    with mirror(hub) as read:
+        with pytest.raises(UserError, match=r"'org/absent'.*fetch_dataset"):
+            datasets.load_dataset("org/absent")
+        datasets.load_dataset("nyu-mll/glue", "sst2")
+        assert list(read) == ["nyu-mll/glue"]
+    assert datasets.load_dataset is original
+
+
+def test_two_datasets_of_one_name_and_new_rows_are_never_mixed_up(hub, tmp_path):
+    import datasets
+
+    with mirror(hub):
+        theirs = datasets.load_dataset("cais/mmlu", "anatomy")["test"]
+        helm = datasets.load_dataset("lighteval/mmlu", "anatomy")["test"]
+    for repository, loaded in (("cais/mmlu", theirs), ("lighteval/mmlu", helm)):
+        (path,) = (hub / "datasets" / repository / "anatomy").glob("test*.parquet")
+        assert loaded.to_list() == pq.read_table(path).to_pylist()
+
+
+def test_the_items_file_is_readable_without_us(evaluate, tmp_path):
+    evaluate("sst2", "acc")
+    fields = json.loads((tmp_path / "record.json").read_text())
+    rows = pq.read_table(tmp_path / fields["items"]["file"]).to_pylist()
+    assert {"item", "gold", "prediction", "correct", "loglikelihoods"} <= set(rows[0])

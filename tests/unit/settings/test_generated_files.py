@@ -1,0 +1,70 @@
+"""config/config.yaml and config/schema.json say what the code says."""
+
+import difflib
+import json
+
+import jsonschema
+import pytest
+import yaml
+from pydantic import BaseModel
+
+from tests.unit.settings.merged import ROOT
+from workflow_scripts.settings import generate
+from workflow_scripts.settings.config import Config
+from workflow_scripts.settings.load import Settings
+
+CONFIGS = sorted((ROOT / "config").glob("*.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [("config.yaml", generate.config_yaml), ("schema.json", generate.schema_json)],
+)
+def test_a_generated_file_is_up_to_date(name, make):
+    written = (ROOT / "config" / name).read_text(encoding="utf-8")
+    difference = difflib.unified_diff(
+        written.splitlines(), make().splitlines(), f"config/{name}", "what the code says"
+    )
+    message = "\n".join(["run python -m workflow_scripts.settings.generate:", *difference])
+    assert written == make(), message
+
+
+def test_the_command_writes_both_files(tmp_path, monkeypatch):
+    monkeypatch.setattr(generate, "FOLDER", tmp_path)
+    generate.main()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["config.yaml", "schema.json"]
+
+
+def test_the_generated_config_holds_the_defaults():
+    written = yaml.safe_load(generate.config_yaml())
+    assert Config.model_validate(written) == Config()
+
+
+def test_lines_of_the_generated_config_fit_an_editor():
+    assert max(map(len, generate.config_yaml().splitlines())) <= 100
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)
+def test_every_config_fits_the_schema(path):
+    schema = json.loads((ROOT / "config/schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(yaml.safe_load(path.read_text(encoding="utf-8")), schema)
+
+
+def test_the_schema_refuses_a_typo():
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"compute": {"thread": 1}}, json.loads(generate.schema_json()))
+
+
+def test_every_field_is_described_in_a_sentence():
+    def sections(model: type[BaseModel]):
+        yield model
+        for field in model.model_fields.values():
+            if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+                yield from sections(field.annotation)
+
+    checkpoint = type(Config().chunking.checkpoints[0])
+    for model in [*sections(Settings), checkpoint]:
+        for name, field in model.model_fields.items():
+            described = (field.description or "").strip()
+            assert described.endswith("."), f"{model.__name__}.{name}: {described!r}"

@@ -1,0 +1,124 @@
+"""Loading: every config of the repository is valid, and what comes out is what rules need."""
+
+import subprocess
+import sys
+
+import pytest
+import yaml
+from pydantic import ValidationError
+
+from tests.unit.settings.merged import ROOT, merged
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.settings.load import load_settings
+
+CONFIGS = sorted((ROOT / "config").glob("*.yaml"))
+
+
+def load(override):
+    return load_settings(merged(override), ROOT)
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)
+def test_every_config_of_the_repository_loads(path):
+    load(yaml.safe_load(path.read_text(encoding="utf-8")))
+
+
+def test_nothing_set_is_the_default():
+    assert load_settings({}, ROOT) == load({})
+
+
+def test_defaults_are_checked_like_what_is_written():
+    with pytest.raises(UserError) as raised:
+        load_settings({"source": "huggingface"}, ROOT)
+    assert len(raised.value.problems) == 5
+
+
+def test_the_paper_runs_the_published_grid_and_plans():
+    settings = load(yaml.safe_load((ROOT / "config/paper.yaml").read_text(encoding="utf-8")))
+    assert (len(settings.harmony.models), len(settings.harmony.tasks)) == (61, 24)
+    assert all(settings.task(name).training for name in settings.harmony.tasks)
+    assert list(settings.checkpoints()) == [
+        f"Qwen/Qwen2.5-0.5B-Instruct@{plan}" for plan in ("k2m12", "k2m6", "k0m0")
+    ]
+
+
+def test_the_grid_is_the_whole_miniature_world():
+    settings = load(yaml.safe_load((ROOT / "config/grid.yaml").read_text(encoding="utf-8")))
+    generated = [name for name, row in settings.models.items() if row.source == "miniature"]
+    assert list(settings.harmony.models) == generated
+    assert len(settings.harmony.tasks) == 26
+
+
+def test_checkpoints_bear_their_plan_and_mode():
+    model = "miniature/Qwen2-1M-Instruct"
+    settings = load(
+        {
+            "chunking": {
+                "checkpoints": [
+                    {"model": model, "num_layers_per_chunk": 6},
+                    {"model": model, "num_layers_per_chunk": 6, "mode": "sequential"},
+                    {"model": model, "mode": "prune", "layers_to_prune": [24]},
+                    {"model": model, "num_layers_per_chunk": 0, "mode": "uniform"},
+                ]
+            }
+        }
+    )
+    assert list(settings.checkpoints()) == [
+        f"{model}@k2m6",
+        f"{model}@k4m6-sequential",
+        f"{model}@k0m0-prune",
+        f"{model}@k0m0",
+    ]
+
+
+def test_rows_are_found_by_name():
+    settings = load({})
+    assert settings.model("miniature/Qwen2-1M-Instruct").layers == 24
+    assert settings.task("gsm8k").full_metric == "exact_match,flexible-extract"
+    assert settings.task("cola").full_metric == "mcc"
+
+
+def test_settings_are_frozen():
+    settings = load({})
+    with pytest.raises(ValidationError):
+        settings.seed = 1
+    with pytest.raises(ValidationError):
+        settings.compute.threads = 8
+
+
+def test_files_of_the_working_directory_come_before_those_beside_the_snakefile(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.csv").write_text("model,task\n")
+    assert load({"external_scores": ["mine.csv"]}).external_scores == ("mine.csv",)
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config/tasks.tsv").write_text("task\n")
+    with pytest.raises(UserError, match=r"^config/tasks.tsv, line 1: the column harness"):
+        load({})
+
+
+def test_a_bad_table_is_named_beside_the_problems_of_the_config(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "models.tsv").write_text("model\n")
+    with pytest.raises(UserError) as raised:
+        load({"tables": {"models": "models.tsv"}, "seed": -1})
+    problems = raised.value.problems
+    assert "models.tsv, line 1: the column source is missing." in problems
+    # The names of models cannot be checked then, and are not complained about.
+    assert [problem for problem in problems if "models.tsv" not in problem] == [
+        "seed is -1; expected a whole number from 0 to 4294967295."
+    ]
+
+
+def test_loading_stays_light():
+    """The Snakefile is parsed by every job, so neither torch nor pandas may come along."""
+    code = (
+        "import sys; from pathlib import Path;"
+        "from workflow_scripts.settings.load import load_settings;"
+        f"load_settings({{}}, Path({str(ROOT)!r}));"
+        "heavy = {'torch', 'transformers', 'numpy', 'pandas', 'yaml', 'snakemake'};"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout == "[]\n", done.stdout + done.stderr

@@ -1,0 +1,233 @@
+"""The tables of models and tasks: what they hold, and how bad rows are refused."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.unit.settings.merged import ROOT
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.settings.tables import ModelRow, read_models, read_tasks
+
+# The models of the published ranking, in its README's order.
+LM_HARMONY_MODELS = (Path(__file__).with_name("lm_harmony_models.txt")).read_text().split()
+# The header of its leaderboard.
+LM_HARMONY_TASKS = [
+    *("MNLI", "QQP", "MedMCQA", "QNLI", "NQ-Open", "SST-2", "Winogrande", "HellaSwag"),
+    *("Social-IQA", "MathQA", "ANLI", "PIQA", "SciQ", "CommonsenseQA", "BoolQ", "CoLA", "GSM8K"),
+    *("WiC", "OpenBookQA", "MRPC", "HeadQA", "RTE", "ARC-Easy", "ARC-Challenge"),
+]
+
+MODEL_COLUMNS = list(ModelRow.model_fields)
+MODEL = {
+    "model": "acme/Rocket-1B",
+    "source": "huggingface",
+    "family": "Rocket",
+    "parameters": "1000000000",
+    "layers": "16",
+    "kind": "base",
+    "licence": "Apache-2.0",
+    "gated": "no",
+    "revision": "",
+}
+TASK = {
+    "task": "cola",
+    "harness": "lm_eval",
+    "harness_task": "cola",
+    "dataset": "nyu-mll/glue",
+    "subset": "cola",
+    "metric": "mcc",
+    "filter": "none",
+    "training": "yes",
+    "category": "Math",
+    "display_name": "CoLA",
+}
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Write rows of cells, the header first, and give the file."""
+
+    def write(*rows: list[str]) -> Path:
+        path = tmp_path / "table.tsv"
+        path.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
+        return path
+
+    return write
+
+
+def problems_of(read, path: Path) -> list[str]:
+    with pytest.raises(UserError) as raised:
+        read(path)
+    assert all(str(path) in problem and problem.endswith(".") for problem in raised.value.problems)
+    return raised.value.problems
+
+
+def test_the_models_of_the_published_ranking_are_all_there():
+    models = read_models(ROOT / "config/models.tsv")
+    assert len(LM_HARMONY_MODELS) == 61
+    assert [n for n, row in models.items() if row.source == "huggingface"] == LM_HARMONY_MODELS
+
+
+def test_the_tasks_of_the_published_ranking_are_all_there_and_can_be_trained_on():
+    tasks = [
+        row
+        for row in read_tasks(ROOT / "config/tasks.tsv").values()
+        if row.training and row.metric != "bits_per_byte"
+    ]
+    assert {row.display_name for row in tasks} == set(LM_HARMONY_TASKS)
+    assert len(tasks) == 24
+
+
+@pytest.mark.parametrize(
+    ("model", "parameters", "layers", "kind", "gated"),
+    [
+        ("openai-community/gpt2-xl", 1_557_611_200, 48, "base", False),
+        ("Qwen/Qwen2.5-0.5B-Instruct", 494_032_768, 24, "instruct", False),
+        ("Qwen/Qwen2.5-14B", 14_770_033_664, 48, "base", False),
+        ("Qwen/Qwen1.5-4B-Chat", 3_950_369_280, 40, "instruct", False),
+        ("meta-llama/Llama-3.2-1B-Instruct", 1_235_814_400, 16, "instruct", True),
+        ("google/gemma-2-9b-it", 9_241_705_984, 42, "instruct", True),
+        ("EleutherAI/pythia-1b-deduped", 1_011_781_632, 16, "base", False),
+        ("01-ai/Yi-1.5-9B-Chat", 8_829_407_232, 48, "instruct", False),
+    ],
+)
+def test_facts_of_some_models(model, parameters, layers, kind, gated):
+    row = read_models(ROOT / "config/models.tsv")[model]
+    assert (row.parameters, row.layers, row.kind, row.gated) == (parameters, layers, kind, gated)
+
+
+def test_the_size_in_a_published_name_is_the_number_of_parameters():
+    for name in LM_HARMONY_MODELS:
+        row = read_models(ROOT / "config/models.tsv")[name]
+        for size, unit in re.findall(r"-(\d+(?:\.\d+)?)([MB])\b", name, re.IGNORECASE):
+            stated = float(size) * {"m": 1e6, "b": 1e9}[unit.lower()]
+            # Some vendors round generously: gemma-2-2b has 2.6 billion, gemma-7b 8.5 billion.
+            assert 0.75 < stated / row.parameters < 1.25, name
+
+
+def test_instruct_models_are_those_whose_names_say_so():
+    for name, row in read_models(ROOT / "config/models.tsv").items():
+        assert (row.kind == "instruct") == name.endswith(("-Instruct", "-Chat", "-it")), name
+
+
+def test_cells_become_typed_values(table):
+    row = read_models(table(MODEL_COLUMNS, list(MODEL.values())))["acme/Rocket-1B"]
+    assert (row.parameters, row.gated, row.revision) == (1_000_000_000, False, None)
+    assert read_tasks(table(list(TASK), list(TASK.values())))["cola"].training is True
+
+
+def test_columns_may_stand_in_any_order(table):
+    columns = MODEL_COLUMNS[::-1]
+    assert read_models(table(columns, [MODEL[column] for column in columns]))
+
+
+def test_a_table_saved_by_a_spreadsheet_is_read(tmp_path):
+    path = tmp_path / "table.tsv"
+    text = "".join("\t".join(row) + "\r\n" for row in (MODEL_COLUMNS, MODEL.values()))
+    path.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    assert list(read_models(path)) == ["acme/Rocket-1B"]
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "expected"),
+    [
+        ("model", "Rocket", "organisation/name"),
+        ("model", "../Rocket", "each part must be letters"),
+        ("model", "", "organisation/name"),
+        ("source", "hub", "one of 'huggingface' or 'miniature'"),
+        ("source", "miniature", "names under miniature/"),
+        ("family", "", "text without quotation marks"),
+        ("family", " Rocket", "without spaces around it"),
+        ("licence", '"MIT"', "text without quotation marks"),
+        ("parameters", "1e9", "a whole number of at least 1"),
+        ("parameters", "1_000", "a whole number of at least 1"),
+        ("parameters", "٣", "a whole number of at least 1"),
+        ("layers", "0", "a whole number of at least 1"),
+        ("layers", "-4", "a whole number of at least 1"),
+        ("layers", "24.0", "a whole number of at least 1"),
+        ("layers", "", "a whole number of at least 1"),
+        ("kind", "chat", "one of 'base' or 'instruct'"),
+        ("gated", "true", "yes or no"),
+        ("revision", "../main", "a branch, tag or commit"),
+    ],
+)
+def test_a_bad_cell_of_a_model_is_named(table, column, cell, expected):
+    values = MODEL | {column: cell}
+    (problem,) = problems_of(read_models, table(MODEL_COLUMNS, list(values.values())))
+    assert f"line 2, column {column}: the value is {cell!r}; expected" in problem
+    assert expected in problem
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "expected"),
+    [
+        ("task", "Cola", "lower-case letters"),
+        ("task", "a/b", "lower-case letters"),
+        ("harness", "helm", "one of 'lm_eval' or 'lighteval'"),
+        ("dataset", "glue", "organisation/name"),
+        ("metric", "", "text without quotation marks"),
+        ("training", "y", "yes or no"),
+        ("category", "Maths", "'Language Understanding'"),
+    ],
+)
+def test_a_bad_cell_of_a_task_is_named(table, column, cell, expected):
+    values = TASK | {column: cell}
+    (problem,) = problems_of(read_tasks, table(list(TASK), list(values.values())))
+    assert f"line 2, column {column}: the value is {cell!r}; expected" in problem
+    assert expected in problem
+
+
+def test_all_problems_of_a_table_are_named_at_once(table):
+    bad = MODEL | {"layers": "x", "gated": "maybe"}
+    again = MODEL | {"kind": "chat"}
+    rows = [list(row.values()) for row in (MODEL, bad, again)]
+    problems = problems_of(read_models, table(MODEL_COLUMNS, *rows, ["short"], []))
+    assert [problem.split(": ", 1)[0].split(", ", 1)[1] for problem in problems] == [
+        "line 3, column model",
+        "line 3, column layers",
+        "line 3, column gated",
+        "line 4, column model",
+        "line 4, column kind",
+        "line 5",
+        "line 6",
+    ]
+    assert "as in line 2; expected each model once." in problems[0]
+    assert "there are 1 cells; expected 9" in problems[5]
+
+
+def test_columns_that_are_missing_unknown_or_twice_are_named(table):
+    columns = ["model", "sorce", "family", "family", "parameters", "layers", "kind", "licence"]
+    problems = problems_of(read_models, table(columns))
+    assert [problem.split("line 1: ")[1] for problem in problems] == [
+        f"the column 'sorce' is unknown; expected {', '.join(MODEL_COLUMNS[:-1])} and revision"
+        " (did you mean 'source'?).",
+        "the column source is missing.",
+        "the column family stands 2 times; expected it once.",
+        "the column gated is missing.",
+        "the column revision is missing.",
+    ]
+
+
+def test_a_table_without_rows_is_refused(table):
+    (problem,) = problems_of(read_models, table(MODEL_COLUMNS))
+    assert "has no rows; expected at least one model." in problem
+
+
+def test_an_empty_file_lacks_every_column(table):
+    assert len(problems_of(read_models, table())) == len(MODEL_COLUMNS)
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\x00m", b"model\tso\xe9rce\n"])
+def test_a_file_that_is_no_text_is_refused(tmp_path, content):
+    path = tmp_path / "table.tsv"
+    path.write_bytes(content)
+    (problem,) = problems_of(read_models, path)
+    assert "cannot be read as a tab-separated UTF-8 table" in problem
+
+
+def test_a_token_in_a_cell_is_not_shown(table):
+    token = "hf_" + "AbCdEfGhIjKlMnOp"
+    values = MODEL | {"gated": token}
+    (problem,) = problems_of(read_models, table(MODEL_COLUMNS, list(values.values())))
+    assert token not in problem
