@@ -4,7 +4,12 @@ from pathlib import Path
 
 from snakemake.utils import min_version
 
+from workflow_scripts.core.run_lock import hold_run_lock, sweep_stale_lock
+
 min_version("9.27")
+
+if workflow.is_main_process and not workflow.dryrun:
+    sweep_stale_lock(Path(".snakemake"))
 
 
 configfile: str(Path(workflow.basedir, "config", "config.yaml"))
@@ -31,6 +36,10 @@ rule all:
     input:
         rules.harmony.input,
         rules.merge_scores.output,
+
+
+onstart:
+    hold_run_lock(Path(".snakemake"))
 
 
 onsuccess:

@@ -64,6 +64,7 @@ UNKNOWN_KEYS = [
         "'compute.threads' is written as one key",
         "compute: {threads: ...}.",
     ),
+    one("in no section", {"threads": 4}, "threads is 4", "did you mean 'compute.threads'?"),
     one("with spaces", {"my key\n": 1}, r"'my key\n' is 1", "no such key"),
     one("true", {True: 1}, "the config has the key true", "bool", "expected text"),
     one("number", {"compute": {8: 1}}, "compute has the key 8", "int", "expected text"),
@@ -76,8 +77,15 @@ WRONG_KINDS = [
     one("list section", {"hub": ["resources/hub"]}, "hub is a list", "keys path and lock."),
     one("text section", {"miniature": "small"}, "miniature is 'small'", "keys items and effort."),
     one("null tables", {"tables": None}, "tables is null", "keys models and tasks."),
-    one("text for a number", {"seed": "three"}, "seed is 'three'", "a whole number from 0"),
-    one("quoted number", {"compute": {"threads": "4"}}, "compute.threads is '4'", "at least 1."),
+    one(
+        "text for a number", {"seed": "three"}, "seed is the text 'three'", "a whole number from 0"
+    ),
+    one(
+        "quoted number",
+        {"compute": {"threads": "4"}},
+        "compute.threads is the text '4'",
+        "at least 1.",
+    ),
     one("truth for a number", {"compute": {"threads": True}}, "compute.threads is true"),
     one("fraction", {"compute": {"batch_size": 2.5}}, "batch_size is 2.5", "a whole number"),
     one("whole fraction", {"seed": 1.0}, "seed is 1.0", "a whole number"),
@@ -93,7 +101,7 @@ WRONG_KINDS = [
     one(
         "quoted effort",
         {"miniature": {"effort": "1e3"}},
-        "miniature.effort is '1e3'",
+        "miniature.effort is the text '1e3'",
         "a number above 0.",
     ),
 ]
@@ -308,9 +316,18 @@ PLANS = [
             {"model": MINIATURE, "num_chunks": 2, "num_layers_per_chunk": 6},
             {"model": MINIATURE, "num_layers_per_chunk": 6},
         ),
-        "chunking: checkpoints[1] would bear the name",
-        f"{MINIATURE}@k2m6",
-        "checkpoints[0]",
+        f"chunking: checkpoints[1] is '{MINIATURE}@k2m6', as checkpoints[0] is",
+    ),
+    one(
+        "the same entry twice",
+        checkpoints(*2 * [{"model": MINIATURE, "num_layers_per_chunk": 6}]),
+        f"chunking: checkpoints[1] is '{MINIATURE}@k2m6', as checkpoints[0] is",
+    ),
+    one(
+        "chunks of no layers",
+        chunked(num_chunks=2, num_layers_per_chunk=0),
+        "24 layers cannot be cut into 2 chunks of 0",
+        "0 chunks of 0 is the unchanged model",
     ),
 ]
 
@@ -401,9 +418,11 @@ COMMAND_LINES = [
     ),
     CommandLine("missing file", ("--configfile", "absent.yaml"), ("No such file", "'absent.yaml'")),
     CommandLine("unknown key", ("--config", "sead=3"), ("sead is 3", "did you mean 'seed'?")),
-    CommandLine("wrong type", ("--config", "seed=three"), ("seed is 'three'", "a whole number")),
     CommandLine(
-        "out of range", ("--config", "compute={threads: 0}"), ("compute.threads is 0", "least 1.")
+        "wrong type", ("--config", "seed=three"), ("seed is the text 'three'", "a whole number")
+    ),
+    CommandLine(
+        "nested number", ("--config", "compute={threads: 4}"), ("compute.threads is the text '4'",)
     ),
     CommandLine("secret", ("--config", f"hf_token={TOKEN}"), ("hf_token names a secret", REMEDY)),
     CommandLine(
@@ -421,7 +440,7 @@ COMMAND_LINES = [
     CommandLine(
         "bad table",
         ("--configfile", "mine.yaml"),
-        ("mine.tsv, line 1: the column layer is missing",),
+        ("mine.tsv, line 1: the column 'layer' is unknown", "the column layers is missing."),
         {"mine.yaml": "tables: {models: mine.tsv}\n", "mine.tsv": "model\tlayer\n"},
     ),
     CommandLine(

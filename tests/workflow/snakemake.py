@@ -50,9 +50,7 @@ def environment_with(folder: Path, **changes: str) -> dict[str, str]:
 def jobs_of(result: subprocess.CompletedProcess) -> dict[str, int]:
     """How often each rule would run, or ran, from the table of job counts."""
     assert result.returncode == 0, result.stdout + result.stderr
-    text = result.stdout + result.stderr
-    counts = {}
-    for name, count in re.findall(r"^[\s│|]*([a-z_]\w*)[\s│|]+(\d+)[\s│|]*$", text, re.M):
-        counts[name] = int(count)
-    counts.pop("total", None)
-    return counts
+    table = (result.stdout + result.stderr).split("Job stats", 1)[1].split("total", 1)[0]
+    # The rich logger shows a rule's underscores as spaces.
+    rows = re.findall(r"^\s*([a-z][\w ]*?)\s{2,}(\d+)\s*$", table, re.M)
+    return {name.replace(" ", "_"): int(count) for name, count in rows}

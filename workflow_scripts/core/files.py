@@ -84,7 +84,7 @@ def _fresh_sibling(target: Path) -> Path:
     stem = f".{target.name}.tmp-{socket.gethostname()}-"
     for leftover in target.parent.glob(_escape_glob(stem) + "*"):
         process = leftover.name[len(stem) :]
-        if process.isdigit() and int(process) != os.getpid() and not _is_running(int(process)):
+        if process.isdigit() and int(process) != os.getpid() and not is_running(int(process)):
             shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink(missing_ok=True)
     fresh = target.with_name(f"{stem}{os.getpid()}")
     if fresh.is_dir():
@@ -96,7 +96,7 @@ def _escape_glob(text: str) -> str:
     return "".join(f"[{c}]" if c in "*?[" else c for c in text)
 
 
-def _is_running(process: int) -> bool:
+def is_running(process: int) -> bool:
     try:
         os.kill(process, 0)
     except ProcessLookupError:

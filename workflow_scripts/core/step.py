@@ -9,6 +9,7 @@ from pathlib import Path
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.offline import go_offline
+from workflow_scripts.core.run_lock import end_with_the_run
 
 SECRETS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACE_TOKEN")
 
@@ -42,6 +43,7 @@ def step(snakemake, *, network: bool = False) -> Iterator[None]:
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[name] = threads
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    end_with_the_run()
     if not network:
         go_offline()
     log = Path(snakemake.log[0])

@@ -14,7 +14,7 @@ from workflow_scripts.core.files import atomic_dir
 from workflow_scripts.core.seeds import derive_seed, seed_everything
 from workflow_scripts.hub.manifest import Manifest, content_commit, list_files, write_manifest
 from workflow_scripts.miniature.corpus import text_of
-from workflow_scripts.miniature.models import SPECS, Spec, make_config
+from workflow_scripts.miniature.models import SPECS, Spec, make_config, make_model
 from workflow_scripts.miniature.store import LICENCE
 from workflow_scripts.miniature.tokenizer import family_tokenizer
 
@@ -39,7 +39,7 @@ def train_model(hub: Path, name: str, *, corpus: Path, tokenizer: Path, seed: in
             eos=encoder.eos_token_id,
             pad=encoder.pad_token_id,
         )
-        model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+        model = make_model(config)
         documents = _pretraining_documents(corpus, spec, seed, name)
         stream = _encode_text(documents, encoder, spec)
     else:

@@ -97,8 +97,8 @@ class Chunking(Section):
             name = str(checkpoint.id(known.models[checkpoint.model].layers))
             if name in positions:
                 raise contradiction(
-                    f"checkpoints[{position}] would bear the name {name!r}, like"
-                    f" checkpoints[{positions[name]}]; expected each variant once."
+                    f"checkpoints[{position}] is {name!r}, as checkpoints[{positions[name]}] is;"
+                    " expected each variant once."
                 )
             positions[name] = position
         return self

@@ -34,7 +34,7 @@ def config_yaml() -> str:
 
 
 def schema_json() -> str:
-    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Config.schema()}
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Config.json_schema()}
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 

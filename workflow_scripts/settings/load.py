@@ -61,7 +61,7 @@ def load_settings(config: dict[str, Any], workflow_folder: Path) -> Settings:
     try:
         checked = Config.model_validate(config, context=known)
     except ValidationError as error:
-        problems += sentences(error, Config.schema(), complaints)
+        problems += sentences(error, Config.json_schema(), complaints)
     if problems:
         raise UserError(problems)
     fields = {name: getattr(checked, name) for name in Config.model_fields}

@@ -20,7 +20,7 @@ class Section(BaseModel):
     )
 
     @classmethod
-    def schema(cls) -> dict[str, Any]:
+    def json_schema(cls) -> dict[str, Any]:
         """The JSON schema, with a title only where a type was given one in words."""
         return cls.model_json_schema(schema_generator=_Untitled)
 

@@ -17,6 +17,7 @@ Location = tuple[int | str, ...]
 Schema = Mapping[str, Any]
 
 _LONGEST = 80
+_NOT_TEXT = ("int_type", "float_type", "bool_type")
 _SECRET = re.compile(
     r"\b(?:hf|api_org)_[A-Za-z0-9]{8,}"  # Hugging Face
     r"|\bgh[opsur]_[A-Za-z0-9]{16,}|\bgithub_pat_\w{16,}|\bglpat-[\w-]{16,}"  # GitHub, GitLab
@@ -32,7 +33,7 @@ def looks_secret(value: object) -> bool:
 def shown(value: object) -> str:
     """A value as it would be written in YAML, on one line; collections by their kind alone."""
     if looks_secret(value):
-        return "a text that looks like a secret"
+        return "what looks like a secret"
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -129,14 +130,24 @@ def _sentence(problem: Mapping[str, Any], schema: Schema) -> str:
         keys = _resolved(_at(schema, location[:-1]), schema.get("$defs", {}))["properties"]
         return (
             f"{key} is {shown(value)}, but {dotted(location[:-1]) or 'the config'} has no such key;"
-            f" expected {listed(keys, 'or')}{hint(location[-1], keys)}."
+            f" expected {listed(keys, 'or')}{_moved(schema, location[-1]) or hint(location[-1], keys)}."
         )
     part = _at(schema, location)
     expected = expectation(part, schema.get("$defs", {}))
     if kind == "missing":
         return f"{key} is missing; expected {expected}."
     nearest = hint(value, part.get("enum", ())) if isinstance(value, str) else ""
-    return f"{key} is {shown(value)}; expected {expected}{nearest}."
+    # Quotes alone are easily overlooked where '4' is refused and 4 is expected.
+    text = "the text " if isinstance(value, str) and kind in _NOT_TEXT else ""
+    return f"{key} is {text}{shown(value)}; expected {expected}{nearest}."
+
+
+def _moved(schema: Schema, name: str) -> str:
+    """A hint at the section that has a key of this very name, written in the wrong place."""
+    for section, part in schema["properties"].items():
+        if name in _resolved(part, schema.get("$defs", {})).get("properties", {}):
+            return f" (did you mean {section + '.' + name!r}?)"
+    return ""
 
 
 def _at(schema: Schema, location: Location) -> Schema:

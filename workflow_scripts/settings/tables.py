@@ -206,7 +206,7 @@ def _header_problems(path: Path, header: list[str], columns: list[str]) -> list[
 def _cell_problems(
     where: str, cells: dict[str, str], error: ValidationError, row_type: type[Row]
 ) -> list[str]:
-    columns = row_type.schema()["properties"]
+    columns = row_type.json_schema()["properties"]
     problems = []
     for problem in error.errors(include_url=False):
         column = problem["loc"][0]

@@ -137,6 +137,8 @@ def test_the_nearest_plans_are_named():
         ((6, "unifrom", 1), "'unifrom' is not a chunking mode"),
         ((6, "uniform", None), "num_layers_per_chunk is missing"),
         ((6, "uniform", 2, None, [1]), r"layers_to_prune is \[1\] with the mode uniform"),
+        ((6, "uniform", 0, 2), "6 layers cannot be cut into 2 chunks of 0 layers"),
+        ((6, DEFAULT_MODE, 2, 0), "6 layers cannot be cut into 0 chunks of 2 layers"),
         ((6, "prune", None, None, [0]), "the layer 0 of a model of 6 layers; expected .* 1 to 6"),
         ((6, "prune", None, None, [7]), "the layer 7 of a model of 6 layers"),
         ((2, "prune", None, None, [1, 2]), "names all 2 layers"),

@@ -151,6 +151,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _api(self, path: str) -> None:
         asked, _, revision = path.partition("/revision/")
+        if "/" in urlsplit(self.path).path.partition("/revision/")[2]:
+            return self._refuse(404, None, "A slash in a revision must be written as %2F.")
         kind, _, name = asked.partition("s/")
         repository = self.hub.repositories.get((kind, name))
         if repository is None:
@@ -190,8 +192,8 @@ class _Handler(BaseHTTPRequestHandler):
         headers["Content-Range"] = f"bytes {start}-{len(body) - 1}/{len(body)}"
         return self._reply(206, body[start:], headers)
 
-    def _refuse(self, status: int, code: str, message: str) -> None:
-        headers = {"X-Error-Code": code, "X-Error-Message": message}
+    def _refuse(self, status: int, code: str | None, message: str) -> None:
+        headers = {"X-Error-Message": message} | ({"X-Error-Code": code} if code else {})
         self._reply(status, json.dumps({"error": message}).encode(), headers)
 
     def _reply(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:

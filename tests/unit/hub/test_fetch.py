@@ -1,6 +1,7 @@
 """Fetching, by the real client, from a hub on this machine that fails in every way it can."""
 
 import errno
+import hashlib
 import json
 import os
 import shutil
@@ -128,6 +129,21 @@ def test_another_commit_leaves_nothing_of_the_earlier_one(hub, folder):
     assert len(hub.asked("config.json")) == 1, "an unchanged file was fetched again"
 
 
+def test_killed_between_two_commits_there_is_no_manifest(hub, folder, monkeypatch):
+    old, new = hub.add("model", MODEL, [model_files(seed=1) | {"vocab.txt": b""}, model_files()])
+    fetch("model", MODEL, old, folder)
+    unlink = Path.unlink
+
+    def killed_after_the_first(path, **options):
+        unlink(path, **options)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Path, "unlink", killed_after_the_first)
+        fetch("model", MODEL, new, folder)
+    assert "vocab.txt" in visible(folder) and MANIFEST not in visible(folder)
+
+
 def test_an_unknown_revision_is_named(hub, folder):
     hub.add("model", MODEL, [model_files()])
     with pytest.raises(UserError, match=r"has no revision 'v9'; .*/commits .* leave it blank"):
@@ -158,6 +174,7 @@ def test_a_dataset_brings_no_code(hub, tmp_path):
     refused = ["mmlu.py", "data.tar", "x.pkl", ".hidden/a.json", "sub/manifest.json"]
     hub.add("dataset", DATASET, [{"a.parquet": b"yes"} | dict.fromkeys(refused, b"no")])
     assert [file.path for file in fetch("dataset", DATASET, None, tmp_path).files] == ["a.parquet"]
+    assert not any(hub.asked(f"/{name}") for name in refused)
 
 
 @pytest.mark.parametrize(
@@ -220,14 +237,31 @@ def test_a_connection_that_keeps_breaking_is_given_up_in_a_sentence(hub, folder,
     assert is_clean_failure(folder, files)
 
 
-def test_an_error_of_the_server_in_mid_file_is_passed_over(hub, folder):
+def test_a_connection_may_break_often_as_long_as_something_arrives(hub, folder, monkeypatch):
+    hub.add("model", MODEL, [model_files()])
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    hub.faults.append(Fault("model.safetensors", times=9, reset_after=70_000))
+    assert verify(folder, fetch("model", MODEL, None, folder)) == []
+    assert len(hub.asked("model.safetensors", "cdn")) == 10
+
+
+@pytest.mark.parametrize("where", ["/api/", "model.safetensors"])
+def test_a_passing_error_of_the_server_is_passed_over(hub, folder, where):
+    hub.add("model", MODEL, [model_files()])
+    hub.faults.append(Fault(where, status=503))
+    assert verify(folder, fetch("model", MODEL, None, folder)) == []
+    assert len(hub.asked(where, "hub")) == 2
+
+
+def test_a_server_whose_file_became_shorter_than_what_is_here(hub, folder):
     hub.add("model", MODEL, [model_files()])
     hub.faults += [
         Fault("model.safetensors", cut_after=300_000),
-        Fault("/api/", status=503),
+        Fault("model.safetensors", altered=lambda body: body[:100_000]),
     ]
-    manifest = fetch("model", MODEL, None, folder)
-    assert len(hub.asked("/api/")) == 2 and verify(folder, manifest) == []
+    assert verify(folder, fetch("model", MODEL, None, folder)) == []
+    starts = [request.start for request in hub.asked("model.safetensors", "cdn")]
+    assert starts == [0, 262_144, 0]
 
 
 def test_a_server_that_stays_ill_is_a_sentence(hub, folder, monkeypatch):
@@ -355,24 +389,32 @@ def test_a_file_altered_on_the_disk_is_replaced_and_the_others_kept(hub, folder)
     assert verify(folder, manifest) == []
 
 
+def leave_free(monkeypatch, free: int) -> None:
+    usage = SimpleNamespace(total=10**9, used=10**9 - free, free=free)
+    monkeypatch.setattr(fetch_module.shutil, "disk_usage", lambda _: usage)
+
+
 def test_too_small_a_disk_is_noticed_before_anything_is_fetched(hub, folder, monkeypatch):
     hub.add("model", MODEL, [model_files(3_000_000)])
-    usage = SimpleNamespace(total=10**9, used=10**9 - 2_000_000, free=2_000_000)
-    monkeypatch.setattr(fetch_module.shutil, "disk_usage", lambda _: usage)
-    with pytest.raises(
-        UserError, match=rf"{MODEL} needs 3\.0 MB more in .*, where 2\.0 MB are free"
-    ):
+    (folder / ".partial").mkdir(parents=True)
+    (folder / ".partial" / "of-another-commit").write_bytes(b"takes up room")
+    leave_free(monkeypatch, 2_000_000)
+    needs = rf"{MODEL} needs 3\.0 MB more in .*, where 2\.0 MB are free; free some"
+    with pytest.raises(UserError, match=needs):
         fetch("model", MODEL, None, folder)
-    assert visible(folder) == set() and not hub.asked("/resolve/")
+    assert not hub.asked("/resolve/")
+    assert [path for path in folder.rglob("*") if path.is_file()] == []
 
 
 def test_what_has_arrived_is_not_asked_of_the_disk_again(hub, folder, monkeypatch):
-    files = model_files(3_000_000)
-    hub.add("model", MODEL, [files])
-    fetch("model", MODEL, None, folder)
-    usage = SimpleNamespace(total=10**9, used=10**9, free=0)
-    monkeypatch.setattr(fetch_module.shutil, "disk_usage", lambda _: usage)
-    fetch("model", MODEL, None, folder)
+    weights = model_files(3_000_000)["model.safetensors"]
+    hub.add("model", MODEL, [model_files(3_000_000)])
+    partial = folder / ".partial" / hashlib.sha256(weights).hexdigest()
+    partial.parent.mkdir(parents=True)
+    partial.write_bytes(weights[:2_900_000])
+    leave_free(monkeypatch, 200_000)
+    assert verify(folder, fetch("model", MODEL, None, folder)) == []
+    assert hub.sent() == len(weights) - 2_900_000
 
 
 @pytest.mark.parametrize("when", ["while it is written", "when it gets its name"])

@@ -25,7 +25,7 @@ class Outer(Section):
 def said(config) -> list[str]:
     with pytest.raises(ValidationError) as raised:
         Outer.model_validate(config)
-    return sentences(raised.value, Outer.schema())
+    return sentences(raised.value, Outer.json_schema())
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def said(config) -> list[str]:
         ({"names": ["a", 1]}, "names[1] is 1; expected text."),
         ({"names": 1}, "names is 1; expected a list, each text, or null."),
         ({"size": "big"}, "size is 'big'; expected one of 'small' or 'large', or null."),
-        ({"factor": "2"}, "factor is '2'; expected a number."),
+        ({"factor": "2"}, "factor is the text '2'; expected a number."),
     ],
 )
 def test_sections_and_lists_that_may_be_null(config, sentence):
@@ -59,10 +59,10 @@ def test_sections_and_lists_that_may_be_null(config, sentence):
         ([], "an empty list"),
         ({"hf_" + "a" * 20}, "a set"),
         (b"hf_" + b"a" * 20, "a bytes"),
-        ("https://me:tiger@example.org", "a text that looks like a secret"),
-        ("ghp_" + "a" * 36, "a text that looks like a secret"),
-        ("github_pat_" + "a" * 36, "a text that looks like a secret"),
-        ("sk-" + "a" * 36, "a text that looks like a secret"),
+        ("https://me:tiger@example.org", "what looks like a secret"),
+        ("ghp_" + "a" * 36, "what looks like a secret"),
+        ("github_pat_" + "a" * 36, "what looks like a secret"),
+        ("sk-" + "a" * 36, "what looks like a secret"),
         ("Qwen/Qwen2.5-0.5B", "'Qwen/Qwen2.5-0.5B'"),
     ],
 )

@@ -111,6 +111,14 @@ def test_instruct_models_are_those_whose_names_say_so():
         assert (row.kind == "instruct") == name.endswith(("-Instruct", "-Chat", "-it")), name
 
 
+def test_an_instruct_model_has_the_facts_of_its_base():
+    models = read_models(ROOT / "config/models.tsv")
+    shared = {"family", "parameters", "layers", "licence", "gated"}
+    for name, row in models.items():
+        if row.kind == "instruct" and (base := models.get(name.rsplit("-", 1)[0])):
+            assert row.model_dump(include=shared) == base.model_dump(include=shared), name
+
+
 def test_cells_become_typed_values(table):
     row = read_models(table(MODEL_COLUMNS, list(MODEL.values())))["acme/Rocket-1B"]
     assert (row.parameters, row.gated, row.revision) == (1_000_000_000, False, None)

@@ -1,0 +1,23 @@
+"""One run of the default config, smaller, that the tests of this folder look at and disturb."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.workflow.snakemake import SMALL, run_snakemake
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory):
+    """A folder in which everything was made, with the network forbidden to every process."""
+    folder = tmp_path_factory.mktemp("finished")
+    report = folder / "network.txt"
+    result = run_snakemake(
+        folder,
+        *SMALL,
+        PYTHONPATH=str(Path(__file__).parent / "forbid_network"),
+        CHORUS_NETWORK_REPORT=str(report),
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert not report.exists(), report.read_text()
+    return folder, result

@@ -1,0 +1,184 @@
+"""The whole way, from nothing to a table, and what a second run, a change or a kill does to it."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.workflow.snakemake import SMALL, command, environment_with, jobs_of, run_snakemake
+from workflow_scripts.core.records import read_record
+
+pytestmark = pytest.mark.workflow
+
+RECORD = "results/records/harmony/direct/miniature--Llama-3M/sst2.json"
+
+
+def results_of(folder: Path) -> dict[str, bytes]:
+    """Every result by its path; of the records all but what may differ between two runs."""
+    found = {}
+    for path in sorted((folder / "results").rglob("*")):
+        if path.is_file():
+            is_record = "records" in path.parts and path.suffix == ".json"
+            found[str(path.relative_to(folder))] = (
+                read_record(path).stable_bytes() if is_record else path.read_bytes()
+            )
+    return found
+
+
+@pytest.fixture
+def copy(finished, tmp_path):
+    """A copy of the finished folder that a test may spoil; times kept, or all would be out of date."""
+    folder = tmp_path / "copy"
+    shutil.copytree(finished[0], folder, symlinks=True)
+    return folder
+
+
+def test_the_run_says_what_it_made_and_the_table_holds_every_cell(finished):
+    folder, result = finished
+    said = result.stdout + result.stderr
+    assert "results/tables/harmony_scores.md" in said
+    assert "results/figures/harmony_scores.png" in said
+    table = pd.read_csv(folder / "results/tables/harmony_scores.csv")
+    assert len(table) == 4
+    assert table["value"].between(0, 1).all()
+    assert (table["n"] == 16).all()
+    scores = pd.read_csv(folder / "results/scores.csv")
+    assert set(scores["model"]) == {"miniature/Llama-3M", "miniature/Pythia-0.1M"}
+    assert (folder / "results/figures/harmony_scores.png").stat().st_size > 10_000
+    record = read_record(folder / RECORD)
+    assert record.provenance.packages["lm_eval"] == "0.4.13"
+
+
+def test_a_second_run_does_nothing(finished):
+    folder, _ = finished
+    before = results_of(folder)
+    result = run_snakemake(folder, *SMALL)
+    assert result.returncode == 0
+    assert "Nothing to be done" in result.stdout + result.stderr
+    assert results_of(folder) == before
+
+
+def test_a_deleted_result_reruns_its_users_and_nobody_else(copy):
+    (copy / RECORD).unlink()
+    assert jobs_of(run_snakemake(copy, *SMALL, "-n")) == {
+        "evaluate_direct": 1,
+        "collect_scores": 1,
+        "merge_scores": 1,
+        "table_harmony_scores": 1,
+        "figure_harmony_scores": 1,
+        "all": 1,
+    }
+
+
+def test_a_table_by_name_needs_only_what_it_needs(copy):
+    shutil.rmtree(copy / "results/tables")
+    (copy / "results/scores.parquet").unlink()
+    jobs = jobs_of(run_snakemake(copy, *SMALL, "-n", "results/tables/harmony_scores.md"))
+    assert jobs == {"table_harmony_scores": 1}
+
+
+def test_a_changed_key_reruns_its_users_alone(copy):
+    jobs = jobs_of(run_snakemake(copy, *SMALL, "-n", "--config", "harmony={max_test_items: 8}"))
+    assert jobs["evaluate_direct"] == 4
+    assert "train_miniature_model" not in jobs
+    assert "build_world" not in jobs
+
+
+def test_a_model_more_costs_that_model_alone(copy):
+    models = "[miniature/Llama-3M, miniature/Pythia-0.1M, miniature/Qwen2-0.2M]"
+    jobs = jobs_of(run_snakemake(copy, *SMALL, "-n", "--config", f"harmony={{models: {models}}}"))
+    assert jobs["train_miniature_model"] == 1
+    assert jobs["evaluate_direct"] == 2
+    assert "build_world" not in jobs
+
+
+def test_a_touched_hub_file_reruns_nothing(copy):
+    for path in (copy / "resources/hub").rglob("*"):
+        path.touch()
+    result = run_snakemake(copy, *SMALL, "-n")
+    assert "Nothing to be done" in result.stdout + result.stderr
+
+
+def test_an_altered_record_stops_the_collection_and_is_named(copy):
+    fields = json.loads((copy / RECORD).read_text())
+    fields["metrics"][0]["n"] += 1
+    (copy / RECORD).write_text(json.dumps(fields))
+    result = run_snakemake(copy, *SMALL)
+    said = result.stdout + result.stderr
+    assert result.returncode != 0
+    assert f"{RECORD}: the metric 'acc' has n = 17, but there are 16 items." in said
+    assert "Traceback" not in said
+
+
+def test_the_number_of_cores_changes_no_byte(finished, tmp_path):
+    """Only what is trained and evaluated anew; the datasets are the same to begin with."""
+    folder, _ = finished
+    for path in (".snakemake", "resources"):
+        shutil.copytree(folder / path, tmp_path / path)
+    shutil.rmtree(tmp_path / "resources/hub/models")
+    result = run_snakemake(tmp_path, *SMALL, "--cores", "1")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert results_of(tmp_path) == results_of(folder)
+    models = [root / "resources/hub/models" for root in (folder, tmp_path)]
+    one, other = (
+        {path.relative_to(root): path.read_bytes() for path in root.rglob("*.safetensors")}
+        for root in models
+    )
+    assert one == other
+    assert one
+
+
+def test_killed_at_any_moment_it_goes_on_to_the_same_bytes(finished, tmp_path):
+    """kill -9 of Snakemake and all its jobs, again and again, then once in peace."""
+    folder, _ = finished
+    rng = random.Random(20261121)
+    for _ in range(4):
+        process = subprocess.Popen(
+            command(tmp_path, *SMALL),
+            env=environment_with(tmp_path),
+            cwd=tmp_path,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            process.wait(timeout=rng.uniform(3, 14))
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        for record in (tmp_path / "results").rglob("*.json"):
+            read_record(record)  # whole, or absent
+        run_snakemake(tmp_path, *SMALL, "--unlock")
+    result = run_snakemake(tmp_path, *SMALL)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert results_of(tmp_path) == results_of(folder)
+    leftovers = [path for path in tmp_path.rglob(".*.tmp-*") if "/.home/" not in str(path)]
+    assert not leftovers
+
+
+def test_two_at_once_on_one_folder_the_second_is_told(copy):
+    (copy / RECORD).unlink()
+    first = subprocess.Popen(
+        command(copy, *SMALL),
+        env=environment_with(copy),
+        cwd=copy,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        while not list((copy / ".snakemake/locks").glob("*")):
+            assert first.poll() is None, "the first run ended before it locked the folder"
+            time.sleep(0.05)
+        second = run_snakemake(copy, *SMALL)
+        assert second.returncode != 0
+        assert "lock" in (second.stdout + second.stderr).lower()
+    finally:
+        assert first.wait() == 0

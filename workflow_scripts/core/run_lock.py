@@ -1,0 +1,89 @@
+"""One run at a time in a folder, no lock left behind by a kill, no job that outlives its run.
+
+Snakemake's lock is a folder of files, which a kill -9 or a power cut leaves there, and then every
+later run asks for --unlock. A lock that the operating system holds for a running process says
+whether such a run is still alive; where it is not, its files are swept away. And since a killed
+Snakemake would leave its local jobs running, beside those of the next run, a job watches it and ends
+when it has ended.
+"""
+
+import os
+import shutil
+import socket
+import sys
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from workflow_scripts.core.files import is_running
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such lock; there, --unlock stays the user's part
+    fcntl = None
+
+# Between Snakemake's taking its lock and its telling us so lies a moment, surely shorter than this.
+SETTLED_SECONDS = 10
+POLL_SECONDS = 0.5
+_MAIN = "CHORUS_MAIN_PROCESS"
+_held = []
+
+
+def sweep_stale_lock(state: Path) -> None:
+    """Remove Snakemake's lock in `state` (.snakemake) if the run that took it on this host is dead."""
+    locks = state / "locks"
+    if fcntl is None or not _is_filled(locks):
+        return
+    with suppress(OSError):  # a folder we may not write to is Snakemake's to complain about
+        if (youngest := _age(locks)) < SETTLED_SECONDS:
+            time.sleep(SETTLED_SECONDS - youngest)
+        with _lock_file(state).open("a+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # refused while a run holds it
+            file.seek(0)
+            # A lock taken on another host, or by a run that did not tell us, is not ours to judge.
+            if file.read() == socket.gethostname() and _is_filled(locks):
+                shutil.rmtree(locks)
+                print("The lock of an earlier run, which was killed, is removed.", file=sys.stderr)
+
+
+def hold_run_lock(state: Path) -> None:
+    """Hold the lock until this process ends, however it ends."""
+    os.environ[_MAIN] = f"{socket.gethostname()}:{os.getpid()}"
+    if fcntl is None:
+        return
+    with suppress(OSError):
+        file = _lock_file(state).open("a+")
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.truncate(0)
+        file.write(socket.gethostname())
+        file.flush()
+        _held.append(file)
+
+
+def end_with_the_run() -> None:
+    """Let this job die when the Snakemake that started it on this host has died.
+
+    A job of Slurm goes on: there, jobs outlive the process that submitted them, and should.
+    """
+    host, _, process = os.environ.get(_MAIN, "").rpartition(":")
+    if host == socket.gethostname() and "SLURM_JOB_ID" not in os.environ:
+        threading.Thread(target=_watch, args=(int(process),), daemon=True).start()
+
+
+def _watch(process: int) -> None:
+    while is_running(process):
+        time.sleep(POLL_SECONDS)
+    os._exit(1)
+
+
+def _lock_file(state: Path) -> Path:
+    return state / "chorus.lock"
+
+
+def _is_filled(locks: Path) -> bool:
+    return locks.is_dir() and any(locks.iterdir())
+
+
+def _age(locks: Path) -> float:
+    return time.time() - max(path.stat().st_mtime for path in locks.iterdir())
