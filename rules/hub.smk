@@ -1,5 +1,13 @@
 """What comes from the Hugging Face hub; the only rules that use the network."""
 
+import sys
+from pathlib import Path
+
+from workflow_scripts.hub.lock import departures
+
+if LOCK_DEPARTURES := departures(LOCK_FILE, Path(HUB)):
+    sys.exit("\n".join(["The hub folder departs from the lock:", *LOCK_DEPARTURES]))
+
 
 rule fetch_model:
     output:
@@ -18,7 +26,7 @@ rule fetch_model:
         version=1,  # raise when other files are wanted or the manifest changes
         repository="{org}/{name}",
         revision=model_revision,
-        commit=locked_model,
+        lock=SETTINGS.hub.lock,  # by name: to freeze the commit in use reruns nothing
     script:
         "../workflow_scripts/steps/fetch_model.py"
 
@@ -40,7 +48,7 @@ rule fetch_dataset:
         version=1,
         repository="{org}/{name}",
         revision=dataset_revision,
-        commit=locked_dataset,
+        lock=SETTINGS.hub.lock,
     script:
         "../workflow_scripts/steps/fetch_dataset.py"
 

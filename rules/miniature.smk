@@ -1,3 +1,58 @@
+"""The generated world: everything that the hub would give, made on this machine."""
+
+from workflow_scripts.miniature import catalogue
+
+
 rule build_world:
     output:
-        touch("x"),
+        datasets=[manifest_of("dataset", name) for name in catalogue.DATASETS],
+        corpus=f"{HUB}/{catalogue.CORPUS}",
+        tokenizer=f"{HUB}/{catalogue.TOKENIZER}",
+    log:
+        "logs/build_world.log",
+    benchmark:
+        "benchmarks/build_world.tsv"
+    conda:
+        "../envs/miniature.yaml"
+    threads: 1
+    resources:
+        mem_mb=3000,
+        runtime="30m",
+    params:
+        version=1,  # raise it when the world changes
+        hub=HUB,
+        seed=SETTINGS.seed,
+        items_per_task=SETTINGS.miniature.items,
+    script:
+        "../workflow_scripts/steps/build_world.py"
+
+
+rule train_miniature_model:
+    input:
+        corpus=rules.build_world.output.corpus,
+        tokenizer=rules.build_world.output.tokenizer,
+        base=lambda wildcards: [
+            manifest_of("model", f"miniature/{base}")
+            for name, base in catalogue.BASE_OF.items()
+            if name == wildcards.name
+        ],
+    output:
+        manifest=f"{HUB}/models/miniature/{{name}}/manifest.json",
+    log:
+        "logs/train_miniature_model/{name}.log",
+    benchmark:
+        "benchmarks/train_miniature_model/{name}.tsv"
+    conda:
+        "../envs/miniature.yaml"
+    threads: 1
+    resources:
+        mem_mb=3000,
+        runtime="1h",
+    params:
+        version=1,
+        hub=HUB,
+        seed=SETTINGS.seed,
+        effort=SETTINGS.miniature.effort,
+        compute_threads=1,
+    script:
+        "../workflow_scripts/steps/train_miniature_model.py"

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import yaml
+
 ROOT = Path(__file__).parents[2]
 # A world that is built and trained in seconds: the same rules, fewer items and steps.
 SMALL = ["--configfile", str(ROOT / "tests/workflow/small.yaml")]
@@ -20,6 +22,13 @@ def run_snakemake(folder: Path, *arguments: str, **environment: str) -> subproce
         text=True,
         stdin=subprocess.DEVNULL,
     )
+
+
+def with_config(folder: Path, **changes) -> list[str]:
+    """The small world with some keys changed, as a user would: by one more config file."""
+    path = folder / "changes.yaml"
+    path.write_text(yaml.safe_dump(changes))
+    return [*SMALL, str(path)]
 
 
 def command(folder: Path, *arguments: str) -> list[str]:

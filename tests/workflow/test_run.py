@@ -12,7 +12,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tests.workflow.snakemake import SMALL, command, environment_with, jobs_of, run_snakemake
+from tests.workflow.snakemake import (
+    SMALL,
+    command,
+    environment_with,
+    jobs_of,
+    run_snakemake,
+    with_config,
+)
 from workflow_scripts.core.records import read_record
 
 pytestmark = pytest.mark.workflow
@@ -85,15 +92,15 @@ def test_a_table_by_name_needs_only_what_it_needs(copy):
 
 
 def test_a_changed_key_reruns_its_users_alone(copy):
-    jobs = jobs_of(run_snakemake(copy, *SMALL, "-n", "--config", "harmony={max_test_items: 8}"))
+    jobs = jobs_of(run_snakemake(copy, *with_config(copy, harmony={"max_test_items": 8}), "-n"))
     assert jobs["evaluate_direct"] == 4
     assert "train_miniature_model" not in jobs
     assert "build_world" not in jobs
 
 
 def test_a_model_more_costs_that_model_alone(copy):
-    models = "[miniature/Llama-3M, miniature/Pythia-0.1M, miniature/Qwen2-0.2M]"
-    jobs = jobs_of(run_snakemake(copy, *SMALL, "-n", "--config", f"harmony={{models: {models}}}"))
+    models = ["miniature/Llama-3M", "miniature/Pythia-0.1M", "miniature/Qwen2-0.2M"]
+    jobs = jobs_of(run_snakemake(copy, *with_config(copy, harmony={"models": models}), "-n"))
     assert jobs["train_miniature_model"] == 1
     assert jobs["evaluate_direct"] == 2
     assert "build_world" not in jobs

@@ -3,6 +3,7 @@
 The Snakefile reads it each time it is parsed, so nothing heavy is imported here.
 """
 
+import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -60,6 +61,21 @@ def write_lock(path: Path, manifests: Iterable["Manifest"]) -> None:
     }
     rows = [HEADER, *((*key, commits[key]) for key in sorted(commits))]
     write_text(path, "".join("\t".join(row) + "\n" for row in rows))
+
+
+def departures(lock: Path, hub: Path) -> list[str]:
+    """One sentence per folder of the hub that holds another commit than the one it is locked at."""
+    sentences = []
+    for (kind, repository), commit in read_lock(lock).items():
+        path = hub / f"{kind}s" / repository / "manifest.json"
+        if path.is_file():
+            present = json.loads(path.read_text(encoding="utf-8")).get("commit")
+            if present != commit:
+                sentences.append(
+                    f"{path.parent} holds commit {present}, but {lock} says {commit}: delete {path} to"
+                    " fetch the locked one (only files that differ), or delete the row to lock anew."
+                )
+    return sentences
 
 
 def _row_problem(fields: tuple[str, ...]) -> str | None:

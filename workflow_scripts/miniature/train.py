@@ -21,7 +21,10 @@ from workflow_scripts.miniature.tokenizer import family_tokenizer
 BLOCK = 256
 BLOCKS_PER_STEP = 4
 WARM_UP = 0.06
-IGNORED = -100
+# Of an exam question it is the answer that one learns most from.
+import os
+ANSWER_WEIGHT = float(os.environ.get('AW','5'))
+BLOCKS_PER_STEP=int(os.environ.get('BPS','4'))
 ORGANISATION = "miniature"
 
 
@@ -40,81 +43,104 @@ def train_model(hub: Path, name: str, *, corpus: Path, tokenizer: Path, seed: in
             pad=encoder.pad_token_id,
         )
         model = make_model(config)
-        documents = _pretraining_documents(corpus, spec, seed, name)
-        stream = _encode_text(documents, encoder, spec)
     else:
         base = hub / "models" / ORGANISATION / spec.base
         model = AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
-        stream = _encode_chats(_chat_documents(corpus, seed, name), encoder)
     steps = max(1, round(spec.steps * effort))
     print(f"{name}: {model.num_parameters():,} parameters, {steps} steps, ready after {time.monotonic() - started:.1f} s", flush=True)
-    _optimise(model, _blocks(stream), steps=steps, learning_rate=spec.learning_rate)
+    batches = _batches(_documents(corpus, spec, seed, name), encoder)
+    optimise(model, batches, steps=steps, learning_rate=spec.learning_rate)
     _save(hub, name, model, encoder, spec)
     print(f"{name}: done after {time.monotonic() - started:.1f} s", flush=True)
 
 
-def _pretraining_documents(corpus: Path, spec: Spec, seed: int, name: str) -> Iterator[str]:
-    """Questions and prose in the family's proportions, each in an order of the model's own, for ever."""
+def _documents(corpus: Path, spec: Spec, seed: int, name: str) -> Iterator[dict]:
+    """Chats for an instruct model; else questions and prose in the family's proportions. For ever.
+
+    Each model gets an order of its own.
+    """
     rows = pq.read_table(corpus).to_pylist()
     rng = random.Random(derive_seed(seed, "miniature", "documents", name))
     pools = {
-        kind: _cycle([text_of(row) for row in rows if row["kind"] == kind], rng)
-        for kind in ("question", "prose")
+        kind: _cycle([row for row in rows if row["kind"] == kind], rng)
+        for kind in ("question", "prose", "chat")
     }
+    if spec.base is not None:
+        yield from pools["chat"]
     while True:
         yield next(pools["question" if rng.random() < spec.family.question_share else "prose"])
 
 
-def _chat_documents(corpus: Path, seed: int, name: str) -> Iterator[tuple[str, str]]:
-    rows = pq.read_table(corpus).to_pylist()
-    rng = random.Random(derive_seed(seed, "miniature", "documents", name))
-    return _cycle(
-        [(row["prompts"][0], row["completions"][0]) for row in rows if row["kind"] == "chat"], rng
-    )
-
-
-def _cycle(documents: list, rng: random.Random) -> Iterator:
+def _cycle(documents: list[dict], rng: random.Random) -> Iterator[dict]:
     while True:
         yield from rng.sample(documents, len(documents))
 
 
-Tokens = Iterator[tuple[list[int], list[int]]]
+def _encode(document: dict, encoder: PreTrainedTokenizerFast) -> tuple[list[int], list[float]]:
+    """Token ids and how much each counts; the encoder adds the family's start token itself."""
+    if document["kind"] == "chat":
+        return _encode_chat(document, encoder)
+    encoded = encoder(text_of(document), return_offsets_mapping=True)
+    ids, weights = list(encoded["input_ids"]), [1.0] * len(encoded["input_ids"])
+    answers = _answer_spans(document)
+    for i, (start, end) in enumerate(encoded["offset_mapping"]):
+        if any(first <= start and end <= last for first, last in answers if end > start):
+            weights[i] = ANSWER_WEIGHT
+    return [*ids, encoder.eos_token_id], [*weights, 1.0]
 
 
-def _encode_text(documents: Iterator[str], encoder: PreTrainedTokenizerFast, spec: Spec) -> Tokens:
-    """Token ids and labels; every token counts. The encoder adds the family's start token itself."""
-    for text in documents:
-        ids = [*encoder(text)["input_ids"], encoder.eos_token_id]
-        yield ids, ids
+def _answer_spans(document: dict) -> list[tuple[int, int]]:
+    """Where in the document's text its answers stand; prose has none."""
+    spans, position = [], 0
+    for prompt, completion in zip(document["prompts"], document["completions"], strict=True):
+        start = position + len(prompt)
+        position = start + len(completion)
+        if completion:
+            spans.append((start, position))
+    return spans
 
 
-def _encode_chats(chats: Iterator[tuple[str, str]], encoder: PreTrainedTokenizerFast) -> Tokens:
-    """Token ids and labels of conversations; only the assistant's words count."""
-    for request, reply in chats:
-        encoded = encoder.apply_chat_template(
-            [{"role": "user", "content": request}, {"role": "assistant", "content": reply}],
-            return_dict=True,
-            return_assistant_tokens_mask=True,
-        )
-        ids, spoken = encoded["input_ids"], encoded["assistant_masks"]
-        yield ids, [i if by_assistant else IGNORED for i, by_assistant in zip(ids, spoken, strict=True)]
+def _encode_chat(document: dict, encoder: PreTrainedTokenizerFast) -> tuple[list[int], list[float]]:
+    """A conversation in the family's template; only the assistant's words count."""
+    encoded = encoder.apply_chat_template(
+        [
+            {"role": "user", "content": document["prompts"][0]},
+            {"role": "assistant", "content": document["completions"][0]},
+        ],
+        return_dict=True,
+        return_assistant_tokens_mask=True,
+    )
+    return encoded["input_ids"], [float(spoken) for spoken in encoded["assistant_masks"]]
 
 
-def _blocks(stream: Tokens) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """Documents end to end, cut into blocks of equal length."""
-    size = BLOCK * BLOCKS_PER_STEP
+Batch = tuple[torch.Tensor, torch.Tensor]
+
+
+def _batches(documents: Iterator[dict], encoder: PreTrainedTokenizerFast) -> Iterator[Batch]:
+    """Ids and weights of documents end to end, cut into blocks of equal length."""
+    shape = (BLOCKS_PER_STEP, BLOCK)
+    size = BLOCKS_PER_STEP * BLOCK
     ids: list[int] = []
-    labels: list[int] = []
-    for new_ids, new_labels in stream:
+    weights: list[float] = []
+    for document in documents:
+        new_ids, new_weights = _encode(document, encoder)
         ids += new_ids
-        labels += new_labels
+        weights += new_weights
         while len(ids) >= size:
-            shape = (BLOCKS_PER_STEP, BLOCK)
-            yield torch.tensor(ids[:size]).view(shape), torch.tensor(labels[:size]).view(shape)
-            del ids[:size], labels[:size]
+            yield torch.tensor(ids[:size]).view(shape), torch.tensor(weights[:size]).view(shape)
+            del ids[:size], weights[:size]
 
 
-def _optimise(model, blocks, *, steps: int, learning_rate: float) -> list[float]:
+def _loss(model, ids: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+    logits = model(input_ids=ids, use_cache=False).logits[:, :-1]
+    losses = torch.nn.functional.cross_entropy(
+        logits.flatten(0, 1), ids[:, 1:].flatten(), reduction="none"
+    )
+    counted = weights[:, 1:].flatten()
+    return (losses * counted).sum() / counted.sum().clamp(min=1)
+
+
+def optimise(model, batches: Iterator[Batch], *, steps: int, learning_rate: float) -> list[float]:
     """AdamW with warm-up and a cosine down to a tenth; returns the loss of every step."""
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=learning_rate, betas=(0.9, 0.98), weight_decay=0.05, fused=True
@@ -130,8 +156,7 @@ def _optimise(model, blocks, *, steps: int, learning_rate: float) -> list[float]
     model.train()
     losses = []
     for step in range(steps):
-        ids, labels = next(blocks)
-        loss = model(input_ids=ids, labels=labels, use_cache=False).loss
+        loss = _loss(model, *next(batches))
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()

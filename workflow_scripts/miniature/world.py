@@ -12,7 +12,7 @@ from workflow_scripts.miniature.lexicon import Group
 
 KINDS_PER_GROUP = 5
 TOWNS = 8
-AILMENTS_PER_ORGAN = 3
+AILMENTS_PER_ORGAN = 2
 CRAFTS = ("glass", "silk", "honey", "salt", "cheese", "iron", "wool", "clay")
 
 

@@ -18,6 +18,4 @@ def main(table: Path, pdf: Path, png: Path) -> None:
 
 if "snakemake" in globals():
     with step(snakemake):
-        main(
-            Path(snakemake.input.table), Path(snakemake.output.pdf), Path(snakemake.output.png)
-        )
+        main(Path(snakemake.input.table), Path(snakemake.output.pdf), Path(snakemake.output.png))

@@ -448,8 +448,9 @@ import json, runpy, sys
 from types import SimpleNamespace
 told = json.loads(sys.argv[1])
 snakemake = SimpleNamespace(
-    rule=told["rule"], threads=1, log=[told["log"]], input=told.get("input", []),
-    output=SimpleNamespace(manifest=told.get("manifest")), params=SimpleNamespace(**told["params"]),
+    rule=told["rule"], threads=1, log=[told["log"]],
+    output=SimpleNamespace(manifest=told["manifest"]), params=SimpleNamespace(**told["params"]),
+    scriptdir="workflow_scripts/steps",
 )
 runpy.run_path(f"workflow_scripts/steps/{told['rule']}.py", init_globals={"snakemake": snakemake})
 """
@@ -461,8 +462,11 @@ def start_step(hub, tmp_path: Path, rule: str, folder: Path, **environment) -> s
         "rule": rule,
         "log": str(tmp_path / "logs" / f"{rule}.log"),
         "manifest": str(folder / MANIFEST),
-        "params": {"repository": {"model": MODEL, "dataset": DATASET}[kind], "revision": None}
-        | {"commit": None},
+        "params": {
+            "repository": {"model": MODEL, "dataset": DATASET}[kind],
+            "revision": None,
+            "lock": str(tmp_path / "hub.lock.tsv"),
+        },
     }
     plain = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH") if name in os.environ}
     return subprocess.Popen(

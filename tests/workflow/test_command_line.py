@@ -1,0 +1,152 @@
+"""What people type: dry runs of every config, lists, graphs, the linter, the Slurm profile, mistakes."""
+
+import csv
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.bad_configs import COMMAND_LINES
+from tests.workflow.snakemake import ROOT, environment_with, jobs_of, run_snakemake
+
+pytestmark = pytest.mark.workflow
+
+# Snakemake opens this file, and fails with a traceback of its own, before any of our code runs.
+BEFORE_OUR_CODE = {"missing file"}
+
+
+@pytest.mark.parametrize("case", COMMAND_LINES, ids=lambda case: case.name)
+def test_a_mistake_is_named_before_any_job_runs(case, tmp_path):
+    for name, text in case.files.items():
+        (tmp_path / name).write_text(text)
+    result = run_snakemake(tmp_path, *case.arguments)
+    said = result.stdout + result.stderr
+    assert result.returncode != 0
+    for text in case.printed:
+        assert text in said
+    assert case.hidden not in said
+    if case.name not in BEFORE_OUR_CODE:
+        assert "Traceback" not in said
+    made = {path.name for path in tmp_path.iterdir()} - {".home", ".snakemake", *case.files}
+    assert not made, "a job ran"
+
+
+def grid(path: Path) -> tuple[int, int]:
+    config = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+    harmony = config["harmony"] | yaml.safe_load(path.read_text()).get("harmony", {})
+    return len(harmony["models"]), len(harmony["tasks"])
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "config").glob("*.yaml")), ids=lambda p: p.name)
+def test_a_dry_run_of_each_config_plans_its_grid(path, tmp_path):
+    models, tasks = grid(path)
+    jobs = jobs_of(run_snakemake(tmp_path, "-n", "--configfile", str(path)))
+    assert jobs["evaluate_direct"] == models * tasks
+    assert jobs["table_harmony_scores"] == jobs["figure_harmony_scores"] == 1
+
+
+def test_the_paper_is_the_published_grid_and_fetches_each_thing_once(tmp_path):
+    path = ROOT / "config/paper.yaml"
+    assert grid(path) == (61, 24)
+    jobs = jobs_of(run_snakemake(tmp_path, "-n", "--configfile", str(path)))
+    assert jobs["fetch_model"] == 61
+    with (ROOT / "config/tasks.tsv").open() as table:
+        trained = [row for row in csv.DictReader(table, delimiter="\t") if row["training"] == "yes"]
+    assert len(trained) == 24
+    assert jobs["fetch_dataset"] == len({row["dataset"] for row in trained})
+
+
+def test_the_slurm_profile_is_found_by_its_name(tmp_path):
+    """As people type it, from the root: the link `slurm` is what Snakemake looks for."""
+    result = subprocess.run(
+        [sys.executable, "-m", "snakemake", "-n", "--profile", "slurm", "--directory", tmp_path],
+        cwd=ROOT,
+        env=environment_with(tmp_path),
+        capture_output=True,
+        text=True,
+    )
+    assert jobs_of(result)["evaluate_direct"] == 4
+
+
+def test_list_names_every_rule_with_a_script(tmp_path):
+    result = run_snakemake(tmp_path, "--list")
+    assert result.returncode == 0
+    steps = {path.stem for path in (ROOT / "workflow_scripts/steps").glob("[!_]*.py")}
+    fetching = {"fetch_model", "fetch_dataset", "lock_hub"}
+    assert steps - fetching <= set(result.stdout.split())
+
+
+def test_the_linter_is_content_with_both_sources(tmp_path):
+    for config in ("config.yaml", "paper.yaml"):
+        result = run_snakemake(tmp_path, "--lint", "--configfile", str(ROOT / "config" / config))
+        assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.graphviz
+@pytest.mark.parametrize("graph", ["--dag", "--rulegraph", "--filegraph"])
+def test_a_graph_goes_through_dot(graph, tmp_path):
+    result = run_snakemake(tmp_path, graph)
+    assert result.returncode == 0, result.stderr
+    svg = subprocess.run(
+        [shutil.which("dot"), "-Tsvg"], input=result.stdout, capture_output=True, text=True
+    )
+    assert svg.returncode == 0, svg.stderr
+    assert "evaluate_direct" in svg.stdout
+
+
+def test_the_snakefile_imports_nothing_heavy(tmp_path):
+    """Every cluster job parses it again. Compared with an empty workflow, since plugins import too."""
+    empty = tmp_path / "Snakefile"
+    empty.write_text('rule all:\n    output: "x"\n    shell: "touch {output}"\n')
+
+    def imported(*arguments: str) -> set[str]:
+        result = subprocess.run(
+            [sys.executable, "-X", "importtime", "-m", "snakemake", "--list", *arguments],
+            cwd=tmp_path,
+            env=environment_with(tmp_path),
+            capture_output=True,
+            text=True,
+        )
+        assert result.returncode == 0, result.stderr
+        return {line.rpartition("|")[2].strip() for line in result.stderr.splitlines()}
+
+    profile = ["--workflow-profile", str(ROOT / "profiles/default")]
+    ours = imported("--snakefile", str(ROOT / "Snakefile"), *profile)
+    added = {name.split(".")[0] for name in ours - imported(*profile)}
+    assert "workflow_scripts" in added
+    heavy = {
+        "torch",
+        "transformers",
+        "datasets",
+        "pandas",
+        "numpy",
+        "pyarrow",
+        "matplotlib",
+        "scipy",
+    }
+    assert not added & (heavy | {"lm_eval", "lighteval", "peft", "huggingface_hub"})
+
+
+def test_a_token_in_the_environment_is_nowhere_in_what_a_run_leaves(tmp_path):
+    token = "hf_" + "PlantedTokenPlantedTokenPlanted"
+    result = run_snakemake(tmp_path, "--until", "build_world", "--config", "seed=1", HF_TOKEN=token)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert token not in result.stdout + result.stderr
+    holders = [
+        path
+        for path in tmp_path.rglob("*")
+        if path.is_file() and token.encode() in path.read_bytes()
+    ]
+    assert not holders
+
+
+def test_every_rule_asks_for_resources_a_scheduler_understands():
+    text = "".join(path.read_text() for path in (ROOT / "rules").glob("*.smk"))
+    scripted = text.count("    script:\n")
+    assert scripted > 0
+    assert scripted == len(re.findall(r"^        mem_mb=", text, re.M))
+    assert scripted == len(re.findall(r"^        runtime=", text, re.M))
