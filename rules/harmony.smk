@@ -52,6 +52,7 @@ rule table_harmony_scores:
         tex="results/tables/harmony_scores.tex",
     log:
         "logs/table_harmony_scores.log",
+    localrule: True
     conda:
         "../envs/reporting.yaml"
     threads: 1
@@ -78,6 +79,7 @@ rule figure_harmony_scores:
         ),
     log:
         "logs/figure_harmony_scores.log",
+    localrule: True
     conda:
         "../envs/reporting.yaml"
     threads: 1
@@ -92,5 +94,6 @@ rule figure_harmony_scores:
 
 rule harmony:
     input:
+        RECORDS["harmony"],  # or a deleted record would stay away while its table is there
         rules.table_harmony_scores.output,
         rules.figure_harmony_scores.output,

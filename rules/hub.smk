@@ -5,8 +5,11 @@ from pathlib import Path
 
 from workflow_scripts.hub.lock import departures
 
-if LOCK_DEPARTURES := departures(LOCK_FILE, Path(HUB)):
-    sys.exit("\n".join(["The hub folder departs from the lock:", *LOCK_DEPARTURES]))
+# The jobs of a run parse this again while it may just be mending the folder; and what a command
+# forces is not known to Snakemake yet while it parses.
+if workflow.is_main_process:
+    if LOCK_PROBLEMS := departures(LOCK_FILE, Path(HUB), named=sys.argv):
+        sys.exit("\n".join(["The hub folder departs from the lock:", *LOCK_PROBLEMS]))
 
 
 rule fetch_model:

@@ -8,6 +8,7 @@ rule collect_scores:
         scores="results/scores/{study}.parquet",
     log:
         "logs/collect_scores/{study}.log",
+    localrule: True
     conda:
         "../envs/reporting.yaml"
     threads: 1
@@ -29,6 +30,7 @@ rule merge_scores:
         csv="results/scores.csv",
     log:
         "logs/merge_scores.log",
+    localrule: True
     conda:
         "../envs/reporting.yaml"
     threads: 1

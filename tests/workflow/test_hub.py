@@ -13,14 +13,29 @@ MANIFESTS = [
     f"resources/hub/models/{MODEL}/manifest.json",
     f"resources/hub/datasets/{DATASET}/manifest.json",
 ]
-CONFIG = f"""
-source: huggingface
-harmony: {{models: [{MODEL}], tasks: [sst2]}}
-tables: {{models: {ROOT}/config/models.tsv, tasks: {ROOT}/config/tasks.tsv}}
-"""
-# Something that is made from the manifests and must not be made again without need.
+# In place of rules/common.smk, so that these tests need no settings. The rule `use` stands for all
+# that is made from the manifests and must not be made again without need.
 SNAKEFILE = f"""
-include: "{ROOT}/Snakefile"
+from types import SimpleNamespace
+
+HUB = "resources/hub"
+LOCK_FILE = Path("config/hub.lock.tsv")
+SETTINGS = SimpleNamespace(hub=SimpleNamespace(lock=str(LOCK_FILE)))
+
+wildcard_constraints:
+    org=r"[^/]+",
+    name=r"[^/]+",
+
+def all_hub_manifests(wildcards):
+    return {MANIFESTS}
+
+def model_revision(wildcards):
+    return None
+
+dataset_revision = model_revision
+
+include: "{ROOT}/rules/hub.smk"
+
 rule use:
     input: {MANIFESTS}
     output: "used.txt"
@@ -38,13 +53,12 @@ def hub():
 
 @pytest.fixture
 def snake(hub, tmp_path):
-    (tmp_path / "config.yaml").write_text(CONFIG)
     (tmp_path / "Snakefile").write_text(SNAKEFILE)
 
-    def run(target: str):
-        options = ["--snakefile", "Snakefile", "--workflow-profile", f"{ROOT}/profiles/default"]
-        options += ["--configfile", "config.yaml", "--", target]
-        return run_snakemake(tmp_path, *options, HF_ENDPOINT=hub.url, NO_PROXY="127.0.0.1")
+    def run(target: str, *options: str):
+        profile = ["--snakefile", "Snakefile", "--workflow-profile", f"{ROOT}/profiles/default"]
+        environment = {"HF_ENDPOINT": hub.url, "NO_PROXY": "127.0.0.1", "PYTHONPATH": str(ROOT)}
+        return run_snakemake(tmp_path, *profile, *options, "--", target, **environment)
 
     return run
 
@@ -53,8 +67,8 @@ def test_a_lock_freezes_what_is_used_and_reruns_nothing(hub, snake, tmp_path):
     assert jobs_of(snake("use")) == {"fetch_model": 1, "fetch_dataset": 1, "use": 1}
     assert jobs_of(snake("lock_hub")) == {"lock_hub": 1}
     lock = tmp_path / "config" / "hub.lock.tsv"
-    first = read_manifest(tmp_path / MANIFESTS[0])
-    assert f"model\t{MODEL}\t{first.commit}\n" in lock.read_text()
+    commit = read_manifest(tmp_path / MANIFESTS[0]).commit
+    assert f"model\t{MODEL}\t{commit}\n" in lock.read_text()
 
     hub.add("model", MODEL, [model_files(seed=1), model_files(seed=2)])
     assert "Nothing to be done" in snake("use").stderr
@@ -62,18 +76,20 @@ def test_a_lock_freezes_what_is_used_and_reruns_nothing(hub, snake, tmp_path):
     assert jobs_of(snake("lock_hub")) == {"lock_hub": 1}, "asked for by name it always runs"
     assert lock.read_bytes() == locked
 
-    (tmp_path / MANIFESTS[0]).unlink()
-    assert jobs_of(snake("use")) == {"fetch_model": 1, "use": 1}
-    assert read_manifest(tmp_path / MANIFESTS[0]) == first
 
-
-def test_a_folder_that_departs_from_the_lock_stops_the_run(snake, tmp_path):
+def test_a_folder_that_departs_from_the_lock_stops_the_run_until_it_is_mended(hub, snake, tmp_path):
+    [old] = hub.repositories["model", MODEL].commits
+    _, new = hub.add("model", MODEL, [model_files(seed=1), model_files(seed=2)])
     jobs_of(snake("use"))
     jobs_of(snake("lock_hub"))
     lock = tmp_path / "config" / "hub.lock.tsv"
-    commit = read_manifest(tmp_path / MANIFESTS[0]).commit
-    lock.write_text(lock.read_text().replace(commit, "0" * 40))
+    lock.write_text(lock.read_text().replace(new, old))
+
     stopped = snake("use")
     assert stopped.returncode != 0 and "Traceback" not in stopped.stderr
-    assert f"models/{MODEL} holds commit {commit}, but" in stopped.stderr
-    assert f"delete {MANIFESTS[0]} to fetch the locked one" in stopped.stderr
+    assert f"models/{MODEL} holds commit {new}, but" in stopped.stderr
+    assert f"run `snakemake --forcerun {MANIFESTS[0]}` to fetch the locked one" in stopped.stderr
+
+    assert jobs_of(snake("use", "--forcerun", MANIFESTS[0])) == {"fetch_model": 1, "use": 1}
+    assert read_manifest(tmp_path / MANIFESTS[0]).commit == old
+    assert "Nothing to be done" in snake("use").stderr

@@ -5,7 +5,7 @@ The Snakefile reads it each time it is parsed, so nothing heavy is imported here
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,18 +63,23 @@ def write_lock(path: Path, manifests: Iterable["Manifest"]) -> None:
     write_text(path, "".join("\t".join(row) + "\n" for row in rows))
 
 
-def departures(lock: Path, hub: Path) -> list[str]:
-    """One sentence per folder of the hub that holds another commit than the one it is locked at."""
+def departures(lock: Path, hub: Path, named: Collection[str] = ()) -> list[str]:
+    """One sentence per folder of the hub that holds another commit than the one it is locked at.
+
+    `named` is the command line: a manifest it names is being mended.
+    """
     sentences = []
     for (kind, repository), commit in read_lock(lock).items():
         path = hub / f"{kind}s" / repository / "manifest.json"
-        if path.is_file():
-            present = json.loads(path.read_text(encoding="utf-8")).get("commit")
-            if present != commit:
-                sentences.append(
-                    f"{path.parent} holds commit {present}, but {lock} says {commit}: delete {path} to"
-                    " fetch the locked one (only files that differ), or delete the row to lock anew."
-                )
+        if not path.is_file() or str(path) in named:
+            continue
+        present = json.loads(path.read_text(encoding="utf-8")).get("commit")
+        if present != commit:
+            sentences.append(
+                f"{path.parent} holds commit {present}, but {lock} says {commit}: run `snakemake"
+                f" --forcerun {path}` to fetch the locked one and make again what depends on it, or"
+                " delete that row and run `snakemake lock_hub` to lock what is there."
+            )
     return sentences
 
 

@@ -22,5 +22,6 @@ def closing_words(results: Path = Path("results")) -> str:
     lines += ["Made, and where to look:"]
     lines += [f"  {path}" for path in (*tables, *figures)]
     lines += [f"  {results / 'scores.csv'}  every number, one a row"]
-    lines += [f"  {results / 'README.md'}  what lies where"]
+    if (results / "README.md").exists():
+        lines += [f"  {results / 'README.md'}  what lies where"]
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Fetch one model from the Hugging Face hub: its weights, configuration and tokenizer, never code or pickles.
+"""Fetch one model from the Hugging Face hub: weights, config and tokenizer, never code or pickles.
 
 In: the hub, over the network, and the lock file where there is one. Out: the manifest, written
 last; its folder holds the files.

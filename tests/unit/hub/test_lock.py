@@ -1,13 +1,12 @@
 import runpy
-from pathlib import Path
 
 import pytest
 
 from tests.unit.hub.fake_hub import model_files
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.fetch import fetch
-from workflow_scripts.hub.lock import read_lock, write_lock
-from workflow_scripts.hub.manifest import MANIFEST, Manifest
+from workflow_scripts.hub.lock import departures, read_lock, write_lock
+from workflow_scripts.hub.manifest import MANIFEST, Manifest, write_manifest
 
 HEADER = "kind\trepository\tcommit\n"
 A, B = "a" * 40, "b" * 40
@@ -90,13 +89,25 @@ def test_a_lock_that_is_no_text(tmp_path):
         read_lock(path)
 
 
+def test_a_folder_at_another_commit_departs_from_the_lock(tmp_path):
+    lock, folder = tmp_path / "hub.lock.tsv", tmp_path / "hub" / "models" / "m" / "m"
+    write_lock(lock, [manifest("m/m", A), manifest("not/fetched", A)])
+    write_manifest(folder, manifest("m/m", A))
+    assert departures(lock, tmp_path / "hub") == []
+
+    write_manifest(folder, manifest("m/m", B))
+    [sentence] = departures(lock, tmp_path / "hub")
+    assert sentence.startswith(f"{folder} holds commit {B}, but {lock} says {A}: run")
+    assert departures(lock, tmp_path / "hub", named=[str(folder / MANIFEST)]) == []
+
+
 @pytest.mark.usefixtures("client")
 def test_a_locked_commit_outlives_a_new_one_on_the_hub(hub, tmp_path):
     [old] = hub.add("model", "m/m", [model_files(seed=1)])
     fetched = tmp_path / "models" / "m" / "m"
     fetch("model", "m/m", None, fetched)
     lock = tmp_path / "config" / "hub.lock.tsv"
-    main = runpy.run_path(str(Path("workflow_scripts/steps/lock_hub.py")))["main"]
+    main = runpy.run_path("workflow_scripts/steps/lock_hub.py")["main"]
     main([fetched / MANIFEST], lock)
     assert read_lock(lock) == {("model", "m/m"): old}
 
