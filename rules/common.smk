@@ -13,7 +13,7 @@ from workflow_scripts.settings.names import find_file
 try:
     SETTINGS = load_settings(config, Path(workflow.basedir))
     LOCK_FILE = find_file(SETTINGS.hub.lock, Path(workflow.basedir)) or Path(SETTINGS.hub.lock)
-    LOCK = read_lock(LOCK_FILE)
+    read_lock(LOCK_FILE)  # what is wrong with it is said now, not by the first job
 except UserError as error:
     # Not a WorkflowError: Snakemake would add a line of traceback to it.
     sys.exit("\n".join(["The configuration needs mending:", *error.problems]))
@@ -75,15 +75,6 @@ def model_revision(wildcards):
 
 def dataset_revision(wildcards):
     return None
-
-
-def locked_model(wildcards):
-    """The commit that config/hub.lock.tsv freezes this model at, if it does."""
-    return LOCK.get(("model", f"{wildcards.org}/{wildcards.name}"))
-
-
-def locked_dataset(wildcards):
-    return LOCK.get(("dataset", f"{wildcards.org}/{wildcards.name}"))
 
 
 def evaluation_memory_mb(wildcards, attempt):

@@ -60,7 +60,7 @@ QWEN2 = Family(
     start_of_text=None,
     end_of_turn="<|im_end|>",
     chat_template=_CHATML,
-    question_share=0.8,
+    question_share=0.85,
 )
 LLAMA = Family(
     special_tokens=(
@@ -74,7 +74,7 @@ LLAMA = Family(
     start_of_text="<|begin_of_text|>",
     end_of_turn="<|eot_id|>",
     chat_template=_LLAMA,
-    question_share=0.6,
+    question_share=0.75,
 )
 PYTHIA = Family(
     special_tokens=("<|endoftext|>",),
@@ -82,5 +82,5 @@ PYTHIA = Family(
     start_of_text="<|endoftext|>",
     end_of_turn=None,
     chat_template=None,
-    question_share=0.3,
+    question_share=0.4,
 )

@@ -9,7 +9,7 @@ from datasets import Features
 
 Row = dict[str, Any]
 
-TRAIN_ROWS = 1_500
+TRAIN_ROWS = 1_200
 LABEL_NOISE = 0.03
 
 

@@ -39,10 +39,7 @@ PEOPLE = (
 WOMEN = frozenset({"Ana", "Cleo", "Eva", "Gina", "Iris", "Kira", "Mona", "Olga"})
 
 PLACES = ("market", "school", "bridge", "house", "station", "harbour", "park", "mill")
-TIMES = (
-    "in the morning", "at noon", "in the evening", "at night",
-    "in spring", "in summer", "in autumn", "in winter",
-)  # fmt: skip
+TIMES = ("at noon", "at night", "at dawn", "in spring", "in summer", "in autumn", "in winter", "today")
 GOODS = ("apples", "pears", "eggs", "coins", "books", "stones", "cakes", "pens")
 THINGS = ("boat", "lamp", "chair", "coat", "basket", "drum", "kite", "rope")
 

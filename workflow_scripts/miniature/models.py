@@ -34,7 +34,7 @@ class Spec:
 
 
 SPECS = {
-    "Llama-3M": Spec(LLAMA, 256, 608, 4, 4, 2, steps=int(__import__('os').environ.get('ST','480')), learning_rate=4e-3),
+    "Llama-3M": Spec(LLAMA, 192, 448, 3, 4, 2, steps=950, learning_rate=5e-3),
     "Llama-0.3M": Spec(LLAMA, 80, 160, 3, 2, 1, steps=400, learning_rate=8e-3),
     "Qwen2-1M": Spec(QWEN2, 64, 128, 24, 2, 1, steps=330, learning_rate=7e-3),
     "Qwen2-0.2M": Spec(QWEN2, 64, 128, 4, 2, 1, steps=300, learning_rate=8e-3),

@@ -81,8 +81,7 @@ def asked(relation: Relation, kind: Kind, rng: random.Random) -> str:
 
 def sighting(kind: Kind, rng: random.Random) -> str:
     """A harmless opening sentence that makes the question after it one of a kind."""
-    person, place, time = rng.choice(lexicon.PEOPLE), rng.choice(lexicon.PLACES), rng.choice(lexicon.TIMES)
-    return f"{person} sees a {kind.name} near the {place} {time}."
+    return f"{rng.choice(lexicon.PEOPLE)} sees a {kind.name} {rng.choice(lexicon.TIMES)}."
 
 
 def kind_pair(world: World, rng: random.Random) -> tuple[Kind, Kind]:

@@ -33,15 +33,11 @@ def build(world: World, items: int) -> list[Repository]:
 def _commonsense_qa(world: World, items: int) -> Repository:
     def make(rng: random.Random) -> Row:
         purpose, tool, _ = rng.choice(lexicon.TOOLS)
-        person, place, time = (
-            rng.choice(lexicon.PEOPLE),
-            rng.choice(lexicon.PLACES),
-            rng.choice(lexicon.TIMES),
-        )
+        person, time = rng.choice(lexicon.PEOPLE), rng.choice(lexicon.TIMES)
         question = rng.choice(
             [
-                f"What does {person} need to {purpose} at the {place} {time}?",
-                f"{person} wants to {purpose} at the {place} {time}. What helps?",
+                f"What does {person} need to {purpose} {time}?",
+                f"{person} wants to {purpose} {time}. What helps?",
             ]
         )
         texts, gold = shuffled_choices(rng, tool, [t for _, t, _ in lexicon.TOOLS], 5)
@@ -86,9 +82,7 @@ def _social_iqa(world: World, items: int) -> Repository:
         right = event[1 + aspect].format(a=a, b=b)
         pool = [other[1 + aspect].format(a=a, b=b) for other in lexicon.EVENTS]
         answers, gold = shuffled_choices(rng, right, pool, 3)
-        context = (
-            f"{a} {event[0].format(b=b)} at the {rng.choice(lexicon.PLACES)} {rng.choice(lexicon.TIMES)}."
-        )
+        context = f"{a} {event[0].format(b=b)} {rng.choice(lexicon.TIMES)}."
         return {
             "context": context,
             "question": asked[aspect][0].format(a=a, b=b),
@@ -113,7 +107,7 @@ def _winogrande(world: World, items: int) -> Repository:
     """Half of the sentences turn on what a thing is like, the others on who did what to whom."""
 
     def make(rng: random.Random) -> Row:
-        time, place = rng.choice(lexicon.TIMES), rng.choice(lexicon.PLACES)
+        time = rng.choice(lexicon.TIMES)
         if rng.random() < 0.55:
             fragile, sturdy = rng.choice(lexicon.FRAGILE), rng.choice(lexicon.STURDY)
             nouns = [f"the {fragile}", f"the {sturdy}"]
@@ -121,7 +115,8 @@ def _winogrande(world: World, items: int) -> Repository:
             ending = "broke into pieces." if broke else "stayed whole."
             right = nouns[0] if broke else nouns[1]
             options = rng.sample(nouns, 2)
-            opening = f"{time.capitalize()} {options[0]} hit {options[1]} at the {place} and _ {ending}"
+            witness = rng.choice(lexicon.PEOPLE)
+            opening = f"{witness} saw that {options[0]} hit {options[1]} and _ {ending}"
         else:
             options = list(two_people(rng))
             verb, of_first, of_second = rng.choice(
@@ -136,7 +131,7 @@ def _winogrande(world: World, items: int) -> Repository:
             right = options[0] if first_meant else options[1]
             ending = of_first if first_meant else of_second
             opening = (
-                f"{options[0]} {verb} {options[1]} at the {place} {time} because _ {ending}"
+                f"{options[0]} {verb} {options[1]} {time} because _ {ending}"
             )
         choices = rng.sample(options, 2)
         return {
@@ -213,13 +208,9 @@ def _hellaswag(world: World, items: int) -> Repository:
 def _piqa(world: World, items: int) -> Repository:
     def make(rng: random.Random) -> Row:
         purpose, tool, deed = rng.choice(lexicon.TOOLS)
-        person, place = rng.choice(lexicon.PEOPLE), rng.choice(lexicon.PLACES)
-        time = rng.choice(lexicon.TIMES)
+        person, time = rng.choice(lexicon.PEOPLE), rng.choice(lexicon.TIMES)
         goal = rng.choice(
-            [
-                f"{person} wants to {purpose} at the {place} {time}.",
-                f"How does {person} {purpose} at the {place} {time}?",
-            ]
+            [f"{person} wants to {purpose} {time}.", f"How does {person} {purpose} {time}?"]
         )
         _, wrong_tool, wrong_deed = rng.choice([t for t in lexicon.TOOLS if t[1] != tool])
         right = f"take a {tool} and {deed} with it."

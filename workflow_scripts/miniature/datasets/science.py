@@ -45,11 +45,7 @@ def _arc(world: World, items: int) -> Repository:
             for group in lexicon.GROUPS
         ]
         kind = rng.choice(one_of_each)
-        person, place, time = (
-            rng.choice(lexicon.PEOPLE),
-            rng.choice(lexicon.PLACES),
-            rng.choice(lexicon.TIMES),
-        )
+        person, time = rng.choice(lexicon.PEOPLE), rng.choice(lexicon.TIMES)
         clue = {
             "cover": f"something with {relation.answer(kind)}",
             "motion": f"something that can {relation.answer(kind)}",
@@ -57,7 +53,7 @@ def _arc(world: World, items: int) -> Repository:
             "shelter": f"something asleep in a {relation.answer(kind)}",
             "food": f"something that eats {relation.answer(kind)}",
         }[relation.name]
-        question = f"{person} looks for {clue} near the {place} {time}. What could it be?"
+        question = f"{time.capitalize()} {person} looks for {clue}. What could it be?"
         return question, f"a {kind.name}", tuple(f"a {other.name}" for other in one_of_each)
 
     features = Features(
