@@ -29,11 +29,11 @@ SETTINGS = {
 
 
 @pytest.fixture
-def evaluate(hub, model_manifest, tmp_path):
+def evaluate(world, model_manifest, tmp_path):
     def run(task: str, metric: str, name: str = "record", **changes):
         path = tmp_path / f"{name}.json"
         evaluate_direct(
-            model_manifest, hub, path, task=task, primary_metric=metric, **(SETTINGS | changes)
+            model_manifest, world, path, task=task, primary_metric=metric, **(SETTINGS | changes)
         )
         record = read_record(path)
         return record, read_items(path.with_suffix(".parquet")).to_pylist()
@@ -49,12 +49,12 @@ def plain_loglikelihood(model, tokenizer, context: str, continuation: str) -> fl
     return sum(logits[at - 1, whole[at]].item() for at in range(len(prefix), len(whole)))
 
 
-def test_every_item_agrees_with_a_plain_reference(hub, model_manifest, evaluate):
+def test_every_item_agrees_with_a_plain_reference(world, model_manifest, evaluate):
     record, items = evaluate("sst2", "acc")
     folder = model_manifest.parent
     model = AutoModelForCausalLM.from_pretrained(folder)
     tokenizer = AutoTokenizer.from_pretrained(folder)
-    (path,) = (hub / "datasets/nyu-mll/glue/sst2").glob("validation*.parquet")
+    (path,) = (world / "datasets/nyu-mll/glue/sst2").glob("validation*.parquet")
     rows = pq.read_table(path).to_pylist()
     assert len(items) == len(rows) == record.metrics[0].n
     right = 0
@@ -80,10 +80,10 @@ def test_twice_the_same_measurement_has_the_same_bytes(evaluate, tmp_path):
     assert (tmp_path / "first.parquet").read_bytes() == (tmp_path / "second.parquet").read_bytes()
 
 
-def test_the_record_says_what_was_run(evaluate, model_manifest, hub):
+def test_the_record_says_what_was_run(evaluate, model_manifest, world):
     record, _ = evaluate("arc_easy", "acc_norm", max_items=10, seed=7)
     manifest = read_manifest(model_manifest)
-    dataset = read_manifest(hub / "datasets/allenai/ai2_arc/manifest.json")
+    dataset = read_manifest(world / "datasets/allenai/ai2_arc/manifest.json")
     assert record.model.commit == manifest.commit
     assert record.model.weights_sha256 == manifest.weights_sha256
     assert (record.task.dataset, record.task.dataset_commit) == ("allenai/ai2_arc", dataset.commit)
@@ -131,11 +131,11 @@ def test_a_draw_of_items_is_seeded_sorted_and_depends_on_the_task():
         choose_items(0, None, 0, "sst2")
 
 
-def test_a_dataset_that_was_not_fetched_is_named_with_the_rule_that_brings_it(hub):
+def test_a_dataset_that_was_not_fetched_is_named_with_the_rule_that_brings_it(world):
     import datasets
 
     original = datasets.load_dataset
-    with mirror(hub) as read:
+    with mirror(world) as read:
         with pytest.raises(UserError, match=r"'org/absent'.*fetch_dataset"):
             datasets.load_dataset("org/absent")
         datasets.load_dataset("nyu-mll/glue", "sst2")
@@ -143,14 +143,14 @@ def test_a_dataset_that_was_not_fetched_is_named_with_the_rule_that_brings_it(hu
     assert datasets.load_dataset is original
 
 
-def test_two_datasets_of_one_name_and_new_rows_are_never_mixed_up(hub, tmp_path):
+def test_two_datasets_of_one_name_and_new_rows_are_never_mixed_up(world, tmp_path):
     import datasets
 
-    with mirror(hub):
+    with mirror(world):
         theirs = datasets.load_dataset("cais/mmlu", "anatomy")["test"]
         helm = datasets.load_dataset("lighteval/mmlu", "anatomy")["test"]
     for repository, loaded in (("cais/mmlu", theirs), ("lighteval/mmlu", helm)):
-        (path,) = (hub / "datasets" / repository / "anatomy").glob("test*.parquet")
+        (path,) = (world / "datasets" / repository / "anatomy").glob("test*.parquet")
         assert loaded.to_list() == pq.read_table(path).to_pylist()
 
 

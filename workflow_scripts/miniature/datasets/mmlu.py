@@ -1,7 +1,8 @@
 """cais/mmlu and lighteval/mmlu: four-choice questions in 57 subjects.
 
-Each subject belongs to a topic of the world. A third of the questions only ask which choice is of a
-certain sort; the others need a fact or a small sum, so subjects differ in difficulty as topics do.
+Each subject belongs to a topic of the world. A quarter of the questions give their answer away, a
+quarter only ask which choice is of a certain sort; the others need a fact or a small sum, so
+subjects differ in difficulty as topics do.
 """
 
 import random
@@ -138,7 +139,10 @@ def rows_by_subject(world: World, items: int) -> dict[str, dict[str, list[Row]]]
 
 
 def _question(world: World, rng: random.Random, topic: str) -> Row:
-    if rng.random() < 0.35:
+    level = rng.random()
+    if level < 0.25:
+        question, right, pool = _told(rng)
+    elif level < 0.5:
         question, right, pool = _of_a_sort(rng)
     else:
         question, right, pool = _TOPICS[topic](world, rng)
@@ -147,6 +151,13 @@ def _question(world: World, rng: random.Random, topic: str) -> Row:
 
 
 Draft = tuple[str, str, Sequence[str]]
+
+
+def _told(rng: random.Random) -> Draft:
+    """The question gives the answer away; what is left to know is how such questions work."""
+    person, thing = rng.choice(lexicon.PEOPLE), rng.choice(lexicon.THINGS + lexicon.GOODS)
+    question = f"{person} looks at the {thing}. What does {person} see?"
+    return question, thing, lexicon.THINGS + lexicon.GOODS
 
 
 def _of_a_sort(rng: random.Random) -> Draft:

@@ -10,7 +10,7 @@ MODEL = "Pythia-0.1M"
 
 
 @pytest.fixture(scope="session")
-def hub(tmp_path_factory):
+def world(tmp_path_factory):
     folder = tmp_path_factory.mktemp("hub")
     build_world(folder, seed=0, items=24)
     train_model(
@@ -25,5 +25,5 @@ def hub(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def model_manifest(hub):
-    return hub / "models/miniature" / MODEL / "manifest.json"
+def model_manifest(world):
+    return world / "models/miniature" / MODEL / "manifest.json"

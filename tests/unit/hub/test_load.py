@@ -1,0 +1,67 @@
+"""What runs where: device and attention are chosen by the machine, and a refusal says why."""
+
+import shutil
+
+import pytest
+import torch
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.hub import load
+from workflow_scripts.hub.load import choose_attention, choose_device, load_model
+
+CPU = {"device": "cpu", "dtype": "float32", "attention": "auto"}
+
+
+def test_flash_attention_runs_where_it_can_and_nowhere_else(monkeypatch):
+    def choice(device: str, dtype: str, architecture: str = "Qwen2ForCausalLM") -> str | None:
+        return choose_attention("auto", device=device, dtype=dtype, architecture=architecture)
+
+    monkeypatch.setattr(load, "find_spec", lambda name: object())
+    assert choice("cuda", "bfloat16") == choice("cuda", "float16") == "flash_attention_2"
+    assert choice("cuda", "float32") is None
+    assert choice("cpu", "bfloat16") is None
+    assert choice("cuda", "bfloat16", "Gemma2ForCausalLM") == "eager"
+    monkeypatch.setattr(load, "find_spec", lambda name: None)
+    assert choice("cuda", "bfloat16") is None
+    asked = {"device": "cuda", "dtype": "bfloat16", "architecture": "Gemma2ForCausalLM"}
+    assert choose_attention("sdpa", **asked) == "sdpa"
+
+
+def test_a_gpu_is_taken_where_there_is_one_and_missed_where_it_is_asked_for(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert choose_device("auto") == choose_device("cuda") == "cuda"
+    assert choose_device("cpu") == "cpu"
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert choose_device("auto") == "cpu"
+    with pytest.raises(UserError, match=r"compute\.device is 'cuda'"):
+        choose_device("cuda")
+
+
+def test_a_model_says_which_attention_runs(model_manifest):
+    loaded = load_model(model_manifest, **CPU)
+    assert (loaded.attention, loaded.dtype, loaded.device) == ("sdpa", "float32", "cpu")
+    assert load_model(model_manifest, **(CPU | {"attention": "eager"})).attention == "eager"
+    assert not loaded.model.training
+
+
+def test_weights_that_are_not_safetensors_are_never_loaded(model_manifest, tmp_path):
+    folder = shutil.copytree(model_manifest.parent, tmp_path / "model")
+    model = load_model(model_manifest, **CPU).model
+    (folder / "model.safetensors").unlink()
+    torch.save(model.state_dict(), folder / "pytorch_model.bin")
+    with pytest.raises(UserError, match="cannot be loaded"):
+        load_model(folder / "manifest.json", **CPU)
+
+
+def test_code_in_a_model_folder_is_never_run(model_manifest, tmp_path):
+    folder = shutil.copytree(model_manifest.parent, tmp_path / "model")
+    config = (folder / "config.json").read_text()
+    trap = tmp_path / "sprung"
+    (folder / "code.py").write_text(f"open({str(trap)!r}, 'w')\nclass C: pass\n")
+    (folder / "config.json").write_text(
+        config.replace("{", '{"auto_map": {"AutoConfig": "code.C", "AutoModelForCausalLM": "code.C"},', 1)
+        .replace('"gpt_neox"', '"unheard_of"')
+    )  # fmt: skip
+    with pytest.raises(UserError, match="cannot be loaded"):
+        load_model(folder / "manifest.json", **CPU)
+    assert not trap.exists()

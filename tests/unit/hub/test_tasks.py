@@ -1,0 +1,58 @@
+"""Training text is, to the letter, one of the requests that the evaluator makes."""
+
+import pytest
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.hub.mirror import mirror
+from workflow_scripts.hub.tasks import load_tasks, prompt_and_completion
+
+MULTIPLE_CHOICE = [
+    "cola",
+    "mnli",
+    "qnli",
+    "rte",
+    "mrpc",
+    "qqp",
+    "sst2",
+    "boolq",
+    "wic",
+    "anli_r1",
+    "commonsense_qa",
+    "social_iqa",
+    "winogrande",
+    "openbookqa",
+    "hellaswag",
+    "arc_easy",
+    "arc_challenge",
+    "headqa_en",
+    "mathqa",
+    "medmcqa",
+    "piqa",
+    "sciq",
+]
+GENERATION = ("nq_open", "gsm8k")
+
+
+@pytest.mark.parametrize("name", [*MULTIPLE_CHOICE, *GENERATION])
+def test_the_pair_is_the_evaluators_own_request_for_the_right_answer(world, name):
+    with mirror(world):
+        (task,) = load_tasks([name]).values()
+        task.set_config("num_fewshot", 0)
+        task.build_all_requests(limit=5, rank=0, world_size=1)
+        for doc in list(task.eval_docs)[:5]:
+            prompt, completion = prompt_and_completion(task, doc)
+            requests = [one.args for one in task.instances if one.doc == doc]
+            if name in GENERATION:
+                description = task.config.description or ""
+                assert description + prompt == requests[0][0]
+                continue
+            assert (prompt, completion) in requests
+            chosen = requests.index((prompt, completion))
+            scored = [(0.0, True) if at == chosen else (-1e9, False) for at in range(len(requests))]
+            metrics = task.process_results(doc, scored)
+            assert metrics.get("acc", 1.0) == 1.0, "the completion is the right answer"
+
+
+def test_an_unknown_task_is_named(world):
+    with mirror(world), pytest.raises(UserError, match="no task 'arc_eazy'"):
+        load_tasks(["arc_eazy"])
