@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
@@ -13,7 +14,13 @@ from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.direct import evaluate_direct
 from workflow_scripts.evaluation.lm_eval_run import choose_items
-from workflow_scripts.hub.manifest import read_manifest
+from workflow_scripts.hub.manifest import (
+    Manifest,
+    content_commit,
+    list_files,
+    read_manifest,
+    write_manifest,
+)
 from workflow_scripts.hub.mirror import mirror
 
 SETTINGS = {
@@ -143,15 +150,44 @@ def test_a_dataset_that_was_not_fetched_is_named_with_the_rule_that_brings_it(wo
     assert datasets.load_dataset is original
 
 
-def test_two_datasets_of_one_name_and_new_rows_are_never_mixed_up(world, tmp_path):
+def test_two_datasets_of_one_name_and_new_rows_are_never_mixed_up(tmp_path):
+    """As fetched from the hub: cards that say the same, folders of the same name, other rows."""
     import datasets
 
-    with mirror(world):
-        theirs = datasets.load_dataset("cais/mmlu", "anatomy")["test"]
-        helm = datasets.load_dataset("lighteval/mmlu", "anatomy")["test"]
-    for repository, loaded in (("cais/mmlu", theirs), ("lighteval/mmlu", helm)):
-        (path,) = (world / "datasets" / repository / "anatomy").glob("test*.parquet")
-        assert loaded.to_list() == pq.read_table(path).to_pylist()
+    card = (
+        "---\nconfigs:\n- config_name: default\n  data_files:\n"
+        "  - split: test\n    path: test-*.parquet\n---\n"
+    )
+
+    def put(repository: str, answer: str) -> None:
+        folder = tmp_path / "datasets" / repository
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "README.md").write_text(card)
+        pq.write_table(pa.table({"answer": [answer]}), folder / "test-0.parquet")
+        files = list_files(folder)
+        write_manifest(
+            folder,
+            Manifest(
+                kind="dataset",
+                source="huggingface",
+                repository=repository,
+                revision=None,
+                commit=content_commit(files),
+                licence=None,
+                files=files,
+            ),
+        )
+
+    def read(repository: str) -> str:
+        return datasets.load_dataset(repository)["test"][0]["answer"]
+
+    put("cais/mmlu", "theirs")
+    put("lighteval/mmlu", "helm")
+    with mirror(tmp_path):
+        assert (read("cais/mmlu"), read("lighteval/mmlu")) == ("theirs", "helm")
+    put("cais/mmlu", "new")
+    with mirror(tmp_path):
+        assert read("cais/mmlu") == "new"
 
 
 def test_the_items_file_is_readable_without_us(evaluate, tmp_path):
