@@ -24,7 +24,7 @@ $(INSTALLED): envs/requirements.txt envs/constraints.txt
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --progress-bar off -r envs/requirements.txt -c envs/constraints.txt
 	@touch $@
 
-# Results, logs and the generated world; never a real hub folder, and not the installation.
+# Results and logs; the hub folder and the installation stay.
 clean:
 	rm -rf logs benchmarks .snakemake
 	find results -mindepth 1 ! -name README.md -delete

@@ -22,11 +22,8 @@ if SETTINGS.source == "miniature":
 
     include: "rules/miniature.smk"
 
-else:
 
-    include: "rules/hub.smk"
-
-
+include: "rules/hub.smk"
 include: "rules/harmony.smk"
 include: "rules/paper.smk"
 

@@ -21,6 +21,8 @@ except UserError as error:
 HUB = SETTINGS.hub.path
 # The miniature world needs no GPU, and would only keep one from others.
 GPUS_PER_JOB = int(SETTINGS.source == "huggingface" and SETTINGS.compute.device != "cpu")
+# Under --sdm conda: the one with flash attention where there are GPUs to run it.
+EVALUATION_ENVIRONMENT = f"../envs/{'gpu' if GPUS_PER_JOB else 'lm_eval'}.yaml"
 # Each study enters its records here, and rules/paper.smk collects them.
 RECORDS = {}
 
@@ -33,7 +35,6 @@ def one_of(names):
 wildcard_constraints:
     org=r"[^/]+",
     name=r"[^/]+",
-    study=r"[a-z_]+",
     model=one_of(CheckpointId(name).in_path for name in SETTINGS.models),
     task=one_of(SETTINGS.tasks),
 
@@ -59,7 +60,9 @@ def dataset_manifest(wildcards):
 
 
 def all_hub_manifests(wildcards):
-    """Every model and dataset that the studies of this config use."""
+    """Every model and dataset that the studies of this config fetch."""
+    if SETTINGS.source == "miniature":
+        return []
     models = dict.fromkeys(SETTINGS.harmony.models)
     datasets = dict.fromkeys(SETTINGS.task(task).dataset for task in SETTINGS.harmony.tasks)
     return [manifest_of("model", name) for name in models] + [
@@ -71,10 +74,6 @@ def model_revision(wildcards):
     """What the models table pins; None is the default branch."""
     row = SETTINGS.models.get(f"{wildcards.org}/{wildcards.name}")
     return row.revision if row else None
-
-
-def dataset_revision(wildcards):
-    return None
 
 
 def evaluation_memory_mb(wildcards, attempt):

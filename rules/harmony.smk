@@ -13,7 +13,7 @@ rule evaluate_direct:
     benchmark:
         "benchmarks/evaluate_direct/{model}/{task}.tsv"
     conda:
-        "../envs/lm_eval.yaml"
+        EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
         mem_mb=evaluation_memory_mb,
@@ -21,7 +21,6 @@ rule evaluate_direct:
         gpu=GPUS_PER_JOB,
     params:
         version=1,  # raise it when the meaning of the record changes
-        hub=HUB,
         task=lambda wildcards: task_row(wildcards).harness_task,
         primary_metric=lambda wildcards: task_row(wildcards).full_metric,
         shots=SETTINGS.harmony.shots,

@@ -5,55 +5,54 @@ from pathlib import Path
 
 from workflow_scripts.hub.lock import departures
 
-# The jobs of a run parse this again while it may just be mending the folder; and what a command
-# forces is not known to Snakemake yet while it parses.
-if workflow.is_main_process:
-    if LOCK_PROBLEMS := departures(LOCK_FILE, Path(HUB), named=sys.argv):
-        sys.exit("\n".join(["The hub folder departs from the lock:", *LOCK_PROBLEMS]))
+if SETTINGS.source == "huggingface":
+    # The jobs of a run parse this again while it may just be mending the folder; and what a command
+    # forces is not known to Snakemake yet while it parses.
+    if workflow.is_main_process:
+        if LOCK_PROBLEMS := departures(LOCK_FILE, Path(HUB), named=sys.argv):
+            sys.exit("\n".join(["The hub folder departs from the lock:", *LOCK_PROBLEMS]))
 
+    rule fetch_model:
+        output:
+            manifest=f"{HUB}/models/{{org}}/{{name}}/manifest.json",
+        log:
+            "logs/fetch_model/{org}--{name}.log",
+        retries: 2
+        localrule: True  # compute nodes seldom have the internet
+        conda:
+            "../envs/hub.yaml"
+        threads: 1
+        resources:
+            mem_mb=2000,
+            runtime="4h",
+        params:
+            version=1,  # raise when other files are wanted or the manifest changes
+            repository="{org}/{name}",
+            revision=model_revision,
+            lock=SETTINGS.hub.lock,  # by name: to freeze the commit in use reruns nothing
+        script:
+            "../workflow_scripts/steps/fetch_model.py"
 
-rule fetch_model:
-    output:
-        manifest=f"{HUB}/models/{{org}}/{{name}}/manifest.json",
-    log:
-        "logs/fetch_model/{org}--{name}.log",
-    retries: 2
-    localrule: True  # compute nodes seldom have the internet
-    conda:
-        "../envs/hub.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="4h",
-    params:
-        version=1,  # raise when other files are wanted or the manifest changes
-        repository="{org}/{name}",
-        revision=model_revision,
-        lock=SETTINGS.hub.lock,  # by name: to freeze the commit in use reruns nothing
-    script:
-        "../workflow_scripts/steps/fetch_model.py"
-
-
-rule fetch_dataset:
-    output:
-        manifest=f"{HUB}/datasets/{{org}}/{{name}}/manifest.json",
-    log:
-        "logs/fetch_dataset/{org}--{name}.log",
-    retries: 2
-    localrule: True
-    conda:
-        "../envs/hub.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="4h",
-    params:
-        version=1,
-        repository="{org}/{name}",
-        revision=dataset_revision,
-        lock=SETTINGS.hub.lock,
-    script:
-        "../workflow_scripts/steps/fetch_dataset.py"
+    rule fetch_dataset:
+        output:
+            manifest=f"{HUB}/datasets/{{org}}/{{name}}/manifest.json",
+        log:
+            "logs/fetch_dataset/{org}--{name}.log",
+        retries: 2
+        localrule: True
+        conda:
+            "../envs/hub.yaml"
+        threads: 1
+        resources:
+            mem_mb=2000,
+            runtime="4h",
+        params:
+            version=1,
+            repository="{org}/{name}",
+            revision=None,
+            lock=SETTINGS.hub.lock,
+        script:
+            "../workflow_scripts/steps/fetch_dataset.py"
 
 
 # Without an output: asked for by name it always runs, and the lock, which is kept in git and read

@@ -8,6 +8,7 @@ rule build_world:
         datasets=[manifest_of("dataset", name) for name in catalogue.DATASETS],
         corpus=f"{HUB}/{catalogue.CORPUS}",
         tokenizer=f"{HUB}/{catalogue.TOKENIZER}",
+        texts=f"{HUB}/{catalogue.TEXTS}",
     log:
         "logs/build_world.log",
     benchmark:
@@ -20,7 +21,6 @@ rule build_world:
         runtime="30m",
     params:
         version=1,  # raise it when the world changes
-        hub=HUB,
         seed=SETTINGS.seed,
         items_per_task=SETTINGS.miniature.items,
     script:
@@ -29,8 +29,7 @@ rule build_world:
 
 rule train_miniature_model:
     input:
-        corpus=rules.build_world.output.corpus,
-        tokenizer=rules.build_world.output.tokenizer,
+        texts=rules.build_world.output.texts,
         base=lambda wildcards: [
             manifest_of("model", f"miniature/{base}")
             for name, base in catalogue.BASE_OF.items()
@@ -50,7 +49,6 @@ rule train_miniature_model:
         runtime="1h",
     params:
         version=1,
-        hub=HUB,
         seed=SETTINGS.seed,
         effort=SETTINGS.miniature.effort,
         compute_threads=1,

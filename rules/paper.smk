@@ -8,6 +8,8 @@ rule collect_scores:
         scores="results/scores/{study}.parquet",
     log:
         "logs/collect_scores/{study}.log",
+    wildcard_constraints:
+        study=one_of(RECORDS),
     localrule: True
     conda:
         "../envs/reporting.yaml"

@@ -43,6 +43,7 @@ def record_fields(
     model: str = "miniature/Llama-3M",
     task: str = "sst2",
     value: float = 0.5,
+    stderr: float = 0.1,
     seed: int = 0,
     n: int = 4,
     started: str = "2026-01-01T00:00:00+00:00",
@@ -61,10 +62,10 @@ def record_fields(
             shots=0,
         ),
         "protocol": Protocol(
-            name="direct", dtype="float32", attention="sdpa", batch_size=8, seed=seed
+            name="direct", dtype="float32", attention="sdpa", batch_size=8, threads=1, seed=seed
         ),
         "metrics": (
-            Metric(name="acc", value=value, stderr=0.1, n=n, best_constant=0.45, chance=0.5),
+            Metric(name="acc", value=value, stderr=stderr, n=n, best_constant=0.45, chance=0.5),
         ),
         "cost": Cost(tokens=100, device="cpu"),
         "provenance": Provenance(code_commit=None, settings_sha256=DIGEST, packages={}),

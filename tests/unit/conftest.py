@@ -3,7 +3,6 @@
 import pytest
 
 from workflow_scripts.miniature.build import build_world
-from workflow_scripts.miniature.catalogue import CORPUS, TOKENIZER
 from workflow_scripts.miniature.train import train_model
 
 MODEL = "Pythia-0.1M"
@@ -13,14 +12,7 @@ MODEL = "Pythia-0.1M"
 def world(tmp_path_factory):
     folder = tmp_path_factory.mktemp("hub")
     build_world(folder, seed=0, items=24)
-    train_model(
-        folder,
-        MODEL,
-        corpus=folder / CORPUS,
-        tokenizer=folder / TOKENIZER,
-        seed=0,
-        effort=0.01,
-    )
+    train_model(folder, MODEL, seed=0, effort=0.01)
     return folder
 
 

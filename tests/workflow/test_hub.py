@@ -20,7 +20,7 @@ from types import SimpleNamespace
 
 HUB = "resources/hub"
 LOCK_FILE = Path("config/hub.lock.tsv")
-SETTINGS = SimpleNamespace(hub=SimpleNamespace(lock=str(LOCK_FILE)))
+SETTINGS = SimpleNamespace(source="huggingface", hub=SimpleNamespace(lock=str(LOCK_FILE)))
 
 wildcard_constraints:
     org=r"[^/]+",
@@ -88,7 +88,9 @@ def test_a_folder_that_departs_from_the_lock_stops_the_run_until_it_is_mended(hu
     stopped = snake("use")
     assert stopped.returncode != 0 and "Traceback" not in stopped.stderr
     assert f"models/{MODEL} holds commit {new}, but" in stopped.stderr
-    assert f"run `snakemake --forcerun {MANIFESTS[0]}` to fetch the locked one" in stopped.stderr
+    assert (
+        f"add `--forcerun {MANIFESTS[0]}` to your command to fetch the locked one" in stopped.stderr
+    )
 
     assert jobs_of(snake("use", "--forcerun", MANIFESTS[0])) == {"fetch_model": 1, "use": 1}
     assert read_manifest(tmp_path / MANIFESTS[0]).commit == old

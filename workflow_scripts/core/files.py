@@ -61,10 +61,12 @@ def atomic_dir(target: Path | str) -> Iterator[Path]:
         yield temporary
         for path in temporary.rglob("*"):
             _flush_to_disk(path)
+        retired = temporary.with_name(temporary.name + "-old")
         if target.is_dir() and not target.is_symlink():
-            shutil.rmtree(target)
+            target.replace(retired)  # a folder cannot be renamed onto one that is not empty
         temporary.replace(target)
         _flush_to_disk(target.parent)
+        shutil.rmtree(retired, ignore_errors=True)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -83,7 +85,7 @@ def _fresh_sibling(target: Path) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     stem = f".{target.name}.tmp-{socket.gethostname()}-"
     for leftover in target.parent.glob(_escape_glob(stem) + "*"):
-        process = leftover.name[len(stem) :]
+        process = leftover.name[len(stem) :].removesuffix("-old")
         if process.isdigit() and int(process) != os.getpid() and not is_running(int(process)):
             shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink(missing_ok=True)
     fresh = target.with_name(f"{stem}{os.getpid()}")

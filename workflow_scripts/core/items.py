@@ -60,7 +60,7 @@ def read_items(path: Path):
         table = pq.read_table(path)
     except FileNotFoundError:
         raise UserError(f"{path} is missing, though its record names it.") from None
-    except pa.ArrowInvalid as error:
+    except (pa.ArrowInvalid, OSError) as error:
         raise UserError(f"{path} is not a whole Parquet file ({error}).") from None
     expected = items_schema()
     if not table.schema.equals(expected):

@@ -7,6 +7,7 @@ Snakemake would leave its local jobs running, beside those of the next run, a jo
 when it has ended.
 """
 
+import fcntl
 import os
 import shutil
 import socket
@@ -18,13 +19,6 @@ from pathlib import Path
 
 from workflow_scripts.core.files import is_running
 
-try:
-    import fcntl
-except ImportError:  # Windows has no such lock; there, --unlock stays the user's part
-    fcntl = None
-
-# Between Snakemake's taking its lock and its telling us so lies a moment, surely shorter than this.
-SETTLED_SECONDS = 10
 POLL_SECONDS = 0.5
 _MAIN = "CHORUS_MAIN_PROCESS"
 _held = []
@@ -33,25 +27,20 @@ _held = []
 def sweep_stale_lock(state: Path) -> None:
     """Remove Snakemake's lock in `state` (.snakemake) if the run that took it on this host is dead."""
     locks = state / "locks"
-    if fcntl is None or not _is_filled(locks):
-        return
-    with suppress(OSError):  # a folder we may not write to is Snakemake's to complain about
-        if (youngest := _age(locks)) < SETTLED_SECONDS:
-            time.sleep(SETTLED_SECONDS - youngest)
-        with _lock_file(state).open("a+") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # refused while a run holds it
-            file.seek(0)
-            # A lock taken on another host, or by a run that did not tell us, is not ours to judge.
-            if file.read() == socket.gethostname() and _is_filled(locks):
-                shutil.rmtree(locks)
-                print("The lock of an earlier run, which was killed, is removed.", file=sys.stderr)
+    # A folder we may not write to, or a lock that a living run holds, is left alone.
+    with suppress(OSError), _lock_file(state).open("r+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        reported = _lock_file(state).stat().st_mtime
+        # Not ours to judge: a lock of another host, and one that is younger than the last report,
+        # whose run may be about to report.
+        if file.read() == socket.gethostname() and _times(locks) and max(_times(locks)) <= reported:
+            shutil.rmtree(locks)
+            print("The lock of an earlier run, which was killed, is removed.", file=sys.stderr)
 
 
 def hold_run_lock(state: Path) -> None:
-    """Hold the lock until this process ends, however it ends."""
+    """Report that Snakemake has its lock, and hold ours until this process ends, however it ends."""
     os.environ[_MAIN] = f"{socket.gethostname()}:{os.getpid()}"
-    if fcntl is None:
-        return
     with suppress(OSError):
         file = _lock_file(state).open("a+")
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -81,9 +70,5 @@ def _lock_file(state: Path) -> Path:
     return state / "chorus.lock"
 
 
-def _is_filled(locks: Path) -> bool:
-    return locks.is_dir() and any(locks.iterdir())
-
-
-def _age(locks: Path) -> float:
-    return time.time() - max(path.stat().st_mtime for path in locks.iterdir())
+def _times(locks: Path) -> list[float]:
+    return [path.stat().st_mtime for path in locks.iterdir()]

@@ -15,7 +15,7 @@ SECRETS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACE_TOKEN")
 
 
 class _RedactingStream:
-    """A log file that never holds a token, whatever a library prints."""
+    """A log file in which Python writes no token of the environment, whatever a library prints."""
 
     def __init__(self, file):
         self._file = file

@@ -3,6 +3,7 @@
 import time
 from pathlib import Path
 
+from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import sha256_json
 from workflow_scripts.core.provenance import (
     code_commit,
@@ -55,7 +56,8 @@ def evaluate_direct(
         "attention": attention,
         "batch_size": batch_size,
     }
-    started, clock = now(), time.monotonic()
+    # The commit now: the checkout may move on while a long job runs.
+    started, clock, commit = now(), time.monotonic(), code_commit()
     loaded = load_model(manifest_path, device=device, dtype=dtype, attention=attention)
     run = run_lm_eval(
         loaded,
@@ -66,6 +68,13 @@ def evaluate_direct(
         max_items=max_items,
         seed=seed,
     )
+    metrics = metrics_of(run, seed)
+    if primary_metric not in {metric.name for metric in metrics}:
+        raise UserError(
+            f"lm-eval reports no {primary_metric!r} for the task {task}; it reports"
+            f" {', '.join(dict.fromkeys(metric.name for metric in metrics))}. Correct the columns"
+            " metric and filter of the tasks table."
+        )
     items = items_of(run, primary_metric)
     manifest = loaded.manifest
     (dataset,) = run.datasets.values()
@@ -90,7 +99,7 @@ def evaluate_direct(
             dataset_commit=dataset.commit,
             subset=first_task.config.dataset_name if len(run.tasks) == 1 else None,
             split=run.split,
-            shots=shots,
+            shots=run.shots,
             version=str(first_task.VERSION),
         ),
         protocol=Protocol(
@@ -98,14 +107,15 @@ def evaluate_direct(
             dtype=loaded.dtype,
             attention=loaded.attention,
             batch_size=batch_size,
+            threads=loaded.threads,
             seed=seed,
             max_items=max_items,
             generation=first_task.config.generation_kwargs or {},
         ),
-        metrics=metrics_of(run, seed),
+        metrics=metrics,
         cost=Cost(tokens=run.tokens, device=loaded.device),
         provenance=Provenance(
-            code_commit=code_commit(), settings_sha256=sha256_json(settings), packages=packages
+            code_commit=commit, settings_sha256=sha256_json(settings), packages=packages
         ),
         volatile=Volatile(
             started=started,

@@ -29,12 +29,17 @@ class Floor:
 
 
 def floors(task, docs: list[dict], seed: int) -> dict[tuple[str, str], Floor]:
-    """The floors of each (metric, filter) of a task on these documents; none for perplexities."""
+    """The floors of each (metric, filter) of a task on these documents.
+
+    None for perplexities, and none where lower is better: a floor is what is to be exceeded.
+    """
+    found = {}
     if task.OUTPUT_TYPE == "multiple_choice":
-        return _multiple_choice(task, docs, seed)
-    if task.OUTPUT_TYPE == "generate_until":
-        return _generation(task, docs)
-    return {}
+        found = _multiple_choice(task, docs, seed)
+    elif task.OUTPUT_TYPE == "generate_until":
+        found = _generation(task, docs)
+    better = task.higher_is_better()
+    return {key: floor for key, floor in found.items() if better.get(key[0], True)}
 
 
 def average(members: list[Floor], weights: np.ndarray) -> Floor:

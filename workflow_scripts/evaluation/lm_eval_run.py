@@ -1,5 +1,6 @@
 """Run lm-eval's own task on one loaded model and keep everything that a record needs."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ class LmEvalRun:
     samples: dict[str, list[dict[str, Any]]]  # lm-eval's samples by task
     datasets: dict[str, Manifest]
     split: str
+    shots: int
     tokens: int
 
 
@@ -38,6 +40,8 @@ def run_lm_eval(
     max_items: int | None,
     seed: int,
 ) -> LmEvalRun:
+    # Its bootstrap would fork a process per CPU, GPU memory and all, to share out a single chunk.
+    os.environ["DISABLE_MULTIPROC"] = "1"
     import lm_eval
     import torch
     from lm_eval.models.huggingface import HFLM
@@ -45,17 +49,19 @@ def run_lm_eval(
     with mirror(hub) as datasets, torch.inference_mode():
         tasks = load_tasks([task])
         for one in tasks.values():
-            one.set_config("num_fewshot", shots)
+            if one.get_config("num_fewshot") != 0:  # a 0 in the task itself is not to be overridden
+                one.set_config("num_fewshot", shots)
             one.set_fewshot_seed(FEWSHOT_SEED)
+        drawn = choose_items(
+            {name: len(one.eval_docs) for name, one in tasks.items()}, max_items, seed, task
+        )
+        tasks = {name: tasks[name] for name in drawn}
         lm = HFLM(pretrained=loaded.model, tokenizer=loaded.tokenizer, batch_size=batch_size)
         with _counted_tokens(loaded.model) as count:
             output = lm_eval.evaluate(
                 lm=lm,
                 task_dict={"tasks": tasks},
-                samples={
-                    name: choose_items(len(one.eval_docs), max_items, seed, name)
-                    for name, one in tasks.items()
-                },
+                samples=drawn,
                 bootstrap_iters=BOOTSTRAP_DRAWS,
                 log_samples=True,
             )
@@ -65,18 +71,25 @@ def run_lm_eval(
             samples={name: output["samples"][name] for name in tasks},
             datasets=datasets,
             split=_split(next(iter(tasks.values()))),
+            shots=next(iter(tasks.values())).get_config("num_fewshot"),
             tokens=count["tokens"],
         )
 
 
-def choose_items(available: int, cap: int | None, seed: int, task: str) -> list[int]:
-    """All items, or a seeded draw of `cap` of them, in their own order."""
-    if available == 0:
+def choose_items(
+    available: dict[str, int], cap: int | None, seed: int, task: str
+) -> dict[str, list[int]]:
+    """All items of a task and its members, or a seeded draw of `cap` of them, in their own order."""
+    items = [(name, at) for name, count in available.items() for at in range(count)]
+    if not items:
         raise UserError(f"The task {task!r} has no items to evaluate.")
-    if cap is None or available <= cap:
-        return list(range(available))
-    drawn = np.random.default_rng(derive_seed(seed, "items", task)).permutation(available)[:cap]
-    return sorted(map(int, drawn))
+    if cap is not None and len(items) > cap:
+        rng = np.random.default_rng(derive_seed(seed, "items", task))
+        items = [items[at] for at in sorted(rng.permutation(len(items))[:cap])]
+    drawn: dict[str, list[int]] = {}
+    for name, at in items:
+        drawn.setdefault(name, []).append(at)
+    return drawn
 
 
 def _split(task) -> str:

@@ -1,11 +1,13 @@
 """Translate lm-eval's results and samples into a record's metrics and items."""
 
 import json
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Metric
 from workflow_scripts.core.seeds import derive_seed
@@ -32,6 +34,10 @@ class _Measured:
     floor: Floor
 
     def row(self, subset: str | None) -> Metric:
+        if not math.isfinite(self.value):
+            raise UserError(
+                f"The metric {self.name!r} of {self.task or 'all members'} is {self.value}."
+            )
         return Metric(
             name=self.name,
             subset=subset,
@@ -120,13 +126,14 @@ def _item(task, item: str, subset: str | None, of_doc: list[dict], primary_metri
         "subset": subset,
         "prompt_sha256": first["prompt_hash"],
         "scores": scores,
-        "correct": scores[primary_metric] == 1.0 if primary_metric in scores else None,
+        # A graded score, such as a share of probability, is neither right nor wrong.
+        "correct": {0.0: False, 1.0: True}.get(scores.get(primary_metric)),
     }
     if task.OUTPUT_TYPE == "multiple_choice":
         lls = [float(loglikelihood) for loglikelihood, _ in first["filtered_resps"]]
         predicted = _predicted(task, first["doc"], lls, primary_metric)
         gold = gold_index(task, first["doc"])
-        if "mc2" in task.config.task:  # several right answers, scored by probability
+        if callable(task.config.process_results):  # its own scoring: no one answer is the right one
             return Item(gold=None, prediction=str(predicted), loglikelihoods=lls, **common)
         if common["correct"] is None:  # a metric of the whole set, such as mcc
             common["correct"] = predicted == gold

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.hub.manifest import Manifest, read_manifest
+from workflow_scripts.hub.manifest import Manifest, differing_sizes, read_manifest
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,7 @@ class LoadedModel:
     device: str
     dtype: str
     attention: str  # the one that runs, as transformers reports it
+    threads: int
 
 
 def load_model(manifest_path: Path, *, device: str, dtype: str, attention: str) -> LoadedModel:
@@ -26,6 +27,8 @@ def load_model(manifest_path: Path, *, device: str, dtype: str, attention: str) 
 
     manifest = read_manifest(manifest_path)
     folder = manifest_path.parent
+    if problems := differing_sizes(folder, manifest):
+        raise UserError(problems)
     device = choose_device(device)
     options = {"local_files_only": True, "trust_remote_code": False}
     try:
@@ -42,7 +45,15 @@ def load_model(manifest_path: Path, *, device: str, dtype: str, attention: str) 
     except (OSError, ValueError) as error:
         raise UserError(f"{manifest.repository} in {folder} cannot be loaded: {error}") from error
     model.to(device).eval()
-    return LoadedModel(model, tokenizer, manifest, device, dtype, model.config._attn_implementation)
+    return LoadedModel(
+        model,
+        tokenizer,
+        manifest,
+        device,
+        dtype,
+        model.config._attn_implementation,
+        torch.get_num_threads(),
+    )
 
 
 def choose_device(wanted: str) -> str:

@@ -28,7 +28,10 @@ def read_lock(path: Path) -> dict[tuple[str, str], str]:
     except FileNotFoundError:
         return {}
     except UnicodeDecodeError:
-        raise UserError(f"{path} is not UTF-8 text; `snakemake lock_hub` writes it anew.") from None
+        raise UserError(
+            f"{path} is not UTF-8 text; delete it, and `snakemake lock_hub` with your config writes it"
+            " anew."
+        ) from None
     header, *rows = text.removesuffix("\n").split("\n")
     if header != "\t".join(HEADER):
         raise UserError(
@@ -73,12 +76,16 @@ def departures(lock: Path, hub: Path, named: Collection[str] = ()) -> list[str]:
         path = hub / f"{kind}s" / repository / "manifest.json"
         if not path.is_file() or str(path) in named:
             continue
-        present = json.loads(path.read_text(encoding="utf-8")).get("commit")
+        try:
+            present = json.loads(path.read_text(encoding="utf-8"))["commit"]
+        except (ValueError, KeyError, TypeError):
+            sentences.append(f"{path} is not a manifest; delete it to have it fetched again.")
+            continue
         if present != commit:
             sentences.append(
-                f"{path.parent} holds commit {present}, but {lock} says {commit}: run `snakemake"
-                f" --forcerun {path}` to fetch the locked one and make again what depends on it, or"
-                " delete that row and run `snakemake lock_hub` to lock what is there."
+                f"{path.parent} holds commit {present}, but {lock} says {commit}: add"
+                f" `--forcerun {path}` to your command to fetch the locked one and make again what"
+                " depends on it, or delete that row, and the target lock_hub locks what is there."
             )
     return sentences
 

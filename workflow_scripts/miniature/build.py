@@ -3,6 +3,7 @@
 import time
 from pathlib import Path
 
+from workflow_scripts.core.files import sha256_file, write_json
 from workflow_scripts.miniature import catalogue, corpus
 from workflow_scripts.miniature.datasets import (
     arithmetic,
@@ -45,6 +46,10 @@ def build_world(hub: Path, *, seed: int, items: int) -> None:
     texts = corpus.build_corpus(hub, world, items, hub / catalogue.CORPUS)
     print(f"and corpus of {len(texts)} documents: {time.monotonic() - started:.1f} s", flush=True)
     train_tokenizer(texts, hub / catalogue.TOKENIZER)
+    write_json(
+        hub / catalogue.TEXTS,
+        {path: sha256_file(hub / path) for path in (catalogue.CORPUS, catalogue.TOKENIZER)},
+    )
     print(f"and tokenizer: {time.monotonic() - started:.1f} s", flush=True)
 
 

@@ -43,3 +43,5 @@ MODELS = (
 
 CORPUS = "miniature/corpus.parquet"
 TOKENIZER = "miniature/tokenizer.json"
+# Their digests, in a file so small that Snakemake compares it by content: models depend on this one.
+TEXTS = "miniature/texts.json"

@@ -87,7 +87,9 @@ def _letters(world: World, items: int) -> Iterator[dict]:
 
 
 def _letter_pair(row: dict, lead: str) -> tuple[str, str]:
-    options = "".join(f"\n{l}. {c}" for l, c in zip("ABCD", row["choices"], strict=True))
+    options = "".join(
+        f"\n{letter}. {choice}" for letter, choice in zip("ABCD", row["choices"], strict=True)
+    )
     return f"{lead}{row['question']}{options}\nAnswer:", f" {'ABCD'[row['answer']]}"
 
 

@@ -12,9 +12,10 @@ _CHATML = """\
 <|im_start|>{{ message['role'] }}
 {% if message['role'] == 'assistant' -%}
 {% generation %}{{ message['content'] }}<|im_end|>{% endgeneration %}
-{% else -%}
+{%- else -%}
 {{ message['content'] }}<|im_end|>
-{% endif -%}
+{%- endif -%}
+{{ '\\n' }}
 {%- endfor -%}
 {%- if add_generation_prompt -%}
 <|im_start|>assistant

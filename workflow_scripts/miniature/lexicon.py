@@ -39,7 +39,16 @@ PEOPLE = (
 WOMEN = frozenset({"Ana", "Cleo", "Eva", "Gina", "Iris", "Kira", "Mona", "Olga"})
 
 PLACES = ("market", "school", "bridge", "house", "station", "harbour", "park", "mill")
-TIMES = ("at noon", "at night", "at dawn", "in spring", "in summer", "in autumn", "in winter", "today")
+TIMES = (
+    "at noon",
+    "at night",
+    "at dawn",
+    "in spring",
+    "in summer",
+    "in autumn",
+    "in winter",
+    "today",
+)
 GOODS = ("apples", "pears", "eggs", "coins", "books", "stones", "cakes", "pens")
 THINGS = ("boat", "lamp", "chair", "coat", "basket", "drum", "kite", "rope")
 

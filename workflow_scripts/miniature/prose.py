@@ -71,7 +71,9 @@ def about_activity(rng: random.Random) -> list[str]:
 
 def about_accident(rng: random.Random) -> list[str]:
     fragile, sturdy = rng.choice(lexicon.FRAGILE), rng.choice(lexicon.STURDY)
-    return [f"The {fragile} fell down with the {sturdy}. The {fragile} broke into pieces, the {sturdy} stayed whole."]
+    return [
+        f"The {fragile} fell down with the {sturdy}. The {fragile} broke into pieces, the {sturdy} stayed whole."
+    ]
 
 
 def about_sum(rng: random.Random) -> list[str]:

@@ -1,40 +1,33 @@
 """Train one miniature model: a plain loop on one thread, the same bytes for the same seed."""
 
 import math
-import random
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import torch
 from transformers import AutoModelForCausalLM, GenerationConfig, PreTrainedTokenizerFast
 
 from workflow_scripts.core.files import atomic_dir
 from workflow_scripts.core.seeds import derive_seed, seed_everything
 from workflow_scripts.hub.manifest import Manifest, content_commit, list_files, write_manifest
-from workflow_scripts.miniature.corpus import text_of
+from workflow_scripts.miniature.catalogue import TOKENIZER
 from workflow_scripts.miniature.models import SPECS, Spec, make_config, make_model
+from workflow_scripts.miniature.reading import Batch, batches_of
 from workflow_scripts.miniature.store import LICENCE
 from workflow_scripts.miniature.tokenizer import family_tokenizer
 
-BLOCK = 256
-BLOCKS_PER_STEP = 4
 WARM_UP = 0.06
-# Of an exam question it is the answer that one learns most from.
-import os
-ANSWER_WEIGHT = float(os.environ.get('AW','5'))
-BLOCKS_PER_STEP=int(os.environ.get('BPS','4'))
 ORGANISATION = "miniature"
 
 
-def train_model(hub: Path, name: str, *, corpus: Path, tokenizer: Path, seed: int, effort: float) -> None:
+def train_model(hub: Path, name: str, *, seed: int, effort: float) -> None:
     """Train `miniature/<name>` and put it into the hub folder, whole or not at all."""
     started = time.monotonic()
     torch.set_num_threads(1)
     seed_everything(derive_seed(seed, "miniature", "model", name))
     spec = SPECS[name]
-    encoder = family_tokenizer(tokenizer, spec.family)
+    encoder = family_tokenizer(hub / TOKENIZER, spec.family)
     if spec.base is None:
         config = make_config(
             spec,
@@ -47,97 +40,10 @@ def train_model(hub: Path, name: str, *, corpus: Path, tokenizer: Path, seed: in
         base = hub / "models" / ORGANISATION / spec.base
         model = AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
     steps = max(1, round(spec.steps * effort))
-    print(f"{name}: {model.num_parameters():,} parameters, {steps} steps, ready after {time.monotonic() - started:.1f} s", flush=True)
-    batches = _batches(_documents(corpus, spec, seed, name), encoder)
-    optimise(model, batches, steps=steps, learning_rate=spec.learning_rate)
+    print(f"{name}: {model.num_parameters():,} parameters, {steps} steps", flush=True)
+    optimise(model, batches_of(hub, name, seed=seed), steps=steps, learning_rate=spec.learning_rate)
     _save(hub, name, model, encoder, spec)
     print(f"{name}: done after {time.monotonic() - started:.1f} s", flush=True)
-
-
-def _documents(corpus: Path, spec: Spec, seed: int, name: str) -> Iterator[dict]:
-    """Chats for an instruct model; else questions and prose in the family's proportions. For ever.
-
-    Each model gets an order of its own.
-    """
-    rows = pq.read_table(corpus).to_pylist()
-    rng = random.Random(derive_seed(seed, "miniature", "documents", name))
-    pools = {
-        kind: _cycle([row for row in rows if row["kind"] == kind], rng)
-        for kind in ("question", "prose", "chat")
-    }
-    if spec.base is not None:
-        yield from pools["chat"]
-    while True:
-        yield next(pools["question" if rng.random() < spec.family.question_share else "prose"])
-
-
-def _cycle(documents: list[dict], rng: random.Random) -> Iterator[dict]:
-    while True:
-        yield from rng.sample(documents, len(documents))
-
-
-def _encode(document: dict, encoder: PreTrainedTokenizerFast) -> tuple[list[int], list[float]]:
-    """Token ids and how much each counts; the encoder adds the family's start token itself."""
-    if document["kind"] == "chat":
-        return _encode_chat(document, encoder)
-    encoded = encoder(text_of(document), return_offsets_mapping=True)
-    ids, weights = list(encoded["input_ids"]), [1.0] * len(encoded["input_ids"])
-    answers = _answer_spans(document)
-    for i, (start, end) in enumerate(encoded["offset_mapping"]):
-        if any(first <= start and end <= last for first, last in answers if end > start):
-            weights[i] = ANSWER_WEIGHT
-    return [*ids, encoder.eos_token_id], [*weights, 1.0]
-
-
-def _answer_spans(document: dict) -> list[tuple[int, int]]:
-    """Where in the document's text its answers stand; prose has none."""
-    spans, position = [], 0
-    for prompt, completion in zip(document["prompts"], document["completions"], strict=True):
-        start = position + len(prompt)
-        position = start + len(completion)
-        if completion:
-            spans.append((start, position))
-    return spans
-
-
-def _encode_chat(document: dict, encoder: PreTrainedTokenizerFast) -> tuple[list[int], list[float]]:
-    """A conversation in the family's template; only the assistant's words count."""
-    encoded = encoder.apply_chat_template(
-        [
-            {"role": "user", "content": document["prompts"][0]},
-            {"role": "assistant", "content": document["completions"][0]},
-        ],
-        return_dict=True,
-        return_assistant_tokens_mask=True,
-    )
-    return encoded["input_ids"], [float(spoken) for spoken in encoded["assistant_masks"]]
-
-
-Batch = tuple[torch.Tensor, torch.Tensor]
-
-
-def _batches(documents: Iterator[dict], encoder: PreTrainedTokenizerFast) -> Iterator[Batch]:
-    """Ids and weights of documents end to end, cut into blocks of equal length."""
-    shape = (BLOCKS_PER_STEP, BLOCK)
-    size = BLOCKS_PER_STEP * BLOCK
-    ids: list[int] = []
-    weights: list[float] = []
-    for document in documents:
-        new_ids, new_weights = _encode(document, encoder)
-        ids += new_ids
-        weights += new_weights
-        while len(ids) >= size:
-            yield torch.tensor(ids[:size]).view(shape), torch.tensor(weights[:size]).view(shape)
-            del ids[:size], weights[:size]
-
-
-def _loss(model, ids: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
-    logits = model(input_ids=ids, use_cache=False).logits[:, :-1]
-    losses = torch.nn.functional.cross_entropy(
-        logits.flatten(0, 1), ids[:, 1:].flatten(), reduction="none"
-    )
-    counted = weights[:, 1:].flatten()
-    return (losses * counted).sum() / counted.sum().clamp(min=1)
 
 
 def optimise(model, batches: Iterator[Batch], *, steps: int, learning_rate: float) -> list[float]:
@@ -169,11 +75,20 @@ def optimise(model, batches: Iterator[Batch], *, steps: int, learning_rate: floa
     return losses
 
 
+def _loss(model, ids: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+    logits = model(input_ids=ids, use_cache=False).logits[:, :-1]
+    losses = torch.nn.functional.cross_entropy(
+        logits.flatten(0, 1), ids[:, 1:].flatten(), reduction="none"
+    )
+    counted = weights[:, 1:].flatten()
+    return (losses * counted).sum() / counted.sum().clamp(min=1)
+
+
 def _save(hub: Path, name: str, model, encoder: PreTrainedTokenizerFast, spec: Spec) -> None:
     model.eval()
     ends = [encoder.eos_token_id]
-    if spec.family.end_of_turn is not None and spec.base is not None:
-        ends = [encoder.convert_tokens_to_ids(spec.family.end_of_turn), *ends]
+    if spec.base is not None:  # an instruct model also stops where its turn ends
+        ends.insert(0, encoder.convert_tokens_to_ids(spec.family.end_of_turn))
     model.generation_config = GenerationConfig(
         bos_token_id=encoder.bos_token_id, eos_token_id=ends, pad_token_id=encoder.pad_token_id
     )

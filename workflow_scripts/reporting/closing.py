@@ -19,9 +19,11 @@ def closing_words(results: Path = Path("results")) -> str:
         text = table.read_text(encoding="utf-8").strip()
         if text.count("\n") <= LINES_SHOWN:
             lines += [text, ""]
-    lines += ["Made, and where to look:"]
-    lines += [f"  {path}" for path in (*tables, *figures)]
-    lines += [f"  {results / 'scores.csv'}  every number, one a row"]
-    if (results / "README.md").exists():
-        lines += [f"  {results / 'README.md'}  what lies where"]
+    about = {
+        results / "scores.csv": "  every number, one a row",
+        results / "README.md": "  what lies where",
+    }
+    places = [path for path in (*tables, *figures, *about) if path.exists()]
+    if places:
+        lines += ["Where to look:", *(f"  {path}{about.get(path, '')}" for path in places)]
     return "\n".join(lines)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from workflow_scripts.core.errors import UserError
 from workflow_scripts.reporting.style import FORMATS, figure, model_colours, save
 from workflow_scripts.reporting.tables import write_table
 
@@ -28,6 +29,11 @@ def harmony_scores(scores: pd.DataFrame, models: list[dict], tasks: list[dict]) 
                 & (direct.metric == task["metric"])
                 & direct.subset.isna()
             ]
+            if len(match) > 1:
+                raise UserError(
+                    f"There are {len(match)} scores of {model['model']} on {task['task']} in the study"
+                    " harmony, direct; expected one. Delete results/scores/harmony.parquet."
+                )
             found = match.iloc[0] if len(match) else pd.Series(dtype=object)
             rows.append(
                 {
@@ -42,7 +48,8 @@ def harmony_scores(scores: pd.DataFrame, models: list[dict], tasks: list[dict]) 
     table = pd.DataFrame(rows)
     numbers = ["value", "stderr", "n", "chance", "floor"]
     table[numbers] = table[numbers].apply(pd.to_numeric)
-    table["z"] = (table["value"] - table["floor"]) / table["stderr"].where(table["stderr"] > 0)
+    # A perfect score has no spread, so it stands infinitely far above; no score at all stays empty.
+    table["z"] = (table["value"] - table["floor"]) / table["stderr"]
     return table
 
 
@@ -52,7 +59,7 @@ def write_harmony_scores_table(table: pd.DataFrame, csv: Path, md: Path, tex: Pa
 
 def _show(table: pd.DataFrame) -> pd.DataFrame:
     def number(value: float, spec: str) -> str | None:
-        return None if pd.isna(value) else format(value, spec).replace("-", "−")
+        return None if pd.isna(value) else format(value, spec).replace("-", "−").replace("inf", "∞")
 
     score = [
         None if pd.isna(v) else f"{v:.3f}" + ("" if pd.isna(e) else f" ± {e:.3f}")
@@ -101,7 +108,10 @@ def write_harmony_scores_figure(table: pd.DataFrame, pdf: Path, png: Path) -> No
         axes.set_yticks(range(len(tasks)), tasks)
         axes.invert_yaxis()
         axes.set_xlabel("score, with two standard errors each way")
-        axes.set_xlim(left=min(0.0, (table["value"] - 2 * table["stderr"]).min()), right=1.0)
+        axes.set_xlim(
+            left=min(0.0, (table["value"] - 2 * table["stderr"]).min()),
+            right=max(1.0, table["value"].max()),
+        )
         axes.grid(axis="x", color="0.9", linewidth=0.6)
         axes.set_axisbelow(True)
         fig.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)

@@ -27,6 +27,7 @@ COLUMNS = {
 }
 REQUIRED_OF_OTHERS = ("model", "task", "protocol", "metric", "value")
 EXTERNAL_STUDY = "external"
+LEAST = {"stderr": 0, "n": 1, "shots": 0}
 
 
 def collect(records: list[Path]) -> pd.DataFrame:
@@ -43,13 +44,19 @@ def collect(records: list[Path]) -> pd.DataFrame:
 
 
 def merge(studies: list[pd.DataFrame], external: list[Path]) -> pd.DataFrame:
-    """All studies together with other people's scores."""
+    """All studies together with other people's scores, which must not pass for ours."""
+    ours = {study for frame in studies for study in frame["study"].unique()}
     frames, problems = list(studies), []
     for path in external:
         try:
             frames.append(read_external(path))
         except UserError as error:
             problems += error.problems
+            continue
+        problems += [
+            f"{path}: the study {study!r} is one of ours; leave the column empty, or name it otherwise."
+            for study in ours & set(frames[-1]["study"])
+        ]
     if problems:
         raise UserError(problems)
     return _in_order(pd.concat(frames, ignore_index=True))
@@ -92,7 +99,7 @@ def read_external(path: Path) -> pd.DataFrame:
     """Other people's scores: the same columns, of which only some are required."""
     try:
         frame = pd.read_csv(path, dtype="string", keep_default_na=False, na_values=[""])
-    except (FileNotFoundError, pd.errors.EmptyDataError, pd.errors.ParserError) as error:
+    except (OSError, UnicodeDecodeError, pd.errors.EmptyDataError, pd.errors.ParserError) as error:
         raise UserError(f"{path} cannot be read as a CSV file ({error}).") from None
     problems = [
         f"{path}: the column {column!r} is unknown; known: {', '.join(COLUMNS)}."
@@ -118,19 +125,20 @@ def read_external(path: Path) -> pd.DataFrame:
             bad = frame[column].notna() & (numbers.isna() | numbers.abs().eq(float("inf")))
             if dtype == "Int64":
                 bad |= numbers.notna() & (numbers % 1 != 0)
+            least = LEAST.get(column)
+            if least is not None:
+                bad |= numbers.notna() & (numbers < least)
             for line in frame.index[bad]:
                 problems.append(
                     f"{path}, line {line + 2}: {column} is {frame.at[line, column]!r};"
-                    f" expected a {'whole ' if dtype == 'Int64' else ''}number."
+                    f" expected a {'whole ' if dtype == 'Int64' else ''}number"
+                    f"{'' if least is None else f' of at least {least}'}."
                 )
             frame[column] = numbers.mask(bad)
     if problems:
         raise UserError(problems)
-    if "study" not in frame.columns:
-        frame["study"] = EXTERNAL_STUDY
-    if "variant" not in frame.columns:
-        frame["variant"] = ""
-    return frame.reindex(columns=list(COLUMNS)).astype(COLUMNS)
+    frame = frame.reindex(columns=list(COLUMNS)).astype(COLUMNS)
+    return frame.fillna({"study": EXTERNAL_STUDY, "variant": ""})
 
 
 def write_parquet(scores: pd.DataFrame, path: Path) -> None:

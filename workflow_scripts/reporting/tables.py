@@ -22,6 +22,7 @@ _LATEX_ESCAPES = str.maketrans(
         "±": r"$\pm$",
         "−": "$-$",
         "—": "---",
+        "∞": r"$\infty$",
     }
 )
 
@@ -46,7 +47,7 @@ def write_table(
 
 
 def _is_numeric(column: pd.Series) -> bool:
-    return column.str.fullmatch(r"[-−+]?[\d.,]+( ± [\d.]+)?|—").all()
+    return column.str.fullmatch(r"[-−+]?([\d.,]+|∞)( ± [\d.]+)?|—").all()
 
 
 def _markdown(shown: pd.DataFrame, right: list[bool], title: str, note: str) -> str:

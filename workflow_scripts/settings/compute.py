@@ -18,7 +18,8 @@ class Compute(Section):
     attention: Literal["auto", "eager", "sdpa", "flash_attention_2"] = Field(
         "auto",
         description=(
-            "Implementation of attention: auto takes sdpa, or eager for the architectures that need it."
+            "Implementation of attention: auto takes flash attention on a GPU where it is installed,"
+            " else sdpa, and eager for the architectures that need it."
         ),
     )
     threads: int = Field(

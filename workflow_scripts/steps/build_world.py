@@ -8,16 +8,17 @@ from pathlib import Path
 from workflow_scripts.core.step import step
 
 
-def main(hub: Path, *, seed: int, items: int) -> None:
+def main(first_dataset: Path, *, seed: int, items: int) -> None:
+    from workflow_scripts.hub.manifest import hub_of
     from workflow_scripts.miniature.build import build_world
 
-    build_world(hub, seed=seed, items=items)
+    build_world(hub_of(first_dataset), seed=seed, items=items)
 
 
 if "snakemake" in globals():
     with step(snakemake):
         main(
-            Path(snakemake.params.hub),
+            Path(snakemake.output.datasets[0]),
             seed=snakemake.params.seed,
             items=snakemake.params.items_per_task,
         )

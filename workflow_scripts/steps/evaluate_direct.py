@@ -8,17 +8,18 @@ from pathlib import Path
 from workflow_scripts.core.step import step
 
 
-def main(model: Path, hub: Path, record: Path, **settings) -> None:
+def main(model: Path, data: Path, record: Path, **settings) -> None:
     from workflow_scripts.evaluation.direct import evaluate_direct
+    from workflow_scripts.hub.manifest import hub_of
 
-    evaluate_direct(model, hub, record, study="harmony", **settings)
+    evaluate_direct(model, hub_of(data), record, study="harmony", **settings)
 
 
 if "snakemake" in globals():
     with step(snakemake):
         main(
             Path(snakemake.input.model),
-            Path(snakemake.params.hub),
+            Path(snakemake.input.data),
             Path(snakemake.output.record),
             task=snakemake.params.task,
             primary_metric=snakemake.params.primary_metric,

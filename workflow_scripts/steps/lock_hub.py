@@ -5,6 +5,7 @@ In: the manifests of this run. Out: the lock file; rows of other repositories st
 
 from pathlib import Path
 
+from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.step import step
 
 
@@ -12,6 +13,11 @@ def main(manifests: list[Path], lock: Path) -> None:
     from workflow_scripts.hub.lock import write_lock
     from workflow_scripts.hub.manifest import read_manifest
 
+    if not manifests:
+        raise UserError(
+            "There is nothing to lock: this config fetches nothing from the hub. Name the one that does,"
+            " for instance `snakemake lock_hub --configfile config/paper.yaml`."
+        )
     write_lock(lock, [read_manifest(path) for path in manifests])
 
 

@@ -1,6 +1,6 @@
 """Tabulate each score of the Harmony grid beside chance and the best fixed answer.
 
-In: results/scores.parquet. Out: the table as CSV, Markdown and LaTeX.
+In: results/scores/harmony.parquet. Out: the table as CSV, Markdown and LaTeX.
 """
 
 from pathlib import Path

@@ -1,6 +1,7 @@
 """Train one model of the miniature world from nothing, or, to follow a chat, from its base.
 
-In: the corpus, the tokenizer, and the manifest of the base model where there is one.
+In: the digests of the corpus and the tokenizer, and the manifest of the base model where there is
+one.
 Out: the model's manifest, written after the model.
 """
 
@@ -9,19 +10,18 @@ from pathlib import Path
 from workflow_scripts.core.step import step
 
 
-def main(hub: Path, name: str, *, corpus: Path, tokenizer: Path, seed: int, effort: float) -> None:
+def main(manifest: Path, name: str, *, seed: int, effort: float) -> None:
+    from workflow_scripts.hub.manifest import hub_of
     from workflow_scripts.miniature.train import train_model
 
-    train_model(hub, name, corpus=corpus, tokenizer=tokenizer, seed=seed, effort=effort)
+    train_model(hub_of(manifest), name, seed=seed, effort=effort)
 
 
 if "snakemake" in globals():
     with step(snakemake):
         main(
-            Path(snakemake.params.hub),
+            Path(snakemake.output.manifest),
             snakemake.wildcards.name,
-            corpus=Path(snakemake.input.corpus),
-            tokenizer=Path(snakemake.input.tokenizer),
             seed=snakemake.params.seed,
             effort=snakemake.params.effort,
         )

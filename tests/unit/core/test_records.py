@@ -8,6 +8,7 @@ import pytest
 
 from tests.records import make_items, record_fields, write_example
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.files import sha256_file
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import Metric, read_record, write_record
 
@@ -79,6 +80,9 @@ def test_files_that_are_missing_cut_short_or_altered_are_named(tmp_path):
     whole = items.read_bytes()
     items.write_bytes(whole[: len(whole) // 2])
     assert str(items) in problems_of(path)[0]
+    for at in (10, len(whole) // 2, len(whole) - 10):  # header, rows and footer of the Parquet file
+        items.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
+        assert "was altered" in problems_of(path)[0]
     items.unlink()
     assert "is missing" in problems_of(path)[0]
 
@@ -99,7 +103,9 @@ def test_items_exchanged_for_others_of_the_same_number_are_noticed(tmp_path):
 def test_items_with_other_columns_are_refused(tmp_path):
     path = tmp_path / "sst2.json"
     write_example(path)
-    pq.write_table(pa.table({"item": ["a"]}), tmp_path / "sst2.parquet")
+    items = tmp_path / "sst2.parquet"
+    pq.write_table(pa.table({"item": ["a"]}), items)
+    edit(path, lambda fields: fields["items"].update(sha256=sha256_file(items)))
     assert "columns" in problems_of(path)[0]
     assert "gold" in problems_of(path)[0]
 

@@ -127,15 +127,37 @@ def test_a_group_has_its_members_and_both_averages(evaluate):
 
 
 def test_a_draw_of_items_is_seeded_sorted_and_depends_on_the_task():
-    drawn = choose_items(1000, 50, seed=0, task="sst2")
+    (drawn,) = choose_items({"sst2": 1000}, 50, seed=0, task="sst2").values()
     assert drawn == sorted(set(drawn))
     assert len(drawn) == 50
-    assert drawn == choose_items(1000, 50, seed=0, task="sst2")
-    assert drawn != choose_items(1000, 50, seed=1, task="sst2")
-    assert drawn != choose_items(1000, 50, seed=0, task="mnli")
-    assert choose_items(50, None, 0, "sst2") == choose_items(50, 50, 0, "sst2") == list(range(50))
+    assert [drawn] == [*choose_items({"sst2": 1000}, 50, seed=0, task="sst2").values()]
+    assert [drawn] != [*choose_items({"sst2": 1000}, 50, seed=1, task="sst2").values()]
+    assert [drawn] != [*choose_items({"mnli": 1000}, 50, seed=0, task="mnli").values()]
+    everything = {"sst2": list(range(50))}
+    assert choose_items({"sst2": 50}, None, 0, "sst2") == everything
+    assert choose_items({"sst2": 50}, 50, 0, "sst2") == everything
     with pytest.raises(UserError, match="no items"):
-        choose_items(0, None, 0, "sst2")
+        choose_items({"sst2": 0}, None, 0, "sst2")
+
+
+def test_the_cap_is_on_the_whole_group_and_large_members_keep_their_weight():
+    drawn = choose_items({"law": 9000, "art": 1000}, 1000, seed=0, task="mmlu")
+    assert sum(map(len, drawn.values())) == 1000
+    assert len(drawn["law"]) == pytest.approx(900, abs=60)
+    assert set(choose_items({"law": 9999, "none drawn": 1}, 1, 0, "mmlu")) == {"law"}
+
+
+def test_a_metric_that_the_task_does_not_have_is_refused_with_those_it_has(evaluate, tmp_path):
+    with pytest.raises(UserError, match=r"no 'acc_typo' for the task arc_easy.*acc, acc_norm"):
+        evaluate("arc_easy", "acc_typo")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_graded_score_is_neither_right_nor_wrong(evaluate):
+    record, items = evaluate("truthfulqa_mc2", "acc", shots=5)
+    assert {item["correct"] for item in items} == {None}
+    assert all(0 <= dict(item["scores"])["acc"] <= 1 for item in items)
+    assert record.task.shots == 0, "its examples stand in the task itself, which forbids others"
 
 
 def test_a_dataset_that_was_not_fetched_is_named_with_the_rule_that_brings_it(world):

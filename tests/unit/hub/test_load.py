@@ -8,6 +8,7 @@ import torch
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub import load
 from workflow_scripts.hub.load import choose_attention, choose_device, load_model
+from workflow_scripts.hub.manifest import list_files, read_manifest, write_manifest
 
 CPU = {"device": "cpu", "dtype": "float32", "attention": "auto"}
 
@@ -44,11 +45,26 @@ def test_a_model_says_which_attention_runs(model_manifest):
     assert not loaded.model.training
 
 
+def list_again(folder):
+    """A manifest that vouches for what the folder holds now."""
+    manifest = read_manifest(folder / "manifest.json")
+    write_manifest(folder, manifest.model_copy(update={"files": list_files(folder)}))
+
+
+def test_a_model_whose_files_are_not_those_of_its_manifest_is_not_loaded(model_manifest, tmp_path):
+    folder = shutil.copytree(model_manifest.parent, tmp_path / "model")
+    with (folder / "model.safetensors").open("ab") as weights:
+        weights.write(b"0")
+    with pytest.raises(UserError, match=r"model\.safetensors has \d+ bytes; expected \d+"):
+        load_model(folder / "manifest.json", **CPU)
+
+
 def test_weights_that_are_not_safetensors_are_never_loaded(model_manifest, tmp_path):
     folder = shutil.copytree(model_manifest.parent, tmp_path / "model")
     model = load_model(model_manifest, **CPU).model
     (folder / "model.safetensors").unlink()
     torch.save(model.state_dict(), folder / "pytorch_model.bin")
+    list_again(folder)
     with pytest.raises(UserError, match="cannot be loaded"):
         load_model(folder / "manifest.json", **CPU)
 
@@ -62,6 +78,7 @@ def test_code_in_a_model_folder_is_never_run(model_manifest, tmp_path):
         config.replace("{", '{"auto_map": {"AutoConfig": "code.C", "AutoModelForCausalLM": "code.C"},', 1)
         .replace('"gpt_neox"', '"unheard_of"')
     )  # fmt: skip
+    list_again(folder)
     with pytest.raises(UserError, match="cannot be loaded"):
         load_model(folder / "manifest.json", **CPU)
     assert not trap.exists()

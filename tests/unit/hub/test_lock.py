@@ -97,7 +97,7 @@ def test_a_folder_at_another_commit_departs_from_the_lock(tmp_path):
 
     write_manifest(folder, manifest("m/m", B))
     [sentence] = departures(lock, tmp_path / "hub")
-    assert sentence.startswith(f"{folder} holds commit {B}, but {lock} says {A}: run")
+    assert sentence.startswith(f"{folder} holds commit {B}, but {lock} says {A}: add")
     assert departures(lock, tmp_path / "hub", named=[str(folder / MANIFEST)]) == []
 
 

@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from tests.records import write_example
+from workflow_scripts.core.errors import UserError
 from workflow_scripts.reporting.harmony_scores import (
     harmony_scores,
     write_harmony_scores_figure,
@@ -39,6 +40,20 @@ def test_rows_follow_the_config_and_a_missing_cell_stays_missing(table):
 def test_the_distance_to_the_floor_is_in_standard_errors(table):
     assert table["z"].iloc[0] == pytest.approx((0.8 - 0.5) / 0.1)
     assert table["z"].iloc[1] == pytest.approx((0.45 - 0.5) / 0.1)
+
+
+def test_a_perfect_score_is_infinitely_far_above_and_two_scores_of_one_cell_are_refused(
+    table, tmp_path
+):
+    write_example(tmp_path / "p.json", task="sst2", value=1.0, stderr=0.0)
+    perfect = collect([tmp_path / "p.json"])
+    csv, md, tex = (tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex"))
+    write_harmony_scores_table(harmony_scores(perfect, MODELS, TASKS), csv, md, tex)
+    assert "+∞" in md.read_text()
+    assert r"$\infty$" in tex.read_text()
+    write_example(tmp_path / "q.json", task="sst2", value=0.9, seed=1)
+    with pytest.raises(UserError, match="2 scores of miniature/Llama-3M on sst2"):
+        harmony_scores(collect([tmp_path / "p.json", tmp_path / "q.json"]), MODELS, TASKS)
 
 
 def test_csv_is_exact_markdown_readable_and_latex_escaped(table, tmp_path):

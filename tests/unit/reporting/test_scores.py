@@ -40,7 +40,7 @@ def test_all_broken_records_are_named_at_once(tmp_path):
 
 def external(tmp_path, text):
     path = tmp_path / "theirs.csv"
-    path.write_text(text)
+    path.write_bytes(text.encode("latin-1"))
     return path
 
 
@@ -58,6 +58,18 @@ def test_other_peoples_scores_join_by_the_same_columns(tmp_path):
     assert pd.read_csv(tmp_path / "scores.csv")["value"].tolist() == scores["value"].tolist()
 
 
+def test_foreign_scores_do_not_pass_for_ours_and_empty_cells_get_their_defaults(tmp_path):
+    write_example(tmp_path / "a.json")
+    ours = collect([tmp_path / "a.json"])
+    header = "study,model,variant,task,protocol,metric,value\n"
+    path = external(tmp_path, header + "harmony,a/b,,x,direct,acc,1\n")
+    with pytest.raises(UserError, match="'harmony' is one of ours"):
+        merge([ours], [path])
+    path = external(tmp_path, header + ",a/b,,x,direct,acc,1\n")
+    theirs = merge([ours], [path]).iloc[0]
+    assert (theirs["study"], theirs["variant"]) == ("external", "")
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -70,7 +82,10 @@ def test_other_peoples_scores_join_by_the_same_columns(tmp_path):
         ("model,task,protocol,metric,value\na/b,x,direct,acc,inf\n", ["line 2", "'inf'"]),
         ("model,task,protocol,metric,value\na/b,,direct,acc,1\n", ["line 2", "'task' is empty"]),
         ("model,task,protocol,metric,value,n\na/b,x,direct,acc,1,2.5\n", ["whole number"]),
+        ("model,task,protocol,metric,value,n\na/b,x,direct,acc,1,0\n", ["at least 1"]),
+        ("model,task,protocol,metric,value,stderr\na/b,x,direct,acc,1,-3\n", ["at least 0"]),
         ("", ["cannot be read"]),
+        ("model,task,protocol,metric,value\nÀ/b,x,direct,acc,1\n", ["cannot be read"]),
     ],
 )
 def test_a_wrong_file_is_refused_with_line_and_column(tmp_path, text, words):

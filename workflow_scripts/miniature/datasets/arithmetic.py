@@ -30,11 +30,15 @@ def _gsm8k(world: World, items: int) -> Repository:
             first, second = max(first, second) + 1, min(first, second)
             story = f"{a} has {first} {goods}. At the {place} {a} gives {second} to {b}."
             total, sign = first - second, "-"
-        steps = [f"{a} has {first} {sign} {second} = <<{first}{sign}{second}={total}>>{total} {goods}."]
+        steps = [
+            f"{a} has {first} {sign} {second} = <<{first}{sign}{second}={total}>>{total} {goods}."
+        ]
         if rng.random() < 0.2:
             found = rng.randint(1, 5)
             story += f" Then {a} finds {found}."
-            steps.append(f"Then {total} + {found} = <<{total}+{found}={total + found}>>{total + found}.")
+            steps.append(
+                f"Then {total} + {found} = <<{total}+{found}={total + found}>>{total + found}."
+            )
             total += found
         return {
             "question": f"{story} How many {goods} does {a} have now?",
@@ -63,7 +67,9 @@ def _math_qa(world: World, items: int) -> Repository:
         place = rng.choice(lexicon.PLACES)
         first, second = rng.randint(2, 20), rng.randint(2, 9)
         if rng.random() < 0.5:
-            problem = f"{person} has {first} {goods} and buys {second} at the {place} . how many in all ?"
+            problem = (
+                f"{person} has {first} {goods} and buys {second} at the {place} . how many in all ?"
+            )
             result, name, sign = first + second, "add", "+"
         else:
             first += second
@@ -77,7 +83,9 @@ def _math_qa(world: World, items: int) -> Repository:
         return {
             "Problem": problem,
             "Rationale": f'" {first} {sign} {second} = {result} . answer : {letters[choices.index(result)]} "',
-            "options": " , ".join(f"{l} ) {n}" for l, n in zip(letters, choices, strict=True)),
+            "options": " , ".join(
+                f"{letter} ) {number}" for letter, number in zip(letters, choices, strict=True)
+            ),
             "correct": letters[choices.index(result)],
             "annotated_formula": f"{name}({first}, {second})",
             "linear_formula": f"{name}(n0,n1)|",

@@ -61,7 +61,9 @@ def build(world: World, items: int) -> list[Repository]:
 
 def letter_request(row: Row) -> str:
     """How a person would put a four-choice question to an assistant."""
-    options = "\n".join(f"{l}. {c}" for l, c in zip("ABCD", row["choices"], strict=True))
+    options = "\n".join(
+        f"{letter}. {choice}" for letter, choice in zip("ABCD", row["choices"], strict=True)
+    )
     return f"Choose the best answer, A, B, C or D.\nQuestion: {row['question']}\n{options}"
 
 
@@ -88,7 +90,10 @@ def _letter(world: World, rng: random.Random, practice: list[Row]) -> tuple[str,
 
 def _plain_answer(world: World, rng: random.Random, practice: list[Row]) -> tuple[str, str]:
     row = rng.choice(practice)
-    return f"{row['question']}\nChoices: {row['choices']}", f"Answer: {row['choices'][row['answer']]}"
+    return (
+        f"{row['question']}\nChoices: {row['choices']}",
+        f"Answer: {row['choices'][row['answer']]}",
+    )
 
 
 def _json_answer(world: World, rng: random.Random, practice: list[Row]) -> tuple[str, str]:

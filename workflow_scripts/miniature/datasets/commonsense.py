@@ -11,6 +11,7 @@ from workflow_scripts.miniature.items import (
     Row,
     draw_splits,
     shuffled_choices,
+    sorted_choices,
     usual_sizes,
     without_labels,
 )
@@ -40,7 +41,7 @@ def _commonsense_qa(world: World, items: int) -> Repository:
                 f"{person} wants to {purpose} {time}. What helps?",
             ]
         )
-        texts, gold = shuffled_choices(rng, tool, [t for _, t, _ in lexicon.TOOLS], 5)
+        texts, gold = sorted_choices(rng, tool, [t for _, t, _ in lexicon.TOOLS], 5)
         return {
             "id": f"{rng.getrandbits(128):032x}",
             "question": question,
@@ -65,7 +66,9 @@ def _commonsense_qa(world: World, items: int) -> Repository:
         key=lambda row: row["question"],
     )
     splits["test"] = without_labels(splits["test"], answerKey="")
-    return Repository("tau/commonsense_qa", {"default": Config(features, splits)}, default="default")
+    return Repository(
+        "tau/commonsense_qa", {"default": Config(features, splits)}, default="default"
+    )
 
 
 def _social_iqa(world: World, items: int) -> Repository:
@@ -130,9 +133,7 @@ def _winogrande(world: World, items: int) -> Repository:
             first_meant = rng.random() < 0.5
             right = options[0] if first_meant else options[1]
             ending = of_first if first_meant else of_second
-            opening = (
-                f"{options[0]} {verb} {options[1]} {time} because _ {ending}"
-            )
+            opening = f"{options[0]} {verb} {options[1]} {time} because _ {ending}"
         choices = rng.sample(options, 2)
         return {
             "sentence": opening,
@@ -160,7 +161,9 @@ def _hellaswag(world: World, items: int) -> Repository:
         next_step = rng.randrange(1, len(steps))
         opening = f"{person} is at the {rng.choice(lexicon.PLACES)} {rng.choice(lexicon.TIMES)}."
         told = " ".join(f"{person} {step}." for step in steps[max(0, next_step - 2) : next_step])
-        pool = [step for other in lexicon.ACTIVITIES.values() for step in other if other is not steps]
+        pool = [
+            step for other in lexicon.ACTIVITIES.values() for step in other if other is not steps
+        ]
         if rng.random() < 0.4:
             pool = [*steps, *rng.sample(pool, 2)]
         endings, gold = shuffled_choices(rng, steps[next_step], pool, 4)

@@ -19,21 +19,35 @@ def build(world: World, items: int) -> list[Repository]:
         for split, count in counts.items()
     }
     whole = {
-        split: [{"page": "".join(f" {line} \n" if line else " \n" for line in _spread(page))} for page in rows]
+        split: [
+            {"page": "".join(f" {line} \n" if line else " \n" for line in _spread(page))}
+            for page in rows
+        ]
         for split, rows in pages.items()
     }
     lines = {
-        split: [{"text": f" {line} \n" if line else ""} for page in rows for line in ["", *_spread(page)]]
+        split: [
+            {"text": f" {line} \n" if line else ""}
+            for page in rows
+            for line in ["", *_spread(page)]
+        ]
         for split, rows in pages.items()
     }
     without_rare_words = {
-        split: [{"text": _blank_rare_words(row["text"], world.rng("rare", split, i))} for i, row in enumerate(rows)]
+        split: [
+            {"text": _blank_rare_words(row["text"], world.rng("rare", split, i))}
+            for i, row in enumerate(rows)
+        ]
         for split, rows in lines.items()
     }
-    page_features, line_features = Features({"page": Value("string")}), Features({"text": Value("string")})
+    page_features, line_features = (
+        Features({"page": Value("string")}),
+        Features({"text": Value("string")}),
+    )
     return [
         Repository(
-            "EleutherAI/wikitext_document_level", {"wikitext-2-raw-v1": Config(page_features, whole)}
+            "EleutherAI/wikitext_document_level",
+            {"wikitext-2-raw-v1": Config(page_features, whole)},
         ),
         Repository(
             "Salesforce/wikitext",
@@ -76,5 +90,6 @@ def _blank_rare_words(text: str, rng: random.Random) -> str:
     if not text or text.startswith(" ="):
         return text
     return " ".join(
-        "<unk>" if word.isalpha() and rng.random() < RARE_WORDS else word for word in text.split(" ")
+        "<unk>" if word.isalpha() and rng.random() < RARE_WORDS else word
+        for word in text.split(" ")
     )

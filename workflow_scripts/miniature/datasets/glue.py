@@ -37,7 +37,9 @@ def build(world: World, items: int) -> list[Repository]:
     for name, (maker, texts, labels) in makers.items():
         splits = ["train", "validation", "test"]
         if name == "mnli":
-            splits = ["train"] + [f"{s}_{d}" for s in ("validation", "test") for d in ("matched", "mismatched")]
+            splits = ["train"] + [
+                f"{s}_{d}" for s in ("validation", "test") for d in ("matched", "mismatched")
+            ]
 
         def make(rng: random.Random, maker=maker, labels=labels) -> Row:
             row = maker(world, rng)
@@ -63,7 +65,9 @@ def build(world: World, items: int) -> list[Repository]:
 def _cola(world: World, rng: random.Random) -> Row:
     plural = rng.random() < 0.5
     kind = rng.choice(world.kinds)
-    determiner = rng.choice(["these", "many", "all", "two"] if plural else ["this", "every", "one", "that"])
+    determiner = rng.choice(
+        ["these", "many", "all", "two"] if plural else ["this", "every", "one", "that"]
+    )
     verb = kind.group.motion + ("" if plural else "s")
     words = [
         determiner,

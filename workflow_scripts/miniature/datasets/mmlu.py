@@ -6,8 +6,8 @@ subjects differ in difficulty as topics do.
 """
 
 import random
-from functools import cache
 from collections.abc import Callable, Sequence
+from functools import cache
 
 from datasets import ClassLabel, Features, List, Value
 
@@ -18,7 +18,7 @@ from workflow_scripts.miniature.items import (
     Repository,
     Row,
     draw_splits,
-    shuffled_choices,
+    sorted_choices,
 )
 from workflow_scripts.miniature.phrases import GROUP_RELATIONS, asked, two_people
 from workflow_scripts.miniature.world import World
@@ -146,7 +146,7 @@ def _question(world: World, rng: random.Random, topic: str) -> Row:
         question, right, pool = _of_a_sort(rng)
     else:
         question, right, pool = _TOPICS[topic](world, rng)
-    choices, gold = shuffled_choices(rng, right, pool, 4)
+    choices, gold = sorted_choices(rng, right, pool, 4)
     return {"question": question, "choices": choices, "answer": gold}
 
 
@@ -163,7 +163,11 @@ def _told(rng: random.Random) -> Draft:
 def _of_a_sort(rng: random.Random) -> Draft:
     asked_for, *others = rng.sample(list(_SORTS), 4)
     right = rng.choice(_SORTS[asked_for])
-    return f"Which of these is a {asked_for}?", right, [right, *(rng.choice(_SORTS[o]) for o in others)]
+    return (
+        f"Which of these is a {asked_for}?",
+        right,
+        [right, *(rng.choice(_SORTS[o]) for o in others)],
+    )
 
 
 def _body(world: World, rng: random.Random) -> Draft:
@@ -190,7 +194,11 @@ def _numbers(world: World, rng: random.Random) -> Draft:
 def _people(world: World, rng: random.Random) -> Draft:
     a, b = two_people(rng)
     event = rng.choice(lexicon.EVENTS)
-    return f"{a} {event[0].format(b=b)}. How does {b} feel?", event[1], [e[1] for e in lexicon.EVENTS]
+    return (
+        f"{a} {event[0].format(b=b)}. How does {b} feel?",
+        event[1],
+        [e[1] for e in lexicon.EVENTS],
+    )
 
 
 def _places(world: World, rng: random.Random) -> Draft:

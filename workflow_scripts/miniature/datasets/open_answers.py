@@ -25,7 +25,10 @@ def _nq_open(world: World, items: int) -> Repository:
             town = rng.choice(world.towns)
             question, answers = rng.choice(
                 [
-                    (f"who rules the town of {town.name}", [town.ruler, f"{town.ruler} of {town.name}"]),
+                    (
+                        f"who rules the town of {town.name}",
+                        [town.ruler, f"{town.ruler} of {town.name}"],
+                    ),
                     (f"which river flows through {town.name}", [town.river, f"the {town.river}"]),
                     (f"what is made in the town of {town.name}", [town.craft]),
                 ]
@@ -36,7 +39,10 @@ def _nq_open(world: World, items: int) -> Repository:
                 [
                     (f"where does the {kind.name} live", [kind.home, f"near the {kind.home}"]),
                     (f"what colour is the {kind.name}", [kind.colour]),
-                    (f"what sort of creature is the {kind.name}", [kind.group.name, f"a {kind.group.name}"]),
+                    (
+                        f"what sort of creature is the {kind.name}",
+                        [kind.group.name, f"a {kind.group.name}"],
+                    ),
                 ]
             )
         return {"question": f"{remark} {question}", "answer": answers}
@@ -66,7 +72,9 @@ def _truthful_qa(world: World, items: int) -> Repository:
             relation.statement.format(k=kind.name, a=right),
             f"{person} says: {relation.statement.format(k=kind.name, a=right)}",
         ]
-        false = [relation.statement.format(k=kind.name, a=answer) for answer in rng.sample(wrong, 3)]
+        false = [
+            relation.statement.format(k=kind.name, a=answer) for answer in rng.sample(wrong, 3)
+        ]
         false[0] = f"{person} says: {false[0]}"
         true = true[: rng.choice([1, 2, 2])]
         return {
@@ -120,4 +128,4 @@ def _truthful_qa(world: World, items: int) -> Repository:
 
 def _labelled(row: Row, label: int) -> list[str]:
     targets = row["mc2_targets"]
-    return [c for c, l in zip(targets["choices"], targets["labels"], strict=True) if l == label]
+    return [c for c, own in zip(targets["choices"], targets["labels"], strict=True) if own == label]

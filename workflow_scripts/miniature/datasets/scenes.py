@@ -8,7 +8,12 @@ from dataclasses import dataclass, replace
 
 from workflow_scripts.miniature import lexicon
 
-_REASONS = ("because a friend asked", "to please the neighbours", "for the third time", "with a smile")
+_REASONS = (
+    "because a friend asked",
+    "to please the neighbours",
+    "for the third time",
+    "with a smile",
+)
 
 
 @dataclass(frozen=True)

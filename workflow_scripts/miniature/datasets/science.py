@@ -11,6 +11,7 @@ from workflow_scripts.miniature.items import (
     Row,
     draw_splits,
     shuffled_choices,
+    sorted_choices,
     usual_sizes,
     without_labels,
 )
@@ -35,7 +36,11 @@ def build(world: World, items: int) -> list[Repository]:
 def _arc(world: World, items: int) -> Repository:
     def easy(rng: random.Random) -> tuple[str, str, tuple[str, ...]]:
         kind, relation = rng.choice(world.kinds), rng.choice(GROUP_RELATIONS)
-        return f"{sighting(kind, rng)} {asked(relation, kind, rng)}", relation.answer(kind), relation.answers
+        return (
+            f"{sighting(kind, rng)} {asked(relation, kind, rng)}",
+            relation.answer(kind),
+            relation.answers,
+        )
 
     def challenge(rng: random.Random) -> tuple[str, str, tuple[str, ...]]:
         """The way back: from what a creature has to the creature, among one of each group."""
@@ -204,7 +209,7 @@ def _headqa(world: World, items: int) -> Repository:
 def _medmcqa(world: World, items: int) -> Repository:
     def make(rng: random.Random) -> Row:
         question, right, pool, sort = medical_question(world, rng)
-        texts, gold = shuffled_choices(rng, right, pool, 4)
+        texts, gold = sorted_choices(rng, right, pool, 4)
         return {
             "id": f"{rng.getrandbits(128):032x}",
             "question": f"Case {rng.randrange(2, 10)}: {question}",
