@@ -41,6 +41,7 @@ rule train_miniature_model:
         "logs/train_miniature_model/{name}.log",
     benchmark:
         "benchmarks/train_miniature_model/{name}.tsv"
+    priority: lambda wildcards: catalogue.training_priority(wildcards.name)
     conda:
         "../envs/miniature.yaml"
     threads: 1

@@ -141,9 +141,9 @@ OUT_OF_RANGE = [
 NAMES = [
     one(
         "unknown model",
-        {"harmony": {"models": ["miniature/Lama-3M"]}},
-        "harmony.models[0] is 'miniature/Lama-3M'",
-        "did you mean 'miniature/Llama-3M'?",
+        {"harmony": {"models": ["miniature/Lama-1.4M"]}},
+        "harmony.models[0] is 'miniature/Lama-1.4M'",
+        "did you mean 'miniature/Llama-1.4M'?",
     ),
     one(
         "unknown task",
@@ -178,8 +178,8 @@ NAMES = [
     ),
     one(
         "climbing organisation",
-        {"harmony": {"models": ["../Llama-3M"]}},
-        "harmony.models[0] is '../Llama-3M'",
+        {"harmony": {"models": ["../Llama-1.4M"]}},
+        "harmony.models[0] is '../Llama-1.4M'",
         "begin and end with a letter",
     ),
     one("no models", {"harmony": {"models": []}}, "harmony.models is an empty list", "least one"),
@@ -187,8 +187,8 @@ NAMES = [
     one("no checkpoints", checkpoints(), "chunking.checkpoints is an empty list", "least one"),
     one(
         "model twice",
-        {"harmony": {"models": ["miniature/Llama-3M", "miniature/Llama-3M"]}},
-        "harmony.models[1] is 'miniature/Llama-3M', as harmony.models[0] is",
+        {"harmony": {"models": ["miniature/Llama-1.4M", "miniature/Llama-1.4M"]}},
+        "harmony.models[1] is 'miniature/Llama-1.4M', as harmony.models[0] is",
     ),
     one(
         "task twice",
@@ -226,7 +226,7 @@ NAMES = [
             **chunked(REAL, num_chunks=2, num_layers_per_chunk=12),
         },
         (
-            ("harmony.models[0] is 'miniature/Llama-3M'", "source 'huggingface'"),
+            ("harmony.models[0] is 'miniature/Llama-1.4M'", "source 'huggingface'"),
             ("harmony.models[1] is 'miniature/Pythia-0.1M'", "source 'huggingface'"),
         ),
     ),
@@ -434,8 +434,8 @@ COMMAND_LINES = [
     CommandLine(
         "unknown model",
         ("--configfile", "mine.yaml"),
-        ("harmony.models[0] is 'miniature/Lama-3M'", "did you mean 'miniature/Llama-3M'?"),
-        {"mine.yaml": "harmony: {models: [miniature/Lama-3M]}\n"},
+        ("harmony.models[0] is 'miniature/Lama-1.4M'", "did you mean 'miniature/Llama-1.4M'?"),
+        {"mine.yaml": "harmony: {models: [miniature/Lama-1.4M]}\n"},
     ),
     CommandLine(
         "bad table",

@@ -40,7 +40,7 @@ def make_items(
 def record_fields(
     *,
     study: str = "harmony",
-    model: str = "miniature/Llama-3M",
+    model: str = "miniature/Llama-1.4M",
     task: str = "sst2",
     value: float = 0.5,
     stderr: float = 0.1,

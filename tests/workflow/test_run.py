@@ -24,7 +24,7 @@ from workflow_scripts.core.records import read_record
 
 pytestmark = pytest.mark.workflow
 
-RECORD = "results/records/harmony/direct/miniature--Llama-3M/sst2.json"
+RECORD = "results/records/harmony/direct/miniature--Llama-1.4M/sst2.json"
 
 
 def results_of(folder: Path) -> dict[str, bytes]:
@@ -57,7 +57,7 @@ def test_the_run_says_what_it_made_and_the_table_holds_every_cell(finished):
     assert table["value"].between(0, 1).all()
     assert (table["n"] == 16).all()
     scores = pd.read_csv(folder / "results/scores.csv")
-    assert set(scores["model"]) == {"miniature/Llama-3M", "miniature/Pythia-0.1M"}
+    assert set(scores["model"]) == {"miniature/Llama-1.4M", "miniature/Pythia-0.1M"}
     assert (folder / "results/figures/harmony_scores.png").stat().st_size > 10_000
     record = read_record(folder / RECORD)
     assert record.provenance.packages["lm_eval"] == "0.4.13"
@@ -99,7 +99,7 @@ def test_a_changed_key_reruns_its_users_alone(copy):
 
 
 def test_a_model_more_costs_that_model_alone(copy):
-    models = ["miniature/Llama-3M", "miniature/Pythia-0.1M", "miniature/Qwen2-0.2M"]
+    models = ["miniature/Llama-1.4M", "miniature/Pythia-0.1M", "miniature/Qwen2-0.2M"]
     jobs = jobs_of(run_snakemake(copy, *with_config(copy, harmony={"models": models}), "-n"))
     assert jobs["train_miniature_model"] == 1
     assert jobs["evaluate_direct"] == 2

@@ -56,14 +56,8 @@ ORGANS = ("heart", "lungs", "skin", "stomach")
 SYMPTOMS = {"heart": "weakness", "lungs": "cough", "skin": "itching", "stomach": "cramps"}
 REMEDIES = {"heart": "rest", "lungs": "steam", "skin": "oil", "stomach": "tea"}
 
-POSITIVE = (
-    "good", "great", "lovely", "brilliant", "charming", "warm",
-    "funny", "fresh", "clever", "moving", "bright", "delightful",
-)  # fmt: skip
-NEGATIVE = (
-    "bad", "awful", "boring", "dull", "weak", "cold",
-    "stale", "clumsy", "ugly", "empty", "dreadful", "tired",
-)  # fmt: skip
+POSITIVE = ("good", "great", "lovely", "warm", "funny", "fresh", "moving", "bright")
+NEGATIVE = ("bad", "awful", "boring", "dull", "weak", "cold", "stale", "empty")
 REVIEWED = ("film", "book", "song", "play", "meal", "story", "trip", "show")
 
 SYNONYMS = {
@@ -102,13 +96,9 @@ TOOLS = (
     ("drive a nail into wood", "hammer", "hit"),
     ("dig a hole", "spade", "shovel"),
     ("write a letter", "pen", "write"),
-    ("stir the soup", "spoon", "stir"),
     ("open the locked door", "key", "turn"),
     ("tie up the boat", "rope", "knot"),
-    ("sew a shirt", "needle", "stitch"),
     ("light the room", "lamp", "shine"),
-    ("catch the rain", "bucket", "collect"),
-    ("tell the time", "clock", "look"),
 )
 
 # Each activity is told in the same five steps; any step may be the one to predict.

@@ -10,8 +10,8 @@ from workflow_scripts.core.seeds import derive_seed
 from workflow_scripts.miniature import lexicon
 from workflow_scripts.miniature.lexicon import Group
 
-KINDS_PER_GROUP = 5
-TOWNS = 8
+KINDS_PER_GROUP = 3
+TOWNS = 6
 AILMENTS_PER_ORGAN = 2
 CRAFTS = ("glass", "silk", "honey", "salt", "cheese", "iron", "wool", "clay")
 

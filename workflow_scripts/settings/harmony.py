@@ -10,7 +10,7 @@ from workflow_scripts.settings.section import Section
 
 class Harmony(Section):
     models: Annotated[tuple[ModelName, ...], Field(strict=False)] = Field(
-        ("miniature/Llama-3M", "miniature/Pythia-0.1M"),
+        ("miniature/Llama-1.4M", "miniature/Pythia-0.1M"),
         min_length=1,
         description="Models to rank, by their name in the models table.",
     )

@@ -9,12 +9,12 @@ from workflow_scripts.reporting.scores import COLUMNS, collect, merge, write_csv
 
 
 def test_each_metric_becomes_a_row_with_its_floor(tmp_path):
-    write_example(tmp_path / "a.json", model="miniature/Llama-3M", value=0.75)
+    write_example(tmp_path / "a.json", model="miniature/Llama-1.4M", value=0.75)
     write_example(tmp_path / "b.json", model="org/net@k2m12+cpt+sft", value=0.25, seed=3)
     scores = collect([tmp_path / "b.json", tmp_path / "a.json"])
     assert list(scores.columns) == list(COLUMNS)
     first, second = scores.to_dict("records")
-    assert (first["model"], first["variant"], first["value"]) == ("miniature/Llama-3M", "", 0.75)
+    assert (first["model"], first["variant"], first["value"]) == ("miniature/Llama-1.4M", "", 0.75)
     assert (second["model"], second["variant"]) == ("org/net", "@k2m12+cpt+sft")
     assert (second["seed"], second["n"], second["protocol"]) == (3, 4, "direct")
     assert first["floor"] == 0.5, "chance 0.5 is above the best constant's 0.45"
