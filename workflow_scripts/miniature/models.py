@@ -36,7 +36,7 @@ class Spec:
 # Trained side by side on two cores, all of them together take less than four minutes. The largest
 # gets half of that: at this scale a model without enough text knows less than a smaller one with it.
 SPECS = {
-    "Llama-1.4M": Spec(LLAMA, 192, 448, 3, 4, 2, steps=1050, learning_rate=4e-3),
+    "Llama-1.4M": Spec(LLAMA, 192, 448, 3, 4, 2, steps=1000, learning_rate=4e-3),
     "Llama-0.3M": Spec(LLAMA, 80, 160, 3, 2, 1, steps=260, learning_rate=6e-3),
     "Qwen2-1M": Spec(QWEN2, 64, 128, 24, 2, 1, steps=280, learning_rate=5e-3),
     "Qwen2-0.2M": Spec(QWEN2, 64, 128, 4, 2, 1, steps=250, learning_rate=6e-3),

@@ -93,9 +93,12 @@ def about_word(rng: random.Random) -> list[str]:
 
 
 def about_review(rng: random.Random) -> list[str]:
-    words = rng.choice([lexicon.POSITIVE, lexicon.NEGATIVE])
+    words, verdict = rng.choice([(lexicon.POSITIVE, "positive"), (lexicon.NEGATIVE, "negative")])
     first, second = rng.sample(words, 2)
-    return [f"The {rng.choice(lexicon.REVIEWED)} was {first} and {second}."]
+    return [
+        f"The {rng.choice(lexicon.REVIEWED)} was {first} and {second}.",
+        f"The review was {verdict}.",
+    ]
 
 
 def about_scene(rng: random.Random) -> list[str]:

@@ -12,8 +12,11 @@ from workflow_scripts.core.step import step
 
 def main(manifest: Path, name: str, *, seed: int, effort: float) -> None:
     from workflow_scripts.hub.manifest import hub_of
+    from transformers.utils.logging import disable_progress_bar
+
     from workflow_scripts.miniature.train import train_model
 
+    disable_progress_bar()  # the log is a file
     train_model(hub_of(manifest), name, seed=seed, effort=effort)
 
 

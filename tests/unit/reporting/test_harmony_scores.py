@@ -26,7 +26,9 @@ TASKS = [
 def table(tmp_path):
     write_example(tmp_path / "a.json", model="miniature/Llama-1.4M", task="sst2", value=0.8)
     write_example(tmp_path / "b.json", model="miniature/Pythia-0.1M", task="sst2", value=0.45)
-    write_example(tmp_path / "c.json", model="miniature/Llama-1.4M", task="arc_easy", value=0.1234567)
+    write_example(
+        tmp_path / "c.json", model="miniature/Llama-1.4M", task="arc_easy", value=0.1234567
+    )
     scores = collect([tmp_path / f"{name}.json" for name in "abc"])
     return harmony_scores(scores, MODELS, TASKS)
 
@@ -52,7 +54,7 @@ def test_a_perfect_score_is_infinitely_far_above_and_two_scores_of_one_cell_are_
     assert "+∞" in md.read_text()
     assert r"$\infty$" in tex.read_text()
     write_example(tmp_path / "q.json", task="sst2", value=0.9, seed=1)
-    with pytest.raises(UserError, match="2 scores of miniature/Llama-1.4M on sst2"):
+    with pytest.raises(UserError, match=r"2 scores of miniature/Llama-1\.4M on sst2"):
         harmony_scores(collect([tmp_path / "p.json", tmp_path / "q.json"]), MODELS, TASKS)
 
 

@@ -102,17 +102,18 @@ def _sst2(world: World, rng: random.Random) -> Row:
     word, second = rng.sample(same, 2)
     opposite = rng.choice(other)
     person = rng.choice(lexicon.PEOPLE)
-    sentence = rng.choice(
-        [
-            f"a {word} and {second} {work}",
-            f"a {word} {work} from {person}",
-            f"{person} made a {word} {work} , {second} to the end",
-            f"this {work} is {word} and {person} is {second} in it",
-            f"{person} calls the {work} {word} , even {second}",
-            f"the {work} by {person} looks {opposite} at first but turns out {word} and {second}",
-            f"{person} finds this {work} not {opposite} but {word}",
-        ]
+    plain = (
+        f"a {word} and {second} {work}",
+        f"a {word} {work} from {person}",
+        f"{person} made a {word} {work} , {second} to the end",
+        f"this {work} is {word} and {person} is {second} in it",
+        f"{person} calls the {work} {word} , even {second}",
     )
+    contrasting = (
+        f"the {work} by {person} looks {opposite} at first but turns out {word} and {second}",
+        f"{person} finds this {work} not {opposite} but {word}",
+    )
+    sentence = rng.choice(contrasting if rng.random() < 0.2 else plain)
     return {"sentence": sentence + " ", "label": int(positive)}
 
 
