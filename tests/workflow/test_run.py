@@ -24,7 +24,7 @@ from workflow_scripts.core.records import read_record
 
 pytestmark = pytest.mark.workflow
 
-RECORD = "results/records/harmony/direct/miniature--Llama-1.4M/sst2.json"
+RECORD = "results/records/harmony/direct/miniature--Llama-1.4M/mnli.json"
 
 
 def results_of(folder: Path) -> dict[str, bytes]:

@@ -15,7 +15,7 @@ class Harmony(Section):
         description="Models to rank, by their name in the models table.",
     )
     tasks: Annotated[tuple[LmEvalTaskName, ...], Field(strict=False)] = Field(
-        ("sst2", "arc_easy"),
+        ("mnli", "arc_easy"),
         min_length=1,
         description=(
             "Tasks to rank them on, by their name in the tasks table. Those without a training split"

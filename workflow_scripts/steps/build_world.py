@@ -9,9 +9,9 @@ from workflow_scripts.core.step import step
 
 
 def main(first_dataset: Path, *, seed: int, items: int) -> None:
-    from workflow_scripts.hub.manifest import hub_of
     from datasets import disable_progress_bars
 
+    from workflow_scripts.hub.manifest import hub_of
     from workflow_scripts.miniature.build import build_world
 
     disable_progress_bars()  # the log is a file

@@ -11,9 +11,9 @@ from workflow_scripts.core.step import step
 
 
 def main(manifest: Path, name: str, *, seed: int, effort: float) -> None:
-    from workflow_scripts.hub.manifest import hub_of
     from transformers.utils.logging import disable_progress_bar
 
+    from workflow_scripts.hub.manifest import hub_of
     from workflow_scripts.miniature.train import train_model
 
     disable_progress_bar()  # the log is a file
