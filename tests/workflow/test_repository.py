@@ -11,7 +11,7 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
-RULE = re.compile(r"^(?:rule|checkpoint) (\w+):", re.M)
+RULE = re.compile(r"^ *(?:rule|checkpoint) (\w+):", re.M)
 
 
 def run(*command: str) -> subprocess.CompletedProcess:
