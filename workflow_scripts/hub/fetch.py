@@ -15,9 +15,11 @@ from huggingface_hub import hf_hub_url, parse_local_safetensors_file_metadata
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import hub_name_problem
 from workflow_scripts.hub.download import download
+from workflow_scripts.hub.lock import read_lock
 from workflow_scripts.hub.manifest import MANIFEST, Manifest, list_files, write_manifest
 from workflow_scripts.hub.refusals import in_plain_words
 from workflow_scripts.hub.remote import Kind, RemoteFile, Snapshot, read_snapshot
+from workflow_scripts.settings.names import find_file
 
 _PARTIAL = ".partial"
 
@@ -52,6 +54,14 @@ def fetch(
         )
         write_manifest(folder, manifest)
     return manifest
+
+
+def fetch_locked(
+    kind: Kind, repository: str, revision: str | None, manifest: Path, lock: str, workflow: Path
+) -> Manifest:
+    """Fetch the commit that the lock file names, where there is a lock file and it names one."""
+    commits = read_lock(find_file(lock, workflow) or Path(lock))
+    return fetch(kind, repository, revision, manifest.parent, commits.get((kind, repository)))
 
 
 def _refuse_contradiction(repository: str, revision: str | None, commit: str | None) -> None:

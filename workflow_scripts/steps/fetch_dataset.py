@@ -9,23 +9,18 @@ from pathlib import Path
 from workflow_scripts.core.step import step
 
 
-def main(
-    manifest: Path, *, repository: str, revision: str | None, lock: str, workflow_folder: Path
-) -> None:
-    from workflow_scripts.hub.fetch import fetch
-    from workflow_scripts.hub.lock import read_lock
-    from workflow_scripts.settings.names import find_file
+def main(manifest: Path, repository: str, revision: str | None, lock: str, workflow: Path) -> None:
+    from workflow_scripts.hub.fetch import fetch_locked
 
-    commit = read_lock(find_file(lock, workflow_folder) or Path(lock)).get(("dataset", repository))
-    fetch("dataset", repository, revision, manifest.parent, commit)
+    fetch_locked("dataset", repository, revision, manifest, lock, workflow)
 
 
 if "snakemake" in globals():
     with step(snakemake, network=True):
         main(
             Path(snakemake.output.manifest),
-            repository=snakemake.params.repository,
-            revision=snakemake.params.revision,
-            lock=snakemake.params.lock,
-            workflow_folder=Path(snakemake.scriptdir).parents[1],
+            snakemake.params.repository,
+            snakemake.params.revision,
+            snakemake.params.lock,
+            Path(snakemake.scriptdir).parents[1],
         )
