@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from workflow_scripts.core.errors import UserError
@@ -48,8 +49,10 @@ def harmony_scores(scores: pd.DataFrame, models: list[dict], tasks: list[dict]) 
     table = pd.DataFrame(rows)
     numbers = ["value", "stderr", "n", "chance", "floor"]
     table[numbers] = table[numbers].apply(pd.to_numeric)
-    # A perfect score has no spread, so it stands infinitely far above; no score at all stays empty.
-    table["z"] = (table["value"] - table["floor"]) / table["stderr"]
+    # A perfect score has no spread, so it stands infinitely far above. A model that answers always
+    # the same has none either, and there it says nothing.
+    z = (table["value"] - table["floor"]) / table["stderr"]
+    table["z"] = z.mask(z == -np.inf)
     return table
 
 
@@ -62,7 +65,7 @@ def _show(table: pd.DataFrame) -> pd.DataFrame:
         return None if pd.isna(value) else format(value, spec).replace("-", "−").replace("inf", "∞")
 
     score = [
-        None if pd.isna(v) else f"{v:.3f}" + ("" if pd.isna(e) else f" ± {e:.3f}")
+        None if pd.isna(v) else number(v, ".3f") + ("" if pd.isna(e) else f" ± {e:.3f}")
         for v, e in zip(table["value"], table["stderr"], strict=True)
     ]
     return pd.DataFrame(

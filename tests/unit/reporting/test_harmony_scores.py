@@ -53,6 +53,11 @@ def test_a_perfect_score_is_infinitely_far_above_and_two_scores_of_one_cell_are_
     write_harmony_scores_table(harmony_scores(perfect, MODELS, TASKS), csv, md, tex)
     assert "+∞" in md.read_text()
     assert r"$\infty$" in tex.read_text()
+    write_example(tmp_path / "z.json", task="sst2", value=-0.25, stderr=0.0)
+    constant = harmony_scores(collect([tmp_path / "z.json"]), MODELS, TASKS)
+    assert pd.isna(constant["z"].iloc[0]), "always the same answer: no distance to speak of"
+    write_harmony_scores_table(constant, csv, md, tex)
+    assert "−0.250 ± 0.000" in md.read_text()
     write_example(tmp_path / "q.json", task="sst2", value=0.9, seed=1)
     with pytest.raises(UserError, match=r"2 scores of miniature/Llama-1\.4M on sst2"):
         harmony_scores(collect([tmp_path / "p.json", tmp_path / "q.json"]), MODELS, TASKS)
