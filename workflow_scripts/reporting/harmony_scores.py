@@ -88,7 +88,7 @@ def write_harmony_scores_figure(table: pd.DataFrame, pdf: Path, png: Path) -> No
     tasks = list(dict.fromkeys(table["task"]))
     models = list(dict.fromkeys(table.sort_values("parameters")["model"]))
     colours = model_colours(models)
-    with figure(width=6.5, height=0.9 + 0.42 * len(tasks) + 0.14 * len(models)) as (fig, axes):
+    with figure(width=6.5, height=1.0 + 0.3 * len(tasks) + 0.1 * len(models)) as (fig, axes):
         step = 0.7 / max(len(models), 1)
         for at, model in enumerate(models):
             rows = table[(table["model"] == model) & table["value"].notna()]
@@ -109,7 +109,7 @@ def write_harmony_scores_figure(table: pd.DataFrame, pdf: Path, png: Path) -> No
                 axes.plot([floor, floor], [row - 0.42, row + 0.42], color="0.45", linewidth=1.4,
                           label="floor" if row == 0 else None)  # fmt: skip
         axes.set_yticks(range(len(tasks)), tasks)
-        axes.invert_yaxis()
+        axes.set_ylim(len(tasks) - 0.4, -0.6)  # downwards, as in the table
         axes.set_xlabel("score, with two standard errors each way")
         axes.set_xlim(
             left=min(0.0, (table["value"] - 2 * table["stderr"]).min()),
