@@ -111,9 +111,10 @@ def write_harmony_scores_figure(table: pd.DataFrame, pdf: Path, png: Path) -> No
         axes.set_yticks(range(len(tasks)), tasks)
         axes.set_ylim(len(tasks) - 0.4, -0.6)  # downwards, as in the table
         axes.set_xlabel("score, with two standard errors each way")
+        reach = 2 * table["stderr"].fillna(0)
         axes.set_xlim(
-            left=min(0.0, (table["value"] - 2 * table["stderr"]).min()),
-            right=max(1.0, table["value"].max()),
+            left=min(0.0, (table["value"] - reach).min()) - 0.02,
+            right=max(1.0, table["value"].max()) + 0.02,
         )
         axes.grid(axis="x", color="0.9", linewidth=0.6)
         axes.set_axisbelow(True)
