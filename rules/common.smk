@@ -76,6 +76,27 @@ def model_revision(wildcards):
     return row.revision if row else None
 
 
+def direct_settings(wildcards):
+    """Everything that a direct evaluation depends on, by name.
+
+    One parameter and not many: Snakemake compares the parameters of two runs as a set of bare
+    values, in which `shots` going from 0 to 1 vanishes beside another 0 and another 1.
+    """
+    row = task_row(wildcards)
+    return {
+        "task": row.harness_task,
+        "primary_metric": row.full_metric,
+        "shots": SETTINGS.harmony.shots,
+        "max_items": SETTINGS.harmony.max_test_items,
+        "seed": SETTINGS.seed,
+        "threads": SETTINGS.compute.threads,
+        "device": SETTINGS.compute.device,
+        "dtype": SETTINGS.compute.dtype,
+        "attention": SETTINGS.compute.attention,
+        "batch_size": SETTINGS.compute.batch_size,
+    }
+
+
 def evaluation_memory_mb(wildcards, attempt):
     """Twice the weights in four bytes each, and what the libraries take; more when tried again."""
     return int((3000 + model_row(wildcards).parameters * 8 / 1e6) * attempt)

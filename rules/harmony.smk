@@ -20,17 +20,9 @@ rule evaluate_direct:
         runtime="4h",
         gpu=GPUS_PER_JOB,
     params:
-        version=1,  # raise it when the meaning of the record changes
-        task=lambda wildcards: task_row(wildcards).harness_task,
-        primary_metric=lambda wildcards: task_row(wildcards).full_metric,
-        shots=SETTINGS.harmony.shots,
-        max_items=SETTINGS.harmony.max_test_items,
-        seed=SETTINGS.seed,
-        device=SETTINGS.compute.device,
-        dtype=SETTINGS.compute.dtype,
-        attention=SETTINGS.compute.attention,
-        batch_size=SETTINGS.compute.batch_size,
+        version="evaluate_direct 1",  # raise it when the meaning of the record changes
         compute_threads=SETTINGS.compute.threads,
+        settings=direct_settings,
     script:
         "../workflow_scripts/steps/evaluate_direct.py"
 

@@ -20,9 +20,9 @@ rule build_world:
         mem_mb=3000,
         runtime="30m",
     params:
-        version=1,  # raise it when the world changes
-        seed=SETTINGS.seed,
-        items_per_task=SETTINGS.miniature.items,
+        # One parameter with names in it: Snakemake compares parameters as a set of bare values.
+        version="build_world 1",  # raise it when the world changes
+        settings={"seed": SETTINGS.seed, "items": SETTINGS.miniature.items},
     script:
         "../workflow_scripts/steps/build_world.py"
 
@@ -49,9 +49,8 @@ rule train_miniature_model:
         mem_mb=3000,
         runtime="1h",
     params:
-        version=1,
-        seed=SETTINGS.seed,
-        effort=SETTINGS.miniature.effort,
+        version="train_miniature_model 1",
         compute_threads=1,
+        settings={"seed": SETTINGS.seed, "effort": SETTINGS.miniature.effort},
     script:
         "../workflow_scripts/steps/train_miniature_model.py"

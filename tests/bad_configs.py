@@ -184,7 +184,6 @@ NAMES = [
     ),
     one("no models", {"harmony": {"models": []}}, "harmony.models is an empty list", "least one"),
     one("no tasks", {"harmony": {"tasks": []}}, "harmony.tasks is an empty list", "least one"),
-    one("no checkpoints", checkpoints(), "chunking.checkpoints is an empty list", "least one"),
     one(
         "model twice",
         {"harmony": {"models": ["miniature/Llama-1.4M", "miniature/Llama-1.4M"]}},

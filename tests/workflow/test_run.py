@@ -98,6 +98,30 @@ def test_a_changed_key_reruns_its_users_alone(copy):
     assert "build_world" not in jobs
 
 
+@pytest.mark.parametrize(
+    ("section", "changes"),
+    [
+        ("harmony", {"shots": 1}),
+        ("compute", {"threads": 2}),
+        ("compute", {"batch_size": 1}),
+        ("compute", {"dtype": "bfloat16"}),
+    ],
+    ids=str,
+)
+def test_no_change_hides_behind_another_value(copy, section, changes):
+    """Snakemake compares parameters as a set of bare values: 0 to 1 vanishes beside another 0 and 1."""
+    jobs = jobs_of(run_snakemake(copy, *with_config(copy, **{section: changes}), "-n"))
+    assert jobs["evaluate_direct"] == 4
+    assert "train_miniature_model" not in jobs
+
+
+@pytest.mark.parametrize(("key", "value"), [("seed", 1), ("effort", 1.0)])
+def test_another_seed_or_effort_trains_again(copy, key, value):
+    changes = {"seed": value} if key == "seed" else {"miniature": {"items": 16, key: value}}
+    jobs = jobs_of(run_snakemake(copy, *with_config(copy, **changes), "-n"))
+    assert jobs["train_miniature_model"] == 2
+
+
 def test_a_model_more_costs_that_model_alone(copy):
     models = ["miniature/Llama-1.4M", "miniature/Pythia-0.1M", "miniature/Qwen2-0.2M"]
     jobs = jobs_of(run_snakemake(copy, *with_config(copy, harmony={"models": models}), "-n"))

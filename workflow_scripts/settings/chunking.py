@@ -83,8 +83,7 @@ class Chunking(Section):
             Checkpoint(model=_STUDY, num_chunks=2, num_layers_per_chunk=6),
             Checkpoint(model=_STUDY, num_chunks=0, num_layers_per_chunk=0),
         ),
-        min_length=1,
-        description="Chunked variants to make, train and measure.",
+        description="Chunked variants to make, train and measure; an empty list for none.",
     )
 
     @model_validator(mode="after")

@@ -23,6 +23,5 @@ if "snakemake" in globals():
     with step(snakemake):
         main(
             Path(snakemake.output.datasets[0]),
-            seed=snakemake.params.seed,
-            items=snakemake.params.items_per_task,
+            **snakemake.params.settings,
         )

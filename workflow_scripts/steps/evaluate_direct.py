@@ -8,7 +8,7 @@ from pathlib import Path
 from workflow_scripts.core.step import step
 
 
-def main(model: Path, data: Path, record: Path, **settings) -> None:
+def main(model: Path, data: Path, record: Path, settings: dict) -> None:
     from workflow_scripts.evaluation.direct import evaluate_direct
     from workflow_scripts.hub.manifest import hub_of
 
@@ -21,13 +21,5 @@ if "snakemake" in globals():
             Path(snakemake.input.model),
             Path(snakemake.input.data),
             Path(snakemake.output.record),
-            task=snakemake.params.task,
-            primary_metric=snakemake.params.primary_metric,
-            shots=snakemake.params.shots,
-            max_items=snakemake.params.max_items,
-            seed=snakemake.params.seed,
-            device=snakemake.params.device,
-            dtype=snakemake.params.dtype,
-            attention=snakemake.params.attention,
-            batch_size=snakemake.params.batch_size,
+            snakemake.params.settings,
         )

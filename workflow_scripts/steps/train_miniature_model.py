@@ -25,6 +25,5 @@ if "snakemake" in globals():
         main(
             Path(snakemake.output.manifest),
             snakemake.wildcards.name,
-            seed=snakemake.params.seed,
-            effort=snakemake.params.effort,
+            **snakemake.params.settings,
         )

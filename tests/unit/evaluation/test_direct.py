@@ -28,6 +28,7 @@ SETTINGS = {
     "shots": 0,
     "max_items": None,
     "seed": 0,
+    "threads": 1,
     "device": "cpu",
     "dtype": "float32",
     "attention": "auto",
