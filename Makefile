@@ -11,6 +11,7 @@ INSTALLED := $(VENV)/.installed
 
 demo: $(INSTALLED)
 	$(BIN)/snakemake
+	@echo 'Tables lie in results/tables, figures in results/figures; results/README.md says what lies where.'
 
 test: $(INSTALLED)
 	$(BIN)/python -m pytest
