@@ -1,4 +1,5 @@
-"""Shared by all tests: what needs a system package says so, and in CI nothing is skipped."""
+"""Shared by all tests: what needs a system package says so, and in CI nothing is skipped
+but what needs GPUs."""
 
 import os
 import shutil
@@ -9,8 +10,17 @@ NO_SKIPS = bool(os.environ.get("CHORUS_NO_SKIPS"))
 PROGRAMS = {"graphviz": "dot"}
 
 
+def _gpus() -> int:
+    import torch
+
+    return torch.cuda.device_count()
+
+
 def pytest_collection_modifyitems(items):
     for item in items:
+        if (marker := item.get_closest_marker("gpus")) and _gpus() < marker.args[0]:
+            reason = f"needs {marker.args[0]} GPUs, and PyTorch sees {_gpus()}"
+            item.add_marker(pytest.mark.skip(reason=reason))
         for marker, program in PROGRAMS.items():
             if item.get_closest_marker(marker) and not shutil.which(program) and not NO_SKIPS:
                 reason = f"needs the program {program} (install the package {marker})"
@@ -20,7 +30,8 @@ def pytest_collection_modifyitems(items):
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     report = yield
-    if NO_SKIPS and report.skipped and not hasattr(report, "wasxfail"):
+    by_choice = not hasattr(report, "wasxfail") and not item.get_closest_marker("gpus")
+    if NO_SKIPS and report.skipped and by_choice:
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid} was skipped, and CHORUS_NO_SKIPS is set."
     return report

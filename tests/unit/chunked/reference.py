@@ -1,0 +1,152 @@
+"""A chunked model written out plainly, from a base model's own layers and a bag of new weights.
+
+No cache, no stacking, one row at a time and without its padding: slow, and hard to get wrong.
+"""
+
+import torch
+import torch.nn.functional as F
+from transformers import (
+    AutoModelForCausalLM,
+    LlamaConfig,
+    LlamaForCausalLM,
+    Qwen2Config,
+    Qwen2ForCausalLM,
+    Qwen3Config,
+    Qwen3ForCausalLM,
+)
+
+import workflow_scripts.chunked  # noqa: F401 (registers the chunked classes)
+from workflow_scripts.chunked.configuration import (
+    LlamaChunkingConfig,
+    Qwen2ChunkingConfig,
+    Qwen3ChunkingConfig,
+)
+
+FAMILIES = {
+    "qwen2": (Qwen2Config, Qwen2ForCausalLM, Qwen2ChunkingConfig),
+    "qwen3": (Qwen3Config, Qwen3ForCausalLM, Qwen3ChunkingConfig),
+    "llama": (LlamaConfig, LlamaForCausalLM, LlamaChunkingConfig),
+}
+VOCABULARY = 61
+
+
+def shape(family: str, layers: int) -> dict:
+    extra = {"head_dim": 8} if family == "qwen3" else {}
+    return {
+        "vocab_size": VOCABULARY,
+        "hidden_size": 24 if family == "qwen3" else 32,
+        "intermediate_size": 40,
+        "num_hidden_layers": layers,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "max_position_embeddings": 128,
+        "pad_token_id": 0,
+        "bos_token_id": 1,
+        "eos_token_id": 2,
+        "initializer_range": 0.2,
+        **extra,
+    }
+
+
+def base_model(family: str, layers: int, attention: str = "sdpa"):
+    """With norms and biases that are not ones and zeros, so that leaving one out shows."""
+    config_class, model_class, _ = FAMILIES[family]
+    config = config_class(**shape(family, layers), attn_implementation=attention)
+    model = model_class(config).eval()
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "norm" in name or "bias" in name:
+                parameter.add_(torch.randn_like(parameter) * 0.2)
+    return model
+
+
+def chunked_model(base, family: str, attention: str = "sdpa", **keys):
+    """The base's weights, cut into chunks, and new modules that are not what they start as."""
+    layers = base.config.num_hidden_layers
+    config = FAMILIES[family][2](**shape(family, layers), attn_implementation=attention, **keys)
+    model = AutoModelForCausalLM.from_config(config, attn_implementation=attention).eval()
+    missing = model.load_state_dict(base.state_dict(), strict=False)
+    assert all("wrapped_chunk_layers" in name for name in missing.missing_keys)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "wrapped_chunk_layers" in name:
+                parameter.add_(torch.randn_like(parameter) * 0.1)
+    return model
+
+
+def reference_logits(base, chunked, ids: torch.Tensor, mask: torch.Tensor | None = None):
+    """Logits of each row as if it stood alone; zeros at its padding."""
+    mask = torch.ones_like(ids) if mask is None else mask
+    rows = []
+    for row, real in zip(ids, mask.bool(), strict=True):
+        logits = torch.zeros(len(row), VOCABULARY)
+        logits[real] = _one_row(base, chunked, row[real])
+        rows.append(logits)
+    return torch.stack(rows)
+
+
+def _one_row(base, chunked, row: torch.Tensor) -> torch.Tensor:
+    plan, config = chunked.config.plan(), chunked.config
+    new = {
+        name.removeprefix("model.wrapped_chunk_layers."): parameter
+        for name, parameter in chunked.named_parameters()
+        if "wrapped_chunk_layers" in name
+    }
+    tokens = len(row)
+    positions = torch.arange(tokens)[None]
+    x = base.model.embed_tokens(row[None])
+    rotary = base.model.rotary_emb(x, positions)
+    causal = torch.full((tokens, tokens), torch.finfo(x.dtype).min).triu(1)[None, None]
+
+    def layer(number: int, x: torch.Tensor) -> torch.Tensor:
+        return base.model.layers[number](x, attention_mask=causal, position_embeddings=rotary)
+
+    def adapter(number: int, x: torch.Tensor) -> torch.Tensor:
+        if not config.use_adapters:
+            return x
+        up, down = (new[f"adapters.{number}.{name}_proj.weight"] for name in ("up", "down"))
+        return x + F.silu(x @ up.T) @ down.T
+
+    for number in plan.start:
+        x = layer(number, x)
+    outputs = []
+    for chunk in plan.chunks:
+        y = x
+        for number in chunk:
+            y = layer(number, adapter(number, y))
+        outputs.append(y)
+    if outputs:
+        x = _aggregate(config, new, outputs, x)
+    for number in plan.end:
+        x = layer(number, x)
+    return base.lm_head(base.model.norm(x))[0]
+
+
+def _aggregate(config, new, outputs, shared):
+    total = shared + sum(output - shared for output in outputs)
+    mean = sum(outputs) / len(outputs)
+    if config.aggregation_mode == "mean":
+        return mean
+    if config.aggregation_mode == "last":
+        return outputs[-1]
+    if config.aggregation_mode == "residual":
+        return total
+    x = torch.cat(outputs, dim=-1) @ new["aggregation.proj.weight"].T
+    gate, up = (x @ new[f"aggregation.{name}_proj.weight"].T for name in ("gate", "up"))
+    x = (F.silu(gate) * up) @ new["aggregation.down_proj.weight"].T
+    return x + {"residual": total, "mean": mean, "none": 0}[config.aggregation_base]
+
+
+def fresh_ids(rows: int, tokens: int) -> torch.Tensor:
+    return torch.randint(3, VOCABULARY, (rows, tokens))
+
+
+def padded(tokens: int, side: str) -> torch.Tensor:
+    """A mask of three rows of different lengths, padded on one side."""
+    mask = torch.ones(3, tokens, dtype=torch.long)
+    for row, gap in enumerate((0, 2, tokens - 3)):
+        if side == "left":
+            mask[row, :gap] = 0
+        elif gap:
+            mask[row, -gap:] = 0
+    return mask

@@ -1,0 +1,31 @@
+"""torch.compile takes a decode step whole, without a graph break."""
+
+import pytest
+import torch
+from transformers import DynamicCache, StaticCache
+
+from tests.unit.chunked.reference import base_model, chunked_model, fresh_ids
+
+
+@pytest.mark.parametrize("prepared", [True, False], ids=["after a plain step", "from the start"])
+@pytest.mark.parametrize("fixed_size", [True, False])
+@torch.no_grad()
+def test_a_decode_step_compiles_to_one_graph(fixed_size, prepared):
+    model = chunked_model(base_model("qwen2", 6), "qwen2", num_layers_per_chunk=2, num_chunks=2)
+    ids = fresh_ids(1, 6)
+    torch._dynamo.reset()
+    compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
+    if not prepared:
+        torch.testing.assert_close(compiled(ids).logits, model(ids).logits, atol=1e-5, rtol=1e-5)
+        return
+    expected = model(ids).logits
+    cache = (
+        StaticCache(config=model.config, max_cache_len=16)
+        if fixed_size
+        else DynamicCache(config=model.config)
+    )
+    model(ids[:, :4], past_key_values=cache, use_cache=True)
+    steps = [
+        compiled(ids[:, t : t + 1], past_key_values=cache, use_cache=True).logits for t in (4, 5)
+    ]
+    torch.testing.assert_close(torch.cat(steps, dim=1), expected[:, 4:], atol=1e-5, rtol=1e-5)

@@ -1,0 +1,187 @@
+"""A chunked model gives the logits of the plain reference, whatever way it is run."""
+
+import itertools
+
+import pytest
+import torch
+from transformers import DynamicCache, StaticCache
+
+from tests.unit.chunked.reference import (
+    FAMILIES,
+    base_model,
+    chunked_model,
+    fresh_ids,
+    padded,
+    reference_logits,
+)
+
+EXACT = 1e-5
+PLANS = {
+    "sequential": {"num_layers_per_chunk": 2},
+    "uniform": {"num_layers_per_chunk": 4},
+    "sequential_with_first_layer": {"num_layers_per_chunk": 7},
+    "uniform_with_first_layer": {"num_layers_per_chunk": 1},
+    "sequential_with_shared_start": {"num_layers_per_chunk": 2},
+    "uniform_with_shared_start": {"num_layers_per_chunk": 2},
+    "sequential_with_shared_start_and_end": {"num_layers_per_chunk": 2, "num_chunks": 3},
+    "uniform_with_shared_start_and_end": {"num_layers_per_chunk": 3, "num_chunks": 2},
+    "prune": {"layers_to_prune": [1, 4, 8]},
+}
+LAYERS = 8
+
+
+def assert_equal(ours, reference, real=None):
+    real = torch.ones(ours.shape[:2], dtype=torch.bool) if real is None else real.bool()
+    scale = max(1.0, float(reference.abs().max()))
+    assert float((ours - reference)[real].abs().max()) <= EXACT * scale
+
+
+@pytest.mark.parametrize("execution", ["fused", "loop"])
+@pytest.mark.parametrize("aggregation", ["mlp", "mean", "last", "residual"])
+@pytest.mark.parametrize("mode", PLANS)
+@torch.no_grad()
+def test_every_plan_and_aggregation(mode, aggregation, execution):
+    base = base_model("qwen2", LAYERS)
+    model = chunked_model(
+        base,
+        "qwen2",
+        chunking_mode=mode,
+        aggregation_mode=aggregation,
+        chunk_execution=execution,
+        **PLANS[mode],
+    )
+    ids = fresh_ids(2, 9)
+    assert_equal(model(ids).logits, reference_logits(base, model, ids))
+
+
+@pytest.mark.parametrize("base_of", ["mean", "none"])
+@torch.no_grad()
+def test_other_bases_of_the_mlp(base_of):
+    base = base_model("llama", 4)
+    model = chunked_model(base, "llama", num_layers_per_chunk=2, aggregation_base=base_of)
+    ids = fresh_ids(2, 5)
+    assert_equal(model(ids).logits, reference_logits(base, model, ids))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@torch.no_grad()
+def test_the_unchanged_plan_is_the_base_model_to_the_last_bit(family):
+    base = base_model(family, 4)
+    model = chunked_model(base, family, num_chunks=0, num_layers_per_chunk=0)
+    ids, mask = fresh_ids(3, 9), padded(9, "left")
+    assert torch.equal(model(ids).logits, base(ids).logits)
+    assert torch.equal(
+        model(ids, attention_mask=mask).logits, base(ids, attention_mask=mask).logits
+    )
+    assert torch.equal(
+        model.generate(ids, max_new_tokens=4, do_sample=False),
+        base.generate(ids, max_new_tokens=4, do_sample=False),
+    )
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("attention", ["sdpa", "eager"])
+@pytest.mark.parametrize("execution", ["fused", "loop"])
+@pytest.mark.parametrize("family", FAMILIES)
+@torch.no_grad()
+def test_padding_and_cache(family, execution, attention, side):
+    """At once, one token at a time, and in blocks; a row's result is as if it stood alone."""
+    base = base_model(family, 6, attention)
+    model = chunked_model(
+        base,
+        family,
+        attention,
+        num_layers_per_chunk=2,
+        num_chunks=2,
+        adapter_hidden_size=5,
+        chunk_execution=execution,
+    )
+    ids, mask = fresh_ids(3, 11), padded(11, side)
+    expected = reference_logits(base, model, ids, mask)
+    positions = (mask.cumsum(-1) - 1).clamp(min=0)
+
+    def run(cache, start, end):
+        return model(
+            ids[:, start:end],
+            attention_mask=mask[:, :end],
+            position_ids=positions[:, start:end],
+            past_key_values=cache,
+            use_cache=cache is not None,
+        ).logits
+
+    assert_equal(run(None, 0, 11), expected, mask)
+    for cuts in ([0, 5, *range(6, 12)], [0, 4, 9, 11]):
+        cache = DynamicCache(config=model.config)
+        pieces = [run(cache, start, end) for start, end in itertools.pairwise(cuts)]
+        assert_equal(torch.cat(pieces, dim=1), expected, mask)
+    assert cache.get_seq_length() == 11
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@torch.no_grad()
+def test_one_row_token_by_token(family):
+    """The commonest way to generate: one row, no mask, nothing padded."""
+    base = base_model(family, 6)
+    model = chunked_model(base, family, num_layers_per_chunk=3, num_chunks=2)
+    ids = fresh_ids(1, 7)
+    cache = DynamicCache()
+    pieces = [model(ids[:, t : t + 1], past_key_values=cache, use_cache=True) for t in range(7)]
+    assert_equal(
+        torch.cat([piece.logits for piece in pieces], dim=1), reference_logits(base, model, ids)
+    )
+
+
+@pytest.mark.parametrize("execution", ["fused", "loop"])
+@torch.no_grad()
+def test_beam_search_reorders_the_cache(execution):
+    """Each beam's next token is the best by logits computed afresh, without any cache."""
+    base = base_model("qwen2", 6)
+    model = chunked_model(
+        base, "qwen2", num_layers_per_chunk=2, num_chunks=3, chunk_execution=execution
+    )
+    ids = fresh_ids(2, 5)
+    settings = {"max_new_tokens": 6, "num_beams": 3, "do_sample": False, "eos_token_id": None}
+    with_cache = model.generate(ids, use_cache=True, **settings)
+    without = model.generate(ids, use_cache=False, **settings)
+    assert torch.equal(with_cache, without)
+
+
+@torch.no_grad()
+def test_a_cache_of_fixed_size():
+    base = base_model("qwen2", 4)
+    model = chunked_model(base, "qwen2", num_layers_per_chunk=2)
+    ids = fresh_ids(2, 6)
+    cache = StaticCache(config=model.config, max_cache_len=16)
+    first = model(ids[:, :4], past_key_values=cache, use_cache=True).logits
+    rest = [model(ids[:, t : t + 1], past_key_values=cache, use_cache=True).logits for t in (4, 5)]
+    assert_equal(torch.cat([first, *rest], dim=1), reference_logits(base, model, ids))
+
+
+@torch.no_grad()
+def test_published_defects_are_gone():
+    """`*_with_first_layer` used to fail its own assertion, and layers were repeated to come out even."""
+    base = base_model("qwen2", 7)
+    for mode in ("sequential_with_first_layer", "uniform_with_first_layer"):
+        model = chunked_model(base, "qwen2", chunking_mode=mode, num_layers_per_chunk=3)
+        ids = fresh_ids(1, 4)
+        assert_equal(model(ids).logits, reference_logits(base, model, ids))
+
+
+@pytest.mark.parametrize("execution", ["fused", "loop"])
+@torch.no_grad()
+def test_hidden_states_are_those_of_the_main_stream(execution):
+    """The embedding, one state behind each shared layer and one behind all chunks; the last is normed."""
+    base = base_model("qwen2", 6)
+    model = chunked_model(
+        base, "qwen2", num_layers_per_chunk=2, num_chunks=2, chunk_execution=execution
+    )
+    states = model(fresh_ids(1, 4), output_hidden_states=True).hidden_states
+    assert len(states) == 1 + len(model.config.plan().start) + 1 + len(model.config.plan().end)
+
+
+@torch.no_grad()
+def test_attention_weights_are_shown_layer_by_layer():
+    base = base_model("qwen2", 6, "eager")
+    model = chunked_model(base, "qwen2", "eager", num_layers_per_chunk=2, num_chunks=2)
+    shown = model(fresh_ids(2, 4), output_attentions=True).attentions
+    assert [tuple(weights.shape) for weights in shown] == [(2, 4, 4, 4)] * 6

@@ -1,0 +1,149 @@
+"""Folders: as the published README prepares them, saved and loaded, sharded, in another process."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+import torch
+from safetensors import safe_open
+from transformers import AutoConfig, AutoModel, AutoModelForCausalLM
+
+import workflow_scripts.chunked  # noqa: F401 (registers the chunked classes)
+from tests.unit.chunked.reference import FAMILIES, base_model, chunked_model, fresh_ids
+from workflow_scripts.core.errors import UserError
+
+
+def edit_config(folder, **keys):
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | keys))
+
+
+PUBLISHED = {
+    "architectures": ["Qwen2ChunkingForCausalLM"],
+    "model_type": "qwen2_chunking",
+    "num_layers_per_chunk": 3,
+    "chunking_mode": "sequential",
+    "aggregation_mode": "mlp",
+}
+
+
+@torch.no_grad()
+def test_a_folder_prepared_as_published_loads_and_runs(tmp_path):
+    base = base_model("qwen2", 6)
+    base.save_pretrained(tmp_path)
+    edit_config(tmp_path, **PUBLISHED)
+    model, report = AutoModelForCausalLM.from_pretrained(tmp_path, output_loading_info=True)
+    assert type(model).__name__ == "Qwen2ChunkingForCausalLM"
+    assert not report["unexpected_keys"]
+    assert all("wrapped_chunk_layers" in key for key in report["missing_keys"])
+    ids = fresh_ids(2, 5)
+    # New modules start as the best plain guess: adapters as nothing, the mlp as the residual sum.
+    plain = chunked_model(
+        base,
+        "qwen2",
+        num_layers_per_chunk=3,
+        chunking_mode="sequential",
+        aggregation_mode="residual",
+        use_adapters=False,
+    )
+    assert torch.allclose(model(ids).logits, plain(ids).logits, atol=1e-5)
+    assert model.generate(ids, max_new_tokens=3, do_sample=False).shape == (2, 8)
+    assert model.generation_config.temperature in (None, 1.0)
+
+
+@torch.no_grad()
+def test_published_configs_name_two_chunks_in_every_mode(tmp_path):
+    base_model("qwen2", 6).save_pretrained(tmp_path)
+    edit_config(tmp_path, **PUBLISHED, num_chunks=2, layers_to_prune=None)
+    edit_config(tmp_path, num_layers_per_chunk=2)
+    assert len(AutoConfig.from_pretrained(tmp_path).plan().chunks) == 3
+
+
+@pytest.mark.parametrize("shard", ["10KB", "5GB"])
+@pytest.mark.parametrize("family", FAMILIES)
+@torch.no_grad()
+def test_save_and_load(family, shard, tmp_path):
+    base = base_model(family, 6)
+    model = chunked_model(base, family, num_layers_per_chunk=2, num_chunks=2)
+    ids = fresh_ids(2, 5)
+    logits = model(ids).logits  # which lays the weights side by side
+    model.save_pretrained(tmp_path, max_shard_size=shard)
+    assert (len(list(tmp_path.glob("*.safetensors"))) > 1) == (shard == "10KB")
+    again = AutoModelForCausalLM.from_pretrained(tmp_path)
+    assert torch.equal(again(ids).logits, logits)
+    assert torch.equal(
+        AutoModel.from_pretrained(tmp_path)(ids).last_hidden_state,
+        model.model(ids).last_hidden_state,
+    )
+    names = set()
+    for file in tmp_path.glob("*.safetensors"):
+        with safe_open(file, "pt") as tensors:
+            names |= set(tensors.keys())
+    assert {n for n in names if "wrapped_chunk_layers" not in n} == set(base.state_dict())
+
+
+@torch.no_grad()
+def test_a_pruned_model_is_smaller_and_comes_back(tmp_path):
+    base = base_model("llama", 5)
+    base.save_pretrained(tmp_path / "base")
+    edit_config(
+        tmp_path / "base",
+        model_type="llama_chunking",
+        chunking_mode="prune",
+        layers_to_prune=[2, 5],
+    )
+    model, report = AutoModelForCausalLM.from_pretrained(
+        tmp_path / "base", output_loading_info=True
+    )
+    assert not report["unexpected_keys"] and not report["missing_keys"]
+    layer = sum(p.numel() for p in base.model.layers[0].parameters())
+    assert model.num_parameters() == base.num_parameters() - 2 * layer
+    model.save_pretrained(tmp_path / "pruned")
+    again = AutoModelForCausalLM.from_pretrained(tmp_path / "pruned")
+    ids = fresh_ids(1, 5)
+    assert torch.equal(again(ids).logits, model(ids).logits)
+
+
+def test_a_fresh_process_needs_one_import_and_no_remote_code(tmp_path):
+    base_model("qwen2", 6).save_pretrained(tmp_path)
+    edit_config(tmp_path, **PUBLISHED)
+    code = (
+        "import sys, workflow_scripts.chunked\n"
+        "from transformers import AutoModelForCausalLM\n"
+        "model = AutoModelForCausalLM.from_pretrained(sys.argv[1], trust_remote_code=False)\n"
+        "print(model.generate(max_new_tokens=2, do_sample=False).shape)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    assert "(1, 3)" in run.stdout.replace("torch.Size([1, 3])", "(1, 3)")
+
+
+@pytest.mark.parametrize(
+    ("keys", "sentence"),
+    [
+        ({"num_layers_per_chunk": 5}, "6 layers cannot be cut into chunks of 5 layers"),
+        ({"aggregation_mode": "men"}, "expected one of mlp, mean, last, residual"),
+        ({"num_layers_per_chunk": "two"}, "num_layers_per_chunk is 'two'; expected a whole number"),
+        ({"temperature": 0}, "temperature is 0; expected a number above 0"),
+        ({"use_adapters": "yes"}, "use_adapters is 'yes'; expected true or false"),
+        ({"chunk_execution": "fuse"}, "Did you mean 'fused'?"),
+        (
+            {"num_layers_per_chunk": 0, "num_chunks": 0, "distillation": True},
+            "has no chunks to teach",
+        ),
+        (
+            {"use_sliding_window": True, "max_window_layers": 3, "sliding_window": 4},
+            "expected full_attention in all layers",
+        ),
+    ],
+)
+def test_a_config_that_cannot_be_gets_a_sentence(keys, sentence, tmp_path):
+    base_model("qwen2", 6).save_pretrained(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    config.pop("layer_types", None)
+    (tmp_path / "config.json").write_text(json.dumps(config | PUBLISHED | keys))
+    with pytest.raises(UserError, match=".*" + sentence.replace("(", r"\(").replace("?", r"\?")):
+        AutoModelForCausalLM.from_pretrained(tmp_path)

@@ -1,0 +1,190 @@
+"""Training: the same gradients however the model is run, and what moves weights is noticed."""
+
+import copy
+
+import pytest
+import torch
+from peft import LoraConfig, get_peft_model
+
+from tests.unit.chunked.reference import (
+    FAMILIES,
+    base_model,
+    chunked_model,
+    fresh_ids,
+    padded,
+    reference_logits,
+)
+
+PLAN = {"num_layers_per_chunk": 2, "num_chunks": 2, "adapter_hidden_size": 6}
+
+
+def twins(family="qwen2", **keys):
+    """The same model twice: fused, and as the plain loop."""
+    base = base_model(family, 6)
+    fused = chunked_model(base, family, **PLAN, **keys)
+    loop = copy.deepcopy(fused)
+    loop.config.chunk_execution = "loop"
+    return fused, loop
+
+
+def gradients(model, ids, mask=None):
+    model.zero_grad()
+    labels = ids if mask is None else ids.masked_fill(mask == 0, -100)
+    loss = model(ids, attention_mask=mask, labels=labels, use_cache=False).loss
+    loss.backward()
+    return loss.detach(), {
+        name: parameter.grad.clone()
+        for name, parameter in model.named_parameters()
+        if parameter.grad is not None
+    }
+
+
+def assert_same_gradients(ours, theirs):
+    assert ours.keys() == theirs.keys()
+    for name, gradient in ours.items():
+        scale = max(1e-2, float(theirs[name].abs().max()))
+        assert float((gradient - theirs[name]).abs().max()) <= 2e-5 * scale, name
+
+
+@pytest.mark.parametrize("aggregation", ["mlp", "residual"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_fused_and_loop_have_the_same_gradients(family, aggregation):
+    fused, loop = twins(family, aggregation_mode=aggregation)
+    ids = fresh_ids(3, 9)
+    for mask in (None, padded(9, "right")):
+        (loss, ours), (other_loss, theirs) = gradients(fused, ids, mask), gradients(loop, ids, mask)
+        assert float(loss) == pytest.approx(float(other_loss), abs=1e-5)
+        assert_same_gradients(ours, theirs)
+    assert len(ours) == len(list(fused.parameters()))
+
+
+def test_gradients_against_the_written_out_model():
+    base = base_model("qwen2", 6)
+    model = chunked_model(base, "qwen2", **PLAN)
+    ids = fresh_ids(2, 6)
+    (model(ids).logits ** 2).sum().backward()
+    (reference_logits(base, model, ids) ** 2).sum().backward()
+    ours = {name: p.grad for name, p in model.named_parameters() if "wrapped" not in name}
+    assert_same_gradients(ours, {name: p.grad for name, p in base.named_parameters()})
+
+
+@pytest.mark.parametrize("execution", ["fused", "loop"])
+@pytest.mark.parametrize("reentrant", [False, True])
+def test_gradient_checkpointing_changes_nothing(execution, reentrant):
+    model, _ = twins()
+    model.config.chunk_execution = execution
+    model.train()
+    ids = fresh_ids(2, 7)
+    loss, plain = gradients(model, ids)
+    model.gradient_checkpointing_enable({"use_reentrant": reentrant})
+    model.enable_input_require_grads()
+    again, checkpointed = gradients(model, ids)
+    assert torch.equal(loss, again)
+    assert_same_gradients(checkpointed, plain)
+
+
+def test_a_frozen_layer_stays_and_the_others_learn():
+    fused, loop = twins()
+    for model in (fused, loop):
+        for name, parameter in model.named_parameters():
+            parameter.requires_grad_("layers.2." in name or "wrapped" in name)
+        model.train()
+        optimiser = torch.optim.AdamW(
+            [p for p in model.parameters() if p.requires_grad], lr=1e-2, foreach=True
+        )
+        torch.manual_seed(0)
+        for _ in range(3):
+            gradients(model, fresh_ids(2, 8))
+            optimiser.step()
+    for (name, ours), theirs in zip(fused.named_parameters(), loop.parameters(), strict=True):
+        assert torch.allclose(ours, theirs, atol=1e-4), name
+
+
+def test_what_moves_weights_is_noticed():
+    """Half precision and back, a load that replaces parameters, an edit in place, a deep copy."""
+    model, _ = twins()
+    ids = fresh_ids(2, 5)
+
+    def check(model):
+        with torch.no_grad():
+            ours = model(ids).logits
+            model.config.chunk_execution = "loop"
+            assert torch.allclose(ours, model(ids).logits, atol=2e-5)
+            model.config.chunk_execution = "fused"
+        return ours
+
+    first = check(model)
+    check(model.to(torch.float64).to(torch.float32))
+    other = {name: tensor.clone() * 1.1 for name, tensor in model.state_dict().items()}
+    model.load_state_dict(other, assign=True)
+    second = check(model)
+    assert not torch.allclose(first, second, atol=1e-3)
+    model.model.layers[3].mlp.down_proj.weight.data = torch.randn(32, 40)
+    third = check(model)
+    assert not torch.allclose(second, third, atol=1e-3)
+    twin = copy.deepcopy(model)
+    with torch.no_grad():
+        twin.model.layers[3].mlp.down_proj.weight.zero_()
+    assert not torch.allclose(check(twin), third, atol=1e-3)
+    assert torch.equal(check(model), third)
+
+
+def test_weights_are_stored_once():
+    model, _ = twins()
+    model(fresh_ids(1, 3))
+    storages = {p.untyped_storage().data_ptr(): p.untyped_storage() for p in model.parameters()}
+    assert sum(s.nbytes() for s in storages.values()) == sum(p.nbytes for p in model.parameters())
+
+
+def test_the_first_forward_may_be_under_inference_mode():
+    model, _ = twins()
+    with torch.inference_mode():
+        model(fresh_ids(1, 3))
+    gradients(model, fresh_ids(2, 4))
+
+
+def lora(**keys):
+    return LoraConfig(r=2, lora_alpha=4, init_lora_weights=False, task_type="CAUSAL_LM", **keys)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"target_modules": ["q_proj", "v_proj"]},
+        {"target_modules": "all-linear", "exclude_modules": r".*wrapped_chunk_layers.*"},
+        {"target_modules": ["v_proj"], "modules_to_save": ["wrapped_chunk_layers"]},
+    ],
+    ids=["two projections", "all linear layers", "the wrapper in full beside it"],
+)
+def test_peft_wraps_it(config):
+    base = base_model("qwen2", 6)
+    model = chunked_model(base, "qwen2", **PLAN)
+    ids = fresh_ids(2, 6)
+    plain = model(ids).logits.detach()
+    wrapped = get_peft_model(model, lora(**config))
+    results = {}
+    for execution in ("fused", "loop"):
+        model.config.chunk_execution = execution
+        results[execution] = wrapped(ids).logits.detach(), gradients(wrapped, ids)[1]
+        with wrapped.disable_adapter():
+            assert torch.allclose(wrapped(ids).logits, plain, atol=1e-5)
+    (ours, our_gradients), (theirs, their_gradients) = results["fused"], results["loop"]
+    assert not torch.allclose(ours, plain, atol=1e-3)
+    assert torch.allclose(ours, theirs, atol=1e-5)
+    assert_same_gradients(our_gradients, their_gradients)
+
+    model.config.chunk_execution = "fused"
+    merged = wrapped.merge_and_unload(safe_merge=True)
+    assert torch.allclose(merged(ids).logits, ours, atol=1e-4)
+
+
+def test_autocast_to_bfloat16():
+    """What a trainer does with bf16: weights stay wide, products are narrow, gradients come back."""
+    fused, loop = twins()
+    ids = fresh_ids(2, 6)
+    for model in (fused, loop):
+        with torch.autocast("cpu", torch.bfloat16):
+            gradients(model, ids)
+    ours, theirs = (m.model.layers[3].mlp.down_proj.weight.grad for m in (fused, loop))
+    assert ours.dtype == torch.float32
+    assert torch.nn.functional.cosine_similarity(ours.flatten(), theirs.flatten(), dim=0) > 0.99

@@ -1,0 +1,14 @@
+"""Chunked models: k chunks of m layers side by side. Importing this makes transformers know them.
+
+import workflow_scripts.chunked
+model = AutoModelForCausalLM.from_pretrained(folder)  # "model_type": "qwen2_chunking"
+"""
+
+from transformers import AutoConfig, AutoModel, AutoModelForCausalLM
+
+from workflow_scripts.chunked.modeling import ARCHITECTURES
+
+for _architecture in ARCHITECTURES:
+    AutoConfig.register(_architecture.config.model_type, _architecture.config, exist_ok=True)
+    AutoModel.register(_architecture.config, _architecture.model, exist_ok=True)
+    AutoModelForCausalLM.register(_architecture.config, _architecture.causal_lm, exist_ok=True)

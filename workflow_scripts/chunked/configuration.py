@@ -1,0 +1,103 @@
+"""What a chunked model's config.json holds beside the keys of its base model.
+
+The published names are kept, because checkpoints bear them; `chunk_execution` and
+`aggregation_base` are new, and a config.json without them is read as a published one.
+"""
+
+from collections.abc import Iterator
+from typing import Literal, get_args
+
+from transformers import LlamaConfig, PreTrainedConfig, Qwen2Config, Qwen3Config
+
+from workflow_scripts.core.errors import UserError, did_you_mean
+from workflow_scripts.core.plan import DEFAULT_MODE, ChunkPlan, Mode, chunk_plan
+
+Aggregation = Literal["mlp", "mean", "last", "residual"]
+AggregationBase = Literal["residual", "mean", "none"]
+Execution = Literal["fused", "loop"]
+
+_CHOICES = {
+    "chunking_mode": get_args(Mode),
+    "aggregation_mode": get_args(Aggregation),
+    "aggregation_base": get_args(AggregationBase),
+    "chunk_execution": get_args(Execution),
+}
+_LEAST = {"num_layers_per_chunk": 0, "num_chunks": 0, "adapter_hidden_size": 1}
+
+
+class ChunkingKeys(PreTrainedConfig):
+    """The keys that turn a base model's config into a chunked one's."""
+
+    num_layers_per_chunk: int = 6
+    num_chunks: int | None = None  # null means 2
+    chunking_mode: str = DEFAULT_MODE
+    aggregation_mode: str = "mlp"
+    # What the mlp adds its output to. The published mlp replaces the stream ("none"), so that a
+    # fresh one is noise; on top of a base it starts as that base exactly.
+    aggregation_base: str = "residual"
+    use_adapters: bool = True
+    adapter_hidden_size: int | None = None  # null means hidden_size
+    layers_to_prune: list[int] | None = None  # counted from 1
+    distillation: bool = False
+    logits_distillation: bool = False
+    temperature: float = 2.0
+    chunk_execution: str = "fused"
+
+    def __post_init__(self, **kwargs):
+        super().__post_init__(**kwargs)
+        if problems := list(self._problems()):
+            raise UserError(problems)
+        if not self.plan().chunks and self.distilled:
+            raise UserError(
+                f"distillation is set, but the plan ({self.chunking_mode}, num_chunks"
+                f" {self.num_chunks}, num_layers_per_chunk {self.num_layers_per_chunk}) has no"
+                " chunks to teach; expected distillation and logits_distillation to be false."
+            )
+
+    def _problems(self) -> Iterator[str]:
+        for key, choices in _CHOICES.items():
+            if (value := getattr(self, key)) not in choices:
+                yield f"{key} is {value!r}; expected one of {', '.join(choices)}.{did_you_mean(value, choices)}"
+        for key, least in _LEAST.items():
+            value = getattr(self, key)
+            if (
+                not isinstance(value, int | None)
+                or isinstance(value, bool)
+                or (value or least) < least
+            ):
+                yield f"{key} is {value!r}; expected a whole number from {least}, or null."
+        if self.num_layers_per_chunk is None:
+            yield "num_layers_per_chunk is null; expected a whole number from 0."
+        for key in ("use_adapters", "distillation", "logits_distillation"):
+            if not isinstance(value := getattr(self, key), bool):
+                yield f"{key} is {value!r}; expected true or false."
+        if not isinstance(self.temperature, int | float) or not self.temperature > 0:
+            yield f"temperature is {self.temperature!r}; expected a number above 0."
+
+    @property
+    def distilled(self) -> bool:
+        return self.distillation or self.logits_distillation
+
+    def plan(self) -> ChunkPlan:
+        # Published checkpoints carry num_chunks 2 in every mode, and only these two modes read it.
+        reads_chunks = self.chunking_mode.endswith("_with_shared_start_and_end")
+        unchanged = self.num_layers_per_chunk == 0
+        return chunk_plan(
+            self.num_hidden_layers,
+            self.chunking_mode,
+            self.num_layers_per_chunk,
+            self.num_chunks if reads_chunks or unchanged else None,
+            self.layers_to_prune if self.chunking_mode == "prune" else None,
+        )
+
+
+class Qwen2ChunkingConfig(ChunkingKeys, Qwen2Config):
+    model_type = "qwen2_chunking"
+
+
+class Qwen3ChunkingConfig(ChunkingKeys, Qwen3Config):
+    model_type = "qwen3_chunking"
+
+
+class LlamaChunkingConfig(ChunkingKeys, LlamaConfig):
+    model_type = "llama_chunking"

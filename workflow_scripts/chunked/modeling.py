@@ -1,0 +1,176 @@
+"""Chunked Qwen2, Qwen3 and Llama: the base models, with another order of running their layers."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+from transformers import (
+    GenerationConfig,
+    LlamaForCausalLM,
+    LlamaModel,
+    PreTrainedModel,
+    Qwen2ForCausalLM,
+    Qwen2Model,
+    Qwen3ForCausalLM,
+    Qwen3Model,
+)
+from transformers.utils.output_capturing import OutputRecorder
+
+from workflow_scripts.chunked.configuration import (
+    ChunkingKeys,
+    LlamaChunkingConfig,
+    Qwen2ChunkingConfig,
+    Qwen3ChunkingConfig,
+)
+from workflow_scripts.chunked.distillation import counted, hidden_loss, logits_loss
+from workflow_scripts.chunked.stages import ChunkStage, PlannedLayers, SharedStage
+from workflow_scripts.chunked.wrapper import WrappedChunkLayers
+from workflow_scripts.core.errors import UserError
+
+
+class _Chunked(PreTrainedModel):
+    """What the bare model and the language model share."""
+
+    def _init_weights(self, module: nn.Module) -> None:
+        super()._init_weights(module)
+        if start := getattr(module, "start", None):
+            start(module.weight)
+
+
+class ChunkedModel(_Chunked):
+    """Mixed into a base model in front of it."""
+
+    def __init__(self, config: ChunkingKeys):
+        super().__init__(config)
+        plan = config.plan()
+        used = {*plan.start, *plan.end, *(n for chunk in plan.chunks for n in chunk)}
+        _refuse_sliding_windows(config, unchanged=plan.start == tuple(range(len(self.layers))))
+        # A pruned layer leaves its number behind, so that the others keep their names.
+        layers = [layer if n in used else nn.Identity() for n, layer in enumerate(self.layers)]
+        pruned = [str(n) for n in range(len(layers)) if n not in used]
+        if pruned:
+            self._keys_to_ignore_on_load_unexpected = [rf"layers\.({'|'.join(pruned)})\."]
+        self.layers = PlannedLayers(layers, self, plan)
+        if plan.chunks:
+            self.wrapped_chunk_layers = WrappedChunkLayers(config, plan)
+        self.stages = self.layers.build_stages()
+        self.post_init()
+
+    def forward(self, *args, **kwargs):
+        # Only the base model's own layers show their attention weights.
+        self.layers.needs_loop = bool(kwargs.get("output_attentions"))
+        return super().forward(*args, **kwargs)
+
+    def _apply(self, fn, recurse=True):
+        self.layers.release()
+        return super()._apply(fn, recurse)
+
+
+def _refuse_sliding_windows(config: ChunkingKeys, unchanged: bool) -> None:
+    types = set(getattr(config, "layer_types", None) or ["full_attention"])
+    if types != {"full_attention"} and not unchanged:
+        raise UserError(
+            f"layer_types has {', '.join(sorted(types))}; expected full_attention in all layers,"
+            " because the layers of a chunk share one attention call (set use_sliding_window to"
+            " false)."
+        )
+
+
+class _GenerationConfig(GenerationConfig):
+    """The published config calls the temperature of distillation `temperature`; text is not sampled at it."""
+
+    @classmethod
+    def from_model_config(cls, model_config) -> GenerationConfig:
+        keys = model_config.to_dict()
+        del keys["temperature"]
+        return GenerationConfig.from_model_config(keys)
+
+
+class ChunkedForCausalLM(_Chunked):
+    """Mixed into a base language model in front of it."""
+
+    generation_config_class = _GenerationConfig
+
+    def __init__(self, config: ChunkingKeys):
+        PreTrainedModel.__init__(self, config)  # the base's would build the plain model first
+        self.model = self._model_class(config)
+        self.vocab_size = config.vocab_size
+        self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
+        self.distillation_losses: dict[str, torch.Tensor] = {}
+        self.post_init()
+
+    def forward(self, input_ids=None, *args, labels=None, **kwargs):
+        if not (self.training and labels is not None and self.config.distilled):
+            return super().forward(input_ids, *args, labels=labels, **kwargs)
+        layers = self.model.layers
+        with layers.recording() as student:
+            outputs = super().forward(input_ids, *args, labels=labels, **kwargs)
+        without_items = {k: v for k, v in kwargs.items() if k != "num_items_in_batch"}
+        with torch.no_grad(), layers.recording(unchunked=True) as teacher:
+            unchunked = super().forward(input_ids, *args, **(without_items | {"use_cache": False}))
+
+        counts = counted(labels)
+        items = kwargs.get("num_items_in_batch")
+        items = counts.sum() if items is None else items
+        losses = {}
+        if self.config.distillation:
+            behind = len(layers.plan.end) + 1
+            losses["hidden"] = hidden_loss(teacher[-behind:], student[-behind:], counts) / items
+        if self.config.logits_distillation:
+            losses["logits"] = (
+                logits_loss(unchunked.logits, outputs.logits, counts, self.config.temperature)
+                / items
+            )
+        self.distillation_losses = {name: loss.detach() for name, loss in losses.items()}
+        outputs.loss = outputs.loss + sum(losses.values())
+        return outputs
+
+
+_RECORDED = {
+    "hidden_states": [OutputRecorder(SharedStage), OutputRecorder(ChunkStage)],
+}
+
+
+class Qwen2ChunkingModel(ChunkedModel, Qwen2Model):
+    config: Qwen2ChunkingConfig
+    _can_record_outputs = Qwen2Model._can_record_outputs | _RECORDED
+
+
+class Qwen2ChunkingForCausalLM(ChunkedForCausalLM, Qwen2ForCausalLM):
+    config: Qwen2ChunkingConfig
+    _model_class = Qwen2ChunkingModel
+
+
+class Qwen3ChunkingModel(ChunkedModel, Qwen3Model):
+    config: Qwen3ChunkingConfig
+    _can_record_outputs = Qwen3Model._can_record_outputs | _RECORDED
+
+
+class Qwen3ChunkingForCausalLM(ChunkedForCausalLM, Qwen3ForCausalLM):
+    config: Qwen3ChunkingConfig
+    _model_class = Qwen3ChunkingModel
+
+
+class LlamaChunkingModel(ChunkedModel, LlamaModel):
+    config: LlamaChunkingConfig
+    _can_record_outputs = LlamaModel._can_record_outputs | _RECORDED
+
+
+class LlamaChunkingForCausalLM(ChunkedForCausalLM, LlamaForCausalLM):
+    config: LlamaChunkingConfig
+    _model_class = LlamaChunkingModel
+
+
+@dataclass(frozen=True)
+class Architecture:
+    base: str  # the model_type of the models that it chunks
+    config: type[ChunkingKeys]
+    model: type[ChunkedModel]
+    causal_lm: type[ChunkedForCausalLM]
+
+
+ARCHITECTURES = (
+    Architecture("qwen2", Qwen2ChunkingConfig, Qwen2ChunkingModel, Qwen2ChunkingForCausalLM),
+    Architecture("qwen3", Qwen3ChunkingConfig, Qwen3ChunkingModel, Qwen3ChunkingForCausalLM),
+    Architecture("llama", LlamaChunkingConfig, LlamaChunkingModel, LlamaChunkingForCausalLM),
+)

@@ -1,0 +1,229 @@
+"""The same linear layers of k sibling layers as one batched product, their weights stored once.
+
+The parameters stay what they are, one per layer and under the base model's names, so that saving,
+freezing, LoRA and optimisers need know nothing of this; but their memory is moved side by side, so
+that the k of them are also one tensor [k, rows, columns]. Whatever moves or replaces a parameter
+(`to`, a merge of LoRA, a load) is noticed by `Watch`, and the stack is made again.
+"""
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+_FEW = 8
+Place = tuple[nn.Module, str]  # a child by its parent and name: what stands there may be replaced
+
+
+class _Join(torch.autograd.Function):
+    """The stack as a function of the parameters that lie in it; nothing is copied forward."""
+
+    @staticmethod
+    def forward(ctx, stack: Tensor, parameters_per_chunk: int, *parameters: Tensor) -> Tensor:
+        ctx.rows = [parameter.shape[0] for parameter in parameters[:parameters_per_chunk]]
+        return stack.detach()
+
+    @staticmethod
+    def backward(ctx, grad: Tensor):
+        pieces = [piece for chunk in grad for piece in chunk.split(ctx.rows)]
+        wanted = ctx.needs_input_grad[2:]
+        return None, None, *(p if need else None for p, need in zip(pieces, wanted, strict=True))
+
+
+class _Product(torch.autograd.Function):
+    """x [k, n, in] by weight [k, out, in]; bmm's own gradient of the weight comes out turned, and
+    autograd would copy it, a copy of all weights, to turn it back."""
+
+    @staticmethod
+    def forward(ctx, x: Tensor, weight: Tensor) -> Tensor:
+        ctx.save_for_backward(x, weight)
+        return torch.bmm(x, weight.mT)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad: Tensor):
+        x, weight = ctx.saved_tensors
+        for_x, for_weight = ctx.needs_input_grad
+        return (
+            torch.bmm(grad, weight) if for_x else None,
+            torch.bmm(grad.mT, x) if for_weight else None,
+        )
+
+
+class Stack:
+    """One parameter of each of k groups of modules, seen as one tensor [k, rows, ...]."""
+
+    def __init__(self, groups: list[list[nn.Parameter]]):
+        self.per_chunk = len(groups[0])
+        self.parameters = [parameter for group in groups for parameter in group]
+        self.storage = _side_by_side(groups)
+
+    def joined(self) -> Tensor:
+        """The stack as a function of its parameters, where they want a gradient."""
+        if any(parameter.requires_grad for parameter in self.parameters):
+            return _Join.apply(self.storage, self.per_chunk, *self.parameters)
+        return self.storage
+
+
+def _side_by_side(groups: list[list[nn.Parameter]]) -> Tensor:
+    """Move the parameters, in order, into one new storage; they stay the same objects."""
+    first = groups[0][0]
+    rows = sum(parameter.shape[0] for parameter in groups[0])
+    # The first forward may be under inference_mode; the weights must not become inference tensors.
+    with torch.inference_mode(False), torch.no_grad():
+        storage = first.new_empty((len(groups), rows, *first.shape[1:]))
+        for chunk, group in zip(storage, groups, strict=True):
+            pieces = chunk.split([parameter.shape[0] for parameter in group])
+            for parameter, piece in zip(group, pieces, strict=True):
+                piece.copy_(parameter.data)
+                parameter.data = piece
+    return storage
+
+
+class Siblings:
+    """The same children of k sibling layers; several children of one layer make one group."""
+
+    def __init__(self, groups: Sequence[Sequence[Place]]):
+        self.groups = groups
+        self.prepare()
+
+    def modules(self) -> list[list[nn.Module]]:
+        return [[getattr(parent, name) for parent, name in group] for group in self.groups]
+
+    def prepare(self) -> None:
+        """Lay the parameters side by side, again whenever one was moved or replaced."""
+        raise NotImplementedError
+
+    def places(self) -> list[Place]:
+        return [place for group in self.groups for place in group]
+
+
+class Projection(Siblings):
+    """Linear layers of k siblings: x [k, n, in] to [k, n, out], those of one sibling side by side.
+
+    Where one of them is no plain linear layer (LoRA, quantisation), each is called by itself.
+    """
+
+    def prepare(self) -> None:
+        self.weight = self.bias = None
+        modules = self.modules()
+        biases = [[module.bias for module in group] for group in modules]
+        without = [bias is None for group in biases for bias in group]
+        all_plain = all(_is_plain(module, nn.Linear) for group in modules for module in group)
+        self.each = not all_plain or (any(without) and not all(without))
+        if self.each:
+            return
+        self.weight = Stack([[module.weight for module in group] for group in modules])
+        self.bias = None if any(without) else Stack(biases)
+
+    def __call__(self, x: Tensor, onto: Tensor | None = None) -> Tensor:
+        """The products, added to `onto` where given."""
+        if self.each:
+            out = torch.stack(
+                [
+                    torch.cat([module(one) for module in group], dim=-1)
+                    for one, group in zip(x, self.modules(), strict=True)
+                ]
+            )
+        elif torch.is_grad_enabled():
+            out = self._with_gradients(x)
+        elif x.shape[1] <= _FEW and x.device.type == "cpu":
+            out = self._few(x)
+        else:
+            weight, bias = self.weight.storage, self.bias and self.bias.storage
+            if len(weight) == 1:
+                out = F.linear(x[0], weight[0], None if bias is None else bias[0]).unsqueeze(0)
+            elif bias is None:
+                if onto is not None:
+                    return torch.baddbmm(onto, x, weight.mT)
+                out = torch.bmm(x, weight.mT)
+            else:
+                out = torch.baddbmm(bias.unsqueeze(1), x, weight.mT)
+        return out if onto is None else out + onto
+
+    def _with_gradients(self, x: Tensor) -> Tensor:
+        weight, bias = self.weight.joined(), self.bias and self.bias.joined()
+        if len(weight) == 1:
+            bias = None if bias is None else bias.squeeze(0)
+            return F.linear(x.squeeze(0), weight.squeeze(0), bias).unsqueeze(0)
+        if x.device.type != "meta" and torch.is_autocast_enabled(x.device.type):
+            dtype = torch.get_autocast_dtype(x.device.type)
+            x, weight = x.to(dtype), weight.to(dtype)
+        out = _Product.apply(x, weight)
+        return out if bias is None else out + bias.unsqueeze(1).to(out.dtype)
+
+    def _few(self, x: Tensor) -> Tensor:
+        """For few tokens on a CPU, where reading the weights is all the work.
+
+        MKL reads them several times faster as the left factor of a batch of products; so a single
+        layer is cut into halves to make a batch of two.
+        """
+        storage = self.weight.storage
+        k, n, _ = x.shape
+        if k == 1 and storage.shape[1] % 2 == 0:
+            storage, x = storage.view(2, -1, storage.shape[2]), x.expand(2, -1, -1)
+        out = torch.bmm(storage, x.mT)
+        out = out.view(k, n, -1) if n == 1 else out.view(k, -1, n).mT.contiguous()
+        return out if self.bias is None else out.add_(self.bias.storage.unsqueeze(1))
+
+
+class Norm(Siblings):
+    """RMS norms of k siblings over the last dimension of x [k, n, size] or [k, n, heads, size]."""
+
+    def prepare(self) -> None:
+        self.weight = None
+        modules = [module for (module,) in self.modules()]
+        self.each = not all(
+            _is_plain(module) and hasattr(module, "variance_epsilon") for module in modules
+        )
+        if self.each:
+            return
+        self.eps = modules[0].variance_epsilon
+        self.eps_ = torch.full((1,), self.eps)
+        self.weight = Stack([[module.weight] for module in modules])
+
+    def __call__(self, x: Tensor) -> Tensor:
+        if self.each:
+            return torch.stack([m(one) for one, (m,) in zip(x, self.modules(), strict=True)])
+        weight = self.weight.joined() if torch.is_grad_enabled() else self.weight.storage
+        weight = weight.unsqueeze(1) if x.dim() == 3 else weight[:, None, None]
+        if x.device.type != "cpu":
+            return F.rms_norm(x, x.shape[-1:], None, self.eps) * weight
+        # On a CPU, F.rms_norm is a dozen kernels.
+        if x.dtype == torch.float32 and x.shape[1] == 1 and x.dim() == 3:
+            return x * torch.baddbmm(self.eps_, x, x.mT, alpha=1 / x.shape[-1]).rsqrt_() * weight
+        wide = x.float()
+        norm = torch.linalg.vector_norm(wide, dim=-1, keepdim=True)
+        return (wide * torch.rsqrt(norm.square() / x.shape[-1] + self.eps)).to(x.dtype) * weight
+
+
+class Watch:
+    """Notices that a module was replaced or its parameters were moved since the stacks were made."""
+
+    def __init__(self, siblings: Sequence[Siblings], also: Sequence[Place] = ()):
+        places = [*also, *(place for one in siblings for place in one.places())]
+        self._children = [(p._modules, name, p._modules[name]) for p, name in places]
+        self._parameters = [
+            (child._parameters, key, parameter.data_ptr())
+            for _, _, child in self._children
+            for key, parameter in child._parameters.items()
+            if parameter is not None
+        ]
+
+    def all_in_place(self) -> bool:
+        # At each forward: these loops cost half of what all() over generators does.
+        for children, name, child in self._children:
+            if children[name] is not child:
+                return False
+        for parameters, key, address in self._parameters:
+            if parameters[key].data_ptr() != address:
+                return False
+        return True
+
+
+def _is_plain(module: nn.Module, kind: type | None = None) -> bool:
+    """Nothing of its own happens when it is called: the right class, and no hooks."""
+    hooks = module._forward_hooks or module._forward_pre_hooks or module._backward_hooks
+    return not hooks and (kind is None or type(module) is kind)

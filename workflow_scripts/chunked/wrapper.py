@@ -1,0 +1,83 @@
+"""The parameters that chunking adds: an adapter before each layer of a chunk, and the aggregation.
+
+They make up `model.wrapped_chunk_layers` and nothing else does: the base model's layers keep their
+own names, and this module can be trained or saved apart. Everything starts as the best plain guess:
+an adapter as the identity, the mlp as the base it adds to. A layer's `start` says how.
+"""
+
+import torch
+from torch import Tensor, nn
+from transformers import initialization as init
+from transformers.activations import ACT2FN
+
+from workflow_scripts.core.plan import ChunkPlan
+
+
+class Adapter(nn.Module):
+    """x + down(act(up(x)))"""
+
+    def __init__(self, config):
+        super().__init__()
+        inner = config.adapter_hidden_size or config.hidden_size
+        self.up_proj = nn.Linear(config.hidden_size, inner, bias=False)
+        self.down_proj = nn.Linear(inner, config.hidden_size, bias=False)
+        self.down_proj.start = init.zeros_
+        self.act_fn = ACT2FN[config.hidden_act]
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.down_proj(self.act_fn(self.up_proj(x)))
+
+
+class MlpAggregation(nn.Module):
+    """The chunks' outputs side by side, one linear layer, then a gated MLP, added to a base."""
+
+    def __init__(self, config, chunks: int):
+        super().__init__()
+        hidden, inner = config.hidden_size, config.intermediate_size
+        self.base = config.aggregation_base
+        self.proj = nn.Linear(chunks * hidden, hidden, bias=False)
+        self.gate_proj = nn.Linear(hidden, inner, bias=False)
+        self.up_proj = nn.Linear(hidden, inner, bias=False)
+        self.down_proj = nn.Linear(inner, hidden, bias=False)
+        self.proj.start = _mean_of_chunks
+        if self.base != "none":
+            self.down_proj.start = init.zeros_
+        self.act_fn = ACT2FN[config.hidden_act]
+
+    def forward(self, outputs: Tensor, shared: Tensor) -> Tensor:
+        x = self.proj(torch.cat(tuple(outputs), dim=-1))
+        x = self.down_proj(self.act_fn(self.gate_proj(x)) * self.up_proj(x))
+        if self.base == "residual":
+            return residual(outputs, shared) + x
+        return outputs.mean(0) + x if self.base == "mean" else x
+
+
+def _mean_of_chunks(weight: Tensor) -> None:
+    hidden, wide = weight.shape
+    init.copy_(weight, torch.eye(hidden).repeat(1, wide // hidden) * (hidden / wide))
+
+
+def residual(outputs: Tensor, shared: Tensor) -> Tensor:
+    """The shared input plus the sum of what the chunks changed, as if their layers were in a row."""
+    return outputs.sum(0) - (len(outputs) - 1) * shared
+
+
+class WrappedChunkLayers(nn.Module):
+    def __init__(self, config, plan: ChunkPlan):
+        super().__init__()
+        self.mode = config.aggregation_mode
+        numbers = [number for chunk in plan.chunks for number in chunk]
+        self.adapters = (
+            nn.ModuleDict({str(number): Adapter(config) for number in numbers})
+            if config.use_adapters
+            else None
+        )
+        self.aggregation = MlpAggregation(config, len(plan.chunks)) if self.mode == "mlp" else None
+
+    def forward(self, outputs: Tensor, shared: Tensor) -> Tensor:
+        """Aggregate: the outputs of the chunks, stacked in front, into one hidden state."""
+        if self.mode == "mlp":
+            return self.aggregation(outputs, shared)
+        if self.mode == "residual":
+            return residual(outputs, shared)
+        return outputs.mean(0) if self.mode == "mean" else outputs[-1]
