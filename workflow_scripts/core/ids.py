@@ -1,7 +1,8 @@
 """How a model, a chunked checkpoint and its training stages are named, in prose and in paths.
 
 A model is known by its hub name, `Qwen/Qwen2.5-0.5B-Instruct`. A chunked checkpoint adds its plan,
-`@k2m12` (with `-<mode>` when the mode is not the default), and its stages, `+cpt`, `+cpt+sft`.
+`@k2m12` (with `-<mode>` when the mode is not the default; `@prune3-5` leaves out the layers 3 and 5,
+counted from 1), and its stages, `+cpt`, `+cpt+sft`.
 In a path `/` becomes `--`, which the hub allows in no name, so the way back is unambiguous.
 """
 
@@ -13,7 +14,7 @@ from workflow_scripts.core.errors import UserError
 STAGES = ("cpt", "sft")
 HUB_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?")
 _CHECKPOINT = re.compile(
-    r"(?P<model>[^@+]+)(?:@(?P<plan>k\d+m\d+)(?:-(?P<mode>[a-z_]+))?)?(?P<stages>(?:\+[a-z]+)*)"
+    r"(?P<model>[^@+]+)(?:@(?:(?P<plan>k\d+m\d+)(?:-(?P<mode>[a-z_]+))?|(?P<pruned>prune\d+(?:-\d+)*)))?(?P<stages>(?:\+[a-z]+)*)"
 )
 
 
@@ -60,7 +61,7 @@ class CheckpointId:
         if match is None:
             raise UserError(
                 f"{text!r} is not a model id; expected organisation/name, then optionally"
-                " @k<chunks>m<layers>, -<mode> and +cpt or +cpt+sft."
+                " @k<chunks>m<layers> and -<mode>, or @prune<layers>, and +cpt or +cpt+sft."
             )
         model = match["model"].replace("--", "/", 1)
         stages = tuple(match["stages"].split("+")[1:])
@@ -68,4 +69,4 @@ class CheckpointId:
             raise UserError(f"{text!r} is not a model id: {problem}.")
         if unknown := [stage for stage in stages if stage not in STAGES]:
             raise UserError(f"{text!r} names the unknown stage {unknown[0]!r}; known: cpt, sft.")
-        return cls(model, match["plan"], match["mode"], stages)
+        return cls(model, match["plan"] or match["pruned"], match["mode"], stages)

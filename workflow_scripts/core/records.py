@@ -46,7 +46,7 @@ class TaskFacts(_Strict):
 
 
 class Protocol(_Strict):
-    name: Literal["direct", "few_shot", "train_before_test"]
+    name: Literal["direct", "few_shot", "train_before_test", "perplexity", "latency"]
     dtype: str
     attention: str = Field(description="The attention that ran, not the one asked for")
     batch_size: int = Field(ge=1)

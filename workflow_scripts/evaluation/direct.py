@@ -1,29 +1,12 @@
 """Direct evaluation: one model as it is, one task, one record."""
 
-import time
 from pathlib import Path
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import sha256_json
-from workflow_scripts.core.provenance import (
-    code_commit,
-    host,
-    now,
-    package_versions,
-    peak_memory_mb,
-)
-from workflow_scripts.core.records import (
-    Cost,
-    ModelFacts,
-    Protocol,
-    Provenance,
-    Record,
-    TaskFacts,
-    Volatile,
-    write_record,
-)
+from workflow_scripts.core.records import Cost, Protocol, Record, TaskFacts, write_record
 from workflow_scripts.evaluation.lm_eval_run import run_lm_eval
 from workflow_scripts.evaluation.outcome import items_of, metrics_of
+from workflow_scripts.evaluation.recording import Recording, model_facts
 from workflow_scripts.hub.load import load_model
 
 
@@ -58,8 +41,7 @@ def evaluate_direct(
         "attention": attention,
         "batch_size": batch_size,
     }
-    # The commit now: the checkout may move on while a long job runs.
-    started, clock, commit = now(), time.monotonic(), code_commit()
+    recording = Recording()
     loaded = load_model(manifest_path, device=device, dtype=dtype, attention=attention)
     run = run_lm_eval(
         loaded,
@@ -78,25 +60,18 @@ def evaluate_direct(
             " metric and filter of the tasks table."
         )
     items = items_of(run, primary_metric)
-    manifest = loaded.manifest
     (dataset,) = run.datasets.values()
-    packages = package_versions()
+    provenance = recording.provenance(settings)
     first_task = next(iter(run.tasks.values()))
     return write_record(
         record_path,
         items,
         study=study,
-        model=ModelFacts(
-            id=manifest.repository,
-            repository=manifest.repository,
-            commit=manifest.commit,
-            weights_sha256=manifest.weights_sha256,
-            parameters=manifest.parameters,
-        ),
+        model=model_facts(loaded.manifest),
         task=TaskFacts(
             name=task,
             harness="lm_eval",
-            harness_version=packages["lm_eval"],
+            harness_version=provenance.packages["lm_eval"],
             dataset=dataset.repository,
             dataset_commit=dataset.commit,
             subset=first_task.config.dataset_name if len(run.tasks) == 1 else None,
@@ -116,23 +91,6 @@ def evaluate_direct(
         ),
         metrics=metrics,
         cost=Cost(tokens=run.tokens, device=loaded.device),
-        provenance=Provenance(
-            code_commit=commit, settings_sha256=sha256_json(settings), packages=packages
-        ),
-        volatile=Volatile(
-            started=started,
-            finished=now(),
-            seconds=round(time.monotonic() - clock, 3),
-            host=host(),
-            peak_memory_mb=peak_memory_mb(),
-            peak_gpu_memory_mb=_peak_gpu_memory_mb(loaded.device),
-        ),
+        provenance=provenance,
+        volatile=recording.volatile(loaded.device),
     )
-
-
-def _peak_gpu_memory_mb(device: str) -> int | None:
-    if device != "cuda":
-        return None
-    import torch
-
-    return torch.cuda.max_memory_allocated() // 2**20

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.hub.chunk import chunked_config
 from workflow_scripts.hub.manifest import Manifest, differing_sizes, read_manifest
 
 
@@ -20,16 +21,31 @@ class LoadedModel:
     threads: int
 
 
-def load_model(manifest_path: Path, *, device: str, dtype: str, attention: str) -> LoadedModel:
-    """Load model and tokenizer from the folder of the manifest, ready for evaluation."""
+def load_model(
+    manifest_path: Path,
+    *,
+    device: str,
+    dtype: str,
+    attention: str,
+    chunking: dict[str, Any] | None = None,
+) -> LoadedModel:
+    """Load model and tokenizer from the folder of the manifest, ready for evaluation.
+
+    With `chunking`, the keys of a chunked model's config, its layers run in that plan.
+    """
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    import workflow_scripts.chunked  # noqa: F401 (registers the chunked architectures)
 
     manifest = read_manifest(manifest_path)
     folder = manifest_path.parent
     if problems := differing_sizes(folder, manifest):
         raise UserError(problems)
     device = choose_device(device)
+    config = None
+    if chunking is not None:
+        config, _ = chunked_config(folder, manifest.repository, chunking)
     options = {"local_files_only": True, "trust_remote_code": False}
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, **options)
@@ -41,6 +57,7 @@ def load_model(manifest_path: Path, *, device: str, dtype: str, attention: str) 
             ),
             use_safetensors=True,
             **options,
+            **({} if config is None else {"config": config}),
         )
     except (OSError, ValueError) as error:
         raise UserError(f"{manifest.repository} in {folder} cannot be loaded: {error}") from error

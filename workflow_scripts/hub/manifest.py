@@ -8,6 +8,7 @@ large file reruns nothing and a new commit reruns everything that used the old o
 """
 
 import json
+from collections.abc import Collection
 from pathlib import Path
 from typing import Literal
 
@@ -33,8 +34,10 @@ class Manifest(_Strict):
     schema_version: Literal[1] = 1
     kind: Literal["model", "dataset"]
     source: Literal["huggingface", "miniature"]
-    repository: str = Field(description="Hub name, organisation/name")
-    revision: str | None = Field(description="What was asked for; null means the default branch")
+    repository: str = Field(description="Hub name, or the id of a checkpoint made from it")
+    revision: str | None = Field(
+        description="What was asked for, null the default branch; of a checkpoint, its base's commit",
+    )
     commit: str = Field(
         pattern=r"^[0-9a-f]{40}$",
         description="What that resolved to; for the miniature world a digest of its files",
@@ -51,14 +54,18 @@ class Manifest(_Strict):
         return sha256_json(weights)
 
 
-def list_files(folder: Path) -> tuple[HubFile, ...]:
-    """Every file below `folder` but hidden ones and the manifest, hashed, in a fixed order."""
+def list_files(folder: Path, only: Collection[str] | None = None) -> tuple[HubFile, ...]:
+    """Every file below `folder` but hidden ones and the manifest, hashed, in a fixed order.
+
+    With `only`, those of these names: what is linked from elsewhere need not be read again.
+    """
     paths = sorted(
         path
         for path in folder.rglob("*")
         if path.is_file()
         and path.name != MANIFEST
         and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+        and (only is None or path.relative_to(folder).as_posix() in only)
     )
     return tuple(
         HubFile(

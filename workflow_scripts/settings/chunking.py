@@ -1,6 +1,6 @@
 """Chunked variants of models: k chunks of m layers that run side by side."""
 
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationInfo, model_validator
 
@@ -42,6 +42,51 @@ class Checkpoint(Section):
         Field((), description="Layers to leave out, counted from 1; only with the mode prune.")
     )
 
+    aggregation_mode: Literal["mlp", "mean", "last", "residual"] = Field(
+        "mlp",
+        description=(
+            "How the chunks' outputs become one: their mean, the last one, residual (the shared input"
+            " plus what every chunk changed), or mlp (a linear layer and a gated MLP, to be trained)."
+        ),
+    )
+    aggregation_base: Literal["residual", "mean", "none"] = Field(
+        "residual",
+        description=(
+            "What the mlp adds its output to, so that it starts as that; none is the published mlp,"
+            " which starts as noise."
+        ),
+    )
+    use_adapters: bool = Field(
+        True, description="A small trainable layer before each layer of a chunk; starts as nothing."
+    )
+    adapter_hidden_size: int | None = Field(
+        None, ge=1, description="Width of the adapters; null is the model's own."
+    )
+    distillation: bool = Field(
+        False, description="Train towards the hidden states of the same weights run unchunked."
+    )
+    logits_distillation: bool = Field(
+        False, description="Train towards the logits of the same weights run unchunked."
+    )
+    temperature: float = Field(2.0, gt=0, description="Temperature of the logits' distillation.")
+
+    @property
+    def keys(self) -> dict[str, Any]:
+        """What config.json of the chunked model holds beside the base model's keys."""
+        return {
+            "num_layers_per_chunk": self.num_layers_per_chunk or 0,
+            "num_chunks": self.num_chunks,
+            "chunking_mode": self.mode,
+            "layers_to_prune": list(self.layers_to_prune) or None,
+            **{
+                name: getattr(self, name)
+                for name in (
+                    *("aggregation_mode", "aggregation_base", "use_adapters"),
+                    *("adapter_hidden_size", "distillation", "logits_distillation", "temperature"),
+                )
+            },
+        }
+
     def plan(self, layers: int) -> ChunkPlan:
         return chunk_plan(
             layers, self.mode, self.num_layers_per_chunk, self.num_chunks, self.layers_to_prune
@@ -49,9 +94,12 @@ class Checkpoint(Section):
 
     def id(self, layers: int) -> CheckpointId:
         chunks = self.plan(layers).chunks
+        if self.mode == "prune":
+            return CheckpointId(
+                self.model, "prune" + "-".join(map(str, sorted(set(self.layers_to_prune))))
+            )
         size = len(chunks[0]) if chunks else 0
-        unchanged = not chunks and self.mode != "prune"
-        mode = None if unchanged or self.mode == DEFAULT_MODE else self.mode
+        mode = None if not chunks or self.mode == DEFAULT_MODE else self.mode
         return CheckpointId(self.model, f"k{len(chunks)}m{size}", mode)
 
     @model_validator(mode="after")
@@ -76,7 +124,104 @@ class Checkpoint(Section):
         return self
 
 
+Numbers = Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(strict=False)]
+
+
+class Measures(Section):
+    """What is measured of each model that a checkpoint names, in plans of its own, untrained."""
+
+    sequential_chunks: Numbers = Field(
+        (1, 2, 3, 4, 6, 8, 12, 24),
+        description="Perplexity of sequential plans of so many chunks, where the layers divide.",
+    )
+    aggregations: Annotated[
+        tuple[Literal["mean", "last", "residual"], ...], Field(strict=False)
+    ] = Field(("mean", "residual"), min_length=1, description="Aggregations to compare, untrained.")
+    pruned: Annotated[tuple[Numbers, ...], Field(strict=False)] = Field(
+        ((24,), (19, 21, 23), (3,), (1, 3, 5), (14,), (10, 12, 14), (7, 15, 23)),
+        description="Sets of layers to leave out, counted from 1; those a model lacks are passed by.",
+    )
+    latency_chunks: int = Field(2, ge=1, description="Chunks (k) in the latency grid.")
+    latency_layers: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(strict=False)] = Field(
+        (0, 2, 4, 8, 12), description="Layers per chunk (m) in the latency grid; 0: unchanged."
+    )
+    batch_sizes: Numbers = Field(
+        (2, 4, 8, 16), min_length=1, description="Batch sizes of the grid."
+    )
+    questions: int = Field(16, ge=1, description="MMLU questions that latency is measured on.")
+    new_tokens: int = Field(5, ge=2, description="Tokens generated for each of them.")
+    repeats: int = Field(
+        4, ge=3, description="Rounds of the latency grid; its variants take turns in each."
+    )
+    window: int = Field(
+        256, ge=2, description="Tokens that a perplexity window sees, at most the model's context."
+    )
+    stride: int = Field(128, ge=1, description="Tokens that each window scores: its last ones.")
+    responses: int = Field(60, ge=1, description="Magpie responses whose perplexity is measured.")
+    difficulties: Annotated[tuple[str, ...], Field(strict=False)] = Field(
+        ("easy",), min_length=1, description="Difficulties of those responses, as the dataset says."
+    )
+
+    def sequential_plans(self, layers: int) -> list[dict[str, Any]]:
+        """Config keys of the sequential plans; the unchanged model is the one of one chunk."""
+        return [
+            {
+                "chunking_mode": "sequential",
+                "num_layers_per_chunk": layers // chunks,
+                "aggregation_mode": aggregation,
+                "use_adapters": False,
+            }
+            for chunks in self.sequential_chunks
+            if chunks > 1 and layers % chunks == 0
+            for aggregation in self.aggregations
+        ]
+
+    def pruned_plans(self, layers: int) -> list[dict[str, Any]]:
+        return [
+            {"chunking_mode": "prune", "layers_to_prune": list(dropped)}
+            for dropped in self.pruned
+            if max(dropped) <= layers and len(set(dropped)) < layers
+        ]
+
+    def latency_plans(self, layers: int) -> list[dict[str, Any]]:
+        """Those of the grid that come out even."""
+        k = self.latency_chunks
+        return [
+            {
+                "num_chunks": k,
+                "num_layers_per_chunk": m,
+                "aggregation_mode": "residual",
+                "use_adapters": False,
+            }
+            for m in self.latency_layers
+            if m > 0 and layers - k * m >= 0 and (layers - k * m) % 2 == 0
+        ]
+
+    @model_validator(mode="after")
+    def _batches_can_be_filled(self) -> "Measures":
+        if max(self.batch_sizes) > self.questions:
+            raise contradiction(
+                f"batch_sizes goes up to {max(self.batch_sizes)}, but questions is"
+                f" {self.questions}; expected as many questions as the largest batch has rows."
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _stride_fits(self) -> "Measures":
+        if self.stride > self.window:
+            raise contradiction(
+                f"stride is {self.stride}, more than window, {self.window}; tokens between two"
+                " windows would be scored by none."
+            )
+        return self
+
+
 class Chunking(Section):
+    @property
+    def models(self) -> list[str]:
+        """The models that the checkpoints are cut from, each once."""
+        return list(dict.fromkeys(checkpoint.model for checkpoint in self.checkpoints))
+
     checkpoints: Annotated[tuple[Checkpoint, ...], Field(strict=False)] = Field(
         (
             Checkpoint(model=_STUDY, num_chunks=2, num_layers_per_chunk=12),
@@ -84,6 +229,9 @@ class Chunking(Section):
             Checkpoint(model=_STUDY, num_chunks=0, num_layers_per_chunk=0),
         ),
         description="Chunked variants to make, train and measure; an empty list for none.",
+    )
+    measures: Measures = Field(
+        Measures(), description="What is measured of the checkpoints' models before any training."
     )
 
     @model_validator(mode="after")

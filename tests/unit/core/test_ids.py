@@ -12,11 +12,13 @@ part = st.from_regex(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,12}[A-Za-z0-9])?", fullmatch
 )
 ids = st.builds(
     lambda org, name, plan, mode, stages: CheckpointId(
-        f"{org}/{name}", plan, mode if plan else None, stages
+        f"{org}/{name}", plan, mode if plan and plan.startswith("k") else None, stages
     ),
     part,
     part,
-    st.none() | st.from_regex(r"k[0-9]{1,2}m[0-9]{1,2}", fullmatch=True),
+    st.none()
+    | st.from_regex(r"k[0-9]{1,2}m[0-9]{1,2}", fullmatch=True)
+    | st.from_regex(r"prune[0-9]{1,2}(-[0-9]{1,2}){0,3}", fullmatch=True),
     st.sampled_from([None, "uniform", "sequential_with_shared_start"]),
     st.sampled_from([(), ("cpt",), ("cpt", "sft"), ("sft",)]),
 )
@@ -48,6 +50,8 @@ def test_the_spelling_that_the_paths_and_the_paper_use():
         "org/a--b",
         "org/.hidden",
         "org/name@k2",
+        "org/name@prune",
+        "org/name@prune3-uniform",
         "org/name@k2m12+dpo",
         "",
         "org/" + "x" * 200,

@@ -66,7 +66,7 @@ def test_checkpoints_bear_their_plan_and_mode():
     assert list(settings.checkpoints()) == [
         f"{model}@k2m6",
         f"{model}@k4m6-sequential",
-        f"{model}@k0m0-prune",
+        f"{model}@prune24",
         f"{model}@k0m0",
     ]
 

@@ -1,0 +1,114 @@
+"""Perplexity against plain arithmetic: every token once, whatever the windows and the batches."""
+
+import math
+import random
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.evaluation.perplexity import (
+    response_perplexity,
+    summary,
+    text_perplexity,
+    windows,
+)
+from workflow_scripts.hub.load import load_model
+
+
+@pytest.fixture(scope="module")
+def loaded(world):
+    manifest = world / "models/miniature/Pythia-0.1M/manifest.json"
+    return load_model(manifest, device="cpu", dtype="float32", attention="auto")
+
+
+@given(st.integers(0, 300), st.integers(2, 40), st.data())
+def test_every_token_but_the_first_is_scored_once_from_as_much_as_fits(tokens, window, data):
+    stride = data.draw(st.integers(1, window))
+    spans = list(windows(tokens, window, stride))
+    scored = [token for _, first, end in spans for token in range(first, end)]
+    assert scored == list(range(1, tokens))
+    for seen, first, end in spans:
+        assert seen < first < end and end - seen <= window
+    for _, first, end in spans[1:]:
+        assert end - first <= stride
+
+
+def nats_by_hand(model, ids: list[int], first: int) -> float:
+    with torch.no_grad():
+        logs = model(torch.tensor([ids])).logits[0].log_softmax(-1)
+    return -sum(float(logs[at - 1, ids[at]]) for at in range(first, len(ids)))
+
+
+def test_windows_of_a_text_against_plain_arithmetic(loaded):
+    text = "The fox lives in the forest. " * 9 + "A wren sings."
+    ids = loaded.tokenizer(text, add_special_tokens=False)["input_ids"]
+    pieces = text_perplexity(
+        loaded.model, loaded.tokenizer, text, window=16, stride=5, batch_size=3
+    )
+    spans = list(windows(len(ids), 16, 5))
+    assert len(pieces) == len(spans)
+    for piece, (seen, first, end) in zip(pieces, spans, strict=True):
+        expected = nats_by_hand(loaded.model, ids[seen:end], first - seen)
+        assert piece.nats == pytest.approx(expected, abs=1e-3)
+        assert piece.tokens == end - first
+    start = loaded.tokenizer.decode(ids[:1])
+    assert sum(piece.bytes for piece in pieces) == len(text.encode()) - len(start.encode())
+    total = summary(pieces)
+    assert total.n == len(spans)
+    nats = sum(piece.nats for piece in pieces)
+    assert total.perplexity == pytest.approx(math.exp(nats / (len(ids) - 1)))
+    assert total.bits_per_byte == pytest.approx(
+        nats / math.log(2) / sum(piece.bytes for piece in pieces)
+    )
+
+
+def test_batches_change_nothing(loaded):
+    seed = random.randrange(10**6)
+    print("seed", seed)
+    words = ["fox", "wren", "forest", "river", "lives", "sings", "the", "a", "in", "of", "and"]
+    text = " ".join(random.Random(seed).choice(words) for _ in range(150))
+    first, *others = (
+        text_perplexity(loaded.model, loaded.tokenizer, text, window=20, stride=7, batch_size=size)
+        for size in (1, 4, 64)
+    )
+    for other in others:
+        for ours, theirs in zip(first, other, strict=True):
+            assert ours.nats == pytest.approx(theirs.nats, abs=1e-3)
+
+
+def test_a_response_is_scored_without_its_instruction(loaded):
+    pairs = [("Where does the fox live?", "In the forest."), ("Who sings?", "The wren sings here.")]
+    pieces = response_perplexity(loaded.model, loaded.tokenizer, pairs, window=64, batch_size=2)
+    for piece, (instruction, response) in zip(pieces, pairs, strict=True):
+        answer = loaded.tokenizer(response, add_special_tokens=False)["input_ids"]
+        prompt = loaded.tokenizer(instruction + "\n", add_special_tokens=False)["input_ids"]
+        assert piece.tokens == len(answer) and piece.bytes == len(response.encode())
+        expected = nats_by_hand(loaded.model, prompt + answer, len(prompt))
+        assert piece.nats == pytest.approx(expected, abs=1e-3)
+
+
+def test_a_long_conversation_is_cut_to_the_window(loaded):
+    (piece,) = response_perplexity(
+        loaded.model,
+        loaded.tokenizer,
+        [("word " * 100, "The fox sings. " * 40)],
+        window=32,
+        batch_size=1,
+    )
+    assert piece.tokens == 31
+
+
+@pytest.mark.parametrize(("window", "stride"), [(1, 1), (8, 9), (8, 0)])
+def test_windows_that_cannot_be_get_a_sentence(window, stride):
+    with pytest.raises(UserError, match=f"The window is {window} and the stride {stride}"):
+        list(windows(10, window, stride))
+
+
+def test_an_empty_text_and_an_empty_response_get_a_sentence(loaded):
+    with pytest.raises(UserError, match="no perplexity"):
+        text_perplexity(loaded.model, loaded.tokenizer, "", window=8, stride=4, batch_size=1)
+    with pytest.raises(UserError, match="is empty"):
+        response_perplexity(loaded.model, loaded.tokenizer, [("Why?", "")], window=8, batch_size=1)

@@ -1,0 +1,145 @@
+"""Perplexity: of a long text in overlapping windows, and of responses to prompts.
+
+A window sees as much as the model may and scores its last tokens only, those that no window before
+it scored, so that each token is predicted from a long context (the published runs: 4,096 and 256).
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from workflow_scripts.core.errors import UserError
+
+
+@dataclass(frozen=True)
+class Scored:
+    """One window or one response: what its scored tokens cost, in nats."""
+
+    nats: float
+    tokens: int
+    bytes: int
+
+    @property
+    def perplexity(self) -> float:
+        return math.exp(self.nats / self.tokens)
+
+
+@dataclass(frozen=True)
+class Summary:
+    perplexity: float  # exp of the mean over all tokens
+    bits_per_byte: float
+    stderr: float | None  # of the perplexity, from the spread between the pieces
+    n: int
+
+
+def summary(pieces: Sequence[Scored]) -> Summary:
+    nats, tokens = sum(p.nats for p in pieces), sum(p.tokens for p in pieces)
+    mean, perplexity = nats / tokens, math.exp(nats / tokens)
+    stderr = None
+    if len(pieces) > 1:
+        # A ratio of two sums: the delta method, then through the exponential.
+        spread = sum((p.nats - mean * p.tokens) ** 2 for p in pieces) / (len(pieces) - 1)
+        stderr = perplexity * math.sqrt(spread * len(pieces)) / tokens
+    bits = nats / math.log(2) / sum(p.bytes for p in pieces)
+    return Summary(perplexity, bits, stderr, len(pieces))
+
+
+def windows(tokens: int, window: int, stride: int) -> Iterator[tuple[int, int, int]]:
+    """(first seen, first scored, end): every token but the first is scored exactly once.
+
+    The first window scores all that it sees but its first token, each later one its last `stride`.
+    """
+    if not 1 <= stride <= window or window < 2:
+        raise UserError(
+            f"The window is {window} and the stride {stride}; expected a window of at least 2 and a"
+            " stride from 1 to the window."
+        )
+    # A window as long as its stride sees one token before what it scores.
+    step = min(stride, window - 1)
+    scored = 1
+    while scored < tokens:
+        end = min(window if scored == 1 else scored + step, tokens)
+        yield max(0, end - window), scored, end
+        scored = end
+
+
+def text_perplexity(
+    model, tokenizer, text: str, *, window: int, stride: int, batch_size: int
+) -> list[Scored]:
+    """One long text, window by window."""
+    encoded = tokenizer(text, return_offsets_mapping=True, add_special_tokens=False, verbose=False)
+    ids, offsets = encoded["input_ids"], encoded["offset_mapping"]
+    if len(ids) < 2:
+        raise UserError(f"A text of {len(ids)} tokens has no perplexity; expected at least 2.")
+    spans = list(windows(len(ids), window, stride))
+    rows = [(ids[first:end], scored - first) for first, scored, end in spans]
+    nats = _nats(model, rows, batch_size)
+    # Bytes from the end of the token before to the end of the last: all of the text but its start.
+    return [
+        Scored(cost, end - scored, len(text[offsets[scored - 1][1] : offsets[end - 1][1]].encode()))
+        for cost, (_, scored, end) in zip(nats, spans, strict=True)
+    ]
+
+
+def response_perplexity(
+    model, tokenizer, pairs: Iterable[tuple[str, str]], *, window: int, batch_size: int
+) -> list[Scored]:
+    """Responses to instructions in the tokenizer's chat template; the instruction is not scored.
+
+    Without a template the two stand one after the other. A conversation longer than the window
+    loses its beginning; a response longer than it, its end.
+    """
+    rows, sizes = [], []
+    for instruction, response in pairs:
+        prompt = _prompt(tokenizer, instruction)
+        answer = tokenizer(response, add_special_tokens=False)["input_ids"][: window - 1]
+        if not answer:
+            raise UserError(f"The response to {instruction[:60]!r} is empty; nothing to score.")
+        prompt = prompt[-(window - len(answer)) :]
+        rows.append((prompt + answer, len(prompt)))
+        sizes.append(max(1, len(tokenizer.decode(answer).encode())))
+    costs = _nats(model, rows, batch_size)
+    return [
+        Scored(cost, len(row) - first, size)
+        for cost, (row, first), size in zip(costs, rows, sizes, strict=True)
+    ]
+
+
+def _prompt(tokenizer, instruction: str) -> list[int]:
+    if tokenizer.chat_template is None:
+        ids = tokenizer(instruction + "\n", add_special_tokens=False)["input_ids"]
+    else:
+        ids = tokenizer.apply_chat_template(
+            [{"role": "user", "content": instruction}],
+            add_generation_prompt=True,
+            return_dict=True,
+        )["input_ids"]
+    return ids
+
+
+def _nats(model, rows: list[tuple[list[int], int]], batch_size: int) -> list[float]:
+    """For each row its negative log-likelihood from the given token on; long rows first."""
+    import torch
+    import torch.nn.functional as F
+
+    costs = [0.0] * len(rows)
+    order = sorted(range(len(rows)), key=lambda at: -len(rows[at][0]))
+    with torch.inference_mode():
+        for start in range(0, len(order), batch_size):
+            batch = order[start : start + batch_size]
+            longest = len(rows[batch[0]][0])
+            ids = torch.zeros(len(batch), longest, dtype=torch.long)
+            labels = torch.full_like(ids, -100)
+            for line, at in enumerate(batch):
+                row, first = rows[at]
+                ids[line, : len(row)] = torch.tensor(row)
+                labels[line, first : len(row)] = ids[line, first : len(row)]
+            # Padding stands on the right, where causal attention sees it from nowhere.
+            logits = model(ids.to(model.device), use_cache=False).logits
+            for line, at in enumerate(batch):
+                target = labels[line, 1:].to(model.device)
+                cost = F.cross_entropy(
+                    logits[line, :-1].float(), target, ignore_index=-100, reduction="sum"
+                )
+                costs[at] = float(cost)
+    return costs

@@ -1,0 +1,61 @@
+"""The parts of a record that every measurement fills in the same way."""
+
+import time
+from typing import Any
+
+from workflow_scripts.core.files import sha256_json
+from workflow_scripts.core.ids import CheckpointId
+from workflow_scripts.core.provenance import (
+    code_commit,
+    host,
+    now,
+    package_versions,
+    peak_memory_mb,
+)
+from workflow_scripts.core.records import ModelFacts, Provenance, Volatile
+from workflow_scripts.hub.manifest import Manifest
+
+
+class Recording:
+    """Started with the measurement: the checkout may move on while a long job runs."""
+
+    def __init__(self):
+        self._started, self._clock, self._commit = now(), time.monotonic(), code_commit()
+
+    def provenance(self, settings: dict[str, Any]) -> Provenance:
+        return Provenance(
+            code_commit=self._commit,
+            settings_sha256=sha256_json(settings),
+            packages=package_versions(),
+        )
+
+    def volatile(self, device: str) -> Volatile:
+        return Volatile(
+            started=self._started,
+            finished=now(),
+            seconds=round(time.monotonic() - self._clock, 3),
+            host=host(),
+            peak_memory_mb=peak_memory_mb(),
+            peak_gpu_memory_mb=_peak_gpu_memory_mb(device),
+        )
+
+
+def model_facts(manifest: Manifest) -> ModelFacts:
+    checkpoint = CheckpointId.parse(manifest.repository)
+    return ModelFacts(
+        id=manifest.repository,
+        repository=checkpoint.model,
+        commit=manifest.commit,
+        weights_sha256=manifest.weights_sha256,
+        parameters=manifest.parameters,
+        plan=checkpoint.plan and checkpoint.variant.removeprefix("@").split("+")[0],
+        stages=checkpoint.stages,
+    )
+
+
+def _peak_gpu_memory_mb(device: str) -> int | None:
+    if device != "cuda":
+        return None
+    import torch
+
+    return torch.cuda.max_memory_allocated() // 2**20
