@@ -1,0 +1,79 @@
+"""The engine: scores and continues token sequences, and reads what they share once.
+
+engine = PrefixEngine(model)
+engine.loglikelihoods([(context, continuation), ...], window=2048)
+engine.generate([...])
+"""
+
+from collections.abc import Callable, Sequence
+
+import torch
+
+from workflow_scripts.evaluation.prefix.budget import Budget
+from workflow_scripts.evaluation.prefix.loglikelihood import score
+from workflow_scripts.evaluation.prefix.model import CausalModel
+from workflow_scripts.evaluation.prefix.scores import Score, ScoreRequest, Tally
+from workflow_scripts.evaluation.prefix.trie import build_trie
+
+# On a CPU a constant, so that results do not depend on what else the machine is doing.
+CPU_BUDGET = 2**30
+GPU_SHARE = 0.5
+# Tokens of one call. Enough to keep the device busy; more only lengthens the rows attended to.
+CPU_TOKENS, GPU_TOKENS = 512, 4096
+
+
+class PrefixEngine:
+    """Results come in the order of the requests and do not depend on it, nor on batch sizes."""
+
+    def __init__(
+        self, model, *, memory_budget: int | None = None, tokens_per_call: int | None = None
+    ):
+        self.model = CausalModel(model)
+        on_gpu = torch.device(self.model.device).type == "cuda"
+        if memory_budget is None:
+            memory_budget = _gpu_budget(self.model.device) if on_gpu else CPU_BUDGET
+        self.budget = Budget.of(self.model, memory_budget)
+        self.tokens_per_call = tokens_per_call or (GPU_TOKENS if on_gpu else CPU_TOKENS)
+        self.trie_tokens = 0  # what running each shared stretch once comes to, so far
+
+    @property
+    def description(self) -> str:
+        """For the record: which engine ran, and why not the better one."""
+        reason = self.model.why_not_packed
+        return f"plain batches: {reason}" if reason else "prefix sharing"
+
+    @property
+    def tokens_run(self) -> int:
+        return self.model.tokens_run
+
+    def loglikelihoods(
+        self,
+        requests: Sequence[tuple[Sequence[int], Sequence[int]]],
+        *,
+        window: int,
+        on_scored: Callable[[int, Score], None] | None = None,
+    ) -> list[Score]:
+        """Of each continuation after its context, cut on the left to the model's window."""
+        return self.score(
+            [ScoreRequest.of(context, target, window) for context, target in requests], on_scored
+        )
+
+    def score(
+        self,
+        requests: list[ScoreRequest],
+        on_scored: Callable[[int, Score], None] | None = None,
+    ) -> list[Score]:
+        """`on_scored` hears of each result as soon as there is one, in whatever order they come."""
+        if not requests:
+            return []
+        tally = Tally(requests, on_scored)
+        trie, places = build_trie([request.read for request in requests])
+        self.trie_tokens += trie.tokens
+        with torch.inference_mode():
+            score(self.model, trie, places, requests, tally, self.budget, self.tokens_per_call)
+        return [tally.score(at) for at in range(len(requests))]
+
+
+def _gpu_budget(device) -> int:
+    _, total = torch.cuda.mem_get_info(device)
+    return int(GPU_SHARE * (total - torch.cuda.memory_allocated(device)))
