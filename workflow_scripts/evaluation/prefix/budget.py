@@ -92,6 +92,11 @@ class Budget:
                 )
         return tokens
 
+    def entries(self, tokens: int, logit_rows: int) -> int:
+        """Entries of the cache that fit beside calls of so many tokens."""
+        fixed = self.packed_bytes(tokens, 0, logit_rows)
+        return (self.bytes - fixed) // (self.cache_entry + tokens * self.mask_entry)
+
     def plain_rows(self, length: int, preferred_tokens: int) -> int:
         """Rows of a plain batch of this length: at least one, which nothing can make smaller."""
         row = length * self.token + length * length * self.mask_entry

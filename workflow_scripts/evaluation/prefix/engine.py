@@ -6,10 +6,20 @@ engine.generate([...])
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 import torch
 
+from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation.prefix.budget import Budget
+from workflow_scripts.evaluation.prefix.choosing import GenerationRules
+from workflow_scripts.evaluation.prefix.generation import (
+    GenerationRequest,
+    Plan,
+    generate_packed,
+    generate_plain,
+)
 from workflow_scripts.evaluation.prefix.loglikelihood import score
 from workflow_scripts.evaluation.prefix.model import CausalModel
 from workflow_scripts.evaluation.prefix.scores import Score, ScoreRequest, Tally
@@ -18,6 +28,8 @@ from workflow_scripts.evaluation.prefix.trie import build_trie
 # On a CPU a constant, so that results do not depend on what else the machine is doing.
 CPU_BUDGET = 2**30
 GPU_SHARE = 0.5
+# Answers that grow side by side.
+CPU_ANSWERS, GPU_ANSWERS = 32, 256
 # Tokens of one call. Enough to keep the device busy; more only lengthens the rows attended to.
 CPU_TOKENS, GPU_TOKENS = 512, 4096
 
@@ -34,6 +46,7 @@ class PrefixEngine:
             memory_budget = _gpu_budget(self.model.device) if on_gpu else CPU_BUDGET
         self.budget = Budget.of(self.model, memory_budget)
         self.tokens_per_call = tokens_per_call or (GPU_TOKENS if on_gpu else CPU_TOKENS)
+        self.answers_at_once = GPU_ANSWERS if on_gpu else CPU_ANSWERS
         self.trie_tokens = 0  # what running each shared stretch once comes to, so far
 
     @property
@@ -72,6 +85,44 @@ class PrefixEngine:
         with torch.inference_mode():
             score(self.model, trie, places, requests, tally, self.budget, self.tokens_per_call)
         return [tally.score(at) for at in range(len(requests))]
+
+    def generate(
+        self,
+        requests: list[GenerationRequest],
+        options: dict[str, Any] | None = None,
+        on_generated: Callable[[int, list[int]], None] | None = None,
+    ) -> list[list[int]]:
+        """The new tokens of each request, up to and with what ended it.
+
+        `options` are those of transformers' generate (do_sample, temperature, ...); what they leave
+        open is the model's own generation config. Beam search and the like are refused.
+        """
+        if not requests:
+            return []
+        if any(not request.context or request.new_tokens < 1 for request in requests):
+            raise UserError(
+                "A generation request has an empty context or new_tokens below 1; expected are at"
+                " least one token to read and one to write."
+            )
+        rules = GenerationRules(self.model.model, options or {})
+        found: dict[int, list[int]] = {}
+
+        def keep(at: int, tokens: list[int]) -> None:
+            found[at] = tokens
+            if on_generated:
+                on_generated(at, tokens)
+
+        trie, places = build_trie([request.context for request in requests])
+        self.trie_tokens += trie.tokens
+        with torch.inference_mode():
+            if self.model.why_not_packed:
+                rows = partial(self.budget.plain_rows, preferred_tokens=self.tokens_per_call)
+                generate_plain(self.model, requests, rules, rows, keep)
+            else:
+                new = max(request.new_tokens for request in requests)
+                plan = Plan.of(trie, new, self.budget, self.tokens_per_call, self.answers_at_once)
+                generate_packed(self.model, trie, places, requests, rules, plan, keep)
+        return [found[at] for at in range(len(requests))]
 
 
 def _gpu_budget(device) -> int:

@@ -34,15 +34,15 @@ class CausalModel:
             self.why_not_packed = self._why_not_packed()
         self.tokens_run = 0
 
-    def packed(self, tokens, positions, visible, distance, cache, wanted) -> torch.Tensor:
+    def packed(self, tokens, positions, visible, depths, cache, wanted) -> torch.Tensor:
         """Run one row of tokens that see what `visible` says; the logits of the wanted rows.
 
-        `distance`: the depths of the tokens and of all cache entries, for attention windows.
+        `depths`: of the tokens and of all entries of the cache, for attention windows.
         """
         ids = torch.from_numpy(tokens)[None].to(self.device)
         rows = torch.from_numpy(np.asarray(wanted, dtype=np.int64)).to(self.device)
         arguments = {
-            "attention_mask": self._masks(visible, *distance),
+            "attention_mask": self._masks(visible, *depths),
             "position_ids": torch.from_numpy(positions)[None].to(self.device),
             "past_key_values": cache,
             "use_cache": True,

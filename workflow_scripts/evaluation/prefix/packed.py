@@ -35,6 +35,7 @@ class PackedRun:
         self.cache = TreeCache(capacity)
         # Entries of the cache: `kept` ancestors by depth, then all tokens from number `first` on.
         self.kept, self.first = 0, 0
+        self._generated = np.zeros(0, dtype=np.int64)  # depths of tokens that are not in the trie
         self._walk = self.order.walk()
         self._at, self._path = next(self._walk)
 
@@ -56,19 +57,20 @@ class PackedRun:
             of_piece[:, own] = np.tri(piece.rows, dtype=bool)
             if piece.ends:
                 ended[piece.sequence] = np.concatenate([entries, own])
-        depths = self.order.depths[start:end]
-        key_depths = np.concatenate(
-            [np.arange(self.kept), self.order.depths[self.first : start], depths]
-        )
-        logits = self.model.packed(
-            tokens=self.order.tokens[start:end],
-            positions=depths,
-            visible=visible,
-            distance=(depths, key_depths),
-            cache=self.cache,
-            wanted=wanted - start,
-        )
-        return logits, ended
+        self._end = end
+        tokens, depths = self.order.tokens[start:end], self.order.depths[start:end]
+        return self._packed(tokens, depths, visible, wanted - start), ended
+
+    def step(self, tokens: np.ndarray, depths: np.ndarray, visible: np.ndarray) -> torch.Tensor:
+        """Run one more token of each of several answers; the logits of all of them."""
+        self._generated = np.concatenate([self._generated, depths])
+        return self._packed(tokens, depths, visible, np.arange(len(tokens)))
+
+    def rewind(self) -> None:
+        """Forget what `step` ran."""
+        read = self.cache.used - len(self._generated)
+        self.cache.keep(torch.arange(read))
+        self._generated = self._generated[:0]
 
     def forget_before(self, start: int) -> None:
         """Keep of the cache what the token of this number and all after it can still see."""
@@ -78,6 +80,17 @@ class PackedRun:
         ancestors = self._path[: self.order.depths[start]]
         self.cache.keep(torch.from_numpy(self._entries(ancestors)))
         self.kept, self.first = len(ancestors), start
+
+    def _packed(self, tokens, depths, visible, wanted) -> torch.Tensor:
+        read = self.order.depths[self.first : self._end]
+        return self.model.packed(
+            tokens=tokens,
+            positions=depths,
+            visible=visible,
+            depths=(depths, np.concatenate([np.arange(self.kept), read, self._generated])),
+            cache=self.cache,
+            wanted=wanted,
+        )
 
     def _entries(self, tokens: np.ndarray) -> np.ndarray:
         """Where in the cache these tokens are: a kept ancestor at its depth, others in order."""
