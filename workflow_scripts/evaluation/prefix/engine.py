@@ -56,6 +56,11 @@ class PrefixEngine:
         return f"plain batches: {reason}" if reason else "prefix sharing"
 
     @property
+    def attention(self) -> str | None:
+        """The attention that runs; one that takes no masks was replaced."""
+        return self.model.attention
+
+    @property
     def tokens_run(self) -> int:
         return self.model.tokens_run
 
