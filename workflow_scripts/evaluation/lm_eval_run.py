@@ -83,7 +83,7 @@ def run_lm_eval(
             datasets=datasets,
             split=_split(next(iter(tasks.values()))),
             shots=next(iter(tasks.values())).get_config("num_fewshot"),
-            tokens=count["tokens"],
+            tokens=count["tokens"] if lm.tokens is None else lm.tokens,
             engine=lm.engine_used,
             attention=lm.engine.attention,
         )

@@ -50,7 +50,7 @@ class PrefixLM(HFLM):
         """
         super().__init__(*args, **kwargs)
         self.seed, self.scored_items = seed, scored_items
-        self.engine = None
+        self.engine, self._fell_back = None, None
         if self.backend == "causal":
             with self._autocast():
                 self.engine = PrefixEngine(
@@ -61,7 +61,12 @@ class PrefixLM(HFLM):
     def engine_used(self) -> str:
         if self.engine is None:
             return "plain batches: it is not a causal model"
-        return self.engine.description
+        return self._fell_back or self.engine.description
+
+    @property
+    def tokens(self) -> int | None:
+        """Those that the requests so far take, interrupted or not; None where HFLM ran any."""
+        return None if self._plain or self._fell_back else self.engine.tokens
 
     @property
     def _plain(self) -> bool:
@@ -73,37 +78,34 @@ class PrefixLM(HFLM):
         return torch.autocast(self.device.type, dtype=self.mixed_precision_dtype)
 
     def _loglikelihood_tokens(self, requests, disable_tqdm: bool = False, override_bs=None):
-        answers: list[tuple[float, bool] | None] = [None] * len(requests)
-        keys = self._stored(
-            answers,
-            [("loglikelihood", (context, target), {}) for _, context, target in requests],
-        )
-        answers = [None if answer is None else (answer[0], bool(answer[1])) for answer in answers]
-        rest = [at for at, answer in enumerate(answers) if answer is None]
-        with tqdm(
-            total=len(requests),
-            initial=len(requests) - len(rest),
-            disable=disable_tqdm or self.rank != 0,
-            desc="Running loglikelihood requests",
-        ) as bar:
+        asked = [("loglikelihood", (context, target), {}) for _, context, target in requests]
+        keys, known = self._stored(asked)
+        known = {at: (value, bool(greedy)) for at, (value, greedy) in known.items()}
+        with self._progress("loglikelihood", len(requests), len(known), disable_tqdm) as bar:
 
             def keep(at: int, answer: tuple[float, bool]) -> None:
-                answers[rest[at]] = answer
-                self._store(keys, rest[at], answer)
+                known[at] = answer
+                self._store(keys, at, answer)
                 bar.update(1)
 
-            if self._plain:
-                size = len(rest) if self.scored_items is None else _FALLBACK_SLICE
-                for start in range(0, len(rest), max(size, 1)):
-                    some = [requests[at] for at in rest[start : start + size]]
-                    scored = super()._loglikelihood_tokens(some, True, override_bs)
-                    for at, answer in enumerate(scored, start):
-                        keep(at, answer)
-            else:
+            if not self._plain:
                 with self._autocast():
                     self.engine.loglikelihoods(
-                        [requests[at][1:] for at in rest], window=self.max_length, on_scored=keep
+                        [request[1:] for request in requests],
+                        window=self.max_length,
+                        known=dict(known),
+                        on_scored=keep,
                     )
+            size = _FALLBACK_SLICE if self.scored_items else len(requests)
+            for start in range(0, len(requests) if self._plain else 0, max(size, 1)):
+                some = range(start, min(start + size, len(requests)))
+                if any(at not in known for at in some):
+                    scored = super()._loglikelihood_tokens(
+                        [requests[at] for at in some], True, override_bs
+                    )
+                    for at, answer in zip(some, scored, strict=True):
+                        keep(at, answer)
+        answers = [known[at] for at in range(len(requests))]
         for (texts, *_), answer in zip(requests, answers, strict=True):
             if texts is not None:  # windows of a rolling log-likelihood have no text of their own
                 self.cache_hook.add_partial("loglikelihood", texts, answer)
@@ -138,15 +140,12 @@ class PrefixLM(HFLM):
         by_settings: dict[str, list[int]] = {}
         for at, request in enumerate(requests):
             by_settings.setdefault(repr(request.args[1]), []).append(at)
-        with tqdm(
-            total=len(requests),
-            disable=disable_tqdm or self.rank != 0,
-            desc="Running generate_until requests",
-        ) as bar:
+        with self._progress("generate_until", len(requests), 0, disable_tqdm) as bar:
             for chosen in by_settings.values():
                 try:
                     texts = self._generate_alike([requests[at].args for at in chosen], bar)
-                except UnsupportedGeneration:  # beam search and the like: transformers' own loop
+                except UnsupportedGeneration as why:  # beam search: transformers' own loop
+                    self._fell_back = f"plain batches: {why}"
                     texts = super().generate_until([requests[at] for at in chosen], True)
                 for at, text in zip(chosen, texts, strict=True):
                     answers[at] = text
@@ -179,24 +178,25 @@ class PrefixLM(HFLM):
             asked.append(("generation", (context,), described | draw))
             seeds.append(derive_seed(self.seed, context, canonical_json(described), again))
 
-        answers: list[str | None] = [None] * len(requests)
-        keys = self._stored(answers, asked)
-        rest = [at for at, answer in enumerate(answers) if answer is None]
-        bar.update(len(requests) - len(rest))
+        keys, known = self._stored(asked)
+        bar.update(len(known))
 
         def keep(at: int, tokens: list[int]) -> None:
-            answers[rest[at]] = self._text(tokens, until)
-            self._store(keys, rest[at], answers[rest[at]])
+            self._store(keys, at, tokens)
             bar.update(1)
 
         stop = StopStrings(self.tokenizer, tuple(until), _LOOKBACK)
         with self._autocast():
-            self.engine.generate(
-                [GenerationRequest(contexts[at], new_tokens, stop, seeds[at]) for at in rest],
+            answers = self.engine.generate(
+                [
+                    GenerationRequest(context, new_tokens, stop, seed)
+                    for context, seed in zip(contexts, seeds, strict=True)
+                ],
                 options | {"pad_token_id": self.tokenizer.pad_token_id},
+                known=known,
                 on_generated=keep,
             )
-        return answers
+        return [self._text(tokens, until) for tokens in answers]
 
     def _context(self, text: str, most: int) -> list[int]:
         ids, _ = self.tok_batch_encode([text], left_truncate_len=most, truncation=self.truncation)
@@ -214,16 +214,26 @@ class PrefixLM(HFLM):
             generation=text, stop=until, think_end_token=end if isinstance(end, str) else None
         )
 
-    def _stored(self, answers: list, asked: list[tuple[str, tuple, dict[str, Any]]]) -> list[str]:
-        """Fill in the answers that an earlier job left; the keys under which to store the rest."""
+    def _progress(self, what: str, total: int, known: int, disable: bool) -> tqdm:
+        return tqdm(
+            total=total,
+            initial=known,
+            disable=disable or self.rank != 0,
+            desc=f"Running {what} requests",
+        )
+
+    def _stored(
+        self, asked: list[tuple[str, tuple, dict[str, Any]]]
+    ) -> tuple[list[str], dict[int, Any]]:
+        """The keys under which to store the answers, and those that an earlier job left."""
         if self.scored_items is None:
-            return []
+            return [], {}
         keys = [
             self.scored_items.key(kind, *tokens, window=self.max_length, **settings)
             for kind, tokens, settings in asked
         ]
-        answers[:] = [self.scored_items.get(key) for key in keys]
-        return keys
+        found = ((at, self.scored_items.get(key)) for at, key in enumerate(keys))
+        return keys, {at: value for at, value in found if value is not None}
 
     def _store(self, keys: list[str], at: int, answer) -> None:
         if self.scored_items is not None:

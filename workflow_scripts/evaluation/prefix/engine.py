@@ -5,7 +5,7 @@ engine.loglikelihoods([(context, continuation), ...], window=2048)
 engine.generate([...])
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -48,6 +48,7 @@ class PrefixEngine:
         self.tokens_per_call = tokens_per_call or (GPU_TOKENS if on_gpu else CPU_TOKENS)
         self.answers_at_once = GPU_ANSWERS if on_gpu else CPU_ANSWERS
         self.trie_tokens = 0  # what running each shared stretch once comes to, so far
+        self.tokens = 0  # what the requests so far take, also those that were known already
 
     @property
     def description(self) -> str:
@@ -69,32 +70,41 @@ class PrefixEngine:
         requests: Sequence[tuple[Sequence[int], Sequence[int]]],
         *,
         window: int,
-        on_scored: Callable[[int, Score], None] | None = None,
+        **options,
     ) -> list[Score]:
         """Of each continuation after its context, cut on the left to the model's window."""
         return self.score(
-            [ScoreRequest.of(context, target, window) for context, target in requests], on_scored
+            [ScoreRequest.of(context, target, window) for context, target in requests], **options
         )
 
     def score(
         self,
         requests: list[ScoreRequest],
+        *,
+        known: Mapping[int, Score] | None = None,
         on_scored: Callable[[int, Score], None] | None = None,
     ) -> list[Score]:
-        """`on_scored` hears of each result as soon as there is one, in whatever order they come."""
+        """`known` are results of an earlier run of the same requests, by their place in the list.
+
+        `on_scored` hears of each other result as soon as there is one, in whatever order they come.
+        """
         if not requests:
             return []
-        tally = Tally(requests, on_scored)
+        tally = Tally(requests, on_scored, known or {})
         trie, places = build_trie([request.read for request in requests])
         self.trie_tokens += trie.tokens
         with torch.inference_mode():
-            score(self.model, trie, places, requests, tally, self.budget, self.tokens_per_call)
+            self.tokens += score(
+                self.model, trie, places, requests, tally, self.budget, self.tokens_per_call
+            )
         return [tally.score(at) for at in range(len(requests))]
 
     def generate(
         self,
         requests: list[GenerationRequest],
         options: dict[str, Any] | None = None,
+        *,
+        known: Mapping[int, list[int]] | None = None,
         on_generated: Callable[[int, list[int]], None] | None = None,
     ) -> list[list[int]]:
         """The new tokens of each request, up to and with what ended it.
@@ -110,7 +120,8 @@ class PrefixEngine:
                 " least one token to read and one to write."
             )
         rules = GenerationRules(self.model.model, options or {})
-        found: dict[int, list[int]] = {}
+        known = known or {}
+        found = dict(known)
 
         def keep(at: int, tokens: list[int]) -> None:
             found[at] = tokens
@@ -122,11 +133,15 @@ class PrefixEngine:
         with torch.inference_mode():
             if self.model.why_not_packed:
                 rows = partial(self.budget.plain_rows, preferred_tokens=self.tokens_per_call)
-                generate_plain(self.model, requests, rules, rows, keep)
+                generate_plain(self.model, requests, rules, rows, known, keep)
             else:
                 new = max(request.new_tokens for request in requests)
                 plan = Plan.of(trie, new, self.budget, self.tokens_per_call, self.answers_at_once)
-                generate_packed(self.model, trie, places, requests, rules, plan, keep)
+                self.tokens += generate_packed(
+                    self.model, trie, places, requests, rules, plan, known, keep
+                )
+        # The last token of an answer is not read.
+        self.tokens += sum(len(tokens) - 1 for tokens in found.values())
         return [found[at] for at in range(len(requests))]
 
 

@@ -1,6 +1,6 @@
 """Generation: what prompts share is read once, then one packed row holds everyone's next token."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +8,7 @@ import torch
 
 from workflow_scripts.evaluation.prefix.budget import Budget
 from workflow_scripts.evaluation.prefix.choosing import Chooser, GenerationRules, StopTest
-from workflow_scripts.evaluation.prefix.packed import PackedRun
+from workflow_scripts.evaluation.prefix.packed import PackedRun, with_ancestors
 from workflow_scripts.evaluation.prefix.trie import Trie
 
 
@@ -46,24 +46,40 @@ def generate_packed(
     requests: Sequence[GenerationRequest],
     rules: GenerationRules,
     plan: "Plan",
+    known: Container[int],
     on_generated: Callable[[int, list[int]], None],
-) -> None:
-    """Answer all requests; `places` says which sequence of the trie each of them continues."""
+) -> int:
+    """Answer all requests; `places` says which sequence of the trie each of them continues.
+
+    Returns the tokens that reading the prompts takes. A group is answered as a whole or not at all,
+    so that what is known already does not change the bytes of the rest.
+    """
     by_place: list[list[int]] = [[] for _ in trie.sequences]
     for request, place in enumerate(places):
         by_place[place].append(request)
     run = PackedRun(model, trie, plan.capacity)
-    for first, last in plan.groups:
-        chosen = [request for mine in by_place[first:last] for request in mine]
+    starts = [int(run.order.starts[first]) for first, _ in plan.groups]
+    chosen_of = [
+        [request for mine in by_place[first:last] for request in mine]
+        for first, last in plan.groups
+    ]
+    unknown = np.array([any(at not in known for at in chosen) for chosen in chosen_of])
+    groups = np.flatnonzero(with_ancestors(run.order, starts, unknown))
+    for group, following in zip(groups, [*groups[1:], None], strict=True):
+        first, last = plan.groups[group]
+        chosen = chosen_of[group]
         answers = {at: _Answer(requests[at], rules) for at in chosen}
         entries = _read(run, (first, last), plan.block, by_place, answers)
-        unfinished = [at for at in chosen if not answers[at].done]
+        unfinished = [at for at in chosen if unknown[group] and not answers[at].done]
         for start in range(0, len(unfinished), plan.at_once):
             wave = unfinished[start : start + plan.at_once]
             _continue(run, [answers[at] for at in wave], [entries[places[at]] for at in wave])
         for at in chosen:
-            on_generated(at, answers[at].tokens)
-        run.forget_before(int(run.order.starts[last]))
+            if at not in known:
+                on_generated(at, answers[at].tokens)
+        if following is not None:
+            run.forget_before(starts[following])
+    return len(run.order)
 
 
 def _read(run: PackedRun, group: tuple[int, int], block: int, by_place, answers) -> dict:
@@ -143,11 +159,12 @@ def generate_plain(
     requests: Sequence[GenerationRequest],
     rules: GenerationRules,
     rows: Callable[[int], int],
+    known: Container[int],
     on_generated: Callable[[int, list[int]], None],
 ) -> None:
     """Without a cache: read everything again for each token."""
     answers = [_Answer(request, rules) for request in requests]
-    active = list(range(len(requests)))
+    active = [at for at in range(len(requests)) if at not in known]
     while active:
         sequences = {at: [*requests[at].context, *answers[at].tokens] for at in active}
         active.sort(key=lambda at: -len(sequences[at]))

@@ -27,7 +27,8 @@ class _Piece:
 
 
 class PackedRun:
-    """One pass over a trie; blocks must be run in order and without gaps."""
+    """One pass over a trie, block after block in order; one that is left out must hold nothing that
+    a later one sees, see `with_ancestors`."""
 
     def __init__(self, model, trie: Trie, capacity: int):
         self.model = model  # a CausalModel
@@ -116,3 +117,22 @@ class PackedRun:
     def _advance_to(self, token: int) -> None:
         while token >= self.order.starts[self._at + 1]:
             self._at, self._path = next(self._walk)
+
+
+def with_ancestors(order: DepthFirst, starts: list[int], wanted: np.ndarray) -> np.ndarray:
+    """Which blocks (given by their starts) to run so that the wanted ones can be run."""
+    if wanted.all():
+        return wanted
+    needed = wanted.copy()
+    before = []  # for each block the blocks that its first token's ancestors are in
+    walk = order.walk()
+    at, path = next(walk)
+    for start in starts:
+        while start >= order.starts[at + 1]:
+            at, path = next(walk)
+        ancestors = path[: order.depths[start]]
+        before.append(np.unique(np.searchsorted(starts, ancestors, side="right") - 1))
+    for block in reversed(range(len(starts))):
+        if needed[block]:
+            needed[before[block]] = True
+    return needed

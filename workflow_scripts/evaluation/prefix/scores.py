@@ -1,6 +1,6 @@
 """From logits to log-likelihoods and greedy flags, request by request."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,8 +37,13 @@ class Tally:
     """Adds up the log-probabilities of each request as its positions come in, in any order."""
 
     def __init__(
-        self, requests: Sequence[ScoreRequest], on_scored: Callable[[int, Score], None] | None
+        self,
+        requests: Sequence[ScoreRequest],
+        on_scored: Callable[[int, Score], None] | None,
+        known: Mapping[int, Score],
     ):
+        self._known = known
+        self._unknown = np.array([at not in known for at in range(len(requests))])
         self._sums = np.zeros(len(requests))
         self._greedy = np.ones(len(requests), dtype=bool)
         self._missing = np.array([len(request.targets) for request in requests])
@@ -64,8 +69,14 @@ class Tally:
         np.subtract.at(self._missing, requests, 1)
         if self._on_scored:
             for request in np.unique(requests):
-                if self._missing[request] == 0:
+                if self._missing[request] == 0 and self._unknown[request]:
                     self._on_scored(int(request), self.score(int(request)))
 
+    def is_unknown(self, requests: np.ndarray) -> bool:
+        """Whether any of these still has to be scored."""
+        return bool(self._unknown[requests].any())
+
     def score(self, request: int) -> Score:
+        if request in self._known:
+            return self._known[request]
         return float(self._sums[request]), bool(self._greedy[request])

@@ -1,0 +1,61 @@
+"""Score the sequences of a trie in packed blocks."""
+
+import numpy as np
+
+from workflow_scripts.evaluation.prefix.budget import Budget
+from workflow_scripts.evaluation.prefix.packed import PackedRun, with_ancestors
+from workflow_scripts.evaluation.prefix.predictions import Predictions
+from workflow_scripts.evaluation.prefix.scores import Tally
+from workflow_scripts.evaluation.prefix.trie import DepthFirst, Trie
+
+
+def score_packed(
+    model, trie: Trie, predictions: Predictions, tally: Tally, budget: Budget, preferred: int
+) -> int:
+    """Returns the tokens that scoring everything takes, whatever was known before."""
+    order = DepthFirst(trie)
+    block = min(budget.block(order.longest, preferred), len(order))
+    number = _token_numbers(order, predictions)
+    by_number = np.argsort(number, kind="stable")
+    number = number[by_number]
+    places = np.unique(number)  # tokens whose logits are wanted
+    edges = _cut(len(order), block, places, budget.logit_rows)
+    # The entries of each block, by the number of their token.
+    spans = [slice(*np.searchsorted(number, pair)) for pair in edges]
+    entries = [by_number[span] for span in spans]
+    unknown = np.array([tally.is_unknown(predictions.request[mine]) for mine in entries])
+    chosen = np.flatnonzero(with_ancestors(order, [start for start, _ in edges], unknown))
+    run = PackedRun(model, trie, capacity=min(order.longest + block, len(order)))
+    for at, following in zip(chosen, [*chosen[1:], None], strict=True):
+        start, end = edges[at]
+        inside = places[slice(*np.searchsorted(places, [start, end]))]
+        logits, _ = run.run(start, end, inside)
+        if following is not None:
+            run.forget_before(edges[following][0])
+        mine = entries[at]
+        if len(mine):
+            rows = np.searchsorted(inside, number[spans[at]])
+            tally.add(logits, rows, predictions.target[mine], predictions.request[mine])
+    return len(order)
+
+
+def _token_numbers(order: DepthFirst, predictions: Predictions) -> np.ndarray:
+    """From sequence and depth to the number of the token there, shared ones included."""
+    number = np.empty(len(predictions.sequence), dtype=np.int64)
+    mine = predictions.by_sequence(len(order.trie.sequences))
+    for at, path in order.walk():
+        number[mine[at]] = path[predictions.depth[mine[at]]]
+    return number
+
+
+def _cut(tokens: int, block: int, places: np.ndarray, logit_rows: int) -> list[tuple[int, int]]:
+    """Blocks of at most so many tokens and so many wanted rows of logits."""
+    edges, start = [], 0
+    while start < tokens:
+        end = min(start + block, tokens)
+        too_many = np.searchsorted(places, start) + logit_rows
+        if too_many < len(places):
+            end = min(end, int(places[too_many]))
+        edges.append((start, end))
+        start = end
+    return edges
