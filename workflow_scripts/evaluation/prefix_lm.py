@@ -26,7 +26,7 @@ from workflow_scripts.core.seeds import derive_seed
 from workflow_scripts.evaluation.prefix.choosing import StopStrings, UnsupportedGeneration
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
 from workflow_scripts.evaluation.prefix.generation import GenerationRequest
-from workflow_scripts.evaluation.scored_items import ScoredItems
+from workflow_scripts.evaluation.scored_items import Answers, ScoredItems
 
 # HFLM looks for a stop string in as many tokens as it has and two more.
 _LOOKBACK = 2
@@ -78,14 +78,15 @@ class PrefixLM(HFLM):
         return torch.autocast(self.device.type, dtype=self.mixed_precision_dtype)
 
     def _loglikelihood_tokens(self, requests, disable_tqdm: bool = False, override_bs=None):
-        asked = [("loglikelihood", (context, target), {}) for _, context, target in requests]
-        keys, known = self._stored(asked)
-        known = {at: (value, bool(greedy)) for at, (value, greedy) in known.items()}
+        stored = self._answers(
+            [("loglikelihood", (context, target), {}) for _, context, target in requests]
+        )
+        known = {at: (value, greedy) for at, (value, greedy) in stored.known.items()}
         with self._progress("loglikelihood", len(requests), len(known), disable_tqdm) as bar:
 
             def keep(at: int, answer: tuple[float, bool]) -> None:
                 known[at] = answer
-                self._store(keys, at, answer)
+                stored.store(at, answer)
                 bar.update(1)
 
             if not self._plain:
@@ -178,11 +179,11 @@ class PrefixLM(HFLM):
             asked.append(("generation", (context,), described | draw))
             seeds.append(derive_seed(self.seed, context, canonical_json(described), again))
 
-        keys, known = self._stored(asked)
-        bar.update(len(known))
+        stored = self._answers(asked)
+        bar.update(len(stored.known))
 
         def keep(at: int, tokens: list[int]) -> None:
-            self._store(keys, at, tokens)
+            stored.store(at, tokens)
             bar.update(1)
 
         stop = StopStrings(self.tokenizer, tuple(until), _LOOKBACK)
@@ -193,7 +194,7 @@ class PrefixLM(HFLM):
                     for context, seed in zip(contexts, seeds, strict=True)
                 ],
                 options | {"pad_token_id": self.tokenizer.pad_token_id},
-                known=known,
+                known=stored.known,
                 on_generated=keep,
             )
         return [self._text(tokens, until) for tokens in answers]
@@ -222,19 +223,9 @@ class PrefixLM(HFLM):
             desc=f"Running {what} requests",
         )
 
-    def _stored(
-        self, asked: list[tuple[str, tuple, dict[str, Any]]]
-    ) -> tuple[list[str], dict[int, Any]]:
-        """The keys under which to store the answers, and those that an earlier job left."""
-        if self.scored_items is None:
-            return [], {}
-        keys = [
-            self.scored_items.key(kind, *tokens, window=self.max_length, **settings)
-            for kind, tokens, settings in asked
-        ]
-        found = ((at, self.scored_items.get(key)) for at, key in enumerate(keys))
-        return keys, {at: value for at, value in found if value is not None}
-
-    def _store(self, keys: list[str], at: int, answer) -> None:
-        if self.scored_items is not None:
-            self.scored_items.add(keys[at], answer)
+    def _answers(self, questions: list[tuple[str, tuple, dict[str, Any]]]) -> Answers:
+        settings = {"window": self.max_length}
+        return Answers(
+            self.scored_items,
+            [(kind, tokens, settings | of_it) for kind, tokens, of_it in questions],
+        )

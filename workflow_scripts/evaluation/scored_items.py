@@ -82,6 +82,26 @@ class ScoredItems:
         self._synced = time.monotonic()
 
 
+class Answers:
+    """Those of one list of questions: what an earlier job left, and where to store the rest."""
+
+    def __init__(
+        self, items: ScoredItems | None, questions: list[tuple[str, tuple, dict[str, Any]]]
+    ):
+        """A question is its kind, its token lists and its settings."""
+        self._items = items
+        self.known: dict[int, Any] = {}
+        if items is None:
+            return
+        self._keys = [items.key(kind, *tokens, **rest) for kind, tokens, rest in questions]
+        found = ((at, items.get(key)) for at, key in enumerate(self._keys))
+        self.known = {at: value for at, value in found if value is not None}
+
+    def store(self, at: int, value: Any) -> None:
+        if self._items is not None:
+            self._items.add(self._keys[at], value)
+
+
 def _parsed(line: bytes) -> tuple[str, Any] | None:
     checksum, _, body = line.partition(b" ")
     if checksum != f"{zlib.crc32(body):08x}".encode():

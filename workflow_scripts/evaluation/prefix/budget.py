@@ -7,13 +7,14 @@ logits. The estimates lie above the peaks that the tests measure.
 from dataclasses import dataclass
 
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.evaluation.prefix.scores import ROWS_AT_ONCE
 
 # Tensors as wide as the model's widest layer that live at once while a layer runs.
 _LIVE_ACTIVATIONS = 8
 # The share of the budget that logits may take; the rest is for running tokens.
 _SHARE_OF_LOGITS = 0.25
-# Copies of a logit row while its log-probabilities are taken: itself, in float32, exponentials.
-_COPIES_OF_LOGITS = 3
+# Of a row of logits: itself, and what a model makes of it that caps or scales its logits.
+_COPIES_OF_LOGITS = 2
 _SMALLEST_BLOCK = 16
 
 
@@ -26,6 +27,7 @@ class Budget:
     cache_entry: int
     mask_entry: int
     logit_row: int
+    log_probabilities: int  # what taking them needs, a few rows at a time
     all_logits: bool  # the model computes the logits of every token, wanted or not
     all_plain_logits: bool  # the same of a plain batch
 
@@ -46,7 +48,7 @@ class Budget:
             config = config.get_text_config()
         heads = getattr(config, "num_attention_heads", None) or 1
         eager = model.attention == "eager"
-        row = model.vocabulary * (item + 4 * (_COPIES_OF_LOGITS - 1))
+        row = model.vocabulary * item * _COPIES_OF_LOGITS
         return cls(
             bytes=size,
             token=_LIVE_ACTIVATIONS * widest * item,
@@ -55,6 +57,8 @@ class Budget:
             # Boolean and additive, two of each with windows; eager attention has scores per head.
             mask_entry=2 * (1 + item) + (3 * heads * max(item, 4) if eager else item),
             logit_row=row,
+            # In float32, and their exponentials.
+            log_probabilities=ROWS_AT_ONCE * model.vocabulary * 4 * 2,
             all_logits=not model.selects_logits,
             all_plain_logits=not model.selects_by_row,
         )
@@ -62,7 +66,8 @@ class Budget:
     @property
     def logit_rows(self) -> int:
         """How many rows of logits a call may return."""
-        return max(1, int(self.bytes * _SHARE_OF_LOGITS) // self.logit_row)
+        share = int(self.bytes * _SHARE_OF_LOGITS) - self.log_probabilities
+        return max(1, share // self.logit_row)
 
     def packed_bytes(self, tokens: int, entries: int, logit_rows: int) -> int:
         """Of one packed row of so many tokens on so many entries of the cache, itself included."""
@@ -71,6 +76,7 @@ class Budget:
             + entries * self.cache_entry
             + tokens * entries * self.mask_entry
             + (tokens if self.all_logits else logit_rows) * self.logit_row
+            + self.log_probabilities
         )
 
     def block(self, longest: int, preferred: int) -> int:
@@ -102,7 +108,9 @@ class Budget:
         row = length * self.token + length * length * self.mask_entry
         if self.all_plain_logits:
             row += length * self.logit_row
-        return max(1, min(preferred_tokens // length, int(self.bytes * 0.75) // row))
+        return max(
+            1, min(preferred_tokens // length, int(self.bytes * (1 - _SHARE_OF_LOGITS)) // row)
+        )
 
 
 def _mb(size: int) -> int:

@@ -10,7 +10,7 @@ from workflow_scripts.core.errors import UserError
 
 Score = tuple[float, bool]  # log-likelihood, and whether greedy decoding gives the continuation
 
-_ROWS_AT_ONCE = 64  # of logits, while their log-probabilities are taken
+ROWS_AT_ONCE = 32  # of logits, while their log-probabilities are taken
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ class Tally:
         found = np.zeros(len(rows))
         best = np.zeros(len(rows), dtype=bool)
         # In float32 and a few rows at a time: in bf16 sums would be coarse, and copies large.
-        for start in range(0, len(logits), _ROWS_AT_ONCE):
-            some = logits[start : start + _ROWS_AT_ONCE].float()
+        for start in range(0, len(logits), ROWS_AT_ONCE):
+            some = logits[start : start + ROWS_AT_ONCE].float()
             here = np.flatnonzero((rows >= start) & (rows < start + len(some)))
             row = torch.from_numpy(rows[here] - start).to(some.device)
             target = torch.from_numpy(targets[here]).to(some.device)
