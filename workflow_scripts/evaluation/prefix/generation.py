@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -23,8 +24,14 @@ class GenerationRequest:
 class _Answer:
     """One request while it is being answered."""
 
-    def __init__(self, request: GenerationRequest, rules: GenerationRules):
+    def __init__(
+        self,
+        request: GenerationRequest,
+        rules: GenerationRules,
+        on_done: Callable[[list[int]], None] | None,
+    ):
         self.request, self.tokens, self.done = request, [], False
+        self._on_done = on_done
         self.chooser: Chooser = rules.chooser(request.context, request.seed)
         self._end_tokens = rules.end_tokens
 
@@ -37,6 +44,8 @@ class _Answer:
             or len(self.tokens) >= request.new_tokens
             or (request.stop is not None and request.stop(self.tokens))
         )
+        if self.done and self._on_done:
+            self._on_done(self.tokens)
 
 
 def generate_packed(
@@ -65,20 +74,19 @@ def generate_packed(
     ]
     unknown = np.array([any(at not in known for at in chosen) for chosen in chosen_of])
     groups = np.flatnonzero(with_ancestors(run.order, starts, unknown))
-    for group, following in zip(groups, [*groups[1:], None], strict=True):
+    for group in groups:
+        run.forget_before(starts[group])
         first, last = plan.groups[group]
         chosen = chosen_of[group]
-        answers = {at: _Answer(requests[at], rules) for at in chosen}
+        answers = {
+            at: _Answer(requests[at], rules, None if at in known else partial(on_generated, at))
+            for at in chosen
+        }
         entries = _read(run, (first, last), plan.block, by_place, answers)
         unfinished = [at for at in chosen if unknown[group] and not answers[at].done]
         for start in range(0, len(unfinished), plan.at_once):
             wave = unfinished[start : start + plan.at_once]
             _continue(run, [answers[at] for at in wave], [entries[places[at]] for at in wave])
-        for at in chosen:
-            if at not in known:
-                on_generated(at, answers[at].tokens)
-        if following is not None:
-            run.forget_before(starts[following])
     return len(run.order)
 
 
@@ -163,7 +171,9 @@ def generate_plain(
     on_generated: Callable[[int, list[int]], None],
 ) -> None:
     """Without a cache: read everything again for each token."""
-    answers = [_Answer(request, rules) for request in requests]
+    answers = [
+        _Answer(request, rules, partial(on_generated, at)) for at, request in enumerate(requests)
+    ]
     active = [at for at in range(len(requests)) if at not in known]
     while active:
         sequences = {at: [*requests[at].context, *answers[at].tokens] for at in active}
@@ -178,6 +188,4 @@ def generate_plain(
                 ids[row, : len(sequences[at])] = torch.tensor(sequences[at])
                 last[row, len(sequences[at]) - 1] = True
             _take_all([answers[at] for at in batch], model.plain(ids, last))
-        for at in [at for at in active if answers[at].done]:
-            on_generated(at, answers[at].tokens)
         active = [at for at in active if not answers[at].done]

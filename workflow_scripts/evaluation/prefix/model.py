@@ -136,9 +136,9 @@ class CausalModel:
             last = run.order.starts[1:] - 1
             found = []
             for start, end in ((0, cut), (cut, trie.tokens)):
+                run.forget_before(start)
                 inside = last[(last >= start) & (last < end)]
                 found.append(run.run(start, end, inside)[0])
-                run.forget_before(end)
         except Exception as error:  # any model, any reason: plain batches need none of this
             return f"it cannot be called with a cache and a tree mask ({type(error).__name__})"
         if not run.cache.used:

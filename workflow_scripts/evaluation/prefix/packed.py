@@ -75,8 +75,6 @@ class PackedRun:
 
     def forget_before(self, start: int) -> None:
         """Keep of the cache what the token of this number and all after it can still see."""
-        if start == len(self.order):
-            return
         self._advance_to(start)
         ancestors = self._path[: self.order.depths[start]]
         self.cache.keep(torch.from_numpy(self._entries(ancestors)))
