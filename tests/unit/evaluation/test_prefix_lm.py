@@ -8,6 +8,7 @@ from lm_eval.models.huggingface import HFLM
 from transformers import AutoTokenizer
 
 from tests.unit.evaluation.tiny_models import WithoutCache, fresh_seed, make_model
+from workflow_scripts.evaluation.prefix.choosing import StopStrings
 from workflow_scripts.evaluation.prefix_lm import PrefixLM
 
 KINDS = ("qwen2", "llama", "gpt_neox", "peft")
@@ -140,6 +141,17 @@ def test_generation_with_stop_strings(pair, tokenizer):
     assert found == expected
     assert len(set(found)) > 3
     assert pair[1].engine_used == "prefix sharing"
+
+
+def test_a_stop_string_ends_an_answer_as_soon_as_it_is_there(tokenizer):
+    end = tokenizer.decode([tokenizer.eos_token_id])
+    words = Texts(tokenizer, fresh_seed()).words(3, 5)
+    for string in (" zebra", "\n\n", end):
+        stop = StopStrings(tokenizer, (string, "never said"), 2)
+        before = tokenizer.encode(words, add_special_tokens=False)
+        assert not stop(before)
+        assert stop([*before, *tokenizer.encode(string, add_special_tokens=False)])
+        assert not stop(tokenizer.encode(words + string + " so" * 9, add_special_tokens=False))
 
 
 def test_seeded_draws_do_not_depend_on_order_and_repeats_differ(tokenizer):

@@ -120,6 +120,7 @@ def test_memory_stays_within_the_budget(kind, megabytes):
     requests = [
         *((context, draw.tokens(1, 12)) for context in draw.contexts(3, 20)),
         *((draw.tokens(10, 60), draw.tokens(1, 12)) for _ in range(40)),
+        *((draw.tokens(1), draw.tokens(100)) for _ in range(10)),  # all logits wanted
     ]
     engine = PrefixEngine(model, memory_budget=megabytes * 2**20)
     with PeakMemory() as peak:
