@@ -6,7 +6,8 @@
 Importing this imports lighteval: seven seconds, autograd switched off for the process, and never
 beside lm-eval. Prompts, tokenisation, truncation and what is done to generated text are lighteval's
 own. Its response cache is not used: it does not notice other weights. Rolling log-likelihoods stay
-lighteval's own altogether, since they read the logits in another way than everyone else.
+lighteval's own altogether, since they read the logits in another way than everyone else. An answer's length
+depends on its own prompt; lighteval itself cuts all answers of a batch to what its longest leaves.
 """
 
 import torch

@@ -2,7 +2,8 @@
 
 Tokenisation, the split of context and continuation, empty contexts, windows and what is done to
 generated text are HFLM's own; only how the model is run is not. Where the engine has nothing better
-than plain batches (see `engine_used`), HFLM's own are used.
+than plain batches (see `engine_used`), HFLM's own are used. Log-probabilities are taken in float32
+whatever the model's dtype, where HFLM takes them in that dtype unless it is told otherwise.
 """
 
 import contextlib

@@ -193,6 +193,18 @@ def test_a_model_without_a_cache_is_scored_in_hflm_s_own_batches(tokenizer, mode
     assert pair[1].engine_used.startswith("plain batches: ")
 
 
+def test_virtual_tokens_are_left_to_hflm(tokenizer):
+    """Prompt tuning puts tokens of its own before the first, which no trie knows of."""
+    from peft import PromptTuningConfig, get_peft_model
+
+    tuning = PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=4)
+    model = get_peft_model(make_model("qwen2", len(tokenizer)), tuning).eval()
+    pair = harness_and_engine(model, tokenizer)
+    texts = Texts(tokenizer, fresh_seed())
+    assert_same_scores(pair, [(q, f" {letter}") for q in texts.questions(3) for letter in "AB"])
+    assert pair[1].engine_used.startswith("plain batches: ")
+
+
 def test_registered_as_prefix():
     from lm_eval.api.registry import get_model
 
