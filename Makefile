@@ -1,4 +1,5 @@
 # make demo: install, run the miniature world, say where to look.   make test: install, run the tests.
+# make bench-evaluation: how much faster evaluations are for reading shared prompts once.
 # Another Python:  make demo PYTHON=python3.12
 
 PYTHON ?= python3
@@ -6,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test install clean
+.PHONY: demo test install bench-evaluation clean
 .DELETE_ON_ERROR:
 
 demo: $(INSTALLED)
@@ -17,6 +18,10 @@ test: $(INSTALLED)
 	$(BIN)/python -m pytest
 
 install: $(INSTALLED)
+
+# The prefix engine beside lm-eval's own batches, on two threads; about four minutes.
+bench-evaluation: $(INSTALLED)
+	$(BIN)/python -m workflow_scripts.evaluation.bench_prefix
 
 # The stamp is written last, so that an interrupted installation is done again.
 $(INSTALLED): envs/requirements.txt envs/constraints.txt

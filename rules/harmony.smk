@@ -20,7 +20,7 @@ rule evaluate_direct:
         runtime="4h",
         gpu=GPUS_PER_JOB,
     params:
-        version="evaluate_direct 1",  # raise it when the meaning of the record changes
+        version="evaluate_direct 2",  # raise it when the meaning of the record changes
         compute_threads=SETTINGS.compute.threads,
         settings=direct_settings,
     script:

@@ -49,6 +49,10 @@ class Protocol(_Strict):
     name: Literal["direct", "few_shot", "train_before_test", "perplexity", "latency"]
     dtype: str
     attention: str = Field(description="The attention that ran, not the one asked for")
+    engine: str | None = Field(
+        default=None,
+        description="What ran the model: prefix sharing, or plain batches of batch_size and why",
+    )
     batch_size: int = Field(ge=1)
     threads: int = Field(ge=1, description="CPU threads; sums on a CPU depend on their number")
     seed: int

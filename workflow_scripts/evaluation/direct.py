@@ -7,6 +7,7 @@ from workflow_scripts.core.records import Cost, Protocol, Record, TaskFacts, wri
 from workflow_scripts.evaluation.lm_eval_run import run_lm_eval
 from workflow_scripts.evaluation.outcome import items_of, metrics_of
 from workflow_scripts.evaluation.recording import Recording, model_facts
+from workflow_scripts.evaluation.scored_items import ScoredItems
 from workflow_scripts.hub.load import load_model
 
 
@@ -43,17 +44,36 @@ def evaluate_direct(
     }
     recording = Recording()
     loaded = load_model(manifest_path, device=device, dtype=dtype, attention=attention)
-    run = run_lm_eval(
-        loaded,
-        hub,
-        task,
-        shots=shots,
-        batch_size=batch_size,
-        max_items=max_items,
-        seed=seed,
+    provenance = recording.provenance(settings)
+    scored_items = ScoredItems(
+        # Beside the record and undeclared: Snakemake removes what a failed job declared.
+        record_path.with_name(f".{record_path.stem}.scored"),
+        weights_sha256=loaded.manifest.weights_sha256,
+        harness=f"lm_eval {provenance.packages['lm_eval']}",
+        settings={
+            "packages": provenance.packages,
+            "device": loaded.device,
+            "dtype": loaded.dtype,
+            "attention": loaded.attention,
+            "threads": loaded.threads,
+            "batch_size": batch_size,
+            "seed": seed,
+        },
     )
+    with scored_items:
+        run = run_lm_eval(
+            loaded,
+            hub,
+            task,
+            shots=shots,
+            batch_size=batch_size,
+            max_items=max_items,
+            seed=seed,
+            scored_items=scored_items,
+        )
     metrics = metrics_of(run, seed)
     if primary_metric not in {metric.name for metric in metrics}:
+        scored_items.done()
         raise UserError(
             f"lm-eval reports no {primary_metric!r} for the task {task}; it reports"
             f" {', '.join(dict.fromkeys(metric.name for metric in metrics))}. Correct the columns"
@@ -61,9 +81,8 @@ def evaluate_direct(
         )
     items = items_of(run, primary_metric)
     (dataset,) = run.datasets.values()
-    provenance = recording.provenance(settings)
     first_task = next(iter(run.tasks.values()))
-    return write_record(
+    record = write_record(
         record_path,
         items,
         study=study,
@@ -82,7 +101,8 @@ def evaluate_direct(
         protocol=Protocol(
             name="direct",
             dtype=loaded.dtype,
-            attention=loaded.attention,
+            attention=run.attention or loaded.attention,
+            engine=run.engine,
             batch_size=batch_size,
             threads=loaded.threads,
             seed=seed,
@@ -94,3 +114,5 @@ def evaluate_direct(
         provenance=provenance,
         volatile=recording.volatile(loaded.device),
     )
+    scored_items.done()
+    return record

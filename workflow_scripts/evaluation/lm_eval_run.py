@@ -9,6 +9,7 @@ import numpy as np
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.seeds import derive_seed
+from workflow_scripts.evaluation.scored_items import ScoredItems
 from workflow_scripts.hub.load import LoadedModel
 from workflow_scripts.hub.manifest import Manifest
 from workflow_scripts.hub.mirror import mirror
@@ -28,6 +29,8 @@ class LmEvalRun:
     split: str
     shots: int
     tokens: int
+    engine: str  # what ran the model: prefix sharing, or plain batches and why
+    attention: str | None
 
 
 def run_lm_eval(
@@ -39,12 +42,14 @@ def run_lm_eval(
     batch_size: int,
     max_items: int | None,
     seed: int,
+    scored_items: ScoredItems | None = None,
 ) -> LmEvalRun:
     # Its bootstrap would fork a process per CPU, GPU memory and all, to share out a single chunk.
     os.environ["DISABLE_MULTIPROC"] = "1"
     import lm_eval
     import torch
-    from lm_eval.models.huggingface import HFLM
+
+    from workflow_scripts.evaluation.prefix_lm import PrefixLM
 
     with mirror(hub) as datasets, torch.inference_mode():
         tasks = load_tasks([task])
@@ -56,7 +61,13 @@ def run_lm_eval(
             {name: len(one.eval_docs) for name, one in tasks.items()}, max_items, seed, task
         )
         tasks = {name: tasks[name] for name in drawn}
-        lm = HFLM(pretrained=loaded.model, tokenizer=loaded.tokenizer, batch_size=batch_size)
+        lm = PrefixLM(
+            pretrained=loaded.model,
+            tokenizer=loaded.tokenizer,
+            batch_size=batch_size,
+            seed=seed,
+            scored_items=scored_items,
+        )
         with _counted_tokens(loaded.model) as count:
             output = lm_eval.evaluate(
                 lm=lm,
@@ -72,7 +83,9 @@ def run_lm_eval(
             datasets=datasets,
             split=_split(next(iter(tasks.values()))),
             shots=next(iter(tasks.values())).get_config("num_fewshot"),
-            tokens=count["tokens"],
+            tokens=count["tokens"] if lm.tokens is None else lm.tokens,
+            engine=lm.engine_used,
+            attention=lm.engine.attention,
         )
 
 

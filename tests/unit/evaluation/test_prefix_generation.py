@@ -1,0 +1,115 @@
+"""Generation of the engine: the tokens that transformers' generate gives to each prompt alone."""
+
+import pytest
+import torch
+
+from tests.unit.evaluation.tiny_models import Requests, WithoutCache, fresh_seed, make_model
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.evaluation.prefix.choosing import UnsupportedGeneration
+from workflow_scripts.evaluation.prefix.engine import PrefixEngine
+from workflow_scripts.evaluation.prefix.generation import GenerationRequest
+from workflow_scripts.evaluation.prefix.peak import PeakMemory
+
+NEW = 10
+
+
+def by_transformers(model, context: list[int], **options) -> list[int]:
+    ids = torch.tensor([context])
+    mask = torch.ones_like(ids)
+    found = model.generate(
+        input_ids=ids, attention_mask=mask, max_new_tokens=NEW, do_sample=False, **options
+    )
+    return found[0, len(context) :].tolist()
+
+
+def contexts_of(seed: int) -> list[list[int]]:
+    contexts = Requests(seed).contexts()
+    return [*contexts, contexts[0], Requests(seed + 1).tokens(1)]
+
+
+@pytest.mark.parametrize("kind", ["qwen2", "llama", "gpt_neox", "peft", "windowed", "pruned"])
+@pytest.mark.parametrize("options", [{}, {"repetition_penalty": 1.3}], ids=["greedy", "penalty"])
+def test_greedy_is_what_generate_gives_to_each_alone(kind, options):
+    model = make_model(kind)
+    contexts = contexts_of(fresh_seed())
+    if kind == "pruned":  # transformers counts its cache by the config
+        expected = [
+            by_transformers(model, context, use_cache=False, **options) for context in contexts
+        ]
+    else:
+        expected = [by_transformers(model, context, **options) for context in contexts]
+    for at_once in (32, 3, 1):
+        engine = PrefixEngine(model)
+        engine.answers_at_once = at_once
+        asked = [GenerationRequest(context, NEW) for context in contexts]
+        assert engine.generate(asked, {"do_sample": False} | options) == expected
+        assert engine.tokens_run == engine.tokens
+        assert engine.tokens - sum(len(one) - 1 for one in expected) == engine.trie_tokens
+
+
+def test_end_tokens_lengths_and_stops_are_each_request_s_own():
+    model = make_model("qwen2")
+    context = Requests(fresh_seed()).tokens(12)
+    (whole,) = PrefixEngine(model).generate([GenerationRequest(context, NEW)])
+    model.generation_config.eos_token_id = [whole[4]]
+    first = whole.index(whole[4])
+    asked = [
+        GenerationRequest(context, NEW),
+        GenerationRequest(context, 2),
+        GenerationRequest(context, NEW, stop=lambda tokens: len(tokens) == 3),
+    ]
+    ends = [first + 1, min(2, first + 1), min(3, first + 1)]
+    assert PrefixEngine(model).generate(asked) == [whole[:end] for end in ends]
+
+
+def test_drawn_tokens_depend_on_the_request_s_seed_alone():
+    model = make_model("llama")
+    contexts = contexts_of(fresh_seed())
+    asked = [GenerationRequest(c, NEW, seed=100 + at) for at, c in enumerate(contexts)]
+    options = {"do_sample": True, "temperature": 1.5, "top_k": 50}
+    expected = PrefixEngine(model).generate(asked, options)
+    engine = PrefixEngine(model, tokens_per_call=16)
+    engine.answers_at_once = 2
+    assert engine.generate(asked[::-1], options)[::-1] == expected
+    other = [GenerationRequest(c, NEW, seed=at) for at, c in enumerate(contexts)]
+    assert engine.generate(other, options) != expected
+    greedy = engine.generate(asked, {"do_sample": False})
+    assert greedy != expected
+
+
+def test_a_model_without_a_cache_generates_all_the_same():
+    model = make_model("qwen2")
+    contexts = contexts_of(fresh_seed())
+    expected = PrefixEngine(model).generate([GenerationRequest(c, NEW) for c in contexts])
+    without = WithoutCache()
+    without.inner.load_state_dict(model.state_dict())
+    without._prepare_generation_config = without.inner._prepare_generation_config
+    without._prepare_special_tokens = without.inner._prepare_special_tokens
+    without._get_logits_processor = without.inner._get_logits_processor
+    engine = PrefixEngine(without)
+    assert engine.description.startswith("plain batches")
+    assert engine.generate([GenerationRequest(c, NEW) for c in contexts]) == expected
+
+
+def test_what_only_transformers_own_loop_can_do_is_refused_by_name():
+    engine = PrefixEngine(make_model("qwen2"))
+    asked = [GenerationRequest([1, 2], NEW)]
+    with pytest.raises(UnsupportedGeneration, match="beam_search"):
+        engine.generate(asked, {"num_beams": 3})
+    with pytest.raises(UnsupportedGeneration, match="'no_such_thing'"):
+        engine.generate(asked, {"no_such_thing": 3})
+    with pytest.raises(UserError, match="at least one token to read and one to write"):
+        engine.generate([GenerationRequest([], NEW)])
+    assert engine.generate([]) == []
+
+
+@pytest.mark.parametrize("megabytes", [2, 4])
+def test_generation_stays_within_the_budget(megabytes):
+    model = make_model("qwen2", vocabulary=2000)
+    contexts = Requests(fresh_seed(), vocabulary=2000).contexts(3, 20)
+    asked = [GenerationRequest(context, NEW) for context in contexts]
+    engine = PrefixEngine(model, memory_budget=megabytes * 2**20)
+    with PeakMemory() as peak:
+        found = engine.generate(asked)
+    assert peak.bytes <= engine.budget.bytes
+    assert found == PrefixEngine(model).generate(asked)

@@ -1,0 +1,89 @@
+"""The engine under lighteval, beside lighteval's own model; in a process of its own, as both
+harnesses must be."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.unit.evaluation.tiny_models import fresh_seed
+
+CHILD = """
+import random, sys
+import torch
+torch.set_num_threads(1)
+from lighteval.models.transformers.transformers_model import TransformersModel, TransformersModelConfig
+from lighteval.models.model_input import GenerationParameters
+from lighteval.tasks.requests import Doc, SamplingMethod
+from tests.unit.evaluation.tiny_models import WithoutCache, make_model
+from transformers import AutoTokenizer
+from workflow_scripts.evaluation.prefix_lighteval import PrefixTransformersModel
+
+folder, cache, seed = sys.argv[1], sys.argv[2], int(sys.argv[3])
+rng = random.Random(seed)
+tokenizer = AutoTokenizer.from_pretrained(folder)
+words = [w for at in range(len(tokenizer)) if (w := tokenizer.decode([at]).strip())]
+
+def text(least, most):
+    return " ".join(rng.choices(words, k=rng.randint(least, most)))
+
+def both(model, **generation):
+    config = TransformersModelConfig(
+        model_name="alias/model", tokenizer=folder, dtype="float32", batch_size=8, device="cpu",
+        cache_dir=cache, override_chat_template=False, max_length=96,
+        generation_parameters=GenerationParameters(**generation))
+    theirs = TransformersModel.from_model(model, config)
+    theirs._cache = None
+    return theirs, PrefixTransformersModel.from_model(model, config)
+
+def docs(choices, **fields):
+    examples = text(20, 25)
+    long = text(100, 120)
+    queries = [f"{examples} Question: {text(3, 9)} Answer:" for _ in range(8)]
+    queries += [text(2, 9) for _ in range(4)] + [f"{long} {text(2, 5)}"]
+    return [Doc(query=q, choices=choices(), gold_index=0, task_name="t", **fields) for q in queries]
+
+def check(kind, theirs, ours):
+    letters = docs(lambda: [" A", " B", " C", " D"])
+    endings = docs(lambda: [" " + text(1, 6) for _ in range(4)])
+    for some in (letters, endings, letters[:1]):
+        for a, b in zip(theirs.loglikelihood(some), ours.loglikelihood(some), strict=True):
+            assert max(abs(x - y) for x, y in zip(a.logprobs, b.logprobs, strict=True)) < 1e-4
+            assert a.argmax_logits_eq_gold == b.argmax_logits_eq_gold
+            assert torch.equal(a.input_tokens, b.input_tokens)
+            assert torch.equal(a.output_tokens, b.output_tokens)
+    asked = docs(lambda: ["A"], generation_size=6, stop_sequences=["\\n", "e", " th"])
+    # lighteval cuts short all answers of a batch that holds a prompt as long as the window.
+    expected = theirs.greedy_until(asked[:-1]) + theirs.greedy_until(asked[-1:])
+    texts = set()
+    for a, b in zip(expected, ours.greedy_until(asked), strict=True):
+        assert a.text == b.text, (kind, a.text, b.text)
+        texts.update(b.text)
+    assert len(texts) > 3
+    print(kind, ours.engine_used, flush=True)
+
+for kind in ("qwen2", "llama", "gpt_neox", "peft"):
+    model = make_model(kind, len(tokenizer), 96)
+    check(kind, *both(model))
+    if kind == "qwen2":
+        asked = docs(lambda: ["A"], generation_size=6, stop_sequences=[], num_samples=3)
+        model.generation_config.do_sample = True
+        _, ours = both(model, temperature=1.0)
+        drawn = [answer.text for answer in ours.greedy_until(asked)]
+        again = [answer.text for answer in ours.greedy_until(asked[::-1])][::-1]
+        assert drawn == again and any(len(set(texts)) > 1 for texts in drawn)
+assert "lm_eval" not in sys.modules
+"""
+
+
+def test_the_same_answers_as_lighteval_s_own_model(model_manifest, tmp_path):
+    seed = fresh_seed()
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD, str(model_manifest.parent), str(tmp_path), str(seed)],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3]), "HF_HUB_OFFLINE": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    kinds = ("qwen2", "llama", "gpt_neox", "peft")
+    assert done.stdout.split("\n")[: len(kinds)] == [f"{kind} prefix sharing" for kind in kinds]

@@ -1,0 +1,136 @@
+"""Log-likelihoods of the engine: the same as one sequence at a time, whatever runs together."""
+
+import pytest
+import torch
+
+from tests.unit.evaluation.tiny_models import (
+    WINDOW,
+    Requests,
+    WithoutCache,
+    fresh_seed,
+    make_model,
+    plain_score,
+)
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.evaluation.prefix.engine import PrefixEngine
+from workflow_scripts.evaluation.prefix.peak import PeakMemory
+
+KINDS = ("qwen2", "llama", "gpt_neox", "peft", "eager", "windowed", "some_windowed", "pruned")
+
+
+def assert_same(found, expected, within: float = 1e-4) -> None:
+    assert [value for value, _ in found] == pytest.approx([v for v, _ in expected], abs=within)
+    assert [greedy for _, greedy in found] == [greedy for _, greedy in expected]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_scores_are_those_of_one_sequence_at_a_time(kind):
+    model = make_model(kind)
+    requests = Requests(fresh_seed()).mixed()
+    # Some that are right, so that greedy flags are not all false.
+    for context, _ in requests[:6]:
+        with torch.no_grad():
+            best = model(torch.tensor([context])).logits[0, -1].argmax().item()
+        requests.append((context, [best]))
+    expected = [plain_score(model, *request) for request in requests]
+    assert any(greedy for _, greedy in expected)
+    for tokens_per_call in (512, 16, 5):
+        engine = PrefixEngine(model, tokens_per_call=tokens_per_call)
+        assert engine.description == "prefix sharing"
+        assert_same(engine.loglikelihoods(requests, window=WINDOW), expected)
+        assert engine.tokens_run == engine.tokens <= 1.1 * engine.trie_tokens
+
+
+def test_order_and_batch_size_change_nothing():
+    model = make_model("qwen2")
+    seed = fresh_seed()
+    requests = Requests(seed).mixed()
+    expected = PrefixEngine(model).loglikelihoods(requests, window=WINDOW)
+    for tokens_per_call in (300, 64, 16):
+        engine = PrefixEngine(model, tokens_per_call=tokens_per_call)
+        turned = engine.loglikelihoods(requests[::-1], window=WINDOW)[::-1]
+        assert_same(turned, expected)
+        alone = engine.loglikelihoods(requests[3:4], window=WINDOW)
+        assert_same(alone, expected[3:4])
+
+
+def test_longer_than_the_window_gives_way_on_the_left():
+    model = make_model("llama")
+    draw = Requests(fresh_seed())
+    long = draw.tokens(2 * WINDOW)
+    requests = [(long + draw.tokens(5, 9), draw.tokens(1, 4)) for _ in range(4)]
+    requests.append((draw.tokens(1), draw.tokens(WINDOW)))
+    expected = [plain_score(model, *request) for request in requests]
+    found = PrefixEngine(model, tokens_per_call=32).loglikelihoods(requests, window=WINDOW)
+    assert_same(found, expected, within=5e-4)  # sums of up to 128 log-probabilities
+
+
+def test_what_no_window_can_hold_is_refused():
+    engine = PrefixEngine(make_model("llama"))
+    for request in (([], [1]), ([1], []), ([1], [1] * (WINDOW + 1))):
+        with pytest.raises(UserError, match=r"window of 128"):
+            engine.loglikelihoods([request], window=WINDOW)
+    assert engine.loglikelihoods([], window=WINDOW) == []
+
+
+def test_a_model_without_a_cache_runs_in_plain_batches_and_says_so():
+    model = WithoutCache()
+    requests = Requests(fresh_seed()).mixed()
+    engine = PrefixEngine(model)
+    assert engine.description.startswith("plain batches: ")
+    expected = [plain_score(model, *request) for request in requests]
+    assert_same(engine.loglikelihoods(requests, window=WINDOW), expected)
+
+
+def test_a_model_that_takes_no_notice_of_the_mask_is_found_out():
+    model = make_model("qwen2")
+    forward = model.forward
+
+    def without_mask(*args, attention_mask=None, **kwargs):
+        return forward(*args, **kwargs)
+
+    model.forward = without_mask
+    engine = PrefixEngine(model)
+    assert engine.description == "plain batches: with a cache and a tree mask its logits differ"
+
+
+def test_ten_thousand_requests():
+    model = make_model("gpt_neox", layers=1)
+    draw = Requests(fresh_seed())
+    requests = []
+    for _ in range(10):
+        examples = draw.tokens(30, 40)
+        for _ in range(250):
+            context = examples + draw.tokens(1, 4)
+            requests += [(context, [letter]) for letter in (5, 6, 7, 8)]
+    engine = PrefixEngine(model)
+    found = engine.loglikelihoods(requests, window=WINDOW)
+    assert len(found) == 10_000
+    some = range(0, 10_000, 997)
+    assert_same([found[at] for at in some], [plain_score(model, *requests[at]) for at in some])
+    assert engine.tokens_run <= 1.1 * engine.trie_tokens
+
+
+@pytest.mark.parametrize("kind", ["qwen2", "eager", "gpt_neox"])
+@pytest.mark.parametrize("megabytes", [2, 16])
+def test_memory_stays_within_the_budget(kind, megabytes):
+    # A large vocabulary, as real ones are: all logits at once would be the largest part by far.
+    model = make_model(kind, vocabulary=1500)
+    draw = Requests(fresh_seed(), vocabulary=1500)
+    requests = [
+        *((context, draw.tokens(1, 12)) for context in draw.contexts(3, 20)),
+        *((draw.tokens(10, 60), draw.tokens(1, 12)) for _ in range(40)),
+        *((draw.tokens(1), draw.tokens(100)) for _ in range(10)),  # all logits wanted
+    ]
+    engine = PrefixEngine(model, memory_budget=megabytes * 2**20)
+    with PeakMemory() as peak:
+        found = engine.loglikelihoods(requests, window=WINDOW)
+    assert peak.bytes <= engine.budget.bytes
+    assert peak.bytes >= engine.budget.bytes / 20 or megabytes == 16, "the meter sees something"
+    assert_same(found[:8], [plain_score(model, *request) for request in requests[:8]])
+
+
+def test_a_budget_that_cannot_hold_one_sequence_is_refused():
+    engine = PrefixEngine(make_model("qwen2"), memory_budget=100_000)
+    with pytest.raises(UserError, match=r"memory budget of 1 MB is too small .* at least \d MB"):
+        engine.loglikelihoods(Requests(0).mixed(), window=WINDOW)

@@ -1,0 +1,188 @@
+"""Scores outlive a killed job, and only those of the very same job are used again."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.unit.evaluation.tiny_models import WINDOW, Requests, fresh_seed, make_model
+from workflow_scripts.core.records import read_record
+from workflow_scripts.evaluation.direct import evaluate_direct
+from workflow_scripts.evaluation.prefix.engine import PrefixEngine
+from workflow_scripts.evaluation.scored_items import Answers, ScoredItems
+
+RUN = {
+    "weights_sha256": "0" * 64,
+    "harness": "lm_eval 1",
+    "settings": {"dtype": "float32"},
+}
+QUESTION = ("loglikelihood", ([1, 2], [3]), {"window": 8})
+
+
+def test_what_was_stored_is_found_again(tmp_path):
+    values = {"a": [-1.2345678901234567, True], "b": [float("-inf"), False], "c": [5, 6]}
+    for _ in range(2):
+        with ScoredItems(tmp_path / "items", **RUN) as items:
+            for key, value in values.items():
+                if items.get(key) is None:
+                    items.add(key, value)
+                assert items.get(key) == value
+    assert items.computed == 0
+    items.done()
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("lost", [1, 5, 20, 35])
+def test_a_half_written_line_is_computed_again_and_harms_no_other(tmp_path, lost):
+    path = tmp_path / "items"
+    with ScoredItems(path, **RUN) as items:
+        for at in range(3):
+            items.add(f"key{at}", [at, True])
+    path.write_bytes(path.read_bytes()[:-lost])
+    with ScoredItems(path, **RUN) as items:
+        left = [at for at in range(3) if items.get(f"key{at}") is not None]
+        assert left == list(range(len(left)))
+        assert len(left) >= 1
+        items.add("new", [7, False])
+    with ScoredItems(path, **RUN) as items:
+        assert [at for at in range(3) if items.get(f"key{at}") == [at, True]] == left
+        assert items.get("new") == [7, False]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"weights_sha256": "1" * 64},
+        {"harness": "lm_eval 2"},
+        {"settings": {"dtype": "bfloat16"}},
+        {"question": ("loglikelihood", ([1], [2, 3]), {"window": 8})},
+        {"question": ("loglikelihood", ([1, 2], [4]), {"window": 8})},
+        {"question": ("loglikelihood", ([12], [3]), {"window": 8})},
+        {"question": ("loglikelihood", ([1, 2], [3]), {"window": 9})},
+        {"question": ("generation", ([1, 2], [3]), {"window": 8})},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_another_model_prompt_or_setting_finds_nothing(tmp_path, change):
+    question = change.pop("question", QUESTION)
+    with ScoredItems(tmp_path / "items", **RUN) as items:
+        Answers(items, [QUESTION]).store(0, [1.0, True])
+    with ScoredItems(tmp_path / "items", **RUN | change) as items:
+        assert not Answers(items, [question]).known
+    with ScoredItems(tmp_path / "items", **RUN) as items:
+        assert Answers(items, [QUESTION]).known == {0: [1.0, True]}
+
+
+@pytest.mark.parametrize("part", [0.0, 0.3, 0.9, 1.0])
+def test_the_rest_alone_is_run_and_has_the_same_bytes(part):
+    """Not only near: what is known must not change how the rest is put together."""
+    model = make_model("qwen2")
+    requests = Requests(fresh_seed()).mixed() + [
+        (context, [4]) for context in Requests(fresh_seed()).contexts(6, 8)
+    ]
+    order: list[int] = []
+    engine = PrefixEngine(model, tokens_per_call=64)
+    expected = engine.loglikelihoods(
+        requests, window=WINDOW, on_scored=lambda at, _: order.append(at)
+    )
+    assert sorted(order) == list(range(len(requests)))
+    known = {at: expected[at] for at in order[: int(part * len(order))]}
+    heard: dict[int, tuple[float, bool]] = {}
+    again = PrefixEngine(model, tokens_per_call=64)
+    found = again.loglikelihoods(requests, window=WINDOW, known=known, on_scored=heard.__setitem__)
+    assert found == expected
+    assert heard == {at: score for at, score in enumerate(expected) if at not in known}
+    assert again.tokens == engine.tokens, "the record does not depend on interruptions"
+    if part == 1.0:
+        assert again.tokens_run == 0
+    # A block more on either side, and the prefixes that the rest descends from.
+    assert again.tokens_run <= (1 - part) * engine.tokens_run + 4 * 64
+
+
+CHILD = """
+import sys, torch
+from pathlib import Path
+from workflow_scripts.evaluation.direct import evaluate_direct
+torch.set_num_threads(1)
+manifest, hub, record, task, metric = sys.argv[1:]
+evaluate_direct(Path(manifest), Path(hub), Path(record), study="harmony", task=task,
+    primary_metric=metric, shots=2, max_items=8, seed=0, threads=1, device="cpu",
+    dtype="float32", attention="auto", batch_size=4)
+"""
+# A slower model, so that there is something to kill; it must not change what is computed.
+SLOW = """
+import time
+from workflow_scripts.evaluation.prefix import engine
+engine.CPU_ANSWERS, engine.CPU_TOKENS = 4, 64
+from workflow_scripts.evaluation.prefix.model import CausalModel
+packed, plain = CausalModel.packed, CausalModel.plain
+def slowed(call):
+    def run(self, *args, **kwargs):
+        time.sleep({seconds})
+        return call(self, *args, **kwargs)
+    return run
+CausalModel.packed, CausalModel.plain = slowed(packed), slowed(plain)
+"""
+
+
+@pytest.mark.parametrize(
+    "task, metric, seconds",
+    [("arc_easy", "acc", "0.1"), ("gsm8k", "exact_match,flexible-extract", "0.003")],
+)
+def test_a_killed_job_goes_on_and_writes_the_bytes_of_one_that_was_not(
+    world, model_manifest, tmp_path, task, metric, seconds
+):
+    def arguments(folder: str) -> list[str]:
+        record = tmp_path / folder / "record.json"
+        return [str(model_manifest), str(world), str(record), task, metric]
+
+    store = tmp_path / "killed" / ".record.scored"
+    command = [
+        sys.executable,
+        "-c",
+        SLOW.replace("{seconds}", seconds) + CHILD,
+        *arguments("killed"),
+    ]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as job:
+        deadline = time.monotonic() + 60
+        while job.poll() is None and time.monotonic() < deadline:
+            if store.exists() and store.read_bytes().count(b"\n") >= 4:
+                break
+            time.sleep(0.01)
+        job.send_signal(signal.SIGKILL)
+    stored = store.read_bytes().count(b"\n")
+    assert stored >= 4, "the job was killed before it had stored anything"
+    assert not (tmp_path / "killed/record.json").exists()
+
+    computed = {}
+    add = ScoredItems.add
+    settings = {"study": "harmony", "primary_metric": metric, "shots": 2, "max_items": 8} | {
+        "seed": 0, "threads": 1, "device": "cpu", "dtype": "float32", "attention": "auto",
+        "batch_size": 4,
+    }  # fmt: skip
+    with pytest.MonkeyPatch.context() as patch:
+        for folder in ("killed", "whole"):
+
+            def counted(self, key, value, folder=folder):
+                computed[folder] = computed.get(folder, 0) + 1
+                add(self, key, value)
+
+            patch.setattr(ScoredItems, "add", counted)
+            patch.setattr("workflow_scripts.evaluation.prefix.engine.CPU_ANSWERS", 4)
+            patch.setattr("workflow_scripts.evaluation.prefix.engine.CPU_TOKENS", 64)
+            torch.set_num_threads(1)
+            record = tmp_path / folder / "record.json"
+            evaluate_direct(model_manifest, world, record, task=task, **settings)
+            assert not record.with_name(".record.scored").exists()
+    assert computed["killed"] == computed["whole"] - stored
+    killed, whole = (read_record(tmp_path / name / "record.json") for name in ("killed", "whole"))
+    assert killed.stable_bytes() == whole.stable_bytes()
+    assert killed.protocol.engine == "prefix sharing"

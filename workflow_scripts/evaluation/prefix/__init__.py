@@ -1,0 +1,1 @@
+"""Scores and continues token sequences, reading what they share once."""

@@ -1,0 +1,117 @@
+"""How much may run at once within a number of bytes, estimated from the shapes.
+
+Counted is what a call adds to the weights: the cache, the mask, one layer's activations and the
+logits. The estimates lie above the peaks that the tests measure.
+"""
+
+from dataclasses import dataclass
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.evaluation.prefix.scores import ROWS_AT_ONCE
+
+# Tensors as wide as the model's widest layer that live at once while a layer runs.
+_LIVE_ACTIVATIONS = 8
+# The share of the budget that logits may take; the rest is for running tokens.
+_SHARE_OF_LOGITS = 0.25
+# Of a row of logits: itself, and what a model makes of it that caps or scales its logits.
+_COPIES_OF_LOGITS = 2
+_SMALLEST_BLOCK = 16
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What one token, one cache entry and one row of logits cost, and how much there is."""
+
+    bytes: int
+    token: int
+    cache_entry: int
+    mask_entry: int
+    logit_row: int
+    log_probabilities: int  # what taking them needs, a few rows at a time
+    all_logits: bool  # the model computes the logits of every token, wanted or not
+    all_plain_logits: bool  # the same of a plain batch
+
+    @classmethod
+    def of(cls, model, size: int) -> "Budget":
+        """The costs of a CausalModel."""
+        item = model.dtype.itemsize
+        widest = max(
+            (
+                min(matrix.shape) if model.vocabulary in matrix.shape else max(matrix.shape)
+                for matrix in model.model.parameters()
+                if matrix.dim() == 2
+            ),
+            default=1,
+        )
+        config = getattr(model.model, "config", None)
+        if hasattr(config, "get_text_config"):
+            config = config.get_text_config()
+        heads = getattr(config, "num_attention_heads", None) or 1
+        eager = model.attention == "eager"
+        row = model.vocabulary * item * _COPIES_OF_LOGITS
+        return cls(
+            bytes=size,
+            token=_LIVE_ACTIVATIONS * widest * item,
+            # The cache itself, and the keys and values of one layer repeated for all heads.
+            cache_entry=model.cache_bytes + 3 * widest * item,
+            # Boolean and additive, two of each with windows; eager attention has scores per head.
+            mask_entry=2 * (1 + item) + (3 * heads * max(item, 4) if eager else item),
+            logit_row=row,
+            # In float32, and their exponentials.
+            log_probabilities=ROWS_AT_ONCE * model.vocabulary * 4 * 2,
+            all_logits=not model.selects_logits,
+            all_plain_logits=not model.selects_by_row,
+        )
+
+    @property
+    def logit_rows(self) -> int:
+        """How many rows of logits a call may return."""
+        share = int(self.bytes * _SHARE_OF_LOGITS) - self.log_probabilities
+        return max(1, share // self.logit_row)
+
+    def packed_bytes(self, tokens: int, entries: int, logit_rows: int) -> int:
+        """Of one packed row of so many tokens on so many entries of the cache, itself included."""
+        return (
+            tokens * self.token
+            + entries * self.cache_entry
+            + tokens * entries * self.mask_entry
+            + (tokens if self.all_logits else logit_rows) * self.logit_row
+            + self.log_probabilities
+        )
+
+    def block(self, longest: int, preferred: int) -> int:
+        """Tokens of a packed row on top of the longest path."""
+        tokens = preferred
+        while (
+            self.packed_bytes(tokens, longest + tokens, min(tokens, self.logit_rows)) > self.bytes
+        ):
+            tokens //= 2
+            if tokens < _SMALLEST_BLOCK:
+                needed = self.packed_bytes(
+                    _SMALLEST_BLOCK,
+                    longest + _SMALLEST_BLOCK,
+                    min(_SMALLEST_BLOCK, self.logit_rows),
+                )
+                raise UserError(
+                    f"The memory budget of {_mb(self.bytes)} MB is too small for sequences of"
+                    f" {longest} tokens with this model; it needs at least {_mb(needed)} MB."
+                )
+        return tokens
+
+    def entries(self, tokens: int, logit_rows: int) -> int:
+        """Entries of the cache that fit beside calls of so many tokens."""
+        fixed = self.packed_bytes(tokens, 0, logit_rows)
+        return (self.bytes - fixed) // (self.cache_entry + tokens * self.mask_entry)
+
+    def plain_rows(self, length: int, preferred_tokens: int) -> int:
+        """Rows of a plain batch of this length: at least one, which nothing can make smaller."""
+        row = length * self.token + length * length * self.mask_entry
+        if self.all_plain_logits:
+            row += length * self.logit_row
+        return max(
+            1, min(preferred_tokens // length, int(self.bytes * (1 - _SHARE_OF_LOGITS)) // row)
+        )
+
+
+def _mb(size: int) -> int:
+    return -(-size // 2**20)

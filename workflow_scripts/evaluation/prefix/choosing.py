@@ -1,0 +1,113 @@
+"""Which token comes next: transformers' own processors and samplers, one request at a time.
+
+A request alone, so that what it gets does not depend on who else is in the batch; and a generator
+of its own, seeded from its name, so that neither does what it draws.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from workflow_scripts.core.errors import UserError
+
+SUPPORTED = ("greedy_search", "sample")
+
+
+class UnsupportedGeneration(UserError):
+    """A way of generating that needs transformers' own loop, such as beam search."""
+
+
+class GenerationRules:
+    """The settings of a model and a call together, as transformers combines them."""
+
+    def __init__(self, model, options: dict[str, Any]):
+        # PEFT wraps the model whose generation settings these are.
+        self._base = getattr(model, "get_base_model", lambda: model)()
+        if not hasattr(self._base, "_prepare_generation_config"):
+            raise UnsupportedGeneration(
+                f"{type(self._base).__name__} is not a transformers model that generates."
+            )
+        self._settings, unknown = self._base._prepare_generation_config(None, **options)
+        if unknown:
+            raise UnsupportedGeneration(
+                f"The generation setting {next(iter(unknown))!r} is not one that sampling or"
+                " greedy search knows."
+            )
+        mode = self._settings.get_generation_mode().value
+        if mode not in SUPPORTED:
+            raise UnsupportedGeneration(
+                f"The generation settings ask for {mode}; expected is {' or '.join(SUPPORTED)}."
+            )
+        self._device = next(model.parameters()).device
+        self._base._prepare_special_tokens(self._settings, device=self._device)
+        ends = self._settings._eos_token_tensor
+        self.end_tokens = frozenset([] if ends is None else ends.tolist())
+        self.samples = mode == "sample"
+
+    def chooser(self, context: Sequence[int], seed: int) -> "Chooser":
+        ids = torch.tensor([list(context)], device=self._device)
+        processors = self._base._get_logits_processor(
+            self._settings,
+            input_ids_seq_length=ids.shape[1],
+            encoder_input_ids=ids,
+            device=self._device,
+            model_kwargs={},
+        )
+        generator = torch.Generator().manual_seed(seed) if self.samples else None
+        return Chooser(processors, ids, generator)
+
+
+@dataclass
+class Chooser:
+    """The choices of one request; remembers what it has read and said."""
+
+    processors: Any
+    ids: torch.Tensor
+    generator: torch.Generator | None
+
+    @property
+    def is_argmax(self) -> bool:
+        return not len(self.processors) and self.generator is None
+
+    def choose(self, logits: torch.Tensor) -> int:
+        scores = self.processors(self.ids, logits.to(copy=True, dtype=torch.float32)[None])
+        if self.generator is None:
+            token = int(scores.argmax())
+        else:
+            shares = scores[0].softmax(-1).cpu()
+            token = int(torch.multinomial(shares, 1, generator=self.generator))
+        self.ids = torch.cat([self.ids, self.ids.new_tensor([[token]])], dim=1)
+        return token
+
+
+@dataclass(frozen=True)
+class StopStrings:
+    """Whether the end of what was generated contains one of the strings, as the harnesses see it.
+
+    They look at the last few tokens only, as many as the string itself has and `more`, and decode
+    special tokens too, so that a string such as <|im_end|> is found.
+    """
+
+    tokenizer: Any
+    strings: tuple[str, ...]
+    more: int
+
+    def __post_init__(self):
+        lengths: dict[int, list[str]] = {}
+        for string in self.strings:
+            length = len(self.tokenizer.encode(string, add_special_tokens=False)) + self.more
+            lengths.setdefault(length, []).append(string)
+        object.__setattr__(self, "_by_length", lengths)
+
+    def __call__(self, generated: Sequence[int]) -> bool:
+        return any(
+            string in text
+            for length, strings in self._by_length.items()
+            for text in [self.tokenizer.decode(generated[-length:])]
+            for string in strings
+        )
+
+
+StopTest = Callable[[Sequence[int]], bool]

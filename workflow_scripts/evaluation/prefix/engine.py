@@ -1,0 +1,150 @@
+"""The engine: scores and continues token sequences, and reads what they share once.
+
+engine = PrefixEngine(model)
+engine.loglikelihoods([(context, continuation), ...], window=2048)
+engine.generate([...])
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.evaluation.prefix.budget import Budget
+from workflow_scripts.evaluation.prefix.choosing import GenerationRules
+from workflow_scripts.evaluation.prefix.generation import (
+    GenerationRequest,
+    Plan,
+    generate_packed,
+    generate_plain,
+)
+from workflow_scripts.evaluation.prefix.loglikelihood import score
+from workflow_scripts.evaluation.prefix.model import CausalModel
+from workflow_scripts.evaluation.prefix.scores import Score, ScoreRequest, Tally
+from workflow_scripts.evaluation.prefix.trie import build_trie
+
+# On a CPU a constant, so that results do not depend on what else the machine is doing.
+CPU_BUDGET = 2**30
+GPU_SHARE = 0.5
+# Answers that grow side by side.
+CPU_ANSWERS, GPU_ANSWERS = 32, 256
+# Tokens of one call. Enough to keep the device busy; more only lengthens the rows attended to.
+CPU_TOKENS, GPU_TOKENS = 512, 4096
+
+
+class PrefixEngine:
+    """Results come in the order of the requests and do not depend on it, nor on batch sizes."""
+
+    def __init__(
+        self, model, *, memory_budget: int | None = None, tokens_per_call: int | None = None
+    ):
+        self.model = CausalModel(model)
+        on_gpu = torch.device(self.model.device).type == "cuda"
+        if memory_budget is None:
+            memory_budget = _gpu_budget(self.model.device) if on_gpu else CPU_BUDGET
+        self.budget = Budget.of(self.model, memory_budget)
+        self.tokens_per_call = tokens_per_call or (GPU_TOKENS if on_gpu else CPU_TOKENS)
+        self.answers_at_once = GPU_ANSWERS if on_gpu else CPU_ANSWERS
+        self.trie_tokens = 0  # what running each shared stretch once comes to, so far
+        self.tokens = 0  # what the requests so far take, also those that were known already
+
+    @property
+    def description(self) -> str:
+        """For the record: which engine ran, and why not the better one."""
+        reason = self.model.why_not_packed
+        return f"plain batches: {reason}" if reason else "prefix sharing"
+
+    @property
+    def attention(self) -> str | None:
+        """The attention that runs; one that takes no masks was replaced."""
+        return self.model.attention
+
+    @property
+    def tokens_run(self) -> int:
+        return self.model.tokens_run
+
+    def loglikelihoods(
+        self,
+        requests: Sequence[tuple[Sequence[int], Sequence[int]]],
+        *,
+        window: int,
+        **options,
+    ) -> list[Score]:
+        """Of each continuation after its context, cut on the left to the model's window."""
+        return self.score(
+            [ScoreRequest.of(context, target, window) for context, target in requests], **options
+        )
+
+    def score(
+        self,
+        requests: list[ScoreRequest],
+        *,
+        known: Mapping[int, Score] | None = None,
+        on_scored: Callable[[int, Score], None] | None = None,
+    ) -> list[Score]:
+        """`known` are results of an earlier run of the same requests, by their place in the list.
+
+        `on_scored` hears of each other result as soon as there is one, in whatever order they come.
+        """
+        if not requests:
+            return []
+        tally = Tally(requests, on_scored, known or {})
+        trie, places = build_trie([request.read for request in requests])
+        self.trie_tokens += trie.tokens
+        with torch.inference_mode():
+            self.tokens += score(
+                self.model, trie, places, requests, tally, self.budget, self.tokens_per_call
+            )
+        return [tally.score(at) for at in range(len(requests))]
+
+    def generate(
+        self,
+        requests: list[GenerationRequest],
+        options: dict[str, Any] | None = None,
+        *,
+        known: Mapping[int, list[int]] | None = None,
+        on_generated: Callable[[int, list[int]], None] | None = None,
+    ) -> list[list[int]]:
+        """The new tokens of each request, up to and with what ended it.
+
+        `options` are those of transformers' generate (do_sample, temperature, ...); what they leave
+        open is the model's own generation config. Beam search and the like are refused.
+        """
+        if not requests:
+            return []
+        if any(not request.context or request.new_tokens < 1 for request in requests):
+            raise UserError(
+                "A generation request has an empty context or new_tokens below 1; expected are at"
+                " least one token to read and one to write."
+            )
+        rules = GenerationRules(self.model.model, options or {})
+        known = known or {}
+        found = dict(known)
+
+        def keep(at: int, tokens: list[int]) -> None:
+            found[at] = tokens
+            if on_generated:
+                on_generated(at, tokens)
+
+        trie, places = build_trie([request.context for request in requests])
+        self.trie_tokens += trie.tokens
+        with torch.inference_mode():
+            if self.model.why_not_packed:
+                rows = partial(self.budget.plain_rows, preferred_tokens=self.tokens_per_call)
+                generate_plain(self.model, requests, rules, rows, known, keep)
+            else:
+                new = max(request.new_tokens for request in requests)
+                plan = Plan.of(trie, new, self.budget, self.tokens_per_call, self.answers_at_once)
+                self.tokens += generate_packed(
+                    self.model, trie, places, requests, rules, plan, known, keep
+                )
+        # The last token of an answer is not read.
+        self.tokens += sum(len(tokens) - 1 for tokens in found.values())
+        return [found[at] for at in range(len(requests))]
+
+
+def _gpu_budget(device) -> int:
+    _, total = torch.cuda.mem_get_info(device)
+    return int(GPU_SHARE * (total - torch.cuda.memory_allocated(device)))

@@ -1,0 +1,155 @@
+"""How to call a causal language model: with a tree mask and a cache, or in plain padded batches.
+
+Whether a model can be run packed is found out by trying, not by its name: a small trie is run both
+ways and the logits are compared. A model without a cache, with a recurrent state, with positions of
+its own or with an attention that takes no mask does not pass, and is run in plain batches.
+"""
+
+import inspect
+
+import numpy as np
+import torch
+
+_TRUSTED_ATTENTION = ("sdpa", "eager")
+_PROBE = ([3, 1, 4, 1, 5, 9, 2, 6], [3, 1, 4, 1, 5, 3, 5], [3, 1, 7])
+# Relative to the largest logit: rounding is far below it, a wrong mask or position far above.
+_TOLERANCE = {torch.float64: 1e-4, torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 1e-1}
+
+
+class CausalModel:
+    """One model; counts the tokens that run through it, padding included."""
+
+    def __init__(self, model):
+        self.model = model
+        parameter = next(model.parameters())
+        self.device = getattr(model, "device", None) or parameter.device
+        self.dtype = parameter.dtype
+        self.tokens_run = 0
+        self._trust_masks()
+        self._read_windows()
+        self.selects_logits, self.selects_by_row = False, False
+        self.cache_bytes = 0  # of one token, all layers
+        with torch.inference_mode():
+            self.vocabulary = self._learn_logits()
+            self.why_not_packed = self._why_not_packed()
+        self.tokens_run = 0
+
+    def packed(self, tokens, positions, visible, depths, cache, wanted) -> torch.Tensor:
+        """Run one row of tokens that see what `visible` says; the logits of the wanted rows.
+
+        `depths`: of the tokens and of all entries of the cache, for attention windows.
+        """
+        ids = torch.from_numpy(tokens)[None].to(self.device)
+        rows = torch.from_numpy(np.asarray(wanted, dtype=np.int64)).to(self.device)
+        arguments = {
+            "attention_mask": self._masks(visible, *depths),
+            "position_ids": torch.from_numpy(positions)[None].to(self.device),
+            "past_key_values": cache,
+            "use_cache": True,
+        }
+        if self.selects_logits:
+            # A model takes no empty choice of rows; one row costs nothing.
+            arguments["logits_to_keep"] = rows if len(rows) else rows.new_zeros(1)
+        self.tokens_run += ids.numel()
+        logits = self.model(input_ids=ids, **arguments).logits[0]
+        return logits[: len(rows)] if self.selects_logits else logits[rows]
+
+    def plain(self, ids: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
+        """Run padded rows and return the logits where `wanted` is true, row by row."""
+        self.tokens_run += ids.numel()
+        wanted = wanted.to(self.device)
+        arguments = {"logits_to_keep": wanted} if self.selects_by_row else {}
+        logits = self._call(ids.to(self.device), **arguments)
+        return logits if self.selects_by_row else logits[wanted]
+
+    def _call(self, ids: torch.Tensor, **arguments) -> torch.Tensor:
+        return self.model(ids, **self._no_cache, **arguments).logits
+
+    def _masks(self, visible: np.ndarray, depths: np.ndarray, key_depths: np.ndarray):
+        if not self._window:
+            return self._additive(visible)
+        near = depths[:, None] - key_depths[None, :] < self._window
+        windowed = self._additive(visible & near)
+        if not self._by_layer_type:
+            return windowed
+        return {"full_attention": self._additive(visible), "sliding_attention": windowed}
+
+    def _additive(self, visible: np.ndarray) -> torch.Tensor:
+        # Additive, as eager attention needs it; attention kernels would convert a boolean one.
+        seen = torch.from_numpy(visible).to(self.device)[None, None]
+        mask = torch.zeros(seen.shape, dtype=self.dtype, device=self.device)
+        return mask.masked_fill_(~seen, torch.finfo(self.dtype).min)
+
+    def _trust_masks(self) -> None:
+        """Kernels without custom masks would ignore the tree: use PyTorch's own instead."""
+        config = getattr(self.model, "config", None)
+        attention = getattr(config, "_attn_implementation", None)
+        switch = getattr(self.model, "set_attn_implementation", None)
+        if attention not in (*_TRUSTED_ATTENTION, None) and switch:
+            switch("sdpa")
+        self.attention = getattr(config, "_attn_implementation", None)
+
+    def _read_windows(self) -> None:
+        config = getattr(self.model, "config", None)
+        if hasattr(config, "get_text_config"):
+            config = config.get_text_config()
+        kinds = set(getattr(config, "layer_types", None) or ())
+        self._by_layer_type = "sliding_attention" in kinds
+        self._window = getattr(config, "sliding_window", None) or 0
+        if kinds and not self._by_layer_type:
+            self._window = 0
+        self._other_layers = kinds - {"full_attention", "sliding_attention"}
+
+    def _learn_logits(self) -> int:
+        """Which choices of logits the model offers: without one, all of them are computed."""
+        base = getattr(self.model, "get_base_model", lambda: self.model)()
+        known = inspect.signature(base.forward).parameters
+        self._no_cache = {"use_cache": False} if "use_cache" in known else {}
+        ids = torch.tensor([_PROBE[0][:3], _PROBE[0][2:5]], device=self.device)
+        full = self._call(ids)
+        if "logits_to_keep" in known:
+            self.selects_logits = True
+            wanted = torch.tensor([[True, False, True], [False, True, False]], device=self.device)
+            try:
+                some = self._call(ids, logits_to_keep=wanted)
+                self.selects_by_row = some.shape == (3, full.shape[-1]) and self._agree(
+                    some, full[wanted]
+                )
+            except (IndexError, TypeError, RuntimeError):
+                self.selects_by_row = False
+        return full.shape[-1]
+
+    def _why_not_packed(self) -> str | None:
+        # Here, because packed runs are made of calls of this class.
+        from workflow_scripts.evaluation.prefix.packed import PackedRun
+        from workflow_scripts.evaluation.prefix.trie import build_trie
+
+        if self._other_layers:
+            return f"its layers of type {', '.join(sorted(self._other_layers))} keep no such cache"
+        trie, _ = build_trie(_PROBE)
+        expected = [self._call(torch.tensor([row.tolist()], device=self.device))[0, -1:]
+                    for row in trie.sequences]  # fmt: skip
+        try:
+            run = PackedRun(self, trie, capacity=trie.tokens)
+            # Cut where a prefix has been run and two of its branches have not.
+            cut = 4
+            last = run.order.starts[1:] - 1
+            found = []
+            for start, end in ((0, cut), (cut, trie.tokens)):
+                run.forget_before(start)
+                inside = last[(last >= start) & (last < end)]
+                found.append(run.run(start, end, inside)[0])
+        except Exception as error:  # any model, any reason: plain batches need none of this
+            return f"it cannot be called with a cache and a tree mask ({type(error).__name__})"
+        if not run.cache.used:
+            return "it fills in no cache"
+        if not self._agree(torch.cat(found), torch.cat(expected)):
+            return "with a cache and a tree mask its logits differ"
+        self.cache_bytes = run.cache.bytes // run.cache.capacity
+        return None
+
+    def _agree(self, found: torch.Tensor, expected: torch.Tensor) -> bool:
+        if found.shape != expected.shape:
+            return False
+        scale = expected.abs().max().clamp(min=1e-6)
+        return bool((found - expected).abs().max() <= _TOLERANCE[self.dtype] * scale)
