@@ -1,4 +1,5 @@
 # make demo: install, run the miniature world, say where to look.   make test: install, run the tests.
+# make bench-chunks: how much faster chunked models run, and how much of that is leaner code.
 # make bench-evaluation: how much faster evaluations are for reading shared prompts once.
 # Another Python:  make demo PYTHON=python3.12
 
@@ -7,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test install bench-evaluation clean
+.PHONY: demo test install bench-chunks bench-evaluation clean
 .DELETE_ON_ERROR:
 
 demo: $(INSTALLED)
@@ -18,6 +19,10 @@ test: $(INSTALLED)
 	$(BIN)/python -m pytest
 
 install: $(INSTALLED)
+
+# Chunked models beside transformers' own, on two threads; about three minutes.
+bench-chunks: $(INSTALLED)
+	$(BIN)/python -m workflow_scripts.chunked.bench
 
 # The prefix engine beside lm-eval's own batches, on two threads; about four minutes.
 bench-evaluation: $(INSTALLED)

@@ -24,6 +24,7 @@ if SETTINGS.source == "miniature":
 
 
 include: "rules/hub.smk"
+include: "rules/chunking.smk"
 include: "rules/harmony.smk"
 include: "rules/paper.smk"
 
@@ -31,6 +32,7 @@ include: "rules/paper.smk"
 rule all:
     default_target: True
     input:
+        rules.chunking.input,
         rules.harmony.input,
         rules.merge_scores.output,
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.hub.lock import read_lock
+from workflow_scripts.settings.chunking import Checkpoint
 from workflow_scripts.settings.load import load_settings
 from workflow_scripts.settings.names import find_file
 
@@ -23,6 +24,17 @@ HUB = SETTINGS.hub.path
 GPUS_PER_JOB = int(SETTINGS.source == "huggingface" and SETTINGS.compute.device != "cpu")
 # Under --sdm conda: the one with flash attention where there are GPUs to run it.
 EVALUATION_ENVIRONMENT = f"../envs/{'gpu' if GPUS_PER_JOB else 'lm_eval'}.yaml"
+COMPUTE = SETTINGS.compute.model_dump(include={"device", "dtype", "attention"})
+# The chunked checkpoints of the config, by their name in paths.
+CHECKPOINTS = {
+    CheckpointId.parse(name).in_path: checkpoint
+    for name, checkpoint in SETTINGS.checkpoints().items()
+}
+MEASURED_DATASETS = (
+    "Salesforce/wikitext",
+    "Magpie-Align/Magpie-Qwen2-Pro-200K-English",
+    "cais/mmlu",
+)
 # Each study enters its records here, and rules/paper.smk collects them.
 RECORDS = {}
 
@@ -63,8 +75,10 @@ def all_hub_manifests(wildcards):
     """Every model and dataset that the studies of this config fetch."""
     if SETTINGS.source == "miniature":
         return []
-    models = dict.fromkeys(SETTINGS.harmony.models)
+    models = dict.fromkeys([*SETTINGS.harmony.models, *SETTINGS.chunking.models])
     datasets = dict.fromkeys(SETTINGS.task(task).dataset for task in SETTINGS.harmony.tasks)
+    if SETTINGS.chunking.models:
+        datasets |= dict.fromkeys(MEASURED_DATASETS)
     return [manifest_of("model", name) for name in models] + [
         manifest_of("dataset", name) for name in datasets
     ]
@@ -97,9 +111,54 @@ def direct_settings(wildcards):
     }
 
 
-def evaluation_memory_mb(wildcards, attempt):
+def _named_plans(name, plans):
+    """Plans by what names them in records: the id's variant, and how the chunks become one."""
+    named = {}
+    for keys in plans:
+        fields = {"mode": keys.get("chunking_mode", "uniform_with_shared_start_and_end")}
+        for field in ("num_chunks", "num_layers_per_chunk", "layers_to_prune"):
+            if keys.get(field) is not None:
+                fields[field] = keys[field]
+        row = SETTINGS.model(name)
+        plan = Checkpoint(model=name, **fields).id(row.layers).variant.removeprefix("@")
+        named["/".join(filter(None, [plan, keys.get("aggregation_mode")]))] = keys
+    return named
+
+
+def perplexity_settings(wildcards):
+    row, measures = model_row(wildcards), SETTINGS.chunking.measures
+    plans = measures.sequential_plans(row.layers) + measures.pruned_plans(row.layers)
+    return {
+        "plans": _named_plans(row.model, plans),
+        **measures.model_dump(include={"window", "stride", "responses"}),
+        "difficulties": list(measures.difficulties),
+        "compute": COMPUTE,
+        "batch_size": SETTINGS.compute.batch_size,
+        "threads": SETTINGS.compute.threads,
+        "seed": SETTINGS.seed,
+    }
+
+
+def latency_settings(wildcards):
+    row, measures = model_row(wildcards), SETTINGS.chunking.measures
+    plans = measures.latency_plans(row.layers) + measures.pruned_plans(row.layers)
+    return {
+        "plans": _named_plans(row.model, plans),
+        "batch_sizes": list(measures.batch_sizes),
+        **measures.model_dump(include={"questions", "new_tokens", "repeats"}),
+        "compute": COMPUTE,
+        "threads": SETTINGS.compute.threads,
+        "seed": SETTINGS.seed,
+    }
+
+
+def memory_mb(name, attempt):
     """Twice the weights in four bytes each, and what the libraries take; more when tried again."""
-    return int((3000 + model_row(wildcards).parameters * 8 / 1e6) * attempt)
+    return int((3000 + SETTINGS.model(name).parameters * 8 / 1e6) * attempt)
+
+
+def evaluation_memory_mb(wildcards, attempt):
+    return memory_mb(model_row(wildcards).model, attempt)
 
 
 def rows_of_models(names):

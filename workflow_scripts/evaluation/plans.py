@@ -131,8 +131,10 @@ def measure_latency(
     metrics, items = [], []
     for plan, keys in plans.items():
         loaded = load_model(model, chunking=keys, **compute)
-        ways = ("fused", "loop") if loaded.model.config.plan().chunks else ("loop",)
-        for size in batch_sizes:
+        chunked = bool(loaded.model.config.plan().chunks)
+        ways = ("fused", "loop") if chunked else ("loop",)
+        # A pruned model is a shorter one of the same kind; one batch size says how much shorter.
+        for size in batch_sizes if chunked else batch_sizes[:1]:
             print(f"latency of {plan} at batch size {size}", flush=True)
             batches = left_padded(base.tokenizer, texts, size, base.device)
             variants = {"unchanged": lambda b=batches: greedy_latency(base.model, b, new_tokens)}

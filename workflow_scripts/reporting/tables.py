@@ -23,6 +23,8 @@ _LATEX_ESCAPES = str.maketrans(
         "−": "$-$",
         "—": "---",
         "∞": r"$\infty$",
+        "→": r"$\rightarrow$",
+        "·": r"$\cdot$",
     }
 )
 

@@ -1,0 +1,298 @@
+"""Chunked models: built, verified, and measured in many plans before any training."""
+
+
+rule build_chunked:
+    input:
+        model=lambda wildcards: manifest_of("model", CHECKPOINTS[wildcards.checkpoint].model),
+    output:
+        manifest="results/checkpoints/{checkpoint}/manifest.json",
+    log:
+        "logs/build_chunked/{checkpoint}.log",
+    wildcard_constraints:
+        checkpoint=one_of(CHECKPOINTS),
+    conda:
+        "../envs/lm_eval.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,  # the base's weights are linked, never loaded
+        runtime="30m",
+    params:
+        version="build_chunked 1",
+        settings=lambda wildcards: {
+            "id": str(CheckpointId.parse(wildcards.checkpoint)),
+            "keys": CHECKPOINTS[wildcards.checkpoint].keys,
+            "seed": SETTINGS.seed,
+        },
+    script:
+        "../workflow_scripts/steps/build_chunked.py"
+
+
+rule verify_chunked:
+    input:
+        checkpoint=rules.build_chunked.output.manifest,
+        model=rules.build_chunked.input.model,
+    output:
+        report="results/verified/{checkpoint}.json",
+    log:
+        "logs/verify_chunked/{checkpoint}.log",
+    wildcard_constraints:
+        checkpoint=one_of(CHECKPOINTS),
+    conda:
+        EVALUATION_ENVIRONMENT
+    threads: SETTINGS.compute.threads
+    resources:
+        mem_mb=lambda wildcards, attempt: 2 * memory_mb(
+            CHECKPOINTS[wildcards.checkpoint].model, attempt
+        ),
+        runtime="30m",
+        gpu=GPUS_PER_JOB,
+    params:
+        version="verify_chunked 1",
+        compute_threads=SETTINGS.compute.threads,
+        settings={"seed": SETTINGS.seed, "compute": COMPUTE},
+    script:
+        "../workflow_scripts/steps/verify_chunked.py"
+
+
+rule measure_perplexity:
+    input:
+        model=model_manifest,
+        wikitext=manifest_of("dataset", "Salesforce/wikitext"),
+        magpie=manifest_of("dataset", "Magpie-Align/Magpie-Qwen2-Pro-200K-English"),
+    output:
+        wikitext="results/records/chunking/perplexity/{model}/wikitext.json",
+        wikitext_pieces="results/records/chunking/perplexity/{model}/wikitext.parquet",
+        magpie="results/records/chunking/perplexity/{model}/magpie.json",
+        magpie_pieces="results/records/chunking/perplexity/{model}/magpie.parquet",
+    log:
+        "logs/measure_perplexity/{model}.log",
+    benchmark:
+        "benchmarks/measure_perplexity/{model}.tsv"
+    conda:
+        EVALUATION_ENVIRONMENT
+    threads: SETTINGS.compute.threads
+    resources:
+        mem_mb=lambda wildcards, attempt: 2 * evaluation_memory_mb(wildcards, attempt),
+        runtime="12h",
+        gpu=GPUS_PER_JOB,
+    params:
+        version="measure_perplexity 1",
+        compute_threads=SETTINGS.compute.threads,
+        settings=perplexity_settings,
+    script:
+        "../workflow_scripts/steps/measure_perplexity.py"
+
+
+rule measure_latency:
+    input:
+        model=model_manifest,
+        data=manifest_of("dataset", "cais/mmlu"),
+    output:
+        record="results/records/chunking/latency/{model}/latency.json",
+        rounds="results/records/chunking/latency/{model}/latency.parquet",
+    log:
+        "logs/measure_latency/{model}.log",
+    benchmark:
+        "benchmarks/measure_latency/{model}.tsv"
+    conda:
+        EVALUATION_ENVIRONMENT
+    threads: SETTINGS.compute.threads
+    resources:
+        mem_mb=lambda wildcards, attempt: 2 * evaluation_memory_mb(wildcards, attempt),
+        runtime="4h",
+        gpu=GPUS_PER_JOB,
+    params:
+        version="measure_latency 1",
+        compute_threads=SETTINGS.compute.threads,
+        settings=latency_settings,
+    script:
+        "../workflow_scripts/steps/measure_latency.py"
+
+
+_MEASURED = [CheckpointId(name).in_path for name in SETTINGS.chunking.models]
+if _MEASURED:
+    RECORDS["chunking"] = expand(
+        [
+            rules.measure_perplexity.output.wikitext,
+            rules.measure_perplexity.output.magpie,
+            rules.measure_latency.output.record,
+        ],
+        model=_MEASURED,
+    )
+
+
+rule table_chunking_plans:
+    input:
+        reports=expand(rules.verify_chunked.output.report, checkpoint=CHECKPOINTS),
+    output:
+        csv="results/tables/chunking_plans.csv",
+        md="results/tables/chunking_plans.md",
+        tex="results/tables/chunking_plans.tex",
+    log:
+        "logs/table_chunking_plans.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version=1,
+    script:
+        "../workflow_scripts/steps/table_chunking_plans.py"
+
+
+rule table_chunking_perplexity:
+    input:
+        scores="results/scores/chunking.parquet",
+    output:
+        csv="results/tables/chunking_perplexity.csv",
+        md="results/tables/chunking_perplexity.md",
+        tex="results/tables/chunking_perplexity.tex",
+    log:
+        "logs/table_chunking_perplexity.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version=1,
+    script:
+        "../workflow_scripts/steps/table_chunking_perplexity.py"
+
+
+rule figure_chunking_perplexity:
+    input:
+        table=rules.table_chunking_perplexity.output.csv,
+    output:
+        pdf="results/figures/chunking_perplexity.pdf",
+        png=report(
+            "results/figures/chunking_perplexity.png",
+            category="Chunking",
+            caption="../docs/captions/chunking_perplexity.rst",
+        ),
+    log:
+        "logs/figure_chunking_perplexity.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version=1,
+    script:
+        "../workflow_scripts/steps/figure_chunking_perplexity.py"
+
+
+rule table_chunking_latency:
+    input:
+        scores="results/scores/chunking.parquet",
+    output:
+        csv="results/tables/chunking_latency.csv",
+        md="results/tables/chunking_latency.md",
+        tex="results/tables/chunking_latency.tex",
+    log:
+        "logs/table_chunking_latency.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version=1,
+    script:
+        "../workflow_scripts/steps/table_chunking_latency.py"
+
+
+rule figure_chunking_latency:
+    input:
+        table=rules.table_chunking_latency.output.csv,
+    output:
+        pdf="results/figures/chunking_latency.pdf",
+        png=report(
+            "results/figures/chunking_latency.png",
+            category="Chunking",
+            caption="../docs/captions/chunking_latency.rst",
+        ),
+    log:
+        "logs/figure_chunking_latency.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version=1,
+    script:
+        "../workflow_scripts/steps/figure_chunking_latency.py"
+
+
+rule table_chunking_pruning:
+    input:
+        scores="results/scores/chunking.parquet",
+    output:
+        csv="results/tables/chunking_pruning.csv",
+        md="results/tables/chunking_pruning.md",
+        tex="results/tables/chunking_pruning.tex",
+    log:
+        "logs/table_chunking_pruning.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version=1,
+    script:
+        "../workflow_scripts/steps/table_chunking_pruning.py"
+
+
+rule figure_chunking_pruning:
+    input:
+        table=rules.table_chunking_pruning.output.csv,
+    output:
+        pdf="results/figures/chunking_pruning.pdf",
+        png=report(
+            "results/figures/chunking_pruning.png",
+            category="Chunking",
+            caption="../docs/captions/chunking_pruning.rst",
+        ),
+    log:
+        "logs/figure_chunking_pruning.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version=1,
+    script:
+        "../workflow_scripts/steps/figure_chunking_pruning.py"
+
+
+rule chunking:
+    input:
+        expand(rules.build_chunked.output.manifest, checkpoint=CHECKPOINTS),
+        RECORDS.get("chunking", []),
+        rules.table_chunking_plans.output if CHECKPOINTS else [],
+        [
+            output
+            for name in ("perplexity", "latency", "pruning")
+            for kind in ("table", "figure")
+            for output in getattr(rules, f"{kind}_chunking_{name}").output
+            if _MEASURED
+        ],

@@ -1,0 +1,56 @@
+"""Timings: turns are taken, warm-ups do not count, and what is timed is greedy generation."""
+
+import torch
+
+from tests.unit.chunked.reference import base_model, fresh_ids
+from workflow_scripts.evaluation.latency import (
+    WARM_UPS,
+    greedy_latency,
+    interleaved,
+    left_padded,
+    median_and_spread,
+)
+
+
+def test_variants_take_turns_and_warm_ups_are_left_out():
+    calls = []
+
+    def variant(name):
+        def run():
+            calls.append(name)
+            return len(calls), 0.5
+
+        return run
+
+    timings = interleaved({"a": variant("a"), "b": variant("b")}, rounds=3)
+    assert calls == ["a", "b"] * (3 + WARM_UPS)
+    assert timings["a"].prefill == [3, 5, 7] and timings["b"].prefill == [4, 6, 8]
+    assert timings["a"].per_token == [0.5] * 3
+
+
+def test_what_is_timed_is_greedy_generation():
+    """The tokens it feeds itself are those that `generate` writes for the same padded batch."""
+    model = base_model("qwen2", 3)
+    rows = [list(map(int, fresh_ids(1, size)[0])) for size in (4, 7)]
+
+    def tokenizer(text):
+        return {"input_ids": rows[int(text)]}
+
+    (batch,) = left_padded(tokenizer, ["0", "1"], 2, "cpu")
+    fed = []
+    model.register_forward_pre_hook(
+        lambda _m, args, kwargs: fed.append((args or (kwargs.get("input_ids"),))[0]),
+        with_kwargs=True,
+    )
+    reading, writing = greedy_latency(model, [batch], new_tokens=4)
+    assert reading > 0 and writing > 0
+    written = torch.cat(fed[1:], dim=1)
+    ids, mask = batch
+    expected = model.generate(
+        ids, attention_mask=mask, max_new_tokens=3, do_sample=False, eos_token_id=None
+    )
+    assert torch.equal(written, expected[:, ids.shape[1] :])
+
+
+def test_median_and_half_the_distance_between_quartiles():
+    assert median_and_spread([1.0, 2.0, 3.0, 4.0, 5.0]) == (3.0, 1.5)

@@ -1,0 +1,161 @@
+"""Chunked checkpoints are built by linking, and are what the plan says."""
+
+import json
+
+import pytest
+import torch
+from transformers import AutoModelForCausalLM
+
+from tests.unit.chunked.reference import base_model, fresh_ids
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.evaluation.parity import drawn, parity
+from workflow_scripts.hub.chunk import NEW_WEIGHTS, build_chunked
+from workflow_scripts.hub.load import load_model
+from workflow_scripts.hub.manifest import (
+    Manifest,
+    content_commit,
+    list_files,
+    read_manifest,
+    verify,
+    write_manifest,
+)
+
+COMPUTE = {"device": "cpu", "dtype": "float32", "attention": "auto"}
+K2M2 = {"num_layers_per_chunk": 2, "num_chunks": 2}
+
+
+def hub_model(folder, family="qwen2", shard="5GB", layers=6):
+    """A base model as the hub folder holds one, with a tokenizer too small to use."""
+    from tokenizers import Tokenizer, models
+    from transformers import PreTrainedTokenizerFast
+
+    base = base_model(family, layers)
+    base.save_pretrained(folder, max_shard_size=shard)
+    words = Tokenizer(models.WordLevel({"<unk>": 0, "fox": 1}, unk_token="<unk>"))
+    PreTrainedTokenizerFast(tokenizer_object=words, unk_token="<unk>").save_pretrained(folder)
+    files = list_files(folder)
+    write_manifest(
+        folder,
+        Manifest(
+            kind="model",
+            source="miniature",
+            repository="org/base",
+            revision=None,
+            commit=content_commit(files),
+            licence="mit",
+            parameters=base.num_parameters(),
+            architecture=type(base).__name__,
+            files=files,
+        ),
+    )
+    return base, folder / "manifest.json"
+
+
+def build(manifest, folder, **keys):
+    build_chunked(manifest, folder, id="org/base@k2m2", keys={**K2M2, **keys}, seed=0)
+    return folder / "manifest.json"
+
+
+@pytest.mark.parametrize("shard", ["20KB", "5GB"], ids=["sharded", "one file"])
+@torch.no_grad()
+def test_it_loads_whole_and_shares_its_base_on_disk(tmp_path, shard):
+    base, manifest = hub_model(tmp_path / "base", shard=shard)
+    built = build(manifest, tmp_path / "built")
+    _, report = AutoModelForCausalLM.from_pretrained(built.parent, output_loading_info=True)
+    assert not report["missing_keys"] and not report["unexpected_keys"]
+
+    model = load_model(built, **COMPUTE).model
+    ids = fresh_ids(2, 5)
+    plan = {"aggregation_mode": "residual", "use_adapters": False}
+    plain = load_model(manifest, **COMPUTE, chunking={**K2M2, **plan}).model
+    assert torch.allclose(model(ids).logits, plain(ids).logits, atol=1e-5)
+
+    for file in (tmp_path / "base").glob("*.safetensors"):
+        assert file.stat().st_nlink == 2
+    assert read_manifest(built).parameters == model.num_parameters()
+    assert read_manifest(built).licence == "mit"
+    assert verify(built.parent, read_manifest(built)) == []
+    assert base.num_parameters() < model.num_parameters()
+
+
+def test_the_same_settings_give_the_same_bytes_and_another_seed_others(tmp_path):
+    _, manifest = hub_model(tmp_path / "base")
+    first, again = (read_manifest(build(manifest, tmp_path / name)) for name in ("a", "b"))
+    assert first == again
+    build_chunked(manifest, tmp_path / "c", id="org/base@k2m2", keys=K2M2, seed=1)
+    other = read_manifest(tmp_path / "c" / "manifest.json")
+    assert other.weights_sha256 != first.weights_sha256
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"num_layers_per_chunk": 0, "num_chunks": 0},
+        {"aggregation_mode": "mean", "use_adapters": False},
+        {"chunking_mode": "prune", "layers_to_prune": [2, 3]},
+    ],
+    ids=["unchanged", "nothing new", "pruned"],
+)
+def test_plans_without_new_weights_have_no_file_of_them(tmp_path, keys):
+    _, manifest = hub_model(tmp_path / "base")
+    built = build(manifest, tmp_path / "built", **keys)
+    assert not (built.parent / NEW_WEIGHTS).exists()
+    _, report = AutoModelForCausalLM.from_pretrained(built.parent, output_loading_info=True)
+    assert not report["missing_keys"] and not report["unexpected_keys"]
+
+
+def test_no_weight_of_the_base_is_read(tmp_path, monkeypatch):
+    """What is linked must not be loaded: a 14B model is cut into chunks in the memory of none."""
+    _, manifest = hub_model(tmp_path / "base")
+
+    def refuse(*_args, **_kwargs):
+        raise AssertionError("a weight was read")
+
+    monkeypatch.setattr("safetensors.torch.load_file", refuse)
+    monkeypatch.setattr("transformers.PreTrainedModel.from_pretrained", refuse)
+    build(manifest, tmp_path / "built")
+
+
+def test_architectures_that_cannot_be_cut_get_a_sentence(world, tmp_path):
+    pythia = world / "models/miniature/Pythia-0.1M/manifest.json"
+    with pytest.raises(UserError, match="of the type 'gpt_neox'; only qwen2, qwen3, llama"):
+        build_chunked(pythia, tmp_path / "built", id="a/b@k1m2", keys=K2M2, seed=0)
+    assert not (tmp_path / "built").exists()
+
+
+def test_a_damaged_base_is_refused(tmp_path):
+    _, manifest = hub_model(tmp_path / "base")
+    (tmp_path / "base" / "model.safetensors").write_bytes(b"cut off")
+    with pytest.raises(UserError, match=r"model\.safetensors has 7 bytes"):
+        build(manifest, tmp_path / "built")
+
+
+def test_parity_reports_the_plan_and_holds_it_to_its_word(tmp_path):
+    _, manifest = hub_model(tmp_path / "base")
+    report = parity(build(manifest, tmp_path / "built"), manifest, seed=0, compute=COMPUTE)
+    assert report["plan"] == "0 → [1 3 | 2 4] → 5"
+    assert report["depth"] == 4 and report["fused_from_loop"] < 1e-5
+    assert report["parameters"] - report["base_parameters"] == report["new_parameters"] > 0
+
+    same = build(manifest, tmp_path / "same", num_layers_per_chunk=0, num_chunks=0)
+    assert parity(same, manifest, seed=0, compute=COMPUTE)["fused_from_base"] == 0
+
+    _, other = hub_model(tmp_path / "other")
+    with pytest.raises(UserError, match="unchanged plan, but its logits differ"):
+        parity(same, other, seed=0, compute=COMPUTE)
+
+
+def test_plans_are_drawn_as_text():
+    from workflow_scripts.core.plan import chunk_plan
+
+    assert drawn(chunk_plan(6, "sequential", 3)) == "[0 1 2 | 3 4 5]"
+    assert drawn(chunk_plan(4, "prune", None, None, [2])) == "0 2 3"
+
+
+def test_config_says_all_of_it(tmp_path):
+    _, manifest = hub_model(tmp_path / "base")
+    built = build(manifest, tmp_path / "built", aggregation_mode="last", temperature=3.0)
+    config = json.loads((built.parent / "config.json").read_text())
+    assert config["model_type"] == "qwen2_chunking"
+    assert config["architectures"] == ["Qwen2ChunkingForCausalLM"]
+    assert (config["aggregation_mode"], config["temperature"]) == ("last", 3.0)

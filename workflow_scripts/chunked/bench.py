@@ -1,0 +1,184 @@
+"""How much faster chunked models run, and why: `make bench-chunks`.
+
+One process, two threads, float32, random weights of Qwen2's shape with 24 layers. All variants take
+turns within a round; what is printed is the median over the rounds of the ratio within a round.
+
+unchanged   transformers' own model
+lean        this code with nothing chunked: what of the gain is leaner code
+k2m12 loop  two chunks, one layer after the other
+k2m12, k4m6 chunks fused: the layers of a depth run as one
+"""
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+
+import torch
+from transformers import DynamicCache, Qwen2Config, Qwen2ForCausalLM
+
+from workflow_scripts.chunked.configuration import Qwen2ChunkingConfig
+from workflow_scripts.chunked.modeling import Qwen2ChunkingForCausalLM
+
+LAYERS, VOCABULARY, CACHED, STEPS = 24, 1000, 64, 8
+# (hidden size, inner size as a multiple of it)
+SHAPES = ((128, 2), (128, 4), (256, 2), (256, 4), (512, 4), (896, 5))
+WANTED = {("k2m12", 128): 2.2, ("k4m6", 128): 3.0, ("k2m12", 256): 1.8}
+
+
+def shape(hidden: int, ratio: int) -> dict:
+    return {
+        "vocab_size": VOCABULARY,
+        "hidden_size": hidden,
+        "intermediate_size": ratio * hidden,
+        "num_hidden_layers": LAYERS,
+        "num_attention_heads": max(2, hidden // 64),
+        "num_key_value_heads": max(1, hidden // 128),
+        "max_position_embeddings": 2048,
+    }
+
+
+def variants(hidden: int, ratio: int) -> dict[str, torch.nn.Module]:
+    base = Qwen2ForCausalLM(Qwen2Config(**shape(hidden, ratio))).eval()
+
+    def chunked(**keys):
+        config = Qwen2ChunkingConfig(
+            **shape(hidden, ratio), use_adapters=False, aggregation_mode="residual", **keys
+        )
+        model = Qwen2ChunkingForCausalLM(config).eval()
+        model.load_state_dict(base.state_dict(), strict=False)
+        return model
+
+    two, four = ({"num_chunks": k, "num_layers_per_chunk": LAYERS // k} for k in (2, 4))
+    return {
+        "unchanged": base,
+        "lean": chunked(chunking_mode="sequential", num_layers_per_chunk=LAYERS),
+        "k2m12 loop": chunked(**two, chunk_execution="loop"),
+        "k2m12": chunked(**two),
+        "k4m6": chunked(**four),
+    }
+
+
+def decode(model) -> Callable[[], float]:
+    """Seconds of one new token on a cache of 64, the mean over a few."""
+    cache = DynamicCache(config=model.config)
+    token = torch.randint(VOCABULARY, (1, 1))
+    with torch.inference_mode():
+        model(torch.randint(VOCABULARY, (1, CACHED)), past_key_values=cache, use_cache=True)
+
+    def run() -> float:
+        with torch.inference_mode():
+            start = time.perf_counter()
+            for _ in range(STEPS):
+                model(token, past_key_values=cache, use_cache=True)
+            seconds = (time.perf_counter() - start) / STEPS
+        cache.crop(-STEPS)
+        return seconds
+
+    return run
+
+
+def prefill(model, rows: int, tokens: int) -> Callable[[], float]:
+    ids = torch.randint(VOCABULARY, (rows, tokens))
+
+    def run() -> float:
+        with torch.inference_mode():
+            start = time.perf_counter()
+            model(ids, use_cache=False)
+            return time.perf_counter() - start
+
+    return run
+
+
+def train(model, rows: int, tokens: int) -> Callable[[], float]:
+    ids = torch.randint(VOCABULARY, (rows, tokens))
+
+    def run() -> float:
+        model.zero_grad()
+        start = time.perf_counter()
+        model(ids, labels=ids, use_cache=False).loss.backward()
+        seconds = time.perf_counter() - start
+        model.zero_grad()
+        return seconds
+
+    return run
+
+
+def taking_turns(runs: dict[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
+    for run in runs.values():
+        run()
+    seconds = {name: [] for name in runs}
+    for _ in range(rounds):
+        for name, run in runs.items():
+            seconds[name].append(run())
+    return seconds
+
+
+def reading_seconds(model) -> float:
+    """What it takes to read all weights once, the least that any decode step must."""
+    weights = [p.detach() for n, p in model.named_parameters() if "embed" not in n]
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        for weight in weights:
+            weight.sum()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def report(title: str, seconds: dict[str, list[float]], hidden: int = 0) -> None:
+    print(f"\n{title}")
+    print(f"  {'variant':<12}{'ms':>9}{'faster':>9}{'from':>8}{'to':>8}")
+    for name, ours in seconds.items():
+        ratios = [a / b for a, b in zip(seconds["unchanged"], ours, strict=True)]
+        line = f"  {name:<12}{1000 * statistics.median(ours):>9.2f}"
+        line += f"{statistics.median(ratios):>9.2f}{min(ratios):>8.2f}{max(ratios):>8.2f}"
+        wanted = WANTED.get((name, hidden))
+        print(line + (f"   wanted {wanted}" if wanted else ""))
+    loop = statistics.median(
+        [a / b for a, b in zip(seconds["k2m12 loop"], seconds["k2m12"], strict=True)]
+    )
+    print(f"  fused over loop: {loop:.2f} times faster")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--largest", type=int, default=896, help="largest hidden size to time")
+    arguments = parser.parse_args()
+    torch.set_num_threads(2)
+    torch.manual_seed(0)
+    for hidden, ratio in SHAPES:
+        if hidden > arguments.largest:
+            continue
+        models = variants(hidden, ratio)
+        rounds = arguments.rounds if hidden <= 256 else max(3, arguments.rounds // 3)
+        title = f"hidden size {hidden}, inner {ratio * hidden}"
+        report(
+            f"{title}: one token, batch 1, {CACHED} in the cache",
+            taking_turns({name: decode(model) for name, model in models.items()}, rounds),
+            hidden if ratio == 2 else 0,
+        )
+        read = reading_seconds(models["unchanged"])
+        size = sum(p.nbytes for n, p in models["unchanged"].named_parameters() if "embed" not in n)
+        print(
+            f"  the weights are {size / 1e6:.0f} MB; reading them once takes {1000 * read:.2f} ms"
+        )
+        if (hidden, ratio) not in ((128, 2), (512, 4)):
+            continue
+        few = max(3, rounds // 3)
+        for rows, tokens in ((1, 64), (8, 64)):
+            report(
+                f"{title}: reading {rows} x {tokens} tokens",
+                taking_turns({n: prefill(m, rows, tokens) for n, m in models.items()}, few),
+            )
+        report(
+            f"{title}: a training step of 2 x 64 tokens",
+            taking_turns({n: train(m, 2, 64) for n, m in models.items()}, few),
+        )
+
+
+if __name__ == "__main__":
+    main()

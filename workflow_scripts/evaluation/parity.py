@@ -1,0 +1,76 @@
+"""Is a chunked checkpoint what it says: the base model's weights, exactly, in another order?"""
+
+from pathlib import Path
+from typing import Any
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.hub.load import LoadedModel, load_model
+
+# Two ways of summing the same products differ in the last bits, more so in half precision.
+_ALLOWED = {"float32": 1e-4, "float16": 5e-2, "bfloat16": 3e-1}
+_ROWS, _TOKENS = 2, 32
+
+
+def parity(checkpoint: Path, model: Path, *, seed: int, compute: dict[str, Any]) -> dict[str, Any]:
+    """Parameters, the plan as text, and the largest differences of logits on random tokens.
+
+    The unchanged plan must agree with the base model to the last bit, every other plan with its own
+    plain loop; a UserError says by how much it does not.
+    """
+    import torch
+
+    base, chunked = load_model(model, **compute), load_model(checkpoint, **compute)
+    generator = torch.Generator().manual_seed(seed)
+    vocabulary = base.model.config.vocab_size
+    ids = torch.randint(vocabulary, (_ROWS, _TOKENS), generator=generator).to(base.device)
+    plan = chunked.model.config.plan()
+    with torch.no_grad():
+        logits = {"base": base.model(ids).logits.float()}
+        for way in ("loop", "fused"):
+            chunked.model.config.chunk_execution = way
+            logits[way] = chunked.model(ids).logits.float()
+
+    def differ(one: str, other: str) -> float:
+        return float((logits[one] - logits[other]).abs().max())
+
+    from_base, from_loop = differ("fused", "base"), differ("fused", "loop")
+    name, scale = chunked.manifest.repository, float(logits["loop"].abs().max())
+    unchanged = plan.start == tuple(range(base.model.config.num_hidden_layers))
+    if unchanged and from_base != 0:
+        raise UserError(
+            f"{name} is the unchanged plan, but its logits differ from the base model's by"
+            f" {from_base:.3g}; expected not a bit."
+        )
+    if from_loop > _ALLOWED[chunked.dtype] * max(1.0, scale):
+        raise UserError(
+            f"The fused logits of {name} differ from its plain loop's by {from_loop:.3g}; expected"
+            f" at most {_ALLOWED[chunked.dtype]:.0e} of {scale:.3g} in {chunked.dtype}."
+        )
+    new = _parameters(chunked, "wrapped_chunk_layers")
+    return {
+        "checkpoint": name,
+        "base": base.manifest.repository,
+        "plan": drawn(plan),
+        "depth": len(plan.start) + len(plan.end) + (len(plan.chunks[0]) if plan.chunks else 0),
+        "layers": base.model.config.num_hidden_layers,
+        "parameters": chunked.model.num_parameters(),
+        "base_parameters": base.model.num_parameters(),
+        "new_parameters": new,
+        "fused_from_loop": from_loop,
+        "fused_from_base": from_base,
+        "dtype": chunked.dtype,
+        "device": chunked.device,
+    }
+
+
+def drawn(plan) -> str:
+    """0 1 2 -> [3 5 | 4 6] -> 7 8: what is shared, the chunks side by side, what is shared again."""
+    parts = [" ".join(map(str, plan.start))]
+    if plan.chunks:
+        parts.append("[" + " | ".join(" ".join(map(str, chunk)) for chunk in plan.chunks) + "]")
+    parts.append(" ".join(map(str, plan.end)))
+    return " → ".join(part for part in parts if part)
+
+
+def _parameters(loaded: LoadedModel, part: str) -> int:
+    return sum(p.numel() for name, p in loaded.model.named_parameters() if part in name)

@@ -1,0 +1,39 @@
+"""The rows of the chunking study, with the plan's name and what was varied beside it apart."""
+
+import pandas as pd
+
+from workflow_scripts.core.errors import UserError
+
+UNCHANGED = "k0m0"
+
+
+def measured(scores: pd.DataFrame, protocol: str, *, varied: tuple[str, ...]) -> pd.DataFrame:
+    """One row per model, task, plan and what was varied; a column per metric."""
+    rows = scores[(scores.study == "chunking") & (scores.protocol == protocol)]
+    if rows.empty:
+        raise UserError(
+            f"results/scores/chunking.parquet has no {protocol} of any plan; the rule"
+            f" measure_{protocol} makes them."
+        )
+    keys = ["model", "task", "subset", "n"]
+    values = rows.pivot(index=keys, columns="metric", values="value")
+    errors = rows.dropna(subset="stderr").pivot(index=keys, columns="metric", values="stderr")
+    wide = pd.concat([values, errors.add_suffix("_stderr")], axis=1).reset_index()
+    parts = wide.pop("subset").str.split("/")
+    for at, name in enumerate(("plan", *varied)):
+        wide[name] = parts.str.get(at)
+    return wide.astype(dict.fromkeys(("plan", *varied), "string"))
+
+
+def chunks_of(plan: str) -> int:
+    """How many chunks a plan has: `k4m6-sequential` has 4; the unchanged model is one."""
+    return max(1, int(plan[1 : plan.index("m")])) if plan.startswith("k") else 1
+
+
+def layers_per_chunk(plan: str) -> int:
+    return int(plan[plan.index("m") + 1 :].split("-")[0])
+
+
+def left_out(plan: str) -> str:
+    """`prune19-21-23` leaves out 19, 21, 23."""
+    return plan.removeprefix("prune").replace("-", ", ")

@@ -1,0 +1,25 @@
+"""Time a model in many chunk plans, each in turn with the unchanged model.
+
+In: the manifests of the model and of MMLU. Out: a record and the rounds behind it.
+"""
+
+from pathlib import Path
+
+from workflow_scripts.core.step import step
+
+
+def main(model: Path, data: Path, record: Path, settings: dict) -> None:
+    from workflow_scripts.evaluation.plans import measure_latency
+    from workflow_scripts.hub.manifest import hub_of
+
+    measure_latency(model, hub_of(data), record, **settings)
+
+
+if "snakemake" in globals():
+    with step(snakemake):
+        main(
+            Path(snakemake.input.model),
+            Path(snakemake.input.data),
+            Path(snakemake.output.record),
+            snakemake.params.settings,
+        )

@@ -1,0 +1,26 @@
+"""Hold a chunked checkpoint against its base model: parameters, exactness, the plan drawn as text.
+
+In: the manifests of the checkpoint and of its base model. Out: what was found, as JSON; a difference
+where there must be none is an error.
+"""
+
+from pathlib import Path
+
+from workflow_scripts.core.step import step
+
+
+def main(checkpoint: Path, model: Path, report: Path, *, seed: int, compute: dict) -> None:
+    from workflow_scripts.core.files import write_json
+    from workflow_scripts.evaluation.parity import parity
+
+    write_json(report, parity(checkpoint, model, seed=seed, compute=compute))
+
+
+if "snakemake" in globals():
+    with step(snakemake):
+        main(
+            Path(snakemake.input.checkpoint),
+            Path(snakemake.input.model),
+            Path(snakemake.output.report),
+            **snakemake.params.settings,
+        )
