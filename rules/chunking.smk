@@ -41,9 +41,8 @@ rule verify_chunked:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        mem_mb=lambda wildcards, attempt: 2 * memory_mb(
-            CHECKPOINTS[wildcards.checkpoint].model, attempt
-        ),
+        mem_mb=lambda wildcards, attempt: 2
+        * memory_mb(CHECKPOINTS[wildcards.checkpoint].model, attempt),
         runtime="30m",
         gpu=GPUS_PER_JOB,
     params:
@@ -88,8 +87,8 @@ rule measure_latency:
         model=model_manifest,
         data=manifest_of("dataset", "cais/mmlu"),
     output:
-        record="results/records/chunking/latency/{model}/latency.json",
-        rounds="results/records/chunking/latency/{model}/latency.parquet",
+        record="results/records/latency/latency/{model}/mmlu.json",
+        rounds="results/records/latency/latency/{model}/mmlu.parquet",
     log:
         "logs/measure_latency/{model}.log",
     benchmark:
@@ -115,10 +114,10 @@ if _MEASURED:
         [
             rules.measure_perplexity.output.wikitext,
             rules.measure_perplexity.output.magpie,
-            rules.measure_latency.output.record,
         ],
         model=_MEASURED,
     )
+    RECORDS["latency"] = expand(rules.measure_latency.output.record, model=_MEASURED)
 
 
 rule table_chunking_plans:
@@ -192,7 +191,7 @@ rule figure_chunking_perplexity:
 
 rule table_chunking_latency:
     input:
-        scores="results/scores/chunking.parquet",
+        scores="results/scores/latency.parquet",
     output:
         csv="results/tables/chunking_latency.csv",
         md="results/tables/chunking_latency.md",
@@ -239,7 +238,8 @@ rule figure_chunking_latency:
 
 rule table_chunking_pruning:
     input:
-        scores="results/scores/chunking.parquet",
+        perplexity="results/scores/chunking.parquet",
+        latency="results/scores/latency.parquet",
     output:
         csv="results/tables/chunking_pruning.csv",
         md="results/tables/chunking_pruning.md",
@@ -287,7 +287,7 @@ rule figure_chunking_pruning:
 rule chunking:
     input:
         expand(rules.build_chunked.output.manifest, checkpoint=CHECKPOINTS),
-        RECORDS.get("chunking", []),
+        [RECORDS.get(study, []) for study in ("chunking", "latency")],
         rules.table_chunking_plans.output if CHECKPOINTS else [],
         [
             output

@@ -7,7 +7,6 @@ from pathlib import Path
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.hub.lock import read_lock
-from workflow_scripts.settings.chunking import Checkpoint
 from workflow_scripts.settings.load import load_settings
 from workflow_scripts.settings.names import find_file
 
@@ -37,6 +36,8 @@ MEASURED_DATASETS = (
 )
 # Each study enters its records here, and rules/paper.smk collects them.
 RECORDS = {}
+# Studies that measure times: never twice the same, so results/scores.parquet, which is, leaves them out.
+TIMED = {"latency"}
 
 
 def one_of(names):
@@ -111,25 +112,10 @@ def direct_settings(wildcards):
     }
 
 
-def _named_plans(name, plans):
-    """Plans by what names them in records: the id's variant, and how the chunks become one."""
-    named = {}
-    for keys in plans:
-        fields = {"mode": keys.get("chunking_mode", "uniform_with_shared_start_and_end")}
-        for field in ("num_chunks", "num_layers_per_chunk", "layers_to_prune"):
-            if keys.get(field) is not None:
-                fields[field] = keys[field]
-        row = SETTINGS.model(name)
-        plan = Checkpoint(model=name, **fields).id(row.layers).variant.removeprefix("@")
-        named["/".join(filter(None, [plan, keys.get("aggregation_mode")]))] = keys
-    return named
-
-
 def perplexity_settings(wildcards):
     row, measures = model_row(wildcards), SETTINGS.chunking.measures
-    plans = measures.sequential_plans(row.layers) + measures.pruned_plans(row.layers)
     return {
-        "plans": _named_plans(row.model, plans),
+        "plans": measures.perplexity_plans(row.model, row.layers),
         **measures.model_dump(include={"window", "stride", "responses"}),
         "difficulties": list(measures.difficulties),
         "compute": COMPUTE,
@@ -141,9 +127,8 @@ def perplexity_settings(wildcards):
 
 def latency_settings(wildcards):
     row, measures = model_row(wildcards), SETTINGS.chunking.measures
-    plans = measures.latency_plans(row.layers) + measures.pruned_plans(row.layers)
     return {
-        "plans": _named_plans(row.model, plans),
+        "plans": measures.latency_plans(row.model, row.layers),
         "batch_sizes": list(measures.batch_sizes),
         **measures.model_dump(include={"questions", "new_tokens", "repeats"}),
         "compute": COMPUTE,

@@ -165,9 +165,9 @@ def measure_latency(
     return write_record(
         path,
         items,
-        study="chunking",
+        study="latency",
         model=model_facts(base.manifest),
-        task=_task("latency", _dataset(hub, MMLU), "test"),
+        task=_task("mmlu", _dataset(hub, MMLU), "test"),
         protocol=_protocol("latency", base, max(batch_sizes), seed, generation),
         metrics=tuple(metrics),
         cost=Cost(tokens=tokens * len(items), device=base.device),

@@ -18,10 +18,10 @@ NOTE = (
 )
 
 
-def pruning_table(scores: pd.DataFrame) -> pd.DataFrame:
-    cost = measured(scores, "perplexity", varied=("aggregation",))
+def pruning_table(perplexities: pd.DataFrame, latencies: pd.DataFrame) -> pd.DataFrame:
+    cost = measured(perplexities, "perplexity", varied=("aggregation",))
     cost = cost[(cost["task"] == "wikitext")].set_index(["model", "plan"])
-    time = measured(scores, "latency", varied=("way", "batch"))
+    time = measured(latencies, "latency", varied=("way", "batch"))
     time = time[time["plan"].str.startswith("prune")].copy()
     time["batch"] = time["batch"].astype(int)
     time = with_speed_up(time, ["model", "plan", "batch"])

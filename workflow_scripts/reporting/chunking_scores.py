@@ -1,4 +1,4 @@
-"""The rows of the chunking study, with the plan's name and what was varied beside it apart."""
+"""The rows of the chunking and latency studies, with the plan's name and what was varied beside it apart."""
 
 import pandas as pd
 
@@ -9,11 +9,10 @@ UNCHANGED = "k0m0"
 
 def measured(scores: pd.DataFrame, protocol: str, *, varied: tuple[str, ...]) -> pd.DataFrame:
     """One row per model, task, plan and what was varied; a column per metric."""
-    rows = scores[(scores.study == "chunking") & (scores.protocol == protocol)]
+    rows = scores[scores.protocol == protocol]
     if rows.empty:
         raise UserError(
-            f"results/scores/chunking.parquet has no {protocol} of any plan; the rule"
-            f" measure_{protocol} makes them."
+            f"The scores hold no {protocol} of any plan; the rule measure_{protocol} makes them."
         )
     keys = ["model", "task", "subset", "n"]
     values = rows.pivot(index=keys, columns="metric", values="value")

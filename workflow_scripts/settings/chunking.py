@@ -162,39 +162,46 @@ class Measures(Section):
         ("easy",), min_length=1, description="Difficulties of those responses, as the dataset says."
     )
 
-    def sequential_plans(self, layers: int) -> list[dict[str, Any]]:
-        """Config keys of the sequential plans; the unchanged model is the one of one chunk."""
-        return [
-            {
-                "chunking_mode": "sequential",
-                "num_layers_per_chunk": layers // chunks,
-                "aggregation_mode": aggregation,
-                "use_adapters": False,
-            }
+    def perplexity_plans(self, model: str, layers: int) -> dict[str, dict[str, Any]]:
+        """Config keys by the plan's name, here sequential and pruned plans that the layers allow.
+
+        A name is the id's variant, and behind a slash how the chunks become one.
+        """
+        sequential = [
+            Checkpoint(
+                model=model,
+                mode="sequential",
+                num_layers_per_chunk=layers // chunks,
+                aggregation_mode=aggregation,
+                use_adapters=False,
+            )
             for chunks in self.sequential_chunks
             if chunks > 1 and layers % chunks == 0
             for aggregation in self.aggregations
         ]
+        return _by_name([*sequential, *self._pruned(model, layers)], layers)
 
-    def pruned_plans(self, layers: int) -> list[dict[str, Any]]:
-        return [
-            {"chunking_mode": "prune", "layers_to_prune": list(dropped)}
-            for dropped in self.pruned
-            if max(dropped) <= layers and len(set(dropped)) < layers
-        ]
-
-    def latency_plans(self, layers: int) -> list[dict[str, Any]]:
-        """Those of the grid that come out even."""
+    def latency_plans(self, model: str, layers: int) -> dict[str, dict[str, Any]]:
+        """Those of the latency grid that come out even, and the pruned ones."""
         k = self.latency_chunks
-        return [
-            {
-                "num_chunks": k,
-                "num_layers_per_chunk": m,
-                "aggregation_mode": "residual",
-                "use_adapters": False,
-            }
+        grid = [
+            Checkpoint(
+                model=model,
+                num_chunks=k,
+                num_layers_per_chunk=m,
+                aggregation_mode="residual",
+                use_adapters=False,
+            )
             for m in self.latency_layers
             if m > 0 and layers - k * m >= 0 and (layers - k * m) % 2 == 0
+        ]
+        return _by_name([*grid, *self._pruned(model, layers)], layers)
+
+    def _pruned(self, model: str, layers: int) -> list[Checkpoint]:
+        return [
+            Checkpoint(model=model, mode="prune", layers_to_prune=dropped)
+            for dropped in self.pruned
+            if max(dropped) <= layers and len(set(dropped)) < layers
         ]
 
     @model_validator(mode="after")
@@ -214,6 +221,14 @@ class Measures(Section):
                 " windows would be scored by none."
             )
         return self
+
+
+def _by_name(plans: list[Checkpoint], layers: int) -> dict[str, dict[str, Any]]:
+    named = {}
+    for plan in plans:
+        name = plan.id(layers).variant.removeprefix("@")
+        named[name if plan.mode == "prune" else f"{name}/{plan.aggregation_mode}"] = plan.keys
+    return named
 
 
 class Chunking(Section):

@@ -1,6 +1,6 @@
 """Tabulate how long each plan takes, fused and as a loop, beside the unchanged model.
 
-In: results/scores/chunking.parquet. Out: the table as CSV, Markdown and LaTeX.
+In: results/scores/latency.parquet. Out: the table as CSV, Markdown and LaTeX.
 """
 
 from pathlib import Path

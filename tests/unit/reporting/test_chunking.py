@@ -87,7 +87,7 @@ def test_latency_is_compared_with_what_took_turns_with_it(scores, tmp_path):
 
 
 def test_pruning_joins_perplexity_and_time(scores, tmp_path):
-    table = pruning_table(scores).set_index("left_out")
+    table = pruning_table(scores, scores).set_index("left_out")
     assert table.loc["3, 5", "perplexity"] == 30
     assert table.loc["3, 5", "prefill_faster"] == pytest.approx(2)
     assert pd.isna(table.loc["", "prefill_seconds"])
