@@ -21,19 +21,20 @@ from workflow_scripts.chunked.stacked import Norm, Place, Projection, Siblings
 class Depth(GradientCheckpointingLayer):
     """From x [k, n, hidden] to x [k, n, hidden]; `slot` is the place of its keys in the cache."""
 
-    def __init__(self, layers: tuple[nn.Module, ...], slot: int):
+    def __init__(self, layer: nn.Module, slot: int):
+        """`layer` is one of the siblings, which are all of one shape; `prepare` names them."""
         super().__init__()
-        self.siblings = layers  # a tuple, so that no parameter is registered a second time
         self.slot = slot
-        attention = layers[0].self_attn
+        attention = layer.self_attn
         self.head_dim = attention.head_dim
-        self.act_fn = layers[0].mlp.act_fn
+        self.act_fn = layer.mlp.act_fn
         self.heads = attention.q_proj.out_features // self.head_dim
         self.key_heads = attention.k_proj.out_features // self.head_dim
         self.stacks: list[Siblings] = []
 
-    def prepare(self, adapters: list[nn.Module] | None) -> None:
+    def prepare(self, layers: tuple[nn.Module, ...], adapters: list[nn.Module] | None) -> None:
         """Lay the siblings' weights side by side."""
+        self.siblings = layers  # a tuple, so that no parameter is registered a second time
 
         def of(parent: Callable[[nn.Module], nn.Module], *names: str) -> list[list[Place]]:
             return [[(parent(layer), name) for name in names] for layer in self.siblings]

@@ -99,15 +99,39 @@ class ChunkedForCausalLM(_Chunked):
         self.distillation_losses: dict[str, torch.Tensor] = {}
         self.post_init()
 
-    def forward(self, input_ids=None, *args, labels=None, **kwargs):
+    def forward(
+        self,
+        input_ids=None,
+        attention_mask=None,
+        position_ids=None,
+        past_key_values=None,
+        inputs_embeds=None,
+        labels=None,
+        **kwargs,
+    ):
+        inputs = {
+            "input_ids": input_ids,
+            "attention_mask": attention_mask,
+            "position_ids": position_ids,
+            "inputs_embeds": inputs_embeds,
+        }
         if not (self.training and labels is not None and self.config.distilled):
-            return super().forward(input_ids, *args, labels=labels, **kwargs)
+            return super().forward(
+                **inputs, past_key_values=past_key_values, labels=labels, **kwargs
+            )
+        if past_key_values is not None:
+            raise UserError(
+                "past_key_values was given to a training step with distillation; expected none,"
+                " because the teacher would write into it."
+            )
+        return_dict = kwargs.pop("return_dict", True)
+        kwargs["use_cache"] = False
         layers = self.model.layers
         with layers.recording() as student:
-            outputs = super().forward(input_ids, *args, labels=labels, **kwargs)
+            outputs = super().forward(**inputs, labels=labels, **kwargs)
         without_items = {k: v for k, v in kwargs.items() if k != "num_items_in_batch"}
         with torch.no_grad(), layers.recording(unchunked=True) as teacher:
-            unchunked = super().forward(input_ids, *args, **(without_items | {"use_cache": False}))
+            unchunked = super().forward(**inputs, **without_items)
 
         counts = counted(labels)
         items = kwargs.get("num_items_in_batch")
@@ -123,7 +147,7 @@ class ChunkedForCausalLM(_Chunked):
             )
         self.distillation_losses = {name: loss.detach() for name, loss in losses.items()}
         outputs.loss = outputs.loss + sum(losses.values())
-        return outputs
+        return outputs if return_dict else outputs.to_tuple()
 
 
 _RECORDED = {

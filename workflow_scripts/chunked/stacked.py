@@ -136,7 +136,7 @@ class Projection(Siblings):
             if len(weight) == 1:
                 out = F.linear(x[0], weight[0], None if bias is None else bias[0]).unsqueeze(0)
             elif bias is None:
-                if onto is not None:
+                if onto is not None and not _autocasts(x):  # which would narrow `onto` too
                     return torch.baddbmm(onto, x, weight.mT)
                 out = torch.bmm(x, weight.mT)
             else:
@@ -148,7 +148,7 @@ class Projection(Siblings):
         if len(weight) == 1:
             bias = None if bias is None else bias.squeeze(0)
             return F.linear(x.squeeze(0), weight.squeeze(0), bias).unsqueeze(0)
-        if x.device.type != "meta" and torch.is_autocast_enabled(x.device.type):
+        if _autocasts(x):
             dtype = torch.get_autocast_dtype(x.device.type)
             x, weight = x.to(dtype), weight.to(dtype)
         out = _Product.apply(x, weight)
@@ -176,12 +176,14 @@ class Norm(Siblings):
         self.weight = None
         modules = [module for (module,) in self.modules()]
         self.each = not all(
-            _is_plain(module) and hasattr(module, "variance_epsilon") for module in modules
+            # Its own attribute, not one that a wrapper passes on from what it wraps now.
+            _is_plain(module) and "variance_epsilon" in vars(module)
+            for module in modules
         )
         if self.each:
             return
         self.eps = modules[0].variance_epsilon
-        self.eps_ = torch.full((1,), self.eps)
+        self.eps_ = torch.full((1,), self.eps, dtype=torch.float32, device="cpu")
         self.weight = Stack([[module.weight] for module in modules])
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -206,21 +208,27 @@ class Watch:
         places = [*also, *(place for one in siblings for place in one.places())]
         self._children = [(p._modules, name, p._modules[name]) for p, name in places]
         self._parameters = [
-            (child._parameters, key, parameter.data_ptr())
-            for _, _, child in self._children
+            (child._parameters, key, 0 if parameter is None else parameter.data_ptr())
+            for one in siblings
+            for parent, name in one.places()
+            for child in (parent._modules[name],)
             for key, parameter in child._parameters.items()
-            if parameter is not None
         ]
 
     def all_in_place(self) -> bool:
         # At each forward: these loops cost half of what all() over generators does.
         for children, name, child in self._children:
-            if children[name] is not child:
+            if children.get(name) is not child:
                 return False
         for parameters, key, address in self._parameters:
-            if parameters[key].data_ptr() != address:
+            parameter = parameters.get(key)
+            if (0 if parameter is None else parameter.data_ptr()) != address:
                 return False
         return True
+
+
+def _autocasts(x: Tensor) -> bool:
+    return x.device.type != "meta" and torch.is_autocast_enabled(x.device.type)
 
 
 def _is_plain(module: nn.Module, kind: type | None = None) -> bool:

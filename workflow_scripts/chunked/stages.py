@@ -22,34 +22,36 @@ class Run:
 
     def __init__(self):
         self.fused = False
-        self._step_of = self._step = None
+        self._last: tuple = (None, None)  # one attribute, so that two threads cannot mix theirs
 
     def step(self, config, position_embeddings: tuple[Tensor, Tensor]) -> Step:
         if torch.compiler.is_compiling():
             return Step(config, position_embeddings)
-        if self._step_of is not position_embeddings:
-            self._step_of, self._step = position_embeddings, Step(config, position_embeddings)
-        return self._step
+        of, step = self._last
+        if of is not position_embeddings:
+            step = Step(config, position_embeddings)
+            self._last = position_embeddings, step
+        return step
 
 
 class SharedStage(nn.Module):
     """One layer that all chunks share: the base model's own, or the same as a depth of one."""
 
-    def __init__(self, run: Run, layer: nn.Module, slot: int):
+    def __init__(self, run: Run, model: nn.Module, number: int, slot: int):
         super().__init__()
         self.run = run
-        self.layer = (layer,)
-        self.config = layer.self_attn.config
-        self.depths = nn.ModuleList([Depth((layer,), slot)])
+        self.model = (model,)  # in a tuple, so that nothing is registered a second time
+        self.number = number
+        self.depths = nn.ModuleList([Depth(model.layers[number], slot)])
 
     def prepare(self) -> None:
-        self.depths[0].prepare(None)
+        self.depths[0].prepare((self.model[0].layers[self.number],), None)
 
     def forward(self, hidden_states: Tensor, **kwargs) -> Tensor:
         if not self.run.fused:
-            return self.layer[0](hidden_states, **kwargs)
+            return self.model[0].layers[self.number](hidden_states, **kwargs)
         rows, _, hidden = hidden_states.shape
-        step = self.run.step(self.config, kwargs.pop("position_embeddings"))
+        step = self.run.step(self.model[0].config, kwargs.pop("position_embeddings"))
         x = hidden_states.reshape(1, -1, hidden)
         return self.depths[0](x, rows=rows, step=step, **kwargs).view_as(hidden_states)
 
@@ -63,10 +65,7 @@ class ChunkStage(nn.Module):
         self.model = (model,)
         self.numbers = tuple(zip(*chunks, strict=True))  # by depth, as they run
         self.depths = nn.ModuleList(
-            [
-                Depth(tuple(model.layers[number] for number in numbers), slot + at)
-                for at, numbers in enumerate(self.numbers)
-            ]
+            [Depth(model.layers[row[0]], slot + at) for at, row in enumerate(self.numbers)]
         )
 
     def prepare(self) -> None:
@@ -75,7 +74,8 @@ class ChunkStage(nn.Module):
         self.adapters_apart = type(self._wrapper()) is not WrappedChunkLayers
         for depth, numbers in zip(self.depths, self.numbers, strict=True):
             adapters = self._adapters(numbers)
-            depth.prepare(None if self.adapters_apart else adapters)
+            layers = tuple(self.model[0].layers[number] for number in numbers)
+            depth.prepare(layers, None if self.adapters_apart else adapters)
 
     def forward(self, hidden_states: Tensor, **kwargs) -> Tensor:
         run = self._fused if self.run.fused else self._loop
@@ -119,7 +119,6 @@ class PlannedLayers(nn.ModuleList):
         self.plan = plan
         self.run = Run()
         self.watch: Watch | None = None
-        self.one_device: bool | None = None
         self.unchunked = self.needs_loop = False
         self.states: list[Tensor] | None = None  # of the main stream, while `recording` is on
 
@@ -129,11 +128,12 @@ class PlannedLayers(nn.ModuleList):
         for slot, number in enumerate(order):
             self[number].self_attn.layer_idx = slot
         depths = len(chunks[0]) if chunks else 0
-        stages = [SharedStage(self.run, self[n], slot) for slot, n in enumerate(shared)]
+        (model,), run, behind = self.model, self.run, len(shared) + depths
+        stages = [SharedStage(run, model, number, slot) for slot, number in enumerate(shared)]
         if chunks:
-            stages.append(ChunkStage(self.run, self.model[0], chunks, len(shared)))
-        behind = len(shared) + depths
-        stages += [SharedStage(self.run, self[n], behind + at) for at, n in enumerate(end)]
+            stages.append(ChunkStage(run, model, chunks, len(shared)))
+        stages += [SharedStage(run, model, number, behind + at) for at, number in enumerate(end)]
+        self.kinds = _kinds(self[order[0]])
         return nn.ModuleList(stages)
 
     def __getitem__(self, index):
@@ -144,37 +144,50 @@ class PlannedLayers(nn.ModuleList):
 
     def _stages(self) -> list[nn.Module]:
         model = self.model[0]
-        self.run.fused = self._can_fuse() and model.config.chunk_execution == "fused"
-        if torch.compiler.is_compiling():
+        wanted = model.config.chunk_execution == "fused" and not self.needs_loop
+        if not self.plan.chunks or not wanted:
+            self.run.fused = False
+        elif torch.compiler.is_compiling():
             # Where the weights lie is no part of a graph: a compiled model trusts its last plain
             # forward, and without one it is compiled as the loop.
-            self.run.fused = self.run.fused and self.watch is not None
-        elif self.run.fused and (self.watch is None or not self.watch.all_in_place()):
-            self._prepare()
+            self.run.fused = self.watch is not None
+        else:
+            if self.watch is None or not self.watch.all_in_place():
+                self.watch = self._prepare() if self._can_fuse() else None
+            self.run.fused = self.watch is not None
         return list(model.stages)
 
     def _can_fuse(self) -> bool:
-        if not self.plan.chunks or self.needs_loop:
-            return False
-        if self.one_device is None:
-            devices = {parameter.device for parameter in self.parameters()}
-            hooked = any(hasattr(module, "_hf_hook") for module in self.modules())
-            self.one_device = len(devices) == 1 and not hooked
-        return self.one_device
-
-    def _prepare(self) -> None:
-        model = self.model[0]
-        depths = [depth for stage in model.stages for depth in stage.depths]
-        for stage in model.stages:
-            stage.prepare()
-        self.watch = Watch(
-            [siblings for depth in depths for siblings in depth.stacks],
-            also=[(model, "wrapped_chunk_layers")],
+        """Fused, the layers themselves are never called: they must be what they were, in one place,
+        without hooks, and their weights must be nobody else's to move."""
+        layers = [layer for layer in self if not isinstance(layer, nn.Identity)]
+        parameters = list(self.parameters())
+        return (
+            all(_kinds(layer) == self.kinds and not _has_hooks(layer) for layer in layers)
+            and len({parameter.device for parameter in parameters}) == 1
+            and sum(1 for layer in layers for _ in layer.parameters()) == len(parameters)
+            and not any(p.device.type == "cpu" and p.is_shared() for p in parameters)
         )
 
+    def _prepare(self) -> Watch:
+        model = self.model[0]
+        for stage in model.stages:
+            stage.prepare()
+        depths = [depth for stage in model.stages for depth in stage.depths]
+        wrapper = model._modules["wrapped_chunk_layers"]
+        also = [(model, "wrapped_chunk_layers")]
+        for number in range(len(self)):
+            also.append((self, str(number)))
+            if not isinstance(self[number], nn.Identity):
+                also += [(self[number], "self_attn"), (self[number], "mlp")]
+        if type(wrapper) is WrappedChunkLayers and wrapper.adapters is not None:
+            also.append((wrapper, "adapters"))
+            also += [(wrapper.adapters, number) for number in wrapper.adapters]
+        return Watch([siblings for depth in depths for siblings in depth.stacks], also)
+
     def release(self) -> None:
-        """Before parameters move: let go of their old memory, and look again where they are."""
-        self.watch = self.one_device = None
+        """Before parameters move: let go of their old memory."""
+        self.watch = None
         for stage in self.model[0].stages:
             for depth in stage.depths:
                 depth.release()
@@ -195,3 +208,15 @@ class PlannedLayers(nn.ModuleList):
             yield self.states
         finally:
             self.states, self.unchunked = None, False
+
+
+def _kinds(layer: nn.Module) -> tuple[type, ...]:
+    return tuple(type(module) for module in (layer, layer.self_attn, layer.mlp))
+
+
+def _has_hooks(layer: nn.Module) -> bool:
+    # accelerate moves inputs between devices by `_hf_hook`.
+    return any(
+        hasattr(module, "_hf_hook") or module._forward_hooks or module._forward_pre_hooks
+        for module in (layer, layer.self_attn, layer.mlp)
+    )
