@@ -6,6 +6,7 @@ import random
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pandas as pd
 import pytest
 
 from tests.workflow.snakemake import (
+    ROOT,
     SMALL,
     command,
     environment_with,
@@ -58,10 +60,52 @@ def test_the_run_says_what_it_made_and_the_table_holds_every_cell(finished):
     assert table["value"].between(0, 1).all()
     assert (table["n"] == 16).all()
     scores = pd.read_csv(folder / "results/scores.csv")
-    assert set(scores["model"]) == {"miniature/Llama-1.4M", "miniature/Pythia-0.1M"}
+    by_study = scores.groupby("study")["model"].agg(set).to_dict()
+    assert by_study == {
+        "harmony": {"miniature/Llama-1.4M", "miniature/Pythia-0.1M"},
+        "chunking": {"miniature/Qwen2-1M-Instruct"},
+    }
     assert (folder / "results/figures/harmony_scores.png").stat().st_size > 10_000
     record = read_record(folder / RECORD)
     assert record.provenance.packages["lm_eval"] == "0.4.13"
+
+
+def test_chunked_checkpoints_are_built_exact_and_load_in_a_fresh_process(finished):
+    folder, _ = finished
+    plans = pd.read_csv(folder / "results/tables/chunking_plans.csv").set_index("variant")
+    assert list(plans.index) == ["@k2m12", "@k2m6", "@k0m0"]
+    assert plans.loc["@k0m0", "fused_from_base"] == 0
+    assert (plans["fused_from_loop"] < 1e-4).all()
+    code = (
+        "import sys, workflow_scripts.chunked\n"
+        "from transformers import AutoModelForCausalLM, AutoTokenizer\n"
+        "folder = sys.argv[1]\n"
+        "ids = AutoTokenizer.from_pretrained(folder)('The fox', return_tensors='pt')\n"
+        "model = AutoModelForCausalLM.from_pretrained(folder)\n"
+        "print(model.generate(**ids, max_new_tokens=4, do_sample=False).shape[1])"
+    )
+    checkpoint = folder / "results/checkpoints/miniature--Qwen2-1M-Instruct@k2m12"
+    run = subprocess.run(
+        [sys.executable, "-c", code, checkpoint], cwd=ROOT, capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stderr
+    assert int(run.stdout) >= 5
+    base = folder / "resources/hub/models/miniature/Qwen2-1M-Instruct/model.safetensors"
+    assert base.samefile(checkpoint / "base.safetensors")  # linked: no second copy on the disk
+
+
+def test_each_measure_has_its_table_and_its_figure(finished):
+    folder, _ = finished
+    for name in ("perplexity", "latency", "pruning"):
+        assert len(pd.read_csv(folder / f"results/tables/chunking_{name}.csv")) >= 2
+        assert (folder / f"results/figures/chunking_{name}.png").stat().st_size > 10_000
+
+
+def test_a_changed_measure_reruns_that_measure_alone(copy):
+    changes = {"chunking": {"measures": {"stride": 64}}}
+    jobs = jobs_of(run_snakemake(copy, *with_config(copy, **changes), "-n"))
+    assert jobs["measure_perplexity"] == 1
+    assert not {"measure_latency", "build_chunked", "evaluate_direct"} & set(jobs)
 
 
 def test_a_second_run_does_nothing(finished):

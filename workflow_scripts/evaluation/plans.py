@@ -27,7 +27,7 @@ from workflow_scripts.evaluation.recording import Recording, model_facts
 from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.manifest import Manifest, read_manifest
 
-UNCHANGED = "k0m0"
+UNCHANGED, NOTHING = "k0m0", "-"
 WIKITEXT, MAGPIE, MMLU = (
     "Salesforce/wikitext",
     "Magpie-Align/Magpie-Qwen2-Pro-200K-English",
@@ -54,13 +54,14 @@ def measure_perplexity(
     """Perplexity of a text and of responses in each plan, given by name as config keys."""
     settings = {name: value for name, value in locals().items() if name not in _PATHS}
     recording = Recording()
-    text, pairs = _wikitext(hub), _magpie(hub, responses, difficulties)
+    text = _wikitext(hub)
+    pairs = {difficulty: _magpie(hub, responses, difficulty) for difficulty in difficulties}
     pieces: dict[str, dict[str, list[Scored]]] = {"wikitext": {}, "magpie": {}}
     for name, keys in {UNCHANGED: None, **plans}.items():
         loaded = load_model(model, chunking=keys, **compute)
         seen = min(window, loaded.model.config.max_position_embeddings)
         print(f"perplexity of {name}", flush=True)
-        pieces["wikitext"][name] = text_perplexity(
+        pieces["wikitext"][_subset(name)] = text_perplexity(
             loaded.model,
             loaded.tokenizer,
             text,
@@ -68,18 +69,19 @@ def measure_perplexity(
             stride=min(stride, seen),
             batch_size=batch_size,
         )
-        pieces["magpie"][name] = response_perplexity(
-            loaded.model, loaded.tokenizer, pairs, window=seen, batch_size=batch_size
-        )
+        for difficulty, chosen in pairs.items():
+            pieces["magpie"][_subset(name, difficulty)] = response_perplexity(
+                loaded.model, loaded.tokenizer, chosen, window=seen, batch_size=batch_size
+            )
 
     def record(path: Path, task: str, dataset: str, split: str, generation: dict) -> Record:
         metrics, items = [], []
-        for plan, scored in pieces[task].items():
-            metrics += _perplexity_metrics(plan, scored)
+        for subset, scored in pieces[task].items():
+            metrics += _perplexity_metrics(subset, scored)
             items += [
                 Item(
-                    item=f"{plan}/{at}",
-                    subset=plan,
+                    item=f"{subset}/{at}",
+                    subset=subset,
                     prompt_sha256=sha256_json([task, at]),
                     gold=None,
                     prediction=None,
@@ -101,10 +103,10 @@ def measure_perplexity(
         )
 
     sight = {"window": window, "stride": stride}
-    chosen = {"window": window, "responses": len(pairs), "difficulties": difficulties}
+    asked = {"window": window, "responses": responses, "difficulties": difficulties}
     return (
         record(wikitext, "wikitext", WIKITEXT, "validation", sight),
-        record(magpie, "magpie", MAGPIE, "train", chosen),
+        record(magpie, "magpie", MAGPIE, "train", asked),
     )
 
 
@@ -187,6 +189,12 @@ def _run_as(loaded: LoadedModel, way: str, batches: list, new_tokens: int):
     return run
 
 
+def _subset(name: str, difficulty: str = NOTHING) -> str:
+    """plan/aggregation/difficulty, with a dash for what there is not."""
+    plan, _, aggregation = name.partition("/")
+    return "/".join((plan, aggregation or NOTHING, difficulty))
+
+
 def _perplexity_metrics(plan: str, scored: list[Scored]) -> list[Metric]:
     found = summary(scored)
     return [
@@ -246,13 +254,13 @@ def _wikitext(hub: Path) -> str:
     return "\n\n".join(row["text"] for row in rows)
 
 
-def _magpie(hub: Path, number: int, difficulties: list[str]) -> list[tuple[str, str]]:
+def _magpie(hub: Path, number: int, difficulty: str) -> list[tuple[str, str]]:
     rows = _rows(hub, MAGPIE, None, "train")
-    chosen = [row for row in rows if row["difficulty"] in difficulties and row["response"].strip()]
+    chosen = [row for row in rows if row["difficulty"] == difficulty and row["response"].strip()]
     if not chosen:
         known = sorted({str(row["difficulty"]) for row in rows})
         raise UserError(
-            f"chunking.measures.difficulties is {difficulties}, but {MAGPIE} has"
+            f"chunking.measures.difficulties has {difficulty!r}, but {MAGPIE} has"
             f" {', '.join(known)}."
         )
     return [(row["instruction"], row["response"]) for row in chosen[:number]]

@@ -35,9 +35,11 @@ def load_model(
     """
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers.utils.logging import disable_progress_bar
 
     import workflow_scripts.chunked  # noqa: F401 (registers the chunked architectures)
 
+    disable_progress_bar()  # logs are files
     manifest = read_manifest(manifest_path)
     folder = manifest_path.parent
     if problems := differing_sizes(folder, manifest):

@@ -18,7 +18,9 @@ NOTE = (
 
 
 def perplexity_table(scores: pd.DataFrame) -> pd.DataFrame:
-    rows = measured(scores, "perplexity", varied=("aggregation",))
+    rows = measured(scores, "perplexity", varied=("aggregation", "difficulty"))
+    # One text for each difficulty: magpie (easy).
+    rows["task"] += (" (" + rows["difficulty"] + ")").fillna("")
     rows = rows[~rows["plan"].str.startswith("prune")].copy()
     rows["chunks"] = rows["plan"].map(chunks_of)
     unchanged = rows[rows["plan"] == UNCHANGED].set_index(["model", "task"])["perplexity"]

@@ -19,7 +19,7 @@ NOTE = (
 
 
 def pruning_table(perplexities: pd.DataFrame, latencies: pd.DataFrame) -> pd.DataFrame:
-    cost = measured(perplexities, "perplexity", varied=("aggregation",))
+    cost = measured(perplexities, "perplexity", varied=("aggregation", "difficulty"))
     cost = cost[(cost["task"] == "wikitext")].set_index(["model", "plan"])
     time = measured(latencies, "latency", varied=("way", "batch"))
     time = time[time["plan"].str.startswith("prune")].copy()

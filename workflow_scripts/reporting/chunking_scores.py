@@ -4,7 +4,7 @@ import pandas as pd
 
 from workflow_scripts.core.errors import UserError
 
-UNCHANGED = "k0m0"
+UNCHANGED, NOTHING = "k0m0", "-"
 
 
 def measured(scores: pd.DataFrame, protocol: str, *, varied: tuple[str, ...]) -> pd.DataFrame:
@@ -20,7 +20,7 @@ def measured(scores: pd.DataFrame, protocol: str, *, varied: tuple[str, ...]) ->
     wide = pd.concat([values, errors.add_suffix("_stderr")], axis=1).reset_index()
     parts = wide.pop("subset").str.split("/")
     for at, name in enumerate(("plan", *varied)):
-        wide[name] = parts.str.get(at)
+        wide[name] = parts.str.get(at).replace(NOTHING, None)
     return wide.astype(dict.fromkeys(("plan", *varied), "string"))
 
 

@@ -157,7 +157,7 @@ class Measures(Section):
         256, ge=2, description="Tokens that a perplexity window sees, at most the model's context."
     )
     stride: int = Field(128, ge=1, description="Tokens that each window scores: its last ones.")
-    responses: int = Field(60, ge=1, description="Magpie responses whose perplexity is measured.")
+    responses: int = Field(60, ge=1, description="Magpie responses of each difficulty to score.")
     difficulties: Annotated[tuple[str, ...], Field(strict=False)] = Field(
         ("easy",), min_length=1, description="Difficulties of those responses, as the dataset says."
     )

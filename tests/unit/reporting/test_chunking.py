@@ -36,8 +36,8 @@ def perplexities(task, **plans):
         one
         for subset, value in plans.items()
         for one in (
-            row("perplexity", task, subset.replace("_", "/"), "perplexity", value, value / 10),
-            row("perplexity", task, subset.replace("_", "/"), "bits_per_byte", 1.5),
+            row("perplexity", task, subset, "perplexity", value, value / 10),
+            row("perplexity", task, subset, "bits_per_byte", 1.5),
         )
     ]
 
@@ -57,8 +57,11 @@ def latencies(plan, **ways):
 @pytest.fixture
 def scores():
     rows = [
-        *perplexities("wikitext", k0m0=10.0, **{"k2m12-sequential_mean": 400.0, "prune3-5": 30.0}),
-        *perplexities("magpie", k0m0=5.0, **{"k2m12-sequential_mean": 20.0}),
+        *perplexities(
+            "wikitext",
+            **{"k0m0/-/-": 10.0, "k2m12-sequential/mean/-": 400.0, "prune3-5/-/-": 30.0},
+        ),
+        *perplexities("magpie", **{"k0m0/-/easy": 5.0, "k2m12-sequential/mean/easy": 20.0}),
         *latencies("k2m12/residual", unchanged=0.4, fused=0.1, loop=0.5),
         *latencies("prune3-5", unchanged=0.4, loop=0.2),
     ]
@@ -69,7 +72,8 @@ def test_perplexity_is_set_beside_the_unchanged_model(scores, tmp_path):
     table = perplexity_table(scores)
     assert list(table["plan"]) == ["k0m0", "k2m12-sequential"] * 2
     assert list(table["chunks"]) == [1, 2, 1, 2]
-    assert list(table["ratio"]) == [1, 4, 1, 40]  # magpie, then wikitext
+    assert list(table["ratio"]) == [1, 4, 1, 40]
+    assert list(dict.fromkeys(table["task"])) == ["magpie (easy)", "wikitext"]
     files = [tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex")]
     write_perplexity_table(table, *files)
     assert "400 ± 40" in files[1].read_text()
