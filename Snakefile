@@ -25,6 +25,7 @@ if SETTINGS.source == "miniature":
 
 include: "rules/hub.smk"
 include: "rules/harmony.smk"
+include: "rules/mmlu.smk"
 include: "rules/paper.smk"
 
 

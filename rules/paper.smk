@@ -25,7 +25,7 @@ rule collect_scores:
 
 rule merge_scores:
     input:
-        studies=[f"results/scores/{study}.parquet" for study in RECORDS],
+        studies=[f"results/scores/{study}.parquet" for study in RECORDS if study not in APART],
         external=SETTINGS.external_scores,
     output:
         parquet="results/scores.parquet",
