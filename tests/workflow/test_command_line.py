@@ -68,7 +68,7 @@ def test_a_dry_run_of_mmlu_evaluates_the_model_and_its_variants(name, tmp_path):
         manifest = tmp_path / f"results/checkpoints/{model}@{plan}/manifest.json"
         manifest.parent.mkdir(parents=True)
         manifest.touch()
-    result = run_snakemake(tmp_path, "-n", "--configfile", str(ROOT / "config" / name), "mmlu")
+    result = run_snakemake(tmp_path, "mmlu", "-n", "--configfile", str(ROOT / "config" / name))
     jobs = jobs_of(result)
     assert jobs["evaluate_mmlu"] == 3
     assert jobs["table_mmlu_by_subject"] == jobs["figure_mmlu_by_subject"] == 1

@@ -26,6 +26,7 @@ class Answered:
 
     doc: Any  # lighteval's Doc
     prompt: str
+    truncated: bool  # the prompt and a token do not fit into the model's window
     text: str | None = None
     loglikelihoods: list[float] | None = None
     scores: dict[str, float] = field(default_factory=dict)
@@ -95,7 +96,7 @@ def run_lighteval(
     aggregated = tracker.metrics_logger.metric_aggregated
     return LightevalRun(
         answered={
-            name: _answered(tracker.details_logger.details[full], model.prompt_manager)
+            name: _answered(tracker.details_logger.details[full], model, loaded.tokenizer)
             for full, name in names.items()
         },
         results={name: dict(aggregated[full]) for full, name in names.items()},
@@ -106,13 +107,17 @@ def run_lighteval(
     )
 
 
-def _answered(details: list, prompts) -> list[Answered]:
+def _answered(details: list, model: Any, tokenizer: Any) -> list[Answered]:
     """lighteval tells of each question once per way of asking."""
-    found: dict[str, Answered] = {}
+    docs = {detail.doc.id: detail.doc for detail in details}
+    prompts = [model.prompt_manager.prepare_prompt(doc) for doc in docs.values()]
+    lengths = [len(tokens) for tokens in tokenizer(prompts)["input_ids"]]
+    found = {
+        id: Answered(doc, prompt, truncated=length + 1 > model.max_length)
+        for (id, doc), prompt, length in zip(docs.items(), prompts, lengths, strict=True)
+    }
     for detail in details:
-        one = found.setdefault(
-            detail.doc.id, Answered(detail.doc, prompts.prepare_prompt(detail.doc))
-        )
+        one = found[detail.doc.id]
         one.scores |= {name: float(value) for name, value in detail.metric.items()}
         if detail.model_response.text:
             one.text = detail.model_response.text[0]

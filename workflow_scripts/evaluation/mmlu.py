@@ -90,9 +90,10 @@ def evaluate_mmlu(
         )
     (dataset,) = run.datasets.values()
     first = configs[0]
+    items = items_of(run)
     record = write_record(
         record_path,
-        items_of(run),
+        items,
         study=STUDY,
         model=model_facts(loaded.manifest),
         task=TaskFacts(
@@ -157,7 +158,7 @@ def subject_of(task: str) -> str:
 
 
 def metrics_of(run: LightevalRun, configs: list[Any]) -> tuple[Metric, ...]:
-    """Of each subject, of all questions, and the mean over the subjects; and how answers looked."""
+    """Of each subject, of all questions, and the mean over the subjects; and how they went."""
     measured = [
         Measured(
             task=subject_of(config.name),
@@ -170,17 +171,18 @@ def metrics_of(run: LightevalRun, configs: list[Any]) -> tuple[Metric, ...]:
         for config in configs
         for metric in config.metrics
     ]
-    texts = [one.text for answered in run.answered.values() for one in answered]
+    everything = [one for answered in run.answered.values() for one in answered]
     looks = {
-        "format_met": np.mean([text.strip() in LETTERS for text in texts]),
-        "empty_answers": np.mean([not text.strip() for text in texts]),
+        "format_met": np.mean([one.text.strip() in LETTERS for one in everything]),
+        "empty_answers": np.mean([not one.text.strip() for one in everything]),
+        "truncated_prompts": np.mean([one.truncated for one in everything]),
     }
     return with_averages(measured) + tuple(
         Metric(
             name=name,
             value=float(share),
             stderr=None,
-            n=len(texts),
+            n=len(everything),
             best_constant=None,
             chance=None,
         )

@@ -172,7 +172,8 @@ def test_an_item_holds_the_answer_and_what_each_metric_made_of_it(run):
         likeliest = LETTERS[max(range(4), key=item["loglikelihoods"].__getitem__)]
         assert scores["acc"] == (likeliest == item["gold"])
         assert item["format_met"] == (item["prediction"] in LETTERS)
-    looks = {m.name: m.value for m in record.metrics if m.name in ("format_met", "empty_answers")}
+    looks = {metric.name: metric.value for metric in record.metrics if metric.subset is None}
+    assert looks["truncated_prompts"] == 0
     assert looks["format_met"] == pytest.approx(sum(i["format_met"] for i in items) / len(items))
     assert looks["empty_answers"] == pytest.approx(
         sum(not i["text"].strip() for i in items) / len(items)
