@@ -5,9 +5,10 @@ import sys
 from pathlib import Path
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import CheckpointId
+from workflow_scripts.core.ids import UNCHANGED, CheckpointId
 from workflow_scripts.hub.lock import read_lock
 from workflow_scripts.settings.load import load_settings
+from workflow_scripts.settings.mmlu import DATASET as MMLU_DATASET
 from workflow_scripts.settings.names import find_file
 
 try:
@@ -23,6 +24,7 @@ HUB = SETTINGS.hub.path
 GPUS_PER_JOB = int(SETTINGS.source == "huggingface" and SETTINGS.compute.device != "cpu")
 # Under --sdm conda: the one with flash attention where there are GPUs to run it.
 EVALUATION_ENVIRONMENT = f"../envs/{'gpu' if GPUS_PER_JOB else 'lm_eval'}.yaml"
+LIGHTEVAL_ENVIRONMENT = f"../envs/{'gpu' if GPUS_PER_JOB else 'lighteval'}.yaml"
 COMPUTE = SETTINGS.compute.model_dump(include={"device", "dtype", "attention"})
 # The chunked checkpoints of the config, by their name in paths.
 CHECKPOINTS = {
@@ -72,14 +74,29 @@ def dataset_manifest(wildcards):
     return manifest_of("dataset", task_row(wildcards).dataset)
 
 
+def checkpoint_manifest(wildcards):
+    """Of the hub's model where the checkpoint is just that, else of the one that is built from it."""
+    wanted = CheckpointId.parse(wildcards.checkpoint)
+    if wanted.plan in (None, UNCHANGED) and not wanted.stages:
+        return manifest_of("model", wanted.model)
+    return f"results/checkpoints/{wanted.in_path}/manifest.json"
+
+
+def published_file(name):
+    """One of the tables in resources/published: in the working directory, or beside the Snakefile."""
+    path = f"resources/published/{name}.csv"
+    return str(find_file(path, Path(workflow.basedir)) or path)
+
+
 def all_hub_manifests(wildcards):
     """Every model and dataset that the studies of this config fetch."""
     if SETTINGS.source == "miniature":
         return []
-    models = dict.fromkeys([*SETTINGS.harmony.models, *SETTINGS.chunking.models])
+    mmlu = [evaluated.model for evaluated in SETTINGS.mmlu_checkpoints()]
+    models = dict.fromkeys([*SETTINGS.harmony.models, *SETTINGS.chunking.models, *mmlu])
     datasets = dict.fromkeys(SETTINGS.task(task).dataset for task in SETTINGS.harmony.tasks)
-    if SETTINGS.chunking.models:
-        datasets |= dict.fromkeys(MEASURED_DATASETS)
+    datasets |= dict.fromkeys(MEASURED_DATASETS if SETTINGS.chunking.models else [])
+    datasets |= dict.fromkeys([MMLU_DATASET] if mmlu else [])
     return [manifest_of("model", name) for name in models] + [
         manifest_of("dataset", name) for name in datasets
     ]
@@ -144,6 +161,12 @@ def memory_mb(name, attempt):
 
 def evaluation_memory_mb(wildcards, attempt):
     return memory_mb(model_row(wildcards).model, attempt)
+
+
+def checkpoint_memory_mb(wildcards, attempt):
+    """As above, with room for the adapters and the aggregation of a chunked model."""
+    parameters = SETTINGS.model(CheckpointId.parse(wildcards.checkpoint).model).parameters
+    return int((4000 + parameters * 12 / 1e6) * attempt)
 
 
 def rows_of_models(names):

@@ -121,6 +121,13 @@ OUT_OF_RANGE = [
         "harmony.max_test_items is 0",
         "at least 1, or null.",
     ),
+    one("too many shots", {"mmlu": {"shots": 6}}, "mmlu.shots is 6", "from 0 to 5."),
+    one(
+        "no MMLU questions",
+        {"mmlu": {"max_items_per_subject": 0}},
+        "mmlu.max_items_per_subject is 0",
+        "at least 1, or null.",
+    ),
     one("unknown source", {"source": "hugingface"}, "source is 'hugingface'", "'huggingface'?)."),
     one("unknown dtype", {"compute": {"dtype": "bf16"}}, "dtype is 'bf16'", "'bfloat16'"),
     one("unknown device", {"compute": {"device": "gpu"}}, "device is 'gpu'", "or 'cuda'"),

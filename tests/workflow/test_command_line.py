@@ -62,6 +62,19 @@ def test_the_paper_is_the_published_grid_and_fetches_each_thing_once(tmp_path):
     assert jobs["fetch_dataset"] == len({rows[task]["dataset"] for task in tasks} | measured)
 
 
+@pytest.mark.parametrize("name", ["config.yaml", "paper.yaml"])
+def test_a_dry_run_of_mmlu_evaluates_the_model_and_its_variants(name, tmp_path):
+    model = {"config.yaml": "miniature--Qwen2-1M-Instruct"}.get(name, "Qwen--Qwen2.5-0.5B-Instruct")
+    for plan in ("k2m12", "k2m6"):
+        manifest = tmp_path / f"results/checkpoints/{model}@{plan}/manifest.json"
+        manifest.parent.mkdir(parents=True)
+        manifest.touch()
+    result = run_snakemake(tmp_path, "mmlu", "-n", "--configfile", str(ROOT / "config" / name))
+    jobs = jobs_of(result)
+    assert jobs["evaluate_mmlu"] == 3
+    assert jobs["table_mmlu_by_subject"] == jobs["figure_mmlu_by_subject"] == 1
+
+
 def test_the_slurm_profile_is_found_by_its_name(tmp_path):
     """As people type it, from the root: the link `slurm` is what Snakemake looks for."""
     result = subprocess.run(

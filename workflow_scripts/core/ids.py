@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from workflow_scripts.core.errors import UserError
 
 STAGES = ("cpt", "sft")
+UNCHANGED = "k0m0"  # the plan that leaves a model as it is
 HUB_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?")
 _CHECKPOINT = re.compile(
     r"(?P<model>[^@+]+)(?:@(?:(?P<plan>k\d+m\d+)(?:-(?P<mode>[a-z_]+))?|(?P<pruned>prune\d+(?:-\d+)*)))?(?P<stages>(?:\+[a-z]+)*)"

@@ -9,6 +9,7 @@ import numpy as np
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.seeds import derive_seed
+from workflow_scripts.evaluation.counting import counted_tokens
 from workflow_scripts.evaluation.scored_items import ScoredItems
 from workflow_scripts.hub.load import LoadedModel
 from workflow_scripts.hub.manifest import Manifest
@@ -68,7 +69,7 @@ def run_lm_eval(
             seed=seed,
             scored_items=scored_items,
         )
-        with _counted_tokens(loaded.model) as count:
+        with counted_tokens(loaded.model) as count:
             output = lm_eval.evaluate(
                 lm=lm,
                 task_dict={"tasks": tasks},
@@ -107,21 +108,3 @@ def choose_items(
 
 def _split(task) -> str:
     return task.config.test_split or task.config.validation_split
-
-
-class _counted_tokens:
-    """Count what runs through the model, padding included, whoever calls it."""
-
-    def __init__(self, model):
-        self._model, self._count = model, {"tokens": 0}
-
-    def __enter__(self) -> dict[str, int]:
-        def count(_module, args, kwargs):
-            ids = kwargs.get("input_ids", args[0] if args else None)
-            self._count["tokens"] += 0 if ids is None else ids.numel()
-
-        self._hook = self._model.register_forward_pre_hook(count, with_kwargs=True)
-        return self._count
-
-    def __exit__(self, *_exception) -> None:
-        self._hook.remove()

@@ -23,7 +23,7 @@ def metric_name(metric: str, filter_name: str) -> str:
 
 
 @dataclass(frozen=True)
-class _Measured:
+class Measured:
     """A metric of one task with its floor, before it is a row of the record."""
 
     task: str
@@ -54,6 +54,11 @@ def metrics_of(run: LmEvalRun, seed: int) -> tuple[Metric, ...]:
     measured = [metric for name in run.tasks for metric in _measured(run, name, seed)]
     if len(run.tasks) == 1:
         return tuple(metric.row(None) for metric in measured)
+    return with_averages(measured)
+
+
+def with_averages(measured: list[Measured]) -> tuple[Metric, ...]:
+    """The metrics of each member of a group, and behind them `<name>` and `<name>_macro` of all."""
     rows = [metric.row(metric.task) for metric in measured]
     for name in dict.fromkeys(metric.name for metric in measured):
         same = [metric for metric in measured if metric.name == name]
@@ -64,7 +69,7 @@ def metrics_of(run: LmEvalRun, seed: int) -> tuple[Metric, ...]:
     return tuple(rows)
 
 
-def _measured(run: LmEvalRun, name: str, seed: int) -> list[_Measured]:
+def _measured(run: LmEvalRun, name: str, seed: int) -> list[Measured]:
     results, samples = run.results[name], run.samples[name]
     docs = list({sample["doc_id"]: sample["doc"] for sample in samples}.values())
     found = floors(run.tasks[name], docs, derive_seed(seed, "chance", name))
@@ -75,7 +80,7 @@ def _measured(run: LmEvalRun, name: str, seed: int) -> list[_Measured]:
             continue
         stderr = results.get(f"{metric}_stderr,{filter_name}")
         measured.append(
-            _Measured(
+            Measured(
                 task=name,
                 name=metric_name(metric, filter_name),
                 value=float(value),
@@ -87,10 +92,10 @@ def _measured(run: LmEvalRun, name: str, seed: int) -> list[_Measured]:
     return measured
 
 
-def _mean(name: str, same: list[_Measured], sizes: np.ndarray) -> _Measured:
+def _mean(name: str, same: list[Measured], sizes: np.ndarray) -> Measured:
     share = sizes / sizes.sum()
     stderrs = [metric.stderr for metric in same]
-    return _Measured(
+    return Measured(
         task="",
         name=name,
         value=float(np.dot(share, [metric.value for metric in same])),

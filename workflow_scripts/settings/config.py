@@ -9,6 +9,7 @@ from workflow_scripts.settings.compute import Compute
 from workflow_scripts.settings.harmony import Harmony
 from workflow_scripts.settings.hub import Hub
 from workflow_scripts.settings.miniature import Miniature
+from workflow_scripts.settings.mmlu import Mmlu
 from workflow_scripts.settings.names import CsvFile
 from workflow_scripts.settings.section import Section
 from workflow_scripts.settings.tables import Tables
@@ -38,6 +39,9 @@ class Config(Section):
     harmony: Harmony = Field(
         Harmony(),
         description="The grid of models and tasks for rankings before and after training.",
+    )
+    mmlu: Mmlu = Field(
+        Mmlu(), description="MMLU as published, of the models that are cut into chunks."
     )
     external_scores: Annotated[tuple[CsvFile, ...], Field(strict=False)] = Field(
         (),

@@ -1,13 +1,16 @@
 """From the merged config to settings that hold together, or to one error that names every problem."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field, ValidationError
 
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.ids import UNCHANGED, CheckpointId
 from workflow_scripts.settings.chunking import Checkpoint
 from workflow_scripts.settings.config import Config
+from workflow_scripts.settings.mmlu import STAGES
 from workflow_scripts.settings.names import Known, find_file
 from workflow_scripts.settings.raw import raw_problems
 from workflow_scripts.settings.sentences import sentences, shown
@@ -32,6 +35,20 @@ class Settings(Config):
             str(checkpoint.id(self.models[checkpoint.model].layers)): checkpoint
             for checkpoint in self.chunking.checkpoints
         }
+
+    def mmlu_checkpoints(self) -> list[CheckpointId]:
+        """What MMLU is asked: models as they are, then each chunked variant at each stage.
+
+        A variant that leaves the model unchanged, and untrained, is the model.
+        """
+        models = [CheckpointId(name) for name in (*self.chunking.models, *self.mmlu.models)]
+        chunked = [
+            checkpoint.id(self.models[checkpoint.model].layers)
+            for checkpoint in self.chunking.checkpoints
+        ]
+        trained = [replace(variant, stages=stages) for variant in chunked for stages in STAGES]
+        variants = [v for v in trained if v.stages or v.plan != UNCHANGED]
+        return list(dict.fromkeys([*models, *variants]))
 
 
 def load_settings(config: dict[str, Any], workflow_folder: Path) -> Settings:

@@ -49,6 +49,20 @@ def test_the_grid_is_the_whole_miniature_world():
     assert len(settings.harmony.tasks) == 26
 
 
+def test_mmlu_is_asked_of_each_model_once_and_of_its_chunked_variants():
+    model = "miniature/Qwen2-1M-Instruct"
+    settings = load({"mmlu": {"models": ["miniature/Qwen2-1M", model]}})
+    asked = [str(checkpoint) for checkpoint in settings.mmlu_checkpoints()]
+    assert asked == [model, "miniature/Qwen2-1M", f"{model}@k2m12", f"{model}@k2m6"]
+    assert load({"chunking": {"checkpoints": []}}).mmlu_checkpoints() == []
+
+
+def test_the_paper_asks_all_mmlu_questions():
+    settings = load(yaml.safe_load((ROOT / "config/paper.yaml").read_text(encoding="utf-8")))
+    assert settings.mmlu.max_items_per_subject is None
+    assert settings.mmlu.shots == 5
+
+
 def test_checkpoints_bear_their_plan_and_mode():
     model = "miniature/Qwen2-1M-Instruct"
     settings = load(

@@ -1,0 +1,221 @@
+"""MMLU beside lighteval's own model and numbers; in a process of its own, as lighteval must be."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from workflow_scripts.core.items import read_items
+from workflow_scripts.core.records import read_record
+from workflow_scripts.evaluation.mmlu import LETTERS, STUDY, TASK
+
+ROOT = Path(__file__).parents[3]
+SUBJECTS, PER_SUBJECT = 6, 3
+
+CHILD = """
+import json, sys
+from dataclasses import replace
+from pathlib import Path
+
+import datasets
+import torch
+
+datasets.disable_progress_bars()
+torch.set_num_threads(1)
+from lighteval.logging.evaluation_tracker import EvaluationTracker
+from lighteval.metrics.metrics import Metrics
+from lighteval.models.transformers.transformers_model import TransformersModelConfig
+from lighteval.pipeline import ParallelismManager, Pipeline, PipelineParameters
+from lighteval.tasks.requests import Doc
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.evaluation import lighteval_run, mmlu
+from workflow_scripts.evaluation.scored_items import ScoredItems
+from workflow_scripts.hub.mirror import mirror
+
+manifest, hub, out, subjects, per_subject = sys.argv[1:]
+manifest, hub, out, per_subject = Path(manifest), Path(hub), Path(out), int(per_subject)
+settings = dict(shots=5, max_items_per_subject=per_subject, seed=0, threads=1, device="cpu",
+                dtype="float32", attention="auto", batch_size=4)
+said = {"all": [mmlu.subject_of(config.name) for config in mmlu.subject_configs()]}
+# One token an answer: an untrained model would not stop behind a letter.
+configs = [
+    replace(config, generation_size=1) for config in mmlu.subject_configs()[: int(subjects)]
+]
+mmlu.subject_configs = lambda: configs
+load = mmlu.load_model
+
+def with_answers(*arguments, **options):
+    # An untrained model would answer the same throughout; this one gives letters and others.
+    loaded = load(*arguments, **options)
+    words = (" A", " B", " C", " D", "\\n", ".")
+    ids = [loaded.tokenizer(word).input_ids[-1] for word in words]
+
+    def answer(_module, _inputs, logits):
+        logits = logits.clone()
+        logits[..., ids] = 50 + torch.sin(100 * logits[..., ids] + torch.arange(len(ids)))
+        return logits
+
+    loaded.model.get_output_embeddings().register_forward_hook(answer)
+    return loaded
+
+mmlu.load_model = with_answers
+
+# lighteval's own model, loop and registry of these tasks alone
+loaded = with_answers(manifest, device="cpu", dtype="float32", attention="auto")
+tracker = EvaluationTracker(output_dir=str(out / "theirs"))
+with mirror(hub), lighteval_run._only(configs):
+    pipeline = Pipeline(
+        tasks=",".join(f"{config.name}|5" for config in configs),
+        pipeline_parameters=PipelineParameters(
+            launcher_type=ParallelismManager.NONE, max_samples=per_subject, bootstrap_iters=1),
+        evaluation_tracker=tracker,
+        model=loaded.model,
+        model_config=TransformersModelConfig(
+            model_name="alias/model", tokenizer=str(manifest.parent), dtype="float32", batch_size=4,
+            device="cpu", cache_dir=str(out / "cache"), override_chat_template=False),
+    )
+    pipeline.model._cache = None
+    pipeline.evaluate()
+said["theirs"] = {
+    mmlu.subject_of(name.split("|")[0]): dict(values)
+    for name, values in tracker.metrics_logger.metric_aggregated.items()
+}
+said["answers"] = {
+    f"{mmlu.subject_of(name.split('|')[0])}/{detail.doc.id}": detail.model_response.text[0]
+    for name, details in tracker.details_logger.details.items()
+    for detail in details
+    if detail.model_response.text
+}
+
+mmlu.evaluate_mmlu(manifest, hub, out / "whole.json", **settings)
+
+# stopped in the middle, and gone on with
+add, done = ScoredItems.add, []
+
+def stop(self, key, value):
+    if len(done) == 20:
+        raise KeyboardInterrupt
+    done.append(key)
+    add(self, key, value)
+
+ScoredItems.add = stop
+try:
+    mmlu.evaluate_mmlu(manifest, hub, out / "resumed.json", **settings)
+except KeyboardInterrupt:
+    said["left"] = (out / ".resumed.scored").stat().st_size
+ScoredItems.add = add
+counts, leave = [], ScoredItems.__exit__
+ScoredItems.__exit__ = lambda self, *e: (counts.append((self.found, self.computed)), leave(self))[1]
+mmlu.evaluate_mmlu(manifest, hub, out / "resumed.json", **settings)
+said["counts"] = counts[-1]
+
+# floors of two questions whose key is A and one whose key is C
+docs = [Doc(query="", choices=[" A", " B", " C", " D"], gold_index=at) for at in (0, 0, 2)]
+said["floors"] = {
+    metric.metric_name: [(floor := mmlu.floor(metric, docs)).constants, floor.chance]
+    for metric in configs[0].metrics
+}
+assert "lm_eval" not in sys.modules
+print(json.dumps(said))
+"""
+
+
+@pytest.fixture(scope="module")
+def run(world, model_manifest, tmp_path_factory):
+    out = tmp_path_factory.mktemp("mmlu")
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            CHILD,
+            *map(str, (model_manifest, world, out, SUBJECTS, PER_SUBJECT)),
+        ],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", "HF_HOME": str(out)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    record = read_record(out / "whole.json")
+    items = read_items(out / "whole.parquet").to_pylist()
+    return json.loads(done.stdout.splitlines()[-1]), record, items, out
+
+
+def test_the_numbers_are_lighteval_s_own(run):
+    said, record, _, _ = run
+    for subject, values in said["theirs"].items():
+        if subject in ("_average", "all"):
+            continue
+        ours = {metric.name: metric for metric in record.metrics if metric.subset == subject}
+        assert set(ours) == {"em", "qem", "acc"}
+        for name, metric in ours.items():
+            assert metric.value == pytest.approx(values[name]), (subject, name)
+            assert metric.stderr == pytest.approx(values[f"{name}_stderr"]), (subject, name)
+            assert metric.n == PER_SUBJECT
+    averages = {metric.name: metric.value for metric in record.metrics if metric.subset is None}
+    for name in ("em", "qem", "acc"):
+        assert averages[f"{name}_macro"] == pytest.approx(said["theirs"]["all"][name])
+    assert 0 < averages["em"] < averages["qem"], "a full stop passes for an A under qem"
+    assert averages["acc"] > 0
+
+
+def test_an_item_holds_the_answer_and_what_each_metric_made_of_it(run):
+    said, record, items, _ = run
+    assert {item["item"]: item["text"] for item in items} == said["answers"]
+    assert record.items.n == len(items) == SUBJECTS * PER_SUBJECT
+    for item in items:
+        scores = dict(item["scores"])
+        assert item["correct"] == (scores["em"] == 1) == (item["prediction"] == item["gold"])
+        likeliest = LETTERS[max(range(4), key=item["loglikelihoods"].__getitem__)]
+        assert scores["acc"] == (likeliest == item["gold"])
+        assert item["format_met"] == (item["prediction"] in LETTERS)
+    looks = {metric.name: metric.value for metric in record.metrics if metric.subset is None}
+    assert looks["truncated_prompts"] == 0
+    assert looks["format_met"] == pytest.approx(sum(i["format_met"] for i in items) / len(items))
+    assert looks["empty_answers"] == pytest.approx(
+        sum(not i["text"].strip() for i in items) / len(items)
+    )
+
+
+def test_the_record_says_what_was_run(run):
+    said, record, _, _ = run
+    assert (record.study, record.task.name, record.task.harness) == (STUDY, TASK, "lighteval")
+    assert (record.task.dataset, record.task.split, record.task.shots) == (
+        "lighteval/mmlu",
+        "test",
+        5,
+    )
+    assert (record.protocol.name, record.protocol.engine) == ("few_shot", "prefix sharing")
+    assert record.protocol.generation == {
+        "max_new_tokens": 1,
+        "until": ["\n"],
+        "do_sample": False,
+    }
+    published = pd.read_csv(ROOT / "resources/published/mmlu_baseline.csv")["task"]
+    subjects = published.str.extract(r"helm:mmlu:(\w+):5")[0].dropna()
+    assert set(said["all"]) == set(subjects) - {"_average"}
+    assert len(said["all"]) == 57
+
+
+def test_a_stopped_run_goes_on_to_the_same_bytes(run):
+    said, record, items, out = run
+    assert said["left"] > 0
+    found, computed = said["counts"]
+    assert found == 20
+    assert computed == len(items) * 5 - 20, "an answer and four letters each"
+    again = read_record(out / "resumed.json").stable_bytes()
+    assert again.replace(b"resumed", b"whole") == record.stable_bytes()
+    assert not list(out.glob(".*.scored"))
+
+
+def test_a_floor_is_what_a_fixed_answer_scores_under_the_metric_itself(run):
+    floors = run[0]["floors"]
+    letters = {"A": 2 / 3, "B": 0, "C": 1 / 3, "D": 0}
+    assert floors["acc"][0] == pytest.approx(letters)
+    assert floors["em"][0] == pytest.approx(letters | {".": 0})
+    # HELM's normalisation leaves nothing of "A", and nothing of a full stop.
+    assert floors["qem"][0] == pytest.approx(letters | {".": 2 / 3})
+    assert {chance for _, chance in floors.values()} == {0.25}

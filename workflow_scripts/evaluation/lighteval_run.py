@@ -1,0 +1,142 @@
+"""Run lighteval's own tasks on one loaded model and keep everything that a record needs.
+
+In a process of its own: importing lighteval takes seconds and switches autograd off, and it is
+never beside lm-eval.
+"""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from workflow_scripts.evaluation.counting import counted_tokens
+from workflow_scripts.evaluation.scored_items import ScoredItems
+from workflow_scripts.hub.load import LoadedModel
+from workflow_scripts.hub.manifest import Manifest
+from workflow_scripts.hub.mirror import mirror
+
+_ALIAS = "chorus/model"  # lighteval wants a name; it would look for the real one on the hub
+
+
+@dataclass
+class Answered:
+    """One question, and what lighteval got and made of it."""
+
+    doc: Any  # lighteval's Doc
+    prompt: str
+    truncated: bool  # the prompt and a token do not fit into the model's window
+    text: str | None = None
+    loglikelihoods: list[float] | None = None
+    scores: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class LightevalRun:
+    answered: dict[str, list[Answered]]  # by task, in the order of the dataset
+    results: dict[str, dict[str, float]]  # lighteval's metrics by task, `<name>_stderr` among them
+    datasets: dict[str, Manifest]
+    tokens: int
+    engine: str  # what ran the model: prefix sharing, or plain batches and why
+    attention: str | None
+
+
+def run_lighteval(
+    loaded: LoadedModel,
+    folder: Path,
+    hub: Path,
+    configs: list[Any],
+    *,
+    shots: int,
+    batch_size: int,
+    max_items: int | None,
+    seed: int,
+    scored_items: ScoredItems | None = None,
+) -> LightevalRun:
+    """Run these task configs; of each, `max_items` questions of lighteval's own choice, or all.
+
+    `folder` holds the tokenizer, which lighteval reads by itself.
+    """
+    from lighteval.logging.evaluation_tracker import EvaluationTracker
+    from lighteval.models.transformers.transformers_model import TransformersModelConfig
+    from lighteval.pipeline import ParallelismManager, Pipeline, PipelineParameters
+
+    from workflow_scripts.evaluation.prefix_lighteval import PrefixTransformersModel
+
+    with tempfile.TemporaryDirectory(prefix="chorus-lighteval-") as unused:
+        model = PrefixTransformersModel.from_model(
+            loaded.model,
+            TransformersModelConfig(
+                model_name=_ALIAS,
+                tokenizer=str(folder),
+                dtype=loaded.dtype,
+                batch_size=batch_size,
+                device=loaded.device,
+                cache_dir=unused,
+                override_chat_template=False,
+            ),
+            seed=seed,
+            scored_items=scored_items,
+        )
+        tracker = EvaluationTracker(output_dir=unused)
+        with mirror(hub) as datasets, _only(configs), counted_tokens(loaded.model) as count:
+            pipeline = Pipeline(
+                tasks=",".join(f"{config.name}|{shots}" for config in configs),
+                pipeline_parameters=PipelineParameters(
+                    launcher_type=ParallelismManager.NONE,
+                    max_samples=max_items,
+                    bootstrap_iters=1,  # the error of a mean is computed, not drawn
+                ),
+                evaluation_tracker=tracker,
+                model=model,
+            )
+            pipeline.evaluate()
+    names = {f"{config.name}|{shots}": config.name for config in configs}
+    aggregated = tracker.metrics_logger.metric_aggregated
+    return LightevalRun(
+        answered={
+            name: _answered(tracker.details_logger.details[full], model, loaded.tokenizer)
+            for full, name in names.items()
+        },
+        results={name: dict(aggregated[full]) for full, name in names.items()},
+        datasets=datasets,
+        tokens=count["tokens"] if model.tokens is None else model.tokens,
+        engine=model.engine_used,
+        attention=model.engine.attention,
+    )
+
+
+def _answered(details: list, model: Any, tokenizer: Any) -> list[Answered]:
+    """lighteval tells of each question once per way of asking."""
+    docs = {detail.doc.id: detail.doc for detail in details}
+    prompts = [model.prompt_manager.prepare_prompt(doc) for doc in docs.values()]
+    lengths = [len(tokens) for tokens in tokenizer(prompts)["input_ids"]]
+    found = {
+        id: Answered(doc, prompt, truncated=length + 1 > model.max_length)
+        for (id, doc), prompt, length in zip(docs.items(), prompts, lengths, strict=True)
+    }
+    for detail in details:
+        one = found[detail.doc.id]
+        one.scores |= {name: float(value) for name, value in detail.metric.items()}
+        if detail.model_response.text:
+            one.text = detail.model_response.text[0]
+        if detail.model_response.logprobs:
+            one.loglikelihoods = [float(value) for value in detail.model_response.logprobs]
+    return [found[key] for key in sorted(found, key=int)]
+
+
+@contextmanager
+def _only(configs: list[Any]) -> Iterator[None]:
+    """A registry of these tasks alone: that of all imports modules that go online or fail."""
+    from lighteval.tasks.registry import Registry
+
+    original = Registry.__dict__["load_all_task_configs"]
+    known = {config.name: config for config in configs}
+    Registry.load_all_task_configs = staticmethod(
+        lambda custom_tasks=None, load_multilingual=False: known
+    )
+    try:
+        yield
+    finally:
+        Registry.load_all_task_configs = original

@@ -1,0 +1,239 @@
+"""MMLU as published: lighteval's task with HELM's prompt, all subjects in one process.
+
+Three metrics of the same questions. `em` and `qem` compare a generated answer with the letter, `qem`
+after HELM's normalisation, as published. That deletes articles, so the right answer "A" becomes
+nothing, and any answer of which nothing is left counts as right wherever the key is A. `acc` asks
+which of the four letters is likeliest.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.files import sha256_text
+from workflow_scripts.core.items import Item
+from workflow_scripts.core.records import (
+    Cost,
+    Metric,
+    Protocol,
+    Record,
+    TaskFacts,
+    write_record,
+)
+from workflow_scripts.evaluation.floors import Floor
+from workflow_scripts.evaluation.lighteval_run import Answered, LightevalRun, run_lighteval
+from workflow_scripts.evaluation.outcome import Measured, with_averages
+from workflow_scripts.evaluation.recording import Recording, model_facts
+from workflow_scripts.evaluation.scored_items import ScoredItems
+from workflow_scripts.hub.load import load_model
+
+TASK, STUDY = "mmlu_helm", "mmlu"
+LETTERS = ("A", "B", "C", "D")
+# Nothing is left of it after normalisation, so it can be no worse than "A" under qem.
+PUNCTUATION = "."
+
+
+def evaluate_mmlu(
+    manifest_path: Path,
+    hub: Path,
+    record_path: Path,
+    *,
+    shots: int,
+    max_items_per_subject: int | None,
+    seed: int,
+    threads: int,
+    device: str,
+    dtype: str,
+    attention: str,
+    batch_size: int,
+) -> Record:
+    """Ask a checkpoint all questions and write the record and its items."""
+    settings = {
+        name: value
+        for name, value in locals().items()
+        if name not in ("manifest_path", "hub", "record_path")
+    }
+    recording = Recording()
+    loaded = load_model(manifest_path, device=device, dtype=dtype, attention=attention)
+    provenance = recording.provenance(settings)
+    scored_items = ScoredItems(
+        record_path.with_name(f".{record_path.stem}.scored"),
+        weights_sha256=loaded.manifest.weights_sha256,
+        harness=f"lighteval {provenance.packages['lighteval']}",
+        settings={
+            # Two plans may have the same weights; the commit is of the configuration too.
+            "commit": loaded.manifest.commit,
+            "packages": provenance.packages,
+            "device": loaded.device,
+            "dtype": loaded.dtype,
+            "attention": loaded.attention,
+            "threads": loaded.threads,
+            "batch_size": batch_size,
+            "seed": seed,
+        },
+    )
+    configs = subject_configs()
+    with scored_items:
+        run = run_lighteval(
+            loaded,
+            manifest_path.parent,
+            hub,
+            configs,
+            shots=shots,
+            batch_size=batch_size,
+            max_items=max_items_per_subject,
+            seed=seed,
+            scored_items=scored_items,
+        )
+    (dataset,) = run.datasets.values()
+    first = configs[0]
+    items = items_of(run)
+    record = write_record(
+        record_path,
+        items,
+        study=STUDY,
+        model=model_facts(loaded.manifest),
+        task=TaskFacts(
+            name=TASK,
+            harness="lighteval",
+            harness_version=provenance.packages["lighteval"],
+            dataset=dataset.repository,
+            dataset_commit=dataset.commit,
+            split=first.evaluation_splits[0],
+            shots=shots,
+            version=str(first.version),
+        ),
+        protocol=Protocol(
+            name="few_shot",
+            dtype=loaded.dtype,
+            attention=run.attention or loaded.attention,
+            engine=run.engine,
+            batch_size=batch_size,
+            threads=loaded.threads,
+            seed=seed,
+            max_items=max_items_per_subject,
+            generation={
+                "max_new_tokens": first.generation_size,
+                "until": list(first.stop_sequence),
+                "do_sample": False,
+            },
+        ),
+        metrics=metrics_of(run, configs),
+        cost=Cost(tokens=run.tokens, device=loaded.device),
+        provenance=provenance,
+        volatile=recording.volatile(loaded.device),
+    )
+    scored_items.done()
+    return record
+
+
+def subject_configs() -> list[Any]:
+    """lighteval's tasks of all subjects, in its order, with qem and acc beside their em."""
+    from lighteval.metrics.metrics import Metrics
+    from lighteval.metrics.metrics_sample import ExactMatches
+    from lighteval.metrics.normalizations import helm_normalizer
+    from lighteval.metrics.utils.metric_utils import SampleLevelMetric
+    from lighteval.tasks.requests import SamplingMethod
+    from lighteval.tasks.tasks.mmlu import TASKS_TABLE
+
+    # As lighteval had it until it dropped the metric.
+    qem = SampleLevelMetric(
+        metric_name="qem",
+        sample_level_fn=ExactMatches(
+            normalize_gold=helm_normalizer, normalize_pred=helm_normalizer, strip_strings=True
+        ),
+        category=SamplingMethod.GENERATIVE,
+        corpus_level_fn=np.mean,
+        higher_is_better=True,
+    )
+    metrics = [Metrics.exact_match.value, qem, Metrics.loglikelihood_acc.value]
+    return [replace(config, metrics=metrics) for config in TASKS_TABLE]
+
+
+def subject_of(task: str) -> str:
+    return task.removeprefix("mmlu:")
+
+
+def metrics_of(run: LightevalRun, configs: list[Any]) -> tuple[Metric, ...]:
+    """Of each subject, of all questions, and the mean over the subjects; and how they went."""
+    measured = [
+        Measured(
+            task=subject_of(config.name),
+            name=metric.metric_name,
+            value=float(run.results[config.name][metric.metric_name]),
+            stderr=run.results[config.name].get(f"{metric.metric_name}_stderr"),
+            n=len(run.answered[config.name]),
+            floor=floor(metric, [one.doc for one in run.answered[config.name]]),
+        )
+        for config in configs
+        for metric in config.metrics
+    ]
+    everything = [one for answered in run.answered.values() for one in answered]
+    looks = {
+        "format_met": np.mean([one.text.strip() in LETTERS for one in everything]),
+        "empty_answers": np.mean([not one.text.strip() for one in everything]),
+        "truncated_prompts": np.mean([one.truncated for one in everything]),
+    }
+    return with_averages(measured) + tuple(
+        Metric(
+            name=name,
+            value=float(share),
+            stderr=None,
+            n=len(everything),
+            best_constant=None,
+            chance=None,
+        )
+        for name, share in looks.items()
+    )
+
+
+def floor(metric: Any, docs: list[Any]) -> Floor:
+    """What each fixed answer scores on these questions under lighteval's own metric."""
+    from lighteval.models.model_output import ModelResponse
+    from lighteval.tasks.requests import SamplingMethod
+
+    if metric.category == SamplingMethod.LOGPROBS:
+        responses = {
+            letter: ModelResponse(logprobs=[0.0 if other == letter else -1e9 for other in LETTERS])
+            for letter in LETTERS
+        }
+    else:
+        responses = {text: ModelResponse(text=[text]) for text in (*LETTERS, PUNCTUATION)}
+    scores = {
+        text: [
+            metric.compute_sample(doc=doc, model_response=response)[metric.metric_name]
+            for doc in docs
+        ]
+        for text, response in responses.items()
+    }
+    at_random = np.mean([scores[letter] for letter in LETTERS], axis=0)
+    return Floor(
+        {text: float(np.mean(found)) for text, found in scores.items()}, float(np.mean(at_random))
+    )
+
+
+def items_of(run: LightevalRun) -> list[Item]:
+    return [
+        _item(subject_of(task), one) for task, answered in run.answered.items() for one in answered
+    ]
+
+
+def _item(subject: str, one: Answered) -> Item:
+    if one.text is None or one.loglikelihoods is None:
+        raise UserError(f"lighteval gave no answer to question {one.doc.id} of {subject}.")
+    answer = one.text.strip()
+    return Item(
+        item=f"{subject}/{one.doc.id}",
+        subset=subject,
+        prompt_sha256=sha256_text(one.prompt),
+        gold=LETTERS[one.doc.gold_index],
+        prediction=answer,
+        correct=one.scores["em"] == 1.0,
+        scores=one.scores,
+        loglikelihoods=one.loglikelihoods,
+        text=one.text,
+        format_met=answer in LETTERS,
+    )

@@ -1,0 +1,54 @@
+"""MMLU as published, of models and their chunked checkpoints."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from workflow_scripts.core.ids import CheckpointId
+from workflow_scripts.settings.names import ModelName
+from workflow_scripts.settings.section import Section
+
+DATASET = "lighteval/mmlu"
+# The stages of training after which each chunked checkpoint is evaluated.
+STAGES: tuple[tuple[str, ...], ...] = ((),)
+
+PUBLISHED_MODEL = "Qwen/Qwen2.5-0.5B-Instruct"
+PUBLISHED = {
+    "": "mmlu_baseline",
+    "@k2m12+cpt": "mmlu_k2m12_cpt",
+    "@k2m12+cpt+sft": "mmlu_k2m12_cpt_sft",
+    "@k2m6+cpt": "mmlu_k2m6_cpt",
+    "@k2m6+cpt+sft": "mmlu_k2m6_cpt_sft",
+}
+
+
+class Mmlu(Section):
+    models: Annotated[tuple[ModelName, ...], Field(strict=False)] = Field(
+        (),
+        description=(
+            "Further models to evaluate as they are. Those that chunking.checkpoints names are"
+            " evaluated in any case, as they are and in each chunked variant."
+        ),
+    )
+    shots: int = Field(
+        5, ge=0, le=5, description="Worked examples in front of each question; MMLU has five."
+    )
+    max_items_per_subject: int | None = Field(
+        12,
+        ge=1,
+        description=(
+            "Questions of each of the 57 subjects, in lighteval's own shuffled order; null takes all"
+            " of them. 12 are all that the miniature world has by default, and enough for a first"
+            " look; a number to be reported needs null."
+        ),
+    )
+
+
+def published_table(checkpoint: CheckpointId, source: str) -> str | None:
+    """The published table of this variant, by its name in resources/published.
+
+    The miniature world has no published numbers; in it the published model's stand in.
+    """
+    if source == "miniature" or checkpoint.model == PUBLISHED_MODEL:
+        return PUBLISHED.get(checkpoint.variant)
+    return None
