@@ -51,6 +51,8 @@ def evaluate_direct(
         weights_sha256=loaded.manifest.weights_sha256,
         harness=f"lm_eval {provenance.packages['lm_eval']}",
         settings={
+            # Two plans may have the same weights; the commit is of the configuration too.
+            "commit": loaded.manifest.commit,
             "packages": provenance.packages,
             "device": loaded.device,
             "dtype": loaded.dtype,
