@@ -282,6 +282,12 @@ PLANS = [
     ),
     one("no model", checkpoints({"num_chunks": 2}), "checkpoints[0].model is missing", "name"),
     one(
+        "an architecture that cannot be cut",
+        chunked("miniature/Pythia-1M", num_chunks=1, num_layers_per_chunk=2),
+        "chunking.checkpoints[0]: model is 'miniature/Pythia-1M', of the family Pythia",
+        "Qwen2, Qwen3 or Llama",
+    ),
+    one(
         "pruning without layers",
         chunked(mode="prune"),
         "chunking.checkpoints[0]: layers_to_prune is empty",

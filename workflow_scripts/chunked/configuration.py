@@ -68,6 +68,8 @@ class ChunkingKeys(PreTrainedConfig):
                 yield f"{key} is {value!r}; expected a whole number from {least}, or null."
         if self.num_layers_per_chunk is None:
             yield "num_layers_per_chunk is null; expected a whole number from 0."
+        if self.chunking_mode == "prune" and not self.layers_to_prune:
+            yield "layers_to_prune is empty; the mode prune needs at least one layer, counted from 1."
         for key in ("use_adapters", "distillation", "logits_distillation"):
             if not isinstance(value := getattr(self, key), bool):
                 yield f"{key} is {value!r}; expected true or false."

@@ -55,7 +55,8 @@ def _is_numeric(column: pd.Series) -> bool:
 def _markdown(shown: pd.DataFrame, right: list[bool], title: str, note: str) -> str:
     cells = [list(shown.columns), *shown.to_numpy().tolist()]
     cells = [[cell.replace("|", r"\|") for cell in row] for row in cells]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(right))]
+    # At least two: a rule of a colon alone is no rule to a Markdown reader.
+    widths = [max(2, *(len(row[i]) for row in cells)) for i in range(len(right))]
 
     def line(row: list[str]) -> str:
         padded = (

@@ -11,6 +11,9 @@ from workflow_scripts.settings.names import Known, ModelName
 from workflow_scripts.settings.section import Section, contradiction
 
 _STUDY = "miniature/Qwen2-1M-Instruct"
+# Of another architecture, as is known before anything is fetched; families not named here may be of
+# the right one, and build_chunked looks.
+_UNCUT_FAMILIES = ("GPT-2", "Gemma", "Pythia")
 
 
 class Checkpoint(Section):
@@ -116,6 +119,11 @@ class Checkpoint(Section):
         if self.mode == "prune" and not self.layers_to_prune:
             raise contradiction(
                 "layers_to_prune is empty; the mode prune needs at least one layer."
+            )
+        if (family := known.models[self.model].family) in _UNCUT_FAMILIES:
+            raise contradiction(
+                f"model is {self.model!r}, of the family {family}; only models built like Qwen2,"
+                " Qwen3 or Llama can be cut into chunks."
             )
         try:
             self.plan(known.models[self.model].layers)
@@ -260,7 +268,8 @@ class Chunking(Section):
             if name in positions:
                 raise contradiction(
                     f"checkpoints[{position}] is {name!r}, as checkpoints[{positions[name]}] is;"
-                    " expected each variant once."
+                    " expected each variant once; a name holds the plan alone, not aggregation or"
+                    " adapters."
                 )
             positions[name] = position
         return self

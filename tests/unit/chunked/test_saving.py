@@ -128,6 +128,7 @@ def test_a_fresh_process_needs_one_import_and_no_remote_code(tmp_path):
         ({"aggregation_mode": "men"}, "expected one of mlp, mean, last, residual"),
         ({"num_layers_per_chunk": "two"}, "num_layers_per_chunk is 'two'; expected a whole number"),
         ({"temperature": 0}, "temperature is 0; expected a number above 0"),
+        ({"chunking_mode": "prune"}, "layers_to_prune is empty"),
         ({"use_adapters": "yes"}, "use_adapters is 'yes'; expected true or false"),
         ({"chunk_execution": "fuse"}, "Did you mean 'fused'?"),
         (
