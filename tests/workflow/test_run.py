@@ -64,6 +64,7 @@ def test_the_run_says_what_it_made_and_the_table_holds_every_cell(finished):
     assert by_study == {
         "harmony": {"miniature/Llama-1.4M", "miniature/Pythia-0.1M"},
         "chunking": {"miniature/Qwen2-1M-Instruct"},
+        "mmlu": {"miniature/Qwen2-1M-Instruct"},
     }
     assert (folder / "results/figures/harmony_scores.png").stat().st_size > 10_000
     record = read_record(folder / RECORD)
