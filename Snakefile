@@ -25,6 +25,7 @@ if SETTINGS.source == "miniature":
 
 include: "rules/hub.smk"
 include: "rules/chunking.smk"
+include: "rules/training.smk"
 include: "rules/harmony.smk"
 include: "rules/mmlu.smk"
 include: "rules/paper.smk"
@@ -34,6 +35,7 @@ rule all:
     default_target: True
     input:
         rules.chunking.input,
+        rules.training.input,
         rules.harmony.input,
         rules.mmlu.input,
         rules.merge_scores.output,

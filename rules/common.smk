@@ -76,7 +76,10 @@ def dataset_manifest(wildcards):
 
 def checkpoint_manifest(wildcards):
     """Of the hub's model where the checkpoint is just that, else of the one that is built from it."""
-    wanted = CheckpointId.parse(wildcards.checkpoint)
+    return manifest_of_checkpoint(CheckpointId.parse(wildcards.checkpoint))
+
+
+def manifest_of_checkpoint(wanted):
     if wanted.plan in (None, UNCHANGED) and not wanted.stages:
         return manifest_of("model", wanted.model)
     return f"results/checkpoints/{wanted.in_path}/manifest.json"
@@ -97,6 +100,9 @@ def all_hub_manifests(wildcards):
     datasets = dict.fromkeys(SETTINGS.task(task).dataset for task in SETTINGS.harmony.tasks)
     datasets |= dict.fromkeys(MEASURED_DATASETS if SETTINGS.chunking.models else [])
     datasets |= dict.fromkeys([MMLU_DATASET] if mmlu else [])
+    stages = {one.stages[-1] for one in SETTINGS.staged_checkpoints() if one.stages}
+    recipes = [SETTINGS.training.recipe(stage) for stage in sorted(stages)]
+    datasets |= dict.fromkeys(recipe.dataset for recipe in recipes if recipe.dataset)
     return [manifest_of("model", name) for name in models] + [
         manifest_of("dataset", name) for name in datasets
     ]
@@ -130,9 +136,14 @@ def direct_settings(wildcards):
 
 
 def perplexity_settings(wildcards):
-    row, measures = model_row(wildcards), SETTINGS.chunking.measures
+    row = model_row(wildcards)
+    plans = SETTINGS.chunking.measures.perplexity_plans(row.model, row.layers)
+    return {"plans": plans} | perplexity_measures()
+
+
+def perplexity_measures():
+    measures = SETTINGS.chunking.measures
     return {
-        "plans": measures.perplexity_plans(row.model, row.layers),
         **measures.model_dump(include={"window", "stride", "responses"}),
         "difficulties": list(measures.difficulties),
         "compute": COMPUTE,
@@ -167,6 +178,12 @@ def checkpoint_memory_mb(wildcards, attempt):
     """As above, with room for the adapters and the aggregation of a chunked model."""
     parameters = SETTINGS.model(CheckpointId.parse(wildcards.checkpoint).model).parameters
     return int((4000 + parameters * 12 / 1e6) * attempt)
+
+
+def training_memory_mb(wildcards, attempt):
+    """Weights twice, gradients, and two moments, in four bytes each, and what the libraries take."""
+    parameters = SETTINGS.model(CheckpointId.parse(wildcards.checkpoint).model).parameters
+    return int((4000 + parameters * 24 / 1e6) * attempt)
 
 
 def rows_of_models(names):

@@ -7,9 +7,17 @@ from difflib import get_close_matches
 class UserError(Exception):
     """A problem the user can mend: one readable sentence per problem, shown without a traceback."""
 
+    exit_code = 1
+
     def __init__(self, problems: str | Iterable[str]):
         self.problems = [problems] if isinstance(problems, str) else list(problems)
         super().__init__("\n".join(self.problems))
+
+
+class Interrupted(UserError):
+    """Asked to end, and ended with everything saved: the same command goes on from there."""
+
+    exit_code = 75  # EX_TEMPFAIL of sysexits.h: try again later
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ In a path `/` becomes `--`, which the hub allows in no name, so the way back is 
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from workflow_scripts.core.errors import UserError
 
@@ -47,6 +47,11 @@ class CheckpointId:
         """Everything behind the model's own name; empty for the model as it comes from the hub."""
         plan = f"@{self.plan}" + (f"-{self.mode}" if self.mode else "") if self.plan else ""
         return plan + "".join(f"+{stage}" for stage in self.stages)
+
+    @property
+    def before(self) -> "CheckpointId":
+        """What its last stage was trained from."""
+        return replace(self, stages=self.stages[:-1])
 
     def __str__(self) -> str:
         return self.model + self.variant

@@ -57,7 +57,7 @@ def step(snakemake, *, network: bool = False) -> Iterator[None]:
             yield
         except UserError as error:
             print(f"{snakemake.rule}: {error}")
-            sys.exit(1)
+            sys.exit(error.exit_code)
         except Exception:
             print(traceback.format_exc())
             sys.exit(1)

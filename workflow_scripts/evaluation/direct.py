@@ -6,9 +6,9 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.records import Cost, Protocol, Record, TaskFacts, write_record
 from workflow_scripts.evaluation.lm_eval_run import run_lm_eval
 from workflow_scripts.evaluation.outcome import items_of, metrics_of
-from workflow_scripts.evaluation.recording import Recording, model_facts
 from workflow_scripts.evaluation.scored_items import ScoredItems
 from workflow_scripts.hub.load import load_model
+from workflow_scripts.hub.recording import Recording, model_facts
 
 
 def evaluate_direct(

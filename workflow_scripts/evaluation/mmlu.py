@@ -26,9 +26,9 @@ from workflow_scripts.core.records import (
 from workflow_scripts.evaluation.floors import Floor
 from workflow_scripts.evaluation.lighteval_run import Answered, LightevalRun, run_lighteval
 from workflow_scripts.evaluation.outcome import Measured, with_averages
-from workflow_scripts.evaluation.recording import Recording, model_facts
 from workflow_scripts.evaluation.scored_items import ScoredItems
 from workflow_scripts.hub.load import load_model
+from workflow_scripts.hub.recording import Recording, model_facts
 
 TASK, STUDY = "mmlu_helm", "mmlu"
 LETTERS = ("A", "B", "C", "D")

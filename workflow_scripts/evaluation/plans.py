@@ -23,9 +23,9 @@ from workflow_scripts.evaluation.perplexity import (
     summary,
     text_perplexity,
 )
-from workflow_scripts.evaluation.recording import Recording, model_facts
 from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.manifest import Manifest, read_manifest
+from workflow_scripts.hub.recording import Recording, model_facts
 
 UNCHANGED, NOTHING = "k0m0", "-"
 WIKITEXT, MAGPIE, MMLU = (
@@ -50,8 +50,10 @@ def measure_perplexity(
     batch_size: int,
     threads: int,
     seed: int,
+    study: str = "chunking",
 ) -> tuple[Record, Record]:
-    """Perplexity of a text and of responses in each plan, given by name as config keys."""
+    """Perplexity of a text and of responses of the model as it is, and in each plan (config keys by
+    its name)."""
     settings = {name: value for name, value in locals().items() if name not in _PATHS}
     recording = Recording()
     text = _wikitext(hub)
@@ -92,7 +94,7 @@ def measure_perplexity(
         return write_record(
             path,
             items,
-            study="chunking",
+            study=study,
             model=model_facts(loaded.manifest),
             task=_task(task, _dataset(hub, dataset), split),
             protocol=_protocol("perplexity", loaded, batch_size, seed, generation),

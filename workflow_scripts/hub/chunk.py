@@ -6,13 +6,12 @@ and lies in a file of its own; config.json says the rest.
 """
 
 import json
-import os
-import shutil
 from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import atomic_dir, write_json
+from workflow_scripts.hub.links import link_or_copy
 from workflow_scripts.hub.manifest import (
     HubFile,
     Manifest,
@@ -106,13 +105,7 @@ def _link(file: HubFile, source: Path, target: Path, beside_new: bool) -> HubFil
     if file.path == _CONFIG or (file.path == _INDEX and beside_new):
         return None
     path = _LINKED if file.path == _SINGLE and beside_new else file.path
-    (target / path).parent.mkdir(parents=True, exist_ok=True)
-    # What the hub folder links to, where it is itself made of links.
-    original = (source / file.path).resolve()
-    try:
-        os.link(original, target / path)
-    except OSError:
-        shutil.copyfile(original, target / path)
+    link_or_copy(source / file.path, target / path)
     return file.model_copy(update={"path": path})
 
 

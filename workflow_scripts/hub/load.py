@@ -9,6 +9,8 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.chunk import chunked_config
 from workflow_scripts.hub.manifest import Manifest, differing_sizes, read_manifest
 
+_OFFLINE = {"local_files_only": True, "trust_remote_code": False}
+
 
 @dataclass(frozen=True)
 class LoadedModel:
@@ -48,9 +50,8 @@ def load_model(
     config = None
     if chunking is not None:
         config, _ = chunked_config(folder, manifest.repository, chunking)
-    options = {"local_files_only": True, "trust_remote_code": False}
     try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, **options)
+        tokenizer = AutoTokenizer.from_pretrained(folder, **_OFFLINE)
         model = AutoModelForCausalLM.from_pretrained(
             folder,
             dtype=getattr(torch, dtype),
@@ -58,7 +59,7 @@ def load_model(
                 attention, device=device, dtype=dtype, architecture=manifest.architecture
             ),
             use_safetensors=True,
-            **options,
+            **_OFFLINE,
             **({} if config is None else {"config": config}),
         )
     except (OSError, ValueError) as error:
@@ -73,6 +74,19 @@ def load_model(
         model.config._attn_implementation,
         torch.get_num_threads(),
     )
+
+
+def load_tokenizer(manifest_path: Path) -> Any:
+    """The tokenizer alone, from the folder of the manifest."""
+    from transformers import AutoTokenizer
+
+    manifest = read_manifest(manifest_path)
+    try:
+        return AutoTokenizer.from_pretrained(manifest_path.parent, **_OFFLINE)
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"The tokenizer of {manifest.repository} cannot be loaded: {error}"
+        ) from error
 
 
 def choose_device(wanted: str) -> str:

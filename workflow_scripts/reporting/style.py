@@ -28,10 +28,10 @@ _STYLE = {
 
 
 @contextmanager
-def figure(width: float, height: float) -> Iterator[tuple]:
-    """A figure with one axes in the house style, closed afterwards."""
+def figure(width: float, height: float, **grid) -> Iterator[tuple]:
+    """A figure with one axes, or a grid of them, in the house style, closed afterwards."""
     with plt.rc_context(_STYLE):
-        fig, axes = plt.subplots(figsize=(width, height), layout="constrained")
+        fig, axes = plt.subplots(figsize=(width, height), layout="constrained", **grid)
         try:
             yield fig, axes
         finally:

@@ -13,6 +13,7 @@ from workflow_scripts.settings.mmlu import Mmlu
 from workflow_scripts.settings.names import CsvFile
 from workflow_scripts.settings.section import Section
 from workflow_scripts.settings.tables import Tables
+from workflow_scripts.settings.training import Training
 
 
 class Config(Section):
@@ -36,6 +37,9 @@ class Config(Section):
     compute: Compute = Field(Compute(), description="How models are run.")
     miniature: Miniature = Field(Miniature(), description="How large the generated world is.")
     chunking: Chunking = Field(Chunking(), description="Chunked variants of models.")
+    training: Training = Field(
+        Training(), description="Stages of training that chunked checkpoints go through."
+    )
     harmony: Harmony = Field(
         Harmony(),
         description="The grid of models and tasks for rankings before and after training.",

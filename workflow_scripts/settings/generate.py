@@ -66,20 +66,31 @@ def _comment(text: str, indent: str, hanging: str = "") -> str:
 
 
 def _entries_comment(value: Any, indent: str) -> str:
-    """The keys of a list's entries, which may leave out what has a default."""
-    if not (isinstance(value, tuple) and value and isinstance(value[0], Section)):
+    """The keys of a list's or a mapping's entries, which may leave out what has a default."""
+    entries = list(value.values()) if isinstance(value, dict) else value
+    if not (isinstance(entries, list | tuple) and entries and isinstance(entries[0], Section)):
         return ""
     text = _comment("Each entry has the keys:", indent)
-    for name, field in type(value[0]).model_fields.items():
+    for name, field in type(entries[0]).model_fields.items():
         default = "" if field.is_required() else f" (default {_scalar(field.default)})"
         text += _comment(f"- {name}{default}: {field.description}", indent, hanging="  ")
     return text
 
 
 def _assignment(name: str, value: Any, indent: str) -> str:
+    if isinstance(value, dict) and value:
+        return f"{indent}{name}:\n" + "".join(
+            f"{indent}  {key}:\n{_block(entry, indent + '    ')}" for key, entry in value.items()
+        )
     if not isinstance(value, tuple) or not value:
         return f"{indent}{name}: {_scalar(value)}\n"
     return f"{indent}{name}:\n" + "".join(f"{indent}  - {_scalar(entry)}\n" for entry in value)
+
+
+def _block(section: Section, indent: str) -> str:
+    """What differs from the defaults, a line each."""
+    keys = section.model_dump(exclude_defaults=True)
+    return "".join(f"{indent}{key}: {_scalar(value)}\n" for key, value in keys.items())
 
 
 def _scalar(value: Any) -> str:

@@ -10,7 +10,6 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import UNCHANGED, CheckpointId
 from workflow_scripts.settings.chunking import Checkpoint
 from workflow_scripts.settings.config import Config
-from workflow_scripts.settings.mmlu import STAGES
 from workflow_scripts.settings.names import Known, find_file
 from workflow_scripts.settings.raw import raw_problems
 from workflow_scripts.settings.sentences import sentences, shown
@@ -37,18 +36,25 @@ class Settings(Config):
         }
 
     def mmlu_checkpoints(self) -> list[CheckpointId]:
-        """What MMLU is asked: models as they are, then each chunked variant at each stage.
+        """What MMLU is asked: models as they are, then each chunked variant at each stage."""
+        models = [CheckpointId(name) for name in (*self.chunking.models, *self.mmlu.models)]
+        return list(dict.fromkeys([*models, *self.staged_checkpoints()]))
+
+    def staged_checkpoints(self) -> list[CheckpointId]:
+        """The models that are cut, and each chunked variant untrained and after each stage.
 
         A variant that leaves the model unchanged, and untrained, is the model.
         """
-        models = [CheckpointId(name) for name in (*self.chunking.models, *self.mmlu.models)]
-        chunked = [
-            checkpoint.id(self.models[checkpoint.model].layers)
-            for checkpoint in self.chunking.checkpoints
-        ]
-        trained = [replace(variant, stages=stages) for variant in chunked for stages in STAGES]
-        variants = [v for v in trained if v.stages or v.plan != UNCHANGED]
-        return list(dict.fromkeys([*models, *variants]))
+        staged = [CheckpointId(name) for name in self.chunking.models]
+        for checkpoint in self.chunking.checkpoints:
+            variant = checkpoint.id(self.models[checkpoint.model].layers)
+            has_chunks = bool(checkpoint.plan(self.models[checkpoint.model].layers).chunks)
+            staged += [
+                replace(variant, stages=stages)
+                for stages in self.training.stages(has_chunks)
+                if stages or variant.plan != UNCHANGED
+            ]
+        return staged
 
 
 def load_settings(config: dict[str, Any], workflow_folder: Path) -> Settings:

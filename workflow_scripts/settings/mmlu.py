@@ -9,8 +9,6 @@ from workflow_scripts.settings.names import ModelName
 from workflow_scripts.settings.section import Section
 
 DATASET = "lighteval/mmlu"
-# The stages of training after which each chunked checkpoint is evaluated.
-STAGES: tuple[tuple[str, ...], ...] = ((),)
 
 PUBLISHED_MODEL = "Qwen/Qwen2.5-0.5B-Instruct"
 PUBLISHED = {

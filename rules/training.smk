@@ -1,0 +1,199 @@
+"""Training: continued pre-training and fine-tuning of chunked checkpoints, stage by stage."""
+
+# Every checkpoint by its name in paths, and those of them that training makes.
+STAGED = {one.in_path: one for one in SETTINGS.staged_checkpoints()}
+TRAINED = {one.in_path: one for one in SETTINGS.staged_checkpoints() if one.stages}
+
+
+def stage_recipe(wildcards):
+    return SETTINGS.training.recipe(TRAINED[wildcards.checkpoint].stages[-1])
+
+
+def recipe_sources(wildcards):
+    recipe = SETTINGS.training.recipes[wildcards.recipe]
+    return [manifest_of("dataset", recipe.dataset)] if recipe.dataset else recipe.files
+
+
+def stage_before(wildcards):
+    return manifest_of_checkpoint(TRAINED[wildcards.checkpoint].before)
+
+
+def stage_samples(wildcards):
+    wanted = TRAINED[wildcards.checkpoint]
+    model = CheckpointId(wanted.model).in_path
+    recipe = getattr(SETTINGS.training, wanted.stages[-1])
+    return f"results/samples/{recipe}/{model}/samples.json"
+
+
+def training_settings(wildcards):
+    wanted, recipe = TRAINED[wildcards.checkpoint], stage_recipe(wildcards)
+    return {
+        "id": str(wanted),
+        "recipe": getattr(SETTINGS.training, wanted.stages[-1]),
+        "keys": recipe.training_keys,
+        "validation": recipe.validation,
+        "seed": SETTINGS.seed,
+        "device": SETTINGS.compute.device,
+        "attention": SETTINGS.compute.attention,
+        "threads": SETTINGS.compute.threads,
+    }
+
+
+rule tokenise_samples:
+    input:
+        model=model_manifest,
+        data=recipe_sources,
+    output:
+        samples="results/samples/{recipe}/{model}/samples.json",
+        tokens="results/samples/{recipe}/{model}/tokens.bin",
+        counted="results/samples/{recipe}/{model}/counted.bin",
+        ends="results/samples/{recipe}/{model}/ends.bin",
+    log:
+        "logs/tokenise_samples/{recipe}/{model}.log",
+    benchmark:
+        "benchmarks/tokenise_samples/{recipe}/{model}.tsv"
+    wildcard_constraints:
+        recipe=one_of(SETTINGS.training.recipes),
+    conda:
+        "../envs/lm_eval.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,  # whatever the number of samples
+        runtime="4h",
+    params:
+        version="tokenise_samples 1",
+        settings=lambda wildcards: {
+            "hub": HUB,
+            "data": SETTINGS.training.recipes[wildcards.recipe].data_keys,
+        },
+    script:
+        "../workflow_scripts/steps/tokenise_samples.py"
+
+
+rule train_checkpoint:
+    input:
+        base=stage_before,
+        samples=stage_samples,
+    output:
+        manifest="results/checkpoints/{checkpoint}/manifest.json",
+        record="results/training/{checkpoint}.json",
+    log:
+        "logs/train_checkpoint/{checkpoint}.log",
+    benchmark:
+        "benchmarks/train_checkpoint/{checkpoint}.tsv"
+    wildcard_constraints:
+        checkpoint=one_of(TRAINED),
+    retries: 5  # a job that was asked to leave, or killed, goes on where it was
+    conda:
+        EVALUATION_ENVIRONMENT
+    threads: SETTINGS.compute.threads
+    resources:
+        mem_mb=training_memory_mb,
+        runtime="24h",
+        gpu=lambda wildcards: GPUS_PER_JOB and stage_recipe(wildcards).gpus,
+    params:
+        version="train_checkpoint 1",
+        compute_threads=SETTINGS.compute.threads,
+        settings=training_settings,
+    script:
+        "../workflow_scripts/steps/train_checkpoint.py"
+
+
+rule measure_stage_perplexity:
+    input:
+        model=checkpoint_manifest,
+        wikitext=manifest_of("dataset", "Salesforce/wikitext"),
+        magpie=manifest_of("dataset", "Magpie-Align/Magpie-Qwen2-Pro-200K-English"),
+    output:
+        wikitext="results/records/training/perplexity/{checkpoint}/wikitext.json",
+        wikitext_pieces="results/records/training/perplexity/{checkpoint}/wikitext.parquet",
+        magpie="results/records/training/perplexity/{checkpoint}/magpie.json",
+        magpie_pieces="results/records/training/perplexity/{checkpoint}/magpie.parquet",
+    log:
+        "logs/measure_stage_perplexity/{checkpoint}.log",
+    benchmark:
+        "benchmarks/measure_stage_perplexity/{checkpoint}.tsv"
+    wildcard_constraints:
+        checkpoint=one_of(STAGED),
+    conda:
+        EVALUATION_ENVIRONMENT
+    threads: SETTINGS.compute.threads
+    resources:
+        mem_mb=checkpoint_memory_mb,
+        runtime="4h",
+        gpu=GPUS_PER_JOB,
+    params:
+        version="measure_stage_perplexity 1",
+        compute_threads=SETTINGS.compute.threads,
+        settings=perplexity_measures() | {"plans": {}, "study": "training"},
+    script:
+        "../workflow_scripts/steps/measure_stage_perplexity.py"
+
+
+if TRAINED:
+    RECORDS["training"] = [
+        f"results/records/training/perplexity/{name}/{text}.json"
+        for name in STAGED
+        for text in ("wikitext", "magpie")
+    ]
+
+
+rule table_training_stages:
+    input:
+        scores="results/scores/training.parquet",
+        records=expand(rules.train_checkpoint.output.record, checkpoint=TRAINED),
+    output:
+        csv="results/tables/training_stages.csv",
+        md="results/tables/training_stages.md",
+        tex="results/tables/training_stages.tex",
+    log:
+        "logs/table_training_stages.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version="table_training_stages 1",
+        settings={"checkpoints": [str(one) for one in STAGED.values()]},
+    script:
+        "../workflow_scripts/steps/table_training_stages.py"
+
+
+rule figure_training_curves:
+    input:
+        records=expand(rules.train_checkpoint.output.record, checkpoint=TRAINED),
+    output:
+        pdf="results/figures/training_curves.pdf",
+        png=report(
+            "results/figures/training_curves.png",
+            category="Training",
+            caption="../docs/captions/training_curves.rst",
+        ),
+    log:
+        "logs/figure_training_curves.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version="figure_training_curves 1",
+    script:
+        "../workflow_scripts/steps/figure_training_curves.py"
+
+
+rule training:
+    input:
+        # The records too, or a deleted one would stay away while its table is there.
+        [
+            RECORDS["training"],
+            rules.table_training_stages.output,
+            rules.figure_training_curves.output,
+        ]
+        if TRAINED
+        else [],

@@ -1,0 +1,76 @@
+"""The training record: what was trained, on what, how it went, and how fast."""
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.files import write_json
+from workflow_scripts.core.records import ModelFacts, Provenance, Volatile
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Step(_Strict):
+    """One optimiser step, or one evaluation after it."""
+
+    step: int
+    epoch: float
+    loss: float | None = None
+    learning_rate: float | None = None
+    grad_norm: float | None = None
+    held_out: dict[str, float] | None = None
+
+
+class Speed(_Strict):
+    """Of the last stretch, from the state it went on from to the end."""
+
+    went_on_from_step: int
+    step_seconds: float = Field(description="In steps alone, without evaluations")
+    tokens_per_second: float | None = Field(description="Padding is not counted")
+    model_flop_use: float | None = Field(description="Of the GPU's peak in bfloat16")
+
+
+class TrainingRecord(_Strict):
+    schema_version: Literal[1] = 1
+    base: ModelFacts
+    trained: ModelFacts
+    recipe: str
+    keys: dict[str, Any]
+    seed: int
+    data: dict[str, Any] = Field(description="Source, samples, tokens, bad samples by kind")
+    report: dict[str, Any] = Field(description="What trains, in which format, how attended")
+    facts: dict[str, Any] = Field(description="Steps, samples, tokens, share of padding")
+    selected: dict[str, Any]
+    curve: tuple[Step, ...]
+    provenance: Provenance
+    volatile: Volatile
+    speed: Speed
+
+
+def curve_of(history: list[dict[str, float]]) -> tuple[Step, ...]:
+    steps = []
+    for entry in history:
+        held_out = {k.removeprefix("eval_"): v for k, v in entry.items() if k.startswith("eval_")}
+        own = {k: v for k, v in entry.items() if not k.startswith("eval_")}
+        steps.append(Step(**own, held_out=held_out or None))
+    return tuple(steps)
+
+
+def write_training_record(path: Path, **fields: Any) -> TrainingRecord:
+    record = TrainingRecord(**fields)
+    write_json(path, record.model_dump(mode="json"))
+    return record
+
+
+def read_training_record(path: Path) -> TrainingRecord:
+    try:
+        return TrainingRecord.model_validate(json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise UserError(f"{path} is missing.") from None
+    except (ValidationError, ValueError) as error:
+        raise UserError(f"{path} is not a training record: {error}") from None

@@ -1,0 +1,311 @@
+"""Training: what of a model is trained, on what, and how; the same keys for every kind of it."""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from workflow_scripts.settings.section import Section, contradiction, unlike
+from workflow_scripts.settings.sentences import hint
+
+Names = Annotated[tuple[str, ...], Field(strict=False)]
+
+# What `trains` may say besides a pattern of parameter names.
+WRAPPER, CHUNKED_LAYERS = "wrapper", "chunked_layers"
+LAYERS = re.compile(r"layers (\d+)(?: to (\d+))?")
+LAST_LAYERS = re.compile(r"last (\d+) layers")
+
+
+class TrainingKeys(Section):
+    """How to train; shared by stages of checkpoints and by the training before a test."""
+
+    method: Literal["full", "freeze", "lora"] = Field(
+        "full",
+        description=(
+            "full: all parameters; freeze: those that `trains` names; lora: low-rank adapters in"
+            " `lora_targets`, and in full what `trains` names."
+        ),
+    )
+    trains: Names = Field(
+        (),
+        description=(
+            "What is trained in full: wrapper (adapters and aggregation of a chunked model),"
+            " chunked_layers (the layers inside its chunks), 'layers 6 to 17' (counted from 0), 'last 16"
+            " layers', or a pattern of parameter names such as '*.mlp.*'."
+        ),
+    )
+    lora_rank: int = Field(8, ge=1, description="Rank of the low-rank adapters.")
+    lora_alpha: float = Field(16.0, gt=0, description="Their scale is this over the rank.")
+    lora_dropout: float = Field(0.0, ge=0, lt=1, description="Dropout in front of them.")
+    lora_targets: Names = Field(
+        ("all-linear",),
+        min_length=1,
+        description=(
+            "Linear layers that get one, by the last part of their names; all-linear is all but the"
+            " output layer."
+        ),
+    )
+    lora_output: Literal["merged", "adapter"] = Field(
+        "merged", description="Whether a checkpoint holds the sum, or the base and the adapter."
+    )
+
+    learning_rate: float = Field(1e-5, gt=0, description="Its peak.")
+    schedule: Literal["constant", "linear", "cosine"] = Field(
+        "cosine", description="How the rate falls after the warm-up."
+    )
+    warm_up: float = Field(
+        0.1, ge=0, lt=1, description="Share of the steps in which the rate rises."
+    )
+    weight_decay: float = Field(0.0, ge=0, description="AdamW's weight decay.")
+    max_gradient_norm: float = Field(1.0, gt=0, description="Longer gradients are cut to this.")
+
+    epochs: int = Field(1, ge=1, description="Passes over the training samples.")
+    max_steps: int | None = Field(None, ge=1, description="End after so many steps in any case.")
+    batch_size: int = Field(16, ge=1, description="Samples of one optimiser step, over all GPUs.")
+    micro_batch_size: int | None = Field(
+        None,
+        ge=1,
+        description=(
+            "Samples that go through the model at once; null is up to 8. Halved when memory runs out;"
+            " a step keeps its samples."
+        ),
+    )
+    max_length: int = Field(2048, ge=2, description="Tokens of one sample; a longer one is cut.")
+    packing: bool = Field(
+        True,
+        description=(
+            "Put samples into one row without padding, none seeing another; false pads them, as the"
+            " published code does."
+        ),
+    )
+
+    evaluate_every: int | None = Field(
+        None, ge=1, description="Evaluate after each so many steps; null is after each epoch."
+    )
+    select: Literal["best", "last"] = Field(
+        "last", description="Which state is kept: the best of the evaluations, or the last."
+    )
+    keep_last: bool = Field(
+        False, description="Where the best is kept: save the last state too, in its folder `last`."
+    )
+    save_every: int = Field(
+        500, ge=1, description="Keep a state to go on from after each so many steps."
+    )
+
+    precision: Literal["auto", "float32", "bfloat16"] = Field(
+        "auto",
+        description=(
+            "Of the calculations; what is trained is kept in float32. auto is bfloat16 on GPUs that"
+            " have it."
+        ),
+    )
+    gradient_checkpointing: Literal["auto", "yes", "no"] = Field(
+        "auto",
+        description="Calculate twice to save memory; auto: on a GPU, from 3 billion parameters on.",
+    )
+    compile: bool = Field(False, description="Compile the model with torch.compile.")
+    gpus: int = Field(1, ge=1, description="GPUs that train side by side.")
+    sharded: bool = Field(
+        False, description="Share the weights out among them (FSDP), for models too large for one."
+    )
+    tensorboard: bool = Field(
+        False, description="Write TensorBoard files too; needs the package tensorboard."
+    )
+
+    @field_validator("trains")
+    @classmethod
+    def _known_parts(cls, trains: tuple[str, ...]) -> tuple[str, ...]:
+        for part in trains:
+            numbered = LAYERS.fullmatch(part) or LAST_LAYERS.fullmatch(part)
+            if part in (WRAPPER, CHUNKED_LAYERS) or numbered or re.search(r"[.*]", part):
+                continue
+            raise unlike(
+                f"wrapper, chunked_layers, 'layers 6 to 17', 'last 16 layers' or a pattern with a dot"
+                f" or a star in it; {part!r} is none of them"
+            )
+        return trains
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> "TrainingKeys":
+        if self.method == "freeze" and not self.trains:
+            raise contradiction("method is 'freeze' and trains is empty; nothing would be trained.")
+        if self.method == "full" and self.trains:
+            raise contradiction(
+                "method is 'full' and trains is not empty; expected none of it, because all is trained."
+            )
+        if self.micro_batch_size and self.batch_size % self.micro_batch_size:
+            raise contradiction(
+                f"micro_batch_size is {self.micro_batch_size} and batch_size {self.batch_size}; expected"
+                " a size that divides it."
+            )
+        if self.batch_size % self.gpus:
+            raise contradiction(
+                f"gpus is {self.gpus} and batch_size {self.batch_size}; expected a number that"
+                " divides it."
+            )
+        if self.sharded and self.gpus == 1:
+            raise contradiction("sharded is true and gpus is 1; expected 2 or more to share among.")
+        return self
+
+
+class Recipe(TrainingKeys):
+    """How one stage of a checkpoint is trained, and on what."""
+
+    data: Literal["text", "chat"] = Field(
+        description="text: running text in blocks of max_length; chat: conversations."
+    )
+    dataset: str | None = Field(None, description="A dataset of the hub; or else `files`.")
+    subset: str | None = Field(None, description="The dataset's configuration.")
+    split: str = Field("train", description="Its split.")
+    files: Names = Field(
+        (), description="Text files (.txt), or rows (.jsonl, .parquet), instead of a dataset."
+    )
+    column: str | None = Field(
+        None,
+        description=(
+            "The column that holds it; null looks for text, conversations (ShareGPT) or messages."
+        ),
+    )
+    document: Literal["row", "all"] = Field(
+        "row",
+        description=(
+            "Whether each row of a text is a document, ended by the tokenizer's end of text, or all"
+            " rows together are one."
+        ),
+    )
+    max_samples: int | None = Field(
+        None, ge=1, description="Take the first so many blocks or conversations."
+    )
+    validation: float = Field(
+        0.1, ge=0, lt=1, description="Share of the samples held out for evaluation, by seed."
+    )
+
+    @property
+    def data_keys(self) -> dict[str, Any]:
+        """What decides the samples."""
+        keys = {"data", "dataset", "subset", "split", "files", "column", "document", "max_samples"}
+        return self.model_dump(mode="json", include=keys | {"max_length"})
+
+    @property
+    def training_keys(self) -> dict[str, Any]:
+        """What decides the training, given the samples."""
+        return self.model_dump(mode="json", include=set(TrainingKeys.model_fields))
+
+    @property
+    def needs_chunks(self) -> bool:
+        """Whether it trains what only a chunked model has."""
+        return any(
+            part in (WRAPPER, CHUNKED_LAYERS) or "wrapped_chunk_layers" in part
+            for part in self.trains
+        )
+
+    @model_validator(mode="after")
+    def _reads_something(self) -> "Recipe":
+        if (self.dataset is None) == (not self.files):
+            raise contradiction(
+                f"dataset is {self.dataset!r} and files is {list(self.files)}; expected exactly one of"
+                " them."
+            )
+        if self.select == "best" and not self.validation:
+            raise contradiction(
+                "select is 'best' and validation is 0; expected a share to choose the best on."
+            )
+        return self
+
+
+_WIKITEXT = {"data": "text", "dataset": "Salesforce/wikitext", "subset": "wikitext-103-v1"}
+_MAGPIE = {
+    "data": "chat",
+    "dataset": "Magpie-Align/Magpie-Qwen2.5-Pro-1M-v0.1",
+    "max_samples": 100_000,
+}
+_OFTEN = {"evaluate_every": 500}
+
+RECIPES: Mapping[str, Recipe] = {
+    # As published: Qwen2.5-0.5B-Instruct, 2,048 tokens, 16 samples a step, one epoch.
+    "cpt": Recipe(**_WIKITEXT, **_OFTEN, method="freeze", trains=(WRAPPER,), learning_rate=1e-3),
+    "cpt-last-16-layers": Recipe(
+        **_WIKITEXT,
+        **_OFTEN,
+        method="freeze",
+        trains=("last 16 layers", "*.wrapped_chunk_layers.aggregation.*"),
+        learning_rate=1e-3,
+    ),
+    "sft": Recipe(
+        **_MAGPIE, **_OFTEN, method="freeze", trains=(CHUNKED_LAYERS, WRAPPER), learning_rate=1e-5
+    ),
+    "sft-full": Recipe(**_MAGPIE, **_OFTEN, learning_rate=1e-5),
+    "sft-lora": Recipe(**_MAGPIE, **_OFTEN, method="lora", trains=(WRAPPER,), learning_rate=1e-4),
+    # The same for the miniature world, where a run takes seconds.
+    "miniature-cpt": Recipe(
+        **_WIKITEXT | {"subset": "wikitext-103-raw-v1"},
+        method="freeze",
+        trains=(WRAPPER,),
+        learning_rate=1e-3,
+        max_length=128,
+        max_steps=40,
+        evaluate_every=10,
+        save_every=10,
+    ),
+    "miniature-sft": Recipe(
+        **_MAGPIE | {"max_samples": 1_000},
+        method="freeze",
+        trains=(CHUNKED_LAYERS, WRAPPER),
+        learning_rate=1e-3,
+        max_length=256,
+        max_steps=40,
+        evaluate_every=10,
+        save_every=10,
+    ),
+}
+
+
+class Training(Section):
+    """The stages of training that chunked checkpoints go through."""
+
+    cpt: str | None = Field(
+        "miniature-cpt",
+        description=(
+            "Recipe of the continued pre-training that makes @k2m12+cpt of @k2m12; null for none."
+        ),
+    )
+    sft: str | None = Field(
+        "miniature-sft",
+        description=(
+            "Recipe of the supervised fine-tuning that makes @k2m12+cpt+sft of that; null for none."
+        ),
+    )
+    recipes: dict[str, Recipe] = Field(
+        dict(RECIPES),
+        description=(
+            "Ways to train, by name. A recipe of your own is one more entry; of one that is here, write"
+            " what differs."
+        ),
+    )
+
+    @model_validator(mode="after")
+    def _recipes_are_known(self) -> "Training":
+        for stage in ("cpt", "sft"):
+            name = getattr(self, stage)
+            if name is not None and name not in self.recipes:
+                raise contradiction(
+                    f"{stage} is {name!r}; expected one of the recipes{hint(name, self.recipes)}."
+                )
+        if self.sft and not self.cpt:
+            raise contradiction(
+                "sft is set and cpt is null; the sft of a checkpoint goes on from its cpt."
+            )
+        return self
+
+    def recipe(self, stage: str) -> Recipe:
+        return self.recipes[getattr(self, stage)]
+
+    def stages(self, has_chunks: bool) -> tuple[tuple[str, ...], ...]:
+        """What a checkpoint exists as: untrained, and after each stage that can train it."""
+        made: list[tuple[str, ...]] = [()]
+        for stage in ("cpt", "sft"):
+            if getattr(self, stage) is None or (self.recipe(stage).needs_chunks and not has_chunks):
+                break
+            made.append((*made[-1], stage))
+        return tuple(made)

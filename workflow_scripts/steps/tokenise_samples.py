@@ -1,0 +1,28 @@
+"""Tokenise what a recipe trains on, once for every checkpoint of a model.
+
+In: the model's manifest, for its tokenizer, and the dataset's. Out: the samples and what was noted
+of them, bad ones included.
+"""
+
+from pathlib import Path
+
+from workflow_scripts.core.step import step
+
+
+def main(model: Path, hub: Path, samples: Path, data: dict) -> None:
+    from workflow_scripts.training.data import tokenise
+
+    summary = tokenise(model, hub, samples.parent, data=data)
+    print(f"{summary['samples']:,} samples, {summary['tokens']:,} tokens")
+    for kind, about in summary["bad"].items():
+        print(f"{about['samples']:,} {kind}, for instance {'; '.join(about['first'])}")
+
+
+if "snakemake" in globals():
+    with step(snakemake):
+        main(
+            Path(snakemake.input.model),
+            Path(snakemake.params.settings["hub"]),
+            Path(snakemake.output.samples),
+            snakemake.params.settings["data"],
+        )

@@ -1,0 +1,34 @@
+"""Train one stage of a checkpoint; after a kill or a signal the same job goes on where it was.
+
+In: the manifest of the stage before, and the recipe's samples. Out: the checkpoint's manifest, written
+after its files, and the training record. The state to go on from lies beside the checkpoint, hidden.
+"""
+
+from pathlib import Path
+
+from workflow_scripts.core.step import step
+
+
+def main(paths: dict[str, Path], settings: dict) -> None:
+    from workflow_scripts.training.processes import train_side_by_side
+    from workflow_scripts.training.stage import train_stage
+
+    gpus = settings["keys"]["gpus"]
+    if gpus == 1:
+        train_stage(**paths, **settings)
+    else:
+        as_text = {name: str(path) for name, path in paths.items()}
+        train_side_by_side({"paths": as_text, **settings}, gpus)
+
+
+if "snakemake" in globals():
+    with step(snakemake):
+        main(
+            {
+                "base_manifest": Path(snakemake.input.base),
+                "samples_summary": Path(snakemake.input.samples),
+                "folder": Path(snakemake.output.manifest).parent,
+                "record_path": Path(snakemake.output.record),
+            },
+            snakemake.params.settings,
+        )

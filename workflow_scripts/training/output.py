@@ -1,0 +1,111 @@
+"""The checkpoint that a training leaves: a folder for AutoModelForCausalLM, with a manifest.
+
+Adapters are merged, or lie beside the base's weights. What the base has besides weights (tokenizer,
+chat template, generation settings) is linked.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from workflow_scripts.core.files import atomic_dir, write_text
+from workflow_scripts.hub.links import link_or_copy
+from workflow_scripts.hub.manifest import (
+    Manifest,
+    content_commit,
+    list_files,
+    read_manifest,
+    write_manifest,
+)
+from workflow_scripts.training.parts import choose_parts, set_parameters
+
+_ADAPTER = "adapter_config.json"
+_OWN = {"config.json", "generation_config.json", "README.md", _ADAPTER}
+
+
+def save_checkpoint(
+    load: Callable[[str], Any],
+    parameters: dict[str, torch.Tensor],
+    last_parameters: dict[str, torch.Tensor] | None,
+    base_manifest: Path,
+    folder: Path,
+    *,
+    id: str,
+    keys: dict[str, Any],
+) -> Manifest:
+    """Write the trained model, whole or not at all, its manifest last."""
+    base, source = read_manifest(base_manifest), base_manifest.parent
+    dtype = _stored_dtype(source)
+    with atomic_dir(folder) as temporary:
+        model = _with_parameters(load, parameters, keys)
+        as_adapter = keys["method"] == "lora" and keys["lora_output"] == "adapter"
+        _save(model, temporary, dtype, as_adapter)
+        if last_parameters is not None and keys["keep_last"]:
+            _save(
+                _with_parameters(load, last_parameters, keys),
+                temporary / "last",
+                dtype,
+                as_adapter,
+            )
+        for file in base.files:
+            if file.path not in _OWN and not _holds_weights(file.path):
+                for target in (temporary, temporary / "last"):
+                    if target.is_dir() and not (target / file.path).exists():
+                        link_or_copy(source / file.path, target / file.path)
+        write_text(temporary / "README.md", _card(id, base))
+        files = list_files(temporary)
+        manifest = Manifest(
+            kind="model",
+            source=base.source,
+            repository=id,
+            revision=base.commit,
+            commit=content_commit(files),
+            licence=base.licence,
+            parameters=sum(p.numel() for p in model.parameters()),
+            architecture=base.architecture,
+            files=files,
+        )
+        write_manifest(temporary, manifest)
+    return manifest
+
+
+def _with_parameters(load, parameters: dict[str, torch.Tensor], keys: dict[str, Any]):
+    model = choose_parts(load("float32"), keys)
+    set_parameters(model, parameters)
+    return model
+
+
+def _save(model, folder: Path, dtype: torch.dtype, as_adapter: bool) -> None:
+    if not hasattr(model, "merge_and_unload"):
+        model.to(dtype).save_pretrained(folder)
+        return
+    if not as_adapter:
+        model.merge_and_unload().to(dtype).save_pretrained(folder)
+        return
+    model.save_pretrained(folder)
+    (folder / "README.md").unlink(missing_ok=True)  # peft's own, an empty form
+    # transformers looks for the base where this says: here, in the same folder, wherever that lies.
+    config = json.loads((folder / _ADAPTER).read_text(encoding="utf-8"))
+    config["base_model_name_or_path"] = "."
+    write_text(folder / _ADAPTER, json.dumps(config, indent=1, sort_keys=True) + "\n")
+    model.unload().to(dtype).save_pretrained(folder)
+
+
+def _stored_dtype(folder: Path) -> torch.dtype:
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    return getattr(torch, config.get("dtype") or config.get("torch_dtype") or "float32")
+
+
+def _holds_weights(path: str) -> bool:
+    return path.endswith((".safetensors", ".safetensors.index.json"))
+
+
+def _card(id: str, base: Manifest) -> str:
+    licence = f"license: {base.licence}\n" if base.licence else ""
+    return (
+        f"---\n{licence}---\n\n# {id}\n\nTrained from {base.repository} (commit {base.commit}) by Chorus;"
+        " the recipe and the curve are in its training record.\n"
+    )

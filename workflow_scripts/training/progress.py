@@ -1,0 +1,48 @@
+"""The bar in the log, and how fast it went."""
+
+import sys
+import time
+
+from tqdm import tqdm
+from transformers import TrainerCallback
+
+
+class Progress(TrainerCallback):
+    """One bar over all steps; time between the first step and the last, evaluations left out."""
+
+    def __init__(self):
+        self.first_step, self.step_seconds = 0, 0.0
+        self._bar, self._begun = None, 0.0
+
+    def on_train_begin(self, args, state, control, **kwargs):
+        self.first_step = state.global_step
+        if state.is_world_process_zero:
+            self._bar = tqdm(
+                total=state.max_steps,
+                initial=state.global_step,
+                file=sys.stdout,
+                mininterval=2.0,
+                unit="step",
+            )
+
+    def on_step_begin(self, args, state, control, **kwargs):
+        self._begun = time.monotonic()
+
+    def on_step_end(self, args, state, control, **kwargs):
+        self.step_seconds += time.monotonic() - self._begun
+        if self._bar is not None:
+            self._bar.update()
+
+    def on_log(self, args, state, control, logs=None, **kwargs):
+        if self._bar is None:
+            return
+        if "loss" in logs:
+            self._bar.set_postfix(loss=f"{logs['loss']:.3f}", refresh=False)
+        evaluated = {k.removeprefix("eval_"): v for k, v in logs.items() if k.startswith("eval_")}
+        if evaluated:
+            words = ", ".join(f"{name} {value:.4f}" for name, value in evaluated.items())
+            self._bar.write(f"step {state.global_step}: held out {words}", file=sys.stdout)
+
+    def on_train_end(self, args, state, control, **kwargs):
+        if self._bar is not None:
+            self._bar.close()

@@ -1,0 +1,265 @@
+"""The one function that trains: continued pre-training, fine-tuning, and training before a test."""
+
+import gc
+import math
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate.utils.memory import should_reduce_batch_size
+from transformers import PrinterCallback, TrainingArguments
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.seeds import derive_seed, seed_everything
+from workflow_scripts.training import attention, processes
+from workflow_scripts.training.packing import Collator, Order, amount_trained
+from workflow_scripts.training.parts import choose_parts, gathered_parameters, report
+from workflow_scripts.training.precision import (
+    choose_checkpointing,
+    choose_precision,
+    peak_flops,
+)
+from workflow_scripts.training.progress import Progress
+from workflow_scripts.training.samples import Samples
+from workflow_scripts.training.selection import KeepBest
+from workflow_scripts.training.state import StateFolder
+from workflow_scripts.training.trainer import PackedTrainer, Scorer
+from workflow_scripts.training.watching import LeaveWhenAsked, StopWhenDiverged
+
+_USUAL_MICRO_BATCH = 8
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What came of a training; `model` holds the selected state, adapters not yet merged."""
+
+    model: Any
+    parameters: dict[str, torch.Tensor]  # those that were trained, as selected
+    last_parameters: dict[str, torch.Tensor] | None  # at the end, where another state was selected
+    report: dict[str, Any]
+    history: list[dict[str, float]]  # one entry a step, and one an evaluation
+    selected: dict[str, Any]
+    state: StateFolder  # to be removed when all that is wanted of the training is written
+    facts: dict[str, Any]  # the same for each run of this training
+    speed: dict[str, Any]  # and what differs
+
+
+def train(
+    load: Callable[[str], Any],
+    samples: Samples,
+    held_out: Samples | None,
+    state_path: Path,
+    *,
+    keys: dict[str, Any],
+    device: str,
+    seed: int,
+    belongs_to: dict[str, Any],
+    padding_token: int,
+    score: Scorer | None = None,
+    best_by: tuple[str, bool] = ("loss", False),
+) -> Trained:
+    """Train what `load` gives, from the state in `state_path` on where there is one.
+
+    `load` is called with the number format that parameters which are not trained are wanted in.
+    `keys` are those of settings.training.TrainingKeys. `belongs_to` says what decides the outcome
+    besides keys and seed: weights, data, versions. `score` measures more at each evaluation, and
+    `best_by` names the metric that selects, and whether larger is better. When memory runs out, the
+    micro-batch is halved and the training goes on from its last state.
+    """
+    if not len(samples):
+        raise UserError("There is not one sample to train on.")
+    if held_out is not None and not len(held_out):
+        held_out = None
+    with processes.first_alone(device):
+        state = StateFolder(state_path, {"keys": keys, "seed": seed, **belongs_to})
+    share = keys["batch_size"] // keys["gpus"]
+    attempt = Attempt(
+        load, samples, held_out, state, keys, device, seed, padding_token, score, best_by
+    )
+    micro = state.micro_batch_size or keys["micro_batch_size"] or largest_divisor(share)
+    while True:
+        try:
+            return attempt.run(min(micro, share))
+        except RuntimeError as error:
+            if not should_reduce_batch_size(error):
+                raise
+            if micro == 1:
+                raise UserError(
+                    f"Memory ran out with one sample at a time ({error}). A smaller max_length,"
+                    " gradient_checkpointing: yes, or more gpus and sharded: true need less."
+                ) from None
+        micro //= 2
+        print(f"Memory ran out: {micro} samples at a time now; a step keeps its samples.")
+        state.micro_batch_size = micro
+        if processes.count() > 1:  # the others wait for this one's gradients: all start again
+            sys.exit(processes.OUT_OF_MEMORY)
+        gc.collect()
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+
+
+def largest_divisor(share: int) -> int:
+    return next(n for n in range(min(share, _USUAL_MICRO_BATCH), 0, -1) if share % n == 0)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One training with one size of micro-batch, from the last state to the end."""
+
+    load: Callable[[str], Any]
+    samples: Samples
+    held_out: Samples | None
+    state: StateFolder
+    keys: dict[str, Any]
+    device: str
+    seed: int
+    padding_token: int
+    score: Scorer | None
+    best_by: tuple[str, bool]
+
+    def run(self, micro: int) -> Trained:
+        keys = self.keys
+        # Adapters start at random, and dropout goes on from here: both are the seed's.
+        seed_everything(derive_seed(self.seed, "training"))
+        precision = choose_precision(keys["precision"], self.device)
+        model = self.load(precision)
+        packing = attention.choose_packing(
+            model,
+            wanted=keys["packing"],
+            compiled=keys["compile"],
+            max_length=keys["max_length"],
+        )
+        model = choose_parts(model, keys)
+        about = report(model, keys["method"])
+        about |= {"packing": packing, "precision": precision, "device": self.device}
+        print("\n".join(f"{name}: {value}" for name, value in about.items()), flush=True)
+
+        watcher, progress = LeaveWhenAsked(self.state), Progress()
+        callbacks = [StopWhenDiverged(model.config.vocab_size), watcher, progress]
+        keep_best = None
+        if keys["select"] == "best" and self.evaluates:
+            keep_best = KeepBest(self.state.path, *self.best_by)
+            callbacks.insert(0, keep_best)
+        args = self.arguments(micro, precision, model)
+        order = Order(
+            len(self.samples),
+            keys["batch_size"],
+            micro,
+            self.seed,
+            args.process_index,
+            args.world_size,
+        )
+        trainer = PackedTrainer(
+            model,
+            args,
+            samples=self.samples,
+            order=order,
+            collator=Collator(packing != "none", self.padding_token),
+            held_out=self.held_out,
+            score=self.score,
+            callbacks=callbacks,
+        )
+        trainer.remove_callback(PrinterCallback)  # it would print every step; the bar shows them
+        with processes.first_alone(self.device):
+            latest = self.state.latest()
+        if latest is not None:
+            print(f"Going on from {latest.name}.", flush=True)
+        with watcher.listening():
+            trainer.train(resume_from_checkpoint=None if latest is None else str(latest))
+
+        steps = trainer.state.global_step
+        selected, last = {"step": steps}, None
+        if keep_best is not None:
+            best = keep_best.best()
+            selected = {"step": best["step"], "by": self.best_by[0], "value": best["value"]}
+            if best["step"] != steps:
+                last = gathered_parameters(trainer.model)
+                keep_best.restore(trainer.model)
+        amount = amount_trained(self.samples, order, steps, padded=packing == "none")
+        before = amount_trained(self.samples, order, progress.first_step, padded=packing == "none")
+        return Trained(
+            model=model,
+            parameters=gathered_parameters(trainer.model),
+            last_parameters=last,
+            report=about,
+            history=[
+                dict(sorted(entry.items()))  # a state that was read again has them in this order
+                for entry in trainer.state.log_history
+                if "train_runtime" not in entry  # that one is of the whole
+            ],
+            selected=selected,
+            state=self.state,
+            facts={
+                "steps": steps,
+                "samples": len(self.samples),
+                "held_out_samples": len(self.held_out) if self.held_out else 0,
+                "tokens": amount.tokens,
+                "padding": amount.padding,
+                "micro_batch_size": micro,
+            },
+            speed=_speed(
+                amount.tokens - before.tokens, progress, trainer, peak_flops(model.device)
+            ),
+        )
+
+    @property
+    def evaluates(self) -> bool:
+        return self.held_out is not None or self.score is not None
+
+    def arguments(self, micro: int, precision: str, model) -> TrainingArguments:
+        keys = self.keys
+        share = keys["batch_size"] // keys["gpus"]
+        per_epoch = math.ceil(len(self.samples) / keys["batch_size"])
+        steps = min(keys["epochs"] * per_epoch, keys["max_steps"] or math.inf)
+        evaluation = "no"
+        if self.evaluates:
+            evaluation = "steps" if keys["evaluate_every"] else "epoch"
+        return TrainingArguments(
+            output_dir=str(self.state.path),
+            per_device_train_batch_size=micro,
+            gradient_accumulation_steps=math.ceil(share / micro),
+            max_steps=int(steps),
+            learning_rate=keys["learning_rate"],
+            lr_scheduler_type=_SCHEDULES[keys["schedule"]],
+            warmup_steps=round(keys["warm_up"] * steps),
+            weight_decay=keys["weight_decay"],
+            max_grad_norm=keys["max_gradient_norm"],
+            logging_steps=1,
+            logging_nan_inf_filter=False,
+            eval_strategy=evaluation,
+            eval_steps=keys["evaluate_every"],
+            save_strategy="steps",
+            save_steps=keys["save_every"],
+            seed=derive_seed(self.seed, "training") % 2**32,
+            use_cpu=self.device == "cpu",
+            bf16=precision == "bfloat16",
+            activation_checkpointing=choose_checkpointing(keys["gradient_checkpointing"], model),
+            torch_compile=keys["compile"],
+            report_to=["tensorboard"] if keys["tensorboard"] else [],
+            remove_unused_columns=False,
+            dataloader_pin_memory=self.device == "cuda",
+            disable_tqdm=True,
+            **(_SHARDED if keys["sharded"] else {}),
+            ddp_find_unused_parameters=False,
+        )
+
+
+_SHARDED = {"fsdp": "full_shard", "fsdp_config": {"fsdp_version": 2}}
+_SCHEDULES = {"constant": "constant_with_warmup", "linear": "linear", "cosine": "cosine"}
+
+
+def _speed(tokens: int, progress: Progress, trainer, peak: float | None) -> dict[str, Any]:
+    per_second = tokens / progress.step_seconds if progress.step_seconds else None
+    use = None
+    if peak and per_second:
+        parameters = sum(p.numel() for p in trainer.model.parameters())
+        use = 6 * parameters * per_second / peak / trainer.args.world_size
+    return {
+        "went_on_from_step": progress.first_step,
+        "step_seconds": round(progress.step_seconds, 3),
+        "tokens_per_second": per_second and round(per_second, 1),
+        "model_flop_use": use and round(use, 4),
+    }

@@ -1,0 +1,44 @@
+"""Keep the trained parameters of the best evaluation, so that it can be had back at the end."""
+
+import json
+from pathlib import Path
+
+from safetensors.torch import load_file, save_file
+from transformers import TrainerCallback
+
+from workflow_scripts.core.files import atomic_path, write_json
+from workflow_scripts.training.parts import gathered_parameters, set_parameters
+
+
+class KeepBest(TrainerCallback):
+    """By one of the evaluation's metrics; of equals, the earlier."""
+
+    def __init__(self, folder: Path, metric: str, larger_is_better: bool):
+        self._folder, self._metric, self._sign = folder, metric, 1 if larger_is_better else -1
+
+    def on_evaluate(self, args, state, control, metrics=None, model=None, **kwargs):
+        value = metrics[f"eval_{self._metric}"]
+        best = self.best()
+        # After a kill some evaluations are done again, and come out as they did.
+        if best and self._sign * best["value"] >= self._sign * value:
+            return
+        tensors = gathered_parameters(model)
+        if not state.is_world_process_zero:
+            return
+        name = f"best-{state.global_step}.safetensors"
+        with atomic_path(self._folder / name) as temporary:
+            save_file(tensors, temporary)
+        write_json(
+            self._folder / "best.json",
+            {"step": state.global_step, "epoch": state.epoch, "value": value, "file": name},
+        )
+        for old in self._folder.glob("best-*.safetensors"):
+            if old.name != name:
+                old.unlink()
+
+    def best(self) -> dict | None:
+        path = self._folder / "best.json"
+        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+
+    def restore(self, model) -> None:
+        set_parameters(model, load_file(self._folder / self.best()["file"]))

@@ -1,0 +1,115 @@
+"""One stage of a checkpoint: of the stage before it, a recipe and its samples make the next."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workflow_scripts.core.seeds import derive_seed
+from workflow_scripts.core.training_record import (
+    Speed,
+    TrainingRecord,
+    curve_of,
+    write_training_record,
+)
+from workflow_scripts.hub.load import choose_device, load_model, load_tokenizer
+from workflow_scripts.hub.manifest import read_manifest
+from workflow_scripts.hub.recording import Recording, model_facts
+from workflow_scripts.training.output import save_checkpoint
+from workflow_scripts.training.processes import is_first
+from workflow_scripts.training.run import train
+from workflow_scripts.training.samples import read_samples
+
+
+def train_stage(
+    base_manifest: Path,
+    samples_summary: Path,
+    folder: Path,
+    record_path: Path,
+    *,
+    id: str,
+    recipe: str,
+    keys: dict[str, Any],
+    validation: float,
+    seed: int,
+    device: str,
+    attention: str,
+    threads: int,
+) -> TrainingRecord | None:
+    """Train, write the checkpoint and then its record. Of several processes the first one writes."""
+    settings = {
+        "recipe": recipe,
+        "keys": keys,
+        "validation": validation,
+        "seed": seed,
+        "device": device,
+        "attention": attention,
+        "threads": threads,
+    }
+    recording = Recording()
+    provenance = recording.provenance(settings)
+    base = read_manifest(base_manifest)
+    everything, about_data = read_samples(samples_summary)
+    rng = np.random.default_rng(derive_seed(seed, "held out", recipe))
+    samples, held_out = everything.split(validation, rng)
+    device = choose_device(device)
+    load = partial(_load, base_manifest, device, attention)
+    state = folder.with_name(f".{folder.name}.training")
+    trained = train(
+        load,
+        samples,
+        held_out,
+        state,
+        keys=keys,
+        device=device,
+        seed=seed,
+        belongs_to={
+            "base": base.commit,
+            "data": about_data["sha256"],
+            "validation": validation,
+            "threads": threads,
+            "packages": provenance.packages,
+            "device": device,
+        },
+        padding_token=_padding_token(load_tokenizer(base_manifest)),
+    )
+    if not is_first():
+        return None
+    manifest = save_checkpoint(
+        load,
+        trained.parameters,
+        trained.last_parameters,
+        base_manifest,
+        folder,
+        id=id,
+        keys=keys,
+    )
+    record = write_training_record(
+        record_path,
+        base=model_facts(base),
+        trained=model_facts(manifest),
+        recipe=recipe,
+        keys=keys,
+        seed=seed,
+        data=about_data,
+        report=trained.report,
+        facts=trained.facts,
+        selected=trained.selected,
+        curve=curve_of(trained.history),
+        provenance=provenance,
+        volatile=recording.volatile(device),
+        speed=Speed(**trained.speed),
+    )
+    trained.state.remove()
+    return record
+
+
+def _load(manifest: Path, device: str, attention: str, dtype: str):
+    return load_model(manifest, device=device, dtype=dtype, attention=attention).model
+
+
+def _padding_token(tokenizer) -> int:
+    """Any token will do where nothing looks at it, and padding is masked."""
+    found = (tokenizer.pad_token_id, tokenizer.eos_token_id, 0)
+    return next(token for token in found if token is not None)

@@ -1,0 +1,90 @@
+"""The folder that a training keeps its state in, to go on from after any end.
+
+It lies beside the declared output and is declared nowhere, so Snakemake never removes it. A saved
+state counts only with its seal, which is written last and names each file by size and checksum: what
+a kill left half written is passed over and removed. The folder belongs to one training; of another
+one, with other settings, data or weights, nothing is taken over.
+"""
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+from workflow_scripts.core.files import sha256_file, sha256_json, write_json
+
+_SEAL, _OWNER, _MICRO_BATCH = "seal.json", "training.json", "micro_batch.json"
+_SAVED = re.compile(r"checkpoint-(\d+)")
+
+
+class StateFolder:
+    def __init__(self, path: Path, belongs_to: dict[str, Any]):
+        self.path = path
+        owner = {"training": sha256_json(belongs_to)}
+        if _read(path / _OWNER) != owner:
+            if path.exists():
+                print("The state found is of another training, with other settings; starting anew.")
+            shutil.rmtree(path, ignore_errors=True)
+            path.mkdir(parents=True)
+            write_json(path / _OWNER, owner)
+
+    def latest(self) -> Path | None:
+        """The newest whole state; broken ones are removed."""
+        for folder in sorted(self._saved(), key=_step, reverse=True):
+            if is_sealed(folder):
+                return folder
+            print(f"{folder.name} is not whole: passed over and removed.")
+            shutil.rmtree(folder)
+        return None
+
+    def seal(self, step: int) -> None:
+        """Vouch for the state of this step, and remove all but the one before."""
+        folder = self.path / f"checkpoint-{step}"
+        files = sorted(path for path in folder.rglob("*") if path.is_file())
+        write_json(
+            folder / _SEAL,
+            {
+                str(path.relative_to(folder)): [path.stat().st_size, sha256_file(path)]
+                for path in files
+                if path.name != _SEAL
+            },
+        )
+        for old in sorted(self._saved(), key=_step)[:-2]:
+            shutil.rmtree(old)
+
+    @property
+    def micro_batch_size(self) -> int | None:
+        """What memory has turned out to allow."""
+        return _read(self.path / _MICRO_BATCH)
+
+    @micro_batch_size.setter
+    def micro_batch_size(self, size: int) -> None:
+        write_json(self.path / _MICRO_BATCH, size)
+
+    def remove(self) -> None:
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def _saved(self) -> list[Path]:
+        return [path for path in self.path.iterdir() if _SAVED.fullmatch(path.name)]
+
+
+def is_sealed(folder: Path) -> bool:
+    seal = _read(folder / _SEAL)
+    return isinstance(seal, dict) and all(
+        (path := folder / name).is_file()
+        and path.stat().st_size == size
+        and sha256_file(path) == sha256
+        for name, (size, sha256) in seal.items()
+    )
+
+
+def _step(folder: Path) -> int:
+    return int(_SAVED.fullmatch(folder.name)[1])
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None

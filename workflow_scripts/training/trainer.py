@@ -1,0 +1,133 @@
+"""transformers' Trainer over packed samples: its loop, optimiser and saved states, our batches and loss."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import save_file
+from torch import Tensor
+from torch.utils.data import DataLoader
+from transformers import Trainer, TrainerCallback, TrainingArguments
+
+from workflow_scripts.training import attention
+from workflow_scripts.training.loss import summed_loss
+from workflow_scripts.training.packing import IGNORED, Collator, Order
+from workflow_scripts.training.parts import gathered_parameters
+from workflow_scripts.training.samples import BLANK, Samples
+
+Scorer = Callable[[torch.nn.Module], dict[str, float]]
+
+
+class PackedTrainer(Trainer):
+    """`order` says which samples make a step; `score`, where given, adds metrics to an evaluation."""
+
+    def __init__(
+        self,
+        model,
+        args: TrainingArguments,
+        *,
+        samples: Samples,
+        order: Order,
+        collator: Collator,
+        held_out: Samples | None,
+        score: Scorer | None,
+        callbacks: list,
+    ):
+        super().__init__(
+            model=model,
+            args=args,
+            train_dataset=samples,
+            eval_dataset=samples if held_out is None else held_out,  # `evaluate` below decides
+            data_collator=collator,
+            callbacks=[_TellEpoch(order), *callbacks],
+        )
+        self._order, self._held_out, self._score = order, held_out, score
+        self.model_accepts_loss_kwargs = True  # the loss below divides by the tokens of the step
+        self._parameters = sum(p.numel() for p in model.parameters())
+        # A chunked model that learns from itself adds its own losses, in its forward.
+        self._distilled = bool(getattr(model.config, "distilled", False))
+
+    def get_train_dataloader(self) -> DataLoader:
+        # Not handed to accelerate: it would repeat samples where processes do not come out even.
+        return DataLoader(
+            self.train_dataset, batch_sampler=self._order, collate_fn=self.data_collator
+        )
+
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        """The mean over the counted tokens of the whole step, of which this is one micro-batch."""
+        if self._distilled:
+            inputs, labels = self._call(inputs)
+            loss = model(
+                **inputs, labels=labels, use_cache=False, num_items_in_batch=num_items_in_batch
+            ).loss
+        else:
+            loss = summed_loss(model, *self._call(inputs)) / num_items_in_batch
+        # Gradients are averaged over the processes, but the tokens are those of all of them.
+        return loss * self.accelerator.num_processes
+
+    def _call(self, inputs: dict[str, Tensor]) -> tuple[dict[str, Any], Tensor]:
+        """What the model is called with, and the labels."""
+        inputs = dict(inputs)
+        labels, lengths = inputs.pop("labels"), inputs.pop("lengths", None)
+        if lengths is not None and self.model.config._attn_implementation == attention.NAME:
+            inputs["attention_mask"] = attention.NO_MASK.to(labels.device)
+            inputs["stretches"] = attention.stretches(lengths.tolist(), labels.device)
+        return inputs, labels
+
+    def evaluate(self, *args, **kwargs) -> dict[str, float]:
+        """The loss over the held-out samples, per counted token, and what `score` measures."""
+        self.model.eval()
+        metrics = {}
+        if self._held_out is not None:
+            metrics["eval_loss"] = self._held_out_loss()
+        if self._score is not None:
+            metrics |= {f"eval_{name}": value for name, value in self._score(self.model).items()}
+        self.log(dict(metrics))
+        self.control = self.callback_handler.on_evaluate(
+            self.args, self.state, self.control, metrics
+        )
+        self.model.train()
+        return metrics
+
+    def _held_out_loss(self) -> float:
+        size, n = self._order.micro_batch_size, len(self._held_out)
+        batches = [list(range(at, min(at + size, n))) for at in range(0, n, size)]
+        processes = self.accelerator.num_processes
+        batches += [[BLANK]] * (-len(batches) % processes)
+        total = torch.zeros(2, dtype=torch.float64, device=self.args.device)
+        with torch.no_grad():
+            for numbers in batches[self.accelerator.process_index :: processes]:
+                inputs = self.data_collator([self._held_out[number] for number in numbers])
+                inputs, labels = self._call(self._prepare_inputs(inputs))
+                with self.compute_loss_context_manager():
+                    total[0] += summed_loss(self.model_wrapped, inputs, labels).double()
+                total[1] += (labels[:, 1:] != IGNORED).sum()
+        total = self.accelerator.reduce(total)
+        return float(total[0] / total[1])
+
+    def floating_point_ops(self, inputs) -> float:
+        """As is usual, six for each token and parameter of all that run."""
+        return 6.0 * inputs["input_ids"].numel() * self._parameters
+
+    def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
+        """Into a state to go on from: what is trained and nothing else, adapters or not."""
+        tensors = gathered_parameters(self.model)
+        if self.args.should_save:
+            Path(output_dir).mkdir(parents=True, exist_ok=True)
+            save_file(tensors, Path(output_dir, "model.safetensors"))
+
+    def _issue_warnings_after_load(self, load_result) -> None:
+        """Of a state holding what is trained alone, all else is missing, and rightly so."""
+        if load_result.unexpected_keys:
+            raise RuntimeError(
+                f"The saved state has unknown parameters: {load_result.unexpected_keys}"
+            )
+
+
+class _TellEpoch(TrainerCallback):
+    def __init__(self, order: Order):
+        self._order = order
+
+    def on_epoch_begin(self, args, state, control, **kwargs):
+        self._order.set_epoch(int(state.epoch))  # a whole number where an epoch begins

@@ -1,0 +1,88 @@
+"""What watches a training while it runs: signals that want it to end, and losses gone wrong."""
+
+import math
+import signal
+from contextlib import contextmanager
+
+import torch
+from transformers import TrainerCallback
+
+from workflow_scripts.core.errors import Interrupted, UserError
+from workflow_scripts.training.state import StateFolder
+
+# Slurm sends SIGUSR1 ahead of the time limit where the profile asks for it, and SIGTERM at
+# preemption; so do people and machines that shut down.
+SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
+_RECENT = 5
+
+
+class LeaveWhenAsked(TrainerCallback):
+    """After a signal: finish the step, save, seal, leave."""
+
+    def __init__(self, state: StateFolder):
+        self._state, self._asked = state, False
+
+    @contextmanager
+    def listening(self):
+        before = {number: signal.signal(number, self._ask) for number in SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _ask(self, number, frame) -> None:
+        print(f"{signal.Signals(number).name}: will save after this step and leave.", flush=True)
+        self._asked = True
+
+    def on_step_end(self, args, state, control, **kwargs):
+        if args.world_size > 1:  # a signal reaches the processes at different steps
+            asked = torch.tensor(int(self._asked), device=args.device)
+            torch.distributed.all_reduce(asked, torch.distributed.ReduceOp.MAX)
+            self._asked = bool(asked)
+        if self._asked:
+            control.should_save = True
+
+    def on_save(self, args, state, control, **kwargs):
+        if state.is_world_process_zero:
+            self._state.seal(state.global_step)
+        if self._asked:
+            raise Interrupted(
+                f"Interrupted after step {state.global_step} of {state.max_steps}, which is saved; the"
+                " same command goes on from there."
+            )
+
+
+class StopWhenDiverged(TrainerCallback):
+    """Before a broken state could be saved: stop, and say where."""
+
+    def __init__(self, vocabulary: int):
+        self._know_nothing = math.log(vocabulary)  # the loss of giving each token the same chance
+
+    def on_log(self, args, state, control, logs=None, **kwargs):
+        if "loss" not in logs:
+            return
+        for name in ("loss", "grad_norm"):
+            if not math.isfinite(logs.get(name, 0.0)):
+                raise UserError(_stopped(state, f"the {_WORDS[name]} is {logs[name]}"))
+        losses = [entry["loss"] for entry in state.log_history if "loss" in entry]
+        recent = sum(losses[-_RECENT:]) / _RECENT
+        limit = 1.5 * max(losses[0], self._know_nothing)
+        if len(losses) > _RECENT and recent > limit:
+            raise UserError(
+                _stopped(
+                    state,
+                    f"the loss was {recent:.2f} in the last {_RECENT} steps, half as much again as that"
+                    f" of the start or of knowing nothing ({limit / 1.5:.2f})",
+                )
+            )
+
+
+_WORDS = {"loss": "loss", "grad_norm": "gradient's norm"}
+
+
+def _stopped(state, what: str) -> str:
+    return (
+        f"Training stopped at step {state.global_step} of {state.max_steps}: {what}. The last good"
+        " state is kept. A lower learning_rate or a longer warm_up is the usual remedy."
+    )
