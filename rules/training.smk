@@ -1,42 +1,7 @@
 """Training: continued pre-training and fine-tuning of chunked checkpoints, stage by stage."""
 
-# Every checkpoint by its name in paths, and those of them that training makes.
-STAGED = {one.in_path: one for one in SETTINGS.staged_checkpoints()}
-TRAINED = {one.in_path: one for one in SETTINGS.staged_checkpoints() if one.stages}
 
-
-def stage_recipe(wildcards):
-    return SETTINGS.training.recipe(TRAINED[wildcards.checkpoint].stages[-1])
-
-
-def recipe_sources(wildcards):
-    recipe = SETTINGS.training.recipes[wildcards.recipe]
-    return [manifest_of("dataset", recipe.dataset)] if recipe.dataset else recipe.files
-
-
-def stage_before(wildcards):
-    return manifest_of_checkpoint(TRAINED[wildcards.checkpoint].before)
-
-
-def stage_samples(wildcards):
-    wanted = TRAINED[wildcards.checkpoint]
-    model = CheckpointId(wanted.model).in_path
-    recipe = getattr(SETTINGS.training, wanted.stages[-1])
-    return f"results/samples/{recipe}/{model}/samples.json"
-
-
-def training_settings(wildcards):
-    wanted, recipe = TRAINED[wildcards.checkpoint], stage_recipe(wildcards)
-    return {
-        "id": str(wanted),
-        "recipe": getattr(SETTINGS.training, wanted.stages[-1]),
-        "keys": recipe.training_keys,
-        "validation": recipe.validation,
-        "seed": SETTINGS.seed,
-        "device": SETTINGS.compute.device,
-        "attention": SETTINGS.compute.attention,
-        "threads": SETTINGS.compute.threads,
-    }
+include: "training_inputs.smk"
 
 
 rule tokenise_samples:
