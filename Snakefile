@@ -4,12 +4,14 @@ from pathlib import Path
 
 from snakemake.utils import min_version
 
+from workflow_scripts.core.broken import clear_broken_cells
 from workflow_scripts.core.run_lock import hold_run_lock, sweep_stale_lock
 
 min_version("9.27")
 
 if workflow.is_main_process and not workflow.dryrun:
     sweep_stale_lock(Path(".snakemake"))
+    clear_broken_cells()
 
 
 configfile: str(Path(workflow.basedir, "config", "config.yaml"))

@@ -62,16 +62,8 @@ def model_row(wildcards):
     return SETTINGS.model(CheckpointId.parse(wildcards.model).model)
 
 
-def task_row(wildcards):
-    return SETTINGS.task(wildcards.task)
-
-
 def model_manifest(wildcards):
     return manifest_of("model", model_row(wildcards).model)
-
-
-def dataset_manifest(wildcards):
-    return manifest_of("dataset", task_row(wildcards).dataset)
 
 
 def checkpoint_manifest(wildcards):
@@ -96,7 +88,8 @@ def all_hub_manifests(wildcards):
     if SETTINGS.source == "miniature":
         return []
     mmlu = [evaluated.model for evaluated in SETTINGS.mmlu_checkpoints()]
-    models = dict.fromkeys([*SETTINGS.harmony.models, *SETTINGS.chunking.models, *mmlu])
+    harmony = [CheckpointId.parse(name).model for name in SETTINGS.harmony.models]
+    models = dict.fromkeys([*harmony, *SETTINGS.chunking.models, *mmlu])
     datasets = dict.fromkeys(SETTINGS.task(task).dataset for task in SETTINGS.harmony.tasks)
     datasets |= dict.fromkeys(MEASURED_DATASETS if SETTINGS.chunking.models else [])
     datasets |= dict.fromkeys([MMLU_DATASET] if mmlu else [])
@@ -112,27 +105,6 @@ def model_revision(wildcards):
     """What the models table pins; None is the default branch."""
     row = SETTINGS.models.get(f"{wildcards.org}/{wildcards.name}")
     return row.revision if row else None
-
-
-def direct_settings(wildcards):
-    """Everything that a direct evaluation depends on, by name.
-
-    One parameter and not many: Snakemake compares the parameters of two runs as a set of bare
-    values, in which `shots` going from 0 to 1 vanishes beside another 0 and another 1.
-    """
-    row = task_row(wildcards)
-    return {
-        "task": row.harness_task,
-        "primary_metric": row.full_metric,
-        "shots": SETTINGS.harmony.shots,
-        "max_items": SETTINGS.harmony.max_test_items,
-        "seed": SETTINGS.seed,
-        "threads": SETTINGS.compute.threads,
-        "device": SETTINGS.compute.device,
-        "dtype": SETTINGS.compute.dtype,
-        "attention": SETTINGS.compute.attention,
-        "batch_size": SETTINGS.compute.batch_size,
-    }
 
 
 def perplexity_settings(wildcards):
@@ -187,7 +159,11 @@ def training_memory_mb(wildcards, attempt):
 
 
 def rows_of_models(names):
-    return [SETTINGS.model(name).model_dump(include={"model", "parameters"}) for name in names]
+    """Of models and of checkpoints, which go by the size of the model they were made from."""
+    return [
+        {"model": name, "parameters": SETTINGS.model(CheckpointId.parse(name).model).parameters}
+        for name in names
+    ]
 
 
 def rows_of_tasks(names):

@@ -1,37 +1,113 @@
-"""The Harmony study: each model on each task. So far as it is; training before the test follows."""
+"""The Harmony grid: each model on each task, as it is, with examples, and after training on it."""
 
 
-rule evaluate_direct:
-    input:
-        model=model_manifest,
-        data=dataset_manifest,
-    output:
-        record="results/records/harmony/direct/{model}/{task}.json",
-        answers="results/records/harmony/direct/{model}/{task}.parquet",
-    log:
-        "logs/evaluate_direct/{model}/{task}.log",
-    benchmark:
-        "benchmarks/evaluate_direct/{model}/{task}.tsv"
-    conda:
-        EVALUATION_ENVIRONMENT
-    threads: SETTINGS.compute.threads
-    resources:
-        mem_mb=evaluation_memory_mb,
-        runtime="4h",
-        gpu=GPUS_PER_JOB,
-    params:
-        version="evaluate_direct 2",  # raise it when the meaning of the record changes
-        compute_threads=SETTINGS.compute.threads,
-        settings=direct_settings,
-    script:
-        "../workflow_scripts/steps/evaluate_direct.py"
+include: "harmony_inputs.smk"
 
 
-RECORDS["harmony"] = expand(
-    rules.evaluate_direct.output.record,
-    model=[CheckpointId(name).in_path for name in SETTINGS.harmony.models],
-    task=SETTINGS.harmony.tasks,
-)
+# A job takes one task of a model, or several (harmony.tasks_per_job); then each pack has a rule.
+for _pack, _tasks in HARMONY_PACKS.get("direct", {}).items():
+
+    rule:
+        name:
+            f"evaluate_direct{_pack}"
+        input:
+            model=checkpoint_manifest,
+            data=harmony_datasets(_tasks),
+        output:
+            records=harmony_outputs("direct", _tasks, "json"),
+            answers=harmony_outputs("direct", _tasks, "parquet"),
+        log:
+            f"logs/evaluate_direct/{{checkpoint}}/{harmony_label(_pack, _tasks)}.log",
+        benchmark:
+            f"benchmarks/evaluate_direct/{{checkpoint}}/{harmony_label(_pack, _tasks)}.tsv"
+        wildcard_constraints:
+            checkpoint=one_of(HARMONY_MODELS),
+        conda:
+            EVALUATION_ENVIRONMENT
+        threads: SETTINGS.compute.threads
+        resources:
+            mem_mb=checkpoint_memory_mb,
+            runtime="4h",
+            gpu=GPUS_PER_JOB,
+        params:
+            version="evaluate_direct 3",  # raise it when the meaning of the record changes
+            compute_threads=SETTINGS.compute.threads,
+            settings=harmony_settings("direct", _tasks),
+        script:
+            "../workflow_scripts/steps/evaluate_direct.py"
+
+
+for _pack, _tasks in HARMONY_PACKS.get("few_shot", {}).items():
+
+    rule:
+        name:
+            f"evaluate_few_shot{_pack}"
+        input:
+            model=checkpoint_manifest,
+            data=harmony_datasets(_tasks),
+        output:
+            records=harmony_outputs("few_shot", _tasks, "json"),
+            answers=harmony_outputs("few_shot", _tasks, "parquet"),
+        log:
+            f"logs/evaluate_few_shot/{{checkpoint}}/{harmony_label(_pack, _tasks)}.log",
+        benchmark:
+            f"benchmarks/evaluate_few_shot/{{checkpoint}}/{harmony_label(_pack, _tasks)}.tsv"
+        wildcard_constraints:
+            checkpoint=one_of(HARMONY_MODELS),
+        conda:
+            EVALUATION_ENVIRONMENT
+        threads: SETTINGS.compute.threads
+        resources:
+            mem_mb=checkpoint_memory_mb,
+            runtime="8h",
+            gpu=GPUS_PER_JOB,
+        params:
+            version="evaluate_few_shot 1",
+            compute_threads=SETTINGS.compute.threads,
+            settings=harmony_settings("few_shot", _tasks),
+        script:
+            "../workflow_scripts/steps/evaluate_few_shot.py"
+
+
+for _pack, _tasks in HARMONY_PACKS.get("train_before_test", {}).items():
+
+    rule:
+        name:
+            f"train_before_test{_pack}"
+        input:
+            model=checkpoint_manifest,
+            data=harmony_datasets(_tasks),
+        output:
+            records=harmony_outputs("train_before_test", _tasks, "json"),
+            answers=harmony_outputs("train_before_test", _tasks, "parquet"),
+        log:
+            f"logs/train_before_test/{{checkpoint}}/{harmony_label(_pack, _tasks)}.log",
+        benchmark:
+            f"benchmarks/train_before_test/{{checkpoint}}/{harmony_label(_pack, _tasks)}.tsv"
+        wildcard_constraints:
+            checkpoint=one_of(HARMONY_MODELS),
+        retries: 5  # a job that was asked to leave, or killed, goes on where it was
+        conda:
+            EVALUATION_ENVIRONMENT
+        threads: SETTINGS.compute.threads
+        resources:
+            mem_mb=harmony_training_memory_mb,
+            runtime="24h",
+            gpu=GPUS_PER_JOB,
+        params:
+            version="train_before_test 1",
+            compute_threads=SETTINGS.compute.threads,
+            settings=harmony_settings("train_before_test", _tasks),
+        script:
+            "../workflow_scripts/steps/train_before_test.py"
+
+
+RECORDS["harmony"] = [
+    f"results/records/harmony/{protocol}/{model}/{task}.json"
+    for protocol, tasks in HARMONY_TASKS.items()
+    for model in HARMONY_MODELS
+    for task in tasks
+]
 
 
 rule table_harmony_scores:

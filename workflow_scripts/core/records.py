@@ -82,6 +82,20 @@ class Cost(_Strict):
     device: str
 
 
+class Training(_Strict):
+    """What the model was trained on before this measurement, and which state of it was taken."""
+
+    keys: dict[str, Any] = Field(description="How: method, rate, epochs, caps, and so on")
+    samples: int = Field(ge=1)
+    held_out_samples: int = Field(ge=0, description="On which the state was chosen")
+    held_out_split: str
+    tokens: int = Field(ge=1)
+    trained_parameters: int = Field(ge=1)
+    selected: dict[str, Any]
+    evaluations: tuple[dict[str, Any], ...] = Field(description="On the held-out samples")
+    bad_samples: dict[str, Any] = Field(default_factory=dict)
+
+
 class Provenance(_Strict):
     code_commit: str | None
     settings_sha256: str = Field(pattern=SHA256, description="Of the parameters the step was given")
@@ -106,6 +120,7 @@ class Record(_Strict):
     metrics: tuple[Metric, ...] = Field(min_length=1)
     items: ItemsFile
     cost: Cost
+    training: Training | None = Field(default=None, description="Null for a model as it is")
     provenance: Provenance
     volatile: Volatile
 

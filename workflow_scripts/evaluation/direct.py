@@ -1,54 +1,70 @@
-"""Direct evaluation: one model as it is, one task, one record."""
+"""One model on one task with lm-eval, one record: the model as it is, or as it was trained."""
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.records import Cost, Protocol, Record, TaskFacts, write_record
-from workflow_scripts.evaluation.lm_eval_run import run_lm_eval
+from workflow_scripts.core.records import (
+    Cost,
+    Protocol,
+    Record,
+    TaskFacts,
+    Training,
+    write_record,
+)
+from workflow_scripts.evaluation.lm_eval_run import LmEvalRun, run_lm_eval
 from workflow_scripts.evaluation.outcome import items_of, metrics_of
 from workflow_scripts.evaluation.scored_items import ScoredItems
-from workflow_scripts.hub.load import load_model
+from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.recording import Recording, model_facts
 
 
-def evaluate_direct(
-    manifest_path: Path,
+@dataclass(frozen=True)
+class Question:
+    """What a model is asked and how it is run; `record` and `training` say what the answers are of."""
+
+    study: str
+    task: str
+    primary_metric: str
+    shots: int
+    max_items: int | None
+    seed: int
+    threads: int
+    device: str
+    dtype: str
+    attention: str
+    batch_size: int
+    chat_template: bool = False
+    protocol: Literal["direct", "few_shot", "train_before_test"] = "direct"
+
+
+def evaluate_direct(manifest_path: Path, hub: Path, record_path: Path, **question: Any) -> Record:
+    """Score a model on lm-eval's own task and write the record and its items."""
+    asked = Question(**question)
+    recording = Recording()
+    loaded = load_model(
+        manifest_path, device=asked.device, dtype=asked.dtype, attention=asked.attention
+    )
+    return evaluate_loaded(loaded, hub, record_path, asked, recording)
+
+
+def evaluate_loaded(
+    loaded: LoadedModel,
     hub: Path,
     record_path: Path,
+    asked: Question,
+    recording: Recording,
     *,
-    study: str,
-    task: str,
-    primary_metric: str,
-    shots: int,
-    max_items: int | None,
-    seed: int,
-    threads: int,
-    device: str,
-    dtype: str,
-    attention: str,
-    batch_size: int,
+    weights_sha256: str | None = None,
+    training: Training | None = None,
 ) -> Record:
-    """Score a model on lm-eval's own task and write the record and its items."""
-    settings = {
-        "study": study,
-        "task": task,
-        "primary_metric": primary_metric,
-        "shots": shots,
-        "max_items": max_items,
-        "seed": seed,
-        "threads": threads,
-        "device": device,
-        "dtype": dtype,
-        "attention": attention,
-        "batch_size": batch_size,
-    }
-    recording = Recording()
-    loaded = load_model(manifest_path, device=device, dtype=dtype, attention=attention)
-    provenance = recording.provenance(settings)
+    """As above, of a model in memory; `weights_sha256` is of these where they are not the manifest's."""
+    provenance = recording.provenance(asked.__dict__)
     scored_items = ScoredItems(
         # Beside the record and undeclared: Snakemake removes what a failed job declared.
         record_path.with_name(f".{record_path.stem}.scored"),
-        weights_sha256=loaded.manifest.weights_sha256,
+        weights_sha256=weights_sha256 or loaded.manifest.weights_sha256,
         harness=f"lm_eval {provenance.packages['lm_eval']}",
         settings={
             # Two plans may have the same weights; the commit is of the configuration too.
@@ -58,63 +74,73 @@ def evaluate_direct(
             "dtype": loaded.dtype,
             "attention": loaded.attention,
             "threads": loaded.threads,
-            "batch_size": batch_size,
-            "seed": seed,
+            "batch_size": asked.batch_size,
+            "seed": asked.seed,
         },
     )
     with scored_items:
         run = run_lm_eval(
             loaded,
             hub,
-            task,
-            shots=shots,
-            batch_size=batch_size,
-            max_items=max_items,
-            seed=seed,
+            asked.task,
+            shots=asked.shots,
+            batch_size=asked.batch_size,
+            max_items=asked.max_items,
+            seed=asked.seed,
+            chat_template=asked.chat_template,
             scored_items=scored_items,
         )
-    metrics = metrics_of(run, seed)
-    if primary_metric not in {metric.name for metric in metrics}:
+    metrics = metrics_of(run, asked.seed)
+    if asked.primary_metric not in {metric.name for metric in metrics}:
         scored_items.done()
         raise UserError(
-            f"lm-eval reports no {primary_metric!r} for the task {task}; it reports"
+            f"lm-eval reports no {asked.primary_metric!r} for the task {asked.task}; it reports"
             f" {', '.join(dict.fromkeys(metric.name for metric in metrics))}. Correct the columns"
             " metric and filter of the tasks table."
         )
-    items = items_of(run, primary_metric)
-    (dataset,) = run.datasets.values()
-    first_task = next(iter(run.tasks.values()))
     record = write_record(
         record_path,
-        items,
-        study=study,
+        items_of(run, asked.primary_metric),
+        study=asked.study,
         model=model_facts(loaded.manifest),
-        task=TaskFacts(
-            name=task,
-            harness="lm_eval",
-            harness_version=provenance.packages["lm_eval"],
-            dataset=dataset.repository,
-            dataset_commit=dataset.commit,
-            subset=first_task.config.dataset_name if len(run.tasks) == 1 else None,
-            split=run.split,
-            shots=run.shots,
-            version=str(first_task.VERSION),
-        ),
-        protocol=Protocol(
-            name="direct",
-            dtype=loaded.dtype,
-            attention=run.attention or loaded.attention,
-            engine=run.engine,
-            batch_size=batch_size,
-            threads=loaded.threads,
-            seed=seed,
-            max_items=max_items,
-            generation=first_task.config.generation_kwargs or {},
-        ),
+        task=_task_facts(run, asked.task, provenance.packages["lm_eval"]),
+        protocol=_protocol(run, asked, loaded),
         metrics=metrics,
         cost=Cost(tokens=run.tokens, device=loaded.device),
+        training=training,
         provenance=provenance,
         volatile=recording.volatile(loaded.device),
     )
     scored_items.done()
     return record
+
+
+def _task_facts(run: LmEvalRun, task: str, harness_version: str) -> TaskFacts:
+    (dataset,) = run.datasets.values()
+    first_task = next(iter(run.tasks.values()))
+    return TaskFacts(
+        name=task,
+        harness="lm_eval",
+        harness_version=harness_version,
+        dataset=dataset.repository,
+        dataset_commit=dataset.commit,
+        subset=first_task.config.dataset_name if len(run.tasks) == 1 else None,
+        split=run.split,
+        shots=run.shots,
+        version=str(first_task.VERSION),
+    )
+
+
+def _protocol(run: LmEvalRun, asked: Question, loaded: LoadedModel) -> Protocol:
+    return Protocol(
+        name=asked.protocol,
+        dtype=loaded.dtype,
+        attention=run.attention or loaded.attention,
+        engine=run.engine,
+        batch_size=asked.batch_size,
+        threads=loaded.threads,
+        seed=asked.seed,
+        chat_template=asked.chat_template,
+        max_items=asked.max_items,
+        generation=next(iter(run.tasks.values())).config.generation_kwargs or {},
+    )

@@ -43,14 +43,10 @@ def run_lm_eval(
     batch_size: int,
     max_items: int | None,
     seed: int,
+    chat_template: bool = False,
     scored_items: ScoredItems | None = None,
 ) -> LmEvalRun:
-    # Its bootstrap would fork a process per CPU, GPU memory and all, to share out a single chunk.
-    os.environ["DISABLE_MULTIPROC"] = "1"
-    import lm_eval
     import torch
-
-    from workflow_scripts.evaluation.prefix_lm import PrefixLM
 
     with mirror(hub) as datasets, torch.inference_mode():
         tasks = load_tasks([task])
@@ -62,21 +58,9 @@ def run_lm_eval(
             {name: len(one.eval_docs) for name, one in tasks.items()}, max_items, seed, task
         )
         tasks = {name: tasks[name] for name in drawn}
-        lm = PrefixLM(
-            pretrained=loaded.model,
-            tokenizer=loaded.tokenizer,
-            batch_size=batch_size,
-            seed=seed,
-            scored_items=scored_items,
-        )
+        lm = language_model(loaded, batch_size=batch_size, seed=seed, scored_items=scored_items)
         with counted_tokens(loaded.model) as count:
-            output = lm_eval.evaluate(
-                lm=lm,
-                task_dict={"tasks": tasks},
-                samples=drawn,
-                bootstrap_iters=BOOTSTRAP_DRAWS,
-                log_samples=True,
-            )
+            output = ask(lm, tasks, drawn, chat_template=chat_template)
         return LmEvalRun(
             tasks=tasks,
             results={name: output["results"][name] for name in tasks},
@@ -88,6 +72,31 @@ def run_lm_eval(
             engine=lm.engine_used,
             attention=lm.engine.attention,
         )
+
+
+def language_model(loaded: LoadedModel, **options: Any):
+    """lm-eval's view of a loaded model, run by the prefix engine."""
+    from workflow_scripts.evaluation.prefix_lm import PrefixLM
+
+    return PrefixLM(pretrained=loaded.model, tokenizer=loaded.tokenizer, **options)
+
+
+def ask(
+    lm, tasks: dict[str, Any], drawn: dict[str, list[int]], *, chat_template: bool = False
+) -> dict[str, Any]:
+    """lm-eval's results and samples of these items of these tasks."""
+    # Its bootstrap would fork a process per CPU, GPU memory and all, to share out a single chunk.
+    os.environ["DISABLE_MULTIPROC"] = "1"
+    import lm_eval
+
+    return lm_eval.evaluate(
+        lm=lm,
+        task_dict={"tasks": tasks},
+        samples=drawn,
+        bootstrap_iters=BOOTSTRAP_DRAWS,
+        log_samples=True,
+        apply_chat_template=chat_template,
+    )
 
 
 def choose_items(

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -54,3 +55,26 @@ def prompt_and_completion(task, doc: dict) -> tuple[str, str]:
     if isinstance(target, list):
         target = target[0]
     return question, delimiter + str(target)
+
+
+def training_pair(
+    task, doc: dict, chat_template: Callable[..., str] | None = None
+) -> tuple[str, str]:
+    """As above, with all that stands in front: the task's description, and the chat template if any."""
+    if task.OUTPUT_TYPE == "loglikelihood_rolling":  # a text, and no question about it
+        return "", str(task.doc_to_target(doc))
+    prompt = task.fewshot_context(
+        doc,
+        num_fewshot=0,
+        apply_chat_template=chat_template is not None,
+        chat_template=chat_template,
+        gen_prefix=task.doc_to_prefix(doc),
+    )
+    if task.multiple_input:
+        prompt = prompt[task.doc_to_text(doc)]
+    completion = prompt_and_completion(task, doc)[1]
+    if (
+        chat_template is not None
+    ):  # the answer begins a turn of its own; lm-eval puts nothing between
+        completion = completion.removeprefix(task.config.target_delimiter)
+    return prompt, completion

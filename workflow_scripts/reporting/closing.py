@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from workflow_scripts.core.broken import broken_cells
+
 FAILED = """
 Not everything was made. The log of each failed job is shown above and kept in logs/. Mend the cause
 and run the same command again: what was finished is not done again.
@@ -26,4 +28,8 @@ def closing_words(results: Path = Path("results")) -> str:
     places = [path for path in (*tables, *figures, *about) if path.exists()]
     if places:
         lines += ["Where to look:", *(f"  {path}{about.get(path, '')}" for path in places)]
+    broken = broken_cells()
+    if broken:
+        lines += ["", "Broken cells; their tables say so, and the next run tries them again:"]
+        lines += [f"  {cell['record']}: {cell['reason']} ({cell['log']})" for cell in broken]
     return "\n".join(lines)

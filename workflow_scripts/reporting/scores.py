@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from workflow_scripts.core.broken import is_broken
 from workflow_scripts.core.errors import UserError, did_you_mean
 from workflow_scripts.core.files import atomic_path
 from workflow_scripts.core.ids import CheckpointId
@@ -31,9 +32,15 @@ LEAST = {"stderr": 0, "n": 1, "shots": 0}
 
 
 def collect(records: list[Path]) -> pd.DataFrame:
-    """The scores of a study from its records; all that is wrong with any of them at once."""
+    """The scores of a study from its records; all that is wrong with any of them at once.
+
+    Of a cell that is broken there is none, and the tables say that it is missing.
+    """
     rows, problems = [], []
     for path in records:
+        if is_broken(path):
+            print(f"{path} is of a broken cell, and left out.")
+            continue
         try:
             rows += rows_of(read_record(path))
         except UserError as error:

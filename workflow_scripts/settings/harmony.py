@@ -1,25 +1,116 @@
 """The grid of models and tasks that are ranked, before and after training on each task."""
 
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from workflow_scripts.settings.names import LmEvalTaskName, ModelName
-from workflow_scripts.settings.section import Section
+from workflow_scripts.settings.names import CheckpointName, LmEvalTaskName
+from workflow_scripts.settings.section import Section, contradiction
+from workflow_scripts.settings.sentences import hint
+from workflow_scripts.settings.training import TrainingKeys
+
+Protocol = Literal["direct", "few_shot", "train_before_test"]
+
+
+class TaskRecipe(TrainingKeys):
+    """How a model is trained on a task before its test, and what it is trained and chosen on."""
+
+    max_training_items: int | None = Field(
+        50_000, ge=1, description="Training items, in a seeded order; null takes all of them."
+    )
+    max_validation_items: int | None = Field(
+        1_000,
+        ge=1,
+        description="Items to choose the epoch on, in a seeded order; null takes all of them.",
+    )
+    held_out_share: float = Field(
+        0.2,
+        gt=0,
+        lt=1,
+        description=(
+            "Share of the training items held out to choose on, for tasks without a validation split"
+            " beside their test split."
+        ),
+    )
+    loss_on: Literal["all", "completion"] = Field(
+        "all", description="What counts in the loss: the whole text, or the answer alone."
+    )
+    learning_rates: Annotated[tuple[Annotated[float, Field(gt=0)], ...], Field(strict=False)] = (
+        Field(
+            (),
+            description=(
+                "Rates to try instead of learning_rate; the best on the items to choose on is taken."
+            ),
+        )
+    )
+
+    @property
+    def protocol_keys(self) -> dict[str, Any]:
+        return self.model_dump(mode="json", exclude=set(TrainingKeys.model_fields))
+
+    @property
+    def training_keys(self) -> dict[str, Any]:
+        return self.model_dump(mode="json", include=set(TrainingKeys.model_fields))
+
+
+# The published code's: low-rank adapters where PEFT puts them by itself, no warm-up, the best epoch.
+_PUBLISHED = {
+    "method": "lora",
+    "lora_alpha": 32.0,
+    "lora_dropout": 0.1,
+    "lora_targets": ("usual",),
+    "learning_rate": 2e-5,
+    "schedule": "linear",
+    "warm_up": 0.0,
+    "weight_decay": 0.01,
+    "epochs": 5,
+    "batch_size": 8,
+    "max_length": 1024,
+    "select": "best",
+}
+RECIPES: Mapping[str, TaskRecipe] = {
+    "published": TaskRecipe(**_PUBLISHED),
+    # What a million parameters learn from a few hundred items in seconds.
+    "miniature": TaskRecipe(
+        **_PUBLISHED
+        | {"lora_targets": ("all-linear",), "learning_rate": 5e-3, "epochs": 3, "batch_size": 16},
+        max_training_items=400,
+        max_validation_items=100,
+    ),
+}
 
 
 class Harmony(Section):
-    models: Annotated[tuple[ModelName, ...], Field(strict=False)] = Field(
-        ("miniature/Llama-1.4M", "miniature/Pythia-0.1M"),
+    models: Annotated[tuple[CheckpointName, ...], Field(strict=False)] = Field(
+        (
+            "miniature/Llama-1.4M",
+            "miniature/Llama-0.3M",
+            "miniature/Qwen2-1M-Instruct",
+            "miniature/Qwen2-0.2M",
+            "miniature/Pythia-1M",
+            "miniature/Pythia-0.1M",
+        ),
         min_length=1,
-        description="Models to rank, by their name in the models table.",
+        description=(
+            "Models to rank, by their name in the models table, and checkpoints that chunking and"
+            " training make, such as miniature/Qwen2-1M-Instruct@k2m12+cpt."
+        ),
     )
     tasks: Annotated[tuple[LmEvalTaskName, ...], Field(strict=False)] = Field(
-        ("mnli", "arc_easy"),
+        ("mnli", "sst2", "boolq", "commonsense_qa", "winogrande", "arc_easy", "medmcqa", "cola"),
         min_length=1,
         description=(
             "Tasks to rank them on, by their name in the tasks table. Those without a training split"
             " are measured directly only."
+        ),
+    )
+    protocols: Annotated[tuple[Protocol, ...], Field(strict=False)] = Field(
+        ("direct", "train_before_test"),
+        min_length=1,
+        description=(
+            "direct: as the model is, zero-shot; few_shot: `shots` worked examples in front of each"
+            " item; train_before_test: after training on the task, by `recipe`."
         ),
     )
     max_test_items: int | None = Field(
@@ -27,4 +118,44 @@ class Harmony(Section):
         ge=1,
         description="Test items of a task, taken in a seeded order; null takes all of them.",
     )
-    shots: int = Field(0, ge=0, description="Worked examples in front of each test item.")
+    shots: int = Field(5, ge=1, description="Worked examples in the protocol few_shot.")
+    chat_template: bool = Field(
+        False, description="Put every item, in training and test, into the model's chat template."
+    )
+    recipe: str = Field("miniature", description="Which of the recipes trains before the test.")
+    recipes: dict[str, TaskRecipe] = Field(
+        dict(RECIPES),
+        description=(
+            "Ways to train before a test, by name. One of your own is one more entry; of one that is"
+            " here, write what differs."
+        ),
+    )
+    tasks_per_job: int | None = Field(
+        None,
+        ge=1,
+        description=(
+            "Tasks that one job measures of a model, loading it once; each has a record of its own."
+            " Null is all of them; 1 gives every cell of the grid a job of its own."
+        ),
+    )
+
+    @model_validator(mode="after")
+    def _recipe_is_known(self) -> "Harmony":
+        if self.recipe not in self.recipes:
+            raise contradiction(
+                f"recipe is {self.recipe!r}; expected one of the recipes"
+                f"{hint(self.recipe, self.recipes)}."
+            )
+        return self
+
+    @property
+    def task_recipe(self) -> TaskRecipe:
+        return self.recipes[self.recipe]
+
+    def packs(self, tasks: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """The tasks that one job takes, by what is added to the rule's name; {task} where it is one."""
+        if self.tasks_per_job == 1:
+            return {"": ("{task}",)}
+        size = self.tasks_per_job or len(tasks)
+        cut = [tuple(tasks[at : at + size]) for at in range(0, len(tasks), size)]
+        return {"": cut[0]} if len(cut) == 1 else {f"_{n}": p for n, p in enumerate(cut, start=1)}

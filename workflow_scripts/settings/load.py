@@ -88,7 +88,21 @@ def load_settings(config: dict[str, Any], workflow_folder: Path) -> Settings:
     if problems:
         raise UserError(problems)
     fields = {name: getattr(checked, name) for name in Config.model_fields}
-    return Settings.model_construct(**fields, **tables)
+    settings = Settings.model_construct(**fields, **tables)
+    if problems := _unmade_checkpoints(settings):
+        raise UserError(problems)
+    return settings
+
+
+def _unmade_checkpoints(settings: Settings) -> list[str]:
+    """Variants that the config names in one place and makes in none."""
+    made = {str(one) for one in settings.staged_checkpoints()}
+    return [
+        f"harmony.models[{at}] is {name!r}; expected a model as it is, or a checkpoint that chunking and"
+        f" training make: {', '.join(sorted(made - settings.models.keys())) or 'none'}."
+        for at, name in enumerate(settings.harmony.models)
+        if name not in settings.models and name not in made
+    ]
 
 
 def _table_path(name: str, config: dict[str, Any]) -> str | None:

@@ -4,6 +4,7 @@ A section annotates its fields with these types; what is known reaches them as t
 context. Without a context, as when the schema is generated, the names are taken as they are.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, ValidationInfo
 
-from workflow_scripts.core.ids import hub_name_problem
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.ids import CheckpointId, hub_name_problem
 from workflow_scripts.settings.section import unlike
 from workflow_scripts.settings.sentences import hint
 from workflow_scripts.settings.tables import ModelRow, TaskRow
@@ -51,6 +53,17 @@ def _known_model(name: str, info: ValidationInfo) -> str:
     return name
 
 
+def _known_checkpoint(name: str, info: ValidationInfo) -> str:
+    """A model of the table, or a variant of one; which variants there are is checked over sections."""
+    _known_model(re.split("[@+]", name)[0], info)
+    try:
+        return str(CheckpointId.parse(name))
+    except UserError:
+        raise unlike(
+            "the name of a model, and behind it perhaps @k<chunks>m<layers> and +cpt or +cpt+sft"
+        ) from None
+
+
 def _known_task(name: str, info: ValidationInfo) -> str:
     known: Known | None = info.context
     if known is not None and known.tasks is not None and name not in known.tasks:
@@ -80,6 +93,9 @@ def _csv_file(path: str, info: ValidationInfo) -> str:
 
 
 ModelName = Annotated[str, AfterValidator(_known_model), Field(title="the name of a model")]
+CheckpointName = Annotated[
+    str, AfterValidator(_known_checkpoint), Field(title="the name of a model or a checkpoint")
+]
 TaskName = Annotated[str, AfterValidator(_known_task), Field(title="the name of a task")]
 LmEvalTaskName = Annotated[TaskName, AfterValidator(_lm_eval_task)]
 CsvFile = Annotated[str, AfterValidator(_csv_file), Field(title="the path of a CSV file")]

@@ -43,7 +43,7 @@ class TrainingKeys(Section):
         min_length=1,
         description=(
             "Linear layers that get one, by the last part of their names; all-linear is all but the"
-            " output layer."
+            " output layer, usual those that PEFT takes for the architecture."
         ),
     )
     lora_output: Literal["merged", "adapter"] = Field(

@@ -1,25 +1,22 @@
-"""Score one model on one task as it is, with lm-eval's own task definition.
+"""Score one model on tasks as it is, zero-shot, with lm-eval's own definitions.
 
-In: the manifests of the model and of the task's dataset. Out: a record and the items behind it.
+In: the manifests of the model and of the tasks' datasets. Out: a record and the items behind it, for
+each task.
 """
 
 from pathlib import Path
 
 from workflow_scripts.core.step import step
 
-
-def main(model: Path, data: Path, record: Path, settings: dict) -> None:
-    from workflow_scripts.evaluation.direct import evaluate_direct
-    from workflow_scripts.hub.manifest import hub_of
-
-    evaluate_direct(model, hub_of(data), record, study="harmony", **settings)
-
-
 if "snakemake" in globals():
     with step(snakemake):
-        main(
+        from workflow_scripts.grid.job import run_job
+
+        run_job(
             Path(snakemake.input.model),
-            Path(snakemake.input.data),
-            Path(snakemake.output.record),
-            snakemake.params.settings,
+            [Path(path) for path in snakemake.input.data],
+            [Path(path) for path in snakemake.output.records],
+            Path(snakemake.log[0]),
+            version=snakemake.params.version,
+            **snakemake.params.settings,
         )

@@ -74,7 +74,7 @@ def _with_adapters(model, in_full: set[str], keys: dict[str, Any]):
         r=keys["lora_rank"],
         lora_alpha=keys["lora_alpha"],
         lora_dropout=keys["lora_dropout"],
-        target_modules="all-linear" if targets == ["all-linear"] else targets,
+        target_modules=_targets(model, targets),
         exclude_modules="|".join(map(re.escape, sorted(excluded))) or None,
         task_type="CAUSAL_LM",
     )
@@ -84,6 +84,23 @@ def _with_adapters(model, in_full: set[str], keys: dict[str, Any]):
         raise UserError(
             f"lora_targets is {targets}; {type(model).__name__} cannot take adapters there: {error}"
         ) from None
+
+
+def _targets(model, targets: list[str]) -> list[str] | str:
+    if targets == ["all-linear"]:
+        return "all-linear"
+    if targets != ["usual"]:
+        return targets
+    from peft.utils.constants import TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING as USUAL
+
+    # A chunked model's layers are those of the model it was cut from.
+    kind = model.config.model_type.removesuffix("_chunking")
+    if kind not in USUAL:
+        raise UserError(
+            f"lora_targets is 'usual', and PEFT has none for models of the type {kind!r}; name them, or"
+            " write all-linear."
+        )
+    return list(USUAL[kind])
 
 
 def trained_parameters(model) -> dict[str, torch.nn.Parameter]:

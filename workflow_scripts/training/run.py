@@ -39,6 +39,7 @@ class Trained:
     model: Any
     parameters: dict[str, torch.Tensor]  # those that were trained, as selected
     last_parameters: dict[str, torch.Tensor] | None  # at the end, where another state was selected
+    keys: dict[str, Any]
     report: dict[str, Any]
     history: list[dict[str, float]]  # one entry a step, and one an evaluation
     selected: dict[str, Any]
@@ -99,6 +100,12 @@ def train(
         gc.collect()
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
+
+
+def padding_token(tokenizer) -> int:
+    """Any token will do where nothing looks at it, and padding is masked."""
+    found = (tokenizer.pad_token_id, tokenizer.eos_token_id, 0)
+    return next(token for token in found if token is not None)
 
 
 def largest_divisor(share: int) -> int:
@@ -184,6 +191,7 @@ class Attempt:
             model=model,
             parameters=gathered_parameters(trainer.model),
             last_parameters=last,
+            keys=keys,
             report=about,
             history=[
                 dict(sorted(entry.items()))  # a state that was read again has them in this order

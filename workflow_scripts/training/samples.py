@@ -113,6 +113,20 @@ class _Some(Samples):
         return self._all.lengths[self._numbers]
 
 
+class SampleList:
+    """Takes samples as SampleWriter does, and keeps them in memory: for the few of one task."""
+
+    def __init__(self):
+        self._samples: list[Sample] = []
+        self.bad = BadSamples()
+
+    def add(self, sample: Sample) -> None:
+        self._samples.append(sample)
+
+    def all(self) -> Samples:
+        return Samples.of(self._samples)
+
+
 class SampleWriter:
     """Writes samples into a folder as they come."""
 

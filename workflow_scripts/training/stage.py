@@ -18,7 +18,7 @@ from workflow_scripts.hub.manifest import read_manifest
 from workflow_scripts.hub.recording import Recording, model_facts
 from workflow_scripts.training.output import save_checkpoint
 from workflow_scripts.training.processes import is_first
-from workflow_scripts.training.run import train
+from workflow_scripts.training.run import padding_token, train
 from workflow_scripts.training.samples import read_samples
 
 
@@ -72,7 +72,7 @@ def train_stage(
             "packages": provenance.packages,
             "device": device,
         },
-        padding_token=_padding_token(load_tokenizer(base_manifest)),
+        padding_token=padding_token(load_tokenizer(base_manifest)),
     )
     if not is_first():
         return None
@@ -107,9 +107,3 @@ def train_stage(
 
 def _load(manifest: Path, device: str, attention: str, dtype: str):
     return load_model(manifest, device=device, dtype=dtype, attention=attention).model
-
-
-def _padding_token(tokenizer) -> int:
-    """Any token will do where nothing looks at it, and padding is masked."""
-    found = (tokenizer.pad_token_id, tokenizer.eos_token_id, 0)
-    return next(token for token in found if token is not None)

@@ -1,9 +1,12 @@
 """transformers' Trainer over packed samples: its loop, optimiser and saved states, our batches and loss."""
 
+import random
 from collections.abc import Callable
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy
 import torch
 from safetensors.torch import save_file
 from torch import Tensor
@@ -82,7 +85,9 @@ class PackedTrainer(Trainer):
         if self._held_out is not None:
             metrics["eval_loss"] = self._held_out_loss()
         if self._score is not None:
-            metrics |= {f"eval_{name}": value for name, value in self._score(self.model).items()}
+            with _left_as_it_was(self.model):
+                scores = self._score(self.model)
+            metrics |= {f"eval_{name}": value for name, value in scores.items()}
         self.log(dict(metrics))
         self.control = self.callback_handler.on_evaluate(
             self.args, self.state, self.control, metrics
@@ -123,6 +128,22 @@ class PackedTrainer(Trainer):
             raise RuntimeError(
                 f"The saved state has unknown parameters: {load_result.unexpected_keys}"
             )
+
+
+@contextmanager
+def _left_as_it_was(model):
+    """What an evaluation draws, and how it has the model attend, is nothing to the training."""
+    states = random.getstate(), numpy.random.get_state()
+    attends = model.config._attn_implementation
+    with torch.random.fork_rng():
+        if attends == attention.NAME:
+            model.set_attn_implementation("sdpa")
+        try:
+            yield
+        finally:
+            model.set_attn_implementation(attends)
+            random.setstate(states[0])
+            numpy.random.set_state(states[1])
 
 
 class _TellEpoch(TrainerCallback):

@@ -1,0 +1,78 @@
+"""What the rules of the Harmony grid are given: models, packs of tasks, and settings by name."""
+
+HARMONY_MODELS = [CheckpointId.parse(name).in_path for name in SETTINGS.harmony.models]
+# Examples and training come from the training split, so a task without one is measured directly only.
+HARMONY_TASKS = {
+    protocol: [
+        task
+        for task in SETTINGS.harmony.tasks
+        if protocol == "direct" or SETTINGS.task(task).training
+    ]
+    for protocol in SETTINGS.harmony.protocols
+}
+# By protocol: the tasks of each job of a model, by what is added to the rule's name.
+HARMONY_PACKS = {
+    protocol: SETTINGS.harmony.packs(tasks) for protocol, tasks in HARMONY_TASKS.items() if tasks
+}
+
+
+def harmony_outputs(protocol, tasks, suffix):
+    return [f"results/records/harmony/{protocol}/{{checkpoint}}/{task}.{suffix}" for task in tasks]
+
+
+def harmony_label(pack, tasks):
+    """How a job's log is called: by its task, or by its pack."""
+    return "{task}" if tasks == ("{task}",) else f"tasks{pack}"
+
+
+def harmony_datasets(tasks):
+    """Of the tasks of a job."""
+
+    def manifests(wildcards):
+        names = [SETTINGS.task(task).dataset for task in tasks_of_job(tasks, wildcards)]
+        return [manifest_of("dataset", name) for name in dict.fromkeys(names)]
+
+    return manifests
+
+
+def tasks_of_job(tasks, wildcards):
+    return [wildcards.task] if tasks == ("{task}",) else list(tasks)
+
+
+def harmony_settings(protocol, tasks):
+    """Everything that a job depends on, by name.
+
+    One parameter and not many: Snakemake compares the parameters of two runs as a set of bare
+    values, in which `shots` going from 0 to 1 vanishes beside another 0 and another 1.
+    """
+    harmony, compute = SETTINGS.harmony, SETTINGS.compute
+    common = {
+        "study": "harmony",
+        "protocol": protocol,
+        "shots": harmony.shots if protocol == "few_shot" else 0,
+        "max_items": harmony.max_test_items,
+        "chat_template": harmony.chat_template,
+        "seed": SETTINGS.seed,
+        "threads": compute.threads,
+        "device": compute.device,
+        "dtype": compute.dtype,
+        "attention": compute.attention,
+        "batch_size": compute.batch_size,
+    }
+    training = {}
+    if protocol == "train_before_test":
+        recipe = harmony.task_recipe
+        training = {"keys": recipe.training_keys, "protocol": recipe.protocol_keys}
+
+    def settings(wildcards):
+        rows = [SETTINGS.task(task) for task in tasks_of_job(tasks, wildcards)]
+        metrics = {row.task: [row.harness_task, row.full_metric] for row in rows}
+        return {"tasks": metrics, "question": common} | training
+
+    return settings
+
+
+def harmony_training_memory_mb(wildcards, attempt):
+    """The weights in four bytes each, twice, and what the libraries and one batch take."""
+    parameters = SETTINGS.model(CheckpointId.parse(wildcards.checkpoint).model).parameters
+    return int((4000 + parameters * 12 / 1e6) * attempt)

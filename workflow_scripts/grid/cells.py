@@ -1,0 +1,92 @@
+"""The cells of one job: one model, and one task or several, each with a record of its own.
+
+A cell that fails does not stop the others: in place of its record stands one that says why, and a
+note in `broken/`; the next run of the workflow removes both and tries again. A cell that was
+finished is kept, by links, in a hidden folder beside its record: when its job runs again, for the
+sake of another cell, it is taken from there if nothing that decides it has changed.
+"""
+
+import os
+import traceback
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workflow_scripts.core.broken import note_of
+from workflow_scripts.core.errors import Interrupted, UserError
+from workflow_scripts.core.files import sha256_json, write_json
+from workflow_scripts.core.items import write_items
+from workflow_scripts.core.records import read_record
+
+
+@dataclass(frozen=True)
+class Cell:
+    task: str  # as the config names it
+    record: Path
+    decides: dict[str, Any]  # all that its outcome depends on
+    log: Path
+
+    @property
+    def items(self) -> Path:
+        return self.record.with_suffix(".parquet")
+
+
+def run_cells(cells: Iterable[Cell], measure: Callable[[Cell], Any]) -> None:
+    """Measure each cell, or take what was kept of it."""
+    for cell in cells:
+        kept = _Kept(cell)
+        if kept.restore():
+            print(f"{cell.task}: finished before, and kept", flush=True)
+            continue
+        try:
+            measure(cell)
+        except Interrupted:
+            raise
+        except Exception as error:
+            print(f"{cell.task} is broken:\n{traceback.format_exc()}", flush=True)
+            _write_broken(cell, error)
+            continue
+        kept.keep()
+
+
+class _Kept:
+    def __init__(self, cell: Cell):
+        self._folder = cell.record.parent / ".finished"
+        self._cell = cell
+        self._key = self._folder / f"{cell.record.stem}.key"
+        self._decides = sha256_json(cell.decides)
+
+    def restore(self) -> bool:
+        """Whether the whole cell is in its place again."""
+        with suppress(OSError, UserError):
+            if self._key.read_text(encoding="utf-8") != self._decides:
+                return False
+            for target in (self._cell.items, self._cell.record):
+                target.unlink(missing_ok=True)
+                os.link(self._folder / target.name, target)
+            read_record(self._cell.record)
+            return True
+        return False
+
+    def keep(self) -> None:
+        """By links: it costs no space. Where the disk cannot link, nothing is kept."""
+        with suppress(OSError):
+            self._folder.mkdir(exist_ok=True)
+            self._key.unlink(missing_ok=True)
+            for source in (self._cell.items, self._cell.record):
+                kept = self._folder / source.name
+                kept.unlink(missing_ok=True)
+                os.link(source, kept)
+            self._key.write_text(self._decides, encoding="utf-8")
+
+
+def _write_broken(cell: Cell, error: Exception) -> None:
+    reason = str(error).strip() or type(error).__name__
+    if not isinstance(error, UserError):
+        reason = f"{type(error).__name__}: {reason}"
+    about = {"record": str(cell.record), "reason": reason, "log": str(cell.log)}
+    write_items(cell.items, [])
+    write_json(cell.record, {"broken": about})
+    write_json(note_of(cell.record), about)

@@ -1,0 +1,191 @@
+"""Train before test: fine-tune a model on a task's training items, choose the epoch on held-out ones,
+and put the test once, to the state that was chosen.
+"""
+
+import hashlib
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.records import Record, Training
+from workflow_scripts.evaluation.direct import Question, evaluate_loaded
+from workflow_scripts.evaluation.lm_eval_run import ask, language_model
+from workflow_scripts.evaluation.outcome import metric_name
+from workflow_scripts.grid.splits import Splits, load_splits
+from workflow_scripts.hub.load import LoadedModel, load_model
+from workflow_scripts.hub.mirror import mirror
+from workflow_scripts.hub.recording import Recording
+from workflow_scripts.hub.tasks import training_pair
+from workflow_scripts.training.attention import NAME
+from workflow_scripts.training.run import Trained, padding_token, train
+from workflow_scripts.training.samples import SampleList, Samples
+from workflow_scripts.training.tokenise import write_pairs
+
+
+def train_before_test(
+    manifest_path: Path,
+    hub: Path,
+    record_path: Path,
+    asked: Question,
+    *,
+    keys: dict[str, Any],
+    protocol: dict[str, Any],
+    larger_is_better: bool = True,
+) -> Record:
+    """`keys` are how to train, `protocol` the caps, the held-out share and the rates to try."""
+    recording = Recording()
+    state = record_path.with_name(f".{record_path.stem}.training")
+    load = partial(_load, manifest_path, asked)
+    loaded = load(asked.dtype)
+    with mirror(hub) as datasets:
+        splits = load_splits(
+            asked.task,
+            held_out_share=protocol["held_out_share"],
+            max_training_items=protocol["max_training_items"],
+            max_choosing_items=protocol["max_validation_items"],
+            seed=asked.seed,
+        )
+        samples, bad = _samples(splits, loaded, keys, protocol["loss_on"], asked.chat_template)
+        ((_, dataset),) = datasets.items()
+        score = _scorer(splits, loaded, asked)
+        candidates = []
+        for rate in protocol["learning_rates"] or [keys["learning_rate"]]:
+            print(f"{asked.task}: training at a rate of {rate:g}", flush=True)
+            candidates.append(
+                train(
+                    lambda dtype: load(dtype).model,
+                    samples,
+                    None,
+                    state / f"{rate:g}",
+                    keys=keys | {"learning_rate": rate},
+                    device=loaded.device,
+                    seed=asked.seed,
+                    belongs_to={
+                        "base": loaded.manifest.commit,
+                        "dataset": dataset.commit,
+                        "asked": asked.__dict__,
+                        "protocol": protocol,
+                        "packages": recording.provenance({}).packages,
+                    },
+                    padding_token=padding_token(loaded.tokenizer),
+                    score=score,
+                    best_by=(asked.primary_metric, larger_is_better),
+                )
+            )
+        sign = 1 if larger_is_better else -1
+        best = max(candidates, key=lambda trained: sign * trained.selected["value"])
+    record = evaluate_loaded(
+        replace(loaded, model=_as_evaluated(best.model)),
+        hub,
+        record_path,
+        asked,
+        recording,
+        weights_sha256=_digest(best.parameters),
+        training=_facts(best, splits, protocol, bad),
+    )
+    shutil.rmtree(state, ignore_errors=True)
+    return record
+
+
+def _load(manifest_path: Path, asked: Question, dtype: str) -> LoadedModel:
+    return load_model(manifest_path, device=asked.device, dtype=dtype, attention=asked.attention)
+
+
+def _samples(
+    splits: Splits, loaded: LoadedModel, keys: dict[str, Any], counted: str, chat: bool
+) -> tuple[Samples, dict[str, Any]]:
+    """The training items as the evaluator would put them, with the right answer behind."""
+    template = _chat_template(loaded) if chat else None
+    pairs = (
+        (f"training item {at}", *training_pair(splits.test, document, template))
+        for at, document in enumerate(splits.training)
+    )
+    writer = SampleList()
+    write_pairs(writer, loaded.tokenizer, pairs, length=keys["max_length"], counted=counted)
+    return writer.all(), writer.bad.as_json()
+
+
+def _chat_template(loaded: LoadedModel) -> Callable[..., str]:
+    """As lm-eval renders a conversation."""
+    if loaded.tokenizer.chat_template is None:
+        raise UserError(
+            f"harmony.chat_template is true, but {loaded.manifest.repository} has no chat template."
+        )
+
+    def render(messages: list[dict[str, str]], add_generation_prompt: bool = True) -> str:
+        return loaded.tokenizer.apply_chat_template(
+            messages,
+            tokenize=False,
+            add_generation_prompt=add_generation_prompt,
+            continue_final_message=not add_generation_prompt,
+        )
+
+    return render
+
+
+def _scorer(splits: Splits, loaded: LoadedModel, asked: Question):
+    """The primary metric on the items to choose on; the test's are never looked at."""
+    task, name = splits.choosing, splits.choosing.config.task
+    task.set_config("num_fewshot", 0)
+
+    def score(model) -> dict[str, float]:
+        lm = language_model(
+            replace(loaded, model=model), batch_size=asked.batch_size, seed=asked.seed
+        )
+        with torch.inference_mode():
+            output = ask(
+                lm, {name: task}, {name: splits.choosing_items}, chat_template=asked.chat_template
+            )
+        values = {
+            metric_name(*key.split(",", 1)): value
+            for key, value in output["results"][name].items()
+            if "," in key and "_stderr" not in key
+        }
+        if asked.primary_metric not in values:
+            raise UserError(
+                f"lm-eval reports no {asked.primary_metric!r} for the task {asked.task}; it reports"
+                f" {', '.join(values)}. Correct the columns metric and filter of the tasks table."
+            )
+        return {asked.primary_metric: float(values[asked.primary_metric])}
+
+    return score
+
+
+def _as_evaluated(model):
+    """The trained model as any other is run: without gradients, with the usual attention."""
+    model.set_attn_implementation(
+        "sdpa" if model.config._attn_implementation == NAME else model.config._attn_implementation
+    )
+    return model.eval()
+
+
+def _digest(parameters: dict[str, torch.Tensor]) -> str:
+    digest = hashlib.sha256()
+    for name, tensor in sorted(parameters.items()):
+        digest.update(f"{name} {tuple(tensor.shape)} ".encode())
+        digest.update(tensor.float().numpy().tobytes())
+    return digest.hexdigest()
+
+
+def _facts(
+    best: Trained, splits: Splits, protocol: dict[str, Any], bad: dict[str, Any]
+) -> Training:
+    return Training(
+        keys=best.keys | protocol,
+        samples=best.facts["samples"],
+        held_out_samples=len(splits.choosing_items),
+        held_out_split=splits.choosing_split,
+        tokens=best.facts["tokens"],
+        trained_parameters=best.report["trained_parameters"],
+        selected=best.selected,
+        evaluations=tuple(
+            entry for entry in best.history if any(name.startswith("eval_") for name in entry)
+        ),
+        bad_samples=bad,
+    )
