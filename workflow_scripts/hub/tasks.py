@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,17 +28,24 @@ def load_tasks(names: list[str]) -> dict[str, Any]:
 
 
 def _defining_folders(names: set[str]) -> list[Path]:
+    defined = _definitions()
+    return sorted({folder for name in names for folder in defined.get(name, ())})
+
+
+@cache
+def _definitions() -> dict[str, list[Path]]:
+    """Where each task and group is defined; read once, however many tasks a job loads."""
     import lm_eval
 
-    alternatives = "|".join(re.escape(name) for name in sorted(names))
     # At the start of a line only: indented names are members of a benchmark, not definitions.
-    defines = re.compile(rf"^(?:task|group):\s*[\"']?(?:{alternatives})[\"']?\s*$".encode(), re.M)
-    folders = set()
+    defines = re.compile(rb"^(?:task|group):[ \t]*[\"']?([^\s\"'#]+)[\"']?[ \t]*$", re.M)
+    found: dict[str, list[Path]] = {}
     for folder, _, files in os.walk(Path(lm_eval.__file__).parent / "tasks"):
-        yaml_files = [Path(folder, file) for file in files if file.endswith(".yaml")]
-        if any(defines.search(file.read_bytes()) for file in yaml_files):
-            folders.add(Path(folder))
-    return sorted(folders)
+        for file in files:
+            if file.endswith(".yaml"):
+                for name in defines.findall(Path(folder, file).read_bytes()):
+                    found.setdefault(name.decode(), []).append(Path(folder))
+    return found
 
 
 def prompt_and_completion(task, doc: dict) -> tuple[str, str]:

@@ -1,0 +1,105 @@
+"""A job of several cells: broken ones stop nobody, finished ones are not done again."""
+
+import pytest
+
+from tests.records import write_example
+from workflow_scripts.core.broken import broken_cells, clear_broken_cells, is_broken
+from workflow_scripts.core.errors import Interrupted, UserError
+from workflow_scripts.core.items import read_items
+from workflow_scripts.core.records import read_record
+from workflow_scripts.grid.cells import Cell, run_cells
+from workflow_scripts.reporting.scores import collect
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "results/records/harmony/direct/a--model"
+
+
+def cells(folder, tasks=("mnli", "sst2", "cola"), **decides):
+    log = folder / "log"
+    return [Cell(task, folder / f"{task}.json", {"task": task, **decides}, log) for task in tasks]
+
+
+class Measure:
+    """Writes a record for each cell, and fails where told to."""
+
+    def __init__(self, **fails):
+        self.fails, self.measured = fails, []
+
+    def __call__(self, cell):
+        self.measured.append(cell.task)
+        if error := self.fails.get(cell.task):
+            raise error
+        write_example(cell.record, task=cell.task)
+
+
+def test_a_broken_cell_stops_no_other_and_says_why(folder):
+    run_cells(cells(folder), Measure(sst2=UserError("The data are gone.")))
+    assert read_record(folder / "mnli.json").task.name == "mnli"
+    assert read_record(folder / "cola.json").task.name == "cola"
+    assert is_broken(folder / "sst2.json")
+    assert read_items(folder / "sst2.parquet").num_rows == 0, "declared, so it must be there"
+    (broken,) = broken_cells()
+    assert broken["reason"] == "The data are gone."
+    assert broken["record"].endswith("a--model/sst2.json")
+
+
+def test_scores_leave_a_broken_cell_out(folder, capsys):
+    run_cells(cells(folder), Measure(sst2=RuntimeError("no kernel image")))
+    scores = collect([cell.record for cell in cells(folder)])
+    assert set(scores["task"]) == {"mnli", "cola"}
+    assert "sst2.json is of a broken cell" in capsys.readouterr().out
+    assert broken_cells()[0]["reason"] == "RuntimeError: no kernel image"
+
+
+def test_the_next_run_tries_the_broken_cell_again_and_no_other(folder):
+    run_cells(cells(folder), Measure(sst2=ValueError("once")))
+    clear_broken_cells()
+    assert not (folder / "sst2.json").exists()
+    assert not (folder / "sst2.parquet").exists()
+    assert not broken_cells()
+    for path in (folder / "mnli.json", folder / "mnli.parquet", folder / "cola.json"):
+        path.unlink()  # as Snakemake does with what a job is to make again
+    measure = Measure()
+    run_cells(cells(folder), measure)
+    assert measure.measured == ["sst2"]
+    for task in ("mnli", "sst2", "cola"):
+        assert read_record(folder / f"{task}.json").task.name == task
+
+
+def test_a_mended_cell_is_not_cleared(folder):
+    run_cells(cells(folder, ["sst2"]), Measure(sst2=ValueError("once")))
+    write_example(folder / "sst2.json", task="sst2")
+    clear_broken_cells()
+    assert read_record(folder / "sst2.json").task.name == "sst2"
+
+
+def test_what_decides_a_cell_must_be_the_same(folder):
+    run_cells(cells(folder, seed=0), Measure())
+    measure = Measure()
+    run_cells(cells(folder, seed=1), measure)
+    assert measure.measured == ["mnli", "sst2", "cola"]
+
+
+@pytest.mark.parametrize("name", ["sst2.json", "sst2.parquet"])
+def test_what_was_kept_and_altered_is_measured_again(folder, name):
+    run_cells(cells(folder), Measure())
+    for path in (folder / "sst2.json", folder / "sst2.parquet"):
+        path.unlink()
+    with (folder / ".finished" / name).open("ab") as file:
+        file.write(b"x")
+    measure = Measure()
+    run_cells(cells(folder), measure)
+    assert measure.measured == ["sst2"]
+    assert read_record(folder / "sst2.json").task.name == "sst2"
+
+
+def test_being_asked_to_leave_is_no_breakage(folder):
+    measure = Measure(sst2=Interrupted("later"))
+    with pytest.raises(Interrupted):
+        run_cells(cells(folder), measure)
+    assert not broken_cells()
+    assert not (folder / "sst2.json").exists()
+    assert measure.measured == ["mnli", "sst2"]

@@ -1,0 +1,144 @@
+"""Nothing that decides a training is ever an item of the test, for each of the 24 tasks."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.files import canonical_json
+from workflow_scripts.grid.splits import load_splits
+from workflow_scripts.hub.mirror import mirror
+from workflow_scripts.hub.tasks import load_tasks, training_pair
+
+ROOT = Path(__file__).parents[3]
+
+
+def trained_tasks() -> list[str]:
+    """The published 24: those of the table with a training split, but for perplexity."""
+    with (ROOT / "config/tasks.tsv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    return [
+        row["harness_task"]
+        for row in rows
+        if row["training"] == "yes" and row["category"] != "Language Modelling"
+    ]
+
+
+TASKS = trained_tasks()
+CAPS = {"held_out_share": 0.2, "max_training_items": 50_000, "max_choosing_items": 1_000}
+
+
+def texts(documents) -> set[str]:
+    return {canonical_json(dict(document)) for document in documents}
+
+
+def choosing_documents(splits):
+    documents = splits.choosing.eval_docs
+    return [documents[at] for at in splits.choosing_items]
+
+
+def test_there_are_24_tasks():
+    assert len(TASKS) == 24
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_training_choosing_and_test_share_no_item(world, name):
+    with mirror(world):
+        splits = load_splits(name, **CAPS, seed=0)
+        (untouched,) = load_tasks([name]).values()
+        test = texts(untouched.eval_docs)
+        assert texts(splits.test.eval_docs) == test
+        training, choosing = texts(splits.training), texts(choosing_documents(splits))
+    assert training and choosing
+    assert not training & test
+    assert not choosing & test
+    assert not training & choosing
+    config = untouched.config
+    if config.test_split and config.validation_split not in (None, config.test_split):
+        assert splits.choosing_split == config.validation_split
+    else:
+        # The only other split is the test, so these are the training's own.
+        whole = texts(untouched.training_docs())
+        assert training | choosing == whole
+        assert len(choosing) == round(0.2 * len(whole))
+
+
+def test_medmcqa_is_not_chosen_on_its_test(world):
+    """lm-eval names one split as both; as published, the epoch was chosen on the test."""
+    with mirror(world):
+        (task,) = load_tasks(["medmcqa"]).values()
+        assert task.config.validation_split == task.config.test_split
+        assert load_splits("medmcqa", **CAPS, seed=0).choosing_split == "held_out_of_training"
+
+
+def test_caps_draw_by_seed(world):
+    def draw(seed):
+        caps = {"held_out_share": 0.2, "max_training_items": 30, "max_choosing_items": 7}
+        with mirror(world):
+            splits = load_splits("sst2", **caps, seed=seed)
+            return texts(splits.training), texts(choosing_documents(splits))
+
+    first, again, other = draw(1), draw(1), draw(2)
+    assert first == again
+    assert first != other
+    assert [len(part) for part in first] == [30, 7]
+
+
+def test_a_task_without_training_items_is_refused(world):
+    with mirror(world), pytest.raises(UserError, match="'truthfulqa_mc2' has no training split"):
+        load_splits("truthfulqa_mc2", **CAPS, seed=0)
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_training_text_is_a_request_of_the_evaluator(world, name):
+    """Word for word: the prompt with all that stands in front, and the right answer behind."""
+    with mirror(world):
+        (task,) = load_tasks([name]).values()
+        task.set_config("num_fewshot", 0)
+        for document in list(task.training_docs())[:5]:
+            prompt, completion = training_pair(task, document)
+            context = task.fewshot_context(document, 0)
+            requests = task.construct_requests(document, context, metadata=(name, 0, 1), doc_id=0)
+            requests = requests if isinstance(requests, list) else [requests]
+            if task.OUTPUT_TYPE == "generate_until":
+                assert prompt == requests[0].args[0]
+                assert completion.strip()
+            else:
+                assert (prompt, completion) in [request.args for request in requests]
+
+
+def test_the_text_of_nq_open_begins_with_its_description(world):
+    with mirror(world):
+        (task,) = load_tasks(["nq_open"]).values()
+        prompt, _ = training_pair(task, next(iter(task.training_docs())))
+    assert prompt.startswith("Answer these questions:\n\n")
+
+
+@pytest.mark.parametrize("name", ["mnli", "winogrande", "gsm8k"])
+def test_in_a_chat_the_training_text_is_the_evaluators_too(world, name):
+    def template(messages, add_generation_prompt=True):
+        text = "".join(f"<{m['role']}>{m['content']}</>" for m in messages)
+        return text + "<assistant>" * add_generation_prompt
+
+    with mirror(world):
+        (task,) = load_tasks([name]).values()
+        document = next(iter(task.training_docs()))
+        prompt, completion = training_pair(task, document, template)
+        context = task.fewshot_context(
+            document, 0, apply_chat_template=True, chat_template=template
+        )
+        requests = task.construct_requests(
+            document,
+            context,
+            apply_chat_template=True,
+            chat_template=template,
+            metadata=(name, 0, 1),
+            doc_id=0,
+        )
+    requests = requests if isinstance(requests, list) else [requests]
+    assert prompt.endswith("<assistant>")
+    if name == "gsm8k":
+        assert prompt == requests[0].args[0]
+    else:
+        assert (prompt, completion) in [request.args for request in requests]

@@ -1,0 +1,172 @@
+"""Train before test on real tasks and a tiny model: what is looked at when, and what survives a kill."""
+
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.items import read_items
+from workflow_scripts.core.records import read_record
+from workflow_scripts.evaluation import lm_eval_run
+from workflow_scripts.evaluation.direct import Question, evaluate_direct
+from workflow_scripts.grid import train_before_test as module
+from workflow_scripts.grid.train_before_test import train_before_test
+from workflow_scripts.settings.harmony import TaskRecipe
+
+RECIPE = TaskRecipe(
+    method="lora",
+    lora_targets=("all-linear",),
+    learning_rate=5e-3,
+    epochs=2,
+    batch_size=8,
+    max_length=512,
+    select="best",
+    save_every=2,
+    max_training_items=24,
+    max_validation_items=8,
+)
+ASKED = Question(
+    study="harmony",
+    task="sst2",
+    primary_metric="acc",
+    shots=0,
+    max_items=None,
+    seed=0,
+    threads=1,
+    device="cpu",
+    dtype="float32",
+    attention="auto",
+    batch_size=8,
+    protocol="train_before_test",
+)
+
+
+def run(manifest, world, record, asked=ASKED, recipe=RECIPE):
+    return train_before_test(
+        manifest,
+        world,
+        record,
+        asked,
+        keys=recipe.training_keys,
+        protocol=recipe.protocol_keys,
+    )
+
+
+def test_the_record_says_what_was_done(world, model_manifest, tmp_path):
+    record = run(model_manifest, world, tmp_path / "record.json")
+    assert read_record(tmp_path / "record.json") == record
+    assert record.protocol.name == "train_before_test"
+    assert record.task.split == "validation"  # lm-eval's own test, whole
+    assert record.items.n == 24
+    training = record.training
+    assert training.samples == 24
+    assert (training.held_out_samples, training.held_out_split) == (8, "held_out_of_training")
+    scores = [entry["eval_acc"] for entry in training.evaluations]
+    assert len(scores) == 2, "one an epoch"
+    assert training.selected == {
+        "by": "acc",
+        "step": 3 * (1 + scores.index(max(scores))),
+        "value": max(scores),
+    }
+    assert not (tmp_path / ".record.training").exists(), "nothing is left to go on from"
+
+
+@pytest.mark.parametrize("task, metric", [("medmcqa", "acc_norm"), ("openbookqa", "acc_norm")])
+def test_the_test_is_put_once_and_after_all_choosing(
+    world, model_manifest, tmp_path, monkeypatch, task, metric
+):
+    """Of one task without and one with a validation split of its own."""
+    asked_in_turn = []
+    real = lm_eval_run.ask
+
+    def spy(lm, tasks, drawn, **options):
+        output = real(lm, tasks, drawn, **options)
+        (samples,) = output["samples"].values()
+        asked_in_turn.append({sample["prompt_hash"] for sample in samples})
+        return output
+
+    monkeypatch.setattr(lm_eval_run, "ask", spy)
+    monkeypatch.setattr(module, "ask", spy)
+    asked = replace(ASKED, task=task, primary_metric=metric)
+    run(model_manifest, world, tmp_path / "record.json", asked)
+    *choosing, test = asked_in_turn
+    assert len(choosing) == RECIPE.epochs
+    items = read_items(tmp_path / "record.parquet").column("prompt_sha256").to_pylist()
+    assert test == set(items)
+    for looked_at in choosing:
+        assert len(looked_at) == 8
+        assert not looked_at & test
+
+
+def test_training_on_the_task_changes_what_is_measured(world, model_manifest, tmp_path):
+    trained = run(model_manifest, world, tmp_path / "trained.json")
+    direct = {k: v for k, v in ASKED.__dict__.items() if k != "protocol"}
+    evaluate_direct(model_manifest, world, tmp_path / "direct.json", **direct)
+    before = read_items(tmp_path / "direct.parquet").column("loglikelihoods").to_pylist()
+    after = read_items(tmp_path / "trained.parquet").column("loglikelihoods").to_pylist()
+    assert before != after
+    assert trained.model == read_record(tmp_path / "direct.json").model, "the same model, trained"
+
+
+def test_the_best_of_several_rates_is_taken_on_the_choosing_items(world, model_manifest, tmp_path):
+    one, other = (
+        run(
+            model_manifest,
+            world,
+            tmp_path / f"{rate}.json",
+            recipe=RECIPE.model_copy(update={"learning_rate": rate}),
+        )
+        for rate in (1e-6, 2e-2)
+    )
+    both = run(
+        model_manifest,
+        world,
+        tmp_path / "both.json",
+        recipe=RECIPE.model_copy(update={"learning_rates": (1e-6, 2e-2)}),
+    )
+    values = [record.training.selected["value"] for record in (one, other)]
+    assert both.training.selected["value"] == max(values)
+    expected = (one, other)[values.index(max(values))]
+    assert both.metrics == expected.metrics
+    assert both.training.keys["learning_rate"] == expected.training.keys["learning_rate"]
+
+
+def test_a_metric_that_lm_eval_does_not_report_is_named(world, model_manifest, tmp_path):
+    with pytest.raises(UserError, match="reports no 'mcc' for the task sst2; it reports acc"):
+        run(model_manifest, world, tmp_path / "r.json", replace(ASKED, primary_metric="mcc"))
+
+
+PROGRAM = """
+import sys
+import torch
+torch.set_num_threads(1)
+from pathlib import Path
+from tests.unit.grid.test_train_before_test import run
+run(*map(Path, sys.argv[1:]))
+"""
+
+
+def test_a_killed_training_goes_on_to_the_same_bytes(world, model_manifest, tmp_path):
+    """Killed while it trains, then while the test is put."""
+    undisturbed = run(model_manifest, world, tmp_path / "undisturbed.json")
+    record = tmp_path / "killed.json"
+    command = [sys.executable, "-c", PROGRAM, str(model_manifest), str(world), str(record)]
+    for seen in (".killed.training/*/checkpoint-2/seal.json", ".killed.scored"):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while process.poll() is None and not list(tmp_path.glob(seen)):
+            time.sleep(0.01)
+        assert process.poll() is None, "it was to be killed before its end"
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert not record.exists()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    assert read_record(record).metrics == undisturbed.metrics
+    assert read_record(record).training == undisturbed.training
+    assert (
+        record.with_suffix(".parquet").read_bytes()
+        == (tmp_path / "undisturbed.parquet").read_bytes()
+    )
