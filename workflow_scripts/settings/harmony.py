@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from workflow_scripts.settings.names import LmEvalTaskName, ModelName
+from workflow_scripts.settings.names import CsvFile, LmEvalTaskName, ModelName
 from workflow_scripts.settings.section import Section
 
 
@@ -28,3 +28,15 @@ class Harmony(Section):
         description="Test items of a task, taken in a seeded order; null takes all of them.",
     )
     shots: int = Field(0, ge=0, description="Worked examples in front of each test item.")
+    imported_scores: Annotated[tuple[CsvFile, ...], Field(strict=False)] = Field(
+        (),
+        description=(
+            "CSV files of other people's scores to rank beside ours: columns model, task, protocol"
+            " (direct, few_shot or train_before_test), metric, value and, where known, stderr, n and"
+            " unit (fraction or percent); resources/published/harmony_leaderboard.csv is read as it"
+            " is."
+        ),
+    )
+    bootstrap_draws: int = Field(
+        1000, ge=10, description="Draws behind each interval of agreement, components and ranks."
+    )

@@ -65,6 +65,8 @@ def test_an_interval_over_items_is_that_of_scores_measured_again():
     def measured():
         return truth + stderrs * generator.standard_normal(truth.shape)
 
+    around = interval_over_items(scores := measured(), stderrs, draws=200)
+    assert sum(around) / 2 == pytest.approx(mean_agreement(scores), abs=0.01), "not shifted down"
     expected = np.mean([mean_agreement(measured()) for _ in range(200)])
     held = [
         interval.low <= expected <= interval.high
