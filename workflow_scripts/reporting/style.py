@@ -28,10 +28,20 @@ _STYLE = {
 
 
 @contextmanager
-def figure(width: float, height: float) -> Iterator[tuple]:
-    """A figure with one axes in the house style, closed afterwards."""
+def figure(
+    width: float,
+    height: float,
+    *,
+    columns: int | None = None,
+    layout: str = "constrained",
+    **options,
+) -> Iterator[tuple]:
+    """A figure in the house style, closed afterwards: with one axes, or a list of `columns` of them."""
     with plt.rc_context(_STYLE):
-        fig, axes = plt.subplots(figsize=(width, height), layout="constrained")
+        fig, axes = plt.subplots(
+            1, columns or 1, figsize=(width, height), layout=layout, squeeze=False, **options
+        )
+        axes = axes[0, 0] if columns is None else list(axes[0])
         try:
             yield fig, axes
         finally:
@@ -44,6 +54,17 @@ def model_colours(models: list[str]) -> dict[str, object]:
         return dict(zip(models, PALETTE, strict=False))
     ramp = plt.get_cmap("viridis")
     return {model: ramp(at / (len(models) - 1)) for at, model in enumerate(models)}
+
+
+def save_both(fig, pdf: Path, png: Path) -> None:
+    for path, kind in zip((pdf, png), FORMATS, strict=True):
+        save(fig, path, kind)
+
+
+def say_empty(axes, sentence: str) -> None:
+    """Where a figure has nothing to show, it says why."""
+    axes.set_axis_off()
+    axes.text(0.5, 0.5, sentence, ha="center", va="center", wrap=True, transform=axes.transAxes)
 
 
 def save(fig, path: Path, kind: str) -> None:

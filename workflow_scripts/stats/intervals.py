@@ -1,5 +1,6 @@
 """Intervals of mean agreement: over models, over items, and of the difference of two protocols."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -41,15 +42,25 @@ def bootstrapped_means(scores: pd.DataFrame, draws: int, seed: int) -> np.ndarra
     A pair of models i, j that are in the sample c_i and c_j times counts c_i c_j times. Copies of one
     model are tied on every task, and tau-b leaves such pairs out, so this is tau-b of the sample.
     """
+    return np.array([mean_of_pairs(tau) for tau in _drawn_matrices(scores, draws, seed)])
+
+
+def bootstrapped_by_task(scores: pd.DataFrame, draws: int, seed: int) -> np.ndarray:
+    """Each task's mean tau with the others in the same samples: draws in rows, tasks in columns."""
+    taus = np.stack(list(_drawn_matrices(scores, draws, seed)))
+    taus[:, range(taus.shape[1]), range(taus.shape[1])] = np.nan
+    known = (~np.isnan(taus)).sum(axis=2)
+    return np.divide(
+        np.nansum(taus, axis=2), known, out=np.full(known.shape, np.nan), where=known > 0
+    )
+
+
+def _drawn_matrices(scores: pd.DataFrame, draws: int, seed: int) -> Iterator[np.ndarray]:
     values = checked_scores(scores)
     pairs = pair_signs(values)
     first, second = np.triu_indices(len(values), 1)
-    return np.array(
-        [
-            mean_of_pairs(tau_of_signs(pairs, (counts[first] * counts[second]).astype(float)))
-            for counts in model_draws(len(values), draws, seed)
-        ]
-    )
+    for counts in model_draws(len(values), draws, seed):
+        yield tau_of_signs(pairs, (counts[first] * counts[second]).astype(float))
 
 
 def interval_over_models(

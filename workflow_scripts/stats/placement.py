@@ -40,6 +40,7 @@ def place(
     *,
     level: float = 0.95,
     neighbours: int = 3,
+    left_out: pd.DataFrame | None = None,
 ) -> Placement:
     """Place a model measured on some of the panel's tasks; same units, protocol and metrics as there.
 
@@ -50,6 +51,8 @@ def place(
     asks for no normal distribution. What the new model's own standard errors s add, 1.96 times
     sqrt(sum (b_t s_t / sd_t)^2), is added in quadrature, although the panel's errors hold as much
     of the panel's own: the interval is rather too wide than too narrow.
+
+    `left_out` is what `leave_one_out` gives for these tasks and this level, where it is at hand.
     """
     checked_level(level)
     tasks, scores = _measured_tasks(panel, measured)
@@ -61,7 +64,7 @@ def place(
         noise = stderrs.reindex(tasks).to_numpy(dtype=float) / spreads * weights
         half = float(np.hypot(half, Z_OF_95 * np.sqrt(np.nansum(noise**2))))
     pc1 = float(new @ weights)
-    inside = leave_one_out(panel, tasks, level=level)
+    inside = leave_one_out(panel, tasks, level=level) if left_out is None else left_out
     distances = pd.Series(np.sqrt(((standard - new) ** 2).mean(axis=1)), index=panel.index)
     values = panel[tasks].to_numpy(dtype=float)
     beyond = (scores < values.min(axis=0)) | (scores > values.max(axis=0))

@@ -51,10 +51,13 @@ def component_names(count: int) -> list[str]:
 def bootstrapped_variance(
     scores: pd.DataFrame, draws: int = 1000, level: float = 0.95, seed: int = 0
 ) -> pd.DataFrame:
-    """Percentile interval of each explained variance ratio over samples of models: low, high.
+    """Interval of each explained variance ratio r, had other models been taken: low, high.
 
-    In a sample in which all models score the same on a task, that task has no variance to share.
-    NaN for fewer than three models.
+    Ratios are computed anew for samples of as many models, drawn with replacement. Samples of few
+    models repeat some, and lie on fewer components than the models they are drawn from; so the spread
+    of the samples is taken and set around r: [r + q_low - mean, r + q_high - mean], within 0 and 1.
+    In a sample in which all models score the same on a task, that task has no variance to share. NaN
+    for fewer than three models.
     """
     checked_level(level)
     values = _complete(scores)
@@ -65,8 +68,9 @@ def bootstrapped_variance(
     sampled = generator.integers(len(values), size=(checked_draws(draws), len(values)))
     ratios = variance_ratios(values[sampled])[:, : len(names)]
     tails = [(1 - level) / 2, (1 + level) / 2]
-    low, high = np.nanquantile(ratios, tails, axis=0)
-    return pd.DataFrame({"low": low, "high": high}, index=names)
+    measured = principal_components(scores).explained_variance_ratio.to_numpy()
+    low, high = np.nanquantile(ratios, tails, axis=0) - np.nanmean(ratios, axis=0) + measured
+    return pd.DataFrame({"low": low.clip(0, 1), "high": high.clip(0, 1)}, index=names)
 
 
 def variance_ratios(stacks: np.ndarray) -> np.ndarray:

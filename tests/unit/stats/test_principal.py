@@ -68,6 +68,11 @@ def test_the_bootstrap_holds_the_measured_share_and_knows_when_it_knows_nothing(
     assert interval.loc["PC1", "low"] < ratio < interval.loc["PC1", "high"]
     assert interval.loc["PC1", "high"] - interval.loc["PC1", "low"] < 0.1
     assert bootstrapped_variance(scores.iloc[:2], draws=5).isna().to_numpy().all()
+    six = random_scores(5, models=6, tasks=8, digits=6)
+    found = bootstrapped_variance(six, draws=200)
+    ratios = principal_components(six).explained_variance_ratio
+    assert (found["low"] <= ratios).all(), "the samples' bias upwards is taken off"
+    assert (ratios <= found["high"] + 1e-12).all()
     few = bootstrapped_variance(scores.iloc[:3, :2], draws=50)
     assert few.loc["PC1"].between(0, 1).all(), "samples of one model three times are no shares"
 
