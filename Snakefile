@@ -25,6 +25,8 @@ if SETTINGS.source == "miniature":
 
 include: "rules/hub.smk"
 include: "rules/chunking.smk"
+include: "rules/harmony_tables.smk"
+include: "rules/harmony_figures.smk"
 include: "rules/harmony.smk"
 include: "rules/mmlu.smk"
 include: "rules/paper.smk"

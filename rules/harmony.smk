@@ -88,3 +88,5 @@ rule harmony:
         RECORDS["harmony"],  # or a deleted record would stay away while its table is there
         rules.table_harmony_scores.output,
         rules.figure_harmony_scores.output,
+        HARMONY_TABLES,
+        HARMONY_FIGURES,

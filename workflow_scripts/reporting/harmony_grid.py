@@ -4,6 +4,7 @@ Own runs and other people's stand side by side, told apart by their origin. Noth
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ import pandas as pd
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.reporting.imported_scores import RANGES, bare
+from workflow_scripts.reporting.scores import import_all
 from workflow_scripts.stats.noise import standard_error
 
 OWN = "own"
@@ -55,6 +57,13 @@ class Grid:
     def lacking(self, label: str) -> list[str]:
         """Tasks of this protocol on which the model has no score."""
         return [task for task in self.values if pd.isna(self.values.at[label, task])]
+
+
+def read_grids(scores: Path, imported: list[Path], settings: dict) -> dict[str, Grid]:
+    """The grids from the scores of the study and the files of imported ones."""
+    metrics = {row["task"]: row["metric"] for row in settings["tasks"]}
+    theirs = import_all(imported, metrics, taken={STUDY})
+    return harmony_grids(pd.read_parquet(scores), theirs, settings)
 
 
 def harmony_grids(

@@ -49,7 +49,8 @@ Answers = Mapping[tuple[str, str, str], pd.Series]
 def harmony_significance(grids: dict[str, Grid], answers: Answers) -> pd.DataFrame:
     """One row per protocol, pair of models and task, and one over all tasks of the pair.
 
-    `answers` has by protocol, label and task whether each item, its index, was answered rightly.
+    `answers` has by protocol, label and task whether each item, its index, was answered rightly, in
+    the order of the items' names; labels are those of own runs.
     `first` is the model with the higher mean score.
     """
     tables = [_of_protocol(grid, answers) for grid in grids.values()]
@@ -124,12 +125,14 @@ def _mcnemar(
         for at, label in enumerate(labels)
         if (key := (protocol, label, task)) in answers
     }
-    groups: dict[tuple, list[int]] = {}
+    groups: list[list[int]] = []  # of models that were asked the same items
     for at, right in at_hand.items():
-        groups.setdefault(tuple(sorted(right.index)), []).append(at)
-    for members in groups.values():
-        items = at_hand[members[0]].index
-        right = np.stack([at_hand[at].loc[items].to_numpy(dtype=bool) for at in members])
+        known = (group for group in groups if at_hand[group[0]].index.equals(right.index))
+        if (group := next(known, None)) is None:
+            groups.append(group := [])
+        group.append(at)
+    for members in groups:
+        right = np.stack([at_hand[at].to_numpy(dtype=bool) for at in members])
         only = right.astype(float) @ (~right).astype(float).T
         place = {at: row for row, at in enumerate(members)}
         for pair, (i, j) in enumerate(zip(above, below, strict=True)):
