@@ -88,7 +88,7 @@ def write_harmony_components_figure(
     protocols = shown_protocols(table)
     columns = [name for name in table if name.startswith("loading_") and table[name].notna().any()]
     names = {f"loading_{row['task']}": row["display_name"] for row in tasks}
-    with figure(9, 1.6 + 0.22 * max(len(columns), 9), columns=2) as (fig, axes):
+    with figure(9, 1.6 + 0.22 * max(len(columns), 9), ncols=2) as (fig, axes):
         if not protocols:
             for axis in axes:
                 say_empty(axis, "Fewer than two models have all tasks of a protocol.")

@@ -53,15 +53,12 @@ def _write(
     protocols = shown_protocols(rows)
     side = max(cell * len(names), 2.2)
     columns = max(len(protocols), 1)
-    with figure(
-        1.6 + (side + 0.3) * columns, side + 2.6, columns=columns, sharey=True, layout="compressed"
-    ) as (
-        fig,
-        axes,
-    ):
+    width, height = 1.6 + (side + 0.3) * columns, side + 2.6
+    grid = {"ncols": columns, "squeeze": False, "sharey": True}
+    with figure(width, height, layout="compressed", **grid) as (fig, (axes,)):
         if not protocols:
             say_empty(axes[0], "No two tasks have scores of the same models.")
-        for axis, protocol in zip(axes, protocols, strict=False):
+        for axis, protocol in zip(axes, protocols, strict=bool(protocols)):
             values = _square(rows[rows["protocol"] == protocol], list(names))
             if statistic == CATEGORY:
                 diagonal = np.diag(_square(rows[rows["protocol"] == protocol], list(names), True))
@@ -84,7 +81,7 @@ def _write(
             said = "" if mean.isna().all() else f"\nmean agreement {mean.iloc[0]:.2f}"
             axis.set_title(titled(protocol) + said, fontsize=9)
         if protocols:
-            bar = fig.colorbar(mesh, ax=axes, location="bottom", aspect=50, shrink=0.6)
+            bar = fig.colorbar(mesh, ax=list(axes), location="bottom", aspect=50, shrink=0.6)
             bar.set_label(_LABEL)
             bar.outline.set_visible(False)
         save_both(fig, pdf, png)

@@ -23,7 +23,7 @@ def titled(protocol: str) -> str:
 
 def short_names(table: pd.DataFrame) -> pd.Series:
     """Models without their organisation; those with imported scores marked."""
-    names = table["model"].str.split("/").str[-1] + table["variant"].fillna("")
+    names = table["model"].str.split("/").str[-1] + table["variant"].astype("string").fillna("")
     return names.where(table["origin"] == OWN, names + IMPORTED)
 
 

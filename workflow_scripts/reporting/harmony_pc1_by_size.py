@@ -17,7 +17,7 @@ def write_harmony_pc1_by_size(table: pd.DataFrame, pdf: Path, png: Path) -> None
     protocols = shown_protocols(table)
     looks = families(table)
     columns = max(len(protocols), 1)
-    with figure(1.0 + 3.9 * columns, 4.2, columns=columns) as (fig, axes):
+    with figure(1.0 + 3.9 * columns, 4.2, ncols=columns, squeeze=False) as (fig, (axes,)):
         if not protocols:
             say_empty(axes[0], "No model of known size has all tasks of a protocol.")
         for axis, protocol in zip(axes, protocols, strict=False):

@@ -28,20 +28,10 @@ _STYLE = {
 
 
 @contextmanager
-def figure(
-    width: float,
-    height: float,
-    *,
-    columns: int | None = None,
-    layout: str = "constrained",
-    **options,
-) -> Iterator[tuple]:
-    """A figure in the house style, closed afterwards: with one axes, or a list of `columns` of them."""
+def figure(width: float, height: float, *, layout: str = "constrained", **grid) -> Iterator[tuple]:
+    """A figure with one axes, or a grid of them, in the house style, closed afterwards."""
     with plt.rc_context(_STYLE):
-        fig, axes = plt.subplots(
-            1, columns or 1, figsize=(width, height), layout=layout, squeeze=False, **options
-        )
-        axes = axes[0, 0] if columns is None else list(axes[0])
+        fig, axes = plt.subplots(figsize=(width, height), layout=layout, **grid)
         try:
             yield fig, axes
         finally:
