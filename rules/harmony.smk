@@ -37,6 +37,7 @@ RECORDS["harmony"] = expand(
 rule table_harmony_scores:
     input:
         scores="results/scores/harmony.parquet",
+        imported=SETTINGS.harmony.imported_scores,
     output:
         csv="results/tables/harmony_scores.csv",
         md="results/tables/harmony_scores.md",
@@ -51,9 +52,12 @@ rule table_harmony_scores:
         mem_mb=2000,
         runtime="30m",
     params:
-        version=1,
-        models=rows_of_models(SETTINGS.harmony.models),
-        tasks=rows_of_tasks(SETTINGS.harmony.tasks),
+        version="table_harmony_scores 2",
+        settings={
+            "models": rows_of_models(SETTINGS.harmony.models),
+            "tasks": rows_of_tasks(SETTINGS.harmony.tasks),
+            "metrics": METRICS_OF_TASKS,
+        },
     script:
         "../workflow_scripts/steps/table_harmony_scores.py"
 
