@@ -12,6 +12,7 @@ from workflow_scripts.stats.agreement import (
     agreement_by_task,
     kendall_matrix,
     mean_agreement,
+    mean_of_pairs,
     share_improving,
     shared_cells,
 )
@@ -22,21 +23,22 @@ from workflow_scripts.stats.intervals import (
     interval_over_models,
     percentiles,
 )
-from workflow_scripts.stats.noise import noise_ceiling
+from workflow_scripts.stats.noise import ceiling_of_pairs, noise_ceiling
 
 TITLE = "Agreement of tasks about models"
 NOTE = (
     "Kendall's tau-b between the rankings of two tasks over the models that both have, own runs and"
     " imported scores together; means over pairs of different tasks. 95% intervals: over models, had"
-    " other models of the kind been taken; over items, had other test items been drawn. Noise ceiling:"
-    " agreement of a benchmark with its own redraw within the standard errors, and of two such redraws"
-    " with each other, above which two different benchmarks cannot be expected to agree. Against"
+    " other models of the kind been taken; over items, had other test items been drawn. Own redraw:"
+    " agreement of a task with its scores drawn again within their standard errors, mean over tasks."
+    " Noise ceiling: what tasks could agree at most if they differed in nothing but noise. Against"
     " direct: over the models and cells that both protocols have, the interval paired over models."
     " train-before-test is raw; floored is the better of the raw and the direct score. A dash is a"
     " number that the scores at hand do not give."
 )
 COLUMNS = [
     "protocol",
+    "origins",
     "statistic",
     "first",
     "second",
@@ -48,17 +50,17 @@ COLUMNS = [
     "models",
     "pairs",
 ]
-MEAN, OWN_REDRAW, TWO_REDRAWS = "mean", "ceiling_own_redraw", "ceiling_two_redraws"
+MEAN, OWN_REDRAW, CEILING = "mean", "own_redraw", "ceiling"
 DIFFERENCE, SHARE = "difference_from_direct", "share_improving_on_direct"
 TASK, TASK_CEILING, CATEGORY, PAIR = "task", "task_ceiling", "category", "pair"
 STATISTICS = {
     MEAN: "mean agreement",
-    OWN_REDRAW: "noise ceiling, own redraw",
-    TWO_REDRAWS: "noise ceiling, two redraws",
+    OWN_REDRAW: "agreement of a task with its own redraw",
+    CEILING: "noise ceiling of that mean",
     DIFFERENCE: "mean agreement minus direct",
     SHARE: "share of pairs that improve on direct",
     TASK: "task with the others",
-    TASK_CEILING: "task's noise ceiling, two redraws",
+    TASK_CEILING: "noise ceiling of that task",
     CATEGORY: "category",
     PAIR: "pair",
 }
@@ -90,9 +92,11 @@ def _of_protocol(grid: Grid, tasks: list[dict], draws: int, seed: int) -> list[d
     matrix = kendall_matrix(scores)
     over_models = interval_over_models(scores, draws=draws, seed=seed)
     over_items = interval_over_items(scores, stderrs, draws=draws, seed=seed)
-    ceiling = noise_ceiling(scores, stderrs, draws=max(draws // 5, 10), seed=seed)
+    redrawn = noise_ceiling(scores, stderrs, draws=max(draws // 5, 10), seed=seed)
+    ceilings = ceiling_of_pairs(redrawn["two_redraws"])
+    ceiling_by_task = agreement_by_task(ceilings)
     categories = {row["task"]: row["category"] for row in tasks}
-    base = {"protocol": grid.protocol, "models": len(scores)}
+    base = {"protocol": grid.protocol, "origins": grid.origins, "models": len(scores)}
     pairs = [
         base | {"statistic": PAIR, "first": a, "second": b, "value": matrix.at[a, b]}
         for at, a in enumerate(matrix)
@@ -108,8 +112,8 @@ def _of_protocol(grid: Grid, tasks: list[dict], draws: int, seed: int) -> list[d
     }
     rows = [
         base | {"statistic": MEAN} | mean,
-        base | {"statistic": OWN_REDRAW, "value": ceiling["own_redraw"].mean()},
-        base | {"statistic": TWO_REDRAWS, "value": ceiling["two_redraws"].mean()},
+        base | {"statistic": OWN_REDRAW, "value": redrawn["own_redraw"].mean()},
+        base | {"statistic": CEILING, "value": mean_of_pairs(ceilings.to_numpy())},
     ]
     by_task = agreement_by_task(matrix)
     drawn = bootstrapped_by_task(scores, draws, seed) if len(scores) > 2 else None
@@ -120,8 +124,9 @@ def _of_protocol(grid: Grid, tasks: list[dict], draws: int, seed: int) -> list[d
             | {"statistic": TASK, "first": task, "value": by_task[task]}
             | {"models_low": ends[0], "models_high": ends[1]}
         )
-        alone = {"first": task, "value": ceiling.at[task, "two_redraws"]}
-        rows.append(base | {"statistic": TASK_CEILING} | alone)
+        rows.append(
+            base | {"statistic": TASK_CEILING, "first": task, "value": ceiling_by_task[task]}
+        )
     by_category = agreement_by_category(matrix, categories)
     for at, first in enumerate(by_category):
         for second in by_category.columns[at:]:
@@ -139,7 +144,7 @@ def _against_direct(direct: Grid, other: Grid, draws: int, seed: int) -> list[di
     first, second = first.loc[kept, used], second.loc[kept, used]
     if len(first) < 2 or first.shape[1] < 2:
         return []
-    base = {"protocol": other.protocol, "models": len(first)}
+    base = {"protocol": other.protocol, "origins": other.origins, "models": len(first)}
     difference = difference_of_agreement(first, second, draws=draws, seed=seed)
     improved = share_improving(kendall_matrix(first), kendall_matrix(second))
     return [

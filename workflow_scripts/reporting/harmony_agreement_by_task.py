@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from workflow_scripts.reporting.harmony_agreement import MEAN, TASK, TASK_CEILING
-from workflow_scripts.reporting.harmony_labels import COLOURS, MARKERS, shown_protocols, titled
+from workflow_scripts.reporting.harmony_labels import COLOURS, MARKERS, shown_protocols, titles
 from workflow_scripts.reporting.style import figure, save_both, say_empty
 
 
@@ -14,7 +14,7 @@ def write_harmony_agreement_by_task(
 ) -> None:
     """Tasks down, those of highest agreement first; a tick is the ceiling, a dotted line the mean."""
     rows = table[table["statistic"] == TASK].dropna(subset=["value"])
-    protocols = shown_protocols(rows)
+    protocols, said = shown_protocols(rows), titles(rows)
     with figure(6.5, 1.5 + 0.26 * max(rows["first"].nunique(), 3)) as (fig, axes):
         if not protocols:
             say_empty(axes, "No two tasks have scores of the same models.")
@@ -32,7 +32,7 @@ def write_harmony_agreement_by_task(
             ]
             axes.errorbar(of["value"], down, xerr=[side.fillna(0) for side in reach],
                           fmt=MARKERS[protocol], color=COLOURS[protocol], markersize=4.5,
-                          linewidth=1, label=titled(protocol))  # fmt: skip
+                          linewidth=1, label=said[protocol])  # fmt: skip
             ceilings = table[(table["statistic"] == TASK_CEILING) & (table["protocol"] == protocol)]
             ceilings = ceilings[ceilings["first"].isin(order)].dropna(subset=["value"])
             axes.plot(ceilings["value"], [order.index(t) + shift for t in ceilings["first"]], "|",

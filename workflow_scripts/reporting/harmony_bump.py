@@ -11,7 +11,7 @@ from workflow_scripts.reporting.harmony_labels import (
     families,
     short_names,
     shown_protocols,
-    titled,
+    titles,
 )
 from workflow_scripts.reporting.style import figure, save_both, say_empty
 
@@ -20,7 +20,7 @@ def write_harmony_bump(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     """One column per protocol, best on top; a line per model, its range of ranks shaded beside it."""
     table = table.dropna(subset=["rank"])
     table = table.assign(name=short_names(table), family=table["family"].fillna("other"))
-    protocols = shown_protocols(table)
+    protocols, said = shown_protocols(table), titles(table)
     table = table[table["protocol"].isin(protocols)]
     looks = families(table)
     most = int(table["rank"].max()) if len(table) else 8
@@ -46,7 +46,7 @@ def write_harmony_bump(table: pd.DataFrame, pdf: Path, png: Path) -> None:
             last = len(protocols) - 1
             of_last = table[table["protocol"] == protocols[last]]
             _name_models(axes, of_last, looks, last + 0.09, "left")
-        axes.set_xticks(range(len(protocols)), [titled(p) for p in protocols])
+        axes.set_xticks(range(len(protocols)), [said[p] for p in protocols])
         axes.xaxis.tick_top()
         axes.set_xlim(-0.75, len(protocols) - 0.25 if len(protocols) > 1 else 0.3)
         axes.set_ylim(most + 0.7, 0.3)
@@ -65,7 +65,7 @@ def write_harmony_bump(table: pd.DataFrame, pdf: Path, png: Path) -> None:
 def _name_models(axes, rows: pd.DataFrame, looks: dict, across: float, side: str) -> None:
     """Equal ranks would lie on one another: they share one label."""
     for rank, tied in rows.groupby("rank"):
-        said = ", ".join(tied["name"])
-        text = f"{said} {rank:.0f}" if side == "right" else f"{rank:.0f} {said}"
+        names = ", ".join(tied["name"])
+        text = f"{names} {rank:.0f}" if side == "right" else f"{rank:.0f} {names}"
         colour = looks[tied["family"].iloc[0]][0]
         axes.text(across, rank, text, ha=side, va="center", fontsize=6.5, color=colour)

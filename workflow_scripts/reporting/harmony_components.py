@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.reporting.harmony_grid import PROTOCOLS, Grid
-from workflow_scripts.reporting.harmony_labels import COLOURS, MARKERS, shown_protocols, titled
+from workflow_scripts.reporting.harmony_labels import COLOURS, MARKERS, shown_protocols, titles
 from workflow_scripts.reporting.harmony_leaderboard import ranked_scores
 from workflow_scripts.reporting.style import figure, save_both, say_empty
 from workflow_scripts.reporting.tables import write_table
@@ -35,16 +35,26 @@ def harmony_components(grids: dict[str, Grid], *, draws: int, seed: int) -> pd.D
 
 
 def _of_protocol(grid: Grid, draws: int, seed: int) -> pd.DataFrame:
-    columns = ["protocol", "models", "tasks", "component", "share", "low", "high"]
+    columns = ["protocol", "origins", "models", "tasks", "component", "share", "low", "high"]
     scores = ranked_scores(grid)
     if len(scores) < 2 or not scores.shape[1]:
-        none = (grid.protocol, len(scores), scores.shape[1], "", np.nan, np.nan, np.nan)
+        none = (
+            grid.protocol,
+            grid.origins,
+            len(scores),
+            scores.shape[1],
+            "",
+            np.nan,
+            np.nan,
+            np.nan,
+        )
         return pd.DataFrame([none], columns=columns)
     shares = principal_components(scores).explained_variance_ratio
     interval = bootstrapped_variance(scores, draws=draws, seed=seed)
     table = pd.DataFrame(
         {
             "protocol": grid.protocol,
+            "origins": grid.origins,
             "models": len(scores),
             "tasks": scores.shape[1],
             "component": shares.index,
@@ -99,7 +109,7 @@ def write_harmony_components_figure(
                 (of["share"] - of["low"]).clip(lower=0).fillna(0) * 100,
                 (of["high"] - of["share"]).clip(lower=0).fillna(0) * 100,
             ]
-            said = f"{titled(protocol)}, {of['models'].iloc[0]} models"
+            said = f"{titles(table)[protocol]}, {of['models'].iloc[0]} models"
             style = {"fmt": MARKERS[protocol], "color": COLOURS[protocol], "markersize": 4.5}
             axes[0].errorbar(
                 np.arange(len(of)) + shift, 100 * of["share"], yerr=reach, label=said, **style

@@ -45,6 +45,12 @@ class Grid:
         return [task for task in self.values if self.values[task].isna().all()]
 
     @property
+    def origins(self) -> str:
+        """Where the scores come from, ours first."""
+        found = set(self.models.loc[self.values.notna().any(axis=1), "origin"])
+        return " ".join(sorted(found, key=lambda origin: (origin != OWN, origin)))
+
+    @property
     def measured(self) -> pd.DataFrame:
         """Values of the tasks that any model has a score on."""
         return self.values.drop(columns=self.unmeasured)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.reporting.harmony_agreement import CATEGORY, MEAN, PAIR
-from workflow_scripts.reporting.harmony_labels import shown_protocols, titled
+from workflow_scripts.reporting.harmony_labels import shown_protocols, titles
 from workflow_scripts.reporting.style import figure, save_both, say_empty
 
 _COLOURS = (
@@ -79,7 +79,7 @@ def _write(
             axis.set_aspect("equal")
             mean = table[(table["statistic"] == MEAN) & (table["protocol"] == protocol)]["value"]
             said = "" if mean.isna().all() else f"\nmean agreement {mean.iloc[0]:.2f}"
-            axis.set_title(titled(protocol) + said, fontsize=9)
+            axis.set_title(titles(rows)[protocol] + said, fontsize=9)
         if protocols:
             bar = fig.colorbar(mesh, ax=list(axes), location="bottom", aspect=50, shrink=0.6)
             bar.set_label(_LABEL)

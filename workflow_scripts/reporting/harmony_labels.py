@@ -17,8 +17,16 @@ def shown_protocols(table: pd.DataFrame) -> list[str]:
     return [protocol for protocol in PROTOCOLS if protocol in found and protocol != FLOORED]
 
 
-def titled(protocol: str) -> str:
-    return PROTOCOLS[protocol] + (" (raw scores)" if protocol == "train_before_test" else "")
+def titles(table: pd.DataFrame) -> dict[str, str]:
+    """Of each protocol, with what kind of scores it shows after training."""
+    column = "origins" if "origins" in table else "origin"
+    found = {}
+    for protocol, rows in table.groupby("protocol"):
+        origins = {name for cell in rows[column].dropna() for name in cell.split(" ")}
+        kind = "raw" if origins <= {OWN} else "ours raw" if OWN in origins else "imported"
+        scores = f" ({kind} scores)" if protocol == "train_before_test" else ""
+        found[protocol] = PROTOCOLS[protocol] + scores
+    return found
 
 
 def short_names(table: pd.DataFrame) -> pd.Series:

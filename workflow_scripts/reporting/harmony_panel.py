@@ -11,7 +11,7 @@ from workflow_scripts.reporting.harmony_labels import (
     MARKERS,
     short_names,
     shown_protocols,
-    titled,
+    titles,
 )
 from workflow_scripts.reporting.published_harmony import PROTOCOL as PANEL_PROTOCOL
 from workflow_scripts.reporting.style import figure, save_both
@@ -178,7 +178,7 @@ def write_harmony_panel_figure(
             down = np.array(down) + (at - (len(protocols) - 1) / 2) * 0.22
             reach = [of["pc1"] - of["low"], of["high"] - of["pc1"]]
             axes.errorbar(of["pc1"], down, xerr=reach, fmt=MARKERS[protocol], markersize=4.5,
-                          color=COLOURS[protocol], linewidth=1.2, label=titled(protocol))  # fmt: skip
+                          color=COLOURS[protocol], linewidth=1.2, label=titles(table)[protocol])  # fmt: skip
             for y, row in zip(down, of.itertuples(), strict=True):
                 axes.annotate(f"{row.tasks}", (row.high, y), xytext=(3, 0), fontsize=6.5, va="center",
                               textcoords="offset points", color="0.35")  # fmt: skip

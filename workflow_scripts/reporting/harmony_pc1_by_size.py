@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from workflow_scripts.reporting.harmony_grid import OWN
-from workflow_scripts.reporting.harmony_labels import families, shown_protocols, titled
+from workflow_scripts.reporting.harmony_labels import families, shown_protocols, titles
 from workflow_scripts.reporting.style import figure, save_both, say_empty
 
 
@@ -38,7 +38,7 @@ def write_harmony_pc1_by_size(table: pd.DataFrame, pdf: Path, png: Path) -> None
             axis.xaxis.set_major_formatter(FuncFormatter(_size))
             axis.xaxis.set_minor_formatter(NullFormatter())
             axis.set_xlabel("parameters")
-            axis.set_title(titled(protocol), fontsize=9)
+            axis.set_title(titles(table)[protocol], fontsize=9)
             axis.grid(color="0.92", linewidth=0.6)
             axis.set_axisbelow(True)
         if protocols:

@@ -49,9 +49,8 @@ def noise_ceiling(
 
     `own_redraw` is the mean over draws of tau_b(x, x + s e), with the measured scores x, their
     standard errors s, and e standard normal. `two_redraws` is the mean of tau_b(x + s e, x + s e'),
-    both sides drawn: two benchmarks that measure exactly the same thing, each on items of its own,
-    would agree about so well, so agreement between benchmarks cannot be expected above it. Cells
-    without a standard error are left out; NaN where fewer than two models are left.
+    both sides drawn, as two benchmarks of the same content would agree, each with items of its own.
+    Cells without a standard error are left out; NaN where fewer than two models are left.
     """
     values, errors = checked_scores(scores), checked_errors(stderrs, scores)
     measured = pair_signs(np.where(np.isnan(errors), np.nan, values))
@@ -67,6 +66,19 @@ def noise_ceiling(
     return pd.DataFrame(
         {"own_redraw": own / draws, "two_redraws": two / draws}, index=scores.columns
     )
+
+
+def ceiling_of_pairs(two_redraws: pd.Series) -> pd.DataFrame:
+    """What two tasks could agree at most if they differed in nothing but noise: sqrt(r_a r_b).
+
+    r is the agreement of two redraws of each task, its reliability. As a correlation of two noisy
+    measures of one thing is the root of the product of their reliabilities, so is tau nearly; a task
+    agrees better with one that is measured well than with its own like. The redraws start from scores
+    that hold noise already, so that the ceiling is generous for very noisy tasks, never too low.
+    """
+    reliability = two_redraws.clip(lower=0)
+    ceiling = np.sqrt(np.outer(reliability, reliability))
+    return pd.DataFrame(ceiling, index=two_redraws.index, columns=two_redraws.index)
 
 
 def _tau_by_column(one: PairSigns, other: PairSigns) -> np.ndarray:

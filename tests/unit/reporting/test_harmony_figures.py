@@ -160,5 +160,6 @@ def test_the_ranking_names_every_ranked_model_at_both_ends_and_marks_imported_on
     table = harmony_leaderboard(grids, **DRAWS)
     texts = " ".join(draw({"leaderboard": table}, "bump", tmp_path / "a"))
     assert "* imported scores" in texts
+    assert "train-before-test (imported scores)" in texts, "not to be taken for raw ones"
     for row in table.itertuples():
         assert f"{row.model.split('/')[-1]}* {row.rank:.0f}" in texts

@@ -9,7 +9,8 @@ from scipy.stats import kendalltau
 
 from tests.unit.stats.random_scores import published_scores, random_scores
 from workflow_scripts.reporting.published_harmony import TEST_ITEMS
-from workflow_scripts.stats.noise import noise_ceiling, redraws, standard_error
+from workflow_scripts.stats.agreement import kendall_matrix
+from workflow_scripts.stats.noise import ceiling_of_pairs, noise_ceiling, redraws, standard_error
 
 
 def test_the_standard_error_of_a_share_and_of_a_balanced_coefficient_is_that_of_repeated_tests():
@@ -40,6 +41,23 @@ def test_the_ceiling_is_the_mean_tau_of_single_draws():
         two = [kendalltau(one[:, at], other[:, at]).statistic for one, other in pairwise(drawn)]
         assert ceiling.loc[task, "own_redraw"] == pytest.approx(np.mean(own))
         assert ceiling.loc[task, "two_redraws"] == pytest.approx(np.mean(two))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_tasks_that_differ_in_noise_alone_agree_nearly_up_to_the_ceiling_of_pairs(seed):
+    generator = np.random.default_rng(seed)
+    noise = np.array([0.05, 0.2, 0.5])
+    found, ceilings = [], []
+    for _ in range(25):
+        ability = generator.standard_normal((61, 1))
+        scores = pd.DataFrame(ability + noise * generator.standard_normal((61, 3)))
+        ceiling = noise_ceiling(scores, scores * 0 + noise, draws=30, seed=seed)
+        ceilings.append(ceiling_of_pairs(ceiling["two_redraws"]).to_numpy())
+        found.append(kendall_matrix(scores).to_numpy())
+    above = np.triu_indices(3, 1)
+    short = np.mean(ceilings, axis=0)[above] - np.mean(found, axis=0)[above]
+    assert (short > -0.01).all(), "never too low"
+    assert (short < 0.08).all(), "and not far off"
 
 
 def test_without_noise_the_ceiling_is_one_and_without_standard_errors_unknown():
