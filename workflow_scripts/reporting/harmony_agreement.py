@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.reporting.harmony_grid import PROTOCOLS, Grid
+from workflow_scripts.reporting.harmony_grid import PROTOCOLS, RAW_AND_MISSING, Grid
 from workflow_scripts.reporting.tables import write_table
 from workflow_scripts.stats.agreement import (
     agreement_by_category,
@@ -33,8 +33,7 @@ NOTE = (
     " agreement of a task with its scores drawn again within their standard errors, mean over tasks."
     " Noise ceiling: what tasks could agree at most if they differed in nothing but noise. Against"
     " direct: over the models and cells that both protocols have, the interval paired over models."
-    " train-before-test is raw; floored is the better of the raw and the direct score. A dash is a"
-    " number that the scores at hand do not give."
+    f" A dash is a number that the scores at hand do not give. {RAW_AND_MISSING}"
 )
 COLUMNS = [
     "protocol",

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.reporting.harmony_grid import PROTOCOLS, Grid
+from workflow_scripts.reporting.harmony_grid import PROTOCOLS, RAW_AND_MISSING, Grid
 from workflow_scripts.reporting.harmony_labels import COLOURS, MARKERS, shown_protocols, titles
 from workflow_scripts.reporting.harmony_leaderboard import ranked_scores
 from workflow_scripts.reporting.style import figure, save_both, say_empty
@@ -23,8 +23,8 @@ NOTE = (
     "Share of the variance of the standardised scores that each component has, with its 95% interval"
     " over models, for the models that have all tasks of the protocol. Even scores without anything in"
     " common give a first component of more than 1 / tasks, and two models always give one of 100%:"
-    " read it beside the number of models. Loadings of the tasks are in the CSV. train-before-test is"
-    " raw; floored is the better of the raw and the direct score."
+    " read it beside the number of models. Loadings of the tasks are in the CSV."
+    f" {RAW_AND_MISSING}"
 )
 
 

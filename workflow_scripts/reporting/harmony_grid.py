@@ -24,6 +24,12 @@ PROTOCOLS = {
     "train_before_test": "train-before-test",
     FLOORED: "train-before-test, floored",
 }
+# Said under every table of the ranking.
+RAW_AND_MISSING = (
+    "train-before-test has our raw scores, and imported ones as their source has them; floored is the"
+    " better of the raw and the direct score. Missing cells are left out; harmony_leaderboard lists"
+    " them."
+)
 _CELL = ["label", "task"]
 
 

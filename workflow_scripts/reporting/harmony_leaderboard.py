@@ -18,7 +18,7 @@ NOTE = (
     " scores, the floored protocol the better of these and the direct ones; imported scores are as"
     " their source has them, and the published leaderboard looks floored. Origin: own runs, or the"
     " file that scores were imported from. A dash is a missing cell: none is filled, and a model that"
-    " lacks one has no PC1."
+    " lacks one has no PC1; those that should be there are named in the last column."
 )
 _TOO_FEW = "fewer than two models have all tasks"
 
@@ -55,8 +55,10 @@ def _of_protocol(grid: Grid, tasks: list[str], draws: int, seed: int) -> pd.Data
         reasons = {label: reason or _TOO_FEW for label, reason in reasons.items()}
     table = table.join(found, on="label")
     table["reason"] = table["label"].map(reasons)
-    lacking = {label: " ".join(grid.lacking(label)) for label in grid.values.index}
-    table["missing"] = table["label"].map(lacking)
+    missing = {label: [] for label in grid.values.index}
+    for label, task in grid.absent:
+        missing[label].append(task)
+    table["missing"] = table["label"].map({k: " ".join(tasks) for k, tasks in missing.items()})
     values = grid.values.reindex(columns=tasks)
     errors = grid.stderrs.reindex(columns=tasks).add_suffix("_stderr")
     table = table.join(values, on="label").join(errors, on="label")
@@ -65,10 +67,16 @@ def _of_protocol(grid: Grid, tasks: list[str], draws: int, seed: int) -> pd.Data
 
 def _reason(grid: Grid, label: str) -> str:
     """Why a model has no PC1; empty if it has one."""
-    lacking = [task for task in grid.lacking(label) if task not in grid.unmeasured]
     if not grid.measured.shape[1]:
         return "no scores"
-    return f"{len(lacking)} of {grid.measured.shape[1]} tasks missing" if lacking else ""
+    lacking = [task for task in grid.lacking(label) if task not in grid.unmeasured]
+    unasked = [task for task in lacking if (label, task) not in set(grid.absent)]
+    of = f"of {grid.measured.shape[1]} tasks"
+    said = [
+        f"{len(unasked)} {of} not asked of it" if unasked else "",
+        f"{len(lacking) - len(unasked)} {of} missing" if len(lacking) > len(unasked) else "",
+    ]
+    return ", ".join(part for part in said if part)
 
 
 def write_harmony_leaderboard(
@@ -109,7 +117,7 @@ def _rank(rank: float, low: float, high: float) -> str:
 
 
 def _named(reason: str, missing: str, names: dict[str, str]) -> str:
-    """The reason and the cells; a model that lacks all of them is not listed task by task."""
+    """The reason and the missing cells; one that lacks all of them is not listed task by task."""
     lacking = [names[task] for task in missing.split()]
     cells = "all" if lacking and len(lacking) == len(names) else ", ".join(lacking)
     return ": ".join(part for part in (reason, cells) if part)

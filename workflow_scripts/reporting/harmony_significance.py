@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.reporting.harmony_grid import PROTOCOLS, Grid
+from workflow_scripts.reporting.harmony_grid import PROTOCOLS, RAW_AND_MISSING, Grid
 from workflow_scripts.reporting.tables import write_table
 from workflow_scripts.stats.significance import exact_p, holm, z_test
 
@@ -21,8 +21,8 @@ NOTE = (
     f" on one task (or on the mean), and significant is below {LEVEL}. On single tasks: McNemar's exact"
     " test of the same items where both models' answers are at hand, z from the standard errors"
     f" elsewhere. Up to {ALL_SHOWN} models all pairs are shown, beyond that each model and the next"
-    " lower by mean score; the CSV has every pair on every task. train-before-test is raw; floored is"
-    " the better of the raw and the direct score."
+    " lower by mean score; the CSV has every pair on every task."
+    f" {RAW_AND_MISSING}"
 )
 COLUMNS = [
     "protocol",

@@ -92,6 +92,20 @@ def test_a_model_with_a_missing_cell_has_no_component_and_the_table_says_why(tmp
     assert pd.read_csv(tmp_path / "t.csv")["rte_stderr"].notna().sum() > 5
 
 
+def test_a_task_that_was_not_asked_of_a_model_is_not_called_missing():
+    imported = [read_imported(LEADERBOARD, METRICS)]
+    scores = without(study(), MODELS[2], "rte", "train_before_test")
+    table = harmony_leaderboard(grids(scores, imported), **DRAWS)
+    table = table[table["protocol"] == "train_before_test"].set_index("label")
+    assert table.loc[MODELS[0], "reason"] == "19 of 24 tasks not asked of it"
+    assert table.loc[MODELS[0], "missing"] == ""
+    both = "19 of 24 tasks not asked of it, 1 of 24 tasks missing"
+    assert table.loc[MODELS[2], ["reason", "missing"]].tolist() == [both, "rte"]
+    theirs = table[table["origin"] != "own"]
+    assert theirs["rank"].notna().all()
+    assert (theirs["reason"] == "").all()
+
+
 def test_the_leaderboard_says_which_scores_are_raw_and_which_floored(tmp_path):
     table = harmony_leaderboard(grids(study()), **DRAWS)
     assert table["protocol"].unique().tolist() == ["direct", "train_before_test", FLOORED]
