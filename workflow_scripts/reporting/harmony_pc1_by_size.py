@@ -11,9 +11,12 @@ from workflow_scripts.reporting.style import figure, save_both, say_empty
 
 
 def write_harmony_pc1_by_size(table: pd.DataFrame, pdf: Path, png: Path) -> None:
-    """One panel per protocol; families by colour and shape, instruct models hollow, imported small."""
+    """One panel per protocol; families by colour and shape, instruct models hollow, chunked ones crosses."""
     table = table.dropna(subset=["pc1", "parameters"])
-    table = table.assign(family=table["family"].fillna("other"))
+    table = table.assign(
+        family=table["family"].fillna("other"),
+        variant=table["variant"].astype("string").fillna(""),
+    )
     protocols = shown_protocols(table)
     looks = families(table)
     columns = max(len(protocols), 1)
@@ -28,7 +31,7 @@ def write_harmony_pc1_by_size(table: pd.DataFrame, pdf: Path, png: Path) -> None
                 for row in mine.itertuples():
                     hollow = row.kind == "instruct"
                     axis.plot(
-                        row.parameters, row.pc1, marker, color=colour,
+                        row.parameters, row.pc1, "x" if row.variant else marker, color=colour,
                         markerfacecolor="white" if hollow else colour,
                         markersize=6.5 if row.origin == OWN else 4,
                     )  # fmt: skip
@@ -59,6 +62,8 @@ def _explain(fig, axis, looks: dict, table: pd.DataFrame) -> None:
         if family in set(table["family"]):
             axis.plot([], [], marker, color=colour, label=family)
     axis.plot([], [], "o", color="0.3", markerfacecolor="white", label="hollow: instruct")
+    if (table["variant"] != "").any():
+        axis.plot([], [], "x", color="0.3", label="cross: chunked, at its base's size")
     if (table["origin"] != OWN).any():
         axis.plot([], [], "o", color="0.3", markersize=4, label="small: imported scores")
     fig.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=6)

@@ -88,7 +88,7 @@ WORDS = {
         "categories": "train-before-test (raw scores)\nmean agreement",
         "by task": "few-shot",
         "components": "few-shot, 6 models",
-        "size": "few-shot",
+        "size": "cross: chunked",
         "bump": "few-shot",
         "panel": "few-shot",
     },
