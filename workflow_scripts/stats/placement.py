@@ -4,13 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.stats import norm
 
 from workflow_scripts.stats.checks import checked_level, checked_scores
 from workflow_scripts.stats.principal import principal_components
 
 # Ridge penalties to choose from, as shares of the number of panel models.
 PENALTIES = (1e-6, 1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0)
-Z_OF_95 = 1.959963984540054
 
 
 class Placement(NamedTuple):
@@ -48,8 +48,8 @@ def place(
     tasks by ridge regression over the panel's n models, y = b'z with b = (Z'Z + n p I)^-1 Z'y, the
     penalty p chosen by leave-one-out. The interval is y plus or minus the ceil((n + 1) level)-th
     smallest of the panel's n absolute leave-one-out errors (the largest where n is too small), which
-    asks for no normal distribution. What the new model's own standard errors s add, 1.96 times
-    sqrt(sum (b_t s_t / sd_t)^2), is added in quadrature, although the panel's errors hold as much
+    asks for no normal distribution. What the new model's own standard errors s add, the normal
+    quantile (1.96 for 95%) times sqrt(sum (b_t s_t / sd_t)^2), is added in quadrature, although the panel's errors hold as much
     of the panel's own: the interval is rather too wide than too narrow.
 
     `left_out` is what `leave_one_out` gives for these tasks and this level, where it is at hand.
@@ -62,7 +62,7 @@ def place(
     half = _conformal(errors, level)
     if stderrs is not None:
         noise = stderrs.reindex(tasks).to_numpy(dtype=float) / spreads * weights
-        half = float(np.hypot(half, Z_OF_95 * np.sqrt(np.nansum(noise**2))))
+        half = float(np.hypot(half, norm.ppf((1 + level) / 2) * np.sqrt(np.nansum(noise**2))))
     pc1 = float(new @ weights)
     inside = leave_one_out(panel, tasks, level=level) if left_out is None else left_out
     distances = pd.Series(np.sqrt(((standard - new) ** 2).mean(axis=1)), index=panel.index)

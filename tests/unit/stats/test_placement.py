@@ -91,6 +91,9 @@ def test_more_tasks_and_less_noise_make_the_interval_narrower(panel):
     assert width(many) < width(few)
     assert width(few) == pytest.approx(place(panel, new[few]).high - place(panel, new[few]).low)
     assert width(few, 5.0) > width(few, 1.0) > width(few)
+    noisy = [place(panel, new[few], new[few] * 0 + 50, level=level) for level in (0.5, 0.95)]
+    halves = [(found.high - found.low) / 2 for found in noisy]
+    assert halves[1] / halves[0] == pytest.approx(1.96 / 0.674, rel=0.05), "noise at either level"
 
 
 def test_a_task_that_stands_out_is_named_and_so_is_one_beyond_the_panel(panel):
