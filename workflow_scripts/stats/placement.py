@@ -49,8 +49,8 @@ def place(
     penalty p chosen by leave-one-out. The interval is y plus or minus the ceil((n + 1) level)-th
     smallest of the panel's n absolute leave-one-out errors (the largest where n is too small), which
     asks for no normal distribution. What the new model's own standard errors s add, the normal
-    quantile (1.96 for 95%) times sqrt(sum (b_t s_t / sd_t)^2), is added in quadrature, although the panel's errors hold as much
-    of the panel's own: the interval is rather too wide than too narrow.
+    quantile (1.96 for 95%) times sqrt(sum (b_t s_t / sd_t)^2), is added in quadrature, although the
+    panel's errors hold as much of the panel's own: the interval is rather too wide than too narrow.
 
     `left_out` is what `leave_one_out` gives for these tasks and this level, where it is at hand.
     """

@@ -55,7 +55,9 @@ def bootstrapped_variance(
 
     Ratios are computed anew for samples of as many models, drawn with replacement. Samples of few
     models repeat some, and lie on fewer components than the models they are drawn from; so the spread
-    of the samples is taken and set around r: [r + q_low - mean, r + q_high - mean], within 0 and 1.
+    of the samples is taken and set around r: [r + q_low - mean, r + q_high - mean], within 0 and 1 and
+    never without r itself. The last components of few models hardly occur in samples: their intervals
+    mean little.
     In a sample in which all models score the same on a task, that task has no variance to share. NaN
     for fewer than three models.
     """
@@ -70,7 +72,8 @@ def bootstrapped_variance(
     tails = [(1 - level) / 2, (1 + level) / 2]
     measured = principal_components(scores).explained_variance_ratio.to_numpy()
     low, high = np.nanquantile(ratios, tails, axis=0) - np.nanmean(ratios, axis=0) + measured
-    return pd.DataFrame({"low": low.clip(0, 1), "high": high.clip(0, 1)}, index=names)
+    low, high = np.minimum(low, measured).clip(0, 1), np.maximum(high, measured).clip(0, 1)
+    return pd.DataFrame({"low": low, "high": high}, index=names)
 
 
 def variance_ratios(stacks: np.ndarray) -> np.ndarray:
