@@ -27,7 +27,11 @@ if SETTINGS.source == "miniature":
 
 include: "rules/hub.smk"
 include: "rules/chunking.smk"
+include: "rules/training_inputs.smk"
 include: "rules/training.smk"
+include: "rules/harmony_inputs.smk"
+include: "rules/harmony_tables.smk"
+include: "rules/harmony_figures.smk"
 include: "rules/harmony.smk"
 include: "rules/mmlu.smk"
 include: "rules/paper.smk"

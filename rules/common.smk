@@ -36,6 +36,8 @@ MEASURED_DATASETS = (
     "Magpie-Align/Magpie-Qwen2-Pro-200K-English",
     "cais/mmlu",
 )
+# What tables report of every known task; scores from elsewhere are held against it.
+METRICS_OF_TASKS = {name: row.full_metric for name, row in SETTINGS.tasks.items()}
 # Each study enters its records here, and rules/paper.smk collects them.
 RECORDS = {}
 # Studies that measure times: never twice the same, so results/scores.parquet, which is, leaves them out.

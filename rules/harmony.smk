@@ -1,9 +1,5 @@
 """The Harmony grid: each model on each task, as it is, with examples, and after training on it."""
 
-
-include: "harmony_inputs.smk"
-
-
 # A job takes one task of a model, or several (harmony.tasks_per_job); then each pack has a rule.
 for _pack, _tasks in HARMONY_PACKS.get("direct", {}).items():
 
@@ -113,6 +109,7 @@ RECORDS["harmony"] = [
 rule table_harmony_scores:
     input:
         scores="results/scores/harmony.parquet",
+        imported=SETTINGS.harmony.imported_scores,
     output:
         csv="results/tables/harmony_scores.csv",
         md="results/tables/harmony_scores.md",
@@ -127,9 +124,12 @@ rule table_harmony_scores:
         mem_mb=2000,
         runtime="30m",
     params:
-        version=1,
-        models=rows_of_models(SETTINGS.harmony.models),
-        tasks=rows_of_tasks(SETTINGS.harmony.tasks),
+        version="table_harmony_scores 2",
+        settings={
+            "models": rows_of_models(SETTINGS.harmony.models),
+            "tasks": rows_of_tasks(SETTINGS.harmony.tasks),
+            "metrics": METRICS_OF_TASKS,
+        },
     script:
         "../workflow_scripts/steps/table_harmony_scores.py"
 
@@ -164,3 +164,5 @@ rule harmony:
         RECORDS["harmony"],  # or a deleted record would stay away while its table is there
         rules.table_harmony_scores.output,
         rules.figure_harmony_scores.output,
+        HARMONY_TABLES,
+        HARMONY_FIGURES,

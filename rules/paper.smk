@@ -26,7 +26,7 @@ rule collect_scores:
 rule merge_scores:
     input:
         studies=[f"results/scores/{study}.parquet" for study in RECORDS if study not in TIMED],
-        external=SETTINGS.external_scores,
+        imported=SETTINGS.harmony.imported_scores,
     output:
         parquet="results/scores.parquet",
         csv="results/scores.csv",
@@ -40,6 +40,7 @@ rule merge_scores:
         mem_mb=2000,
         runtime="30m",
     params:
-        version=1,
+        version="merge_scores 2",
+        settings={"metrics": METRICS_OF_TASKS},
     script:
         "../workflow_scripts/steps/merge_scores.py"

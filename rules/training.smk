@@ -1,9 +1,6 @@
 """Training: continued pre-training and fine-tuning of chunked checkpoints, stage by stage."""
 
 
-include: "training_inputs.smk"
-
-
 rule tokenise_samples:
     input:
         model=model_manifest,

@@ -94,7 +94,11 @@ WRONG_KINDS = [
     one("empty text", {"hub": {"lock": ""}}, "hub.lock is ''", "text that is not empty."),
     one("list for text", {"source": ["miniature"]}, "source is a list", "'huggingface'"),
     one("text for a list", {"harmony": {"tasks": "sst2"}}, "harmony.tasks is 'sst2'", "a list"),
-    one("mapping for a list", {"external_scores": {"a": 1}}, "external_scores is a mapping"),
+    one(
+        "mapping for a list",
+        {"harmony": {"imported_scores": {"a": 1}}},
+        "imported_scores is a mapping",
+    ),
     one("number in a list", {"harmony": {"models": [3]}}, "harmony.models[0] is 3", "the name"),
     one("text for an entry", checkpoints("k2m6"), "checkpoints[0] is 'k2m6'", "the keys model"),
     one("truth for text", {"compute": {"dtype": True}}, "compute.dtype is true", "'float32'"),
@@ -203,14 +207,14 @@ NAMES = [
     ),
     one(
         "scores that are missing",
-        {"external_scores": ["scores/absent.csv"]},
-        "external_scores[0] is 'scores/absent.csv'",
+        {"harmony": {"imported_scores": ["scores/absent.csv"]}},
+        "harmony.imported_scores[0] is 'scores/absent.csv'",
         "there is none",
     ),
     one(
         "scores that are no CSV",
-        {"external_scores": ["README.md"]},
-        "external_scores[0] is 'README.md'",
+        {"harmony": {"imported_scores": ["README.md"]}},
+        "harmony.imported_scores[0] is 'README.md'",
         ".csv",
     ),
     one(

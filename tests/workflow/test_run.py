@@ -26,6 +26,17 @@ from workflow_scripts.core.records import read_record
 
 pytestmark = pytest.mark.workflow
 
+TABLES = ("scores", "leaderboard", "agreement", "components", "significance", "panel")
+FIGURES = [
+    "scores",
+    "matrices",
+    "agreement_by_task",
+    "categories",
+    "components",
+    "pc1_by_size",
+    "bump",
+    "panel",
+]
 RECORD = "results/records/harmony/direct/miniature--Llama-1.4M/mnli.json"
 
 
@@ -109,6 +120,34 @@ def test_a_changed_measure_reruns_that_measure_alone(copy):
     assert not {"measure_latency", "build_chunked", "evaluate_direct"} & set(jobs)
 
 
+def test_the_ranking_has_its_tables_and_figures_and_places_the_models_on_the_published_panel(
+    finished,
+):
+    folder, _ = finished
+    for name in TABLES:
+        assert len(pd.read_csv(folder / f"results/tables/harmony_{name}.csv")) >= 1
+    for name in FIGURES:
+        assert (folder / f"results/figures/harmony_{name}.png").stat().st_size > 5_000
+    panel = pd.read_csv(folder / "results/tables/harmony_panel.csv")
+    assert set(panel["model"]) == {"miniature/Llama-1.4M", "miniature/Pythia-0.1M"}
+    assert panel["tasks"].eq(2).all()
+    significance = pd.read_csv(folder / "results/tables/harmony_significance.csv")
+    assert significance["test"].tolist() == ["z", "mcnemar", "mcnemar"]
+
+
+def test_the_published_leaderboard_can_be_imported_and_keeps_its_ranking(copy):
+    leaderboard = "resources/published/harmony_leaderboard.csv"
+    target = "results/tables/harmony_leaderboard.csv"
+    config = with_config(copy, harmony={"imported_scores": [leaderboard]})
+    result = run_snakemake(copy, target, *config)
+    assert result.returncode == 0, result.stdout + result.stderr
+    table = pd.read_csv(copy / target)
+    theirs = table[table["origin"] == "harmony_leaderboard"].set_index("model")
+    printed = pd.read_csv(ROOT / leaderboard, index_col="model")
+    assert (theirs["pc1"] - printed["pc1"]).abs().max() < 0.1
+    assert set(table.loc[table["origin"] == "own", "protocol"]) == {"direct"}
+
+
 def test_a_second_run_does_nothing(finished):
     folder, _ = finished
     before = results_of(folder)
@@ -124,8 +163,8 @@ def test_a_deleted_result_reruns_its_users_and_nobody_else(copy):
         "evaluate_direct": 1,
         "collect_scores": 1,
         "merge_scores": 1,
-        "table_harmony_scores": 1,
-        "figure_harmony_scores": 1,
+        **{f"table_harmony_{name}": 1 for name in TABLES},
+        **{f"figure_harmony_{name}": 1 for name in FIGURES},
         "all": 1,
     }
 

@@ -8,18 +8,20 @@ FAILED = """
 Not everything was made. The log of each failed job is shown above and kept in logs/. Mend the cause
 and run the same command again: what was finished is not done again.
 """
-# A grid of a thousand rows is for an editor, not for the terminal.
+# A grid of a thousand rows, or of 24 columns, is for an editor, not for the terminal.
 LINES_SHOWN = 30
+WIDTH_SHOWN = 200
 
 
 def closing_words(results: Path = Path("results")) -> str:
-    """Where the tables and figures lie, and the first table that is short enough to show."""
+    """Where the tables and figures lie, and the tables that a terminal can show."""
     tables = sorted(results.glob("tables/*.md"))
     figures = sorted(results.glob("figures/*.png"))
     lines = [""]
     for table in tables:
         text = table.read_text(encoding="utf-8").strip()
-        if text.count("\n") <= LINES_SHOWN:
+        widest = max((len(line) for line in text.splitlines() if line.startswith("|")), default=0)
+        if text.count("\n") <= LINES_SHOWN and widest <= WIDTH_SHOWN:
             lines += [text, ""]
     about = {
         results / "scores.csv": "  every number, one a row",

@@ -1,5 +1,6 @@
 """The score of each model on each task of the Harmony study, beside what it must beat."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,18 +14,31 @@ TITLE = "Direct evaluation of the Harmony grid"
 NOTE = (
     "Score ± standard error on n items, lm-eval's own task and metric. Chance: answering at random."
     " Floor: the better of chance and the best fixed answer. Above the floor by so many standard"
-    " errors: below 2, nothing was shown."
+    " errors: below 2, nothing was shown. Origin, where there are imported scores: own, or their file."
 )
 
 
-def harmony_scores(scores: pd.DataFrame, models: list[dict], tasks: list[dict]) -> pd.DataFrame:
-    """One row per task and model, in the order of the config, primary metric only."""
-    direct = scores[(scores.study == "harmony") & (scores.protocol == "direct")]
+def harmony_scores(
+    scores: pd.DataFrame,
+    models: list[dict],
+    tasks: list[dict],
+    imported: Sequence[pd.DataFrame] = (),
+) -> pd.DataFrame:
+    """One row per task and model, in the order of the config, primary metric only.
+
+    Imported scores follow ours, each under the name of its file, on the tasks of the config.
+    """
+    direct = pd.concat([scores[scores["study"] == "harmony"], *imported], ignore_index=True)
+    direct = direct[direct["protocol"] == "direct"]
+    models = [model | {"study": "harmony"} for model in models]
+    theirs = direct.loc[direct["study"] != "harmony", ["model", "study"]].drop_duplicates()
+    models += [row | {"parameters": None} for row in theirs.to_dict("records")]
     rows = []
     for task in tasks:
         for model in models:
             match = direct[
                 (direct.task == task["task"])
+                & (direct.study == model["study"])
                 & (direct.model == model["model"])
                 & (direct.variant == "")
                 & (direct.metric == task["metric"])
@@ -33,14 +47,17 @@ def harmony_scores(scores: pd.DataFrame, models: list[dict], tasks: list[dict]) 
             if len(match) > 1:
                 raise UserError(
                     f"There are {len(match)} scores of {model['model']} on {task['task']} in the study"
-                    " harmony, direct; expected one. Delete results/scores/harmony.parquet."
+                    f" {model['study']}, direct; expected one. Delete results/scores/harmony.parquet."
                 )
+            if not len(match) and model["study"] != "harmony":
+                continue  # theirs is not ours to miss
             found = match.iloc[0] if len(match) else pd.Series(dtype=object)
             rows.append(
                 {
                     "task": task["display_name"],
                     "category": task["category"],
                     "model": model["model"],
+                    "origin": "own" if model["study"] == "harmony" else model["study"],
                     "parameters": model["parameters"],
                     "metric": task["metric"],
                     **{k: found.get(k) for k in ("value", "stderr", "n", "chance", "floor")},
@@ -72,7 +89,8 @@ def _show(table: pd.DataFrame) -> pd.DataFrame:
         {
             "Task": table["task"],
             "Model": table["model"],
-            "Parameters": [f"{p:,}" for p in table["parameters"]],
+            **({"Origin": table["origin"]} if (table["origin"] != "own").any() else {}),
+            "Parameters": [None if pd.isna(p) else f"{p:,.0f}" for p in table["parameters"]],
             "Metric": table["metric"],
             "Score": score,
             "n": [number(n, ".0f") for n in table["n"]],
@@ -86,12 +104,14 @@ def _show(table: pd.DataFrame) -> pd.DataFrame:
 def write_harmony_scores_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     """Tasks down, score across: a dot with two standard errors per model, a tick at the floor."""
     tasks = list(dict.fromkeys(table["task"]))
-    models = list(dict.fromkeys(table.sort_values("parameters")["model"]))
+    # A star as in the other figures: scores from elsewhere.
+    table = table.assign(name=table["model"].where(table["origin"] == "own", table["model"] + "*"))
+    models = list(dict.fromkeys(table.sort_values("parameters")["name"]))
     colours = model_colours(models)
     with figure(width=6.5, height=1.0 + 0.3 * len(tasks) + 0.1 * len(models)) as (fig, axes):
         step = 0.7 / max(len(models), 1)
         for at, model in enumerate(models):
-            rows = table[(table["model"] == model) & table["value"].notna()]
+            rows = table[(table["name"] == model) & table["value"].notna()]
             y = [tasks.index(t) + (at - (len(models) - 1) / 2) * step for t in rows["task"]]
             axes.errorbar(
                 rows["value"],

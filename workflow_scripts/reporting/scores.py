@@ -1,34 +1,17 @@
 """Tidy scores: one row per number, from records and from other people's CSV files."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
 
 from workflow_scripts.core.broken import is_broken
-from workflow_scripts.core.errors import UserError, did_you_mean
+from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import atomic_path
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.records import Metric, Record, read_record
-
-COLUMNS = {
-    "study": "string",
-    "model": "string",
-    "variant": "string",
-    "task": "string",
-    "subset": "string",
-    "protocol": "string",
-    "shots": "Int64",
-    "metric": "string",
-    "value": "Float64",
-    "stderr": "Float64",
-    "n": "Int64",
-    "seed": "Int64",
-    "floor": "Float64",
-    "chance": "Float64",
-}
-REQUIRED_OF_OTHERS = ("model", "task", "protocol", "metric", "value")
-EXTERNAL_STUDY = "external"
-LEAST = {"stderr": 0, "n": 1, "shots": 0}
+from workflow_scripts.reporting.columns import COLUMNS
+from workflow_scripts.reporting.imported_scores import read_imported
 
 
 def collect(records: list[Path]) -> pd.DataFrame:
@@ -50,23 +33,39 @@ def collect(records: list[Path]) -> pd.DataFrame:
     return _in_order(pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS))
 
 
-def merge(studies: list[pd.DataFrame], external: list[Path]) -> pd.DataFrame:
+def merge(
+    studies: list[pd.DataFrame], imported: list[Path], metrics: Mapping[str, str]
+) -> pd.DataFrame:
     """All studies together with other people's scores, which must not pass for ours."""
     ours = {study for frame in studies for study in frame["study"].unique()}
-    frames, problems = list(studies), []
-    for path in external:
+    theirs = import_all(imported, metrics, taken=ours)
+    return _in_order(pd.concat([*studies, *theirs], ignore_index=True))
+
+
+def import_all(
+    paths: list[Path], metrics: Mapping[str, str], taken: set[str]
+) -> list[pd.DataFrame]:
+    """The scores of each file; `taken` are the names that a file may not have as its own."""
+    frames, problems, seen = [], [], {}
+    for path in paths:
+        if path.stem in taken:
+            problems.append(
+                f"{path}: its name is that of our study {path.stem!r}; expected another, since scores"
+                " are told apart by it."
+            )
+        if path.stem in seen:
+            problems.append(
+                f"{path}: its name is that of {seen[path.stem]}; expected files of different names,"
+                " since scores are told apart by them."
+            )
+        seen.setdefault(path.stem, path)
         try:
-            frames.append(read_external(path))
+            frames.append(read_imported(path, metrics))
         except UserError as error:
             problems += error.problems
-            continue
-        problems += [
-            f"{path}: the study {study!r} is one of ours; leave the column empty, or name it otherwise."
-            for study in ours & set(frames[-1]["study"])
-        ]
     if problems:
         raise UserError(problems)
-    return _in_order(pd.concat(frames, ignore_index=True))
+    return frames
 
 
 def _in_order(scores: pd.DataFrame) -> pd.DataFrame:
@@ -100,52 +99,6 @@ def rows_of(record: Record) -> list[dict]:
 def floor_of(metric: Metric) -> float | None:
     """What a model must beat to have shown anything: the better of a fixed and a random answer."""
     return max((f for f in (metric.best_constant, metric.chance) if f is not None), default=None)
-
-
-def read_external(path: Path) -> pd.DataFrame:
-    """Other people's scores: the same columns, of which only some are required."""
-    try:
-        frame = pd.read_csv(path, dtype="string", keep_default_na=False, na_values=[""])
-    except (OSError, UnicodeDecodeError, pd.errors.EmptyDataError, pd.errors.ParserError) as error:
-        raise UserError(f"{path} cannot be read as a CSV file ({error}).") from None
-    problems = [
-        f"{path}: the column {column!r} is unknown; known: {', '.join(COLUMNS)}."
-        + did_you_mean(column, COLUMNS)
-        for column in frame.columns
-        if column not in COLUMNS
-    ]
-    problems += [
-        f"{path}: the column {column!r} is missing; it must have {', '.join(REQUIRED_OF_OTHERS)}."
-        for column in REQUIRED_OF_OTHERS
-        if column not in frame.columns
-    ]
-    if problems:
-        raise UserError(problems)
-    for column in REQUIRED_OF_OTHERS:
-        for line in frame.index[frame[column].isna()]:
-            problems.append(f"{path}, line {line + 2}: the column {column!r} is empty.")
-    for column, dtype in COLUMNS.items():
-        if column not in frame.columns:
-            continue
-        if dtype != "string":
-            numbers = pd.to_numeric(frame[column], errors="coerce")
-            bad = frame[column].notna() & (numbers.isna() | numbers.abs().eq(float("inf")))
-            if dtype == "Int64":
-                bad |= numbers.notna() & (numbers % 1 != 0)
-            least = LEAST.get(column)
-            if least is not None:
-                bad |= numbers.notna() & (numbers < least)
-            for line in frame.index[bad]:
-                problems.append(
-                    f"{path}, line {line + 2}: {column} is {frame.at[line, column]!r};"
-                    f" expected a {'whole ' if dtype == 'Int64' else ''}number"
-                    f"{'' if least is None else f' of at least {least}'}."
-                )
-            frame[column] = numbers.mask(bad)
-    if problems:
-        raise UserError(problems)
-    frame = frame.reindex(columns=list(COLUMNS)).astype(COLUMNS)
-    return frame.fillna({"study": EXTERNAL_STUDY, "variant": ""})
 
 
 def write_parquet(scores: pd.DataFrame, path: Path) -> None:

@@ -28,10 +28,10 @@ _STYLE = {
 
 
 @contextmanager
-def figure(width: float, height: float, **grid) -> Iterator[tuple]:
+def figure(width: float, height: float, *, layout: str = "constrained", **grid) -> Iterator[tuple]:
     """A figure with one axes, or a grid of them, in the house style, closed afterwards."""
     with plt.rc_context(_STYLE):
-        fig, axes = plt.subplots(figsize=(width, height), layout="constrained", **grid)
+        fig, axes = plt.subplots(figsize=(width, height), layout=layout, **grid)
         try:
             yield fig, axes
         finally:
@@ -44,6 +44,17 @@ def model_colours(models: list[str]) -> dict[str, object]:
         return dict(zip(models, PALETTE, strict=False))
     ramp = plt.get_cmap("viridis")
     return {model: ramp(at / (len(models) - 1)) for at, model in enumerate(models)}
+
+
+def save_both(fig, pdf: Path, png: Path) -> None:
+    for path, kind in zip((pdf, png), FORMATS, strict=True):
+        save(fig, path, kind)
+
+
+def say_empty(axes, sentence: str) -> None:
+    """Where a figure has nothing to show, it says why."""
+    axes.set_axis_off()
+    axes.text(0.5, 0.5, sentence, ha="center", va="center", wrap=True, transform=axes.transAxes)
 
 
 def save(fig, path: Path, kind: str) -> None:

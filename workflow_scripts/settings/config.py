@@ -1,6 +1,6 @@
 """The whole config: its top level and its sections."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -10,7 +10,6 @@ from workflow_scripts.settings.harmony import Harmony
 from workflow_scripts.settings.hub import Hub
 from workflow_scripts.settings.miniature import Miniature
 from workflow_scripts.settings.mmlu import Mmlu
-from workflow_scripts.settings.names import CsvFile
 from workflow_scripts.settings.section import Section
 from workflow_scripts.settings.tables import Tables
 from workflow_scripts.settings.training import Training
@@ -46,11 +45,4 @@ class Config(Section):
     )
     mmlu: Mmlu = Field(
         Mmlu(), description="MMLU as published, of the models that are cut into chunks."
-    )
-    external_scores: Annotated[tuple[CsvFile, ...], Field(strict=False)] = Field(
-        (),
-        description=(
-            "CSV files of other people's scores to set beside ours; columns model, task, protocol,"
-            " metric, value and, where known, stderr and n."
-        ),
     )

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from workflow_scripts.settings.names import CheckpointName, LmEvalTaskName
+from workflow_scripts.settings.names import CheckpointName, CsvFile, LmEvalTaskName
 from workflow_scripts.settings.section import Section, contradiction
 from workflow_scripts.settings.sentences import hint
 from workflow_scripts.settings.training import TrainingKeys
@@ -137,6 +137,18 @@ class Harmony(Section):
             "Tasks that one job measures of a model, loading it once; each has a record of its own."
             " Null is all of them; 1 gives every cell of the grid a job of its own."
         ),
+    )
+    imported_scores: Annotated[tuple[CsvFile, ...], Field(strict=False)] = Field(
+        (),
+        description=(
+            "CSV files of other people's scores to rank beside ours: columns model, task, protocol"
+            " (direct, few_shot or train_before_test), metric, value and, where known, stderr, n and"
+            " unit (fraction or percent); resources/published/harmony_leaderboard.csv is read as it"
+            " is."
+        ),
+    )
+    bootstrap_draws: int = Field(
+        1000, ge=10, description="Draws behind each interval of agreement, components and ranks."
     )
 
     @model_validator(mode="after")

@@ -1,6 +1,6 @@
 """Tabulate each score of the Harmony grid beside chance and the best fixed answer.
 
-In: results/scores/harmony.parquet. Out: the table as CSV, Markdown and LaTeX.
+In: results/scores/harmony.parquet and imported scores. Out: the table as CSV, Markdown and LaTeX.
 """
 
 from pathlib import Path
@@ -9,7 +9,15 @@ from workflow_scripts.core.step import step
 
 
 def main(
-    scores: Path, csv: Path, md: Path, tex: Path, *, models: list[dict], tasks: list[dict]
+    scores: Path,
+    imported: list[Path],
+    csv: Path,
+    md: Path,
+    tex: Path,
+    *,
+    models: list[dict],
+    tasks: list[dict],
+    metrics: dict[str, str],
 ) -> None:
     import pandas as pd
 
@@ -17,8 +25,10 @@ def main(
         harmony_scores,
         write_harmony_scores_table,
     )
+    from workflow_scripts.reporting.scores import import_all
 
-    table = harmony_scores(pd.read_parquet(scores), models, tasks)
+    theirs = import_all(imported, metrics, taken={"harmony"})
+    table = harmony_scores(pd.read_parquet(scores), models, tasks, theirs)
     write_harmony_scores_table(table, csv, md, tex)
 
 
@@ -26,9 +36,9 @@ if "snakemake" in globals():
     with step(snakemake):
         main(
             Path(snakemake.input.scores),
+            [Path(path) for path in snakemake.input.imported],
             Path(snakemake.output.csv),
             Path(snakemake.output.md),
             Path(snakemake.output.tex),
-            models=snakemake.params.models,
-            tasks=snakemake.params.tasks,
+            **snakemake.params.settings,
         )

@@ -10,6 +10,7 @@ from workflow_scripts.reporting.harmony_scores import (
     write_harmony_scores_figure,
     write_harmony_scores_table,
 )
+from workflow_scripts.reporting.imported_scores import read_imported
 from workflow_scripts.reporting.scores import collect
 
 MODELS = [
@@ -74,6 +75,28 @@ def test_csv_is_exact_markdown_readable_and_latex_escaped(table, tmp_path):
     assert rows[5].count("—") == 5, "an absent score is a dash, never a zero"
     assert r"ARC \& Easy\_1" in tex.read_text()
     assert r"\toprule" in tex.read_text()
+
+
+def test_imported_scores_stand_beside_ours_and_are_no_cells_of_ours_to_miss(table, tmp_path):
+    path = tmp_path / "theirs.csv"
+    path.write_text(
+        "model,task,protocol,metric,value\nminiature/Llama-1.4M,sst2,direct,acc,0.9\n"
+        "else/where,sst2,direct,acc,0.7\nelse/where,sst2,train_before_test,acc,0.8\n"
+    )
+    write_example(tmp_path / "a.json", model="miniature/Llama-1.4M", task="sst2", value=0.8)
+    theirs = read_imported(path, {"sst2": "acc"})
+    found = harmony_scores(collect([tmp_path / "a.json"]), MODELS, TASKS, [theirs])
+    sst2 = found[found["task"] == "SST-2"]
+    assert sst2["origin"].tolist() == ["own", "own", "theirs", "theirs"]
+    assert sst2["value"].dropna().tolist() == [0.8, 0.9, 0.7]
+    assert set(found.loc[found["task"] != "SST-2", "origin"]) == {"own"}
+    csv, md, tex = (tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex"))
+    write_harmony_scores_table(found, csv, md, tex)
+    assert "| theirs" in md.read_text()
+    write_harmony_scores_figure(pd.read_csv(csv), tmp_path / "f.pdf", tmp_path / "f.png")
+    assert (tmp_path / "f.png").stat().st_size > 5000
+    write_harmony_scores_table(table, csv, md, tex)
+    assert "| Origin" not in md.read_text(), "all are ours: nothing to tell apart"
 
 
 def test_the_figure_has_the_same_bytes_each_time(table, tmp_path):

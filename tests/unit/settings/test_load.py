@@ -105,7 +105,8 @@ def test_files_of_the_working_directory_come_before_those_beside_the_snakefile(
 ):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.csv").write_text("model,task\n")
-    assert load({"external_scores": ["mine.csv"]}).external_scores == ("mine.csv",)
+    found = load({"harmony": {"imported_scores": ["mine.csv"]}}).harmony.imported_scores
+    assert found == ("mine.csv",)
     (tmp_path / "config").mkdir()
     (tmp_path / "config/tasks.tsv").write_text("task\n")
     with pytest.raises(UserError, match=r"^config/tasks.tsv, line 1: the column harness"):

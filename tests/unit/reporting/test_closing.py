@@ -1,0 +1,17 @@
+"""What the terminal says at the end: tables that fit on it, and where the others lie."""
+
+from workflow_scripts.reporting.closing import closing_words
+
+
+def test_a_table_too_wide_or_too_long_for_a_terminal_is_named_and_not_shown(tmp_path):
+    folder = tmp_path / "tables"
+    folder.mkdir()
+    (folder / "fits.md").write_text("# Fits\n\n| a | b |\n| - | - |\n| 1 | 2 |\n")
+    (folder / "wide.md").write_text("# Wide\n\n" + "| cell " * 60 + "|\n")
+    (folder / "long.md").write_text("# Long\n\n" + "| 1 |\n" * 60)
+    said = closing_words(tmp_path)
+    assert "# Fits" in said
+    assert "# Wide" not in said
+    assert "# Long" not in said
+    for name in ("fits", "wide", "long"):
+        assert f"tables/{name}.md" in said

@@ -1,0 +1,89 @@
+"""What noise does to rankings: standard errors by counting, the ceiling by drawing one by one."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import kendalltau
+
+from tests.unit.stats.random_scores import published_scores, random_scores
+from workflow_scripts.reporting.published_harmony import TEST_ITEMS
+from workflow_scripts.stats.agreement import kendall_matrix
+from workflow_scripts.stats.noise import ceiling_of_pairs, noise_ceiling, redraws, standard_error
+
+
+def test_the_standard_error_of_a_share_and_of_a_balanced_coefficient_is_that_of_repeated_tests():
+    generator = np.random.default_rng(3)
+    right = generator.random((4000, 200)) < 0.7
+    assert standard_error(0.7, 200) == pytest.approx(right.mean(axis=1).std(), rel=0.05)
+    gold = np.arange(200) % 2 == 0
+    answers = np.where(right, gold, ~gold)
+    coefficients = [np.corrcoef(gold, answer)[0, 1] for answer in answers]
+    assert standard_error(0.4, 200, -1.0) == pytest.approx(np.std(coefficients), rel=0.08)
+    assert standard_error(1.0, 10) == 0
+    for value, n, lowest, words in (
+        (0.5, 0, 0, "n is 0"),
+        (65, 10, 0, "is 65"),
+        (-0.1, 9, 0, "-0.1"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            standard_error(value, n, lowest)
+
+
+def test_the_ceiling_is_the_mean_tau_of_single_draws():
+    scores = random_scores(6, models=10, tasks=3)
+    stderrs = scores.abs() * 0.2 + 0.1
+    ceiling = noise_ceiling(scores, stderrs, draws=30, seed=4)
+    drawn = list(redraws(scores, stderrs, 31, seed=4))
+    for at, task in enumerate(scores):
+        own = [kendalltau(scores[task], draw[:, at]).statistic for draw in drawn[1:]]
+        two = [kendalltau(one[:, at], other[:, at]).statistic for one, other in pairwise(drawn)]
+        assert ceiling.loc[task, "own_redraw"] == pytest.approx(np.mean(own))
+        assert ceiling.loc[task, "two_redraws"] == pytest.approx(np.mean(two))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_tasks_that_differ_in_noise_alone_agree_nearly_up_to_the_ceiling_of_pairs(seed):
+    generator = np.random.default_rng(seed)
+    noise = np.array([0.05, 0.2, 0.5])
+    found, ceilings = [], []
+    for _ in range(25):
+        ability = generator.standard_normal((61, 1))
+        scores = pd.DataFrame(ability + noise * generator.standard_normal((61, 3)))
+        ceiling = noise_ceiling(scores, scores * 0 + noise, draws=30, seed=seed)
+        ceilings.append(ceiling_of_pairs(ceiling["two_redraws"]).to_numpy())
+        found.append(kendall_matrix(scores).to_numpy())
+    above = np.triu_indices(3, 1)
+    short = np.mean(ceilings, axis=0)[above] - np.mean(found, axis=0)[above]
+    assert (short > -0.01).all(), "never too low"
+    assert (short < 0.08).all(), "and not far off"
+
+
+def test_without_noise_the_ceiling_is_one_and_without_standard_errors_unknown():
+    scores = random_scores(7, tasks=2, digits=6)
+    stderrs = scores * 0.0
+    stderrs["task 1"] = np.nan
+    ceiling = noise_ceiling(scores, stderrs, draws=5)
+    assert ceiling.loc["task 0"].tolist() == pytest.approx([1, 1])
+    assert ceiling.loc["task 1"].isna().all()
+
+
+def test_the_published_benchmarks_agree_with_their_own_redraw_to_089():
+    scores = published_scores() / 100
+    items = np.array([[TEST_ITEMS[task] for task in scores]], dtype=float)
+    lowest = np.where(scores.columns == "cola", -1.0, 0.0)
+    stderrs = pd.DataFrame(standard_error(scores, items, lowest), scores.index, scores.columns)
+    ceiling = noise_ceiling(scores, stderrs, draws=200)
+    assert ceiling["own_redraw"].mean() == pytest.approx(0.89, abs=0.005)
+    assert (ceiling["two_redraws"] < ceiling["own_redraw"]).all()
+
+
+def test_standard_errors_must_belong_to_the_scores():
+    scores = random_scores(8)
+    with pytest.raises(ValueError, match="other models or tasks"):
+        next(redraws(scores, scores.iloc[1:], 1, 0))
+    with pytest.raises(ValueError, match=r"of 'model 2' on 'task 1' is -1\.0"):
+        wrong = scores * 0.0
+        wrong.iloc[2, 1] = -1
+        next(redraws(scores, wrong, 1, 0))

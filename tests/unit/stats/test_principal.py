@@ -1,0 +1,89 @@
+"""Principal components: the published leaderboard, and scikit-learn on random scores."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.decomposition import PCA
+
+from tests.unit.stats.random_scores import SEEDS, published, published_scores, random_scores
+from workflow_scripts.stats.principal import (
+    bootstrapped_variance,
+    component_loadings,
+    first_components,
+    principal_components,
+    variance_ratios,
+)
+from workflow_scripts.stats.ranks import ranks
+
+SWAPPED = ["01-ai/Yi-1.5-6B", "01-ai/Yi-1.5-6B-Chat"]
+
+
+def test_the_published_leaderboard_follows_from_its_24_columns():
+    found = principal_components(published_scores())
+    pc1 = found.scores["PC1"]
+    assert (pc1 - published()["pc1"]).abs().max() < 0.1
+    differing = ranks(pc1).ne(published()["rank"])
+    assert sorted(differing.index[differing]) == SWAPPED
+    assert pc1[SWAPPED].diff().abs().max() < 0.04
+    assert found.explained_variance_ratio["PC1"] == pytest.approx(0.8546, abs=5e-5)
+
+
+def test_percent_or_fraction_and_the_order_of_models_and_tasks_change_nothing():
+    scores = published_scores()
+    pc1 = principal_components(scores).scores["PC1"]
+    other = principal_components((scores / 100).iloc[::-1, ::-1]).scores["PC1"]
+    assert (other - pc1).abs().max() < 1e-8
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_components_are_scikit_learns_up_to_their_sign(seed):
+    scores = random_scores(seed, models=15, tasks=6)
+    standard = (scores - scores.mean()) / scores.std(ddof=0)
+    reference = PCA().fit(standard)
+    found = principal_components(scores)
+    assert found.explained_variance_ratio.tolist() == pytest.approx(
+        reference.explained_variance_ratio_
+    )
+    theirs = 100 * reference.transform(standard)
+    assert np.abs(found.scores.to_numpy()) == pytest.approx(np.abs(theirs), abs=1e-8)
+    loadings = component_loadings(scores)
+    assert (loadings.sum() > 0).all(), "better on most tasks is larger"
+    assert (100 * standard @ loadings).to_numpy() == pytest.approx(found.scores.to_numpy())
+
+
+@pytest.mark.parametrize("seed", SEEDS[:3])
+def test_many_at_once_are_the_same_as_one_by_one(seed):
+    stack = np.stack([random_scores(seed + at, models=9, tasks=4).to_numpy() for at in range(5)])
+    single = [principal_components(pd.DataFrame(values)) for values in stack]
+    ratios = np.stack([s.explained_variance_ratio.to_numpy() for s in single])
+    assert variance_ratios(stack) == pytest.approx(ratios)
+    pc1 = np.stack([s.scores["PC1"].to_numpy() for s in single])
+    assert first_components(stack) == pytest.approx(pc1)
+
+
+def test_the_bootstrap_holds_the_measured_share_and_knows_when_it_knows_nothing():
+    scores = published_scores()
+    interval = bootstrapped_variance(scores, draws=200)
+    ratio = principal_components(scores).explained_variance_ratio["PC1"]
+    assert interval.loc["PC1", "low"] < ratio < interval.loc["PC1", "high"]
+    assert interval.loc["PC1", "high"] - interval.loc["PC1", "low"] < 0.1
+    assert bootstrapped_variance(scores.iloc[:2], draws=5).isna().to_numpy().all()
+    six = random_scores(5, models=6, tasks=8, digits=6)
+    found = bootstrapped_variance(six, draws=200)
+    ratios = principal_components(six).explained_variance_ratio
+    assert (found["low"] <= ratios).all()
+    assert (ratios <= found["high"]).all()
+    assert found.loc["PC1", "low"] < ratios["PC1"] - 0.05, "the samples' bias upwards is taken off"
+    few = bootstrapped_variance(scores.iloc[:3, :2], draws=50)
+    assert few.loc["PC1"].between(0, 1).all(), "samples of one model three times are no shares"
+
+
+def test_missing_cells_and_tasks_without_spread_are_refused_by_name():
+    scores = random_scores(3)
+    with pytest.raises(ValueError, match="'task 1' are the same for all models"):
+        principal_components(scores.assign(**{"task 1": 0.1 + 0.2}))
+    scores.iloc[2, 3] = np.nan
+    with pytest.raises(ValueError, match="lacks 'model 2' on 'task 3'; expected no missing cell"):
+        principal_components(scores)
+    with pytest.raises(ValueError, match="1 models and 5 tasks"):
+        principal_components(scores.iloc[:1])

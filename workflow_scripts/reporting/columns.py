@@ -1,0 +1,18 @@
+"""The columns of tidy scores, one row per number."""
+
+COLUMNS = {
+    "study": "string",
+    "model": "string",
+    "variant": "string",
+    "task": "string",
+    "subset": "string",
+    "protocol": "string",
+    "shots": "Int64",
+    "metric": "string",
+    "value": "Float64",
+    "stderr": "Float64",
+    "n": "Int64",
+    "seed": "Int64",
+    "floor": "Float64",
+    "chance": "Float64",
+}

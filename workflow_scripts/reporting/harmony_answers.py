@@ -1,0 +1,32 @@
+"""Which items each model of the Harmony study answered rightly, for tests on the same items."""
+
+from pathlib import Path
+
+import pandas as pd
+import pyarrow.parquet as pq
+
+from workflow_scripts.core.records import read_record
+
+
+def right_answers(records: list[Path]) -> dict[tuple[str, str, str], pd.Series]:
+    """By protocol, checkpoint and task, in the order of the items' names.
+
+    Tasks whose items are not simply right or wrong are left out. Of several seeds the lowest is
+    taken: McNemar's test is about one answer to each item.
+    """
+    found: dict[tuple[str, str, str], tuple[int, pd.Series]] = {}
+    indices: dict[str, pd.Index] = {}
+    for path in records:
+        record = read_record(path)
+        key = (record.protocol.name, record.model.id, record.task.name)
+        if key in found and found[key][0] <= record.protocol.seed:
+            continue
+        items = pq.read_table(path.with_name(record.items.file), columns=["item", "correct"])
+        right = items.to_pandas().set_index("item")["correct"].sort_index()
+        if right.isna().any() or not right.index.is_unique:
+            continue
+        # Models are asked the same items: one index for all of them, or a grid would fill the memory.
+        shared = indices.setdefault(record.task.name, right.index)
+        index = shared if shared.equals(right.index) else right.index
+        found[key] = (record.protocol.seed, pd.Series(right.to_numpy(dtype=bool), index))
+    return {key: right for key, (_, right) in found.items()}

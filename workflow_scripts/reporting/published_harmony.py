@@ -1,0 +1,47 @@
+"""The published leaderboard of train-before-test, from its wide table in percent to tidy scores."""
+
+from pathlib import Path
+
+import pandas as pd
+
+LEADING_COLUMNS = ("model", "rank", "pc1")
+PROTOCOL = "train_before_test"
+# Test items of each task. Not printed there: the sizes of the evaluation splits, at most 10,000. Every
+# accuracy printed there is a whole number of items of these.
+TEST_ITEMS = {
+    "cola": 1043,
+    "mnli": 9815,
+    "qnli": 5463,
+    "rte": 277,
+    "mrpc": 408,
+    "qqp": 10_000,
+    "sst2": 872,
+    "boolq": 3270,
+    "wic": 638,
+    "anli_r1": 1000,
+    "commonsense_qa": 1221,
+    "social_iqa": 1954,
+    "winogrande": 1267,
+    "openbookqa": 500,
+    "hellaswag": 10_000,
+    "arc_easy": 2376,
+    "arc_challenge": 1172,
+    "headqa_en": 2742,
+    "mathqa": 2985,
+    "medmcqa": 4183,
+    "piqa": 1838,
+    "sciq": 1000,
+    "nq_open": 3610,
+    "gsm8k": 1319,
+}
+
+
+def read_panel(path: Path) -> pd.DataFrame:
+    """Models in rows, tasks in columns, as fractions."""
+    wide = pd.read_csv(path, index_col="model")
+    return wide.drop(columns=[c for c in LEADING_COLUMNS if c in wide]) / 100
+
+
+def is_leaderboard(columns: list[str]) -> bool:
+    """Whether a CSV file with these columns is that wide table."""
+    return tuple(columns[: len(LEADING_COLUMNS)]) == LEADING_COLUMNS

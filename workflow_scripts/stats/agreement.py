@@ -1,0 +1,128 @@
+"""How alike tasks rank models: Kendall's tau-b between tasks, and its means over pairs of tasks."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from workflow_scripts.stats.checks import checked_scores
+
+
+class PairSigns(NamedTuple):
+    """How each task orders each pair of models, in float for fast products.
+
+    `signs` is 1, 0 or -1, and 0 where either model is missing; `valid` is 1 where both are there.
+    """
+
+    signs: np.ndarray
+    valid: np.ndarray
+
+
+def pair_signs(values: np.ndarray) -> PairSigns:
+    """One row per pair of models, one column per task; `values` has models in rows."""
+    first, second = np.triu_indices(len(values), 1)
+    differences = values[first] - values[second]
+    valid = ~np.isnan(differences)
+    return PairSigns(np.sign(np.where(valid, differences, 0.0)), valid.astype(float))
+
+
+def tau_of_signs(pairs: PairSigns, weights: np.ndarray | None = None) -> np.ndarray:
+    """Tau-b between all columns, each pair of models counted as often as `weights` says."""
+    weighted = pairs.signs if weights is None else pairs.signs * weights[:, None]
+    ordered = np.abs(weighted).T @ pairs.valid  # [a, b]: pairs that a orders and b has measured
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return (weighted.T @ pairs.signs) / np.sqrt(ordered * ordered.T)
+
+
+def kendall_matrix(scores: pd.DataFrame) -> pd.DataFrame:
+    """Kendall's tau-b between any two tasks (columns) over the models (rows) that have both.
+
+    tau_b(a, b) = (C - D) / sqrt(N_a N_b), where over all pairs of models that a and b have both
+    measured C counts those that both order the same way, D those that they order in opposite ways,
+    and N_a those that a does not leave tied. It is 1 for equal and -1 for opposite rankings. A cell
+    is NaN where fewer than two models are shared, or one of the tasks ties all of them; the diagonal
+    is 1 where a task orders any pair at all.
+    """
+    tau = tau_of_signs(pair_signs(checked_scores(scores)))
+    return pd.DataFrame(tau, index=scores.columns, columns=scores.columns)
+
+
+def mean_of_pairs(matrix: np.ndarray) -> float:
+    """Mean over pairs of different tasks whose tau is defined; NaN where there is none."""
+    above = matrix[np.triu_indices(len(matrix), 1)]
+    known = above[~np.isnan(above)]
+    return float(known.mean()) if known.size else float("nan")
+
+
+def mean_agreement(scores: pd.DataFrame) -> float:
+    """Mean of Kendall's tau-b over all pairs of different tasks: 2 / (T (T - 1)) sum_{a<b} tau(a, b).
+
+    Pairs for which tau is not defined are left out of the mean; NaN where that is all of them.
+    """
+    return mean_of_pairs(kendall_matrix(scores).to_numpy())
+
+
+def agreement_by_task(matrix: pd.DataFrame) -> pd.Series:
+    """For each task a the mean of tau(a, b) over the other tasks b, those not defined left out."""
+    values = matrix.to_numpy(dtype=float, copy=True)
+    np.fill_diagonal(values, np.nan)
+    return pd.DataFrame(values, index=matrix.index, columns=matrix.columns).mean(axis=1)
+
+
+def agreement_by_category(matrix: pd.DataFrame, categories: Mapping[str, str]) -> pd.DataFrame:
+    """Mean tau over pairs of different tasks, one of the row's category and one of the column's.
+
+    On the diagonal that is the agreement within a category; NaN where it has a single task.
+    """
+    if unknown := [task for task in matrix.columns if task not in categories]:
+        raise ValueError(f"categories lacks the task {unknown[0]!r}; expected one for each task.")
+    values = matrix.to_numpy(dtype=float, copy=True)
+    np.fill_diagonal(values, np.nan)
+    of = np.array([categories[task] for task in matrix.columns])
+    names = list(dict.fromkeys(of))
+    means = [[_mean(values[np.ix_(of == row, of == column)]) for column in names] for row in names]
+    return pd.DataFrame(means, index=names, columns=names)
+
+
+def _mean(values: np.ndarray) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if known.size else float("nan")
+
+
+class Improvement(NamedTuple):
+    """How many pairs of tasks agree more under the second protocol."""
+
+    share: float
+    pairs: int
+
+
+def share_improving(first: pd.DataFrame, second: pd.DataFrame) -> Improvement:
+    """Share of pairs of tasks with tau(second) > tau(first), among those defined in both matrices.
+
+    Both are matrices of `kendall_matrix` over the same tasks. A pair with equal tau has not improved.
+    """
+    if not first.columns.equals(second.columns):
+        raise ValueError(
+            "second has other tasks than first; expected two matrices over the same tasks, in the"
+            " same order."
+        )
+    above = np.triu_indices(len(first), 1)
+    one, other = first.to_numpy(dtype=float)[above], second.to_numpy(dtype=float)[above]
+    known = ~(np.isnan(one) | np.isnan(other))
+    if not known.any():
+        return Improvement(float("nan"), 0)
+    return Improvement(float((other > one)[known].mean()), int(known.sum()))
+
+
+def shared_cells(first: pd.DataFrame, second: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Two protocols over what both have: the same models, tasks and cells; other cells become NaN.
+
+    Two protocols are compared on equal terms only: a model that one of them lacks on a task would
+    move one side alone.
+    """
+    models = first.index.intersection(second.index, sort=False)
+    tasks = first.columns.intersection(second.columns, sort=False)
+    first, second = first.loc[models, tasks], second.loc[models, tasks]
+    known = first.notna() & second.notna()
+    return first.where(known), second.where(known)

@@ -1,0 +1,56 @@
+"""What the statistics ask of their arguments, said in one sentence when it is not so."""
+
+import numpy as np
+import pandas as pd
+
+
+def checked_scores(scores: pd.DataFrame, name: str = "scores") -> np.ndarray:
+    """Models in rows and tasks in columns as floats; a missing cell is NaN, nothing is infinite."""
+    if not isinstance(scores, pd.DataFrame):
+        raise ValueError(
+            f"{name} is a {type(scores).__name__}; expected a DataFrame, models in rows and tasks in"
+            " columns."
+        )
+    for kind, labels in (("model", scores.index), ("task", scores.columns)):
+        if not labels.is_unique:
+            twice = labels[labels.duplicated()][0]
+            raise ValueError(f"{name} has the {kind} {twice!r} twice; expected each {kind} once.")
+    try:
+        values = scores.to_numpy(dtype=float, na_value=np.nan)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} holds what is no number ({error}); expected numbers.") from None
+    if np.isinf(values).any():
+        row, column = np.argwhere(np.isinf(values))[0]
+        raise ValueError(
+            f"{name} of {scores.index[row]!r} on {scores.columns[column]!r} is"
+            f" {values[row, column]}; expected a finite number, or NaN for a missing cell."
+        )
+    return values
+
+
+def checked_errors(stderrs: pd.DataFrame, scores: pd.DataFrame) -> np.ndarray:
+    """Standard errors of the cells of `scores`, in its order; NaN where unknown."""
+    errors = checked_scores(stderrs, "stderrs")
+    if not (stderrs.index.equals(scores.index) and stderrs.columns.equals(scores.columns)):
+        raise ValueError(
+            "stderrs has other models or tasks than scores; expected the same, in the same order."
+        )
+    if (errors < 0).any():
+        row, column = np.argwhere(errors < 0)[0]
+        raise ValueError(
+            f"stderrs of {scores.index[row]!r} on {scores.columns[column]!r} is"
+            f" {errors[row, column]}; expected a number of at least 0."
+        )
+    return errors
+
+
+def checked_draws(draws: int) -> int:
+    if draws < 1:
+        raise ValueError(f"draws is {draws}; expected a whole number of at least 1.")
+    return draws
+
+
+def checked_level(level: float) -> float:
+    if not 0 < level < 1:
+        raise ValueError(f"level is {level}; expected a share between 0 and 1, for instance 0.95.")
+    return level

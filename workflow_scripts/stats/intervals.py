@@ -1,0 +1,133 @@
+"""Intervals of mean agreement: over models, over items, and of the difference of two protocols."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from workflow_scripts.stats.agreement import mean_of_pairs, pair_signs, tau_of_signs
+from workflow_scripts.stats.checks import checked_draws, checked_level, checked_scores
+from workflow_scripts.stats.noise import redraws
+
+
+class Interval(NamedTuple):
+    """Both ends; NaN where the interval cannot be computed."""
+
+    low: float
+    high: float
+
+
+UNKNOWN = Interval(float("nan"), float("nan"))
+
+
+def percentiles(values: np.ndarray, level: float = 0.95) -> Interval:
+    """The middle `level` of the values; NaN where more than half of them are not defined."""
+    known = values[~np.isnan(values)]
+    if known.size * 2 < values.size:
+        return UNKNOWN
+    low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(float(low), float(high))
+
+
+def model_draws(models: int, draws: int, seed: int) -> np.ndarray:
+    """How often each model is in each bootstrap sample: draws in rows."""
+    generator = np.random.default_rng(seed)
+    return generator.multinomial(models, np.full(models, 1 / models), size=checked_draws(draws))
+
+
+def bootstrapped_means(scores: pd.DataFrame, draws: int, seed: int) -> np.ndarray:
+    """Mean agreement in samples of as many models, drawn with replacement.
+
+    A pair of models i, j that are in the sample c_i and c_j times counts c_i c_j times. Copies of one
+    model are tied on every task, and tau-b leaves such pairs out, so this is tau-b of the sample.
+    """
+    return np.array([mean_of_pairs(tau) for tau in _drawn_matrices(scores, draws, seed)])
+
+
+def bootstrapped_by_task(scores: pd.DataFrame, draws: int, seed: int) -> np.ndarray:
+    """Each task's mean tau with the others in the same samples: draws in rows, tasks in columns."""
+    taus = np.stack(list(_drawn_matrices(scores, draws, seed)))
+    taus[:, range(taus.shape[1]), range(taus.shape[1])] = np.nan
+    known = (~np.isnan(taus)).sum(axis=2)
+    return np.divide(
+        np.nansum(taus, axis=2), known, out=np.full(known.shape, np.nan), where=known > 0
+    )
+
+
+def _drawn_matrices(scores: pd.DataFrame, draws: int, seed: int) -> Iterator[np.ndarray]:
+    values = checked_scores(scores)
+    pairs = pair_signs(values)
+    first, second = np.triu_indices(len(values), 1)
+    for counts in model_draws(len(values), draws, seed):
+        yield tau_of_signs(pairs, (counts[first] * counts[second]).astype(float))
+
+
+def interval_over_models(
+    scores: pd.DataFrame, draws: int = 1000, level: float = 0.95, seed: int = 0
+) -> Interval:
+    """Percentile interval of the mean agreement, had other models of the same kind been taken."""
+    checked_level(level)
+    if len(scores) < 3:
+        return UNKNOWN  # two models are one pair, which a sample holds or does not
+    return percentiles(bootstrapped_means(scores, draws, seed), level)
+
+
+def interval_over_items(
+    scores: pd.DataFrame,
+    stderrs: pd.DataFrame,
+    draws: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Interval:
+    """Interval of the mean agreement, had each task been asked with other items.
+
+    Scores are drawn again within their standard errors. A redraw is noisier than what it is drawn
+    from, and agrees less; so the spread of the redraws is taken, and set around the measured value m:
+    [m + q_low - mean, m + q_high - mean]. Unknown where any score lacks its standard error.
+    """
+    checked_level(level)
+    values = checked_scores(scores)
+    means = np.array(
+        [
+            mean_of_pairs(tau_of_signs(pair_signs(drawn)))
+            for drawn in redraws(scores, stderrs, draws, seed)
+        ]
+    )
+    if (scores.notna() & stderrs.isna()).to_numpy().any() or np.isnan(means).all():
+        return UNKNOWN
+    middle = mean_of_pairs(tau_of_signs(pair_signs(values))) - np.nanmean(means)
+    low, high = percentiles(means, level)
+    return Interval(float(max(low + middle, -1.0)), float(min(high + middle, 1.0)))
+
+
+class Difference(NamedTuple):
+    """Of a mean under two protocols, second minus first, with its interval over models."""
+
+    value: float
+    low: float
+    high: float
+
+
+def difference_of_agreement(
+    first: pd.DataFrame,
+    second: pd.DataFrame,
+    draws: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Difference:
+    """Mean agreement of `second` minus that of `first`, both over the same models.
+
+    The interval is paired: each bootstrap sample of models is taken under both protocols at once.
+    """
+    checked_level(level)
+    if not first.index.equals(second.index):
+        raise ValueError(
+            "second has other models than first; expected the same, in the same order."
+        )
+    value = mean_of_pairs(tau_of_signs(pair_signs(checked_scores(second, "second"))))
+    value -= mean_of_pairs(tau_of_signs(pair_signs(checked_scores(first, "first"))))
+    if len(first) < 3:
+        return Difference(value, *UNKNOWN)
+    drawn = bootstrapped_means(second, draws, seed) - bootstrapped_means(first, draws, seed)
+    return Difference(value, *percentiles(drawn, level))

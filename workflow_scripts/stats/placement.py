@@ -1,0 +1,155 @@
+"""Where a new model with a handful of scores would stand on a panel that is fully measured."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.stats import norm
+
+from workflow_scripts.stats.checks import checked_level, checked_scores
+from workflow_scripts.stats.principal import principal_components
+
+# Ridge penalties to choose from, as shares of the number of panel models.
+PENALTIES = (1e-6, 1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0)
+
+
+class Placement(NamedTuple):
+    """A new model on the panel."""
+
+    pc1: float
+    low: float
+    high: float
+    rank: int
+    """Its rank among the panel's models, were it one of them."""
+    best_rank: int
+    worst_rank: int
+    coverage: float
+    """Share of the panel's models that such an interval holds, each placed by the others."""
+    neighbours: pd.Series
+    """Panel models by distance: root mean square of the differences of standardised scores."""
+    residuals: pd.Series
+    """By task: how far the score lies from what the other tasks foretell, in standard deviations."""
+    outside: tuple[str, ...]
+    """Tasks on which the model lies outside of the panel's range: there the panel foretells little."""
+
+
+def place(
+    panel: pd.DataFrame,
+    measured: pd.Series,
+    stderrs: pd.Series | None = None,
+    *,
+    level: float = 0.95,
+    neighbours: int = 3,
+    left_out: pd.DataFrame | None = None,
+) -> Placement:
+    """Place a model measured on some of the panel's tasks; same units, protocol and metrics as there.
+
+    The panel's first principal component y is foretold from the standardised scores z on the measured
+    tasks by ridge regression over the panel's n models, y = b'z with b = (Z'Z + n p I)^-1 Z'y, the
+    penalty p chosen by leave-one-out. The interval is y plus or minus the ceil((n + 1) level)-th
+    smallest of the panel's n absolute leave-one-out errors (the largest where n is too small), which
+    asks for no normal distribution. What the new model's own standard errors s add, the normal
+    quantile (1.96 for 95%) times sqrt(sum (b_t s_t / sd_t)^2), is added in quadrature, although the
+    panel's errors hold as much of the panel's own: the interval is rather too wide than too narrow.
+
+    `left_out` is what `leave_one_out` gives for these tasks and this level, where it is at hand.
+    """
+    checked_level(level)
+    tasks, scores = _measured_tasks(panel, measured)
+    standard, target, means, spreads = _standardised(panel, tasks)
+    new = (scores - means) / spreads
+    weights, errors = _fit(standard, target)
+    half = _conformal(errors, level)
+    if stderrs is not None:
+        noise = stderrs.reindex(tasks).to_numpy(dtype=float) / spreads * weights
+        half = float(np.hypot(half, norm.ppf((1 + level) / 2) * np.sqrt(np.nansum(noise**2))))
+    pc1 = float(new @ weights)
+    inside = leave_one_out(panel, tasks, level=level) if left_out is None else left_out
+    distances = pd.Series(np.sqrt(((standard - new) ** 2).mean(axis=1)), index=panel.index)
+    values = panel[tasks].to_numpy(dtype=float)
+    beyond = (scores < values.min(axis=0)) | (scores > values.max(axis=0))
+    return Placement(
+        pc1,
+        pc1 - half,
+        pc1 + half,
+        1 + int((target > pc1).sum()),
+        1 + int((target > pc1 + half).sum()),
+        1 + int((target > pc1 - half).sum()),
+        float(((inside["low"] <= inside["pc1"]) & (inside["pc1"] <= inside["high"])).mean()),
+        distances.sort_values(kind="stable").head(neighbours),
+        pd.Series(_residuals(standard, new), index=tasks),
+        tuple(task for task, out in zip(tasks, beyond, strict=True) if out),
+    )
+
+
+def leave_one_out(panel: pd.DataFrame, tasks: list[str], *, level: float = 0.95) -> pd.DataFrame:
+    """Each panel model placed by the others alone: columns pc1 (its own), predicted, low, high.
+
+    Penalty and width of the interval are chosen anew without the model, so that the share of
+    intervals that hold is what a new model of the panel's kind may count on.
+    """
+    checked_level(level)
+    standard, target, _, _ = _standardised(panel, tasks)
+    rows = []
+    for at in range(len(panel)):
+        kept = np.arange(len(panel)) != at
+        weights, errors = _fit(standard[kept], target[kept])
+        predicted = float(standard[at] @ weights)
+        half = _conformal(errors, level)
+        rows.append((target[at], predicted, predicted - half, predicted + half))
+    return pd.DataFrame(rows, index=panel.index, columns=["pc1", "predicted", "low", "high"])
+
+
+def _measured_tasks(panel: pd.DataFrame, measured: pd.Series) -> tuple[list[str], np.ndarray]:
+    known = measured.dropna()
+    if unknown := [task for task in known.index if task not in panel.columns]:
+        raise ValueError(
+            f"measured has the task {unknown[0]!r}; expected tasks of the panel, which are"
+            f" {', '.join(map(str, panel.columns))}."
+        )
+    if known.empty:
+        raise ValueError("measured holds no score; expected at least one of the panel's tasks.")
+    tasks = [task for task in panel.columns if task in known.index]
+    return tasks, known.loc[tasks].to_numpy(dtype=float)
+
+
+def _standardised(
+    panel: pd.DataFrame, tasks: list[str]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    if len(panel) < 10:
+        raise ValueError(f"panel has {len(panel)} models; expected at least 10 to learn from.")
+    target = principal_components(panel).scores["PC1"].to_numpy()
+    values = checked_scores(panel[tasks], "panel")
+    means, spreads = values.mean(axis=0), values.std(axis=0)
+    return (values - means) / spreads, target, means, spreads
+
+
+def _fit(standard: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Ridge weights with the penalty of least leave-one-out error, and those errors."""
+    gram, products = standard.T @ standard, standard.T @ target
+    best = None
+    for penalty in PENALTIES:
+        inverse = np.linalg.inv(gram + len(standard) * penalty * np.eye(len(gram)))
+        weights = inverse @ products
+        leverage = np.einsum("mt,tu,mu->m", standard, inverse, standard)
+        errors = (target - standard @ weights) / (1 - leverage)
+        if best is None or (errors**2).sum() < best[0]:
+            best = ((errors**2).sum(), weights, errors)
+    return best[1], best[2]
+
+
+def _conformal(errors: np.ndarray, level: float) -> float:
+    wanted = min(int(np.ceil((len(errors) + 1) * level)), len(errors))
+    return float(np.sort(np.abs(errors))[wanted - 1])
+
+
+def _residuals(standard: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """Of each task, foretold from the others, over the spread of the panel's leave-one-out errors."""
+    if standard.shape[1] < 2:
+        return np.full(standard.shape[1], np.nan)
+    found = []
+    for at in range(standard.shape[1]):
+        others = np.arange(standard.shape[1]) != at
+        weights, errors = _fit(standard[:, others], standard[:, at])
+        found.append((new[at] - new[others] @ weights) / np.sqrt((errors**2).mean()))
+    return np.array(found)

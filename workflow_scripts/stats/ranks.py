@@ -1,0 +1,49 @@
+"""Ranks, and how far they could be others."""
+
+import numpy as np
+import pandas as pd
+
+from workflow_scripts.stats.checks import checked_level, checked_scores
+from workflow_scripts.stats.noise import redraws
+from workflow_scripts.stats.principal import first_components
+
+
+def ranks(values: pd.Series) -> pd.Series:
+    """1 for the largest value; equal values share the best of their ranks; NaN has none."""
+    return values.rank(ascending=False, method="min")
+
+
+def rank_ranges(
+    scores: pd.DataFrame,
+    stderrs: pd.DataFrame,
+    draws: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Between which ranks each model lies by the first principal component: columns low and high.
+
+    All scores are drawn again within their standard errors, components and ranks computed anew, and
+    the middle `level` of each model's ranks is kept, widened to whole ranks and to the rank that the
+    measured scores give. NaN where any score lacks its standard error. Missing cells are refused.
+    """
+    checked_level(level)
+    values = checked_scores(scores)
+    if np.isnan(values).any():
+        raise ValueError("scores has missing cells; expected models that have them all.")
+    if stderrs.isna().to_numpy().any():
+        return pd.DataFrame({"low": np.nan, "high": np.nan}, index=scores.index)
+    drawn = np.stack(list(redraws(scores, stderrs, draws, seed)))
+    order = _ranks_by_row(first_components(drawn))
+    tails = [(1 - level) / 2, (1 + level) / 2]
+    low, high = np.quantile(order, tails, axis=0)
+    now = _ranks_by_row(first_components(values[None]))[0]
+    return pd.DataFrame(
+        {"low": np.minimum(np.floor(low), now), "high": np.maximum(np.ceil(high), now)},
+        index=scores.index,
+    )
+
+
+def _ranks_by_row(values: np.ndarray) -> np.ndarray:
+    return np.stack(
+        [1 + (values > values[:, [at]]).sum(axis=1) for at in range(values.shape[1])], 1
+    )

@@ -1,0 +1,94 @@
+"""Whether two models differ by more than chance, one question or many at once."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import binom, norm
+
+
+class ZTest(NamedTuple):
+    """A difference, first minus second, with its standard error."""
+
+    difference: np.ndarray
+    stderr: np.ndarray
+    z: np.ndarray
+    p: np.ndarray
+
+
+def z_test(
+    first: np.ndarray, first_stderr: np.ndarray, second: np.ndarray, second_stderr: np.ndarray
+) -> ZTest:
+    """z = (a - b) / sqrt(s_a^2 + s_b^2) and the two-sided p = 2 (1 - Phi(|z|)).
+
+    It takes the two scores for independent. Those of two models on the same items are not: mostly
+    both are right on easy and wrong on hard ones, so that the test errs on the side of caution, and
+    McNemar's is sharper. Without any standard error z and p are NaN, unless the scores are equal.
+    """
+    first, first_stderr, second, second_stderr = (
+        np.asarray(x, dtype=float) for x in (first, first_stderr, second, second_stderr)
+    )
+    for name, errors in (("first_stderr", first_stderr), ("second_stderr", second_stderr)):
+        if (errors < 0).any():
+            raise ValueError(
+                f"{name} is {errors[errors < 0].flat[0]:g}; expected a number of at least 0."
+            )
+    difference = first - second
+    stderr = np.hypot(first_stderr, second_stderr)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        z = np.where((stderr == 0) & (difference == 0), 0.0, difference / stderr)
+    z = np.where(np.isinf(z), np.nan, z)
+    return ZTest(difference, stderr, z, 2 * norm.sf(np.abs(z)))
+
+
+class McNemar(NamedTuple):
+    """Items that only the first got right, items that only the second did, two-sided p."""
+
+    b: int
+    c: int
+    p: float
+
+
+def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> McNemar:
+    """McNemar's exact test of two models on the same items, in the same order.
+
+    Only items on which the two differ count: b that only the first got right, c that only the second
+    did. If neither is better, b is binomial with b + c trials of probability 1/2, and
+    p = min(1, 2 P(X <= min(b, c))).
+    """
+    if len(first) != len(second):
+        raise ValueError(
+            f"first has {len(first)} items and second {len(second)}; expected the same items in both."
+        )
+    one, other = (np.asarray(list(side)) for side in (first, second))
+    for name, side in (("first", one), ("second", other)):
+        if not len(side) or side.dtype != bool:
+            found = "no items" if not len(side) else f"items of type {side.dtype}"
+            raise ValueError(f"{name} has {found}; expected true or false for each item.")
+    b, c = int((one & ~other).sum()), int((~one & other).sum())
+    return McNemar(b, c, float(exact_p(np.array(b), np.array(c))))
+
+
+def exact_p(b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """The two-sided p of McNemar's exact test from its counts, elementwise."""
+    return np.minimum(1.0, 2 * binom.cdf(np.minimum(b, c), b + c, 0.5))
+
+
+def holm(p_values: Sequence[float]) -> np.ndarray:
+    """Holm's correction: p-values that may all be held against one level.
+
+    In rising order p_(1) <= ... <= p_(m), the corrected p_(i) is max_{j <= i} min(1, (m - j + 1) p_(j)).
+    The chance of a single false alarm among all m is then at most the level. NaN stands for a test
+    that was not made: it stays NaN and is not counted.
+    """
+    p = np.asarray(p_values, dtype=float)
+    if ((p < 0) | (p > 1)).any():
+        raise ValueError(
+            f"p_values holds {p[(p < 0) | (p > 1)][0]:g}; expected numbers between 0 and 1."
+        )
+    corrected = np.full(p.shape, np.nan)
+    made = np.flatnonzero(~np.isnan(p))
+    rising = made[np.argsort(p[made], kind="stable")]
+    factors = len(rising) - np.arange(len(rising))
+    corrected[rising] = np.maximum.accumulate(np.minimum(1.0, factors * p[rising]))
+    return corrected

@@ -1,0 +1,42 @@
+"""Rank the models of the Harmony study by their first component, beside every score.
+
+In: results/scores/harmony.parquet and imported scores. Out: the table as CSV, Markdown and LaTeX.
+"""
+
+from pathlib import Path
+
+from workflow_scripts.core.step import step
+
+
+def main(
+    scores: Path,
+    imported: list[Path],
+    csv: Path,
+    md: Path,
+    tex: Path,
+    *,
+    grid: dict,
+    draws: int,
+    seed: int,
+) -> None:
+    from workflow_scripts.reporting.harmony_grid import read_grids
+    from workflow_scripts.reporting.harmony_leaderboard import (
+        harmony_leaderboard,
+        write_harmony_leaderboard,
+    )
+
+    grids = read_grids(scores, imported, grid)
+    table = harmony_leaderboard(grids, draws=draws, seed=seed)
+    write_harmony_leaderboard(table, grid["tasks"], csv, md, tex)
+
+
+if "snakemake" in globals():
+    with step(snakemake):
+        main(
+            Path(snakemake.input.scores),
+            [Path(path) for path in snakemake.input.imported],
+            Path(snakemake.output.csv),
+            Path(snakemake.output.md),
+            Path(snakemake.output.tex),
+            **snakemake.params.settings,
+        )
