@@ -222,9 +222,6 @@ class Attempt:
         share = keys["batch_size"] // keys["gpus"]
         per_epoch = math.ceil(len(self.samples) / keys["batch_size"])
         steps = min(keys["epochs"] * per_epoch, keys["max_steps"] or math.inf)
-        evaluation = "no"
-        if self.evaluates:
-            evaluation = "steps" if keys["evaluate_every"] else "epoch"
         return TrainingArguments(
             output_dir=str(self.state.path),
             per_device_train_batch_size=micro,
@@ -237,8 +234,10 @@ class Attempt:
             max_grad_norm=keys["max_gradient_norm"],
             logging_steps=1,
             logging_nan_inf_filter=False,
-            eval_strategy=evaluation,
-            eval_steps=keys["evaluate_every"],
+            # By steps also for epochs: the evaluation behind an epoch comes after the step is saved,
+            # and a kill between the two would lose it.
+            eval_strategy="steps" if self.evaluates else "no",
+            eval_steps=keys["evaluate_every"] or per_epoch,
             save_strategy="steps",
             save_steps=keys["save_every"],
             seed=derive_seed(self.seed, "training") % 2**32,
