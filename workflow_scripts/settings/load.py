@@ -12,8 +12,11 @@ from workflow_scripts.settings.chunking import Checkpoint
 from workflow_scripts.settings.config import Config
 from workflow_scripts.settings.mmlu import STAGES
 from workflow_scripts.settings.names import Known, find_file
+from workflow_scripts.settings.prompts.files import find_runs, read_runs
+from workflow_scripts.settings.prompts.section import FOLDER, Prompts
+from workflow_scripts.settings.prompts.spec import PromptRun
 from workflow_scripts.settings.raw import raw_problems
-from workflow_scripts.settings.sentences import sentences, shown
+from workflow_scripts.settings.sentences import hint, sentences, shown
 from workflow_scripts.settings.tables import ModelRow, Tables, TaskRow, read_models, read_tasks
 
 
@@ -22,6 +25,7 @@ class Settings(Config):
 
     models: dict[str, ModelRow] = Field(description="All rows of the models table by name.")
     tasks: dict[str, TaskRow] = Field(description="All rows of the tasks table by name.")
+    prompt_runs: dict[str, PromptRun] = Field(description="The prompt runs to make, by name.")
 
     def model(self, name: str) -> ModelRow:
         return self.models[name]
@@ -50,6 +54,15 @@ class Settings(Config):
         variants = [v for v in trained if v.stages or v.plan != UNCHANGED]
         return list(dict.fromkeys([*models, *variants]))
 
+    def prompt_checkpoints(self) -> list[CheckpointId]:
+        """The models and checkpoints that are asked in the prompt runs."""
+        return [CheckpointId.parse(name) for name in self.prompts.models]
+
+    def explained(self) -> tuple[str | None, str | None, int]:
+        """Run, subject and number of the question that `explain` names."""
+        run, subject, number = ([*(self.explain or "").split("/"), "", ""])[:3]
+        return run or next(iter(self.prompt_runs), None), subject or None, int(number or 0)
+
 
 def load_settings(config: dict[str, Any], workflow_folder: Path) -> Settings:
     """Check the config Snakemake has merged; a UserError holds one sentence per problem."""
@@ -69,20 +82,30 @@ def load_settings(config: dict[str, Any], workflow_folder: Path) -> Settings:
             problems += error.problems
 
     source = config.get("source", Config.model_fields["source"].default)
+    files = _prompt_run_files(config, workflow_folder)
     known = Known(
         workflow_folder=workflow_folder,
         source=source if source in ("miniature", "huggingface") else None,
         models=tables.get("models"),
         tasks=tables.get("tasks"),
+        prompt_runs=files,
     )
     try:
         checked = Config.model_validate(config, context=known)
     except ValidationError as error:
         problems += sentences(error, Config.json_schema(), complaints)
+        checked = None
+    runs: dict[str, PromptRun] = {}
+    try:
+        runs = read_runs(files, _wanted_runs(config, files))
+    except UserError as error:
+        problems += error.problems
+    if checked is not None and not problems:
+        problems += _prompt_problems(checked, tables["models"], runs)
     if problems:
         raise UserError(problems)
     fields = {name: getattr(checked, name) for name in Config.model_fields}
-    return Settings.model_construct(**fields, **tables)
+    return Settings.model_construct(**fields, **tables, prompt_runs=runs)
 
 
 def _table_path(name: str, config: dict[str, Any]) -> str | None:
@@ -101,3 +124,56 @@ def _found(name: str, path: str, workflow_folder: Path) -> Path:
         f"tables.{name} is {shown(path)}; expected a file, but there is none in the working directory"
         " or beside the Snakefile."
     )
+
+
+def _prompts_value(config: dict[str, Any], key: str) -> Any:
+    """What the config says under prompts, before its check."""
+    section = config.get("prompts", {})
+    default = Prompts.model_fields[key].default
+    return section.get(key, default) if isinstance(section, dict) else default
+
+
+def _prompt_run_files(config: dict[str, Any], workflow_folder: Path) -> dict[str, Path]:
+    folder = _prompts_value(config, "folder")
+    return find_runs(folder if isinstance(folder, str) else FOLDER, workflow_folder)
+
+
+def _wanted_runs(config: dict[str, Any], files: dict[str, Path]) -> list[str]:
+    """The runs whose files are read: none where no model is asked, all where none are named."""
+    if _prompts_value(config, "models") == []:
+        return []
+    named = _prompts_value(config, "runs")
+    if not isinstance(named, list):
+        return list(files)
+    return [name for name in named if isinstance(name, str) and name in files]
+
+
+def _prompt_problems(
+    config: Config, models: dict[str, ModelRow], runs: dict[str, PromptRun]
+) -> list[str]:
+    """What does not go together between the models, their chunked variants and the runs."""
+    problems = []
+    made = {
+        str(checkpoint.id(models[checkpoint.model].layers))
+        for checkpoint in config.chunking.checkpoints
+    }
+    chats = [name for name, run in runs.items() if run.messages is not None]
+    for at, name in enumerate(config.prompts.models):
+        asked = CheckpointId.parse(name)
+        if asked.variant and name not in made:
+            problems.append(
+                f"prompts.models[{at}] is {shown(name)}; expected a checkpoint that"
+                f" chunking.checkpoints names{hint(name, made)}."
+            )
+        if chats and models[asked.model].kind == "base":
+            problems.append(
+                f"prompts.models[{at}] is {shown(name)}, a base model without a chat template; expected"
+                f" an instruct model, as the run {chats[0]!r} has messages."
+            )
+    run, *_ = (config.explain or "").split("/")
+    if run and run not in runs:
+        problems.append(
+            f"explain is {shown(config.explain)}; expected it to begin with the name of a prompt"
+            f" run{hint(run, runs)}."
+        )
+    return problems
