@@ -27,6 +27,7 @@ include: "rules/hub.smk"
 include: "rules/chunking.smk"
 include: "rules/harmony.smk"
 include: "rules/mmlu.smk"
+include: "rules/prompts.smk"
 include: "rules/paper.smk"
 
 
@@ -36,6 +37,7 @@ rule all:
         rules.chunking.input,
         rules.harmony.input,
         rules.mmlu.input,
+        rules.prompts.input,
         rules.merge_scores.output,
 
 

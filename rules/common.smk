@@ -10,6 +10,7 @@ from workflow_scripts.hub.lock import read_lock
 from workflow_scripts.settings.load import load_settings
 from workflow_scripts.settings.mmlu import DATASET as MMLU_DATASET
 from workflow_scripts.settings.names import find_file
+from workflow_scripts.settings.prompts.section import has_published_scores
 
 try:
     SETTINGS = load_settings(config, Path(workflow.basedir))
@@ -97,6 +98,10 @@ def all_hub_manifests(wildcards):
     datasets = dict.fromkeys(SETTINGS.task(task).dataset for task in SETTINGS.harmony.tasks)
     datasets |= dict.fromkeys(MEASURED_DATASETS if SETTINGS.chunking.models else [])
     datasets |= dict.fromkeys([MMLU_DATASET] if mmlu else [])
+    models |= dict.fromkeys(asked.model for asked in SETTINGS.prompt_checkpoints())
+    datasets |= dict.fromkeys(
+        name for run in SETTINGS.prompt_runs.values() for name in run.datasets
+    )
     return [manifest_of("model", name) for name in models] + [
         manifest_of("dataset", name) for name in datasets
     ]
@@ -151,6 +156,66 @@ def latency_settings(wildcards):
         "compute": COMPUTE,
         "threads": SETTINGS.compute.threads,
         "seed": SETTINGS.seed,
+    }
+
+
+def prompt_datasets(wildcards):
+    names = SETTINGS.prompt_runs[wildcards.run].datasets
+    return [manifest_of("dataset", name) for name in names]
+
+
+def prompt_settings(wildcards):
+    """All that the outputs of a prompt run depend on; how they are read is not."""
+    return {
+        "run": wildcards.run,
+        "asking": SETTINGS.prompt_runs[wildcards.run].asking(),
+        "max_items_per_subject": SETTINGS.prompts.max_items_per_subject,
+        "seed": SETTINGS.seed,
+        "threads": SETTINGS.compute.threads,
+        **COMPUTE,
+    }
+
+
+def reading_settings(wildcards):
+    return {"reading": SETTINGS.prompt_runs[wildcards.run].reading()}
+
+
+# What the tables say of the models and runs.
+PROMPT_ROWS = [
+    {"id": str(asked), "published": has_published_scores(asked, SETTINGS.source)}
+    for asked in SETTINGS.prompt_checkpoints()
+]
+
+
+def rows_of_prompt_runs():
+    fields = {"changed", "after", "published"}
+    return [
+        {"name": name} | run.model_dump(include=fields)
+        for name, run in SETTINGS.prompt_runs.items()
+    ]
+
+
+def explained_model(wildcards):
+    """The first model of the prompt runs; of a chunked one the base, whose tokenizer it has."""
+    if not SETTINGS.prompt_runs:
+        raise UserError(
+            "prompts.models is an empty list; expected a model, whose tokenizer explain_prompt uses."
+        )
+    return manifest_of("model", SETTINGS.prompt_checkpoints()[0].model)
+
+
+def explained_datasets(wildcards):
+    name, _, _ = SETTINGS.explained()
+    return [manifest_of("dataset", dataset) for dataset in SETTINGS.prompt_runs[name].datasets]
+
+
+def explain_settings(wildcards):
+    name, subject, number = SETTINGS.explained()
+    return {
+        "run": name,
+        "asking": SETTINGS.prompt_runs[name].asking(),
+        "subject": subject,
+        "number": number,
     }
 
 
