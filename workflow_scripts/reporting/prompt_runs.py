@@ -173,12 +173,12 @@ def _show(table: pd.DataFrame) -> pd.DataFrame:
 
 def write_prompt_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     """Accuracy run by run above, how many answers were in the asked form below."""
-    table = table.fillna({"variant": ""})  # read from CSV, no variant is no text
-    table["id"] = table["model"] + table["variant"]
+    variant = table["variant"].astype("object").fillna("")  # read from CSV, none is no text
+    table = table.assign(id=table["model"] + variant)
     runs = list(dict.fromkeys(table["run"]))
     colours = model_colours(list(dict.fromkeys(table["id"])))
     changed = table.drop_duplicates("run").set_index("run")["changed"]
-    with styled_figure(width=2.0 + 0.95 * len(runs), height=6.0) as (fig, axes):
+    with styled_figure(width=max(6.0, 2.0 + 0.95 * len(runs)), height=6.0) as (fig, axes):
         axes.remove()
         top, bottom = fig.subplots(2, 1, sharex=True, height_ratios=[3, 2])
         for at, (id, rows) in enumerate(table.groupby("id", sort=False)):
@@ -205,17 +205,22 @@ def write_prompt_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
             fontsize=6.5,
         )
         for panel in (top, bottom):
-            _legend(panel)
+            _legend(panel, columns=max(1, len(runs) // 3))
         for path, kind in ((pdf, FORMATS[0]), (png, FORMATS[1])):
             save(fig, path, kind)
 
 
-def _legend(axes) -> None:
+def _legend(axes, columns: int) -> None:
     """Above the panel, each entry once."""
     handles, labels = axes.get_legend_handles_labels()
     once = dict(zip(labels, handles, strict=True))
     axes.legend(
-        once.values(), once.keys(), loc="lower left", bbox_to_anchor=(0, 1), ncols=4, fontsize=7.5
+        once.values(),
+        once.keys(),
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        ncols=columns,
+        fontsize=7.5,
     )
 
 
