@@ -12,7 +12,7 @@ from typing import Literal
 from pydantic import ValidationError
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import atomic_path, sha256_file, write_json
+from workflow_scripts.core.files import atomic_path, canonical_json, sha256_file, write_json
 from workflow_scripts.core.records import (
     Cost,
     ItemsFile,
@@ -51,6 +51,10 @@ class OutputsFacts(StrictModel):
     cost: Cost
     provenance: Provenance
     volatile: Volatile
+
+    def stable_bytes(self) -> bytes:
+        """Without the volatile block: equal for two runs that asked the same."""
+        return canonical_json(self.model_dump(mode="json", exclude={"volatile"})).encode()
 
 
 def _schema():

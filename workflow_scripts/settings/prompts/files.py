@@ -8,8 +8,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.settings.prompts.checks import contradictions
 from workflow_scripts.settings.prompts.section import FOLDER
-from workflow_scripts.settings.prompts.spec import NOT_INHERITED, PromptRun, contradictions
+from workflow_scripts.settings.prompts.spec import NOT_INHERITED, PromptRun
 from workflow_scripts.settings.raw import raw_problems
 from workflow_scripts.settings.sentences import hint, sentences, shown
 
