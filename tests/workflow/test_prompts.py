@@ -36,10 +36,10 @@ def test_a_changed_parser_scores_stored_outputs_anew_and_runs_no_model(copy):
     own_run(copy, "run6", workflow_run("run6") | {"read": {"answers": [
         {"parser": "one_choice", "right": "equal"}, *lenient["answers"],
     ]}})  # fmt: skip
-    jobs = jobs_of(run_snakemake(copy, *SMALL, "prompts", "-n"))
+    jobs = jobs_of(run_snakemake(copy, "prompts", "-n", *SMALL))
     assert jobs["score_prompt_run"] == 1
     assert "ask_prompt_run" not in jobs
-    result = run_snakemake(copy, *SMALL, "prompts")
+    result = run_snakemake(copy, "prompts", *SMALL)
     assert result.returncode == 0, result.stdout + result.stderr
     assert stored(copy) == outputs
     after = pd.read_csv(table).set_index("run")
@@ -48,7 +48,7 @@ def test_a_changed_parser_scores_stored_outputs_anew_and_runs_no_model(copy):
 
 def test_a_changed_question_asks_that_run_again_alone(copy):
     own_run(copy, "run8", workflow_run("run8") | {"decoding": {"new_tokens": 5}})
-    jobs = jobs_of(run_snakemake(copy, *SMALL, "prompts", "-n"))
+    jobs = jobs_of(run_snakemake(copy, "prompts", "-n", *SMALL))
     assert jobs["ask_prompt_run"] == 1, "run9 extends it, but generates nothing"
     assert jobs["score_prompt_run"] == 1
 
@@ -58,14 +58,14 @@ def test_the_run_of_the_documentation_is_made_by_adding_its_file(copy):
     own_run(copy, "run10", blocks[0])
     runs = {"prompts": {"runs": ["run6", "run8", "run9", "run10"], "max_items_per_subject": 1}}
     config = with_config(copy, **runs)
-    jobs = jobs_of(run_snakemake(copy, *config, "prompts", "-n"))
+    jobs = jobs_of(run_snakemake(copy, "prompts", "-n", *config))
     assert jobs["ask_prompt_run"] == 1
-    assert run_snakemake(copy, *config, "prompts").returncode == 0
+    assert run_snakemake(copy, "prompts", *config).returncode == 0
     table = pd.read_csv(copy / "results/tables/prompt_runs.csv").set_index("run")
     assert list(table.index) == ["run6", "run8", "run9", "run10"]
     assert (table.loc["run10", "after"], table.loc["run10", "pairs"]) == ("run6", 57)
     explained = run_snakemake(
-        copy, *config, "explain_prompt", "--config", "explain=run10/anatomy/0"
+        copy, "explain_prompt", "--config", "explain=run10/anatomy/0", *config
     )
     assert explained.returncode == 0, explained.stdout + explained.stderr
     text = (copy / "results/explained_prompt.txt").read_text()
@@ -75,7 +75,7 @@ def test_the_run_of_the_documentation_is_made_by_adding_its_file(copy):
 
 def test_a_broken_run_is_named_before_any_job_runs(copy):
     own_run(copy, "run6", {"extends": "run55", "changed": "x"})
-    result = run_snakemake(copy, *SMALL, "prompts")
+    result = run_snakemake(copy, "prompts", *SMALL)
     said = result.stdout + result.stderr
     assert result.returncode != 0
     assert "config/prompts/run6.yaml: extends is 'run55'" in said
