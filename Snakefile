@@ -26,6 +26,7 @@ if SETTINGS.source == "miniature":
 
 
 include: "rules/hub.smk"
+include: "rules/chunking_inputs.smk"
 include: "rules/chunking.smk"
 include: "rules/training_inputs.smk"
 include: "rules/training.smk"
@@ -34,6 +35,8 @@ include: "rules/harmony_tables.smk"
 include: "rules/harmony_figures.smk"
 include: "rules/harmony.smk"
 include: "rules/mmlu.smk"
+include: "rules/prompts_inputs.smk"
+include: "rules/prompts.smk"
 include: "rules/paper.smk"
 
 
@@ -44,6 +47,7 @@ rule all:
         rules.training.input,
         rules.harmony.input,
         rules.mmlu.input,
+        rules.prompts.input,
         rules.merge_scores.output,
 
 

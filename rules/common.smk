@@ -10,6 +10,7 @@ from workflow_scripts.hub.lock import read_lock
 from workflow_scripts.settings.load import load_settings
 from workflow_scripts.settings.mmlu import DATASET as MMLU_DATASET
 from workflow_scripts.settings.names import find_file
+from workflow_scripts.settings.prompts.section import has_published_scores
 
 try:
     SETTINGS = load_settings(config, Path(workflow.basedir))
@@ -98,6 +99,10 @@ def all_hub_manifests(wildcards):
     stages = {one.stages[-1] for one in SETTINGS.staged_checkpoints() if one.stages}
     recipes = [SETTINGS.training.recipe(stage) for stage in sorted(stages)]
     datasets |= dict.fromkeys(recipe.dataset for recipe in recipes if recipe.dataset)
+    models |= dict.fromkeys(asked.model for asked in SETTINGS.prompt_checkpoints())
+    datasets |= dict.fromkeys(
+        name for run in SETTINGS.prompt_runs.values() for name in run.datasets
+    )
     return [manifest_of("model", name) for name in models] + [
         manifest_of("dataset", name) for name in datasets
     ]
@@ -107,36 +112,6 @@ def model_revision(wildcards):
     """What the models table pins; None is the default branch."""
     row = SETTINGS.models.get(f"{wildcards.org}/{wildcards.name}")
     return row.revision if row else None
-
-
-def perplexity_settings(wildcards):
-    row = model_row(wildcards)
-    plans = SETTINGS.chunking.measures.perplexity_plans(row.model, row.layers)
-    return {"plans": plans} | perplexity_measures()
-
-
-def perplexity_measures():
-    measures = SETTINGS.chunking.measures
-    return {
-        **measures.model_dump(include={"window", "stride", "responses"}),
-        "difficulties": list(measures.difficulties),
-        "compute": COMPUTE,
-        "batch_size": SETTINGS.compute.batch_size,
-        "threads": SETTINGS.compute.threads,
-        "seed": SETTINGS.seed,
-    }
-
-
-def latency_settings(wildcards):
-    row, measures = model_row(wildcards), SETTINGS.chunking.measures
-    return {
-        "plans": measures.latency_plans(row.model, row.layers),
-        "batch_sizes": list(measures.batch_sizes),
-        **measures.model_dump(include={"questions", "new_tokens", "repeats"}),
-        "compute": COMPUTE,
-        "threads": SETTINGS.compute.threads,
-        "seed": SETTINGS.seed,
-    }
 
 
 def memory_mb(name, attempt):
@@ -152,12 +127,6 @@ def checkpoint_memory_mb(wildcards, attempt):
     """As above, with room for the adapters and the aggregation of a chunked model."""
     parameters = SETTINGS.model(CheckpointId.parse(wildcards.checkpoint).model).parameters
     return int((4000 + parameters * 12 / 1e6) * attempt)
-
-
-def training_memory_mb(wildcards, attempt):
-    """Weights twice, gradients, and two moments, in four bytes each, and what the libraries take."""
-    parameters = SETTINGS.model(CheckpointId.parse(wildcards.checkpoint).model).parameters
-    return int((4000 + parameters * 24 / 1e6) * attempt)
 
 
 def rows_of_models(names):

@@ -37,3 +37,9 @@ def training_settings(wildcards):
         "attention": SETTINGS.compute.attention,
         "threads": SETTINGS.compute.threads,
     }
+
+
+def training_memory_mb(wildcards, attempt):
+    """Weights twice, gradients, and two moments, in four bytes each, and what the libraries take."""
+    parameters = SETTINGS.model(CheckpointId.parse(wildcards.checkpoint).model).parameters
+    return int((4000 + parameters * 24 / 1e6) * attempt)

@@ -238,6 +238,7 @@ NAMES = [
         (
             ("harmony.models[0] is 'miniature/Llama-1.4M'", "source 'huggingface'"),
             ("harmony.models[1] is 'miniature/Pythia-0.1M'", "source 'huggingface'"),
+            ("prompts.models[0] is 'miniature/Llama-1.4M-Instruct'", "source 'huggingface'"),
         ),
     ),
 ]

@@ -1,5 +1,6 @@
 """One run of the default config, smaller, that the tests of this folder look at and disturb."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -21,3 +22,11 @@ def finished(tmp_path_factory):
     assert result.returncode == 0, result.stdout + result.stderr
     assert not report.exists(), report.read_text()
     return folder, result
+
+
+@pytest.fixture
+def copy(finished, tmp_path):
+    """A copy of the finished folder that a test may spoil; times kept, or all would be out of date."""
+    folder = tmp_path / "copy"
+    shutil.copytree(finished[0], folder, symlinks=True)
+    return folder

@@ -63,6 +63,7 @@ def test_the_paper_is_the_published_grid_and_fetches_each_thing_once(tmp_path):
         "lighteval/mmlu",
         "Salesforce/wikitext",
         "Magpie-Align/Magpie-Qwen2-Pro-200K-English",
+        "meta-llama/Llama-3.2-1B-Instruct-evals",
     }
     assert jobs["fetch_dataset"] == len({rows[task]["dataset"] for task in tasks} | others)
 
@@ -74,6 +75,14 @@ def test_a_dry_run_of_mmlu_evaluates_the_model_and_its_variants(name, tmp_path):
     assert jobs["evaluate_mmlu"] == 3
     assert jobs["build_chunked"] == 2  # the unchanged plan is the model itself
     assert jobs["table_mmlu_by_subject"] == jobs["figure_mmlu_by_subject"] == 1
+
+
+@pytest.mark.parametrize("name", ["config.yaml", "paper.yaml"])
+def test_a_dry_run_of_the_prompts_plans_each_run_asked_and_scored(name, tmp_path):
+    result = run_snakemake(tmp_path, "prompts", "-n", "--configfile", str(ROOT / "config" / name))
+    jobs = jobs_of(result)
+    assert jobs["ask_prompt_run"] == jobs["score_prompt_run"] == 10
+    assert jobs["table_prompt_runs"] == jobs["figure_prompt_runs"] == 1
 
 
 def test_the_slurm_profile_is_found_by_its_name(tmp_path):

@@ -23,6 +23,7 @@ from tests.workflow.snakemake import (
     with_config,
 )
 from workflow_scripts.core.records import read_record
+from workflow_scripts.evaluation.prompts.outputs import read_outputs
 
 pytestmark = pytest.mark.workflow
 
@@ -41,24 +42,21 @@ RECORD = "results/records/harmony/direct/miniature--Llama-1.4M/mnli.json"
 
 
 def results_of(folder: Path) -> dict[str, bytes]:
-    """Every result by its path but times; of the records all but what may differ between two runs."""
+    """Every result by its path but times; of records and outputs all but what may differ between runs."""
     found = {}
     for path in sorted((folder / "results").rglob("*")):
         timed = "latency" in str(path.relative_to(folder)) or path.stem == "chunking_pruning"
         if path.is_file() and not timed:
-            is_record = "records" in path.parts and path.suffix == ".json"
-            found[str(path.relative_to(folder))] = (
-                read_record(path).stable_bytes() if is_record else path.read_bytes()
-            )
+            found[str(path.relative_to(folder))] = _stable(path)
     return found
 
 
-@pytest.fixture
-def copy(finished, tmp_path):
-    """A copy of the finished folder that a test may spoil; times kept, or all would be out of date."""
-    folder = tmp_path / "copy"
-    shutil.copytree(finished[0], folder, symlinks=True)
-    return folder
+def _stable(path: Path) -> bytes:
+    if path.suffix == ".json" and "records" in path.parts:
+        return read_record(path).stable_bytes()
+    if path.suffix == ".json" and "outputs" in path.parts:
+        return read_outputs(path)[0].stable_bytes()
+    return path.read_bytes()
 
 
 def test_the_run_says_what_it_made_and_the_table_holds_every_cell(finished):
@@ -76,6 +74,7 @@ def test_the_run_says_what_it_made_and_the_table_holds_every_cell(finished):
         "harmony": {"miniature/Llama-1.4M", "miniature/Pythia-0.1M"},
         "chunking": {"miniature/Qwen2-1M-Instruct"},
         "mmlu": {"miniature/Qwen2-1M-Instruct"},
+        "prompts": {"miniature/Llama-1.4M-Instruct"},
     }
     assert (folder / "results/figures/harmony_scores.png").stat().st_size > 10_000
     record = read_record(folder / RECORD)
@@ -204,7 +203,7 @@ def test_no_change_hides_behind_another_value(copy, section, changes):
 def test_another_seed_or_effort_trains_again(copy, key, value):
     changes = {"seed": value} if key == "seed" else {"miniature": {"items": 16, key: value}}
     jobs = jobs_of(run_snakemake(copy, *with_config(copy, **changes), "-n"))
-    assert jobs["train_miniature_model"] == 4
+    assert jobs["train_miniature_model"] == 5
 
 
 def test_a_model_more_costs_that_model_alone(copy):
@@ -270,7 +269,7 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_bytes(finished, tmp_path):
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-        for record in (tmp_path / "results").rglob("*.json"):
+        for record in (tmp_path / "results/records").rglob("*.json"):
             read_record(record)  # whole, or absent
     result = run_snakemake(tmp_path, *SMALL)
     assert result.returncode == 0, result.stdout + result.stderr

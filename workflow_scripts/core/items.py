@@ -21,6 +21,7 @@ class Item:
     loglikelihoods: list[float] | None = None
     text: str | None = None
     format_met: bool | None = None
+    parser: str | None = None
 
 
 def items_schema():
@@ -38,6 +39,7 @@ def items_schema():
             pa.field("loglikelihoods", pa.list_(pa.float64())),
             pa.field("text", pa.string()),
             pa.field("format_met", pa.bool_()),
+            pa.field("parser", pa.string()),
         ]
     )
 
@@ -63,6 +65,8 @@ def read_items(path: Path):
     except (pa.ArrowInvalid, OSError) as error:
         raise UserError(f"{path} is not a whole Parquet file ({error}).") from None
     expected = items_schema()
+    if table.schema.names == expected.names[:-1]:  # written before items named their parser
+        table = table.append_column(expected.field(-1), pa.nulls(table.num_rows, pa.string()))
     if not table.schema.equals(expected):
         differing = [
             name

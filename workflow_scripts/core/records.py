@@ -19,11 +19,11 @@ from workflow_scripts.core.items import Item, read_items, write_items
 SHA256 = r"^[0-9a-f]{64}$"
 
 
-class _Strict(BaseModel):
+class StrictModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-class ModelFacts(_Strict):
+class ModelFacts(StrictModel):
     id: str = Field(description="Checkpoint id: hub name, plan and stages")
     repository: str
     commit: str
@@ -33,7 +33,7 @@ class ModelFacts(_Strict):
     stages: tuple[str, ...] = ()
 
 
-class TaskFacts(_Strict):
+class TaskFacts(StrictModel):
     name: str
     harness: str
     harness_version: str
@@ -45,8 +45,8 @@ class TaskFacts(_Strict):
     version: str | None = Field(default=None, description="The harness's version of the task")
 
 
-class Protocol(_Strict):
-    name: Literal["direct", "few_shot", "train_before_test", "perplexity", "latency"]
+class Protocol(StrictModel):
+    name: Literal["direct", "few_shot", "train_before_test", "perplexity", "latency", "prompt_run"]
     dtype: str
     attention: str = Field(description="The attention that ran, not the one asked for")
     engine: str | None = Field(
@@ -61,7 +61,7 @@ class Protocol(_Strict):
     generation: dict[str, Any] = Field(default_factory=dict)
 
 
-class Metric(_Strict):
+class Metric(StrictModel):
     name: str
     subset: str | None = Field(default=None, description="Null for the whole task")
     value: float
@@ -71,18 +71,18 @@ class Metric(_Strict):
     chance: float | None = Field(description="What answering at random scores on average")
 
 
-class ItemsFile(_Strict):
+class ItemsFile(StrictModel):
     file: str
     sha256: str = Field(pattern=SHA256)
     n: int = Field(ge=1)
 
 
-class Cost(_Strict):
+class Cost(StrictModel):
     tokens: int = Field(ge=0, description="Tokens run through the model, padding included")
     device: str
 
 
-class Training(_Strict):
+class Training(StrictModel):
     """What the model was trained on before this measurement, and which state of it was taken."""
 
     keys: dict[str, Any] = Field(description="How: method, rate, epochs, caps, and so on")
@@ -96,13 +96,13 @@ class Training(_Strict):
     bad_samples: dict[str, Any] = Field(default_factory=dict)
 
 
-class Provenance(_Strict):
+class Provenance(StrictModel):
     code_commit: str | None
     settings_sha256: str = Field(pattern=SHA256, description="Of the parameters the step was given")
     packages: dict[str, str]
 
 
-class Volatile(_Strict):
+class Volatile(StrictModel):
     started: str
     finished: str
     seconds: float = Field(ge=0)
@@ -111,7 +111,7 @@ class Volatile(_Strict):
     peak_gpu_memory_mb: int | None = None
 
 
-class Record(_Strict):
+class Record(StrictModel):
     schema_version: Literal[1] = 1
     study: str
     model: ModelFacts

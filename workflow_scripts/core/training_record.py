@@ -4,18 +4,14 @@ import json
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import write_json
-from workflow_scripts.core.records import ModelFacts, Provenance, Volatile
+from workflow_scripts.core.records import ModelFacts, Provenance, StrictModel, Volatile
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Step(_Strict):
+class Step(StrictModel):
     """One optimiser step, or one evaluation after it."""
 
     step: int
@@ -26,7 +22,7 @@ class Step(_Strict):
     held_out: dict[str, float] | None = None
 
 
-class Speed(_Strict):
+class Speed(StrictModel):
     """Of the last stretch, from the state it went on from to the end."""
 
     went_on_from_step: int
@@ -35,7 +31,7 @@ class Speed(_Strict):
     model_flop_use: float | None = Field(description="Of the GPU's peak in bfloat16")
 
 
-class TrainingRecord(_Strict):
+class TrainingRecord(StrictModel):
     schema_version: Literal[1] = 1
     base: ModelFacts
     trained: ModelFacts

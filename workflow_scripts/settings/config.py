@@ -10,6 +10,7 @@ from workflow_scripts.settings.harmony import Harmony
 from workflow_scripts.settings.hub import Hub
 from workflow_scripts.settings.miniature import Miniature
 from workflow_scripts.settings.mmlu import Mmlu
+from workflow_scripts.settings.prompts.section import Prompts
 from workflow_scripts.settings.section import Section
 from workflow_scripts.settings.tables import Tables
 from workflow_scripts.settings.training import Training
@@ -45,4 +46,17 @@ class Config(Section):
     )
     mmlu: Mmlu = Field(
         Mmlu(), description="MMLU as published, of the models that are cut into chunks."
+    )
+    prompts: Prompts = Field(
+        Prompts(), description="Prompt ablations: models asked the same questions in many ways."
+    )
+    explain: str | None = Field(
+        None,
+        pattern=r"^[^/]+(/[^/]+(/\d+)?)?$",
+        title="run, run/subject or run/subject/number, or null",
+        description=(
+            "What `snakemake explain_prompt` shows, such as run6/anatomy/3: a prompt run, a subject and"
+            " the number of a question in it, counted from 0; null is the first question of the first"
+            " run."
+        ),
     )

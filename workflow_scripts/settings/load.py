@@ -11,8 +11,11 @@ from workflow_scripts.core.ids import UNCHANGED, CheckpointId
 from workflow_scripts.settings.chunking import Checkpoint
 from workflow_scripts.settings.config import Config
 from workflow_scripts.settings.names import Known, find_file
+from workflow_scripts.settings.prompts.files import find_runs, read_runs
+from workflow_scripts.settings.prompts.section import FOLDER, Prompts
+from workflow_scripts.settings.prompts.spec import PromptRun
 from workflow_scripts.settings.raw import raw_problems
-from workflow_scripts.settings.sentences import sentences, shown
+from workflow_scripts.settings.sentences import hint, sentences, shown
 from workflow_scripts.settings.tables import ModelRow, Tables, TaskRow, read_models, read_tasks
 
 
@@ -21,6 +24,7 @@ class Settings(Config):
 
     models: dict[str, ModelRow] = Field(description="All rows of the models table by name.")
     tasks: dict[str, TaskRow] = Field(description="All rows of the tasks table by name.")
+    prompt_runs: dict[str, PromptRun] = Field(description="The prompt runs to make, by name.")
 
     def model(self, name: str) -> ModelRow:
         return self.models[name]
@@ -56,6 +60,15 @@ class Settings(Config):
             ]
         return staged
 
+    def prompt_checkpoints(self) -> list[CheckpointId]:
+        """The models and checkpoints that are asked in the prompt runs."""
+        return [CheckpointId.parse(name) for name in self.prompts.models]
+
+    def explained(self) -> tuple[str | None, str | None, int]:
+        """Run, subject and number of the question that `explain` names."""
+        run, subject, number = ([*(self.explain or "").split("/"), "", ""])[:3]
+        return run or next(iter(self.prompt_runs), None), subject or None, int(number or 0)
+
 
 def load_settings(config: dict[str, Any], workflow_folder: Path) -> Settings:
     """Check the config Snakemake has merged; a UserError holds one sentence per problem."""
@@ -75,20 +88,30 @@ def load_settings(config: dict[str, Any], workflow_folder: Path) -> Settings:
             problems += error.problems
 
     source = config.get("source", Config.model_fields["source"].default)
+    files = _prompt_run_files(config, workflow_folder)
     known = Known(
         workflow_folder=workflow_folder,
         source=source if source in ("miniature", "huggingface") else None,
         models=tables.get("models"),
         tasks=tables.get("tasks"),
+        prompt_runs=files,
     )
     try:
         checked = Config.model_validate(config, context=known)
     except ValidationError as error:
         problems += sentences(error, Config.json_schema(), complaints)
+        checked = None
+    runs: dict[str, PromptRun] = {}
+    try:
+        runs = read_runs(files, _wanted_runs(config, files))
+    except UserError as error:
+        problems += error.problems
+    if checked is not None and not problems:
+        problems += _prompt_problems(checked, tables["models"], runs)
     if problems:
         raise UserError(problems)
     fields = {name: getattr(checked, name) for name in Config.model_fields}
-    settings = Settings.model_construct(**fields, **tables)
+    settings = Settings.model_construct(**fields, **tables, prompt_runs=runs)
     if problems := _unmade_checkpoints(settings):
         raise UserError(problems)
     return settings
@@ -98,9 +121,13 @@ def _unmade_checkpoints(settings: Settings) -> list[str]:
     """Variants that the config names in one place and makes in none."""
     made = {str(one) for one in settings.staged_checkpoints()}
     return [
-        f"harmony.models[{at}] is {name!r}; expected a model as it is, or a checkpoint that chunking and"
-        f" training make: {', '.join(sorted(made - settings.models.keys())) or 'none'}."
-        for at, name in enumerate(settings.harmony.models)
+        f"{section}.models[{at}] is {shown(name)}; expected a checkpoint that chunking.checkpoints names,"
+        f" at a stage of training{hint(name, made)}."
+        for section, named in (
+            ("harmony", settings.harmony.models),
+            ("prompts", settings.prompts.models),
+        )
+        for at, name in enumerate(named)
         if name not in settings.models and name not in made
     ]
 
@@ -121,3 +148,46 @@ def _found(name: str, path: str, workflow_folder: Path) -> Path:
         f"tables.{name} is {shown(path)}; expected a file, but there is none in the working directory"
         " or beside the Snakefile."
     )
+
+
+def _prompts_value(config: dict[str, Any], key: str) -> Any:
+    """What the config says under prompts, before its check."""
+    section = config.get("prompts", {})
+    default = Prompts.model_fields[key].default
+    return section.get(key, default) if isinstance(section, dict) else default
+
+
+def _prompt_run_files(config: dict[str, Any], workflow_folder: Path) -> dict[str, Path]:
+    folder = _prompts_value(config, "folder")
+    return find_runs(folder if isinstance(folder, str) else FOLDER, workflow_folder)
+
+
+def _wanted_runs(config: dict[str, Any], files: dict[str, Path]) -> list[str]:
+    """The runs whose files are read: none where no model is asked, all where none are named."""
+    if _prompts_value(config, "models") == []:
+        return []
+    named = _prompts_value(config, "runs")
+    if not isinstance(named, list):
+        return list(files)
+    return [name for name in named if isinstance(name, str) and name in files]
+
+
+def _prompt_problems(
+    config: Config, models: dict[str, ModelRow], runs: dict[str, PromptRun]
+) -> list[str]:
+    """What does not go together between the models, their chunked variants and the runs."""
+    problems = []
+    chats = [name for name, run in runs.items() if run.messages is not None]
+    for at, name in enumerate(config.prompts.models):
+        if chats and models[CheckpointId.parse(name).model].kind == "base":
+            problems.append(
+                f"prompts.models[{at}] is {shown(name)}, a base model without a chat template; expected"
+                f" an instruct model, as the run {chats[0]!r} has messages."
+            )
+    run, *_ = (config.explain or "").split("/")
+    if run and run not in runs:
+        problems.append(
+            f"explain is {shown(config.explain)}; expected it to begin with the name of a prompt"
+            f" run{hint(run, runs)}."
+        )
+    return problems

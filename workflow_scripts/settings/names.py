@@ -1,4 +1,4 @@
-"""Names in the config that must stand for something: a model, a task, a file.
+"""Names in the config that must stand for something: a model, a task, a run, a file.
 
 A section annotates its fields with these types; what is known reaches them as the validation
 context. Without a context, as when the schema is generated, the names are taken as they are.
@@ -27,6 +27,7 @@ class Known:
     source: str | None = None
     models: Mapping[str, ModelRow] | None = None
     tasks: Mapping[str, TaskRow] | None = None
+    prompt_runs: Mapping[str, Path] | None = None
 
 
 def find_file(path: str, workflow_folder: Path) -> Path | None:
@@ -80,6 +81,24 @@ def _lm_eval_task(name: str, info: ValidationInfo) -> str:
     return name
 
 
+def _known_prompt_run(name: str, info: ValidationInfo) -> str:
+    known: Known | None = info.context
+    if known is not None and known.prompt_runs is not None and name not in known.prompt_runs:
+        raise unlike(
+            f"the name of a file in prompts.folder, without .yaml{hint(name, known.prompt_runs)}"
+        )
+    return name
+
+
+def _folder(path: str, info: ValidationInfo) -> str:
+    known: Known | None = info.context
+    if known is not None and not any(
+        place.is_dir() for place in (Path(path), known.workflow_folder / path)
+    ):
+        raise unlike("a folder, but there is none in the working directory or beside the Snakefile")
+    return path
+
+
 def _csv_file(path: str, info: ValidationInfo) -> str:
     known: Known | None = info.context
     if known is None:
@@ -98,4 +117,8 @@ CheckpointName = Annotated[
 ]
 TaskName = Annotated[str, AfterValidator(_known_task), Field(title="the name of a task")]
 LmEvalTaskName = Annotated[TaskName, AfterValidator(_lm_eval_task)]
+PromptRunName = Annotated[
+    str, AfterValidator(_known_prompt_run), Field(title="the name of a prompt run")
+]
+Folder = Annotated[str, AfterValidator(_folder), Field(min_length=1)]
 CsvFile = Annotated[str, AfterValidator(_csv_file), Field(title="the path of a CSV file")]

@@ -30,7 +30,7 @@ def test_nothing_set_is_the_default():
 def test_defaults_are_checked_like_what_is_written():
     with pytest.raises(UserError) as raised:
         load_settings({"source": "huggingface"}, ROOT)
-    assert len(raised.value.problems) == 5
+    assert len(raised.value.problems) == 6
 
 
 def test_the_paper_runs_the_published_grid_and_plans():
@@ -40,6 +40,13 @@ def test_the_paper_runs_the_published_grid_and_plans():
     assert list(settings.checkpoints()) == [
         f"Qwen/Qwen2.5-0.5B-Instruct@{plan}" for plan in ("k2m12", "k2m6", "k0m0")
     ]
+
+
+def test_the_paper_asks_the_published_model_in_all_prompt_runs():
+    settings = load(yaml.safe_load((ROOT / "config/paper.yaml").read_text(encoding="utf-8")))
+    assert settings.prompts.models == ("meta-llama/Llama-3.2-1B-Instruct",)
+    assert settings.prompts.max_items_per_subject is None
+    assert len(settings.prompt_runs) == 10
 
 
 def test_the_grid_is_the_whole_miniature_world():
@@ -132,7 +139,7 @@ def test_loading_stays_light():
         "import sys; from pathlib import Path;"
         "from workflow_scripts.settings.load import load_settings;"
         f"load_settings({{}}, Path({str(ROOT)!r}));"
-        "heavy = {'torch', 'transformers', 'numpy', 'pandas', 'yaml', 'snakemake'};"
+        "heavy = {'torch', 'transformers', 'numpy', 'pandas', 'snakemake'};"
         "print(sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)

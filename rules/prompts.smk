@@ -1,0 +1,180 @@
+"""Prompt ablations: the same MMLU questions asked in many ways, each a file in config/prompts."""
+
+PROMPT_CHECKPOINTS = SETTINGS.prompt_checkpoints()
+
+
+rule ask_prompt_run:
+    input:
+        model=checkpoint_manifest,
+        data=prompt_datasets,
+    output:
+        run="results/outputs/prompts/{checkpoint}/{run}.json",
+        outputs="results/outputs/prompts/{checkpoint}/{run}.parquet",
+    log:
+        "logs/ask_prompt_run/{checkpoint}/{run}.log",
+    benchmark:
+        "benchmarks/ask_prompt_run/{checkpoint}/{run}.tsv"
+    wildcard_constraints:
+        checkpoint=one_of(asked.in_path for asked in PROMPT_CHECKPOINTS),
+        run=one_of(SETTINGS.prompt_runs),
+    conda:
+        EVALUATION_ENVIRONMENT
+    threads: SETTINGS.compute.threads
+    resources:
+        mem_mb=checkpoint_memory_mb,
+        runtime="8h",
+        gpu=GPUS_PER_JOB,
+    params:
+        version="ask_prompt_run 1",  # raise it when the meaning of the outputs changes
+        compute_threads=SETTINGS.compute.threads,
+        settings=prompt_settings,
+    script:
+        "../workflow_scripts/steps/ask_prompt_run.py"
+
+
+# Apart from asking, so that outputs can be read anew without a model.
+rule score_prompt_run:
+    input:
+        run=rules.ask_prompt_run.output.run,
+        outputs=rules.ask_prompt_run.output.outputs,
+    output:
+        record="results/records/prompts/prompt_run/{checkpoint}/{run}.json",
+        answers="results/records/prompts/prompt_run/{checkpoint}/{run}.parquet",
+    log:
+        "logs/score_prompt_run/{checkpoint}/{run}.log",
+    wildcard_constraints:
+        checkpoint=one_of(asked.in_path for asked in PROMPT_CHECKPOINTS),
+        run=one_of(SETTINGS.prompt_runs),
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version="score_prompt_run 1",  # raise it when a parser or a rule changes its meaning
+        settings=reading_settings,
+    script:
+        "../workflow_scripts/steps/score_prompt_run.py"
+
+
+if PROMPT_CHECKPOINTS:
+    RECORDS["prompts"] = [
+        f"results/records/prompts/prompt_run/{asked.in_path}/{run}.json"
+        for asked in PROMPT_CHECKPOINTS
+        for run in SETTINGS.prompt_runs
+    ]
+
+
+rule table_prompt_runs:
+    input:
+        scores="results/scores/prompts.parquet",
+        records=RECORDS.get("prompts", []),
+        published=published_file("prompt_runs"),
+    output:
+        csv="results/tables/prompt_runs.csv",
+        md="results/tables/prompt_runs.md",
+        tex="results/tables/prompt_runs.tex",
+    log:
+        "logs/table_prompt_runs.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version="table_prompt_runs 1",
+        settings={"checkpoints": PROMPT_ROWS, "runs": rows_of_prompt_runs()},
+    script:
+        "../workflow_scripts/steps/table_prompt_runs.py"
+
+
+rule table_prompt_runs_by_subject:
+    input:
+        scores="results/scores/prompts.parquet",
+    output:
+        csv="results/tables/prompt_runs_by_subject.csv",
+        md="results/tables/prompt_runs_by_subject.md",
+        tex="results/tables/prompt_runs_by_subject.tex",
+    log:
+        "logs/table_prompt_runs_by_subject.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version="table_prompt_runs_by_subject 1",
+        settings={"checkpoints": PROMPT_ROWS, "runs": rows_of_prompt_runs()},
+    script:
+        "../workflow_scripts/steps/table_prompt_runs_by_subject.py"
+
+
+rule figure_prompt_runs:
+    input:
+        table=rules.table_prompt_runs.output.csv,
+    output:
+        pdf="results/figures/prompt_runs.pdf",
+        png=report(
+            "results/figures/prompt_runs.png",
+            category="Prompts",
+            caption="../docs/captions/prompt_runs.rst",
+        ),
+    log:
+        "logs/figure_prompt_runs.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version="figure_prompt_runs 1",
+    script:
+        "../workflow_scripts/steps/figure_prompt_runs.py"
+
+
+rule explain_prompt:
+    input:
+        model=explained_model,
+        data=explained_datasets,
+    output:
+        text="results/explained_prompt.txt",
+    log:
+        "logs/explain_prompt.log",
+    localrule: True
+    conda:
+        EVALUATION_ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version="explain_prompt 1",
+        settings=explain_settings,
+    script:
+        "../workflow_scripts/steps/explain_prompt.py"
+
+
+rule prompts:
+    input:
+        # The records and outputs too, or a deleted one would stay away while its table is there.
+        [
+            RECORDS["prompts"],
+            expand(
+                rules.ask_prompt_run.output,
+                checkpoint=[asked.in_path for asked in PROMPT_CHECKPOINTS],
+                run=list(SETTINGS.prompt_runs),
+            ),
+            rules.table_prompt_runs.output,
+            rules.table_prompt_runs_by_subject.output,
+            rules.figure_prompt_runs.output,
+        ]
+        if PROMPT_CHECKPOINTS
+        else [],

@@ -1,0 +1,36 @@
+"""A small model with a chat template, and runs of the workflow made for it."""
+
+import pytest
+
+from tests.unit.settings.merged import ROOT
+from workflow_scripts.hub.load import load_model
+from workflow_scripts.miniature.train import train_model
+from workflow_scripts.settings.prompts.files import find_runs, read_runs
+
+MODEL = "Llama-0.3M"
+
+
+@pytest.fixture(scope="session")
+def chat_manifest(world):
+    train_model(world, MODEL, seed=0, effort=0.01)
+    return world / "models/miniature" / MODEL / "manifest.json"
+
+
+@pytest.fixture(scope="session")
+def loaded(chat_manifest):
+    return load_model(chat_manifest, device="cpu", dtype="float32", attention="auto")
+
+
+@pytest.fixture(scope="session")
+def runs():
+    files = find_runs("config/prompts", ROOT)
+    return read_runs(files, files)
+
+
+def changed(run, **keys):
+    """The run with some keys changed, checked again; mappings are merged key by key."""
+    dumped = run.model_dump(mode="json")
+    for key, value in keys.items():
+        both = isinstance(value, dict) and isinstance(dumped[key], dict)
+        dumped[key] = dumped[key] | value if both else value
+    return type(run).model_validate(dumped)

@@ -1,0 +1,189 @@
+"""Asking: what is drawn depends on the question alone, and a killed run goes on to the same bytes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+
+from tests.unit.evaluation.prompts.conftest import changed
+from tests.unit.settings.merged import ROOT
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.evaluation.prompts.outputs import read_outputs
+from workflow_scripts.evaluation.prompts.questions import chosen, read_questions
+from workflow_scripts.evaluation.prompts.run import answer, ask_prompt_run, renderer_for
+
+SETTINGS = {
+    "max_items_per_subject": 1,
+    "seed": 0,
+    "threads": 1,
+    "device": "cpu",
+    "dtype": "float32",
+    "attention": "auto",
+}
+
+
+@pytest.fixture
+def asked(world, loaded):
+    """The texts by question of some questions of a run."""
+
+    def ask(run, questions, seed=0, **engine):
+        renderer = renderer_for(run, loaded.tokenizer, loaded.model.config, world)
+        prompts = [renderer.prompt(question) for question in questions]
+        outputs, _ = answer(loaded, run, questions, prompts, seed, **engine)
+        return {output.item: output.text for output in outputs}
+
+    return ask
+
+
+@pytest.fixture(scope="module")
+def questions(world):
+    return chosen(read_questions(world, "mmlu")[0], None, 1)
+
+
+def test_what_is_drawn_depends_on_the_question_and_not_on_order_batch_or_company(
+    asked, questions, runs
+):
+    run = runs["run1"]
+    whole = asked(run, questions)
+    assert len(set(whole.values())) > 10, "the model says different things"
+    assert asked(run, questions[::-1]) == whole
+    assert asked(run, questions, tokens_per_call=37, memory_budget=2**25) == whole
+    some = asked(run, questions[3:9])
+    assert some == {item: whole[item] for item in some}
+
+
+def test_another_seed_draws_otherwise_and_greedy_draws_nothing(asked, questions, runs):
+    few = questions[:12]
+    assert asked(runs["run1"], few) != asked(runs["run1"], few, seed=1)
+    other = changed(runs["run1"], decoding={"seed": 1})
+    assert asked(runs["run1"], few) != asked(other, few)
+    greedy = changed(runs["run1"], decoding={"method": "greedy"})
+    assert asked(greedy, few) == asked(greedy, few, seed=1)
+
+
+def test_greedy_is_what_transformers_itself_generates(asked, questions, runs, loaded, world):
+    run = changed(runs["run6"], decoding={"method": "greedy", "temperature": None, "new_tokens": 6})
+    found = asked(run, questions[:4])
+    renderer = renderer_for(run, loaded.tokenizer, loaded.model.config, world)
+    for question in questions[:4]:
+        tokens = renderer.prompt(question).tokens
+        ids = torch.tensor([tokens])
+        whole = loaded.model.generate(ids, max_new_tokens=6, do_sample=False)[0, len(tokens) :]
+        assert found[question.id] == loaded.tokenizer.decode(whole, skip_special_tokens=True)
+
+
+def test_a_stop_text_ends_an_answer_and_is_not_in_it(asked, questions, runs):
+    few = questions[:12]
+    whole = asked(runs["run1"], few)
+    stop = next(text for text in whole.values() if len(text) > 4)[2:4]
+    stopped = asked(changed(runs["run1"], decoding={"stop": [stop]}), few)
+    assert all(stop not in text for text in stopped.values())
+    assert {item: text.split(stop)[0] for item, text in whole.items()} == stopped
+
+
+def test_letters_are_scored_as_the_model_does_alone(world, loaded, runs):
+    run = runs["run9"]
+    few = chosen(read_questions(world, "vendor")[0], None, 1)[:5]
+    renderer = renderer_for(run, loaded.tokenizer, loaded.model.config, world)
+    prompts = [renderer.prompt(question) for question in few]
+    outputs, _ = answer(loaded, run, few, prompts, 0)
+    for prompt, output in zip(prompts, outputs, strict=True):
+        assert output.text is None
+        for target, value in zip(prompt.continuations, output.loglikelihoods, strict=True):
+            ids = torch.tensor([[*prompt.tokens, *target]])
+            with torch.no_grad():
+                logits = loaded.model(ids).logits[0, -len(target) - 1 : -1].log_softmax(-1)
+            alone = sum(float(logits[at, token]) for at, token in enumerate(target))
+            assert value == pytest.approx(alone, abs=1e-4)
+
+
+CHILD = """
+import json, sys, time
+from pathlib import Path
+import datasets, torch
+datasets.disable_progress_bars()
+torch.set_num_threads(1)
+from workflow_scripts.evaluation.prompts.run import ask_prompt_run
+from workflow_scripts.evaluation.scored_items import ScoredItems
+
+manifest, hub, path, asking, settings, pause = sys.argv[1:]
+add = ScoredItems.add
+def slowly(self, key, value):
+    add(self, key, value)
+    time.sleep(float(pause))
+ScoredItems.add = slowly
+ask_prompt_run(Path(manifest), Path(hub), Path(path), run="r", asking=json.loads(asking), **json.loads(settings))
+"""
+
+
+@pytest.mark.parametrize("name", ["run6", "run9"])
+def test_killed_in_the_middle_it_goes_on_to_the_same_bytes(
+    world, chat_manifest, runs, tmp_path, name
+):
+    asking = runs[name].asking() | {"dtype": "float32"}
+
+    def start(path, pause):
+        arguments = (chat_manifest, world, path, json.dumps(asking), json.dumps(SETTINGS), pause)
+        return subprocess.Popen(
+            [sys.executable, "-c", CHILD, *map(str, arguments)],
+            env={**os.environ, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"},
+        )
+
+    killed, left = tmp_path / "killed/r.json", tmp_path / "killed/.r.scored"
+    process = start(killed, 0.2)
+    deadline = time.monotonic() + 120
+    while not left.exists() or left.read_bytes().count(b"\n") < 9:
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not killed.exists()
+    known = left.read_bytes().count(b"\n")
+    assert 9 <= known < 57
+    assert start(killed, 0).wait() == 0
+    assert not left.exists()
+    assert start(tmp_path / "whole/r.json", 0).wait() == 0
+    whole = tmp_path / "whole"
+    assert killed.with_suffix(".parquet").read_bytes() == (whole / "r.parquet").read_bytes()
+    first, second = (read_outputs(path)[0] for path in (killed, whole / "r.json"))
+    assert first.stable_bytes() == second.stable_bytes()
+
+
+def test_the_file_says_what_was_asked_and_an_altered_one_is_refused(
+    world, chat_manifest, runs, tmp_path
+):
+    path = tmp_path / "run5.json"
+    facts = ask_prompt_run(
+        chat_manifest, world, path, run="run5", asking=runs["run5"].asking(), **SETTINGS
+    )
+    assert read_outputs(path)[0] == facts
+    assert (facts.task.name, facts.task.dataset, facts.task.shots) == ("run5", "cais/mmlu", 5)
+    assert (facts.protocol.name, facts.protocol.dtype) == ("prompt_run", "float16")
+    assert facts.protocol.engine == "prefix sharing"
+    assert facts.protocol.generation["temperature"] == 0.1
+    assert facts.outputs.n == 57
+    # The system message and its five examples are the same for all and are read once.
+    tokens = sum(len(t) for t in _prompts(runs["run5"], world, chat_manifest))
+    assert facts.cost.tokens < tokens / 3
+    table = path.with_suffix(".parquet")
+    table.write_bytes(table.read_bytes()[:-1] + b"x")
+    with pytest.raises(UserError, match="was altered"):
+        read_outputs(path)
+    path.write_text("{}")
+    with pytest.raises(UserError, match=r"run5.json: model: Field required"):
+        read_outputs(path)
+
+
+def _prompts(run, world, manifest):
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(manifest.parent)
+    config = type("Config", (), {"max_position_embeddings": 2048})
+    renderer = renderer_for(run, tokenizer, config, world)
+    asked = chosen(read_questions(world, "mmlu")[0], None, 1)
+    return [renderer.prompt(question).tokens for question in asked]

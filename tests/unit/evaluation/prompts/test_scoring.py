@@ -1,0 +1,144 @@
+"""From stored outputs to a record: what is right, what a strict reading counts, what a floor is."""
+
+import pytest
+
+from tests.records import DIGEST
+from workflow_scripts.core.items import read_items
+from workflow_scripts.core.records import (
+    Cost,
+    ModelFacts,
+    Protocol,
+    Provenance,
+    TaskFacts,
+    Volatile,
+    read_record,
+)
+from workflow_scripts.evaluation.prompts.outputs import Output, write_outputs
+from workflow_scripts.evaluation.prompts.scoring import floor, item_of, score_prompt_run
+from workflow_scripts.settings.prompts.spec import Reading
+
+RUN5 = Reading.model_validate(
+    {
+        "format": "json",
+        "answers": [
+            {"parser": "json", "right": "equal"},
+            {"parser": "whole", "right": "occurs"},
+        ],
+    }
+)
+LETTER = Reading.model_validate(
+    {"format": "letter", "answers": [{"parser": "leading_letter", "right": "letter"}]}
+)
+LIKELIHOOD = Reading.model_validate({"answers": [{"parser": "letter", "right": "letter"}]})
+
+
+def output(
+    text=None, gold=0, choices=("4", "24", "8", "16"), subject="s", lls=None, at=0
+) -> Output:
+    return Output(
+        item=f"{subject}/{at}",
+        subject=subject,
+        prompt_sha256=DIGEST,
+        choices=list(choices),
+        gold=gold,
+        text=text,
+        loglikelihoods=lls,
+        new_tokens=3,
+        truncated=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "right", "strict", "met", "parser", "prediction"),
+    [
+        ('{"Answer": "4"}', True, True, True, "json", "4"),
+        ('{"Answer": 4}', True, True, True, "json", "4"),
+        ('{"Answer": "24"}', False, False, True, "json", "24"),
+        ('{"answer": "24"} ', False, False, True, "json", "24"),
+        ("The answer is 4.", True, False, False, "whole", "The answer is 4."),
+        ("It is 24.", True, False, False, "whole", "It is 24."),  # "4" is a part of it
+        ("I cannot say.", False, False, False, "whole", "I cannot say."),
+        ("", False, False, False, None, None),
+    ],
+)
+def test_an_answer_is_right_by_the_run_s_rule_and_strictly_or_not(
+    text, right, strict, met, parser, prediction
+):
+    item = item_of(output(text), RUN5)
+    assert (item.correct, item.format_met, item.parser) == (right, met, parser)
+    assert item.scores == {"acc": float(right), "acc_strict": float(strict)}
+    assert (item.prediction, item.text, item.gold) == (prediction, text, "4")
+
+
+def test_the_likeliest_letter_is_the_answer():
+    item = item_of(output(lls=[-3.0, -0.5, -2.0, -9.0], gold=1), LIKELIHOOD)
+    assert (item.prediction, item.gold, item.correct) == ("B", "B", True)
+    assert item.format_met is None
+    assert item.loglikelihoods == [-3.0, -0.5, -2.0, -9.0]
+
+
+def test_a_floor_is_what_naming_a_choice_blindly_scores_under_the_run_s_rule():
+    outputs = [output(gold=0), output(gold=0), output(gold=2)]
+    by_letter = floor(outputs, LETTER)
+    assert by_letter.constants == pytest.approx({"A": 2 / 3, "B": 0, "C": 1 / 3, "D": 0})
+    assert by_letter.chance == 0.25
+    # "4" occurs in "24": the second choice is never right, and counts twice.
+    by_text = floor(outputs, RUN5)
+    assert by_text.constants == pytest.approx({"A": 2 / 3, "B": 2 / 3, "C": 1 / 3, "D": 0})
+    assert by_text.chance == pytest.approx((2 + 2 + 1) / 12)
+
+
+@pytest.fixture
+def stored(tmp_path):
+    path = tmp_path / "outputs/run5.json"
+    texts = ['{"Answer": "4"}', "24", "no", '{"Answer": "4"}', "", '{"Answer": "8"}']
+    outputs = [output(text, subject="ab"[at > 1], at=at) for at, text in enumerate(texts)]
+    write_outputs(
+        path,
+        outputs,
+        model=ModelFacts(id="o/m", repository="o/m", commit="0" * 40, weights_sha256=DIGEST),
+        task=TaskFacts(
+            name="run5", harness="chorus", harness_version="1", dataset="cais/mmlu",
+            dataset_commit="1" * 40, split="test", shots=5,
+        ),
+        protocol=Protocol(
+            name="prompt_run", dtype="float32", attention="sdpa", batch_size=1, threads=1, seed=0
+        ),
+        cost=Cost(tokens=10, device="cpu"),
+        provenance=Provenance(code_commit=None, settings_sha256=DIGEST, packages={}),
+        volatile=Volatile(
+            started="2026-01-01T00:00:00+00:00", finished="2026-01-01T00:00:00+00:00",
+            seconds=1.0, host="h", peak_memory_mb=1,
+        ),
+    )  # fmt: skip
+    return path
+
+
+def test_the_record_counts_micro_macro_format_and_strict(stored, tmp_path):
+    score_prompt_run(stored, tmp_path / "run5.json", reading=RUN5.model_dump(mode="json"))
+    record = read_record(tmp_path / "run5.json")
+    found = {(metric.name, metric.subset): metric for metric in record.metrics}
+    assert found["acc", None].value == pytest.approx(3 / 6)
+    assert found["acc_macro", None].value == pytest.approx((2 / 2 + 1 / 4) / 2)
+    assert found["acc_strict", None].value == pytest.approx(2 / 6)
+    assert found["format_met", None].value == pytest.approx(3 / 6)
+    assert found["read", None].value == pytest.approx(5 / 6)
+    assert (found["acc", "b"].value, found["acc", "b"].n) == (0.25, 4)
+    assert found["acc", "b"].stderr == pytest.approx(0.25)  # sd / sqrt(n) of one right in four
+    assert record.protocol.generation["read"]["format"] == "json"
+    parsers = read_items(tmp_path / "run5.parquet").column("parser").to_pylist()
+    assert parsers == ["json", "whole", "whole", "json", None, "json"]
+
+
+def test_stored_outputs_are_read_anew_with_other_parsers(stored, tmp_path):
+    before = stored.read_bytes(), stored.with_suffix(".parquet").read_bytes()
+    first = score_prompt_run(stored, tmp_path / "a.json", reading=RUN5.model_dump(mode="json"))
+    strict = RUN5.model_copy(update={"answers": RUN5.answers[:1]})
+    second = score_prompt_run(stored, tmp_path / "b.json", reading=strict.model_dump(mode="json"))
+    acc = [
+        next(m.value for m in record.metrics if m.name == "acc" and m.subset is None)
+        for record in (first, second)
+    ]
+    assert acc == [pytest.approx(3 / 6), pytest.approx(2 / 6)]
+    assert first.provenance.settings_sha256 != second.provenance.settings_sha256
+    assert (stored.read_bytes(), stored.with_suffix(".parquet").read_bytes()) == before

@@ -1,0 +1,317 @@
+"""Files of prompt runs: what they inherit, and that every mistake is a sentence before a job starts."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.unit.settings.merged import ROOT, merged
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.settings.load import load_settings
+from workflow_scripts.settings.prompts.files import find_runs, natural
+from workflow_scripts.settings.prompts.spec import (
+    Asking,
+    Decoding,
+    Example,
+    Link,
+    Message,
+    PromptRun,
+    Reading,
+    Shots,
+)
+from workflow_scripts.settings.prompts.templates import TemplateError, render
+
+MODEL = "miniature/Llama-1.4M-Instruct"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A working directory with a folder of runs of its own."""
+    monkeypatch.chdir(tmp_path)
+    made = tmp_path / "config/prompts"
+    made.mkdir(parents=True)
+    return made
+
+
+def write(folder: Path, name: str, **keys) -> None:
+    (folder / f"{name}.yaml").write_text(yaml.safe_dump({"changed": "something"} | keys))
+
+
+def settings(**prompts):
+    return load_settings(merged({"prompts": prompts}), ROOT)
+
+
+def problems(**prompts) -> list[str]:
+    with pytest.raises(UserError) as raised:
+        settings(**prompts)
+    assert raised.value.__cause__ is None
+    for sentence in raised.value.problems:
+        assert len(sentence.splitlines()) == 1
+        assert sentence.endswith((".", "?"))
+    return raised.value.problems
+
+
+def test_the_nine_runs_are_the_published_ones():
+    runs = load_settings(merged({}), ROOT).prompt_runs
+    assert list(runs) == [
+        "run1", "run2", "run3", "run4", "run4_first285", "run5", "run6", "run7", "run8", "run9",
+    ]  # fmt: skip
+    shape = {
+        name: (
+            run.shots.source,
+            run.shots.number,
+            run.decoding.method,
+            run.decoding.temperature,
+            run.decoding.new_tokens,
+            run.dtype,
+            [(link.parser, link.right) for link in run.read.answers],
+        )
+        for name, run in runs.items()
+    }
+    json, lenient = ("json", "equal"), ("whole", "occurs")
+    vendor = ("vendor", 5, "greedy", None, 10, "float16")
+    assert shape == {
+        "run1": ("hand_made", 2, "sample", None, 10, "bfloat16", [lenient]),
+        "run2": ("fixed_dev", 5, "sample", None, 10, "float16", [json]),
+        "run3": ("fixed_dev", 5, "sample", 0.1, 256, "float16", [json]),
+        "run4": ("fixed_dev", 5, "sample", None, 256, "float16", [json]),
+        "run4_first285": ("fixed_dev", 5, "sample", None, 256, "float16", [json]),
+        "run5": ("fixed_dev", 5, "sample", 0.1, 64, "float16", [json, lenient]),
+        "run6": ("subject_dev", 5, "sample", 0.1, 20, "float16", [json, lenient]),
+        "run7": (*vendor, [("best_answer_anywhere", "letter")]),
+        "run8": (*vendor, [("leading_letter", "letter")]),
+        "run9": ("vendor", 5, "likelihood", None, None, "float16", [("letter", "letter")]),
+    }
+    assert {name: run.first for name, run in runs.items() if run.first} == {"run4_first285": 285}
+    assert [run.after for run in runs.values()] == [
+        None, "run1", "run2", "run3", "run3", "run4", "run5", "run6", "run7", "run8",
+    ]  # fmt: skip
+    assert all(run.messages or name in ("run8", "run9") for name, run in runs.items())
+
+
+def test_a_file_more_is_a_run_more_and_one_s_own_comes_before_the_workflow_s(folder):
+    write(folder, "run10", extends="run6", decoding={"new_tokens": 7})
+    write(folder, "run6", extends="run5", shots={"number": 3})
+    runs = settings().prompt_runs
+    assert list(runs)[-1] == "run10"
+    assert runs["run10"].decoding.new_tokens == 7
+    assert runs["run10"].decoding.temperature == 0.1, "what it extends holds where it is silent"
+    assert runs["run10"].shots.number == 3, "the run6 of this folder, not of the workflow"
+    assert (runs["run10"].after, runs["run10"].published) == ("run6", None)
+    assert list(settings(runs=["run10", "run1"]).prompt_runs) == ["run10", "run1"]
+
+
+def test_null_takes_a_value_back_and_lists_are_replaced(folder):
+    write(folder, "mine", extends="run3", decoding={"temperature": None}, read={"answers": [
+        {"parser": "one_choice", "right": "equal"},
+    ]})  # fmt: skip
+    run = settings(runs=["mine"]).prompt_runs["mine"]
+    assert run.decoding.options() == {"do_sample": True}
+    assert [link.parser for link in run.read.answers] == ["one_choice"]
+    assert run.read.format == "json"
+
+
+def test_a_broken_file_that_is_not_asked_for_is_left_alone(folder):
+    (folder / "broken.yaml").write_text("a: [")
+    assert list(settings(runs=["run1"]).prompt_runs) == ["run1"]
+    assert not settings(models=[]).prompt_runs
+    (sentence,) = problems()
+    assert sentence.startswith("config/prompts/broken.yaml: cannot be read as YAML")
+
+
+def message(text: str) -> dict:
+    return {"extends": "run6", "messages": [{"role": "user", "content": text}]}
+
+
+NO_CHOICE = {"question": "?", "choices": ["a", "b"], "answer": "c"}
+BAD_RUNS = [
+    ({"extends": "runn6"}, "extends is 'runn6'", "did you mean 'run6'?"),
+    ({"extends": 6}, "extends is 6", "the name of another run"),
+    ({"extends": "run6", "after": "run55"}, "after is 'run55'", "did you mean 'run5'?"),
+    ({"extends": "run6", "shotz": {}}, "shotz is an empty mapping", "did you mean 'shots'?"),
+    (
+        {"extends": "run6", "decoding": {"method": "greddy"}},
+        "decoding.method is 'greddy'",
+        "did you mean 'greedy'?",
+    ),
+    (
+        {"extends": "run6", "decoding": {"method": "greedy"}},
+        "decoding.temperature is 0.1",
+        "draws nothing",
+    ),
+    ({"extends": "run6", "decoding": {"new_tokens": 0}}, "decoding.new_tokens is 0", "at least 1"),
+    (
+        {"extends": "run6", "decoding": {"new_tokens": None}},
+        "decoding.new_tokens is missing",
+        "at least 1",
+    ),
+    ({"extends": "run6", "decoding": {"top_p": 1.5}}, "decoding.top_p is 1.5", "number"),
+    ({"extends": "run9", "decoding": {"new_tokens": 4}}, "new_tokens is 4", "generates nothing"),
+    ({"extends": "run9", "read": {"format": "json"}}, "read.format is 'json'", "expected null"),
+    ({"extends": "run6", "read": {"format": None}}, "read.format is missing", "the parser"),
+    (
+        {"extends": "run6", "read": {"answers": [{"parser": "letter", "right": "equal"}]}},
+        "read.answers[0].right is 'equal'",
+        "expected 'letter'",
+    ),
+    (
+        {"extends": "run6", "read": {"answers": [{"parser": "jsn", "right": "equal"}]}},
+        "read.answers[0].parser is 'jsn'",
+        "did you mean 'json'?",
+    ),
+    ({"extends": "run6", "read": {"answers": []}}, "read.answers is an empty list", "at least one"),
+    ({"extends": "run6", "text": "{{ question }}"}, "messages and text are both given"),
+    ({"extends": "run6", "messages": None}, "messages and text are both missing"),
+    ({"extends": "run6", "shots": {"number": 6}}, "shots.number is 6", "at most 5"),
+    ({"extends": "run6", "shots": {"number": 0}}, "shots.number is 0", "at least 1"),
+    ({"extends": "run1", "shots": {"number": 3}}, "shots.number is 3", "at most 2"),
+    ({"extends": "run6", "questions": "vendor", "shots": {"source": "vendor"}}, "'shots'"),
+    ({"extends": "run8", "questions": "mmlu"}, "shots.source is 'vendor'"),
+    (
+        {
+            "extends": "run1",
+            "shots": {"number": 1, "examples": [NO_CHOICE]},
+        },
+        "shots.examples[0].answer is 'c'",
+        "one of the choices",
+    ),
+    (message("{{ questoin }}"), "messages[0].content uses the name 'questoin'", "'question'?"),
+    (message("{{ shots[7].answer }}"), "messages[0].content uses something", "no element 7"),
+    (message("{{ shots[0].anser }}"), "messages[0].content uses something", "anser"),
+    (message("{{ prompt }}"), "messages[0].content uses the name 'prompt'", "not defined here"),
+    (message("{{ answer }}"), "uses the name 'answer'", "not defined here"),
+    (message("{{ question"), "messages[0].content is no Jinja2 template", "line 1"),
+    (message("{% if false %}x{% endif %}"), "gives no text"),
+]
+
+
+@pytest.mark.parametrize(("keys", "texts"), [(keys, texts) for keys, *texts in BAD_RUNS], ids=str)
+def test_a_mistake_in_a_run_is_a_sentence_with_file_key_and_value(folder, keys, texts):
+    write(folder, "mine", **keys)
+    (sentence, *more) = problems(runs=["mine"])
+    assert sentence.startswith("config/prompts/mine.yaml: ")
+    said = " ".join([sentence, *more])
+    assert all(text in said for text in texts), said
+
+
+HOSTILE = [
+    "{{ ''.__class__.__mro__ }}",
+    "{{ question['__class__'] }}",
+    "{{ question|attr('__class__') }}",
+    "{{ 'a' * 10000000000 }}",
+    "{{ 10 ** 10 ** 10 }}",
+    "{{ '%10000000000d' % 1 }}",
+    "{{ '{:10000000000}'.format(1) }}",
+    "{{ question|center(10000000000) }}",
+    "{{ (question ~ question)|join('aaaa') }}",
+    "{{ question|replace('', 'aaaa') }}",
+    "{% for i in range(10000000) %}x{% endfor %}",
+    "{% for a in shots %}{% for b in shots %}{% for c in shots %}x{% endfor %}{% endfor %}{% endfor %}",
+    "{% for a in shots recursive %}{{ loop(shots) }}{% endfor %}",
+    "{% set x = question %}{{ x }}",
+    "{% macro x() %}{{ caller() }}{% endmacro %}{{ x() }}",
+    "{% include '/etc/passwd' %}",
+    "{% import 'os' as os %}{{ os }}",
+    "{% extends 'x' %}",
+    "{{ cycler.__init__.__globals__ }}",
+    "{{ lipsum() }}",
+    "{{ self.__init__ }}",
+    "(" * 10 + "{{ " + "(" * 5000 + "question" + ")" * 5000 + " }}",
+    "x" * 200_000,
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: text[:40])
+def test_a_hostile_template_is_refused_in_a_sentence(folder, text):
+    write(folder, "mine", **message(text))
+    (sentence,) = problems(runs=["mine"])
+    assert sentence.startswith("config/prompts/mine.yaml: messages[0].content ")
+    assert "expected" in sentence
+    assert len(sentence) < 600
+
+
+def test_all_problems_of_all_runs_and_of_the_config_come_at_once(folder):
+    write(folder, "one", extends="run6", decoding={"new_tokens": 0})
+    write(folder, "two", extends="one", choices="list")
+    (folder / "Three.yaml").write_text("changed: x")
+    found = problems(models=["miniature/Lama"], runs=["one", "two", "Three"])
+    assert len(found) == 4, found
+    assert "prompts.models[0] is 'miniature/Lama'" in found[0]
+    assert found[1].startswith("config/prompts/one.yaml: decoding.new_tokens is 0")
+    assert found[2].startswith("config/prompts/two.yaml: choices is 'list'")
+    assert "small letters" in found[3]
+
+
+def test_a_circle_of_runs_is_named(folder):
+    write(folder, "one", extends="two")
+    write(folder, "two", extends="one")
+    assert "one -> two -> one" in problems(runs=["one"])[0]
+
+
+@pytest.mark.parametrize(
+    ("prompts", "texts"),
+    [
+        ({"runs": ["runn6"]}, ("prompts.runs[0] is 'runn6'", "did you mean 'run6'?")),
+        (
+            {"folder": "config/promts"},
+            ("prompts.folder is 'config/promts'", "beside the Snakefile"),
+        ),
+        ({"models": ["miniature/Llama-1.4M"]}, ("a base model", "'run1' has messages")),
+        (
+            {"models": ["miniature/Qwen2-1M-Instruct@k2m11"]},
+            ("prompts.models[0]", "chunking.checkpoints", "@k2m12'?"),
+        ),
+        ({"max_items_per_subject": 0}, ("prompts.max_items_per_subject is 0", "at least 1")),
+    ],
+)
+def test_a_mistake_in_the_section_is_a_sentence(prompts, texts):
+    (sentence,) = problems(**prompts)
+    assert all(text in sentence for text in texts), sentence
+
+
+def test_chunked_checkpoints_and_base_models_with_raw_text_can_be_asked():
+    asked = settings(models=[MODEL, "miniature/Qwen2-1M-Instruct@k2m12"]).prompt_checkpoints()
+    assert [str(one) for one in asked] == [MODEL, "miniature/Qwen2-1M-Instruct@k2m12"]
+    assert settings(models=["miniature/Llama-1.4M"], runs=["run8", "run9"])
+
+
+def test_explain_names_a_run():
+    assert load_settings(merged({"explain": "run6/anatomy/3"}), ROOT).explained() == (
+        "run6", "anatomy", 3,
+    )  # fmt: skip
+    assert load_settings(merged({"explain": "run6"}), ROOT).explained() == ("run6", None, 0)
+    for explain, text in (("rum6", "did you mean 'run6'?"), ("run6/anatomy/x", "run/subject")):
+        with pytest.raises(UserError, match="explain is") as raised:
+            load_settings(merged({"explain": explain}), ROOT)
+        assert text in str(raised.value)
+
+
+def test_every_field_of_a_run_is_described():
+    models = [PromptRun, Message, Example, Shots, Decoding, Link, Reading]
+    for model in models:
+        for name, field in model.model_fields.items():
+            assert (field.description or "").endswith("."), name
+
+
+def test_what_a_model_is_asked_does_not_hold_how_it_is_read():
+    """Or a changed parser would run the model again."""
+    run = load_settings(merged({}), ROOT).prompt_runs["run6"]
+    assert not {"read", "changed", "after", "published", "extends"} & set(run.asking())
+    assert Asking.model_validate(run.asking()).shots == run.shots
+
+
+def test_names_are_sorted_as_people_count():
+    names = ["run10", "run2", "run4_first285", "run4", "b"]
+    assert sorted(names, key=natural) == ["b", "run2", "run4", "run4_first285", "run10"]
+    assert next(iter(find_runs("config/prompts", ROOT))) == "run1"
+
+
+def test_a_template_gets_what_it_says():
+    values = {"question": "it's <b>", "list": ["a", "b"], "subject": "high_school"}
+    assert render("{{ question }}\n", values) == "it's <b>\n"
+    assert render('{{ {"Answer": question} | tojson }}', values) == '{"Answer": "it\'s <b>"}'
+    assert render("{{ list | join(', ') }} {{ subject | spaced | upper }}", values) == (
+        "a, b HIGH SCHOOL"
+    )
+    with pytest.raises(TemplateError, match="'missing'"):
+        render("{{ missing }}", values)

@@ -1,0 +1,108 @@
+"""The questions of MMLU, from the benchmark itself or from the vendor's evaluation of it."""
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.files import sha256_text
+from workflow_scripts.hub.manifest import Manifest
+from workflow_scripts.hub.mirror import mirror
+from workflow_scripts.settings.prompts.spec import DATASETS
+
+LETTERS = "ABCDEFGHIJ"
+_VENDOR_CONFIG = "Llama-3.2-1B-Instruct-evals__mmlu__details"
+_VENDOR_LETTER = re.compile(r"(?:^|\W)([A-J])\W*$")
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question; a worked example is one too, whose answer is shown."""
+
+    id: str  # the same wherever the question comes from, so that runs can be compared by it
+    subject: str
+    text: str
+    choices: tuple[str, ...]
+    gold: int
+    prompt: str | None = None  # the vendor's, finished
+
+    @property
+    def answer(self) -> str:
+        return self.choices[self.gold]
+
+
+def read_questions(hub: Path, source: str) -> tuple[list[Question], Manifest]:
+    """The test questions, in the order of the dataset."""
+    if source == "vendor":
+        rows, manifest = _rows(hub, DATASETS[source], _VENDOR_CONFIG, "latest")
+        return _named([_vendor_question(row) for row in rows]), manifest
+    rows, manifest = _rows(hub, DATASETS[source], "all", "test")
+    return _named([_question(row) for row in rows]), manifest
+
+
+def read_dev(hub: Path) -> list[Question]:
+    rows, _ = _rows(hub, DATASETS["mmlu"], "all", "dev")
+    return _named([_question(row) for row in rows])
+
+
+def chosen(questions: list[Question], first: int | None, per_subject: int | None) -> list[Question]:
+    """The first n of the dataset, and of these the first few of each subject."""
+    seen: Counter[str] = Counter()
+    kept = []
+    for question in questions[:first]:
+        seen[question.subject] += 1
+        if per_subject is None or seen[question.subject] <= per_subject:
+            kept.append(question)
+    return kept
+
+
+def _rows(hub: Path, name: str, config: str, split: str) -> tuple[list[dict[str, Any]], Manifest]:
+    import datasets
+
+    with mirror(hub) as read:
+        rows = datasets.load_dataset(name, config, split=split).to_list()
+    return rows, read[name]
+
+
+def _question(row: dict[str, Any]) -> Question:
+    return Question("", row["subject"], row["question"], tuple(row["choices"]), row["answer"])
+
+
+def _vendor_question(row: dict[str, Any]) -> Question:
+    subject = row["subtask_name"].rpartition(".")[2]
+    letters = sorted(row["input_choice_list"])
+    (prompt,), key = row["input_final_prompts"], row["input_correct_responses"][0]
+    found = _VENDOR_LETTER.search(key)
+    if found is None or found[1] not in letters:
+        raise UserError(
+            f"The right answer of a question of {subject} is {key!r} in {DATASETS['vendor']};"
+            f" expected one of the letters {', '.join(letters)}."
+        )
+    choices = tuple(row["input_choice_list"][letter] for letter in letters)
+    return Question(
+        "", subject, row["input_question"], choices, letters.index(found[1]), prompt=prompt
+    )
+
+
+def _named(questions: list[Question]) -> list[Question]:
+    """Ids made from what is asked; MMLU asks some questions twice."""
+    seen: Counter[str] = Counter()
+    named = []
+    for question in questions:
+        asked = "\n".join(" ".join(part.split()) for part in (question.text, *question.choices))
+        id = f"{question.subject}/{sha256_text(asked)[:12]}"
+        seen[id] += 1
+        id += f"-{seen[id]}" if seen[id] > 1 else ""
+        named.append(
+            Question(
+                id,
+                question.subject,
+                question.text,
+                question.choices,
+                question.gold,
+                question.prompt,
+            )
+        )
+    return named

@@ -1,0 +1,200 @@
+"""Ask a model the questions of one prompt run and keep what it says."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from workflow_scripts.core.files import sha256_text
+from workflow_scripts.core.records import Cost, Protocol, TaskFacts
+from workflow_scripts.core.seeds import derive_seed
+from workflow_scripts.evaluation.prompts.outputs import Output, OutputsFacts, write_outputs
+from workflow_scripts.evaluation.prompts.questions import (
+    Question,
+    chosen,
+    read_dev,
+    read_questions,
+)
+from workflow_scripts.evaluation.prompts.rendering import Prompt, Renderer
+from workflow_scripts.evaluation.scored_items import Answers, ScoredItems
+from workflow_scripts.hub.load import LoadedModel, load_model
+from workflow_scripts.hub.recording import Recording, model_facts
+from workflow_scripts.settings.prompts.spec import Asking
+
+HARNESS, HARNESS_VERSION = "chorus", "1"  # raise it when a run's outputs change their meaning
+_STOP_LOOKBACK = 2  # tokens before a stop text that are decoded with it
+_OWN_SETTINGS = ("do_sample", "temperature", "top_p", "top_k")
+
+
+def ask_prompt_run(
+    manifest_path: Path,
+    hub: Path,
+    path: Path,
+    *,
+    run: str,
+    asking: dict[str, Any],
+    max_items_per_subject: int | None,
+    seed: int,
+    threads: int,
+    device: str,
+    dtype: str,
+    attention: str,
+) -> OutputsFacts:
+    """Ask all questions of the run and write the outputs, going on where a killed job stopped."""
+    settings = {k: v for k, v in locals().items() if k not in ("manifest_path", "hub", "path")}
+    spec = Asking.model_validate(asking)
+    recording = Recording()
+    loaded = load_model(
+        manifest_path, device=device, dtype=spec.dtype or dtype, attention=attention
+    )
+    provenance = recording.provenance(settings)
+    questions, dataset = read_questions(hub, spec.questions)
+    questions = chosen(questions, spec.first, max_items_per_subject)
+    renderer = renderer_for(spec, loaded.tokenizer, loaded.model.config, hub)
+    prompts = [renderer.prompt(question) for question in questions]
+    scored_items = ScoredItems(
+        path.with_name(f".{path.stem}.scored"),
+        weights_sha256=loaded.manifest.weights_sha256,
+        harness=f"{HARNESS} {HARNESS_VERSION}",
+        settings={
+            # Two plans may have the same weights; the commit is of the configuration too.
+            "commit": loaded.manifest.commit,
+            "packages": provenance.packages,
+            "device": loaded.device,
+            "dtype": loaded.dtype,
+            "attention": loaded.attention,
+            "threads": loaded.threads,
+            "decoding": spec.decoding.model_dump(mode="json"),
+        },
+    )
+    with scored_items:
+        outputs, engine = answer(loaded, spec, questions, prompts, seed, scored_items)
+    written = write_outputs(
+        path,
+        outputs,
+        model=model_facts(loaded.manifest),
+        task=TaskFacts(
+            name=run,
+            harness=HARNESS,
+            harness_version=HARNESS_VERSION,
+            dataset=dataset.repository,
+            dataset_commit=dataset.commit,
+            split="latest" if spec.questions == "vendor" else "test",
+            shots=spec.shots.number,
+        ),
+        protocol=Protocol(
+            name="prompt_run",
+            dtype=loaded.dtype,
+            attention=engine.attention or loaded.attention,
+            engine=engine.description,
+            batch_size=1,
+            threads=loaded.threads,
+            seed=seed,
+            chat_template=spec.messages is not None,
+            max_items=max_items_per_subject,
+            generation=spec.decoding.model_dump(mode="json")
+            | {"model_generation_config": _own_settings(loaded)},
+        ),
+        cost=Cost(tokens=engine.tokens, device=loaded.device),
+        provenance=provenance,
+        volatile=recording.volatile(loaded.device),
+    )
+    scored_items.done()
+    return written
+
+
+def renderer_for(spec: Asking, tokenizer: Any, config: Any, hub: Path) -> Renderer:
+    needs_dev = spec.shots.source in ("fixed_dev", "subject_dev")
+    return Renderer(
+        spec, tokenizer, read_dev(hub) if needs_dev else [], config.max_position_embeddings
+    )
+
+
+def answer(
+    loaded: LoadedModel,
+    spec: Asking,
+    questions: list[Question],
+    prompts: list[Prompt],
+    seed: int,
+    scored_items: ScoredItems | None = None,
+    **engine_options: Any,
+):
+    """The outputs in the order of the questions, and the engine that made them."""
+    from workflow_scripts.evaluation.prefix.engine import PrefixEngine
+
+    engine = PrefixEngine(loaded.model, **engine_options)
+    get: Callable = _likelihoods if spec.decoding.method == "likelihood" else _generated
+    answers = get(engine, loaded.tokenizer, spec, questions, prompts, seed, scored_items)
+    outputs = [
+        Output(
+            item=question.id,
+            subject=question.subject,
+            prompt_sha256=sha256_text(prompt.text),
+            choices=list(question.choices),
+            gold=question.gold,
+            truncated=prompt.truncated,
+            **said,
+        )
+        for question, prompt, said in zip(questions, prompts, answers, strict=True)
+    ]
+    return outputs, engine
+
+
+def _generated(engine, tokenizer, spec, questions, prompts, seed, scored_items) -> list[dict]:
+    from workflow_scripts.evaluation.prefix.choosing import StopStrings
+    from workflow_scripts.evaluation.prefix.generation import GenerationRequest
+
+    decoding = spec.decoding
+    # Of the question alone, so neither the order nor what else is asked changes what is drawn; and
+    # not of the run, so that two runs draw alike and differ by what they ask.
+    seeds = [derive_seed(seed, "prompt run", decoding.seed, question.id) for question in questions]
+    stored = Answers(
+        scored_items,
+        [
+            ("generation", (prompt.tokens,), {"seed": one} if decoding.method == "sample" else {})
+            for prompt, one in zip(prompts, seeds, strict=True)
+        ],
+    )
+    stop = StopStrings(tokenizer, decoding.stop, _STOP_LOOKBACK) if decoding.stop else None
+    generated = engine.generate(
+        [
+            GenerationRequest(prompt.tokens, decoding.new_tokens, stop, one)
+            for prompt, one in zip(prompts, seeds, strict=True)
+        ],
+        # Transformers wants one, and says so in the log where a model has none.
+        decoding.options() | {"pad_token_id": tokenizer.pad_token_id},
+        known=stored.known,
+        on_generated=stored.store,
+    )
+    return [
+        {
+            "text": _until(tokenizer.decode(tokens, skip_special_tokens=True), decoding.stop),
+            "loglikelihoods": None,
+            "new_tokens": len(tokens),
+        }
+        for tokens in generated
+    ]
+
+
+def _likelihoods(engine, tokenizer, spec, questions, prompts, seed, scored_items) -> list[dict]:
+    pairs = [
+        (prompt.tokens, continuation) for prompt in prompts for continuation in prompt.continuations
+    ]
+    stored = Answers(scored_items, [("loglikelihood", pair, {}) for pair in pairs])
+    known = {at: (value, greedy) for at, (value, greedy) in stored.known.items()}
+    window = max((len(context) + len(target) for context, target in pairs), default=1)
+    scores = iter(engine.loglikelihoods(pairs, window=window, known=known, on_scored=stored.store))
+    found = []
+    for prompt in prompts:
+        values = [next(scores)[0] for _ in prompt.continuations]
+        found.append({"text": None, "loglikelihoods": values, "new_tokens": 0})
+    return found
+
+
+def _until(text: str, stops: tuple[str, ...]) -> str:
+    return text[: min([at for stop in stops if (at := text.find(stop)) >= 0], default=len(text))]
+
+
+def _own_settings(loaded: LoadedModel) -> dict[str, Any]:
+    """What the model's generation config says of what a run may leave open."""
+    config = loaded.model.generation_config
+    return {name: getattr(config, name, None) for name in _OWN_SETTINGS}

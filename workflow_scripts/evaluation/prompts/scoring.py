@@ -1,0 +1,143 @@
+"""From stored outputs to a record: read each answer, judge it, and count. Runs no model."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workflow_scripts.core.files import sha256_json
+from workflow_scripts.core.items import Item
+from workflow_scripts.core.records import Metric, Record, write_record
+from workflow_scripts.evaluation.floors import Floor
+from workflow_scripts.evaluation.outcome import NO_FLOOR, Measured, with_averages
+from workflow_scripts.evaluation.prompts.outputs import Output, read_outputs
+from workflow_scripts.evaluation.prompts.parsers import PARSERS, RIGHT
+from workflow_scripts.evaluation.prompts.questions import LETTERS
+from workflow_scripts.settings.prompts.spec import LETTER_PARSERS, Reading
+
+STUDY = "prompts"
+
+
+def score_prompt_run(outputs_path: Path, record_path: Path, *, reading: dict[str, Any]) -> Record:
+    """Score the outputs as the run's file says now and write the record and its items."""
+    spec = Reading.model_validate(reading)
+    facts, outputs = read_outputs(outputs_path)
+    asked, provenance = facts.protocol, facts.provenance
+    return write_record(
+        record_path,
+        [item_of(output, spec) for output in outputs],
+        study=STUDY,
+        model=facts.model,
+        task=facts.task,
+        protocol=asked.model_copy(update={"generation": asked.generation | {"read": reading}}),
+        metrics=metrics_of(outputs, spec),
+        cost=facts.cost,
+        provenance=provenance.model_copy(
+            update={"settings_sha256": sha256_json([provenance.settings_sha256, reading])}
+        ),
+        volatile=facts.volatile,
+    )
+
+
+def item_of(output: Output, spec: Reading) -> Item:
+    """What was made of one output."""
+    text = output.text if output.loglikelihoods is None else likeliest(output.loglikelihoods)
+    answer, parser, right = read_answer(text, output.choices, output.gold, spec)
+    met, strict = None, right
+    if spec.format is not None:
+        stated = PARSERS[spec.format](text, output.choices)
+        met = stated is not None
+        rule = RIGHT["letter" if spec.format in LETTER_PARSERS else "equal"]
+        strict = right and met and rule(stated, output.choices, output.gold)
+    return Item(
+        item=output.item,
+        subset=output.subject,
+        prompt_sha256=output.prompt_sha256,
+        gold=_gold(output, spec),
+        prediction=answer,
+        correct=right,
+        scores={"acc": float(right), "acc_strict": float(strict)},
+        loglikelihoods=output.loglikelihoods,
+        text=output.text,
+        format_met=met,
+        parser=parser,
+    )
+
+
+def read_answer(
+    text: str, choices: Sequence[str], gold: int, spec: Reading
+) -> tuple[str | None, str | None, bool]:
+    """The answer, the parser that read it, and whether it is right; an answer not read is wrong."""
+    for link in spec.answers:
+        answer = PARSERS[link.parser](text, choices)
+        if answer is not None:
+            return answer, link.parser, RIGHT[link.right](answer, choices, gold)
+    return None, None, False
+
+
+def likeliest(loglikelihoods: Sequence[float]) -> str:
+    return LETTERS[max(range(len(loglikelihoods)), key=loglikelihoods.__getitem__)]
+
+
+def _gold(output: Output, spec: Reading) -> str:
+    letters = spec.answers[0].parser in LETTER_PARSERS
+    return LETTERS[output.gold] if letters else output.choices[output.gold]
+
+
+def metrics_of(outputs: list[Output], spec: Reading) -> tuple[Metric, ...]:
+    """Of each subject, of all questions, and the mean over the subjects."""
+    by_subject: dict[str, list[Output]] = {}
+    for output in outputs:
+        by_subject.setdefault(output.subject, []).append(output)
+    measured = []
+    for subject, of_it in sorted(by_subject.items()):
+        items = [item_of(output, spec) for output in of_it]
+        below = floor(of_it, spec)
+        columns = {
+            "acc": ([item.scores["acc"] for item in items], below),
+            "acc_strict": ([item.scores["acc_strict"] for item in items], below),
+            "read": ([item.prediction is not None for item in items], NO_FLOOR),
+            "truncated_prompts": ([output.truncated for output in of_it], NO_FLOOR),
+        }
+        if spec.format is not None:
+            columns["format_met"] = ([item.format_met for item in items], NO_FLOOR)
+        measured += [
+            _measured(subject, name, np.array(values, dtype=float), of_metric)
+            for name, (values, of_metric) in columns.items()
+        ]
+    return with_averages(measured)
+
+
+def _measured(subject: str, name: str, values: np.ndarray, floor: Floor) -> Measured:
+    n = len(values)
+    stderr = float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else None
+    return Measured(subject, name, float(values.mean()), stderr, n, floor)
+
+
+def floor(outputs: list[Output], spec: Reading) -> Floor:
+    """What always the first, second, ... choice scores, and a choice at random.
+
+    Under the rules of the run itself: where "4" counts in "24", answering anything scores more.
+    """
+
+    def scores(output: Output, at: int) -> float:
+        said = {"letter": LETTERS[at]}
+        return float(
+            any(
+                RIGHT[rule](said.get(rule, output.choices[at]), output.choices, output.gold)
+                for rule in {link.right for link in spec.answers}
+            )
+        )
+
+    most = max(len(output.choices) for output in outputs)
+    constants = {
+        LETTERS[at]: float(
+            np.mean([scores(o, at) if at < len(o.choices) else 0.0 for o in outputs])
+        )
+        for at in range(most)
+    }
+    at_random = [
+        np.mean([scores(output, at) for at in range(len(output.choices))]) for output in outputs
+    ]
+    return Floor(constants, float(np.mean(at_random)))

@@ -1,0 +1,222 @@
+"""What a prompt run is: how questions are asked, and how answers are read and judged."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from workflow_scripts.settings.section import Section, unlike
+
+DATASETS = {"mmlu": "cais/mmlu", "vendor": "meta-llama/Llama-3.2-1B-Instruct-evals"}
+
+Parser = Literal[
+    "whole",
+    "json",
+    "json_anywhere",
+    "answer_line",
+    "answer_line_anywhere",
+    "one_choice",
+    "letter",
+    "leading_letter",
+    "best_answer_line",
+    "best_answer_anywhere",
+]
+# These give a letter, the others a text.
+LETTER_PARSERS = ("letter", "leading_letter", "best_answer_line", "best_answer_anywhere")
+Rightness = Literal["equal", "occurs", "occurs_as_word", "letter"]
+ChoicesStyle = Literal["python_list", "json_list", "lettered_lines", "plain_lines"]
+
+Text = Annotated[str, Field(min_length=1)]
+
+
+class Message(Section):
+    role: Literal["system", "user", "assistant"] = Field(description="Whose turn this is.")
+    content: Text = Field(description="What is said: a Jinja2 template.")
+    for_each_shot: bool = Field(
+        False,
+        description=(
+            "Repeat this message for each worked example, which the template then knows as shot."
+            " Neighbouring messages with this mark are repeated together, as turns of a conversation."
+        ),
+    )
+
+
+class Example(Section):
+    question: Text = Field(description="The question.")
+    choices: Annotated[tuple[Text, ...], Field(strict=False, min_length=2)] = Field(
+        description="Its choices, as text."
+    )
+    answer: Text = Field(description="The right one of the choices, word for word.")
+
+    @field_validator("answer")
+    @classmethod
+    def _is_a_choice(cls, answer: str, info: ValidationInfo) -> str:
+        if answer not in info.data.get("choices", (answer,)):
+            raise unlike("one of the choices, word for word")
+        return answer
+
+
+class Shots(Section):
+    """Worked examples in front of the question."""
+
+    source: Literal["none", "hand_made", "fixed_dev", "subject_dev", "vendor"] = Field(
+        "none",
+        description=(
+            "Where they come from: none; hand_made, the examples below; fixed_dev, drawn once from"
+            " MMLU's dev questions of all subjects; subject_dev, the first dev questions of the"
+            " question's own subject; vendor, already in the vendor's prompt."
+        ),
+    )
+    number: int = Field(0, ge=0, le=285, description="How many there are.")
+    order: Literal["dataset", "reversed", "shuffled"] = Field(
+        "dataset", description="Their order: as in the dataset or the list, backwards, or drawn."
+    )
+    seed: int = Field(0, ge=0, description="Seed of what is drawn: fixed examples, a drawn order.")
+    examples: Annotated[tuple[Example, ...], Field(strict=False)] = Field(
+        (), description="The hand-made examples."
+    )
+
+
+class Decoding(Section):
+    """How the model's answer is got."""
+
+    method: Literal["greedy", "sample", "likelihood"] = Field(
+        description=(
+            "greedy: the likeliest token each time; sample: drawn, with a seed of its own for each"
+            " question; likelihood: nothing is generated, the likeliest letter is the answer."
+        )
+    )
+    temperature: float | None = Field(
+        None, gt=0, description="Temperature of sampling; null is the model's generation config."
+    )
+    top_p: float | None = Field(
+        None,
+        gt=0,
+        le=1,
+        description="Share of probability to draw from; null is the model's generation config.",
+    )
+    top_k: int | None = Field(
+        None,
+        ge=0,
+        description="Tokens to draw from, 0 for all; null is the model's generation config.",
+    )
+    seed: int = Field(0, ge=0, description="Seed of sampling, beside the config's own.")
+    new_tokens: int | None = Field(
+        None, ge=1, description="Tokens to generate at most; null with likelihood only."
+    )
+    stop: Annotated[tuple[Text, ...], Field(strict=False)] = Field(
+        (), description="Texts that end an answer, besides the model's own end of a turn."
+    )
+    continuation: Text = Field(
+        " {{ letter }}",
+        description="With likelihood: the template of what is scored behind the prompt.",
+    )
+
+    def options(self) -> dict[str, Any]:
+        """Of transformers' generate; what is left out is the model's generation config."""
+        if self.method != "sample":
+            return {"do_sample": False}
+        drawn = {"temperature": self.temperature, "top_p": self.top_p, "top_k": self.top_k}
+        return {"do_sample": True} | {k: v for k, v in drawn.items() if v is not None}
+
+
+class Link(Section):
+    parser: Parser = Field(description="Reads an answer from the output, or finds none.")
+    right: Rightness = Field(
+        description=(
+            "When that answer is right: equal, it is the right choice's text, upper or lower case;"
+            " occurs, that text is somewhere in it; occurs_as_word, not inside a word or number;"
+            " letter, it is the right choice's letter."
+        )
+    )
+
+
+class Reading(Section):
+    """How an output becomes right or wrong. Changing it scores anew and runs no model."""
+
+    format: Parser | None = Field(
+        None,
+        description=(
+            "The parser that reads answers in the format that the prompt asks for, and nothing else."
+            " It decides whether the format was met and what a strict reading would have counted."
+        ),
+    )
+    answers: Annotated[tuple[Link, ...], Field(strict=False, min_length=1)] = Field(
+        description="Parsers in the order in which they are tried; the first that reads one decides."
+    )
+
+
+class Asking(Section):
+    """All that the model's output depends on."""
+
+    questions: Literal["mmlu", "vendor"] = Field(
+        "mmlu",
+        description=(
+            "Where the questions come from: mmlu, the test split of cais/mmlu; vendor, the details of"
+            " the vendor's evaluation, which hold finished prompts."
+        ),
+    )
+    first: int | None = Field(
+        None, ge=1, description="Ask the first n questions of the dataset only; null asks all."
+    )
+    choices: ChoicesStyle = Field(
+        "python_list",
+        description=(
+            "What choices means in a template: a list as Python writes it, as JSON, or one choice a"
+            " line, with its letter or plain."
+        ),
+    )
+    messages: Annotated[tuple[Message, ...], Field(strict=False, min_length=1)] | None = Field(
+        None, description="The conversation, put into the model's chat template; or else text."
+    )
+    text: Text | None = Field(
+        None, description="A template of the raw text the model continues; or else messages."
+    )
+    date: Text = Field(
+        "26 Jul 2024",
+        description=(
+            "The date for chat templates that state one (Llama 3.2's); today's would make another"
+            " prompt every day."
+        ),
+    )
+    shots: Shots = Field(Shots(), description="Worked examples in front of the question.")
+    decoding: Decoding = Field(description="How the model's answer is got.")
+    dtype: Literal["float32", "bfloat16", "float16"] | None = Field(
+        None, description="Number format of the model; null is compute.dtype."
+    )
+
+    @property
+    def datasets(self) -> list[str]:
+        """The datasets this run reads, by their names on the hub."""
+        dev = ["cais/mmlu"] if self.shots.source in ("fixed_dev", "subject_dev") else []
+        return list(dict.fromkeys([DATASETS[self.questions], *dev]))
+
+
+class PromptRun(Asking):
+    """One run, as its file says it."""
+
+    extends: Text | None = Field(
+        None,
+        description=(
+            "Another run, whose keys hold where this file does not set them; mappings are merged key by"
+            " key, lists are replaced, and null takes a value back."
+        ),
+    )
+    changed: Text = Field(description="What is different from the run before, for the tables.")
+    after: Text | None = Field(
+        None,
+        description="The run that it is compared with, question by question; null: what it extends.",
+    )
+    published: Text | None = Field(
+        None, description="Its name in resources/published/prompt_runs.csv, where it is in it."
+    )
+    read: Reading = Field(description="How answers are read and judged.")
+
+    def asking(self) -> dict[str, Any]:
+        return self.model_dump(mode="json", include=set(Asking.model_fields))
+
+    def reading(self) -> dict[str, Any]:
+        return self.read.model_dump(mode="json")
+
+
+# What says what a run is among others, and would be wrong of the run that extends it.
+NOT_INHERITED = ("extends", "changed", "after", "published")
