@@ -166,3 +166,4 @@ rule harmony:
         rules.figure_harmony_scores.output,
         HARMONY_TABLES,
         HARMONY_FIGURES,
+        HARMONY_PERPLEXITY,

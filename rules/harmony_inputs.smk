@@ -76,3 +76,16 @@ def harmony_training_memory_mb(wildcards, attempt):
     """The weights in four bytes each, twice, and what the libraries and one batch take."""
     parameters = SETTINGS.model(CheckpointId.parse(wildcards.checkpoint).model).parameters
     return int((4000 + parameters * 12 / 1e6) * attempt)
+
+
+def corpus_settings(wildcards):
+    measures = SETTINGS.chunking.measures
+    return {
+        "corpus": wildcards.corpus,
+        "keys": SETTINGS.harmony.task_recipe.training_keys,
+        **measures.model_dump(include={"window", "stride"}),
+        "batch_size": SETTINGS.compute.batch_size,
+        "compute": COMPUTE,
+        "threads": SETTINGS.compute.threads,
+        "seed": SETTINGS.seed,
+    }

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.records import Record, Training
+from workflow_scripts.core.records import Record
 from workflow_scripts.evaluation.direct import Question, evaluate_loaded
 from workflow_scripts.evaluation.lm_eval_run import ask, language_model
 from workflow_scripts.evaluation.outcome import metric_name
@@ -22,8 +22,7 @@ from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.recording import Recording
 from workflow_scripts.hub.tasks import training_pair
-from workflow_scripts.training.attention import NAME
-from workflow_scripts.training.run import Trained, padding_token, train
+from workflow_scripts.training.run import as_evaluated, padding_token, train
 from workflow_scripts.training.samples import SampleList, Samples
 from workflow_scripts.training.tokenise import write_pairs
 
@@ -81,13 +80,18 @@ def train_before_test(
         sign = 1 if larger_is_better else -1
         best = max(candidates, key=lambda trained: sign * trained.selected["value"])
     record = evaluate_loaded(
-        replace(loaded, model=_as_evaluated(best.model)),
+        replace(loaded, model=as_evaluated(best.model)),
         hub,
         record_path,
         asked,
         recording,
         weights_sha256=_digest(best.parameters),
-        training=_facts(best, splits, protocol, bad),
+        training=best.as_fact(
+            splits.choosing_split,
+            protocol=protocol,
+            held_out_samples=len(splits.choosing_items),
+            bad_samples=bad,
+        ),
     )
     shutil.rmtree(state, ignore_errors=True)
     return record
@@ -157,35 +161,9 @@ def _scorer(splits: Splits, loaded: LoadedModel, asked: Question):
     return score
 
 
-def _as_evaluated(model):
-    """The trained model as any other is run: without gradients, with the usual attention."""
-    model.set_attn_implementation(
-        "sdpa" if model.config._attn_implementation == NAME else model.config._attn_implementation
-    )
-    return model.eval()
-
-
 def _digest(parameters: dict[str, torch.Tensor]) -> str:
     digest = hashlib.sha256()
     for name, tensor in sorted(parameters.items()):
         digest.update(f"{name} {tuple(tensor.shape)} ".encode())
         digest.update(tensor.float().numpy().tobytes())
     return digest.hexdigest()
-
-
-def _facts(
-    best: Trained, splits: Splits, protocol: dict[str, Any], bad: dict[str, Any]
-) -> Training:
-    return Training(
-        keys=best.keys | protocol,
-        samples=best.facts["samples"],
-        held_out_samples=len(splits.choosing_items),
-        held_out_split=splits.choosing_split,
-        tokens=best.facts["tokens"],
-        trained_parameters=best.report["trained_parameters"],
-        selected=best.selected,
-        evaluations=tuple(
-            entry for entry in best.history if any(name.startswith("eval_") for name in entry)
-        ),
-        bad_samples=bad,
-    )

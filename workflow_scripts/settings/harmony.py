@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from workflow_scripts.settings.names import CheckpointName, CsvFile, LmEvalTaskName
+from workflow_scripts.settings.names import CheckpointName, CsvFile, LmEvalTaskName, TextFile
 from workflow_scripts.settings.section import Section, contradiction
 from workflow_scripts.settings.sentences import hint
 from workflow_scripts.settings.training import TrainingKeys
@@ -145,6 +145,13 @@ class Harmony(Section):
             " (direct, few_shot or train_before_test), metric, value and, where known, stderr, n and"
             " unit (fraction or percent); resources/published/harmony_leaderboard.csv is read as it"
             " is."
+        ),
+    )
+    corpora: dict[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$")], TextFile] = Field(
+        {},
+        description=(
+            "Text files of your own, by name: bits per byte of their last tenth, before and after"
+            " training on their first eight."
         ),
     )
     bootstrap_draws: int = Field(

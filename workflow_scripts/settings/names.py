@@ -99,16 +99,21 @@ def _folder(path: str, info: ValidationInfo) -> str:
     return path
 
 
-def _csv_file(path: str, info: ValidationInfo) -> str:
-    known: Known | None = info.context
-    if known is None:
-        return path
-    if Path(path).suffix != ".csv":
-        raise unlike("the path of a CSV file, with a name that ends in .csv")
-    found = find_file(path, known.workflow_folder)
-    if found is None:
-        raise unlike("a file, but there is none in the working directory or beside the Snakefile")
-    return str(found)
+def _file_ending_in(ending: str, kind: str):
+    def check(path: str, info: ValidationInfo) -> str:
+        known: Known | None = info.context
+        if known is None:
+            return path
+        if Path(path).suffix != ending:
+            raise unlike(f"the path of a {kind}, with a name that ends in {ending}")
+        found = find_file(path, known.workflow_folder)
+        if found is None:
+            raise unlike(
+                "a file, but there is none in the working directory or beside the Snakefile"
+            )
+        return str(found)
+
+    return AfterValidator(check)
 
 
 ModelName = Annotated[str, AfterValidator(_known_model), Field(title="the name of a model")]
@@ -121,4 +126,7 @@ PromptRunName = Annotated[
     str, AfterValidator(_known_prompt_run), Field(title="the name of a prompt run")
 ]
 Folder = Annotated[str, AfterValidator(_folder), Field(min_length=1)]
-CsvFile = Annotated[str, AfterValidator(_csv_file), Field(title="the path of a CSV file")]
+CsvFile = Annotated[str, _file_ending_in(".csv", "CSV file"), Field(title="the path of a CSV file")]
+TextFile = Annotated[
+    str, _file_ending_in(".txt", "text file"), Field(title="the path of a text file")
+]

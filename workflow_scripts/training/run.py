@@ -13,6 +13,7 @@ from accelerate.utils.memory import should_reduce_batch_size
 from transformers import PrinterCallback, TrainingArguments
 
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.records import Training
 from workflow_scripts.core.seeds import derive_seed, seed_everything
 from workflow_scripts.training import attention, processes
 from workflow_scripts.training.packing import Collator, Order, amount_trained
@@ -46,6 +47,20 @@ class Trained:
     state: StateFolder  # to be removed when all that is wanted of the training is written
     facts: dict[str, Any]  # the same for each run of this training
     speed: dict[str, Any]  # and what differs
+
+    def as_fact(self, held_out_split: str, **more: Any) -> Training:
+        """For the record of a measurement that this training came before."""
+        evaluations = [e for e in self.history if any(name.startswith("eval_") for name in e)]
+        return Training(
+            keys=self.keys | more.pop("protocol", {}),
+            samples=self.facts["samples"],
+            held_out_split=held_out_split,
+            tokens=self.facts["tokens"],
+            trained_parameters=self.report["trained_parameters"],
+            selected=self.selected,
+            evaluations=tuple(evaluations),
+            **{"held_out_samples": self.facts["held_out_samples"]} | more,
+        )
 
 
 def train(
@@ -100,6 +115,13 @@ def train(
         gc.collect()
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
+
+
+def as_evaluated(model):
+    """A trained model as any other is run: without dropout, with the usual attention."""
+    if model.config._attn_implementation == attention.NAME:
+        model.set_attn_implementation("sdpa")
+    return model.eval()
 
 
 def padding_token(tokenizer) -> int:

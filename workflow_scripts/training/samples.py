@@ -117,14 +117,18 @@ class SampleList:
     """Takes samples as SampleWriter does, and keeps them in memory: for the few of one task."""
 
     def __init__(self):
-        self._samples: list[Sample] = []
+        self._kept: list[Sample] = []
         self.bad = BadSamples()
 
+    @property
+    def samples(self) -> int:
+        return len(self._kept)
+
     def add(self, sample: Sample) -> None:
-        self._samples.append(sample)
+        self._kept.append(sample)
 
     def all(self) -> Samples:
-        return Samples.of(self._samples)
+        return Samples.of(self._kept)
 
 
 class SampleWriter:

@@ -1,0 +1,180 @@
+"""Perplexity of a text before and after training on it: its first eight tenths train, the ninth
+chooses, and the last is the test. Cut between lines and left in order, so that nothing of the test
+stands before the training's end.
+"""
+
+import shutil
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.files import sha256_file, sha256_json
+from workflow_scripts.core.items import Item
+from workflow_scripts.core.records import (
+    Cost,
+    Metric,
+    Protocol,
+    Record,
+    TaskFacts,
+    Training,
+    write_record,
+)
+from workflow_scripts.evaluation.perplexity import Scored, summary, text_perplexity
+from workflow_scripts.hub.load import LoadedModel, load_model
+from workflow_scripts.hub.recording import Recording, model_facts
+from workflow_scripts.training.run import as_evaluated, padding_token, train
+from workflow_scripts.training.samples import SampleList, Samples
+from workflow_scripts.training.tokenise import write_text_blocks
+
+TRAINED, CHOSEN_ON = 0.8, 0.1
+
+
+def measure_corpus(
+    model: Path,
+    text: Path,
+    before: Path,
+    after: Path,
+    *,
+    corpus: str,
+    keys: dict[str, Any],
+    window: int,
+    stride: int,
+    batch_size: int,
+    compute: dict[str, Any],
+    threads: int,
+    seed: int,
+) -> tuple[Record, Record]:
+    """The records of both measurements, of the same bytes."""
+    settings = {
+        name: value
+        for name, value in locals().items()
+        if name not in ("model", "text", "before", "after")
+    }
+    training, choosing, test = _cut(text)
+    recording = Recording()
+    provenance = recording.provenance(settings)
+    loaded = load_model(model, **compute)
+    seen = min(window, loaded.model.config.max_position_embeddings)
+    score = partial(
+        text_perplexity, text=test, window=seen, stride=min(stride, seen), batch_size=batch_size
+    )
+
+    def write(path: Path, protocol: str, pieces: list[Scored], trained: Training | None) -> Record:
+        found = summary(pieces)
+        values = {
+            "bits_per_byte": (found.bits_per_byte, None),
+            "perplexity": (found.perplexity, found.stderr),
+        }
+        return write_record(
+            path,
+            [
+                Item(
+                    item=f"{corpus}/{at}",
+                    prompt_sha256=sha256_json([corpus, at]),
+                    gold=None,
+                    prediction=None,
+                    scores={"nats": piece.nats, "tokens": piece.tokens, "bytes": piece.bytes},
+                )
+                for at, piece in enumerate(pieces)
+            ],
+            study="corpora",
+            model=model_facts(loaded.manifest),
+            task=TaskFacts(
+                name=corpus,
+                harness="chorus",
+                harness_version="1",
+                dataset=text.name,
+                dataset_commit=sha256_file(text)[:40],
+                split="last tenth",
+                shots=0,
+            ),
+            protocol=Protocol(
+                name=protocol,
+                dtype=loaded.dtype,
+                attention=loaded.attention,
+                batch_size=batch_size,
+                threads=threads,
+                seed=seed,
+                generation={"window": seen, "stride": min(stride, seen)},
+            ),
+            metrics=tuple(
+                Metric(
+                    name=name,
+                    value=value,
+                    stderr=stderr,
+                    n=found.n,
+                    best_constant=None,
+                    chance=None,
+                )
+                for name, (value, stderr) in values.items()
+            ),
+            cost=Cost(tokens=sum(piece.tokens for piece in pieces), device=loaded.device),
+            training=trained,
+            provenance=provenance,
+            volatile=recording.volatile(loaded.device),
+        )
+
+    direct = write(before, "direct", score(loaded.model, loaded.tokenizer), None)
+    state = after.with_name(f".{after.stem}.training")
+    best = train(
+        lambda dtype: load_model(model, **compute | {"dtype": dtype}).model,
+        _blocks(loaded, training, keys["max_length"]),
+        _blocks(loaded, choosing, keys["max_length"]),
+        state,
+        keys=keys,
+        device=loaded.device,
+        seed=seed,
+        belongs_to={
+            "base": loaded.manifest.commit,
+            "text": sha256_file(text),
+            "packages": provenance.packages,
+        },
+        padding_token=padding_token(loaded.tokenizer),
+    )
+    trained = write(
+        after,
+        "train_before_test",
+        score(as_evaluated(best.model), loaded.tokenizer),
+        best.as_fact(held_out_split="ninth tenth"),
+    )
+    shutil.rmtree(state, ignore_errors=True)
+    return direct, trained
+
+
+def _cut(path: Path) -> tuple[str, str, str]:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path} is not text in UTF-8 ({error}).") from None
+    size, parts = sum(len(line.encode()) for line in lines), ["", "", ""]
+    behind = 0
+    for line in lines:
+        share = behind / size
+        parts[0 if share < TRAINED else 1 if share < TRAINED + CHOSEN_ON else 2] += line
+        behind += len(line.encode())
+    if not all(part.strip() for part in parts):
+        raise UserError(
+            f"{path} has {len(lines)} lines; expected enough of them to train on eight tenths, choose on"
+            " one and test on one."
+        )
+    return parts[0], parts[1], parts[2]
+
+
+def _blocks(loaded: LoadedModel, text: str, length: int) -> Samples:
+    def rows() -> Iterator[tuple[str, dict[str, str]]]:
+        for at, line in enumerate(text.splitlines(keepends=True)):
+            yield f"line {at}", {"text": line}
+
+    writer = SampleList()
+    write_text_blocks(
+        writer,
+        loaded.tokenizer,
+        rows(),
+        column=None,
+        length=length,
+        each_row_ends=False,
+        most=None,
+    )
+    return writer.all()
