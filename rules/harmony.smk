@@ -99,10 +99,10 @@ for _pack, _tasks in HARMONY_PACKS.get("train_before_test", {}).items():
 
 
 RECORDS["harmony"] = [
-    f"results/records/harmony/{protocol}/{model}/{task}.json"
+    path.format(checkpoint=model)
     for protocol, tasks in HARMONY_TASKS.items()
     for model in HARMONY_MODELS
-    for task in tasks
+    for path in harmony_outputs(protocol, tasks, "json")
 ]
 
 

@@ -16,8 +16,16 @@ HARMONY_PACKS = {
 }
 
 
+# Trained with another seed than the first, a cell's record says so in its name.
+HARMONY_SEEDS = ["", *(f".seed-{seed}" for seed in SETTINGS.harmony.seeds[1:])]
+
+
 def harmony_outputs(protocol, tasks, suffix):
-    return [f"results/records/harmony/{protocol}/{{checkpoint}}/{task}.{suffix}" for task in tasks]
+    return [
+        f"results/records/harmony/{protocol}/{{checkpoint}}/{task}{seed}.{suffix}"
+        for task in tasks
+        for seed in (HARMONY_SEEDS if protocol == "train_before_test" else [""])
+    ]
 
 
 def harmony_label(pack, tasks):
@@ -60,14 +68,16 @@ def harmony_settings(protocol, tasks):
         "batch_size": compute.batch_size,
     }
     training = {}
+    if protocol == "train_before_test" and harmony.seeds:
+        common["seed"] = harmony.seeds[0]
     if protocol == "train_before_test":
         recipe = harmony.task_recipe
         training = {"keys": recipe.training_keys, "protocol": recipe.protocol_keys}
 
     def settings(wildcards):
         rows = [SETTINGS.task(task) for task in tasks_of_job(tasks, wildcards)]
-        metrics = {row.task: [row.harness_task, row.full_metric] for row in rows}
-        return {"tasks": metrics, "question": common} | training
+        facts = {row.task: [row.harness_task, row.full_metric, row.dataset] for row in rows}
+        return {"tasks": facts, "question": common} | training
 
     return settings
 

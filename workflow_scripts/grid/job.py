@@ -21,14 +21,15 @@ def run_job(
     log: Path,
     *,
     version: str,
-    tasks: dict[str, tuple[str, str]],
+    tasks: dict[str, tuple[str, str, str]],
     question: dict[str, Any],
     measure: Measure | None = None,
     **more: Any,
 ) -> None:
     """Measure the tasks, each into the record of its name.
 
-    `tasks` gives the harness's name and the primary metric. Without `measure` the model is evaluated as
+    A record is named after its task, and behind `.seed-` the seed where it is not the question's.
+    `tasks` gives the harness's name, the primary metric and the dataset. Without `measure` the model is evaluated as
     it is, loaded once for all.
     """
     datasets = list(datasets)
@@ -36,20 +37,34 @@ def run_job(
         "version": version,
         "question": question,
         "model": read_manifest(model).commit,
-        "datasets": sorted(read_manifest(path).commit for path in datasets),
         "packages": Recording().provenance({}).packages,
         **more,
     }
-    cells = [Cell(path.stem, path, decides | {"task": tasks[path.stem]}, log) for path in records]
+    commits = {(one := read_manifest(path)).repository: one.commit for path in datasets}
+
+    def cell_of(record: Path) -> Cell:
+        name, metric, dataset = tasks[_task(record.stem)]
+        own = {"task": name, "metric": metric, "dataset": commits[dataset]}
+        return Cell(record.stem, record, decides | own, log)
+
     measure = measure or _as_it_is()
 
     def one(cell: Cell) -> None:
-        name, metric = tasks[cell.task]
-        asked = Question(task=name, primary_metric=metric, **question)
+        name, metric, _ = tasks[_task(cell.task)]
+        _, _, seed = cell.task.partition(_SEED)
+        seeded = {"seed": int(seed)} if seed else {}
+        asked = Question(task=name, primary_metric=metric, **question | seeded)
         print(f"{cell.task}", flush=True)
         measure(model, hub_of(datasets[0]), cell.record, asked, **more)
 
-    run_cells(cells, one)
+    run_cells(map(cell_of, records), one)
+
+
+_SEED = ".seed-"
+
+
+def _task(stem: str) -> str:
+    return stem.partition(_SEED)[0]
 
 
 def _as_it_is() -> Measure:

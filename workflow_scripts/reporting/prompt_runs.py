@@ -13,7 +13,7 @@ from workflow_scripts.core.records import read_record
 from workflow_scripts.reporting.style import FORMATS, model_colours, save
 from workflow_scripts.reporting.style import figure as styled_figure
 from workflow_scripts.reporting.tables import write_table
-from workflow_scripts.stats.paired import mcnemar
+from workflow_scripts.stats.significance import mcnemar
 
 TITLE = "Prompt runs"
 NOTE = (
@@ -117,9 +117,9 @@ def _compared(id: str, name: str, after: str | None, right: Right) -> dict:
     return {
         "after": after,
         "pairs": len(here),
-        "difference": (test.won - test.lost) / len(here),
-        "won": test.won,
-        "lost": test.lost,
+        "difference": (test.c - test.b) / len(here),
+        "won": test.c,
+        "lost": test.b,
         "p": test.p,
     }
 

@@ -130,6 +130,13 @@ class Harmony(Section):
             " here, write what differs."
         ),
     )
+    seeds: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(strict=False)] = Field(
+        (),
+        description=(
+            "Train each cell once with each of these seeds; tables show the mean. Empty: once, with the"
+            " seed of the config."
+        ),
+    )
     tasks_per_job: int | None = Field(
         None,
         ge=1,
