@@ -1,6 +1,7 @@
 # make demo: install, run the miniature world, say where to look.   make test: install, run the tests.
 # make bench-chunks: how much faster chunked models run, and how much of that is leaner code.
 # make bench-evaluation: how much faster evaluations are for reading shared prompts once.
+# make bench-dag: how long Snakemake takes to plan the published grid.
 # Another Python:  make demo PYTHON=python3.12
 
 PYTHON ?= python3
@@ -8,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test install bench-chunks bench-evaluation clean
+.PHONY: demo test install bench-chunks bench-evaluation bench-dag clean
 .DELETE_ON_ERROR:
 
 demo: $(INSTALLED)
@@ -27,6 +28,10 @@ bench-chunks: $(INSTALLED)
 # The prefix engine beside lm-eval's own batches, on two threads; about four minutes.
 bench-evaluation: $(INSTALLED)
 	$(BIN)/python -m workflow_scripts.evaluation.bench_prefix
+
+# Planning the published grid beside a bare workflow with as many jobs; about two minutes.
+bench-dag: $(INSTALLED)
+	$(BIN)/python -m workflow_scripts.grid.bench_dag
 
 # The stamp is written last, so that an interrupted installation is done again.
 $(INSTALLED): envs/requirements.txt envs/constraints.txt
