@@ -97,7 +97,7 @@ def all_hub_manifests(wildcards):
     datasets |= dict.fromkeys(MEASURED_DATASETS if SETTINGS.chunking.models else [])
     datasets |= dict.fromkeys([MMLU_DATASET] if mmlu else [])
     stages = {one.stages[-1] for one in SETTINGS.staged_checkpoints() if one.stages}
-    recipes = [SETTINGS.training.recipe(stage) for stage in sorted(stages)]
+    recipes = [SETTINGS.stage_recipe(stage)[1] for stage in sorted(stages)]
     datasets |= dict.fromkeys(recipe.dataset for recipe in recipes if recipe.dataset)
     models |= dict.fromkeys(asked.model for asked in SETTINGS.prompt_checkpoints())
     datasets |= dict.fromkeys(

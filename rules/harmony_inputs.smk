@@ -71,7 +71,7 @@ def harmony_settings(protocol, tasks):
     if protocol == "train_before_test" and harmony.seeds:
         common["seed"] = harmony.seeds[0]
     if protocol == "train_before_test":
-        recipe = harmony.task_recipe
+        recipe = harmony.task_recipe(SETTINGS.source)
         training = {"keys": recipe.training_keys, "protocol": recipe.protocol_keys}
 
     def settings(wildcards):
@@ -92,7 +92,7 @@ def corpus_settings(wildcards):
     measures = SETTINGS.chunking.measures
     return {
         "corpus": wildcards.corpus,
-        "keys": SETTINGS.harmony.task_recipe.training_keys,
+        "keys": SETTINGS.harmony.task_recipe(SETTINGS.source).training_keys,
         **measures.model_dump(include={"window", "stride"}),
         "batch_size": SETTINGS.compute.batch_size,
         "compute": COMPUTE,

@@ -52,7 +52,7 @@ rule train_checkpoint:
     resources:
         mem_mb=training_memory_mb,
         runtime="24h",
-        gpu=lambda wildcards: GPUS_PER_JOB and stage_recipe(wildcards).gpus,
+        gpu=lambda wildcards: GPUS_PER_JOB and stage_recipe(wildcards)[1].gpus,
     params:
         version="train_checkpoint 1",
         compute_threads=SETTINGS.compute.threads,

@@ -6,7 +6,8 @@ TRAINED = {one.in_path: one for one in SETTINGS.staged_checkpoints() if one.stag
 
 
 def stage_recipe(wildcards):
-    return SETTINGS.training.recipe(TRAINED[wildcards.checkpoint].stages[-1])
+    """Its name, and the recipe."""
+    return SETTINGS.stage_recipe(TRAINED[wildcards.checkpoint].stages[-1])
 
 
 def recipe_sources(wildcards):
@@ -19,17 +20,16 @@ def stage_before(wildcards):
 
 
 def stage_samples(wildcards):
-    wanted = TRAINED[wildcards.checkpoint]
-    model = CheckpointId(wanted.model).in_path
-    recipe = getattr(SETTINGS.training, wanted.stages[-1])
+    model = CheckpointId(TRAINED[wildcards.checkpoint].model).in_path
+    recipe, _ = stage_recipe(wildcards)
     return f"results/samples/{recipe}/{model}/samples.json"
 
 
 def training_settings(wildcards):
-    wanted, recipe = TRAINED[wildcards.checkpoint], stage_recipe(wildcards)
+    name, recipe = stage_recipe(wildcards)
     return {
-        "id": str(wanted),
-        "recipe": getattr(SETTINGS.training, wanted.stages[-1]),
+        "id": str(TRAINED[wildcards.checkpoint]),
+        "recipe": name,
         "keys": recipe.training_keys,
         "validation": recipe.validation,
         "seed": SETTINGS.seed,

@@ -122,7 +122,13 @@ class Harmony(Section):
     chat_template: bool = Field(
         False, description="Put every item, in training and test, into the model's chat template."
     )
-    recipe: str = Field("miniature", description="Which of the recipes trains before the test.")
+    recipe: str | None = Field(
+        None,
+        description=(
+            "Which of the recipes trains before the test; null is published, or miniature in the"
+            " miniature world."
+        ),
+    )
     recipes: dict[str, TaskRecipe] = Field(
         dict(RECIPES),
         description=(
@@ -167,16 +173,16 @@ class Harmony(Section):
 
     @model_validator(mode="after")
     def _recipe_is_known(self) -> "Harmony":
-        if self.recipe not in self.recipes:
+        if self.recipe is not None and self.recipe not in self.recipes:
             raise contradiction(
                 f"recipe is {self.recipe!r}; expected one of the recipes"
                 f"{hint(self.recipe, self.recipes)}."
             )
         return self
 
-    @property
-    def task_recipe(self) -> TaskRecipe:
-        return self.recipes[self.recipe]
+    def task_recipe(self, source: str) -> TaskRecipe:
+        usual = "miniature" if source == "miniature" else "published"
+        return self.recipes[self.recipe or usual]
 
     def packs(self, tasks: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """The tasks that one job takes, by what is added to the rule's name; {task} where it is one."""

@@ -17,6 +17,7 @@ from workflow_scripts.settings.prompts.spec import PromptRun
 from workflow_scripts.settings.raw import raw_problems
 from workflow_scripts.settings.sentences import hint, sentences, shown
 from workflow_scripts.settings.tables import ModelRow, Tables, TaskRow, read_models, read_tasks
+from workflow_scripts.settings.training import Recipe
 
 
 class Settings(Config):
@@ -55,10 +56,15 @@ class Settings(Config):
             has_chunks = bool(checkpoint.plan(self.models[checkpoint.model].layers).chunks)
             staged += [
                 replace(variant, stages=stages)
-                for stages in self.training.stages(has_chunks)
+                for stages in self.training.stages(has_chunks, self.source)
                 if stages or variant.plan != UNCHANGED
             ]
         return staged
+
+    def stage_recipe(self, stage: str) -> tuple[str, Recipe]:
+        """Its name, and the recipe."""
+        name = self.training.recipe_name(stage, self.source)
+        return name, self.training.recipes[name]
 
     def prompt_checkpoints(self) -> list[CheckpointId]:
         """The models and checkpoints that are asked in the prompt runs."""

@@ -261,19 +261,24 @@ RECIPES: Mapping[str, Recipe] = {
 }
 
 
+USUAL = "usual"
+
+
 class Training(Section):
     """The stages of training that chunked checkpoints go through."""
 
     cpt: str | None = Field(
-        "miniature-cpt",
+        USUAL,
         description=(
-            "Recipe of the continued pre-training that makes @k2m12+cpt of @k2m12; null for none."
+            "Recipe of the continued pre-training that makes @k2m12+cpt of @k2m12; usual is cpt, or"
+            " miniature-cpt in the miniature world; null for none."
         ),
     )
     sft: str | None = Field(
-        "miniature-sft",
+        USUAL,
         description=(
-            "Recipe of the supervised fine-tuning that makes @k2m12+cpt+sft of that; null for none."
+            "Recipe of the supervised fine-tuning that makes @k2m12+cpt+sft of that; usual is sft, or"
+            " miniature-sft in the miniature world; null for none."
         ),
     )
     recipes: dict[str, Recipe] = Field(
@@ -288,7 +293,7 @@ class Training(Section):
     def _recipes_are_known(self) -> "Training":
         for stage in ("cpt", "sft"):
             name = getattr(self, stage)
-            if name is not None and name not in self.recipes:
+            if name not in (None, USUAL, *self.recipes):
                 raise contradiction(
                     f"{stage} is {name!r}; expected one of the recipes{hint(name, self.recipes)}."
                 )
@@ -298,14 +303,19 @@ class Training(Section):
             )
         return self
 
-    def recipe(self, stage: str) -> Recipe:
-        return self.recipes[getattr(self, stage)]
+    def recipe_name(self, stage: str, source: str) -> str | None:
+        """Of `usual` the one that fits where models come from."""
+        name = getattr(self, stage)
+        if name != USUAL:
+            return name
+        return f"miniature-{stage}" if source == "miniature" else stage
 
-    def stages(self, has_chunks: bool) -> tuple[tuple[str, ...], ...]:
+    def stages(self, has_chunks: bool, source: str) -> tuple[tuple[str, ...], ...]:
         """What a checkpoint exists as: untrained, and after each stage that can train it."""
         made: list[tuple[str, ...]] = [()]
         for stage in ("cpt", "sft"):
-            if getattr(self, stage) is None or (self.recipe(stage).needs_chunks and not has_chunks):
+            name = self.recipe_name(stage, source)
+            if name is None or (self.recipes[name].needs_chunks and not has_chunks):
                 break
             made.append((*made[-1], stage))
         return tuple(made)
