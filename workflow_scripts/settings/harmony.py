@@ -75,7 +75,7 @@ RECIPES: Mapping[str, TaskRecipe] = {
     "miniature": TaskRecipe(
         **_PUBLISHED
         | {"lora_targets": ("all-linear",), "learning_rate": 5e-3, "epochs": 3, "batch_size": 16},
-        max_training_items=400,
+        max_training_items=256,
         max_validation_items=100,
     ),
 }
@@ -98,7 +98,12 @@ class Harmony(Section):
         ),
     )
     tasks: Annotated[tuple[LmEvalTaskName, ...], Field(strict=False)] = Field(
-        ("mnli", "sst2", "boolq", "commonsense_qa", "winogrande", "arc_easy", "medmcqa", "cola"),
+        # Of the 24 some that a miniature model learns: on the others its scores are noise, before and
+        # after training (docs/harmony.md).
+        (
+            *("mnli", "rte", "sst2", "anli_r1"),
+            *("commonsense_qa", "social_iqa", "arc_easy", "headqa_en"),
+        ),
         min_length=1,
         description=(
             "Tasks to rank them on, by their name in the tasks table. Those without a training split"
