@@ -25,7 +25,7 @@ from workflow_scripts.training.precision import (
 from workflow_scripts.training.progress import Progress
 from workflow_scripts.training.samples import Samples
 from workflow_scripts.training.selection import KeepBest
-from workflow_scripts.training.state import StateFolder
+from workflow_scripts.training.state import StateFolder, step_of
 from workflow_scripts.training.trainer import PackedTrainer, Scorer
 from workflow_scripts.training.watching import LeaveWhenAsked, StopWhenDiverged
 
@@ -167,8 +167,12 @@ class Attempt:
             latest = self.state.latest()
         if latest is not None:
             print(f"Going on from {latest.name}.", flush=True)
-        with watcher.listening():
-            trainer.train(resume_from_checkpoint=None if latest is None else str(latest))
+        if latest is not None and step_of(latest) >= args.max_steps:
+            trainer.take_over(latest)
+            progress.first_step = trainer.state.global_step
+        else:
+            with watcher.listening():
+                trainer.train(resume_from_checkpoint=None if latest is None else str(latest))
 
         steps = trainer.state.global_step
         selected, last = {"step": steps}, None
@@ -214,9 +218,6 @@ class Attempt:
         share = keys["batch_size"] // keys["gpus"]
         per_epoch = math.ceil(len(self.samples) / keys["batch_size"])
         steps = min(keys["epochs"] * per_epoch, keys["max_steps"] or math.inf)
-        evaluation = "no"
-        if self.evaluates:
-            evaluation = "steps" if keys["evaluate_every"] else "epoch"
         return TrainingArguments(
             output_dir=str(self.state.path),
             per_device_train_batch_size=micro,
@@ -229,8 +230,10 @@ class Attempt:
             max_grad_norm=keys["max_gradient_norm"],
             logging_steps=1,
             logging_nan_inf_filter=False,
-            eval_strategy=evaluation,
-            eval_steps=keys["evaluate_every"],
+            # Never "epoch": that evaluates after the last step's state is saved, and a kill between the
+            # two would lose the evaluation.
+            eval_strategy="steps" if self.evaluates else "no",
+            eval_steps=keys["evaluate_every"] or per_epoch,
             save_strategy="steps",
             save_steps=keys["save_every"],
             seed=derive_seed(self.seed, "training") % 2**32,

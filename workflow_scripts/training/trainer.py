@@ -5,15 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch.utils.data import DataLoader
-from transformers import Trainer, TrainerCallback, TrainingArguments
+from transformers import Trainer, TrainerCallback, TrainerState, TrainingArguments
+from transformers.trainer import TRAINER_STATE_NAME
 
 from workflow_scripts.training import attention
 from workflow_scripts.training.loss import summed_loss
 from workflow_scripts.training.packing import IGNORED, Collator, Order
-from workflow_scripts.training.parts import gathered_parameters
+from workflow_scripts.training.parts import gathered_parameters, set_parameters
 from workflow_scripts.training.samples import BLANK, Samples
 
 Scorer = Callable[[torch.nn.Module], dict[str, float]]
@@ -40,7 +41,7 @@ class PackedTrainer(Trainer):
             train_dataset=samples,
             eval_dataset=samples if held_out is None else held_out,  # `evaluate` below decides
             data_collator=collator,
-            callbacks=[_TellEpoch(order), *callbacks],
+            callbacks=[_TellEpoch(order), _EvaluateAtTheEnd(), *callbacks],
         )
         self._order, self._held_out, self._score = order, held_out, score
         self.model_accepts_loss_kwargs = True  # the loss below divides by the tokens of the step
@@ -117,6 +118,11 @@ class PackedTrainer(Trainer):
             Path(output_dir).mkdir(parents=True, exist_ok=True)
             save_file(tensors, Path(output_dir, "model.safetensors"))
 
+    def take_over(self, saved: Path) -> None:
+        """What the state of the last step holds; asked to go on from it, `train` makes one step more."""
+        set_parameters(self.model, load_file(saved / "model.safetensors"))
+        self.state = TrainerState.load_from_json(str(saved / TRAINER_STATE_NAME))
+
     def _issue_warnings_after_load(self, load_result) -> None:
         """Of a state holding what is trained alone, all else is missing, and rightly so."""
         if load_result.unexpected_keys:
@@ -131,3 +137,11 @@ class _TellEpoch(TrainerCallback):
 
     def on_epoch_begin(self, args, state, control, **kwargs):
         self._order.set_epoch(int(state.epoch))  # a whole number where an epoch begins
+
+
+class _EvaluateAtTheEnd(TrainerCallback):
+    """Whatever the interval, so that the last state has its figures beside the others."""
+
+    def on_step_end(self, args, state, control, **kwargs):
+        if args.eval_strategy != "no" and state.global_step >= state.max_steps:
+            control.should_evaluate = True
