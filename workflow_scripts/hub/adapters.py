@@ -17,3 +17,5 @@ def merge_adapters(model) -> None:
         setattr(model.get_submodule(parent), last, module.get_base_layer())
     model._hf_peft_config_loaded = False
     del model.peft_config
+    # How the adapters' names were told from the model's; in saving it would be done backwards.
+    model._weight_conversions = []
