@@ -23,6 +23,7 @@ from tests.workflow.snakemake import (
     with_config,
 )
 from workflow_scripts.core.records import read_record
+from workflow_scripts.core.training_record import read_training_record
 
 pytestmark = pytest.mark.workflow
 
@@ -35,11 +36,17 @@ def results_of(folder: Path) -> dict[str, bytes]:
     for path in sorted((folder / "results").rglob("*")):
         timed = "latency" in str(path.relative_to(folder)) or path.stem == "chunking_pruning"
         if path.is_file() and not timed:
-            is_record = "records" in path.parts and path.suffix == ".json"
-            found[str(path.relative_to(folder))] = (
-                read_record(path).stable_bytes() if is_record else path.read_bytes()
-            )
+            found[str(path.relative_to(folder))] = stable_bytes_of(path)
     return found
+
+
+def stable_bytes_of(path: Path) -> bytes:
+    if path.suffix == ".json" and "records" in path.parts:
+        return read_record(path).stable_bytes()
+    if path.suffix == ".json" and path.parent.name == "training":
+        record = read_training_record(path)
+        return record.model_dump_json(exclude={"volatile", "speed"}).encode()
+    return path.read_bytes()
 
 
 @pytest.fixture
@@ -231,13 +238,48 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_bytes(finished, tmp_path):
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-        for record in (tmp_path / "results").rglob("*.json"):
+        for record in (tmp_path / "results/records").rglob("*.json"):
             read_record(record)  # whole, or absent
     result = run_snakemake(tmp_path, *SMALL)
     assert result.returncode == 0, result.stdout + result.stderr
     assert results_of(tmp_path) == results_of(folder)
     leftovers = [path for path in tmp_path.rglob(".*.tmp-*") if "/.home/" not in str(path)]
     assert not leftovers
+
+
+CPT = "miniature--Qwen2-1M-Instruct@k2m12+cpt"
+
+
+def test_a_training_that_is_killed_goes_on_where_it_was(finished, copy):
+    """kill -9 of everything as soon as there is a state, as often as there is a next one."""
+    shutil.rmtree(copy / f"results/checkpoints/{CPT}")
+    (copy / f"results/training/{CPT}.json").unlink()
+    target = f"results/training/{CPT}.json"
+    state = copy / f"results/checkpoints/.{CPT}.training"
+    kills = 0
+    for step in (1, 3):
+        process = subprocess.Popen(
+            command(copy, *SMALL, target),
+            env=environment_with(copy),
+            cwd=copy,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        while process.poll() is None and not (state / f"checkpoint-{step}/seal.json").exists():
+            time.sleep(0.002)
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            kills += 1
+        process.wait()
+    assert kills
+    result = run_snakemake(copy, *SMALL, target)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "Going on from checkpoint-" in (copy / f"logs/train_checkpoint/{CPT}.log").read_text()
+    assert not state.exists()
+    for path in (target, f"results/checkpoints/{CPT}/manifest.json"):
+        assert stable_bytes_of(copy / path) == stable_bytes_of(finished[0] / path)
 
 
 def test_two_at_once_on_one_folder_the_second_is_told(copy):

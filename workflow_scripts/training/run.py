@@ -182,6 +182,8 @@ class Attempt:
             score=self.score,
             callbacks=callbacks,
         )
+        if keys["sharded"] and not trainer.is_fsdp_enabled:
+            print("sharded is true, but weights are shared out on GPUs only: each process has all.")
         trainer.remove_callback(PrinterCallback)  # it would print every step; the bar shows them
         with processes.first_alone(self.device):
             latest = self.state.latest()
@@ -270,7 +272,7 @@ class Attempt:
         )
 
 
-_SHARDED = {"fsdp": "full_shard", "fsdp_config": {"fsdp_version": 2}}
+_SHARDED = {"fsdp": True, "fsdp_config": {"fsdp_version": 2}}
 _SCHEDULES = {"constant": "constant_with_warmup", "linear": "linear", "cosine": "cosine"}
 
 

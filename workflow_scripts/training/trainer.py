@@ -123,12 +123,9 @@ class PackedTrainer(Trainer):
         set_parameters(self.model, load_file(saved / "model.safetensors"))
         self.state = TrainerState.load_from_json(str(saved / TRAINER_STATE_NAME))
 
-    def _issue_warnings_after_load(self, load_result) -> None:
-        """Of a state holding what is trained alone, all else is missing, and rightly so."""
-        if load_result.unexpected_keys:
-            raise RuntimeError(
-                f"The saved state has unknown parameters: {load_result.unexpected_keys}"
-            )
+    def _load_from_checkpoint(self, resume_from_checkpoint: str, model=None) -> None:
+        """What `save_model` wrote; transformers would look for files that sharded models write."""
+        set_parameters(self.model, load_file(Path(resume_from_checkpoint, "model.safetensors")))
 
 
 class _TellEpoch(TrainerCallback):

@@ -215,3 +215,44 @@ def test_who_drew_the_others_down_is_believed(monkeypatch, telling, polls):
     assert processes._wait([Ended(telling, polls), Ended(1)]) == telling
     assert processes._wait([Ended(0), Ended(0, polls)]) == 0
     assert processes._wait([Ended(0), Ended(-9, polls)]) == -9
+
+
+SHARDED = """
+import sys
+import torch
+from pathlib import Path
+from safetensors.torch import load_file, save_file
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from tests.unit.training.small import keys_of, model_of
+from workflow_scripts.training.parts import choose_parts, gathered_parameters, set_parameters
+
+mesh = init_device_mesh("cpu", (2,))
+model = choose_parts(model_of("qwen2"), keys_of(method="freeze", trains=["layers 1", "*norm*"]))
+whole = gathered_parameters(model)
+fully_shard(model, mesh=mesh)
+parts = dict(model.named_parameters())
+assert all(hasattr(parts[name], "full_tensor") for name in whole)
+assert all(torch.equal(whole[name], found) for name, found in gathered_parameters(model).items())
+set_parameters(model, {name: tensor * 2 for name, tensor in whole.items()})
+again = gathered_parameters(model)
+assert all(torch.equal(again[name], 2 * tensor) for name, tensor in whole.items())
+torch.distributed.destroy_process_group()
+"""
+
+
+def test_sharded_parameters_are_gathered_and_set_whole():
+    """What is saved of them and what a state gives back; the trainer itself shards on GPUs only."""
+    environment = os.environ | {
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(processes._free_port()),
+        "WORLD_SIZE": "2",
+        "OMP_NUM_THREADS": "1",
+    }
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", SHARDED], cwd=ROOT, env=environment | {"RANK": str(rank)}
+        )
+        for rank in range(2)
+    ]
+    assert [process.wait() for process in started] == [0, 0]
