@@ -72,6 +72,7 @@ def test_the_run_says_what_it_made_and_the_table_holds_every_cell(finished):
         "harmony": {"miniature/Llama-1.4M", "miniature/Pythia-0.1M"},
         "chunking": {"miniature/Qwen2-1M-Instruct"},
         "mmlu": {"miniature/Qwen2-1M-Instruct"},
+        "training": {"miniature/Qwen2-1M-Instruct"},
     }
     assert (folder / "results/figures/harmony_scores.png").stat().st_size > 10_000
     record = read_record(folder / RECORD)
@@ -267,7 +268,11 @@ def test_a_training_that_is_killed_goes_on_where_it_was(finished, copy):
             stdin=subprocess.DEVNULL,
             start_new_session=True,
         )
-        while process.poll() is None and not (state / f"checkpoint-{step}/seal.json").exists():
+        while process.poll() is None and not [
+            seal
+            for seal in state.glob("checkpoint-*/seal.json")
+            if int(seal.parent.name.rpartition("-")[2]) >= step
+        ]:
             time.sleep(0.002)
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
