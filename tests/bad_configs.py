@@ -443,8 +443,8 @@ TRAINING = [
         "select is 'best' and validation is 0; expected a share to choose the best on",
     ),
     one("no targets", recipe(lora_targets=[]), f"{_RECIPE}.lora_targets"),
-    one("rate", recipe(learning_rate=0), f"{_RECIPE}.learning_rate is 0", "greater than 0"),
-    one("warm-up", recipe(warm_up=1), f"{_RECIPE}.warm_up is 1", "less than 1"),
+    one("rate", recipe(learning_rate=0), f"{_RECIPE}.learning_rate is 0", "a number above 0"),
+    one("warm-up", recipe(warm_up=1), f"{_RECIPE}.warm_up is 1", "at least 0 and below 1"),
     one("length", recipe(max_length=1), f"{_RECIPE}.max_length is 1", "2"),
     one("recipe key", recipe(learning_rte=1e-3), f"{_RECIPE}.learning_rte", "'learning_rate'"),
     one(

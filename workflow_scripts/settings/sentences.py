@@ -182,5 +182,6 @@ def _number(schema: Schema) -> str:
     if least is not None and most is not None:
         return f"{kind} from {least} to {most}"
     if least is not None:
-        return f"{kind} of at least {least}"
+        below = schema.get("exclusiveMaximum")
+        return f"{kind} of at least {least}" + (f" and below {below}" if below is not None else "")
     return f"{kind} above {above}" if above is not None else kind
