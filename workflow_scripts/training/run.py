@@ -252,7 +252,7 @@ class Attempt:
             max_grad_norm=keys["max_gradient_norm"],
             logging_steps=1,
             logging_nan_inf_filter=False,
-            # Never "epoch": that evaluates after the last step's state is saved, and a kill between the
+            # By steps, the last one included. Never "epoch": that evaluates after the last step's state is saved, and a kill between the
             # two would lose the evaluation.
             eval_strategy="steps" if self.evaluates else "no",
             eval_steps=keys["evaluate_every"] or per_epoch,

@@ -41,7 +41,7 @@ class PackedTrainer(Trainer):
             train_dataset=samples,
             eval_dataset=samples if held_out is None else held_out,  # `evaluate` below decides
             data_collator=collator,
-            callbacks=[_TellEpoch(order), _EvaluateAtTheEnd(), *callbacks],
+            callbacks=[_TellEpoch(order), *callbacks],
         )
         self._order, self._held_out, self._score = order, held_out, score
         self.model_accepts_loss_kwargs = True  # the loss below divides by the tokens of the step
@@ -134,11 +134,3 @@ class _TellEpoch(TrainerCallback):
 
     def on_epoch_begin(self, args, state, control, **kwargs):
         self._order.set_epoch(int(state.epoch))  # a whole number where an epoch begins
-
-
-class _EvaluateAtTheEnd(TrainerCallback):
-    """Whatever the interval, so that the last state has its figures beside the others."""
-
-    def on_step_end(self, args, state, control, **kwargs):
-        if args.eval_strategy != "no" and state.global_step >= state.max_steps:
-            control.should_evaluate = True
