@@ -1,6 +1,7 @@
 # make demo: install, run the miniature world, say where to look.   make test: install, run the tests.
 # make bench-chunks: how much faster chunked models run, and how much of that is leaner code.
 # make bench-evaluation: how much faster evaluations are for reading shared prompts once.
+# make bench-training: how much faster the trainer is than TRL's, on short samples and full blocks.
 # make bench-dag: how long Snakemake takes to plan the published grid.
 # Another Python:  make demo PYTHON=python3.12
 
@@ -8,8 +9,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+BENCH := $(VENV)/bench
 
-.PHONY: demo test install bench-chunks bench-evaluation bench-dag clean
+.PHONY: demo test install bench-chunks bench-evaluation bench-training bench-dag clean
 .DELETE_ON_ERROR:
 
 demo: $(INSTALLED)
@@ -28,6 +30,14 @@ bench-chunks: $(INSTALLED)
 # The prefix engine beside lm-eval's own batches, on two threads; about four minutes.
 bench-evaluation: $(INSTALLED)
 	$(BIN)/python -m workflow_scripts.evaluation.bench_prefix
+
+# The trainer beside TRL's, on two threads; about four minutes. TRL lies apart: nothing else needs it.
+bench-training: $(BENCH)/.installed
+	PYTHONPATH=$(BENCH) $(BIN)/python -m workflow_scripts.training.bench
+
+$(BENCH)/.installed: envs/bench.txt $(INSTALLED)
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --progress-bar off --no-deps --upgrade --target $(BENCH) -r envs/bench.txt
+	@touch $@
 
 # Planning the published grid beside a bare workflow with as many jobs; about two minutes.
 bench-dag: $(INSTALLED)

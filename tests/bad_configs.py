@@ -416,6 +416,52 @@ TOGETHER = [
     ),
 ]
 
+
+def recipe(**keys: Any) -> dict[str, Any]:
+    """One of the named recipes with some keys of its own."""
+    return {"training": {"recipes": {"miniature-cpt": keys}}}
+
+
+_RECIPE = "training.recipes.miniature-cpt"
+TRAINING = [
+    one("method", recipe(method="Lora"), f"{_RECIPE}.method is 'Lora'", "'lora'"),
+    one("parts", recipe(trains=["warpper"]), f"{_RECIPE}.trains", "'warpper' is none of them"),
+    one("nothing frozen", recipe(trains=[]), _RECIPE, "method is 'freeze' and trains is empty"),
+    one(
+        "full and parts",
+        recipe(method="full"),
+        _RECIPE,
+        "method is 'full' and trains is not empty; expected none of it",
+    ),
+    one(
+        "micro-batch",
+        recipe(micro_batch_size=3),
+        "micro_batch_size is 3 and batch_size 16; expected a size that divides it",
+    ),
+    one("gpus", recipe(gpus=3), "gpus is 3 and batch_size 16; expected a number that divides it"),
+    one("sharded alone", recipe(sharded=True), "sharded is true and gpus is 1; expected 2 or more"),
+    one("no source", recipe(dataset=None), "dataset is None and files is []; expected exactly one"),
+    one("two sources", recipe(files=["a.txt"]), "files is ['a.txt']; expected exactly one of them"),
+    one(
+        "best of nothing",
+        recipe(select="best", validation=0),
+        "select is 'best' and validation is 0; expected a share to choose the best on",
+    ),
+    one("no targets", recipe(lora_targets=[]), f"{_RECIPE}.lora_targets"),
+    one("rate", recipe(learning_rate=0), f"{_RECIPE}.learning_rate is 0", "a number above 0"),
+    one("warm-up", recipe(warm_up=1), f"{_RECIPE}.warm_up is 1", "at least 0 and below 1"),
+    one("length", recipe(max_length=1), f"{_RECIPE}.max_length is 1", "2"),
+    one("recipe key", recipe(learning_rte=1e-3), f"{_RECIPE}.learning_rte", "'learning_rate'"),
+    one(
+        "unknown recipe", {"training": {"cpt": "ctp"}}, "cpt is 'ctp'; expected one of the recipes"
+    ),
+    one(
+        "sft without cpt",
+        {"training": {"cpt": None}},
+        "sft is set and cpt is null; the sft of a checkpoint goes on from its cpt",
+    ),
+]
+
 BAD_CONFIGS = [
     *UNKNOWN_KEYS,
     *WRONG_KINDS,
@@ -424,6 +470,7 @@ BAD_CONFIGS = [
     *PLANS,
     *SECRETS,
     *TOGETHER,
+    *TRAINING,
 ]
 
 COMMAND_LINES = [

@@ -23,6 +23,7 @@ from tests.workflow.snakemake import (
     with_config,
 )
 from workflow_scripts.core.records import read_record
+from workflow_scripts.core.training_record import read_training_record
 from workflow_scripts.evaluation.prompts.outputs import read_outputs
 
 pytestmark = pytest.mark.workflow
@@ -47,13 +48,16 @@ def results_of(folder: Path) -> dict[str, bytes]:
     for path in sorted((folder / "results").rglob("*")):
         timed = "latency" in str(path.relative_to(folder)) or path.stem == "chunking_pruning"
         if path.is_file() and not timed:
-            found[str(path.relative_to(folder))] = _stable(path)
+            found[str(path.relative_to(folder))] = stable_bytes_of(path)
     return found
 
 
-def _stable(path: Path) -> bytes:
+def stable_bytes_of(path: Path) -> bytes:
     if path.suffix == ".json" and "records" in path.parts:
         return read_record(path).stable_bytes()
+    if path.suffix == ".json" and path.parent.name == "training":
+        record = read_training_record(path)
+        return record.model_dump_json(exclude={"volatile", "speed"}).encode()
     if path.suffix == ".json" and "outputs" in path.parts:
         return read_outputs(path)[0].stable_bytes()
     return path.read_bytes()
@@ -75,6 +79,7 @@ def test_the_run_says_what_it_made_and_the_table_holds_every_cell(finished):
         "chunking": {"miniature/Qwen2-1M-Instruct"},
         "mmlu": {"miniature/Qwen2-1M-Instruct"},
         "prompts": {"miniature/Llama-1.4M-Instruct"},
+        "training": {"miniature/Qwen2-1M-Instruct"},
     }
     assert (folder / "results/figures/harmony_scores.png").stat().st_size > 10_000
     record = read_record(folder / RECORD)
@@ -276,6 +281,45 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_bytes(finished, tmp_path):
     assert results_of(tmp_path) == results_of(folder)
     leftovers = [path for path in tmp_path.rglob(".*.tmp-*") if "/.home/" not in str(path)]
     assert not leftovers
+
+
+CPT = "miniature--Qwen2-1M-Instruct@k2m12+cpt"
+
+
+def test_a_training_that_is_killed_goes_on_where_it_was(finished, copy):
+    """kill -9 of everything as soon as there is a state, as often as there is a next one."""
+    shutil.rmtree(copy / f"results/checkpoints/{CPT}")
+    (copy / f"results/training/{CPT}.json").unlink()
+    target = f"results/training/{CPT}.json"
+    state = copy / f"results/checkpoints/.{CPT}.training"
+    kills = 0
+    for step in (1, 3):
+        process = subprocess.Popen(
+            command(copy, *SMALL, target),
+            env=environment_with(copy),
+            cwd=copy,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        while process.poll() is None and not [
+            seal
+            for seal in state.glob("checkpoint-*/seal.json")
+            if int(seal.parent.name.rpartition("-")[2]) >= step
+        ]:
+            time.sleep(0.002)
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            kills += 1
+        process.wait()
+    assert kills
+    result = run_snakemake(copy, *SMALL, target)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "Going on from checkpoint-" in (copy / f"logs/train_checkpoint/{CPT}.log").read_text()
+    assert not state.exists()
+    for path in (target, f"results/checkpoints/{CPT}/manifest.json"):
+        assert stable_bytes_of(copy / path) == stable_bytes_of(finished[0] / path)
 
 
 def test_two_at_once_on_one_folder_the_second_is_told(copy):

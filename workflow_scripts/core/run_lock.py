@@ -57,7 +57,12 @@ def end_with_the_run() -> None:
     """
     host, _, process = os.environ.get(_MAIN, "").rpartition(":")
     if host == socket.gethostname() and "SLURM_JOB_ID" not in os.environ:
-        threading.Thread(target=_watch, args=(int(process),), daemon=True).start()
+        end_with(int(process))
+
+
+def end_with(process: int) -> None:
+    """Let this process die when that one of this host has died."""
+    threading.Thread(target=_watch, args=(process,), daemon=True).start()
 
 
 def _watch(process: int) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.hub.adapters import merge_adapters
 from workflow_scripts.hub.chunk import chunked_config
 from workflow_scripts.hub.manifest import Manifest, differing_sizes, read_manifest
 
@@ -64,6 +65,7 @@ def load_model(
         )
     except (OSError, ValueError) as error:
         raise UserError(f"{manifest.repository} in {folder} cannot be loaded: {error}") from error
+    merge_adapters(model)
     model.to(device).eval()
     return LoadedModel(
         model,

@@ -93,6 +93,8 @@ def expectation(schema: Schema, definitions: Schema) -> str:
             least = " of at least one entry" if schema.get("minItems") else ""
             return f"a list{least}, each {items}"
         case "object":
+            if "properties" not in schema:  # the names are the user's
+                return f"a mapping of names, each to {expectation(schema['additionalProperties'], definitions)}"
             return f"a mapping with the keys {listed(schema['properties'])}"
         case "string":
             return "text that is not empty" if schema.get("minLength") else "text"
@@ -155,7 +157,12 @@ def _at(schema: Schema, location: Location) -> Schema:
     part = schema
     for step in location:
         part = _resolved(part, definitions)
-        part = part["items"] if isinstance(step, int) else part["properties"][step]
+        if isinstance(step, int):
+            part = part["items"]
+        else:
+            part = (
+                part["properties"][step] if "properties" in part else part["additionalProperties"]
+            )
     return part
 
 
@@ -175,5 +182,6 @@ def _number(schema: Schema) -> str:
     if least is not None and most is not None:
         return f"{kind} from {least} to {most}"
     if least is not None:
-        return f"{kind} of at least {least}"
+        below = schema.get("exclusiveMaximum")
+        return f"{kind} of at least {least}" + (f" and below {below}" if below is not None else "")
     return f"{kind} above {above}" if above is not None else kind

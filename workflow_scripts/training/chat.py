@@ -9,6 +9,8 @@ header, and up to its end.
 from collections.abc import Iterable
 from typing import Any
 
+from jinja2.exceptions import TemplateError
+
 ROLES = {
     **dict.fromkeys(("human", "user"), "user"),
     **dict.fromkeys(("gpt", "assistant", "model", "chatgpt", "bard"), "assistant"),
@@ -57,16 +59,21 @@ def rendered(tokenizer, messages: list[dict[str, str]]) -> tuple[str, list[tuple
         if message["role"] != "assistant":
             continue
         head = _render(tokenizer, messages[:at], add_generation_prompt=True)
-        # The last turn ends where all does.
-        upto = whole if at + 1 == len(messages) else _render(tokenizer, messages[: at + 1])
-        if not (whole.startswith(upto) and upto.startswith(head)):
+        if not whole.startswith(head):
             raise BadConversation("the template rewrites earlier turns")
-        spans.append((len(head), _end_of_turn(tokenizer, upto, len(head), message["content"])))
+        # The last turn ends where all does. Some templates write a turn differently when others follow
+        # (Qwen3's leaves out what was thought): then it is looked for in the whole.
+        upto = whole if at + 1 == len(messages) else _render(tokenizer, messages[: at + 1])
+        text = upto if whole.startswith(upto) else whole
+        spans.append((len(head), _end_of_turn(tokenizer, text, len(head), message["content"])))
     return whole, spans
 
 
 def _render(tokenizer, messages: list[dict[str, str]], **options) -> str:
-    return tokenizer.apply_chat_template(messages, tokenize=False, **options)
+    try:
+        return tokenizer.apply_chat_template(messages, tokenize=False, **options)
+    except TemplateError as error:  # such as Gemma's, of which a system turn is too much
+        raise BadConversation(f"refused by the template: {error}") from None
 
 
 def _end_of_turn(tokenizer, text: str, start: int, content: str) -> int:

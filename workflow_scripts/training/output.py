@@ -51,7 +51,7 @@ def save_checkpoint(
                 as_adapter,
             )
         for file in base.files:
-            if file.path not in _OWN and not _holds_weights(file.path):
+            if not _is_of_the_base_alone(file.path):
                 for target in (temporary, temporary / "last"):
                     if target.is_dir() and not (target / file.path).exists():
                         link_or_copy(source / file.path, target / file.path)
@@ -87,7 +87,8 @@ def _save(model, folder: Path, dtype: torch.dtype, as_adapter: bool) -> None:
         return
     model.save_pretrained(folder)
     (folder / "README.md").unlink(missing_ok=True)  # peft's own, an empty form
-    # transformers looks for the base where this says: here, in the same folder, wherever that lies.
+    # The base lies in this very folder, where transformers finds it by its config.json, and not where
+    # it lay when it was loaded.
     config = json.loads((folder / _ADAPTER).read_text(encoding="utf-8"))
     config["base_model_name_or_path"] = "."
     write_text(folder / _ADAPTER, json.dumps(config, indent=1, sort_keys=True) + "\n")
@@ -99,8 +100,10 @@ def _stored_dtype(folder: Path) -> torch.dtype:
     return getattr(torch, config.get("dtype") or config.get("torch_dtype") or "float32")
 
 
-def _holds_weights(path: str) -> bool:
-    return path.endswith((".safetensors", ".safetensors.index.json"))
+def _is_of_the_base_alone(path: str) -> bool:
+    """Weights, what says how to load them, and the last state of the base's own training."""
+    weights = path.endswith((".safetensors", ".safetensors.index.json"))
+    return weights or path in _OWN or path.startswith("last/")
 
 
 def _card(id: str, base: Manifest) -> str:

@@ -119,10 +119,20 @@ def gathered_parameters(model) -> dict[str, torch.Tensor]:
 
 
 def set_parameters(model, tensors: dict[str, torch.Tensor]) -> None:
-    """Give the trained parameters these values."""
+    """Give all trained parameters these values, also where processes hold a part of each."""
     trained = trained_parameters(model)
+    if tensors.keys() != trained.keys():
+        odd = sorted(tensors.keys() ^ trained.keys())
+        raise RuntimeError(f"What is trained and what was saved differ in {odd[:5]}.")
     for name, tensor in tensors.items():
-        trained[name].data.copy_(tensor)
+        target = trained[name].data
+        if hasattr(target, "full_tensor"):
+            from torch.distributed.tensor import distribute_tensor
+
+            tensor = distribute_tensor(
+                tensor.to(target.device), target.device_mesh, target.placements
+            )
+        target.copy_(tensor)
 
 
 def report(model, method: str) -> dict[str, Any]:

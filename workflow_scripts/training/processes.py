@@ -12,10 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.errors import Interrupted, UserError
+from workflow_scripts.core.offline import go_offline
+from workflow_scripts.core.run_lock import end_with
 from workflow_scripts.training.watching import SIGNALS
 
+_PARENT = "CHORUS_TRAINING_PARENT"
 _POLL_SECONDS = 0.2
-_GRACE_SECONDS = 30.0
+_GRACE_SECONDS = 10.0
 
 
 def count() -> int:
@@ -54,6 +57,7 @@ def _once(arguments: dict[str, Any], processes: int) -> int:
         "MASTER_PORT": str(_free_port()),
         "WORLD_SIZE": str(processes),
         "LOCAL_WORLD_SIZE": str(processes),
+        _PARENT: str(os.getpid()),
     }
     command = [sys.executable, "-m", __name__, json.dumps(arguments)]
     root = str(Path(__file__).resolve().parents[2])
@@ -72,28 +76,29 @@ def _once(arguments: dict[str, Any], processes: int) -> int:
 
 
 def _wait(started: list[subprocess.Popen]) -> int:
-    """Zero when all ended well, else how the first to fail ended."""
+    """Zero when all ended well, else how that one ended which drew the others down."""
     while True:
         codes = [process.poll() for process in started]
-        failed = [code for code in codes if code]
-        if failed:
-            _end(started)
-            return failed[0]
+        if any(codes):
+            codes = _ended(started)
+            # The rest lose touch with the one that left, and fail at that.
+            telling = (code for code in (OUT_OF_MEMORY, Interrupted.exit_code) if code in codes)
+            return next(telling, next(filter(None, codes)))
         if all(code == 0 for code in codes):
             return 0
         time.sleep(_POLL_SECONDS)
 
 
-def _end(started: list[subprocess.Popen]) -> None:
-    """Those that leave by themselves, having been asked to, are given the time to."""
+def _ended(started: list[subprocess.Popen]) -> list[int]:
+    """How they ended by themselves, with some time to do so; then those still there are killed."""
     end = time.monotonic() + _GRACE_SECONDS
-    while time.monotonic() < end and any(p.poll() is None for p in started):
-        if not any(p.poll() == Interrupted.exit_code for p in started):
-            break
+    while time.monotonic() < end and any(process.poll() is None for process in started):
         time.sleep(_POLL_SECONDS)
+    codes = [process.poll() for process in started]
     for process in started:
         process.kill()
         process.wait()
+    return [code for code in codes if code is not None]
 
 
 @contextmanager
@@ -124,6 +129,8 @@ def _main() -> None:
     """One of the processes."""
     from workflow_scripts.training.stage import train_stage
 
+    end_with(int(os.environ[_PARENT]))
+    go_offline()
     arguments = json.loads(sys.argv[1])
     paths = {name: Path(path) for name, path in arguments.pop("paths").items()}
     try:

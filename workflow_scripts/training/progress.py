@@ -2,6 +2,7 @@
 
 import sys
 import time
+from pathlib import Path
 
 from tqdm import tqdm
 from transformers import TrainerCallback
@@ -46,3 +47,11 @@ class Progress(TrainerCallback):
     def on_train_end(self, args, state, control, **kwargs):
         if self._bar is not None:
             self._bar.close()
+
+
+def to_tensorboard(folder: Path) -> TrainerCallback:
+    """Writes the curves as they grow, beside the record and not into the state, which is removed."""
+    from torch.utils.tensorboard import SummaryWriter
+    from transformers.integrations import TensorBoardCallback
+
+    return TensorBoardCallback(SummaryWriter(str(folder)))

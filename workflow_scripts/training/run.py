@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from accelerate.utils.memory import should_reduce_batch_size
 from transformers import PrinterCallback, TrainingArguments
+from transformers.integrations import is_tensorboard_available
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.records import Training
@@ -23,10 +24,10 @@ from workflow_scripts.training.precision import (
     choose_precision,
     peak_flops,
 )
-from workflow_scripts.training.progress import Progress
+from workflow_scripts.training.progress import Progress, to_tensorboard
 from workflow_scripts.training.samples import Samples
 from workflow_scripts.training.selection import KeepBest
-from workflow_scripts.training.state import StateFolder
+from workflow_scripts.training.state import StateFolder, step_of
 from workflow_scripts.training.trainer import PackedTrainer, Scorer
 from workflow_scripts.training.watching import LeaveWhenAsked, StopWhenDiverged
 
@@ -76,6 +77,7 @@ def train(
     padding_token: int,
     score: Scorer | None = None,
     best_by: tuple[str, bool] = ("loss", False),
+    tensorboard_folder: Path | None = None,
 ) -> Trained:
     """Train what `load` gives, from the state in `state_path` on where there is one.
 
@@ -87,13 +89,28 @@ def train(
     """
     if not len(samples):
         raise UserError("There is not one sample to train on.")
+    if keys["tensorboard"] and not is_tensorboard_available():
+        raise UserError(
+            "tensorboard is true and the package tensorboard is not installed; expected it beside torch"
+            " (pip install tensorboard), or tensorboard: false."
+        )
     if held_out is not None and not len(held_out):
         held_out = None
     with processes.first_alone(device):
         state = StateFolder(state_path, {"keys": keys, "seed": seed, **belongs_to})
     share = keys["batch_size"] // keys["gpus"]
     attempt = Attempt(
-        load, samples, held_out, state, keys, device, seed, padding_token, score, best_by
+        load,
+        samples,
+        held_out,
+        state,
+        keys,
+        device,
+        seed,
+        padding_token,
+        score,
+        best_by,
+        tensorboard_folder or state_path.with_name(f"{state_path.name}.tensorboard"),
     )
     micro = state.micro_batch_size or keys["micro_batch_size"] or largest_divisor(share)
     while True:
@@ -148,6 +165,7 @@ class Attempt:
     padding_token: int
     score: Scorer | None
     best_by: tuple[str, bool]
+    tensorboard_folder: Path
 
     def run(self, micro: int) -> Trained:
         keys = self.keys
@@ -172,6 +190,8 @@ class Attempt:
         if keys["select"] == "best" and self.evaluates:
             keep_best = KeepBest(self.state.path, *self.best_by)
             callbacks.insert(0, keep_best)
+        if keys["tensorboard"] and processes.is_first():
+            callbacks.append(to_tensorboard(self.tensorboard_folder))
         args = self.arguments(micro, precision, model)
         order = Order(
             len(self.samples),
@@ -191,13 +211,19 @@ class Attempt:
             score=self.score,
             callbacks=callbacks,
         )
+        if keys["sharded"] and not trainer.is_fsdp_enabled:
+            print("sharded is true, but weights are shared out on GPUs only: each process has all.")
         trainer.remove_callback(PrinterCallback)  # it would print every step; the bar shows them
         with processes.first_alone(self.device):
             latest = self.state.latest()
         if latest is not None:
             print(f"Going on from {latest.name}.", flush=True)
-        with watcher.listening():
-            trainer.train(resume_from_checkpoint=None if latest is None else str(latest))
+        if latest is not None and step_of(latest) >= args.max_steps:
+            trainer.take_over(latest)
+            progress.first_step = trainer.state.global_step
+        else:
+            with watcher.listening():
+                trainer.train(resume_from_checkpoint=None if latest is None else str(latest))
 
         steps = trainer.state.global_step
         selected, last = {"step": steps}, None
@@ -267,7 +293,7 @@ class Attempt:
             bf16=precision == "bfloat16",
             activation_checkpointing=choose_checkpointing(keys["gradient_checkpointing"], model),
             torch_compile=keys["compile"],
-            report_to=["tensorboard"] if keys["tensorboard"] else [],
+            report_to=[],
             remove_unused_columns=False,
             dataloader_pin_memory=self.device == "cuda",
             disable_tqdm=True,
@@ -276,7 +302,7 @@ class Attempt:
         )
 
 
-_SHARDED = {"fsdp": "full_shard", "fsdp_config": {"fsdp_version": 2}}
+_SHARDED = {"fsdp": True, "fsdp_config": {"fsdp_version": 2}}
 _SCHEDULES = {"constant": "constant_with_warmup", "linear": "linear", "cosine": "cosine"}
 
 

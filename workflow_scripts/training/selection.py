@@ -1,11 +1,13 @@
 """Keep the trained parameters of the best evaluation, so that it can be had back at the end."""
 
 import json
+import math
 from pathlib import Path
 
 from safetensors.torch import load_file, save_file
 from transformers import TrainerCallback
 
+from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import atomic_path, write_json
 from workflow_scripts.training.parts import gathered_parameters, set_parameters
 
@@ -17,7 +19,12 @@ class KeepBest(TrainerCallback):
         self._folder, self._metric, self._sign = folder, metric, 1 if larger_is_better else -1
 
     def on_evaluate(self, args, state, control, metrics=None, model=None, **kwargs):
-        value = metrics[f"eval_{self._metric}"]
+        value = metrics.get(f"eval_{self._metric}")
+        if value is None:
+            known = ", ".join(sorted(name.removeprefix("eval_") for name in metrics))
+            raise UserError(f"best_by is {self._metric!r}; the evaluation gives {known}.")
+        if not math.isfinite(value):
+            return
         best = self.best()
         # After a kill some evaluations are done again, and come out as they did.
         if best and self._sign * best["value"] >= self._sign * value:

@@ -8,7 +8,7 @@ from typing import Any
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.manifest import MANIFEST, read_manifest
 
-Row = tuple[str, dict[str, Any]]  # where it stands, for messages, and its columns
+Row = tuple[str, dict[str, Any] | None]  # where it stands, and its columns; None is no row
 _BYTES_OF_TEXT = 1 << 20
 
 
@@ -47,21 +47,25 @@ def _text(path: Path) -> Iterator[Row]:
 
 
 def _json_lines(path: Path) -> Iterator[Row]:
-    with path.open(encoding="utf-8") as file:
+    with path.open("rb") as file:
         for at, line in enumerate(file, start=1):
             try:
                 row = json.loads(line)
-            except ValueError:
+            except ValueError:  # no JSON, or no UTF-8
                 row = None
-            # What is no row is counted with the other bad samples.
-            yield f"{path}, line {at}", row if isinstance(row, dict) else {}
+            yield f"{path}, line {at}", row if isinstance(row, dict) else None
 
 
 def _parquet(path: Path) -> Iterator[Row]:
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
+    try:
+        file = pq.ParquetFile(path)
+    except pa.ArrowInvalid as error:
+        raise UserError(f"{path} is not a Parquet file ({error}).") from None
     at = 0
-    for batch in pq.ParquetFile(path).iter_batches(batch_size=1_000):
+    for batch in file.iter_batches(batch_size=1_000):
         for row in batch.to_pylist():
             yield f"{path}, row {at}", row
             at += 1

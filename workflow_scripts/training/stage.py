@@ -73,11 +73,12 @@ def train_stage(
             "device": device,
         },
         padding_token=padding_token(load_tokenizer(base_manifest)),
+        tensorboard_folder=record_path.with_suffix(".tensorboard"),
     )
     if not is_first():
         return None
     manifest = save_checkpoint(
-        load,
+        partial(_load, base_manifest, "cpu", "auto"),  # a GPU may have no room for a second one
         trained.parameters,
         trained.last_parameters,
         base_manifest,

@@ -31,7 +31,7 @@ class StateFolder:
 
     def latest(self) -> Path | None:
         """The newest whole state; broken ones are removed."""
-        for folder in sorted(self._saved(), key=_step, reverse=True):
+        for folder in sorted(self._saved(), key=step_of, reverse=True):
             if is_sealed(folder):
                 return folder
             print(f"{folder.name} is not whole: passed over and removed.")
@@ -50,7 +50,7 @@ class StateFolder:
                 if path.name != _SEAL
             },
         )
-        for old in sorted(self._saved(), key=_step)[:-2]:
+        for old in sorted(self._saved(), key=step_of)[:-2]:
             shutil.rmtree(old)
 
     @property
@@ -79,7 +79,7 @@ def is_sealed(folder: Path) -> bool:
     )
 
 
-def _step(folder: Path) -> int:
+def step_of(folder: Path) -> int:
     return int(_SAVED.fullmatch(folder.name)[1])
 
 

@@ -42,8 +42,11 @@ def write_text_blocks(
                 return
             _add_all_counted(writer, waiting[start : start + length])
         waiting = waiting[whole:]
-    if len(waiting) > 1 and writer.samples != most:
-        _add_all_counted(writer, waiting)
+    if len(waiting) and writer.samples != most:
+        if len(waiting) == 1:  # nothing stands before it that could predict it
+            writer.bad.add("one token left over", "the end of the text")
+        else:
+            _add_all_counted(writer, waiting)
 
 
 def write_conversations(
@@ -91,6 +94,8 @@ def write_pairs(
     """
     if counted not in ("all", "completion"):
         raise UserError(f"counted is {counted!r}; expected 'all' or 'completion'.")
+    if ends and tokenizer.eos_token_id is None:
+        raise UserError("The tokenizer has no end of text to put behind each completion.")
     for batch in _batches(_pairs(writer, pairs), _TOGETHER):
         # Spaces at the prompt's end belong to what is to be said, as in the harness.
         split = [(len(prompt.rstrip()), prompt + completion) for _, prompt, completion in batch]
@@ -109,11 +114,14 @@ def write_pairs(
 
 
 def counted_tokens(offsets: list[tuple[int, int]], spans: list[tuple[int, int]]) -> np.ndarray:
-    """A token counts when it begins inside a span; the first of a sample is never predicted."""
-    begins = np.array([begin for begin, _ in offsets])
+    """A token counts when some of it lies in a span; the first of a sample is never predicted.
+
+    Where a header ends in a space, the first word said is one token with it.
+    """
+    begins, ends = np.array(offsets).reshape(-1, 2).T
     marks = np.zeros(len(offsets), bool)
     for start, end in spans:
-        marks |= (begins >= start) & (begins < end)
+        marks |= (ends > start) & (begins < end)
     marks[:1] = False
     return marks
 
@@ -134,10 +142,18 @@ def _add_cut(writer: SampleWriter, sample: Sample, length: int, where: str) -> N
     writer.add(sample)
 
 
+def _whole(writer: SampleWriter, rows: Iterable[Row]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for where, row in rows:
+        if row is None:
+            writer.bad.add("not a row", where)
+        else:
+            yield where, row
+
+
 def _texts(
     writer: SampleWriter, rows: Iterable[Row], column: str, documents: bool
 ) -> Iterator[str]:
-    for where, row in rows:
+    for where, row in _whole(writer, rows):
         text = row.get(column)
         if not isinstance(text, str):
             writer.bad.add("not text", where)
@@ -150,7 +166,7 @@ def _texts(
 def _conversations(
     writer: SampleWriter, tokenizer, rows: Iterable[Row], column: str | None
 ) -> Iterator[tuple[str, str, list[tuple[int, int]]]]:
-    for where, row in rows:
+    for where, row in _whole(writer, rows):
         turns = next((row[name] for name in ([column] if column else COLUMNS) if name in row), None)
         try:
             text, spans = rendered(tokenizer, messages_of(turns))

@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch.utils.data import DataLoader
-from transformers import Trainer, TrainerCallback, TrainingArguments
+from transformers import Trainer, TrainerCallback, TrainerState, TrainingArguments
+from transformers.trainer import TRAINER_STATE_NAME
 
 from workflow_scripts.training import attention
 from workflow_scripts.training.loss import summed_loss
 from workflow_scripts.training.packing import IGNORED, Collator, Order
-from workflow_scripts.training.parts import gathered_parameters
+from workflow_scripts.training.parts import gathered_parameters, set_parameters
 from workflow_scripts.training.samples import BLANK, Samples
 
 Scorer = Callable[[torch.nn.Module], dict[str, float]]
@@ -122,12 +123,14 @@ class PackedTrainer(Trainer):
             Path(output_dir).mkdir(parents=True, exist_ok=True)
             save_file(tensors, Path(output_dir, "model.safetensors"))
 
-    def _issue_warnings_after_load(self, load_result) -> None:
-        """Of a state holding what is trained alone, all else is missing, and rightly so."""
-        if load_result.unexpected_keys:
-            raise RuntimeError(
-                f"The saved state has unknown parameters: {load_result.unexpected_keys}"
-            )
+    def take_over(self, saved: Path) -> None:
+        """What the state of the last step holds; asked to go on from it, `train` makes one step more."""
+        set_parameters(self.model, load_file(saved / "model.safetensors"))
+        self.state = TrainerState.load_from_json(str(saved / TRAINER_STATE_NAME))
+
+    def _load_from_checkpoint(self, resume_from_checkpoint: str, model=None) -> None:
+        """What `save_model` wrote; transformers would look for files that sharded models write."""
+        set_parameters(self.model, load_file(Path(resume_from_checkpoint, "model.safetensors")))
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import math
 import signal
+from collections import deque
 from contextlib import contextmanager
 
 import torch
@@ -44,6 +45,8 @@ class LeaveWhenAsked(TrainerCallback):
             control.should_save = True
 
     def on_save(self, args, state, control, **kwargs):
+        if args.world_size > 1:  # each writes files of its own
+            torch.distributed.barrier()
         if state.is_world_process_zero:
             self._state.seal(state.global_step)
         if self._asked:
@@ -58,6 +61,17 @@ class StopWhenDiverged(TrainerCallback):
 
     def __init__(self, vocabulary: int):
         self._know_nothing = math.log(vocabulary)  # the loss of giving each token the same chance
+        self._first, self._recent = None, deque(maxlen=_RECENT)
+
+    def on_train_begin(self, args, state, control, **kwargs):
+        for entry in state.log_history:  # of a state that is gone on from
+            if "loss" in entry:
+                self._remember(entry["loss"])
+
+    def _remember(self, loss: float) -> None:
+        if self._first is None:
+            self._first = loss
+        self._recent.append(loss)
 
     def on_log(self, args, state, control, logs=None, **kwargs):
         if "loss" not in logs:
@@ -65,10 +79,10 @@ class StopWhenDiverged(TrainerCallback):
         for name in ("loss", "grad_norm"):
             if not math.isfinite(logs.get(name, 0.0)):
                 raise UserError(_stopped(state, f"the {_WORDS[name]} is {logs[name]}"))
-        losses = [entry["loss"] for entry in state.log_history if "loss" in entry]
-        recent = sum(losses[-_RECENT:]) / _RECENT
-        limit = 1.5 * max(losses[0], self._know_nothing)
-        if len(losses) > _RECENT and recent > limit:
+        self._remember(logs["loss"])
+        recent = sum(self._recent) / _RECENT
+        limit = 1.5 * max(self._first, self._know_nothing)
+        if len(self._recent) == _RECENT and recent > limit:
             raise UserError(
                 _stopped(
                     state,

@@ -60,7 +60,10 @@ def test_mmlu_is_asked_of_each_model_once_and_of_its_chunked_variants():
     model = "miniature/Qwen2-1M-Instruct"
     settings = load({"mmlu": {"models": ["miniature/Qwen2-1M", model]}})
     asked = [str(checkpoint) for checkpoint in settings.mmlu_checkpoints()]
-    assert asked == [model, "miniature/Qwen2-1M", f"{model}@k2m12", f"{model}@k2m6"]
+    stages = [
+        f"{model}@{plan}{stage}" for plan in ("k2m12", "k2m6") for stage in ("", "+cpt", "+cpt+sft")
+    ]
+    assert asked == [model, "miniature/Qwen2-1M", *stages]
     assert load({"chunking": {"checkpoints": []}}).mmlu_checkpoints() == []
 
 

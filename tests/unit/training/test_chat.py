@@ -1,0 +1,206 @@
+"""Conversations: of every token it is known whether it counts, checked against labels made by hand."""
+
+import pytest
+
+from tests.unit.training.words import (
+    DEFAULT_SYSTEM,
+    LLAMA,
+    NO_SYSTEM,
+    PLAIN,
+    QWEN,
+    THINKING,
+    labelled,
+    tokenizer_of,
+)
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.training.samples import SampleWriter, read_samples
+from workflow_scripts.training.tokenise import write_conversations
+
+SAY, HEAR = True, False
+ONE_TURN = [("user", "What do you see?"), ("assistant", "The fox.")]
+TWO_TURNS = [*ONE_TURN, ("user", "And you, Zoë?"), ("assistant", "Nothing at all 🦊, Zoë!")]
+WITH_SYSTEM = [("system", "Say one thing."), *ONE_TURN]
+
+
+def as_messages(turns):
+    return {"messages": [{"role": role, "content": text} for role, text in turns]}
+
+
+def as_sharegpt(turns):
+    names = {"user": "human", "assistant": "gpt", "system": "system"}
+    return {"conversations": [{"from": names[role], "value": text} for role, text in turns]}
+
+
+def written(folder, tokenizer, *rows, length=10_000, column=None, most=None):
+    """The samples of these rows, and the bad ones."""
+    writer = SampleWriter(folder)
+    numbered = ((f"row {at}", row) for at, row in enumerate(rows))
+    write_conversations(writer, tokenizer, numbered, column=column, length=length, most=most)
+    writer.close()
+    samples, summary = read_samples(folder / "samples.json")
+    found = [
+        list(zip(s.tokens.tolist(), s.counted.tolist(), strict=True))
+        for s in (samples[at] for at in range(len(samples)))
+    ]
+    return found, summary["bad"]
+
+
+QWEN_DEFAULT = (f"<|im_start|>system\n{DEFAULT_SYSTEM}<|im_end|>\n", HEAR)
+HAND_LABELLED = {
+    "qwen, one turn": (
+        QWEN,
+        ONE_TURN,
+        [
+            QWEN_DEFAULT,
+            ("<|im_start|>user\nWhat do you see?<|im_end|>\n<|im_start|>assistant\n", HEAR),
+            ("The fox.<|im_end|>", SAY),
+            ("\n", HEAR),
+        ],
+    ),
+    "qwen, two turns": (
+        QWEN,
+        TWO_TURNS,
+        [
+            QWEN_DEFAULT,
+            ("<|im_start|>user\nWhat do you see?<|im_end|>\n<|im_start|>assistant\n", HEAR),
+            ("The fox.<|im_end|>", SAY),
+            ("\n<|im_start|>user\nAnd you, Zoë?<|im_end|>\n<|im_start|>assistant\n", HEAR),
+            ("Nothing at all 🦊, Zoë!<|im_end|>", SAY),
+            ("\n", HEAR),
+        ],
+    ),
+    "qwen, system": (
+        QWEN,
+        WITH_SYSTEM,
+        [
+            ("<|im_start|>system\nSay one thing.<|im_end|>\n", HEAR),
+            ("<|im_start|>user\nWhat do you see?<|im_end|>\n<|im_start|>assistant\n", HEAR),
+            ("The fox.<|im_end|>", SAY),
+            ("\n", HEAR),
+        ],
+    ),
+    "llama, two turns": (
+        LLAMA,
+        [*TWO_TURNS[:3], ("assistant", "  Nothing. ")],  # the template takes the spaces away
+        [
+            ("<|begin_of_text|><|start_header_id|>user<|end_header_id|>\n\n", HEAR),
+            ("What do you see?<|eot_id|>", HEAR),
+            ("<|start_header_id|>assistant<|end_header_id|>\n\n", HEAR),
+            ("The fox.<|eot_id|>", SAY),
+            ("<|start_header_id|>user<|end_header_id|>\n\nAnd you, Zoë?<|eot_id|>", HEAR),
+            ("<|start_header_id|>assistant<|end_header_id|>\n\n", HEAR),
+            ("Nothing.<|eot_id|>", SAY),
+        ],
+    ),
+    "llama, system": (
+        LLAMA,
+        WITH_SYSTEM,
+        [
+            ("<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\n", HEAR),
+            ("Say one thing.<|eot_id|>", HEAR),
+            ("<|start_header_id|>user<|end_header_id|>\n\nWhat do you see?<|eot_id|>", HEAR),
+            ("<|start_header_id|>assistant<|end_header_id|>\n\n", HEAR),
+            ("The fox.<|eot_id|>", SAY),
+        ],
+    ),
+    "thinking, two turns": (
+        THINKING,
+        TWO_TURNS,
+        [
+            ("<|im_start|>user\nWhat do you see?<|im_end|>\n<|im_start|>assistant\n", HEAR),
+            ("The fox.<|im_end|>", SAY),
+            ("\n<|im_start|>user\nAnd you, Zoë?<|im_end|>\n<|im_start|>assistant\n", HEAR),
+            ("<think>\n\n</think>\n\nNothing at all 🦊, Zoë!<|im_end|>", SAY),
+            ("\n", HEAR),
+        ],
+    ),
+    "no token ends a turn": (
+        PLAIN,
+        [ONE_TURN[0], ("assistant", "the fox.")],  # with the header's space, "the" is one token
+        [
+            ("user: What do you see?\nassistant:", HEAR),
+            (" the fox.", SAY),
+            ("\n", HEAR),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("form", [as_messages, as_sharegpt], ids=["messages", "sharegpt"])
+@pytest.mark.parametrize("name", HAND_LABELLED)
+def test_marks_are_those_a_person_made(tmp_path, name, form):
+    template, turns, pieces = HAND_LABELLED[name]
+    tokenizer = tokenizer_of("llama" if template is LLAMA else "qwen", template)
+    (found,), bad = written(tmp_path, tokenizer, form(turns))
+    assert found == labelled(tokenizer, *pieces)
+    assert bad == {}
+
+
+def test_what_looks_like_an_end_within_a_turn_is_not_one(tmp_path):
+    """The words of a turn may name its end, or be said by the user before."""
+    tokenizer = tokenizer_of()
+    turns = [("user", "The fox."), ("assistant", "I say <|im_end|> and The fox.")]
+    (found,), _ = written(tmp_path, tokenizer, as_messages(turns))
+    said = [token for token, counts in found if counts]
+    assert tokenizer.decode(said) == "I say <|im_end|> and The fox.<|im_end|>"
+
+
+BAD = {
+    "not a list of turns": [{"messages": "hello"}, {"messages": None}, {"other": 1}, {"messages": [1]}],
+    "not text": [{"messages": [{"role": "user", "content": None}]}],
+    "unknown role": [{"conversations": [{"from": "alien", "value": "x"}]}, {"messages": [{"content": "x"}]}],
+    "empty": [{"messages": []}],
+    "empty turn": [as_messages([("user", " \n"), ("assistant", "x")])],
+    "turns out of order": [
+        as_messages([("assistant", "x"), ("user", "y")]),
+        as_messages([("user", "x"), ("user", "y"), ("assistant", "z")]),
+        as_messages([("user", "x"), ("system", "y"), ("assistant", "z")]),
+        as_messages([("system", "x")]),
+    ],
+    "no answer at the end": [as_messages([*ONE_TURN, ("user", "x")])],
+    "not a row": [None],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_conversations_are_counted_and_named(tmp_path, kind):
+    rows = [*BAD[kind], as_messages(ONE_TURN)]
+    found, bad = written(tmp_path, tokenizer_of(), *rows)
+    assert len(found) == 1
+    named = [f"row {at}" for at in range(len(BAD[kind]))]
+    assert bad == {kind: {"samples": len(named), "first": named[:5]}}
+
+
+def test_what_a_template_refuses_is_a_bad_sample(tmp_path):
+    rows = [as_messages(WITH_SYSTEM), as_messages(ONE_TURN)]
+    found, bad = written(tmp_path, tokenizer_of(template=NO_SYSTEM), *rows)
+    assert len(found) == 1
+    assert bad == {
+        "refused by the template: System role not supported": {"samples": 1, "first": ["row 0"]}
+    }
+
+
+def test_a_long_one_is_cut_and_said_so(tmp_path):
+    tokenizer = tokenizer_of(template=PLAIN)
+    whole, _ = written(tmp_path / "whole", tokenizer, as_messages(ONE_TURN))
+    length = len(whole[0]) - 2
+    found, bad = written(tmp_path / "cut", tokenizer, as_messages(ONE_TURN), length=length)
+    assert found == [whole[0][:length]]
+    assert bad == {"too long, cut": {"samples": 1, "first": ["row 0"]}}
+    found, bad = written(tmp_path / "nothing", tokenizer, as_messages(ONE_TURN), length=5)
+    assert found == []
+    assert set(bad) == {"too long, cut", "nothing left that counts"}
+
+
+def test_a_column_may_be_named_and_the_number_bounded(tmp_path):
+    rows = [{"talk": as_messages(ONE_TURN)["messages"]}] * 3
+    found, bad = written(tmp_path, tokenizer_of(), *rows, column="talk", most=2)
+    assert len(found) == 2
+    assert bad == {}
+
+
+def test_a_tokenizer_without_a_template_is_told(tmp_path):
+    tokenizer = tokenizer_of()
+    tokenizer.chat_template = None
+    with pytest.raises(UserError, match="has no chat template"):
+        written(tmp_path, tokenizer, as_messages(ONE_TURN))

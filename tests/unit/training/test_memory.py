@@ -1,0 +1,85 @@
+"""When memory runs out: fewer samples at a time, the same samples a step, and the record says so."""
+
+import pytest
+import torch
+
+from tests.unit.training.small import drawn_samples, losses, model_of, same, train_small
+from workflow_scripts.core.errors import UserError
+
+CUDA = "CUDA out of memory. Tried to allocate 2.00 GiB."
+CPU = "[enforce fail at alloc_cpu.cpp:116] err == 0. DefaultCPUAllocator: can't allocate memory"
+
+
+def with_room_for(samples: int, error: Exception, from_call: int = 1):
+    """Loads a model whose forward fails on rows of more samples, from some call on."""
+    calls = 0
+
+    def load(dtype):
+        model = model_of("llama")
+        forward = model.forward
+
+        def small(*args, **kwargs):
+            nonlocal calls
+            calls += 1
+            row = kwargs.get("position_ids")
+            if row is not None and calls >= from_call and int((row == 0).sum()) > samples:
+                raise error
+            return forward(*args, **kwargs)
+
+        model.forward = small
+        return model
+
+    return load
+
+
+OPTIONS = {"samples": drawn_samples(24), "batch_size": 8, "schedule": "constant"}
+
+
+@pytest.mark.parametrize(
+    "error", [torch.OutOfMemoryError(CUDA), RuntimeError(CPU)], ids=["gpu", "cpu"]
+)
+def test_halved_until_it_fits(tmp_path, capsys, error):
+    trained = train_small(tmp_path / "a", "llama", load=with_room_for(2, error), **OPTIONS)
+    said = capsys.readouterr().out
+    assert "Memory ran out: 4 samples at a time now; a step keeps its samples." in said
+    assert "Memory ran out: 2 samples" in said
+    assert trained.facts["micro_batch_size"] == 2
+    assert trained.facts["steps"] == 3
+    # As if it had been so from the start, and nearly as if it had never been.
+    small = train_small(tmp_path / "b", "llama", load=with_room_for(2, error), micro_batch_size=2, **OPTIONS)  # fmt: skip
+    assert same(trained.parameters, small.parameters)
+    assert losses(trained) == losses(small)
+    large = train_small(tmp_path / "c", "llama", **OPTIONS)
+    assert large.facts["micro_batch_size"] == 8
+    assert losses(trained)[0] == pytest.approx(losses(large)[0], abs=1e-5)
+    assert losses(trained) == pytest.approx(losses(large), abs=1e-2)
+
+
+def test_it_goes_on_from_the_last_state_and_remembers(tmp_path, capsys):
+    options = OPTIONS | {"samples": drawn_samples(64), "save_every": 2}
+    load = with_room_for(4, torch.OutOfMemoryError(CUDA), from_call=7)
+    trained = train_small(tmp_path, "llama", load=load, **options)
+    assert "Going on from checkpoint-4." in capsys.readouterr().out
+    assert trained.facts["micro_batch_size"] == 4
+    assert [entry["step"] for entry in trained.history] == list(range(1, 9))
+    assert (tmp_path / "micro_batch.json").read_text().strip() == "4"  # for a run after a kill
+
+
+def test_an_odd_share_is_halved_too(tmp_path):
+    options = OPTIONS | {"samples": drawn_samples(20), "batch_size": 5}
+    load = with_room_for(2, torch.OutOfMemoryError(CUDA))
+    trained = train_small(tmp_path / "a", "llama", load=load, **options)
+    whole = train_small(tmp_path / "b", "llama", **options)
+    assert trained.facts["micro_batch_size"] == 2
+    assert trained.facts["steps"] == whole.facts["steps"] == 4
+    assert losses(trained) == pytest.approx(losses(whole), abs=1e-2)
+
+
+def test_one_sample_too_large_is_a_sentence(tmp_path):
+    with pytest.raises(UserError, match=r"one sample at a time .* max_length"):
+        train_small(tmp_path, load=with_room_for(0, torch.OutOfMemoryError(CUDA)), **OPTIONS)
+
+
+def test_other_errors_are_not_taken_for_it(tmp_path):
+    with pytest.raises(RuntimeError, match="shapes"):
+        train_small(tmp_path, load=with_room_for(2, RuntimeError("shapes differ")), **OPTIONS)

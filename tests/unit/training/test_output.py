@@ -1,0 +1,144 @@
+"""What a training leaves behind loads anywhere, and computes what the trained model computed."""
+
+import json
+import shutil
+
+import pytest
+import torch
+from transformers import AutoModelForCausalLM
+
+from tests.unit.chunked.reference import chunked_model
+from tests.unit.hub.test_chunk import hub_model
+from tests.unit.training.small import PLAN, keys_of, same, train_small
+from workflow_scripts.hub.load import load_model
+from workflow_scripts.hub.manifest import list_files, read_manifest, verify, write_manifest
+from workflow_scripts.training.output import save_checkpoint
+from workflow_scripts.training.parts import set_parameters
+
+COMPUTE = {"device": "cpu", "attention": "auto"}
+
+
+@pytest.fixture(params=["plain", "chunked"])
+def base(request, tmp_path):
+    """The manifest of a model as the hub folder holds it."""
+    torch.manual_seed(0)
+    model, manifest = hub_model(tmp_path / "base", layers=6)
+    if request.param == "chunked":
+        chunked_model(model, "qwen2", **PLAN).save_pretrained(tmp_path / "base")
+        found = read_manifest(manifest)
+        write_manifest(
+            tmp_path / "base", found.model_copy(update={"files": list_files(tmp_path / "base")})
+        )
+    return manifest
+
+
+def loader(manifest):
+    return lambda dtype: load_model(manifest, dtype=dtype, **COMPUTE).model
+
+
+def trained_and_saved(manifest, folder, **changes):
+    trained = train_small(
+        folder.with_name("state"), load=loader(manifest), max_steps=6, schedule="constant", **changes
+    )  # fmt: skip
+    keys = keys_of(**{k: v for k, v in changes.items() if k != "score"})
+    save_checkpoint(
+        loader(manifest),
+        trained.parameters,
+        trained.last_parameters,
+        manifest,
+        folder,
+        id="org/base+cpt",
+        keys=keys,
+    )
+    return trained
+
+
+IDS = torch.tensor([[5, 9, 13, 2, 40]])
+
+
+@torch.no_grad()
+def logits(model):
+    return model.eval()(input_ids=IDS, use_cache=False).logits
+
+
+LORA = {"method": "lora", "lora_rank": 2, "learning_rate": 1e-2}
+WAYS = {
+    "full": {},
+    "freeze": {"method": "freeze", "trains": ["layers 2"]},
+    "merged": LORA,
+    "adapter": LORA | {"lora_output": "adapter"},
+    "adapter and a part in full": LORA | {"lora_output": "adapter", "trains": ["layers 2"]},
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_it_loads_from_anywhere_and_computes_the_same(base, tmp_path, monkeypatch, way):
+    trained = trained_and_saved(base, tmp_path / "trained", **WAYS[way])
+    expected = logits(trained.model)
+    assert not torch.allclose(expected, logits(loader(base)("float32")), atol=1e-2)
+    folder = shutil.move(tmp_path / "trained", tmp_path / "moved")
+    shutil.rmtree(base.parent)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    found = AutoModelForCausalLM.from_pretrained(folder)
+    assert torch.allclose(logits(found), expected, atol=1e-5)
+    monkeypatch.chdir(folder)
+    found = AutoModelForCausalLM.from_pretrained("../moved")
+    assert torch.allclose(logits(found), expected, atol=1e-5)
+    ours = load_model(folder / "manifest.json", dtype="float32", **COMPUTE).model
+    assert torch.allclose(logits(ours), expected, atol=1e-5)
+    assert (folder / "adapter_config.json").exists() == way.startswith("adapter")
+    verify(folder, read_manifest(folder / "manifest.json"))
+
+
+def test_a_checkpoint_with_an_adapter_is_trained_further_as_a_whole(base, tmp_path):
+    """transformers would save the adapter alone, and the base's own change would be lost."""
+    trained_and_saved(base, tmp_path / "one", **WAYS["adapter"])
+    manifest = tmp_path / "one/manifest.json"
+    again = trained_and_saved(manifest, tmp_path / "two", method="full")
+    assert not any("lora" in name for name in again.parameters)
+    found = AutoModelForCausalLM.from_pretrained(tmp_path / "two")
+    assert torch.allclose(logits(found), logits(again.model), atol=1e-5)
+    names = {file.path for file in read_manifest(tmp_path / "two/manifest.json").files}
+    assert "adapter_config.json" not in names and "adapter_model.safetensors" not in names
+
+
+def test_the_last_state_is_kept_beside_the_best(base, tmp_path):
+    keys = {"select": "best", "keep_last": True, "evaluate_every": 4, "learning_rate": 0.03}
+    scores = iter([1.0, 2.0])
+    trained = trained_and_saved(
+        base, tmp_path / "one", score=lambda model: {"loss": next(scores)}, **keys
+    )
+    assert trained.selected["step"] == 4
+    assert not same(trained.parameters, trained.last_parameters)
+    best = AutoModelForCausalLM.from_pretrained(tmp_path / "one")
+    last = AutoModelForCausalLM.from_pretrained(tmp_path / "one/last")
+    assert torch.allclose(logits(best), logits(trained.model), atol=1e-5)
+    set_parameters(trained.model, trained.last_parameters)
+    assert torch.allclose(logits(last), logits(trained.model), atol=1e-5)
+    assert (tmp_path / "one/last/tokenizer.json").exists()
+    # A training that goes on from it has no last state of its own.
+    trained_and_saved(tmp_path / "one/manifest.json", tmp_path / "two")
+    assert not (tmp_path / "two/last").exists()
+
+
+def test_the_weights_are_stored_in_the_bases_format(base, tmp_path):
+    config = json.loads((base.parent / "config.json").read_text()) | {"dtype": "bfloat16"}
+    (base.parent / "config.json").write_text(json.dumps(config))
+    files = list_files(base.parent)
+    write_manifest(base.parent, read_manifest(base).model_copy(update={"files": files}))
+    trained_and_saved(base, tmp_path / "one", **WAYS["merged"])
+    found = AutoModelForCausalLM.from_pretrained(tmp_path / "one")
+    assert {p.dtype for p in found.parameters()} == {torch.bfloat16}
+
+
+def test_what_the_base_has_besides_weights_comes_along(base, tmp_path):
+    trained_and_saved(base, tmp_path / "one")
+    manifest = read_manifest(tmp_path / "one/manifest.json")
+    paths = {file.path for file in manifest.files}
+    assert {"tokenizer.json", "tokenizer_config.json", "README.md", "config.json"} <= paths
+    assert manifest.repository == "org/base+cpt"
+    assert manifest.licence == "mit"
+    card = (tmp_path / "one/README.md").read_text()
+    assert "license: mit" in card and "Trained from org/base" in card

@@ -1,0 +1,258 @@
+"""Several processes train what one would; one that leaves takes the others along, and says why."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from tests.unit.hub.test_chunk import hub_model
+from tests.unit.training.jobs import wait_for
+from tests.unit.training.small import drawn_samples, keys_of
+from workflow_scripts.core.training_record import read_training_record
+from workflow_scripts.training import processes
+from workflow_scripts.training.samples import SampleWriter
+
+ROOT = Path(__file__).parents[3]
+# What a process that starts a training runs; the steps around it are those of the rule.
+PARENT = """
+import json, sys
+from pathlib import Path
+from types import SimpleNamespace
+import runpy
+about = json.loads(sys.argv[1])
+snakemake = SimpleNamespace(
+    rule="train_checkpoint",
+    log=[about["log"]],
+    threads=1,
+    input=SimpleNamespace(base=about["base"], samples=about["samples"]),
+    output=SimpleNamespace(manifest=about["folder"] + "/manifest.json", record=about["record"]),
+    params=SimpleNamespace(compute_threads=1, settings=about["settings"]),
+)
+runpy.run_module("workflow_scripts.steps.train_checkpoint", init_globals={"snakemake": snakemake})
+"""
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("inputs")
+    torch.manual_seed(0)
+    _, manifest = hub_model(folder / "base", layers=2)
+    writer = SampleWriter(folder / "samples")
+    samples = drawn_samples(43)
+    for at in range(len(samples)):
+        writer.add(samples[at])
+    writer.close()
+    return {"base": str(manifest), "samples": str(folder / "samples/samples.json")}
+
+
+class Job:
+    """The rule's script, in a folder of its own."""
+
+    def __init__(self, inputs, folder: Path, **changes):
+        folder.mkdir(exist_ok=True)
+        self.folder, self.log = folder, folder / "log.txt"
+        # Plain steps, as far as AdamW has them: rounding must not decide their direction.
+        keys = keys_of(**{"learning_rate": 1e-4, "warm_up": 0.5, **changes})
+        self.about = inputs | {
+            "log": str(self.log),
+            "folder": str(folder / "out"),
+            "record": str(folder / "record.json"),
+            "settings": {
+                "id": "org/base+cpt",
+                "recipe": "own",
+                "keys": keys,
+                "validation": 0.1,
+                "seed": 0,
+                "device": "cpu",
+                "attention": "auto",
+                "threads": 1,
+            },
+        }
+
+    def start(self, **environment) -> subprocess.Popen:
+        return subprocess.Popen(
+            [sys.executable, "-c", PARENT, json.dumps(self.about)],
+            cwd=ROOT,
+            env=os.environ | {"OMP_NUM_THREADS": "1"} | environment,
+        )
+
+    def run(self) -> int:
+        return self.start().wait()
+
+    @property
+    def said(self) -> str:
+        return self.log.read_text() if self.log.exists() else ""
+
+    @property
+    def record(self):
+        return read_training_record(self.folder / "record.json")
+
+    @property
+    def weights(self) -> dict[str, torch.Tensor]:
+        return load_file(self.folder / "out/model.safetensors")
+
+
+@pytest.fixture(scope="module")
+def alone(inputs, tmp_path_factory):
+    job = Job(inputs, tmp_path_factory.mktemp("alone"))
+    assert job.run() == 0, job.said
+    return job
+
+
+@pytest.fixture(scope="module")
+def both(inputs, tmp_path_factory):
+    job = Job(inputs, tmp_path_factory.mktemp("both"), gpus=2)
+    assert job.run() == 0, job.said
+    return job
+
+
+def test_two_train_what_one_trains(alone, both):
+    """In steps of which the last of an epoch does not come out even."""
+    assert both.record.facts["steps"] == alone.record.facts["steps"] == 10
+    for one, two in zip(alone.record.curve, both.record.curve, strict=True):
+        assert (one.step, one.epoch) == (two.step, two.epoch)
+        if one.loss is None:
+            assert two.held_out["loss"] == pytest.approx(one.held_out["loss"], abs=1e-4)
+        else:
+            assert two.loss == pytest.approx(one.loss, abs=1e-4)
+            assert two.grad_norm == pytest.approx(one.grad_norm, rel=1e-3)
+    moved = {n: t for n, t in both.weights.items() if not torch.equal(t, alone.weights[n])}
+    for name in moved:
+        assert torch.allclose(both.weights[name], alone.weights[name], atol=1e-4), name
+
+
+def children_of(process: int) -> list[int]:
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            if int(path.read_text().rpartition(")")[2].split()[1]) == process:
+                found.append(int(path.parent.name))
+        except (OSError, ValueError):
+            continue
+    return sorted(found)
+
+
+def is_training(job: Job) -> bool:
+    return "step/s" in job.said
+
+
+def test_asked_to_leave_they_save_and_the_same_comes_of_it(inputs, both, tmp_path):
+    job = Job(inputs, tmp_path, gpus=2)
+    process = job.start()
+    wait_for(lambda: is_training(job))
+    process.send_signal(signal.SIGTERM)
+    assert process.wait() == 75, job.said
+    assert "Interrupted" in job.said
+    (saved,) = sorted((tmp_path / ".out.training").glob("checkpoint-*"))[-1:]
+    held = {path.name for path in saved.iterdir()}
+    assert {"rng_state_0.pth", "rng_state_1.pth", "seal.json"} <= held
+    assert set(json.loads((saved / "seal.json").read_text())) == held - {"seal.json"}
+    assert job.run() == 0, job.said
+    assert "Going on from" in job.said
+    assert job.record.curve == both.record.curve
+    assert all(torch.equal(job.weights[name], tensor) for name, tensor in both.weights.items())
+
+
+def test_one_that_dies_takes_the_others_along(inputs, both, tmp_path):
+    job = Job(inputs, tmp_path, gpus=2, epochs=200)
+    process = job.start()
+    wait_for(lambda: is_training(job))
+    children = children_of(process.pid)
+    os.kill(children[-1], signal.SIGKILL)
+    assert process.wait() == 1
+    assert "A process of the training ended with" in job.said
+    assert not [child for child in children if Path(f"/proc/{child}").exists()]
+
+
+def test_they_end_with_the_process_that_started_them(inputs, tmp_path):
+    """Or they would go on writing states beside those of the next run."""
+    job = Job(inputs, tmp_path, gpus=2, epochs=200)
+    process = job.start()
+    wait_for(lambda: is_training(job))
+    children = children_of(process.pid)
+    assert len(children) == 2
+    process.kill()
+    process.wait()
+    wait_for(lambda: not any(is_alive(child) for child in children), 20)
+
+
+def is_alive(process: int) -> bool:
+    """And not just waiting for someone to ask how it ended."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+class Ended:
+    """A process that ends so many polls from now."""
+
+    def __init__(self, code: int, polls: int = 0):
+        self._code, self._polls = code, polls
+
+    def poll(self):
+        self._polls -= 1
+        return self._code if self._polls < 0 else None
+
+    def kill(self):
+        pass
+
+    wait = kill
+
+
+@pytest.mark.parametrize("telling", [75, 76])
+@pytest.mark.parametrize("polls", [0, 1, 5])
+def test_who_drew_the_others_down_is_believed(monkeypatch, telling, polls):
+    """Those that lose touch may be seen to fail before the one that left."""
+    monkeypatch.setattr(processes, "_POLL_SECONDS", 0.01)
+    assert processes._wait([Ended(1), Ended(telling, polls)]) == telling
+    assert processes._wait([Ended(telling, polls), Ended(1)]) == telling
+    assert processes._wait([Ended(0), Ended(0, polls)]) == 0
+    assert processes._wait([Ended(0), Ended(-9, polls)]) == -9
+
+
+SHARDED = """
+import sys
+import torch
+from pathlib import Path
+from safetensors.torch import load_file, save_file
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from tests.unit.training.small import keys_of, model_of
+from workflow_scripts.training.parts import choose_parts, gathered_parameters, set_parameters
+
+mesh = init_device_mesh("cpu", (2,))
+model = choose_parts(model_of("qwen2"), keys_of(method="freeze", trains=["layers 1", "*norm*"]))
+whole = gathered_parameters(model)
+fully_shard(model, mesh=mesh)
+parts = dict(model.named_parameters())
+assert all(hasattr(parts[name], "full_tensor") for name in whole)
+assert all(torch.equal(whole[name], found) for name, found in gathered_parameters(model).items())
+set_parameters(model, {name: tensor * 2 for name, tensor in whole.items()})
+again = gathered_parameters(model)
+assert all(torch.equal(again[name], 2 * tensor) for name, tensor in whole.items())
+torch.distributed.destroy_process_group()
+"""
+
+
+def test_sharded_parameters_are_gathered_and_set_whole():
+    """What is saved of them and what a state gives back; the trainer itself shards on GPUs only."""
+    environment = os.environ | {
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(processes._free_port()),
+        "WORLD_SIZE": "2",
+        "OMP_NUM_THREADS": "1",
+    }
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", SHARDED], cwd=ROOT, env=environment | {"RANK": str(rank)}
+        )
+        for rank in range(2)
+    ]
+    assert [process.wait() for process in started] == [0, 0]

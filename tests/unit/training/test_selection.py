@@ -1,0 +1,121 @@
+"""Evaluations on the way, and which state is kept by them."""
+
+import pytest
+import torch
+
+from tests.unit.training.small import drawn_samples, losses, same, train_small
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.training.loss import summed_loss
+from workflow_scripts.training.packing import Collator
+
+HELD_OUT = drawn_samples(7, seed=1)
+# Twelve steps in two epochs, and too fast to stay at its best.
+OPTIONS = {"held_out": HELD_OUT, "epochs": 2, "learning_rate": 2e-2, "schedule": "constant"}
+
+
+def evaluations(trained, name="loss"):
+    return {e["step"]: e[f"eval_{name}"] for e in trained.history if f"eval_{name}" in e}
+
+
+def test_after_each_epoch_by_itself(tmp_path):
+    assert list(evaluations(train_small(tmp_path, **OPTIONS))) == [6, 12]
+
+
+def test_after_each_so_many_steps_and_at_the_end(tmp_path):
+    assert list(evaluations(train_small(tmp_path, evaluate_every=5, **OPTIONS))) == [5, 10, 12]
+
+
+@pytest.mark.parametrize("packing", [True, False])
+def test_the_loss_is_that_of_each_counted_token(tmp_path, packing):
+    trained = train_small(tmp_path, packing=packing, **OPTIONS)
+    total = count = 0.0
+    trained.model.eval()
+    with torch.no_grad():
+        for at in range(len(HELD_OUT)):
+            inputs = Collator(False, 0)([HELD_OUT[at]])
+            labels = inputs.pop("labels")
+            trained.model.set_attn_implementation("sdpa")
+            total += float(summed_loss(trained.model, inputs, labels))
+            count += int((labels[:, 1:] != -100).sum())
+    assert evaluations(trained)[12] == pytest.approx(total / count, abs=1e-4)
+
+
+def test_the_best_is_kept_by_its_loss(tmp_path):
+    options = OPTIONS | {"evaluate_every": 1, "learning_rate": 0.1, "max_steps": 10}
+    trained = train_small(tmp_path / "a", select="best", **options)
+    found = evaluations(trained)
+    step = min(found, key=found.get)
+    assert trained.selected == {"step": step, "by": "loss", "value": found[step]}
+    assert 0 < step < 10
+    last = train_small(tmp_path / "b", select="last", **options)
+    assert same(trained.last_parameters, last.parameters)
+    assert last.selected == {"step": 10} and last.last_parameters is None
+    until_then = train_small(tmp_path / "c", **options | {"max_steps": step})
+    assert same(trained.parameters, until_then.parameters)
+    model = dict(trained.model.named_parameters())
+    assert all(torch.equal(model[name], value) for name, value in trained.parameters.items())
+
+
+@pytest.mark.parametrize(("larger", "step"), [(True, 4), (False, 2)])
+def test_the_best_by_what_a_caller_measures(tmp_path, larger, step):
+    values = iter([0.5, 0.1, 0.5, 0.9, float("nan"), 0.9])
+    seen = []
+
+    def score(model):
+        seen.append(model.training)
+        return {"accuracy": next(values), "other": 1.0}
+
+    trained = train_small(
+        tmp_path, score=score, best_by=("accuracy", larger), select="best", evaluate_every=1, max_steps=6
+    )  # fmt: skip
+    assert trained.selected == {"step": step, "by": "accuracy", "value": 0.9 if larger else 0.1}
+    assert seen == [False] * 6
+    assert list(evaluations(trained, "other")) == [1, 2, 3, 4, 5, 6]
+
+
+def test_evaluating_changes_nothing_about_the_training(tmp_path):
+    keys = {"method": "lora", "lora_dropout": 0.2, "max_steps": 6}
+    often = train_small(tmp_path / "a", "llama", held_out=HELD_OUT, evaluate_every=1, **keys)
+    never = train_small(tmp_path / "b", "llama", **keys)
+    assert losses(often) == losses(never)
+    assert same(often.parameters, never.parameters)
+
+
+def test_a_metric_nobody_measures_is_a_sentence(tmp_path):
+    with pytest.raises(UserError, match=r"best_by is 'acc'; the evaluation gives loss\."):
+        train_small(tmp_path, best_by=("acc", True), select="best", **OPTIONS)
+
+
+def test_nothing_to_train_on_is_a_sentence(tmp_path):
+    with pytest.raises(UserError, match="not one sample to train on"):
+        train_small(tmp_path, samples=drawn_samples(0))
+
+
+def test_tensorboard_without_its_package_is_a_sentence(tmp_path, monkeypatch):
+    from workflow_scripts.training import run
+
+    monkeypatch.setattr(run, "is_tensorboard_available", lambda: False)
+    with pytest.raises(UserError, match="the package tensorboard is not installed"):
+        train_small(tmp_path / "state", tensorboard=True)
+    assert not (tmp_path / "state").exists()
+
+
+def test_tensorboard_files_lie_outside_the_state(tmp_path, monkeypatch):
+    """With a writer in the package's place, which is not among what Chorus needs."""
+    from workflow_scripts.training import progress, run
+
+    written = []
+
+    class Callback(progress.TrainerCallback):
+        def on_log(self, args, state, control, logs=None, **kwargs):
+            written.append((state.global_step, logs))
+
+    def to_tensorboard(folder):
+        written.append(folder)
+        return Callback()
+
+    monkeypatch.setattr(run, "is_tensorboard_available", lambda: True)
+    monkeypatch.setattr(run, "to_tensorboard", to_tensorboard)
+    train_small(tmp_path / "state", tensorboard=True, max_steps=2)
+    assert written[0] == tmp_path / "state.tensorboard"
+    assert [step for step, logs in written[1:] if "loss" in logs] == [1, 2]

@@ -1,0 +1,197 @@
+"""Killed at any moment, a training goes on to the very weights and curve of one left in peace."""
+
+import json
+import os
+import random
+import signal
+import time
+
+import pytest
+
+from tests.unit.training.jobs import VARIANTS, outcome, run, start, wait_for
+
+# Twenty steps, an evaluation each epoch, a state each three steps.
+USUAL = {"epochs": 2, "schedule": "linear"}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """What each variant comes to by itself, with its keys; made once."""
+    folder, made = tmp_path_factory.mktemp("undisturbed"), {}
+
+    def of(name: str, **more) -> dict:
+        changes = VARIANTS[name] | USUAL | more
+        key = json.dumps(changes)
+        if key not in made:
+            began = time.monotonic()
+            assert run(folder / str(len(made)), changes) == 0
+            made[key] = changes, outcome(folder / str(len(made))), time.monotonic() - began
+        return made[key]
+
+    return of
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_killed_at_random_moments(undisturbed, tmp_path, name):
+    changes, expected, seconds = undisturbed(name)
+    seed = random.SystemRandom().randrange(10**6)
+    print(f"seed {seed}")
+    rng, kills = random.Random(seed), 0
+    for _ in range(7):
+        process = start(tmp_path, changes)
+        process.join(rng.uniform(0.1, 0.7 * seconds))
+        if process.exitcode is not None:
+            break
+        process.kill()
+        process.join()
+        kills += 1
+    assert run(tmp_path, changes) == 0
+    assert kills
+    assert outcome(tmp_path) == expected
+
+
+MOMENTS = [
+    ("before train", 1),
+    ("before step", 9),
+    ("before weights", 2),
+    ("amid weights", 2),
+    ("after weights", 2),
+    ("amid optimiser state", 4),
+    ("after optimiser state", 5),
+    ("after optimiser state", 6),
+    ("before seal", 2),
+    ("after seal", 2),
+    ("before evaluation", 1),
+    ("after evaluation", 2),
+    ("after seal", 7),  # the last: all is trained, and nothing is written
+    ("after train", 1),
+]
+
+
+@pytest.mark.parametrize(("where", "time"), MOMENTS, ids=str)
+def test_killed_at_this_moment(undisturbed, tmp_path, where, time):
+    changes, expected, _ = undisturbed("lora")
+    assert run(tmp_path, changes, (where, time)) == -signal.SIGKILL
+    assert run(tmp_path, changes) == 0
+    assert outcome(tmp_path) == expected
+
+
+@pytest.mark.parametrize(
+    ("where", "time"),
+    [("before best", 2), ("amid best", 2), ("after best", 2), ("after best's note", 2)],
+    ids=str,
+)
+def test_the_best_state_is_the_same_after_a_kill(undisturbed, tmp_path, where, time):
+    # Learns too fast to stay at its best until the end.
+    more = {"select": "best", "evaluate_every": 4, "learning_rate": 5e-3}
+    changes, expected, _ = undisturbed("full", **more)
+    assert expected["selected"]["step"] < 20
+    assert run(tmp_path, changes, (where, time)) == -signal.SIGKILL
+    assert run(tmp_path, changes) == 0
+    assert outcome(tmp_path) == expected
+
+
+def test_ending_within_an_epoch_makes_no_step_more_after_a_kill(undisturbed, tmp_path):
+    """A loop that starts again where all steps are done would make another."""
+    changes, expected, _ = undisturbed("full", max_steps=7, schedule="constant")
+    assert run(tmp_path, changes, ("after train", 1)) == -signal.SIGKILL
+    assert run(tmp_path, changes) == 0
+    assert outcome(tmp_path) == expected
+    assert expected["facts"]["steps"] == 7
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1])
+def test_a_signal_saves_and_leaves(undisturbed, tmp_path, number):
+    changes, expected, _ = undisturbed("freeze", save_every=1000, epochs=6)
+    process = start(tmp_path, changes)
+    log = tmp_path / "log.txt"
+    wait_for(lambda: log.exists() and "step/s" in log.read_text())
+    os.kill(process.pid, number)
+    process.join()
+    said = log.read_text()
+    assert process.exitcode == 75, said
+    assert f"{signal.Signals(number).name}: will save" in said
+    (saved,) = (tmp_path / "state").glob("checkpoint-*")
+    step = saved.name.partition("-")[2]
+    assert f"Interrupted after step {step} of 60, which is saved" in said
+    assert run(tmp_path, changes) == 0
+    assert f"Going on from checkpoint-{step}." in log.read_text()
+    assert outcome(tmp_path) == expected
+
+
+def damage_nothing(folder):
+    pass
+
+
+def cut_short(folder):
+    path = folder / "optimizer.pt"
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def flip_a_bit(folder):
+    path = folder / "model.safetensors"
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+
+
+def lose_a_file(folder):
+    (folder / "scheduler.pt").unlink()
+
+
+def break_the_seal(folder):
+    (folder / "seal.json").write_text('{"model.saf')
+
+
+def without_a_seal(folder):
+    (folder / "seal.json").unlink()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [damage_nothing, cut_short, flip_a_bit, lose_a_file, break_the_seal, without_a_seal],
+    ids=lambda function: function.__name__,
+)
+def test_a_state_that_is_not_whole_is_passed_over(undisturbed, tmp_path, damage):
+    changes, expected, _ = undisturbed("full")
+    run(tmp_path, changes, ("before step", 11))
+    saved = tmp_path / "state/checkpoint-9"
+    damage(saved)
+    assert run(tmp_path, changes) == 0
+    log = (tmp_path / "log.txt").read_text()
+    passed_over = "checkpoint-9 is not whole: passed over and removed." in log
+    assert passed_over == (damage is not damage_nothing)
+    assert f"Going on from checkpoint-{6 if passed_over else 9}." in log
+    assert outcome(tmp_path) == expected
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"learning_rate": 2e-3}, {"seed": 1}, {"belongs_to": {"weights": "others"}}],
+    ids=lambda change: next(iter(change)),
+)
+def test_nothing_is_taken_over_from_another_training(tmp_path, change):
+    changes = VARIANTS["full"] | USUAL | {"select": "best"}
+    run(tmp_path / "other", changes, ("before step", 13))
+    assert list((tmp_path / "other/state").glob("best-*"))
+    assert run(tmp_path / "other", changes | change) == 0
+    log = (tmp_path / "other/log.txt").read_text()
+    assert "The state found is of another training" in log
+    assert "Going on" not in log
+    assert run(tmp_path / "fresh", changes | change) == 0
+    assert outcome(tmp_path / "other") == outcome(tmp_path / "fresh")
+
+
+def test_states_take_the_room_of_two(tmp_path):
+    run(tmp_path, VARIANTS["full"] | USUAL, ("before step", 20))
+    kept = sorted(path.name for path in (tmp_path / "state").glob("checkpoint-*"))
+    assert kept == ["checkpoint-15", "checkpoint-18"]
+
+
+def test_a_state_holds_what_is_trained_and_no_more(tmp_path):
+    from safetensors import safe_open
+
+    run(tmp_path, VARIANTS["freeze"] | USUAL, ("before step", 5))
+    with safe_open(tmp_path / "state/checkpoint-3/model.safetensors", "pt") as saved:
+        names = list(saved.keys())
+    assert names and all("wrapped_chunk_layers" in name for name in names)

@@ -1,0 +1,270 @@
+"""How much faster the trainer is than TRL's, measured side by side: `make bench-training`.
+
+The same model, samples, steps and adapters, in one process on two threads in float32. TRL's
+SFTTrainer is set as the published LM-Harmony sets it: batches of 8, padded, up to 1024 tokens, loss
+over the whole text, LoRA of rank 8 with dropout 0.1. Runs take turns within a round; what is printed
+is the median over the rounds of the ratio within a round.
+
+short   lengths like MNLI's: log-normal, half of them up to 35 tokens
+blocks  full blocks of 1024 tokens, where nothing is to be gained by packing
+"""
+
+import argparse
+import copy
+import statistics
+import tempfile
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass, field
+from io import StringIO
+from pathlib import Path
+
+import numpy as np
+import torch
+from datasets import Dataset, disable_progress_bars
+from transformers import PrinterCallback, Qwen2Config, Qwen2ForCausalLM, TrainerCallback
+
+from workflow_scripts.settings.training import TrainingKeys
+from workflow_scripts.training.packing import Order
+from workflow_scripts.training.run import train
+from workflow_scripts.training.samples import Sample, Samples
+from workflow_scripts.training.trainer import PackedTrainer
+
+VOCABULARY, BATCH, LONGEST, WARM_UP, SEED = 6144, 8, 1024, 2, 0
+ADAPTERS = {"r": 8, "lora_alpha": 32, "lora_dropout": 0.1}
+TARGETS = ["q_proj", "v_proj"]
+RATE, OUTSIDE_WANTED = 2e-5, 0.05
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    wanted: float
+    samples: Samples
+
+    @property
+    def steps(self) -> list[list[int]]:
+        """The samples of each step, as our trainer takes them and TRL's is given them."""
+        order = Order(len(self.samples), BATCH, BATCH, SEED)
+        return [step[0] for step in order.steps()]
+
+    @property
+    def timed_tokens(self) -> int:
+        return sum(int(self.samples.lengths[step].sum()) for step in self.steps[WARM_UP:])
+
+
+@dataclass
+class Clock(TrainerCallback):
+    """From the end of the last warm-up step to the end of the last step: all that a step costs."""
+
+    begun: float = 0.0
+    seconds: float = 0.0
+    parts: Counter = field(default_factory=Counter)
+
+    def on_step_end(self, args, state, control, **kwargs):
+        now = time.perf_counter()
+        if state.global_step == WARM_UP:
+            self.begun = now
+            self.parts.clear()
+        elif state.global_step == state.max_steps:
+            self.seconds = now - self.begun
+            self.timed = Counter(self.parts)
+
+
+def random_samples(lengths: np.ndarray, rng: np.random.Generator) -> Samples:
+    made = []
+    for length in lengths:
+        counted = np.ones(length, bool)
+        counted[0] = False
+        made.append(Sample(rng.integers(4, VOCABULARY, length).astype(np.int32), counted))
+    return Samples.of(made)
+
+
+def cases(short: int, blocks: int) -> list[Case]:
+    rng = np.random.default_rng(SEED)
+    lengths = np.clip(np.exp(rng.normal(np.log(35), 0.5, short)).astype(int), 4, LONGEST)
+    return [
+        Case("short", 1.7, random_samples(lengths, rng)),
+        Case("blocks", 1.0, random_samples(np.full(blocks, LONGEST), rng)),
+    ]
+
+
+def model_of() -> Qwen2ForCausalLM:
+    torch.manual_seed(SEED)
+    config = Qwen2Config(
+        vocab_size=VOCABULARY, hidden_size=256, intermediate_size=1024, num_hidden_layers=6,
+        num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=LONGEST,
+        bos_token_id=0, eos_token_id=1, pad_token_id=0,
+    )  # fmt: skip
+    return Qwen2ForCausalLM(config)
+
+
+def ours(base, case: Case, clock: Clock) -> float:
+    """Trains as a task's training does; the loss of the last step."""
+    keys = TrainingKeys(
+        method="lora",
+        lora_rank=ADAPTERS["r"],
+        lora_alpha=ADAPTERS["lora_alpha"],
+        lora_dropout=ADAPTERS["lora_dropout"],
+        lora_targets=TARGETS,
+        learning_rate=RATE,
+        weight_decay=0.01,
+        schedule="constant",
+        warm_up=0.0,
+        batch_size=BATCH,
+        micro_batch_size=BATCH,
+        max_length=LONGEST,
+        save_every=10_000,
+    )
+    with tempfile.TemporaryDirectory() as folder, _with_callback(clock), _timed_parts(clock):
+        trained = train(
+            lambda dtype: copy.deepcopy(base),
+            case.samples,
+            None,
+            Path(folder, "state"),
+            keys=keys.model_dump(mode="json"),
+            device="cpu",
+            seed=SEED,
+            belongs_to={},
+            padding_token=0,
+        )
+    return trained.history[-1]["loss"]
+
+
+def theirs(base, case: Case, clock: Clock) -> float:
+    from peft import LoraConfig
+    from torch.utils.data import SequentialSampler
+    from trl import SFTConfig, SFTTrainer
+
+    class InThisOrder(SFTTrainer):
+        def _get_train_sampler(self, dataset=None):
+            return SequentialSampler(self.train_dataset)
+
+    rows = [{"input_ids": case.samples[n].tokens.tolist()} for step in case.steps for n in step]
+    with tempfile.TemporaryDirectory() as folder:
+        trainer = InThisOrder(
+            copy.deepcopy(base),
+            SFTConfig(
+                output_dir=folder, per_device_train_batch_size=BATCH, num_train_epochs=1,
+                learning_rate=RATE, weight_decay=0.01, lr_scheduler_type="constant",
+                max_length=LONGEST, packing=False, save_strategy="no", report_to=[], use_cpu=True,
+                bf16=False, activation_checkpointing=False, disable_tqdm=True,
+            ),
+            train_dataset=Dataset.from_list(rows),
+            processing_class=_tokenizer(),
+            peft_config=LoraConfig(task_type="CAUSAL_LM", target_modules=TARGETS, **ADAPTERS),
+            callbacks=[clock],
+        )  # fmt: skip
+        trainer.remove_callback(PrinterCallback)
+        trainer.train()
+    return trainer.state.log_history[-1]["train_loss"]
+
+
+@contextmanager
+def _with_callback(clock: Clock) -> Iterator[None]:
+    real = PackedTrainer.__init__
+
+    def init(self, *args, callbacks, **kwargs):
+        real(self, *args, callbacks=[*callbacks, clock], **kwargs)
+
+    with _replaced(PackedTrainer, "__init__", init):
+        yield
+
+
+@contextmanager
+def _timed_parts(clock: Clock) -> Iterator[None]:
+    """Forward with the loss, backward, and the optimiser, as the trainer calls them."""
+    from accelerate import Accelerator
+    from accelerate.optimizer import AcceleratedOptimizer
+
+    def timed(name: str, real: Callable) -> Callable:
+        def call(*args, **kwargs):
+            began = time.perf_counter()
+            result = real(*args, **kwargs)
+            clock.parts[name] += time.perf_counter() - began
+            return result
+
+        return call
+
+    with (
+        _replaced(PackedTrainer, "compute_loss", timed("forward", PackedTrainer.compute_loss)),
+        _replaced(Accelerator, "backward", timed("backward", Accelerator.backward)),
+        _replaced(AcceleratedOptimizer, "step", timed("optimiser", AcceleratedOptimizer.step)),
+    ):
+        yield
+
+
+@contextmanager
+def _replaced(owner: type, name: str, value: Callable) -> Iterator[None]:
+    real = getattr(owner, name)
+    setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        setattr(owner, name, real)
+
+
+def _tokenizer():
+    from tokenizers import Tokenizer, models
+    from transformers import PreTrainedTokenizerFast
+
+    words = Tokenizer(models.WordLevel({"<pad>": 0, "<end>": 1}, unk_token="<pad>"))
+    return PreTrainedTokenizerFast(
+        tokenizer_object=words, pad_token="<pad>", eos_token="<end>", unk_token="<pad>"
+    )
+
+
+def measure(base, case: Case, rounds: int) -> None:
+    ratios, outside, speeds = [], [], {"theirs": [], "ours": []}
+    for _ in range(rounds):
+        per_second = {}
+        for name, run in (("theirs", theirs), ("ours", ours)):
+            clock = Clock()
+            with redirect_stdout(StringIO()):
+                run(base, case, clock)
+            per_second[name] = case.timed_tokens / clock.seconds
+            speeds[name].append(per_second[name])
+        ratios.append(per_second["ours"] / per_second["theirs"])
+        outside.append(1 - sum(clock.timed.values()) / clock.seconds)
+    print(
+        f"{case.name:<8}{case.timed_tokens:>8}{statistics.median(speeds['theirs']):>9.0f}"
+        f"{statistics.median(speeds['ours']):>9.0f}{statistics.median(ratios):>8.2f}"
+        f"{min(ratios):>7.2f}{max(ratios):>7.2f}{case.wanted:>8.1f}"
+        f"{statistics.median(outside):>9.1%}{min(outside):>7.1%}{max(outside):>7.1%}",
+        flush=True,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--short", type=int, default=240, help="samples of the first case")
+    parser.add_argument("--blocks", type=int, default=32, help="samples of the second")
+    # Where others use the machine, threads wait for one another, and one is the better measure.
+    parser.add_argument("--threads", type=int, default=2)
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    disable_progress_bars()
+    warnings.filterwarnings("ignore", category=FutureWarning)
+    base = model_of()
+    print(f"{base.num_parameters():,} parameters, float32, {torch.get_num_threads()} threads")
+    print(
+        f"{'case':<8}{'tokens':>8}{'TRL t/s':>9}{'ours t/s':>9}{'ratio':>8}{'from':>7}{'to':>7}"
+        f"{'wanted':>8}{'outside':>9}{'from':>7}{'to':>7}"
+    )
+    for case in cases(arguments.short, arguments.blocks):
+        rounds = arguments.rounds if case.name == "short" else max(3, arguments.rounds // 2)
+        measure(base, case, rounds)
+    print(
+        "tokens: of the samples, without padding, in the steps that are timed. outside: the share of"
+        f" our time outside forward, backward and optimiser, wanted below {OUTSIDE_WANTED:.0%}."
+    )
+
+
+if __name__ == "__main__":
+    main()
