@@ -283,45 +283,6 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_bytes(finished, tmp_path):
     assert not leftovers
 
 
-CPT = "miniature--Qwen2-1M-Instruct@k2m12+cpt"
-
-
-def test_a_training_that_is_killed_goes_on_where_it_was(finished, copy):
-    """kill -9 of everything as soon as there is a state, as often as there is a next one."""
-    shutil.rmtree(copy / f"results/checkpoints/{CPT}")
-    (copy / f"results/training/{CPT}.json").unlink()
-    target = f"results/training/{CPT}.json"
-    state = copy / f"results/checkpoints/.{CPT}.training"
-    kills = 0
-    for step in (1, 3):
-        process = subprocess.Popen(
-            command(copy, *SMALL, target),
-            env=environment_with(copy),
-            cwd=copy,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            stdin=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        while process.poll() is None and not [
-            seal
-            for seal in state.glob("checkpoint-*/seal.json")
-            if int(seal.parent.name.rpartition("-")[2]) >= step
-        ]:
-            time.sleep(0.002)
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            kills += 1
-        process.wait()
-    assert kills
-    result = run_snakemake(copy, *SMALL, target)
-    assert result.returncode == 0, result.stdout + result.stderr
-    assert "Going on from checkpoint-" in (copy / f"logs/train_checkpoint/{CPT}.log").read_text()
-    assert not state.exists()
-    for path in (target, f"results/checkpoints/{CPT}/manifest.json"):
-        assert stable_bytes_of(copy / path) == stable_bytes_of(finished[0] / path)
-
-
 def test_two_at_once_on_one_folder_the_second_is_told(copy):
     (copy / RECORD).unlink()
     first = subprocess.Popen(
