@@ -1,7 +1,7 @@
 """The Harmony grid: each model on each task, as it is, with examples, and after training on it."""
 
 # A job takes one task of a model, or several (harmony.tasks_per_job); then each pack has a rule.
-for _pack, _tasks in HARMONY_PACKS.get("direct", {}).items():
+for _pack, _tasks in HARMONY_PACKS["direct"].items():
 
     rule:
         name:
@@ -33,7 +33,7 @@ for _pack, _tasks in HARMONY_PACKS.get("direct", {}).items():
             "../workflow_scripts/steps/evaluate_direct.py"
 
 
-for _pack, _tasks in HARMONY_PACKS.get("few_shot", {}).items():
+for _pack, _tasks in HARMONY_PACKS["few_shot"].items():
 
     rule:
         name:
@@ -65,7 +65,7 @@ for _pack, _tasks in HARMONY_PACKS.get("few_shot", {}).items():
             "../workflow_scripts/steps/evaluate_few_shot.py"
 
 
-for _pack, _tasks in HARMONY_PACKS.get("train_before_test", {}).items():
+for _pack, _tasks in HARMONY_PACKS["train_before_test"].items():
 
     rule:
         name:
@@ -100,7 +100,7 @@ for _pack, _tasks in HARMONY_PACKS.get("train_before_test", {}).items():
 
 RECORDS["harmony"] = [
     path.format(checkpoint=model)
-    for protocol, tasks in HARMONY_TASKS.items()
+    for protocol, tasks in HARMONY_WANTED.items()
     for model in HARMONY_MODELS
     for path in harmony_outputs(protocol, tasks, "json")
 ]

@@ -8,11 +8,18 @@ HARMONY_TASKS = {
         for task in SETTINGS.harmony.tasks
         if protocol == "direct" or SETTINGS.task(task).training
     ]
-    for protocol in SETTINGS.harmony.protocols
+    for protocol in ("direct", "few_shot", "train_before_test")
+}
+# Of these the config asks for some; the others' records can be asked for by name.
+HARMONY_WANTED = {
+    protocol: tasks
+    for protocol, tasks in HARMONY_TASKS.items()
+    if protocol in SETTINGS.harmony.protocols
 }
 # By protocol: the tasks of each job of a model, by what is added to the rule's name.
 HARMONY_PACKS = {
-    protocol: SETTINGS.harmony.packs(tasks) for protocol, tasks in HARMONY_TASKS.items() if tasks
+    protocol: SETTINGS.harmony.packs(tasks) if tasks else {}
+    for protocol, tasks in HARMONY_TASKS.items()
 }
 
 

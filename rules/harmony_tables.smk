@@ -10,7 +10,7 @@ HARMONY_GRID = {
     "tasks": rows_of_tasks(SETTINGS.tasks),
     "wanted": {
         protocol: {"models": list(SETTINGS.harmony.models), "tasks": tasks}
-        for protocol, tasks in HARMONY_TASKS.items()
+        for protocol, tasks in HARMONY_WANTED.items()
     },
 }
 HARMONY_DRAWS = {"draws": SETTINGS.harmony.bootstrap_draws, "seed": SETTINGS.seed}

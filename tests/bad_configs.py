@@ -118,7 +118,7 @@ OUT_OF_RANGE = [
     one("no effort", {"miniature": {"effort": 0}}, "miniature.effort is 0", "above 0."),
     one("infinite effort", {"miniature": {"effort": float("inf")}}, "effort is inf", "above 0."),
     one("no items", {"miniature": {"items": 0}}, "miniature.items is 0", "at least 1."),
-    one("negative shots", {"harmony": {"shots": -5}}, "harmony.shots is -5", "at least 0."),
+    one("negative shots", {"harmony": {"shots": -5}}, "harmony.shots is -5", "at least 1."),
     one(
         "no test items",
         {"harmony": {"max_test_items": 0}},
@@ -236,8 +236,7 @@ NAMES = [
             **chunked(REAL, num_chunks=2, num_layers_per_chunk=12),
         },
         (
-            ("harmony.models[0] is 'miniature/Llama-1.4M'", "source 'huggingface'"),
-            ("harmony.models[1] is 'miniature/Pythia-0.1M'", "source 'huggingface'"),
+            *((f"harmony.models[{at}] is 'miniature/", "source 'huggingface'") for at in range(6)),
             ("prompts.models[0] is 'miniature/Llama-1.4M-Instruct'", "source 'huggingface'"),
         ),
     ),

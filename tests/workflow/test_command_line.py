@@ -35,9 +35,13 @@ def test_a_mistake_is_named_before_any_job_runs(case, tmp_path):
     assert not made, "a job ran"
 
 
-def grid(path: Path) -> tuple[int, int]:
+def harmony_of(path: Path) -> dict:
     config = yaml.safe_load((ROOT / "config/config.yaml").read_text())
-    harmony = config["harmony"] | yaml.safe_load(path.read_text()).get("harmony", {})
+    return config["harmony"] | yaml.safe_load(path.read_text()).get("harmony", {})
+
+
+def grid(path: Path) -> tuple[int, int]:
+    harmony = harmony_of(path)
     return len(harmony["models"]), len(harmony["tasks"])
 
 
@@ -45,7 +49,9 @@ def grid(path: Path) -> tuple[int, int]:
 def test_a_dry_run_of_each_config_plans_its_grid(path, tmp_path):
     models, tasks = grid(path)
     jobs = jobs_of(run_snakemake(tmp_path, "-n", "--configfile", str(path)))
-    assert jobs["evaluate_direct"] == models * tasks
+    # One job a cell on the cluster; elsewhere one job measures a model on all tasks.
+    expected = models * tasks if harmony_of(path)["tasks_per_job"] == 1 else models
+    assert jobs["evaluate_direct"] == jobs["train_before_test"] == expected
     assert jobs["table_harmony_scores"] == jobs["figure_harmony_scores"] == 1
 
 
@@ -63,6 +69,7 @@ def test_the_paper_is_the_published_grid_and_fetches_each_thing_once(tmp_path):
         "lighteval/mmlu",
         "Salesforce/wikitext",
         "Magpie-Align/Magpie-Qwen2-Pro-200K-English",
+        "Magpie-Align/Magpie-Qwen2.5-Pro-1M-v0.1",
         "meta-llama/Llama-3.2-1B-Instruct-evals",
     }
     assert jobs["fetch_dataset"] == len({rows[task]["dataset"] for task in tasks} | others)
@@ -95,7 +102,7 @@ def test_the_slurm_profile_is_found_by_its_name(tmp_path):
         capture_output=True,
         text=True,
     )
-    assert jobs_of(result)["evaluate_direct"] == 4
+    assert jobs_of(result)["evaluate_direct"] == 6
 
 
 def test_list_names_every_rule_with_a_script(tmp_path):

@@ -66,7 +66,13 @@ def test_a_conda_environment_has_the_versions_of_the_requirements(path):
 def test_every_rule_that_runs_a_script_has_the_step_of_its_name_and_its_log():
     scripts = {}
     for path in tracked("rules/*.smk"):
-        text = path.read_text()
+        # A rule that is made once a pack of tasks has its name in a line of its own.
+        text = re.sub(
+            r'^    rule:\n        name:\n            f"(\w+)\{\w+\}"$',
+            r"rule \1:",
+            path.read_text(),
+            flags=re.M,
+        )
         starts = [*RULE.finditer(text)]
         for at, match in enumerate(starts):
             end = starts[at + 1].start() if at + 1 < len(starts) else len(text)
