@@ -45,7 +45,6 @@ def stages_table(
                 "steps": record.facts["steps"],
                 "tokens": record.facts["tokens"],
                 "held_out_loss": _held_out(record),
-                "tokens_per_second": record.speed.tokens_per_second,
             }
         table.append(row)
     columns = ["model", "variant", "stage", "recipe", "trained_parameters", "steps", "tokens"]

@@ -34,6 +34,11 @@ def choose_parts(model, keys: dict[str, Any]):
 def _matching(model, named: dict[str, Any], trains: tuple[str, ...]) -> set[str]:
     chosen = set()
     for part in trains:
+        match, layers = LAYERS.fullmatch(part), model.config.num_hidden_layers
+        if match and int(match[2] or match[1]) >= layers:
+            raise UserError(
+                f"trains names {part!r}, and {type(model).__name__} has the layers 0 to {layers - 1}."
+            )
         found = {name for name in named if _belongs(model, name, part)}
         if not found:
             raise UserError(

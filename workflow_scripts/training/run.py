@@ -179,6 +179,7 @@ class Attempt:
             compiled=keys["compile"],
             max_length=keys["max_length"],
         )
+        self.refuse_too_long(model)
         model = choose_parts(model, keys)
         about = report(model, keys["method"])
         about |= {"packing": packing, "precision": precision, "device": self.device}
@@ -260,6 +261,15 @@ class Attempt:
                 amount.tokens - before.tokens, progress, trainer, peak_flops(model.device)
             ),
         )
+
+    def refuse_too_long(self, model) -> None:
+        longest = int(self.samples.lengths.max())
+        window = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+        if window is not None and longest > window:
+            raise UserError(
+                f"max_length is {self.keys['max_length']}, and a sample has {longest} tokens; expected at"
+                f" most {window}, which the model can look back on."
+            )
 
     @property
     def evaluates(self) -> bool:

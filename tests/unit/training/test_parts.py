@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tests.unit.training.small import keys_of, model_of, same, train_small
+from tests.unit.training.small import keys_of, model_of, same, samples_of, train_small
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.training.parts import choose_parts, report
 
@@ -117,3 +117,21 @@ def test_checkpointing_changes_nothing_about_what_is_learnt(tmp_path):
     plain = train_small(tmp_path / "a", "llama", **keys)
     saving = train_small(tmp_path / "b", "llama", **keys, gradient_checkpointing="yes")
     assert same(plain.parameters, saving.parameters)
+
+
+def test_layers_that_the_model_does_not_have_are_named():
+    keys = keys_of(method="freeze", trains=("layers 1 to 6",))
+    with pytest.raises(
+        UserError, match="'layers 1 to 6', and Qwen2ForCausalLM has the layers 0 to 5"
+    ):
+        choose_parts(model_of("qwen2"), keys)
+
+
+def test_samples_longer_than_the_model_looks_back_are_refused(tmp_path):
+    def short():
+        model = model_of("qwen2")
+        model.config.max_position_embeddings = 16
+        return model
+
+    with pytest.raises(UserError, match="a sample has 17 tokens; expected at most 16"):
+        train_small(tmp_path / "state", samples=samples_of([5, 17]), load=lambda dtype: short())
