@@ -20,7 +20,7 @@ NOTE = (
     " file that scores were imported from. A dash is a missing cell: none is filled, and a model that"
     " lacks one has no PC1; those that should be there are named in the last column."
 )
-_TOO_FEW = "fewer than two models have all tasks"
+_TOO_FEW = "fewer than two models that have all tasks differ"
 
 
 def harmony_leaderboard(grids: dict[str, Grid], *, draws: int, seed: int) -> pd.DataFrame:
