@@ -1,5 +1,6 @@
 """Chorus: from checkpoint to paper. `snakemake` runs the miniature world; see README.md."""
 
+import time
 from pathlib import Path
 
 from snakemake.utils import min_version
@@ -8,6 +9,7 @@ from workflow_scripts.core.broken import clear_broken_cells
 from workflow_scripts.core.run_lock import hold_run_lock, sweep_stale_lock
 
 min_version("9.27")
+STARTED = time.time()
 
 if workflow.is_main_process and not workflow.dryrun:
     sweep_stale_lock(Path(".snakemake"))
@@ -59,7 +61,7 @@ onstart:
 onsuccess:
     from workflow_scripts.reporting.closing import closing_words
 
-    print(closing_words())
+    print(closing_words(since=STARTED))
 
 
 onerror:

@@ -106,7 +106,7 @@ WRONG_KINDS = [
         "quoted effort",
         {"miniature": {"effort": "1e3"}},
         "miniature.effort is the text '1e3'",
-        "a number above 0.",
+        "a number above 0, written 1.0e+3 in YAML.",
     ),
 ]
 
@@ -424,7 +424,7 @@ def recipe(**keys: Any) -> dict[str, Any]:
 _RECIPE = "training.recipes.miniature-cpt"
 TRAINING = [
     one("method", recipe(method="Lora"), f"{_RECIPE}.method is 'Lora'", "'lora'"),
-    one("parts", recipe(trains=["warpper"]), f"{_RECIPE}.trains", "'warpper' is none of them"),
+    one("parts", recipe(trains=["warpper"]), f"{_RECIPE}.trains[0]", "did you mean 'wrapper'?"),
     one("nothing frozen", recipe(trains=[]), _RECIPE, "method is 'freeze' and trains is empty"),
     one(
         "full and parts",
@@ -440,7 +440,18 @@ TRAINING = [
     one("gpus", recipe(gpus=3), "gpus is 3 and batch_size 16; expected a number that divides it"),
     one("sharded alone", recipe(sharded=True), "sharded is true and gpus is 1; expected 2 or more"),
     one("no source", recipe(dataset=None), "dataset is None and files is []; expected exactly one"),
-    one("two sources", recipe(files=["a.txt"]), "files is ['a.txt']; expected exactly one of them"),
+    one(
+        "two sources",
+        recipe(files=["envs/requirements.txt"]),
+        "dataset is 'Salesforce/wikitext' and files is [",
+        "expected exactly one of them",
+    ),
+    one(
+        "no such file",
+        recipe(files=["nowhere.jsonl"]),
+        f"{_RECIPE}.files[0] is 'nowhere.jsonl'",
+        "expected a file",
+    ),
     one(
         "best of nothing",
         recipe(select="best", validation=0),

@@ -13,10 +13,13 @@ LINES_SHOWN = 30
 WIDTH_SHOWN = 200
 
 
-def closing_words(results: Path = Path("results")) -> str:
-    """Where the tables and figures lie, and the tables that a terminal can show."""
-    tables = sorted(results.glob("tables/*.md"))
-    figures = sorted(results.glob("figures/*.png"))
+def closing_words(results: Path = Path("results"), since: float = 0.0) -> str:
+    """Where tables and figures lie that were made since then, and the tables that a terminal can show."""
+
+    def made(pattern: str) -> list[Path]:
+        return sorted(path for path in results.glob(pattern) if path.stat().st_mtime >= since)
+
+    tables, figures = made("tables/*.md"), made("figures/*.png")
     lines = [""]
     for table in tables:
         text = table.read_text(encoding="utf-8").strip()
@@ -25,8 +28,11 @@ def closing_words(results: Path = Path("results")) -> str:
             lines += [text, ""]
     about = {
         results / "scores.csv": "  every number, one a row",
-        results / "README.md": "  what lies where",
+        results / "explained_prompt.txt": "  what the model is sent",
     }
+    about = {path: words for path, words in about.items() if path in made("*")}
+    if tables or figures:  # what lies where was there before
+        about |= {results / "README.md": "  what lies where"}
     places = [path for path in (*tables, *figures, *about) if path.exists()]
     if places:
         lines += ["Where to look:", *(f"  {path}{about.get(path, '')}" for path in places)]

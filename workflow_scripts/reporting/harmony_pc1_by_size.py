@@ -66,4 +66,6 @@ def _explain(fig, axis, looks: dict, table: pd.DataFrame) -> None:
         axis.plot([], [], "x", color="0.3", label="cross: chunked, at its base's size")
     if (table["origin"] != OWN).any():
         axis.plot([], [], "o", color="0.3", markersize=4, label="small: imported scores")
-    fig.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=6)
+    fig.legend(
+        *axis.get_legend_handles_labels(), loc="outside lower center", ncols=3 * len(fig.axes)
+    )

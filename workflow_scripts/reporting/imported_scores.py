@@ -111,6 +111,15 @@ def _text_problems(path: Path, frame: pd.DataFrame, metrics: Mapping[str, str]) 
                 f" expected {what}.{did_you_mean(frame.at[row, column], known)}"
                 for row in frame.index[frame[column].notna() & ~frame[column].isin(list(known))]
             ]
+        if column == "task":
+            reported = frame["task"].map(dict(metrics))
+            odd = frame["metric"].notna() & reported.notna()
+            odd &= (frame["metric"] != reported) & (frame["metric"] != reported.map(bare, "ignore"))
+            problems += [
+                f"{path}, line {_line(frame, row)}: metric is {frame.at[row, 'metric']!r}; expected"
+                f" {bare(reported[row])!r}, which tables report for {frame.at[row, 'task']}."
+                for row in frame.index[odd]
+            ]
     return problems
 
 

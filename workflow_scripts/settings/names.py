@@ -15,7 +15,7 @@ from pydantic import AfterValidator, Field, ValidationInfo
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId, hub_name_problem
 from workflow_scripts.settings.section import unlike
-from workflow_scripts.settings.sentences import hint
+from workflow_scripts.settings.sentences import hint, listed
 from workflow_scripts.settings.tables import ModelRow, TaskRow
 
 
@@ -99,13 +99,13 @@ def _folder(path: str, info: ValidationInfo) -> str:
     return path
 
 
-def _file_ending_in(ending: str, kind: str):
+def _file_ending_in(kind: str, *endings: str):
     def check(path: str, info: ValidationInfo) -> str:
         known: Known | None = info.context
         if known is None:
             return path
-        if Path(path).suffix != ending:
-            raise unlike(f"the path of a {kind}, with a name that ends in {ending}")
+        if Path(path).suffix not in endings:
+            raise unlike(f"the path of a {kind}, with a name that ends in {listed(endings, 'or')}")
         found = find_file(path, known.workflow_folder)
         if found is None:
             raise unlike(
@@ -126,7 +126,12 @@ PromptRunName = Annotated[
     str, AfterValidator(_known_prompt_run), Field(title="the name of a prompt run")
 ]
 Folder = Annotated[str, AfterValidator(_folder), Field(min_length=1)]
-CsvFile = Annotated[str, _file_ending_in(".csv", "CSV file"), Field(title="the path of a CSV file")]
+CsvFile = Annotated[str, _file_ending_in("CSV file", ".csv"), Field(title="the path of a CSV file")]
 TextFile = Annotated[
-    str, _file_ending_in(".txt", "text file"), Field(title="the path of a text file")
+    str, _file_ending_in("text file", ".txt"), Field(title="the path of a text file")
+]
+DataFile = Annotated[
+    str,
+    _file_ending_in("data file", ".txt", ".jsonl", ".parquet"),
+    Field(title="the path of a data file"),
 ]

@@ -141,7 +141,12 @@ def _sentence(problem: Mapping[str, Any], schema: Schema) -> str:
     nearest = hint(value, part.get("enum", ())) if isinstance(value, str) else ""
     # Quotes alone are easily overlooked where '4' is refused and 4 is expected.
     text = "the text " if isinstance(value, str) and kind in _NOT_TEXT else ""
-    return f"{key} is {text}{shown(value)}; expected {expected}{nearest}."
+    # YAML 1.1 takes 1e-4 for text, which nobody expects.
+    exponent = re.fullmatch(r"(\d+)(?:\.\d*)?e([+-]?)(\d+)", value, re.I) if text else None
+    written = ""
+    if exponent:
+        written = f", written {exponent[1]}.0e{exponent[2] or '+'}{exponent[3]} in YAML"
+    return f"{key} is {text}{shown(value)}; expected {expected}{written}{nearest}."
 
 
 def _moved(schema: Schema, name: str) -> str:

@@ -4,8 +4,9 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
+from workflow_scripts.settings.names import DataFile
 from workflow_scripts.settings.section import Section, contradiction, unlike
 from workflow_scripts.settings.sentences import hint
 
@@ -15,6 +16,19 @@ Names = Annotated[tuple[str, ...], Field(strict=False)]
 WRAPPER, CHUNKED_LAYERS = "wrapper", "chunked_layers"
 LAYERS = re.compile(r"layers (\d+)(?: to (\d+))?")
 LAST_LAYERS = re.compile(r"last (\d+) layers")
+
+
+def _known_part(part: str) -> str:
+    numbered = LAYERS.fullmatch(part) or LAST_LAYERS.fullmatch(part)
+    if part in (WRAPPER, CHUNKED_LAYERS) or numbered or re.search(r"[.*]", part):
+        return part
+    raise unlike(
+        "wrapper, chunked_layers, 'layers 6 to 17', 'last 16 layers' or a pattern with a dot or a star"
+        f" in it{hint(part, (WRAPPER, CHUNKED_LAYERS))}"
+    )
+
+
+Parts = Annotated[tuple[Annotated[str, AfterValidator(_known_part)], ...], Field(strict=False)]
 
 
 class TrainingKeys(Section):
@@ -27,7 +41,7 @@ class TrainingKeys(Section):
             " `lora_targets`, and in full what `trains` names."
         ),
     )
-    trains: Names = Field(
+    trains: Parts = Field(
         (),
         description=(
             "What is trained in full: wrapper (adapters and aggregation of a chunked model),"
@@ -61,7 +75,9 @@ class TrainingKeys(Section):
     max_gradient_norm: float = Field(1.0, gt=0, description="Longer gradients are cut to this.")
 
     epochs: int = Field(1, ge=1, description="Passes over the training samples.")
-    max_steps: int | None = Field(None, ge=1, description="End after so many steps in any case.")
+    max_steps: int | None = Field(
+        None, ge=1, description="At most so many steps; the epochs may be over earlier."
+    )
     batch_size: int = Field(16, ge=1, description="Samples of one optimiser step, over all GPUs.")
     micro_batch_size: int | None = Field(
         None,
@@ -113,19 +129,6 @@ class TrainingKeys(Section):
         False, description="Write TensorBoard files too; needs the package tensorboard."
     )
 
-    @field_validator("trains")
-    @classmethod
-    def _known_parts(cls, trains: tuple[str, ...]) -> tuple[str, ...]:
-        for part in trains:
-            numbered = LAYERS.fullmatch(part) or LAST_LAYERS.fullmatch(part)
-            if part in (WRAPPER, CHUNKED_LAYERS) or numbered or re.search(r"[.*]", part):
-                continue
-            raise unlike(
-                f"wrapper, chunked_layers, 'layers 6 to 17', 'last 16 layers' or a pattern with a dot"
-                f" or a star in it; {part!r} is none of them"
-            )
-        return trains
-
     @model_validator(mode="after")
     def _goes_together(self) -> "TrainingKeys":
         if self.method == "freeze" and not self.trains:
@@ -158,7 +161,7 @@ class Recipe(TrainingKeys):
     dataset: str | None = Field(None, description="A dataset of the hub; or else `files`.")
     subset: str | None = Field(None, description="The dataset's configuration.")
     split: str = Field("train", description="Its split.")
-    files: Names = Field(
+    files: Annotated[tuple[DataFile, ...], Field(strict=False)] = Field(
         (), description="Text files (.txt), or rows (.jsonl, .parquet), instead of a dataset."
     )
     column: str | None = Field(
