@@ -61,22 +61,14 @@ def evaluate_loaded(
 ) -> Record:
     """As above, of a model in memory; `weights_sha256` is of these where they are not the manifest's."""
     provenance = recording.provenance(asked.__dict__)
-    scored_items = ScoredItems(
-        # Beside the record and undeclared: Snakemake removes what a failed job declared.
-        record_path.with_name(f".{record_path.stem}.scored"),
-        weights_sha256=weights_sha256 or loaded.manifest.weights_sha256,
+    scored_items = ScoredItems.beside(
+        record_path,
+        loaded,
+        provenance.packages,
         harness=f"lm_eval {provenance.packages['lm_eval']}",
-        settings={
-            # Two plans may have the same weights; the commit is of the configuration too.
-            "commit": loaded.manifest.commit,
-            "packages": provenance.packages,
-            "device": loaded.device,
-            "dtype": loaded.dtype,
-            "attention": loaded.attention,
-            "threads": loaded.threads,
-            "batch_size": asked.batch_size,
-            "seed": asked.seed,
-        },
+        weights_sha256=weights_sha256,
+        batch_size=asked.batch_size,
+        seed=asked.seed,
     )
     with scored_items:
         run = run_lm_eval(

@@ -59,21 +59,13 @@ def evaluate_mmlu(
     recording = Recording()
     loaded = load_model(manifest_path, device=device, dtype=dtype, attention=attention)
     provenance = recording.provenance(settings)
-    scored_items = ScoredItems(
-        record_path.with_name(f".{record_path.stem}.scored"),
-        weights_sha256=loaded.manifest.weights_sha256,
+    scored_items = ScoredItems.beside(
+        record_path,
+        loaded,
+        provenance.packages,
         harness=f"lighteval {provenance.packages['lighteval']}",
-        settings={
-            # Two plans may have the same weights; the commit is of the configuration too.
-            "commit": loaded.manifest.commit,
-            "packages": provenance.packages,
-            "device": loaded.device,
-            "dtype": loaded.dtype,
-            "attention": loaded.attention,
-            "threads": loaded.threads,
-            "batch_size": batch_size,
-            "seed": seed,
-        },
+        batch_size=batch_size,
+        seed=seed,
     )
     configs = subject_configs()
     with scored_items:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.files import canonical_json
+from workflow_scripts.hub.load import LoadedModel
 
 _SECONDS_BETWEEN_SYNCS = 5.0  # what a power cut may cost; a killed process loses nothing written
 
@@ -31,6 +32,37 @@ class ScoredItems:
         self._values: dict[str, Any] = {}
         self._file = None
         self._synced = 0.0
+
+    @classmethod
+    def beside(
+        cls,
+        record: Path,
+        loaded: LoadedModel,
+        packages: dict[str, str],
+        *,
+        harness: str,
+        weights_sha256: str | None = None,
+        **settings: Any,
+    ) -> "ScoredItems":
+        """Of one measurement; `weights_sha256` is of the model's weights where they are not the manifest's.
+
+        Hidden and undeclared: Snakemake removes what a failed job declared.
+        """
+        return cls(
+            record.with_name(f".{record.stem}.scored"),
+            weights_sha256=weights_sha256 or loaded.manifest.weights_sha256,
+            harness=harness,
+            settings={
+                # Two plans may have the same weights; the commit is of the configuration too.
+                "commit": loaded.manifest.commit,
+                "packages": packages,
+                "device": loaded.device,
+                "dtype": loaded.dtype,
+                "attention": loaded.attention,
+                "threads": loaded.threads,
+                **settings,
+            },
+        )
 
     def __enter__(self) -> "ScoredItems":
         self.path.parent.mkdir(parents=True, exist_ok=True)

@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.core.provenance import package_versions
 from workflow_scripts.evaluation.direct import Question, evaluate_loaded
 from workflow_scripts.grid.cells import Cell, run_cells
 from workflow_scripts.hub.load import load_model
@@ -29,15 +30,15 @@ def run_job(
     """Measure the tasks, each into the record of its name.
 
     A record is named after its task, and behind `.seed-` the seed where it is not the question's.
-    `tasks` gives the harness's name, the primary metric and the dataset. Without `measure` the model is evaluated as
-    it is, loaded once for all.
+    `tasks` gives the harness's name, the primary metric and the dataset. Without `measure` the model
+    is evaluated as it is, loaded once for all.
     """
     datasets = list(datasets)
     decides = {
         "version": version,
         "question": question,
         "model": read_manifest(model).commit,
-        "packages": Recording().provenance({}).packages,
+        "packages": package_versions(),
         **more,
     }
     commits = {(one := read_manifest(path)).repository: one.commit for path in datasets}

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.provenance import package_versions
 from workflow_scripts.core.records import Record
 from workflow_scripts.evaluation.direct import Question, evaluate_loaded
 from workflow_scripts.evaluation.lm_eval_run import ask, language_model
@@ -41,7 +42,8 @@ def train_before_test(
     recording = Recording()
     state = record_path.with_name(f".{record_path.stem}.training")
     load = partial(_load, manifest_path, asked)
-    loaded = load(asked.dtype)
+    # The training loads its own, and a GPU may have no room for two.
+    loaded = replace(load(asked.dtype), model=None)
     with mirror(hub) as datasets:
         splits = load_splits(
             asked.task,
@@ -70,7 +72,7 @@ def train_before_test(
                         "dataset": dataset.commit,
                         "asked": asked.__dict__,
                         "protocol": protocol,
-                        "packages": recording.provenance({}).packages,
+                        "packages": package_versions(),
                     },
                     padding_token=padding_token(loaded.tokenizer),
                     score=score,

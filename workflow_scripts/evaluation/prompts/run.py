@@ -51,20 +51,12 @@ def ask_prompt_run(
     questions = chosen(questions, spec.first, max_items_per_subject)
     renderer = renderer_for(spec, loaded.tokenizer, loaded.model.config, hub)
     prompts = [renderer.prompt(question) for question in questions]
-    scored_items = ScoredItems(
-        path.with_name(f".{path.stem}.scored"),
-        weights_sha256=loaded.manifest.weights_sha256,
+    scored_items = ScoredItems.beside(
+        path,
+        loaded,
+        provenance.packages,
         harness=f"{HARNESS} {HARNESS_VERSION}",
-        settings={
-            # Two plans may have the same weights; the commit is of the configuration too.
-            "commit": loaded.manifest.commit,
-            "packages": provenance.packages,
-            "device": loaded.device,
-            "dtype": loaded.dtype,
-            "attention": loaded.attention,
-            "threads": loaded.threads,
-            "decoding": spec.decoding.model_dump(mode="json"),
-        },
+        decoding=spec.decoding.model_dump(mode="json"),
     )
     with scored_items:
         outputs, engine = answer(loaded, spec, questions, prompts, seed, scored_items)
