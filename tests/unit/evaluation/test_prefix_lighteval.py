@@ -53,8 +53,10 @@ def check(kind, theirs, ours):
             assert torch.equal(a.input_tokens, b.input_tokens)
             assert torch.equal(a.output_tokens, b.output_tokens)
     asked = docs(lambda: ["A"], generation_size=6, stop_sequences=["\\n", "e", " th"])
-    # lighteval cuts short all answers of a batch that holds a prompt as long as the window.
-    expected = theirs.greedy_until(asked[:-1]) + theirs.greedy_until(asked[-1:])
+    # One at a time: in a batch, lighteval's answer to a prompt depends on its neighbours (all are
+    # cut short beside one as long as the window, an end of text is read over while others go on,
+    # and padding was seen to change the first token by more than rounding does).
+    expected = [answer for doc in asked for answer in theirs.greedy_until([doc])]
     texts = set()
     for a, b in zip(expected, ours.greedy_until(asked), strict=True):
         assert a.text == b.text, (kind, a.text, b.text)

@@ -1,0 +1,1 @@
+"""The pages that people open: plain files that need no server and no network."""

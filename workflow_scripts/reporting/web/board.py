@@ -1,0 +1,77 @@
+"""What the leaderboard page shows: tabs of rows, each with the details that open beneath it.
+
+Every text in here is untrusted (names, licences, notes, what a model wrote); the page shows it and
+never runs it. Values are plain (str, int, float, bool, None), so that a board goes into JSON as it is.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Value = str | int | float | bool | None
+# How a column is shown, sorted and filtered: a score is a share of one, shown in percent, with its
+# standard error beside it where the row has `<field>_stderr`; a number is shown as it is; a choice
+# has few distinct values and gets a filter; flag is a reason or None.
+Kind = Literal["name", "text", "choice", "score", "number", "count", "flag"]
+
+
+@dataclass(frozen=True)
+class Column:
+    field: str
+    title: str
+    kind: Kind
+    help: str = ""  # a sentence, shown with the column's head
+    shown: bool = True  # before the reader chooses
+    digits: int | None = None
+
+
+@dataclass(frozen=True)
+class Item:
+    """One item of a task as the model saw and answered it."""
+
+    task: str
+    right: bool
+    prompt: str
+    answer: str
+    gold: str
+
+
+@dataclass(frozen=True)
+class Details:
+    """What opens beneath a row: facts by name, a small table of its tasks, and some items."""
+
+    facts: dict[str, Value] = field(default_factory=dict)
+    tasks: list[dict[str, Value]] = field(default_factory=list)  # same keys in each, in their order
+    items: list[Item] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Row:
+    """`id` is unique in its tab and stands in the page's address; `values` are by column's field."""
+
+    id: str
+    values: dict[str, Value]
+    flag: str | None = None  # why it was flagged by hand; the row stays, marked
+    flag_link: str | None = None  # https only; anything else is shown as text
+    notes: list[str] = field(default_factory=list)  # what the automatic checks found
+    details: Details = field(default_factory=Details)
+
+
+@dataclass(frozen=True)
+class Tab:
+    """`search` names the fields that the free search looks into; `license:` looks into `licence`."""
+
+    id: str
+    title: str
+    about: str
+    columns: list[Column]
+    rows: list[Row]
+    sort: str = ""  # a column's field; falling where it is a score
+    search: tuple[str, ...] = ("name",)
+
+
+@dataclass(frozen=True)
+class Board:
+    title: str
+    about: str
+    tabs: list[Tab]
+    provenance: dict[str, str] = field(default_factory=dict)
