@@ -1,4 +1,4 @@
-"""What the leaderboard page shows: tabs of rows, each with the details that open beneath it.
+"""What the leaderboard page shows: tabs of rows, each with the details that open for it.
 
 Every text in here is untrusted (names, licences, notes, what a model wrote); the page shows it and
 never runs it. Values are plain (str, int, float, bool, None), so that a board goes into JSON as it is.
@@ -22,6 +22,7 @@ class Column:
     help: str = ""  # a sentence, shown with the column's head
     shown: bool = True  # before the reader chooses
     digits: int | None = None
+    ranged: bool = False  # gets a filter from-to, for a size
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Details:
-    """What opens beneath a row: facts by name, a small table of its tasks, and some items."""
+    """What opens for a row: facts by name, a small table of its tasks, and some items."""
 
     facts: dict[str, Value] = field(default_factory=dict)
     tasks: list[dict[str, Value]] = field(default_factory=list)  # same keys in each, in their order
