@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Value = str | int | float | bool | None
-# How a column is shown, sorted and filtered: a score is a share of one, shown in percent, with its
-# standard error beside it where the row has `<field>_stderr`; a number is shown as it is; a choice
-# has few distinct values and gets a filter; flag is a reason or None.
+# How a column is shown, sorted and filtered: a score is a share of one, shown in percent; a number is
+# shown as it is; beside both stands their standard error where the row has `<field>_stderr`. A choice
+# has few distinct values and gets a filter; flag shows the row's own, without a value here.
 Kind = Literal["name", "text", "choice", "score", "number", "count", "flag"]
 
 

@@ -9,14 +9,14 @@ function csvCell(value) {
   return /[",\r\n]/.test(safe) || safe !== safe.trim() ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-// The columns shown, each score followed by its standard error where rows have one; the rows shown,
+// The columns shown, each followed by its standard error where rows have one; the rows shown,
 // in their order.
 function csvOf(tab, columns, rows) {
   const heads = [];
   for (const column of columns) {
     heads.push([column.title, column.field]);
     const error = `${column.field}_stderr`;
-    if (column.kind === "score" && tab.fields.includes(error)) heads.push([`${column.title} stderr`, error]);
+    if (tab.fields.includes(error)) heads.push([`${column.title} stderr`, error]);
   }
   const valueOf = (row, field) => (row.values.has(field) ? row.values.get(field) : null);
   const lines = [heads.map(([title]) => title), ...rows.map((row) => heads.map(([, field]) => valueOf(row, field)))];

@@ -44,10 +44,9 @@ function flagParts(row) {
 
 function valueFact(column, row) {
   const value = row.values.get(column.field);
-  const error = row.values.get(`${column.field}_stderr`);
+  const error = errorOf(row, column);
   const text = column.kind === "count" ? plain(value) : shown(value, column);
-  const both = column.kind === "score" && typeof error === "number" ? `${text} ± ${shown(error, column)}` : text;
-  return [column.title, both, inFull(value)];
+  return [column.title, error === null ? text : `${text} ± ${shown(error, column)}`, inFull(value)];
 }
 
 function section(title, content) {

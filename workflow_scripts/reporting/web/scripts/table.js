@@ -1,6 +1,6 @@
 // One table for each tab, by Tabulator: it sorts, filters, and keeps only the visible rows in the page.
 const ROW_HEIGHT = 46;
-const WIDTHS = { name: 240, text: 150, choice: 120, score: 104, number: 96, count: 118, flag: 150 };
+const WIDTHS = { name: 240, text: 150, choice: 120, score: 104, number: 112, count: 118, flag: 150 };
 
 // Columns are called c0, c1, ... in the table, so that no field's name can mean anything to it.
 function makeTable(holder, tab, view, { onSort, onOpen, onChange }) {
@@ -76,14 +76,12 @@ function cellOf(column, row, tab) {
   if (column.kind === "flag") return element("span", { title: row.flag }, plain(row.flag));
   const value = row.values.get(column.field);
   const text = shown(value, column);
-  const error = row.values.get(`${column.field}_stderr`);
+  const error = errorOf(row, column);
   return element(
     "span",
     { title: isMissing(value) ? null : inFull(value), className: isMissing(value) ? "missing" : null },
     text,
-    column.kind === "score" && typeof error === "number"
-      ? element("small", {}, ` ±${shown(error, column)}`)
-      : null,
+    error === null ? null : element("small", {}, ` ±${shown(error, column)}`),
   );
 }
 

@@ -43,3 +43,10 @@ function shown(value, column) {
 function inFull(value) {
   return typeof value === "number" ? String(value) : plain(value);
 }
+
+// The standard error that stands beside a score or a number, or null.
+function errorOf(row, column) {
+  const error = row.values.get(`${column.field}_stderr`);
+  const has = column.kind === "score" || column.kind === "number";
+  return has && typeof error === "number" && !isMissing(row.values.get(column.field)) ? error : null;
+}
