@@ -40,6 +40,7 @@ include: "rules/harmony.smk"
 include: "rules/mmlu.smk"
 include: "rules/prompts_inputs.smk"
 include: "rules/prompts.smk"
+include: "rules/leaderboard.smk"
 include: "rules/paper.smk"
 
 
@@ -51,6 +52,7 @@ rule all:
         rules.harmony.input,
         rules.mmlu.input,
         rules.prompts.input,
+        rules.leaderboard.input,
         rules.merge_scores.output,
 
 

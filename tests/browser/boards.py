@@ -34,7 +34,18 @@ COLUMNS = [
 TYPES = ["pretrained", "fine-tuned", "chat", "merged", "chunked", "continuously pretrained"]
 PRECISIONS = ["bfloat16", "float16", "4bit"]
 LICENCES = ["mit", "apache-2.0", "cc-by-sa-4.0", "llama3", "MIT", None]
-WORDS = ["Alpha", "beta", "Gamma", "delta-7b", "Epsilon.5", "run9", "run10", "Zeta_2", "ÉCLAIR", "日本"]
+WORDS = [
+    "Alpha",
+    "beta",
+    "Gamma",
+    "delta-7b",
+    "Epsilon.5",
+    "run9",
+    "run10",
+    "Zeta_2",
+    "ÉCLAIR",
+    "日本",
+]
 
 
 def board(*tabs: Tab, title: str = "Leaderboard") -> Board:
@@ -90,7 +101,14 @@ def row(at: int, name: str, *, items: int = 1, flag: str | None = None, **values
 
 def plain_board() -> Board:
     """What most tests look at: names that a search can tell apart, one flagged row, two tabs."""
-    names = ["org/Alpha", "org/alpha-2", "org/Beta", "lab/Gamma-run9", "lab/gamma-run10", "lab/Delta"]
+    names = [
+        "org/Alpha",
+        "org/alpha-2",
+        "org/Beta",
+        "lab/Gamma-run9",
+        "lab/gamma-run10",
+        "lab/Delta",
+    ]
     rows = [
         row(at, name, flag="trained on the test" if at == 2 else None)
         for at, name in enumerate(names)

@@ -52,7 +52,9 @@ class Page:
             "Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(downloads)}
         )
 
-    def open(self, address: str = "", size: tuple[int, int] = DESKTOP, dark: bool = False) -> "Page":
+    def open(
+        self, address: str = "", size: tuple[int, int] = DESKTOP, dark: bool = False
+    ) -> "Page":
         width, height = size
         self.chrome.execute_cdp_cmd(
             "Emulation.setDeviceMetricsOverride",
@@ -185,7 +187,9 @@ class Page:
         assert self.run("return window.faults") == []
         assert self.run("return window.violations") == []
         assert [line["message"] for line in self.chrome.get_log("browser")] == []
-        sent = [json.loads(line["message"])["message"] for line in self.chrome.get_log("performance")]
+        sent = [
+            json.loads(line["message"])["message"] for line in self.chrome.get_log("performance")
+        ]
         asked = {
             event["params"]["request"]["url"].split("#")[0]
             for event in sent

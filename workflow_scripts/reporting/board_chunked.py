@@ -15,13 +15,13 @@ _MMLU = {
 _PLAN = ("depth", "layers", "parameters", "new_parameters")
 
 
-def chunked_tab(plans: list[Path], stages: list[Path], mmlu: list[Path]) -> Tab:
+def chunked_tab(plans: list[str], stages: list[str], mmlu: list[str]) -> Tab:
     """Of those tables that the config makes; a variant that one of them lacks has no value there."""
-    by_plan = {checkpoint_of(row): row for path in plans for row in read_cells(path)}
-    by_stage = {checkpoint_of(row): row for path in stages for row in read_cells(path)}
+    by_plan = {checkpoint_of(row): row for path in plans for row in read_cells(Path(path))}
+    by_stage = {checkpoint_of(row): row for path in stages for row in read_cells(Path(path))}
     by_subject = defaultdict(list)
     for path in mmlu:
-        for row in read_cells(path):
+        for row in read_cells(Path(path)):
             by_subject[checkpoint_of(row)].append(row)
     texts = _texts(list(by_stage.values()))
     rows = [
@@ -63,7 +63,10 @@ def _columns(texts: list[str]) -> list[Column]:
         Column("name", "Model", "name"),
         Column("model", "Base", "choice", "The model that was cut into chunks.", shown=False),
         Column("stage", "Stage", "choice", "The last stage of training."),
-        *(Column(f"mmlu_{m}", title, "score", about, digits=1) for m, (title, about) in _MMLU.items()),
+        *(
+            Column(f"mmlu_{m}", title, "score", about, digits=1)
+            for m, (title, about) in _MMLU.items()
+        ),
         *(Column(f"ppl {text}", text.capitalize(), "number", "Perplexity.") for text in texts),
         Column("depth", "Depth", "count", "Layers that run one after the other."),
         Column("parameters", "Parameters", "count", ranged=True),

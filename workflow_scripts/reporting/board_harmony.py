@@ -12,17 +12,15 @@ from workflow_scripts.reporting.web.board import Column, Details, Row, Tab
 _SHOWN_FIRST = ("train_before_test", "few_shot", "direct")
 
 
-def harmony_tab(
-    leaderboard: Path, components: Path, scores: Path, tasks: list[dict], protocols: list[str]
-) -> Tab:
+def harmony_tab(leaderboard: str, components: str, scores: str, tasks: list[dict]) -> Tab:
     """Of the table of the ranking; the scores' file adds what a task's floor and number of items are."""
-    table = read_cells(leaderboard)
+    table = read_cells(Path(leaderboard))
     found = {row["protocol"] for row in table}
-    shown = next(one for one in _SHOWN_FIRST if one in found or one in protocols)
+    shown = next((one for one in _SHOWN_FIRST if one in found), "direct")
     others = [one for one in (*_SHOWN_FIRST, FLOORED) if one in found and one != shown]
     ranked = {one: {row["label"]: row for row in table if row["protocol"] == one} for one in found}
     tasks = [task for task in tasks if any(row.get(task["task"]) is not None for row in table)]
-    facts = _facts_of_tasks(scores)
+    facts = _facts_of_tasks(Path(scores))
     rows = [
         _row(row, {one: ranked[one].get(label, {}) for one in others}, tasks, shown, facts)
         for label, row in ranked.get(shown, {}).items()
@@ -30,7 +28,7 @@ def harmony_tab(
     return Tab(
         id="harmony",
         title="Train before test" if shown == "train_before_test" else "Ranking by PC1",
-        about=_about(shown, read_cells(components)),
+        about=_about(shown, read_cells(Path(components))),
         columns=_columns(shown, others, tasks, {row["origin"] for row in table}),
         rows=rows,
         sort="rank",
@@ -66,7 +64,9 @@ def _columns(shown: str, others: list[str], tasks: list[dict], origins: set) -> 
         Column("kind", "Kind", "choice", shown=False),
         Column("family", "Family", "choice", shown=False),
         Column("parameters", "Parameters", "count", ranged=True),
-        Column("origin", "Origin", "choice", "Own runs, or another's file.", shown=origins != {OWN}),
+        Column(
+            "origin", "Origin", "choice", "Own runs, or another's file.", shown=origins != {OWN}
+        ),
     ]
 
 
@@ -132,7 +132,9 @@ def _task(task: dict, row: Cells, others: dict[str, Cells], shown: str, facts: d
 
 def _facts_of_tasks(scores: Path) -> dict[tuple, Cells]:
     """Floor and number of items of our own runs; a cell trained with several seeds has one of each."""
-    table = pd.read_parquet(scores, columns=["model", "variant", "protocol", "task", "metric", "floor", "n"])
+    table = pd.read_parquet(
+        scores, columns=["model", "variant", "protocol", "task", "metric", "floor", "n"]
+    )
     return {
         (one.model + (one.variant or ""), one.protocol, one.task, one.metric): {
             "floor": None if pd.isna(one.floor) else float(one.floor),

@@ -1,6 +1,7 @@
 """The leaderboard's tab of the prompt runs: the same questions, asked in different ways."""
 
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 
 from workflow_scripts.core.items import read_items
@@ -18,7 +19,9 @@ _COLUMNS = [
     Column("micro", "Micro", "score", "Share of all questions answered right.", digits=1),
     Column("macro", "Macro", "score", "Mean over the subjects.", shown=False, digits=1),
     Column("floor", "Floor", "score", "The best that a fixed or a random answer scores.", digits=1),
-    Column("format_met", "Format met", "score", "Share of outputs in the form asked for.", digits=1),
+    Column(
+        "format_met", "Format met", "score", "Share of outputs in the form asked for.", digits=1
+    ),
     Column(
         "strict_share",
         "Strict",
@@ -28,16 +31,18 @@ _COLUMNS = [
         digits=1,
     ),
     Column("n", "n", "count", "Questions asked."),
-    Column("difference", "Difference", "score", "Of the micro average to the run before.", digits=1),
+    Column(
+        "difference", "Difference", "score", "Of the micro average to the run before.", digits=1
+    ),
     Column("p", "p", "number", "McNemar's exact test of that difference."),
     Column("published_micro", "Published", "score", "Another model's, on all of MMLU.", digits=1),
 ]
 
 
-def prompts_tab(runs: Path, by_subject: Path, records: list[Path]) -> Tab:
-    subjects, items = _subjects(by_subject), _items(records)
+def prompts_tab(runs: str, by_subject: str, records: list[str]) -> Tab:
+    subjects, items = _subjects(Path(by_subject)), _items([Path(path) for path in records])
     rows = []
-    for row in read_cells(runs):
+    for row in read_cells(Path(runs)):
         checkpoint, run = checkpoint_of(row), row["run"]
         values = {"name": run, "model": checkpoint}
         fields = [column.field for column in _COLUMNS[2:]]
@@ -55,6 +60,10 @@ def prompts_tab(runs: Path, by_subject: Path, records: list[Path]) -> Tab:
                 ),
             )
         )
+    models = {row.values["model"] for row in rows}
+    columns = [
+        replace(c, shown=c.shown and (c.field != "model" or len(models) > 1)) for c in _COLUMNS
+    ]
     return Tab(
         id="prompts",
         title="Prompt runs",
@@ -62,7 +71,7 @@ def prompts_tab(runs: Path, by_subject: Path, records: list[Path]) -> Tab:
             "The same MMLU questions, asked in different ways. Scores in percent, ± standard error;"
             " a run at its floor shows nothing."
         ),
-        columns=_COLUMNS,
+        columns=columns,
         rows=rows,
         sort="name",
         search=("name", "model", "changed"),
@@ -74,9 +83,7 @@ def _subjects(csv: Path) -> dict[tuple[str, str], list[Cells]]:
     for row in read_cells(csv):
         shown = ("n", "acc", "stderr", "floor", "acc_strict", "format_met")
         subject = {"subject": row["subject"].replace("_", " ")}
-        found[checkpoint_of(row), row["run"]].append(
-            subject | {name: row[name] for name in shown}
-        )
+        found[checkpoint_of(row), row["run"]].append(subject | {name: row[name] for name in shown})
     return found
 
 

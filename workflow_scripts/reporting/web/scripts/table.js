@@ -1,6 +1,9 @@
 // One table for each tab, by Tabulator: it sorts, filters, and keeps only the visible rows in the page.
 const ROW_HEIGHT = 46;
-const WIDTHS = { name: 240, text: 150, choice: 120, score: 104, number: 112, count: 118, flag: 150 };
+// Between these a column is as wide as what stands in it, by the letter.
+const WIDTHS = { name: [240, 420], text: [90, 280], choice: [80, 220], flag: [100, 220] };
+const NUMBERS = [72, 150];
+const LETTER = 8;
 
 // Columns are called c0, c1, ... in the table, so that no field's name can mean anything to it.
 function makeTable(holder, tab, view, { onSort, onOpen, onChange }) {
@@ -61,9 +64,21 @@ function definition(column, key, tab, view, narrow) {
     visible: view.columns.has(column.field),
     cssClass: `is-${column.kind}`,
     frozen: isName,
-    minWidth: isName && narrow ? 160 : WIDTHS[column.kind],
-    widthGrow: isName ? 3 : 1,
+    minWidth: isName && narrow ? 160 : widthOf(column, tab),
+    widthGrow: numeric ? 1 : isName ? 3 : 2,
   };
+}
+
+function widthOf(column, tab) {
+  const word = Math.max(...column.title.split(" ").map((part) => part.length)) + 1;
+  const step = Math.ceil(tab.rows.length / 200);
+  const rows = tab.rows.filter((row, at) => at % step === 0);
+  const lengths = rows.map((row) => {
+    const error = errorOf(row, column);
+    return shown(row.values.get(column.field), column).length + (error === null ? 0 : shown(error, column).length + 1);
+  });
+  const [least, most] = WIDTHS[column.kind] ?? NUMBERS;
+  return Math.max(least, Math.min(most, 24 + LETTER * Math.max(word, ...lengths)));
 }
 
 // A button, so that the keyboard reaches the sorting; its click is the head's.
