@@ -147,7 +147,7 @@ class Page:
 
     def sort(self, title: str) -> None:
         for head in self.chrome.find_elements(By.CSS_SELECTOR, ".tabulator-col-title button"):
-            if head.is_displayed() and head.text.rstrip(" ↑↓") == title:
+            if head.is_displayed() and head.text == title:
                 head.click()
                 return self.settle()
         raise AssertionError(f"no column {title} is shown")
@@ -156,6 +156,11 @@ class Page:
         for key in keys:
             webdriver.ActionChains(self.chrome).send_keys(key).perform()
             self.settle()
+
+    def tab_back(self) -> None:
+        chain = webdriver.ActionChains(self.chrome)
+        chain.key_down(Keys.SHIFT).send_keys(Keys.TAB).key_up(Keys.SHIFT).perform()
+        self.settle()
 
     def tab_to(self, selector: str) -> None:
         """With the Tab key alone."""

@@ -9,6 +9,7 @@ const LETTER = 8;
 function makeTable(holder, tab, view, { onSort, onOpen, onChange }) {
   const narrow = window.matchMedia("(max-width: 40rem)").matches;
   const keyOf = new Map(tab.columns.map((column, at) => [column.field, `c${at}`]));
+  const rowOf = new WeakMap(); // by its element
   const table = new window.Tabulator(holder, {
     data: tab.rows.map((row) => dataOf(row, tab)),
     index: "at",
@@ -19,11 +20,13 @@ function makeTable(holder, tab, view, { onSort, onOpen, onChange }) {
     maxHeight: "80vh",
     rowHeight: ROW_HEIGHT,
     headerSortElement: () => "",
+    keybindings: false, // its own scroll away from the row that has the focus
     initialSort: view.sort ? [sortOf(view.sort, keyOf)] : [],
     initialFilter: [{ field: filterOf(tab, view) }],
     placeholder: element("p", { className: "none" }, "No row matches. Fewer filters, or another search, show more."),
     rowFormatter: (row) => {
       const element = row.getElement();
+      rowOf.set(element, row);
       element.tabIndex = -1;
       element.classList.toggle("flagged", Boolean(tab.rows[row.getData().at].flag));
       element.setAttribute("aria-haspopup", "dialog");
@@ -38,7 +41,7 @@ function makeTable(holder, tab, view, { onSort, onOpen, onChange }) {
   table.on("rowClick", (event, row) => {
     if (!event.target.closest("a")) onOpen(tab.rows[row.getData().at]);
   });
-  walkWithKeys(table, holder, (row) => onOpen(tab.rows[row.getData().at]));
+  walkWithKeys(table, holder, rowOf, (row) => onOpen(tab.rows[row.getData().at]));
   const built = new Promise((done) => table.on("tableBuilt", done));
   return { table, built, keyOf };
 }
@@ -127,16 +130,17 @@ function filterOf(tab, view) {
 }
 
 // The table is one stop of the Tab key; arrows walk through its rows, Enter opens one.
-function walkWithKeys(table, holder, open) {
+function walkWithKeys(table, holder, rowOf, open) {
   const focusOn = async (row) => {
     if (!row) return;
-    await table.scrollToRow(row, "nearest", false).catch(() => {});
+    if (!row.getElement().isConnected) {
+      await table.scrollToRow(row, "center", false).catch(() => {});
+      await nextFrame(); // the table draws the rows around it, and would take the focus away
+    }
+    row.getElement().scrollIntoView({ block: "nearest" });
     row.getElement().focus({ preventScroll: true });
   };
-  const rowAt = (target) => {
-    const found = target.closest?.(".tabulator-row");
-    return found && table.getRows("visible").find((row) => row.getElement() === found);
-  };
+  const rowAt = (target) => rowOf.get(target.closest(".tabulator-row"));
   holder.addEventListener("focusin", (event) => {
     const scroller = holder.querySelector(".tabulator-tableholder");
     if (event.target === scroller) focusOn(lastRow(table));
@@ -164,6 +168,10 @@ function walkWithKeys(table, holder, open) {
     event.preventDefault();
     event.stopPropagation();
   });
+}
+
+function nextFrame() {
+  return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
 }
 
 function lastRow(table) {
