@@ -69,7 +69,10 @@ def read_items(path: Path):
     except (pa.ArrowInvalid, OSError) as error:
         raise UserError(f"{path} is not a whole Parquet file ({error}).") from None
     expected = items_schema()
-    if table.schema.names in (expected.names[:-3], expected.names[:-2]):  # written before there were
+    if table.schema.names in (
+        expected.names[:-3],
+        expected.names[:-2],
+    ):  # written before there were
         for field in list(expected)[table.num_columns :]:  # parsers, or texts
             table = table.append_column(field, pa.nulls(table.num_rows, field.type))
     if not table.schema.equals(expected):

@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -125,7 +124,8 @@ def _texts(sample: dict[str, Any]) -> dict[str, Any]:
     """The end of what was asked, which has the question, and the answers to choose from."""
     asked = [str(request[0]) for request in sample["arguments"]]
     # Where the choices stand in the question (Winogrande) they begin where the questions part.
-    shared = os.path.commonprefix(asked)
+    differing = (at for at, letters in enumerate(zip(*asked, strict=False)) if len({*letters}) > 1)
+    shared = asked[0][: next(differing, min(map(len, asked)))]
     choices = None
     if len(asked) > 1:
         choices = [

@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationError
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.settings.requests import Request
 from workflow_scripts.settings.section import Section
 from workflow_scripts.settings.sentences import sentences, shown
 
@@ -29,13 +28,6 @@ class Flag(Section):
         str, Field(pattern=r"^https://\S+$", title="an address that begins with https://")
     ] = Field(description="Where it is discussed.")
 
-    def marks(self, model: str, precision: str, commit: str) -> bool:
-        return (
-            self.model == model
-            and self.precision in (None, precision)
-            and commit.startswith(self.revision or "")
-        )
-
 
 class _File(Section):
     flags: Annotated[tuple[Flag, ...], Field(strict=False)] = ()
@@ -50,7 +42,9 @@ def read_flags(path: Path | None) -> tuple[Flag, ...]:
     try:
         raw = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
-        raise UserError(f"{path} cannot be read as YAML ({' '.join(str(error).split())}).") from None
+        raise UserError(
+            f"{path} cannot be read as YAML ({' '.join(str(error).split())})."
+        ) from None
     if raw is None:
         return ()
     if not isinstance(raw, list):
@@ -59,8 +53,3 @@ def read_flags(path: Path | None) -> tuple[Flag, ...]:
         return _File.model_validate({"flags": raw}).flags
     except ValidationError as error:
         raise UserError(f"{path}: {one}" for one in sentences(error, _File.json_schema())) from None
-
-
-def flag_of(flags: tuple[Flag, ...], request: Request, commit: str) -> Flag | None:
-    """The first that marks the row of a request."""
-    return next((f for f in flags if f.marks(request.name, request.precision, commit)), None)
