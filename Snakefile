@@ -40,6 +40,8 @@ include: "rules/harmony.smk"
 include: "rules/mmlu.smk"
 include: "rules/prompts_inputs.smk"
 include: "rules/prompts.smk"
+include: "rules/suite_inputs.smk"
+include: "rules/suite.smk"
 include: "rules/leaderboard.smk"
 include: "rules/paper.smk"
 
@@ -52,6 +54,7 @@ rule all:
         rules.harmony.input,
         rules.mmlu.input,
         rules.prompts.input,
+        rules.suite.input,
         rules.leaderboard.input,
         rules.merge_scores.output,
 

@@ -2,11 +2,16 @@
 
 # By tab, what it is made from; a study that is not part of the config has none.
 BOARD_INPUTS = {
-    "harmony": {
-        "leaderboard": rules.table_harmony_leaderboard.output.csv,
-        "components": rules.table_harmony_components.output.csv,
-        "scores": "results/scores/harmony.parquet",
-    },
+    "suite": {"tab": rules.board_suite.output.tab} if "suite" in RECORDS else {},
+    "harmony": (
+        {
+            "leaderboard": rules.table_harmony_leaderboard.output.csv,
+            "components": rules.table_harmony_components.output.csv,
+            "scores": "results/scores/harmony.parquet",
+        }
+        if HARMONY_MODELS
+        else {}
+    ),
     "prompts": (
         {
             "runs": rules.table_prompt_runs.output.csv,

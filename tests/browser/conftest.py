@@ -12,13 +12,6 @@ from workflow_scripts.reporting.web.board import Board
 from workflow_scripts.reporting.web.page import leaderboard_page
 
 
-def pytest_collection_modifyitems(items):
-    here = Path(__file__).parent
-    for item in items:
-        if item.path.is_relative_to(here):
-            item.add_marker(pytest.mark.chromium)
-
-
 @pytest.fixture(scope="session")
 def chrome(tmp_path_factory):
     chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")

@@ -10,6 +10,8 @@ from tests.browser.boards import TYPES, board, plain_board, random_board, row, t
 from tests.browser.reference import found, ordered
 from workflow_scripts.reporting.web.board import Tab
 
+pytestmark = pytest.mark.chromium
+
 
 @pytest.fixture
 def page(page_of):

@@ -8,6 +8,8 @@ import pytest
 
 from tests.browser.boards import ATTACKS, FORMULAS, HOSTILE, hostile_board, plain_board
 
+pytestmark = pytest.mark.chromium
+
 
 @pytest.fixture
 def page(page_of):

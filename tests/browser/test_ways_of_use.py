@@ -6,6 +6,8 @@ from selenium.webdriver.common.keys import Keys
 from tests.browser.boards import plain_board, random_board
 from tests.browser.browser import DESKTOP, PHONE
 
+pytestmark = pytest.mark.chromium
+
 # Rows on a screen, and those that are kept ready above and below it.
 FEW = 120
 

@@ -50,6 +50,17 @@ def hold_run_lock(state: Path) -> None:
         _held.append(file)
 
 
+def run_under_way(state: Path) -> float | None:
+    """When the run that holds the folder reported its lock; None where none is running."""
+    with suppress(OSError), _lock_file(state).open("r+") as file:
+        reported = _lock_file(state).stat().st_mtime
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return reported
+    return None
+
+
 def end_with_the_run() -> None:
     """Let this job die when the Snakemake that started it on this host has died.
 

@@ -1,9 +1,11 @@
 """The leaderboard: a tab for each study that has something to show."""
 
+from pathlib import Path
+
 from workflow_scripts.reporting.board_chunked import chunked_tab
 from workflow_scripts.reporting.board_harmony import harmony_tab
 from workflow_scripts.reporting.board_prompts import prompts_tab
-from workflow_scripts.reporting.web.board import Board
+from workflow_scripts.reporting.web.board import Board, read_tab
 
 _ABOUT = "Open language models under the same conditions. Choose a row to see what it is made of."
 # A reader who is given the page alone must not take these for results.
@@ -16,6 +18,7 @@ _MINIATURE = (
 def leaderboard(inputs: dict[str, dict], *, source: str, seed: int, tasks: list[dict]) -> Board:
     """`inputs` has the files of each tab by the names its function knows them by; none, no tab."""
     tabs = {
+        "suite": lambda files: read_tab(Path(files["tab"])),
         "harmony": lambda files: harmony_tab(**files, tasks=tasks),
         "prompts": lambda files: prompts_tab(**files),
         "chunked": lambda files: chunked_tab(**files),

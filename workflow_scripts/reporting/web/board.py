@@ -4,7 +4,9 @@ Every text in here is untrusted (names, licences, notes, what a model wrote); th
 never runs it. Values are plain (str, int, float, bool, None), so that a board goes into JSON as it is.
 """
 
+import json
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 Value = str | int | float | bool | None
@@ -76,3 +78,20 @@ class Board:
     about: str
     tabs: list[Tab]
     provenance: dict[str, str] = field(default_factory=dict)
+
+
+def read_tab(path: Path) -> Tab:
+    """A tab that a step of its own has written, as `asdict` gives it, in JSON."""
+    data = json.loads(path.read_text(encoding="utf-8"))
+    return Tab(
+        **data
+        | {
+            "columns": [Column(**column) for column in data["columns"]],
+            "rows": [Row(**row | {"details": _details(row["details"])}) for row in data["rows"]],
+            "search": tuple(data["search"]),
+        }
+    )
+
+
+def _details(data: dict) -> Details:
+    return Details(**data | {"items": [Item(**item) for item in data["items"]]})
