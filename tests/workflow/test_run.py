@@ -46,8 +46,10 @@ def results_of(folder: Path) -> dict[str, bytes]:
     """Every result by its path but times; of records and outputs all but what may differ between runs."""
     found = {}
     for path in sorted((folder / "results").rglob("*")):
+        # The leaderboard and its first tab say what each evaluation took.
         timed = "latency" in str(path.relative_to(folder)) or path.stem == "chunking_pruning"
-        if path.is_file() and not timed:
+        costs = path.name in ("leaderboard.html", "suite.json")
+        if path.is_file() and not timed and not costs:
             found[str(path.relative_to(folder))] = stable_bytes_of(path)
     return found
 

@@ -31,10 +31,11 @@ def closing_words(results: Path = Path("results"), since: float = 0.0) -> str:
         if text.count("\n") <= LINES_SHOWN and widest <= WIDTH_SHOWN:
             lines += [text, ""]
     about = {
+        results / "report/leaderboard.html": "  open it in a browser",
         results / "scores.csv": "  every number, one a row",
         results / "explained_prompt.txt": "  what the model is sent",
     }
-    about = {path: words for path, words in about.items() if path in made("*")}
+    about = {path: words for path, words in about.items() if path in made("*") + made("report/*")}
     if tables or figures:  # what lies where was there before
         about |= {results / "README.md": "  what lies where"}
     places = [path for path in (*tables, *figures, *about) if path.exists()]
