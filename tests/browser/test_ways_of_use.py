@@ -184,3 +184,12 @@ def test_the_page_uses_the_width_it_has(page):
     assert page.run("return document.documentElement.scrollWidth") <= DESKTOP[0]
     table = "document.querySelector('.tabulator-tableholder')"
     assert page.run(f"return {table}.scrollWidth - {table}.clientWidth") <= 1
+
+
+def test_no_number_is_cut_off(page_of):
+    page = page_of(random_board(5, 40)).open()
+    cut = page.run(
+        "return [...document.querySelectorAll('.is-score > span, .is-count > span')]"
+        ".filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent)"
+    )
+    assert cut == []

@@ -63,13 +63,13 @@ def _columns(tasks: list[dict]) -> list[Column]:
         ),
         Column("model_type", "Type", "choice"),
         Column("precision", "Precision", "choice"),
-        Column("parameters", "Parameters", "count"),
+        Column("parameters", "Parameters", "count", ranged=True),
         Column("licence", "Licence", "choice"),
         Column("protocol", "Protocol", "choice", "How it was asked.", shown=False),
         Column("weight_type", "Weights", "choice", shown=False),
         Column("commit", "Commit", "text", shown=False),
         Column("note", "Note", "text", "By its submitter.", shown=False),
-        Column("flag", "Flag", "flag"),
+        Column("flag", "Flag", "flag", shown=False),
     ]
 
 

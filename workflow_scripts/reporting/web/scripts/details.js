@@ -46,7 +46,7 @@ function valueFact(column, row) {
   const value = row.values.get(column.field);
   const error = errorOf(row, column);
   const text = column.kind === "count" ? plain(value) : shown(value, column);
-  return [column.title, error === null ? text : `${text} ± ${shown(error, column)}`, inFull(value)];
+  return [column.title, error === null ? text : `${text} ± ${error}`, inFull(value)];
 }
 
 function section(title, content) {

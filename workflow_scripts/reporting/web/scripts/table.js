@@ -1,9 +1,9 @@
 // One table for each tab, by Tabulator: it sorts, filters, and keeps only the visible rows in the page.
 const ROW_HEIGHT = 46;
 // Between these a column is as wide as what stands in it, by the letter.
-const WIDTHS = { name: [240, 440], text: [90, 280], choice: [80, 220], flag: [100, 220] };
+const WIDTHS = { name: [130, 460], text: [90, 280], choice: [80, 220], flag: [100, 220] };
 const NUMBERS = [72, 150];
-const LETTER = 8.4;
+const [LETTER, BOLD] = [8.4, 9.4];
 
 // Columns are called c0, c1, ... in the table, so that no field's name can mean anything to it.
 function makeTable(holder, tab, view, { onSort, onOpen, onChange }) {
@@ -78,10 +78,10 @@ function widthOf(column, tab) {
   const rows = tab.rows.filter((row, at) => at % step === 0);
   const lengths = rows.map((row) => {
     const error = errorOf(row, column);
-    return shown(row.values.get(column.field), column).length + (error === null ? 0 : shown(error, column).length + 1);
+    return shown(row.values.get(column.field), column).length + (error === null ? 0 : error.length + 1);
   });
   const [least, most] = WIDTHS[column.kind] ?? NUMBERS;
-  return Math.max(least, Math.min(most, 26 + LETTER * Math.max(word, ...lengths)));
+  return Math.max(least, Math.min(most, 26 + (column.kind === "name" ? BOLD : LETTER) * Math.max(word, ...lengths)));
 }
 
 // A button, so that the keyboard reaches the sorting; its click is the head's.
@@ -99,7 +99,7 @@ function cellOf(column, row, tab) {
     "span",
     { title: isMissing(value) ? null : inFull(value), className: isMissing(value) ? "missing" : null },
     text,
-    error === null ? null : element("small", {}, ` ±${shown(error, column)}`),
+    error === null ? null : element("small", {}, ` ±${error}`),
   );
 }
 

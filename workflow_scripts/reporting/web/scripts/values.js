@@ -44,9 +44,12 @@ function inFull(value) {
   return typeof value === "number" ? String(value) : plain(value);
 }
 
-// The standard error that stands beside a score or a number, or null.
+// The standard error that stands beside a score or a number, with as many decimals; or null.
 function errorOf(row, column) {
-  const error = row.values.get(`${column.field}_stderr`);
+  const [value, error] = [column.field, `${column.field}_stderr`].map((field) => row.values.get(field));
   const has = column.kind === "score" || column.kind === "number";
-  return has && typeof error === "number" && !isMissing(row.values.get(column.field)) ? error : null;
+  if (!has || typeof value !== "number" || typeof error !== "number") return null;
+  const text = shown(value, column);
+  if (text.includes("e")) return significant(error);
+  return fixed(column.kind === "score" ? 100 * error : error, (text.split(".")[1] ?? "").length);
 }
