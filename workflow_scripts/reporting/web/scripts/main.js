@@ -26,7 +26,7 @@ function remember({ typing: nowTyping = false } = {}) {
 }
 
 function choose(changed) {
-  showCounts();
+  showFilterCount();
   showTable();
   remember(changed);
 }
@@ -61,7 +61,7 @@ function showAll() {
   fillChoices(byId("columns").querySelector(".choices"), tab, view, choose);
   fillFilters(byId("filter-groups"), tab, view, choose);
   byId("filters").hidden = !byId("filter-groups").children.length;
-  showCounts();
+  showFilterCount();
   showTable();
   showRow();
 }
@@ -74,16 +74,16 @@ function showRow() {
   else if (dialog.open) dialog.close();
 }
 
-function showCounts() {
-  const { view } = current();
-  const set = filtersSet(view);
+function showFilterCount() {
+  const set = filtersSet(current().view);
   byId("filters-set").textContent = set ? ` (${set})` : "";
 }
 
 function showTable() {
   const { tab, view } = current();
-  for (const [id, { holder }] of tables) holder.hidden = id !== tab.id;
   const made = tables.get(tab.id);
+  const wasHidden = made?.holder.hidden;
+  for (const [id, { holder }] of tables) holder.hidden = id !== tab.id;
   if (!made) {
     const holder = element("div", {});
     byId("table").append(holder);
@@ -92,22 +92,25 @@ function showTable() {
     return;
   }
   made.built.then(() => {
-    applyView(made, tab, view);
+    applyView(made, tab, view, wasHidden);
     showNumber();
   });
 }
 
-function applyView({ table, keyOf }, tab, view) {
+function applyView({ table, keyOf }, tab, view, wasHidden) {
+  let laidOut = !wasHidden; // what is hidden has no size, so that its columns have none either
   for (const column of tab.columns) {
     const component = table.getColumn(keyOf.get(column.field));
     const wanted = view.columns.has(column.field);
-    if (component.isVisible() !== wanted) component[wanted ? "show" : "hide"]();
+    if (component.isVisible() === wanted) continue;
+    component[wanted ? "show" : "hide"]();
+    laidOut = false;
   }
   table.setFilter(filterOf(tab, view));
   const [sorted] = table.getSorters();
   const wanted = view.sort && sortOf(view.sort, keyOf);
   if (wanted && (sorted?.field !== wanted.column || sorted.dir !== wanted.dir)) table.setSort([wanted]);
-  table.redraw();
+  if (!laidOut) table.redraw();
 }
 
 function chooseSort(sort) {

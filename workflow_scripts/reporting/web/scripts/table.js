@@ -131,6 +131,7 @@ function filterOf(tab, view) {
 
 // The table is one stop of the Tab key; arrows walk through its rows, Enter opens one.
 function walkWithKeys(table, holder, rowOf, open) {
+  let last = null; // the row that had the focus, by its place on the board
   const focusOn = async (row) => {
     if (!row) return;
     if (!row.getElement().isConnected) {
@@ -143,11 +144,14 @@ function walkWithKeys(table, holder, rowOf, open) {
   const rowAt = (target) => rowOf.get(target.closest(".tabulator-row"));
   holder.addEventListener("focusin", (event) => {
     const scroller = holder.querySelector(".tabulator-tableholder");
-    if (event.target === scroller) focusOn(lastRow(table));
+    if (event.target === scroller) {
+      const visible = table.getRows("visible");
+      focusOn(visible.find((row) => row.getData().at === last) ?? visible[0]);
+    }
     // While a row has the focus the scroller is no stop, or going back would end in the row again.
     scroller.tabIndex = event.target.closest(".tabulator-row") ? -1 : 0;
     const row = rowAt(event.target);
-    if (row) table.lastFocused = row.getData().at;
+    if (row) last = row.getData().at;
   });
   holder.addEventListener("focusout", (event) => {
     if (!holder.contains(event.relatedTarget)) holder.querySelector(".tabulator-tableholder").tabIndex = 0;
@@ -172,9 +176,4 @@ function walkWithKeys(table, holder, rowOf, open) {
 
 function nextFrame() {
   return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-}
-
-function lastRow(table) {
-  const visible = table.getRows("visible");
-  return visible.find((row) => row.getData().at === table.lastFocused) ?? visible[0];
 }
