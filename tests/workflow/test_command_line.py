@@ -11,11 +11,10 @@ import pytest
 import yaml
 
 from tests.bad_configs import COMMAND_LINES
+from tests.unit.settings.merged import CONFIGS
 from tests.workflow.snakemake import ROOT, environment_with, jobs_of, run_snakemake
 
 pytestmark = pytest.mark.workflow
-
-CONFIGS = sorted({*(ROOT / "config").glob("*.yaml")} - {ROOT / "config/flags.yaml"})
 
 # Snakemake opens this file, and fails with a traceback of its own, before any of our code runs.
 BEFORE_OUR_CODE = {"missing file"}

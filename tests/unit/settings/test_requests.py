@@ -114,8 +114,7 @@ def flags(tmp_path, *entries):
     return read_flags(tmp_path / "flags.yaml")
 
 
-def test_flags_are_read_and_no_file_is_no_flag(tmp_path):
-    assert read_flags(None) == ()
+def test_flags_are_read_and_an_empty_file_has_none(tmp_path):
     (tmp_path / "flags.yaml").write_text("# none yet\n")
     assert read_flags(tmp_path / "flags.yaml") == ()
     (flag,) = flags(tmp_path, FLAG | {"revision": COMMIT[:7]})
