@@ -44,10 +44,12 @@ def suite_source(request):
 
 
 def suite_model(wildcards):
+    """A model of the hub at the commit that was checked, whatever its branch is at by now."""
     request = SUITE_ROWS[wildcards.row]
-    if request.revision and SETTINGS.source == "huggingface":
-        return manifest_of("model", f"{request.name}@{request.revision}")
-    return manifest_of_checkpoint(request.checkpoint)
+    if SETTINGS.source == "miniature" or request.checkpoint.variant:
+        return manifest_of_checkpoint(request.checkpoint)
+    (commit,) = {one["commit"] for one in suite_checked() if one["row"] == wildcards.row}
+    return manifest_of("model", f"{request.name}@{commit}")
 
 
 def suite_outputs(protocol, tasks, suffix):
@@ -82,11 +84,16 @@ def suite_plan():
     }
 
 
-def suite_records(wildcards):
-    """Of the rows whose requests were accepted."""
+def suite_checked():
+    """The accepted requests, once they are checked."""
     checks = Path(checkpoints.check_requests.get().output.checks)
     entries = json.loads(checks.read_text(encoding="utf-8"))
-    return [path for one in entries if not one["reason"] for path in one["records"].values()]
+    return [entry for entry in entries if not entry["reason"]]
+
+
+def suite_records(wildcards):
+    """Of the rows whose requests were accepted."""
+    return [path for one in suite_checked() for path in one["records"].values()]
 
 
 def suite_settings(protocol, tasks):

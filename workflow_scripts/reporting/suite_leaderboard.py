@@ -19,6 +19,18 @@ NOTE = (
     " reason is in the last column; the row stays."
 )
 _FACTS = ("model_type", "weight_type", "protocol", "note")
+_TEXTS = (
+    "model",
+    "precision",
+    "commit",
+    "licence",
+    *_FACTS,
+    "file",
+    "row",
+    "missing",
+    "flag",
+    "flag_link",
+)
 
 
 def suite_leaderboard(
@@ -38,6 +50,13 @@ def suite_leaderboard(
         kind="stable",
         ignore_index=True,
     )
+
+
+def read_leaderboard(csv: Path) -> pd.DataFrame:
+    """The table as it was written: a commit of digits alone, or with one e in it, is no number."""
+    names = pd.read_csv(csv, nrows=0).columns
+    texts = {name: "string" for name in names if name in _TEXTS}
+    return pd.read_csv(csv, dtype=texts, keep_default_na=False, na_values=[""])
 
 
 def _row(entry: dict, scores: pd.DataFrame, tasks: list[dict], flags: list[dict]) -> dict[str, Any]:

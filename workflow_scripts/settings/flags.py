@@ -33,12 +33,10 @@ class _File(Section):
     flags: Annotated[tuple[Flag, ...], Field(strict=False)] = ()
 
 
-def read_flags(path: Path | None) -> tuple[Flag, ...]:
-    """The flags of a file, none where there is no file; a UserError has one sentence per problem."""
+def read_flags(path: Path) -> tuple[Flag, ...]:
+    """The flags of a file; a UserError has one sentence per problem."""
     import yaml
 
-    if path is None:
-        return ()
     try:
         raw = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:

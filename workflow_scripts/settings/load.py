@@ -130,6 +130,12 @@ def load_settings(config: dict[str, Any], workflow_folder: Path) -> Settings:
 
 def _with_requests(settings: Settings, workflow_folder: Path) -> Settings:
     """Requests are read last: which checkpoints they may name, the rest of the config says."""
+    flags = find_file(settings.suite.flags, workflow_folder)
+    if flags is None:
+        raise UserError(
+            f"suite.flags is {shown(settings.suite.flags)}; expected a file, but there is none in the"
+            " working directory or beside the Snakefile."
+        )
     folder = find_folder(settings.suite.requests, workflow_folder)
     made = {str(one): one for one in settings.staged_checkpoints()}
     requests = read_requests(folder, settings.source, made)
@@ -137,7 +143,7 @@ def _with_requests(settings: Settings, workflow_folder: Path) -> Settings:
         update={
             "requests": requests.readable,
             "refused_requests": requests.refused,
-            "flags": read_flags(find_file(settings.suite.flags, workflow_folder)),
+            "flags": read_flags(flags),
         }
     )
 

@@ -18,6 +18,7 @@ from workflow_scripts.settings.section import Section, contradiction, unlike
 from workflow_scripts.settings.sentences import sentences, shown
 
 GENERATED = "miniature/"  # names of the generated world begin so
+_LARGEST = 20_000
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*")
 
 
@@ -132,6 +133,8 @@ def _read(path: Path) -> Request | str:
 
     if not _FILE_NAME.fullmatch(path.name):
         return "its file's name may hold letters, digits and the signs . _ @ + - alone."
+    if (size := path.stat().st_size) > _LARGEST:
+        return f"it has {size} bytes; expected at most {_LARGEST}."
     try:
         raw = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError, OSError, RecursionError) as error:

@@ -17,10 +17,11 @@ def main(
 
     from workflow_scripts.core.files import write_json
     from workflow_scripts.reporting.board_suite import suite_tab
+    from workflow_scripts.reporting.suite_leaderboard import read_leaderboard
     from workflow_scripts.reporting.suite_requests import read_checks
 
     made = suite_tab(
-        pd.read_csv(leaderboard),
+        read_leaderboard(leaderboard),
         pd.read_csv(found),
         read_checks(checks),
         tasks,

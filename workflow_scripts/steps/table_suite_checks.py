@@ -12,12 +12,11 @@ from workflow_scripts.core.step import step
 def main(
     leaderboard: Path, checks: Path, csv: Path, md: Path, tex: Path, *, tasks: list[dict]
 ) -> None:
-    import pandas as pd
-
     from workflow_scripts.reporting.suite_checks import suite_checks, write_suite_checks
+    from workflow_scripts.reporting.suite_leaderboard import read_leaderboard
     from workflow_scripts.reporting.suite_requests import read_checks
 
-    table = suite_checks(pd.read_csv(leaderboard), read_checks(checks), tasks)
+    table = suite_checks(read_leaderboard(leaderboard), read_checks(checks), tasks)
     write_suite_checks(table, csv, md, tex)
 
 
