@@ -65,4 +65,4 @@ rule leaderboard_page:
 
 rule leaderboard:
     input:
-        rules.leaderboard_page.output,
+        rules.leaderboard_page.output if any(BOARD_INPUTS.values()) else [],
