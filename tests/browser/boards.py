@@ -140,7 +140,7 @@ def hostile_board() -> Board:
             flag_link="javascript:alert(7)",
             notes=[text],
             details=Details(
-                facts={text: text},
+                facts={text: text, "said": f"{text} "},
                 tasks=[{"task": text, text: text}],
                 items=[Item(text, False, text, text, text)],
             ),

@@ -51,6 +51,7 @@ def suite_tab(
 def _columns(tasks: list[dict]) -> list[Column]:
     return [
         Column("name", "Model", "name"),
+        Column("precision", "Precision", "choice"),
         Column("average", "Average", "score", "The mean of all tasks, where all are there."),
         *(
             Column(
@@ -62,7 +63,6 @@ def _columns(tasks: list[dict]) -> list[Column]:
             for task in tasks
         ),
         Column("model_type", "Type", "choice"),
-        Column("precision", "Precision", "choice"),
         Column("parameters", "Parameters", "count", ranged=True),
         Column("licence", "Licence", "choice"),
         Column("protocol", "Protocol", "choice", "How it was asked.", shown=False),

@@ -23,7 +23,7 @@ function showDetails(dialog, tab, tabAt, row) {
       row.flag ? element("p", { className: "flagged" }, ...flagParts(row)) : null,
       row.notes.length ? section("Worth a look", list(row.notes)) : null,
       section("In the table", listOfFacts(named.map((column) => valueFact(column, row)))),
-      section("Facts", listOfFacts(Object.entries(facts).map(([name, value]) => [name, plain(value), inFull(value)]))),
+      section("Facts", listOfFacts(otherFacts(facts, row))),
       section("Tasks", tasks.length ? tableOf(tasks) : null),
       section("Items", items.length ? items.map(itemCard) : null),
     ),
@@ -47,6 +47,14 @@ function valueFact(column, row) {
   const error = errorOf(row, column);
   const text = column.kind === "count" ? plain(value) : shown(value, column);
   return [column.title, error === null ? text : `${text} ± ${error}`, inFull(value)];
+}
+
+// Those that do not stand above already, under their column's name.
+function otherFacts(facts, row) {
+  const above = new Set([...row.values.values()].filter((value) => typeof value === "string"));
+  return Object.entries(facts)
+    .filter(([, value]) => !above.has(value))
+    .map(([name, value]) => [name, plain(value), inFull(value)]);
 }
 
 function section(title, content) {

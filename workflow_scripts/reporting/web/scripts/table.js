@@ -115,7 +115,7 @@ function nameCell(column, row) {
     flag.tabIndex = -1; // the row's one stop is the row; the details have the link too
   }
   const notes = row.notes.length
-    ? element("span", { className: "note", title: row.notes.join("\n") }, row.notes.join("; "))
+    ? element("span", { className: "note", title: row.notes.join("\n") }, row.notes.join(" · "))
     : null;
   return element("div", {}, name, flag || notes ? element("div", { className: "marks" }, flag, notes) : null);
 }
