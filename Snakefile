@@ -56,6 +56,7 @@ rule all:
         rules.mmlu.input,
         rules.prompts.input,
         rules.merge_scores.output,
+        rules.table_cost.output,
 
 
 onstart:

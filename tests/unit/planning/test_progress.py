@@ -55,7 +55,7 @@ def test_times_to_come_are_scaled_by_what_jobs_took_so_far():
 def test_the_end_follows_from_the_chain_and_from_how_many_go_side_by_side(workers, expected):
     found = seen(JOBS, ENTRIES, {"b.log"}, 900)
     until = ends(found, pace(JOBS, ENTRIES), workers, now=1_250)
-    assert until["harmony"] == pytest.approx(expected, abs=51)
+    assert until["harmony"] == expected
 
 
 def test_of_a_finished_run_nothing_is_to_come():
