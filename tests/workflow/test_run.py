@@ -39,6 +39,7 @@ FIGURES = [
     "bump",
     "panel",
 ]
+TIMED_TABLES = ("chunking_pruning", "cost")
 RECORD = "results/records/harmony/direct/miniature--Llama-1.4M/mnli.json"
 
 
@@ -46,7 +47,7 @@ def results_of(folder: Path) -> dict[str, bytes]:
     """Every result by its path but times; of records and outputs all but what may differ between runs."""
     found = {}
     for path in sorted((folder / "results").rglob("*")):
-        timed = "latency" in str(path.relative_to(folder)) or path.stem == "chunking_pruning"
+        timed = "latency" in str(path.relative_to(folder)) or path.stem in TIMED_TABLES
         if path.is_file() and not timed:
             found[str(path.relative_to(folder))] = stable_bytes_of(path)
     return found
@@ -172,6 +173,7 @@ def test_a_deleted_result_reruns_its_users_and_nobody_else(copy):
         "merge_scores": 1,
         **{f"table_harmony_{name}": 1 for name in TABLES},
         **{f"figure_harmony_{name}": 1 for name in FIGURES},
+        "table_cost": 1,
         "all": 1,
     }
 
