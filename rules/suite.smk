@@ -68,9 +68,7 @@ for _pack, _tasks in SUITE_PACKS["few_shot"].items():
             EVALUATION_ENVIRONMENT
         threads: SETTINGS.compute.threads
         resources:
-            mem_mb=suite_memory_mb,
-            runtime="12h",
-            gpu=GPUS_PER_JOB,
+            **planned(f"evaluate_suite{_pack}", suite_need(_tasks)),
         params:
             version="evaluate_suite 1",  # raise it when the meaning of the record changes
             compute_threads=SETTINGS.compute.threads,
@@ -101,9 +99,7 @@ for _pack, _tasks in SUITE_PACKS["train_before_test"].items():
             EVALUATION_ENVIRONMENT
         threads: SETTINGS.compute.threads
         resources:
-            mem_mb=suite_memory_mb,
-            runtime="24h",
-            gpu=GPUS_PER_JOB,
+            **planned(f"train_suite{_pack}", suite_need(_tasks)),
         params:
             version="train_suite 1",
             compute_threads=SETTINGS.compute.threads,

@@ -144,11 +144,11 @@ def suite_settings(protocol, tasks):
     return settings
 
 
-def suite_memory_mb(wildcards, attempt):
-    """That of other evaluations where the models table has the model, never more than is planned."""
-    row = SETTINGS.models.get(SUITE_ROWS[wildcards.row].checkpoint.model)
-    planned = SETTINGS.suite.memory_mb
-    return min(planned, int(4000 + row.parameters * 12 / 1e6)) * attempt if row else planned
+def suite_need(tasks):
+    """Of a job: a row on one task or several."""
+    return lambda wildcards: PLANNER.suite_row(
+        SUITE_ROWS[wildcards.row], tuple(tasks_of_job(tasks, wildcards))
+    )
 
 
 def rows_of_suite_tasks():

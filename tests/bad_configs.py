@@ -76,7 +76,7 @@ WRONG_KINDS = [
     one("number section", {"compute": 3}, "compute is 3", "a mapping with the keys device"),
     one("list section", {"hub": ["resources/hub"]}, "hub is a list", "keys path and lock."),
     one("text section", {"miniature": "small"}, "miniature is 'small'", "keys items and effort."),
-    one("null tables", {"tables": None}, "tables is null", "keys models and tasks."),
+    one("null tables", {"tables": None}, "tables is null", "keys models, tasks, work and devices."),
     one(
         "text for a number", {"seed": "three"}, "seed is the text 'three'", "a whole number from 0"
     ),
@@ -107,6 +107,19 @@ WRONG_KINDS = [
         {"miniature": {"effort": "1e3"}},
         "miniature.effort is the text '1e3'",
         "a number above 0, written 1.0e+3 in YAML.",
+    ),
+]
+
+CLUSTERS = [
+    one(
+        "unknown gpu", {"cluster": {"gpu": "A100-80G"}}, "cluster.gpu is 'A100-80G'", "'A100-80GB'?"
+    ),
+    one("no memory", {"cluster": {"node_memory_gb": 0}}, "node_memory_gb is 0", "at least 1."),
+    one("no reserve", {"cluster": {"reserve": 0.5}}, "cluster.reserve is 0.5", "at least 1"),
+    one("more than all", {"cluster": {"reading_use": 1.5}}, "reading_use is 1.5", "above 0"),
+    one("text for hours", {"cluster": {"longest_hours": "24h"}}, "longest_hours is the text '24h'"),
+    one(
+        "no devices", {"tables": {"devices": "none.tsv"}}, "tables.devices is 'none.tsv'", "a file"
     ),
 ]
 
@@ -512,6 +525,7 @@ SUITE = [
 BAD_CONFIGS = [
     *UNKNOWN_KEYS,
     *WRONG_KINDS,
+    *CLUSTERS,
     *OUT_OF_RANGE,
     *NAMES,
     *PLANS,

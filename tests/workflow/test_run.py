@@ -39,6 +39,7 @@ FIGURES = [
     "bump",
     "panel",
 ]
+TIMED_TABLES = ("chunking_pruning", "cost")
 RECORD = "results/records/harmony/direct/miniature--Llama-1.4M/mnli.json"
 
 
@@ -48,9 +49,7 @@ def results_of(folder: Path) -> dict[str, bytes]:
     for path in sorted((folder / "results").rglob("*")):
         within = path.relative_to(folder)
         # The page says how long each row took.
-        timed = (
-            "latency" in str(within) or path.stem == "chunking_pruning" or "report" in within.parts
-        )
+        timed = "latency" in str(within) or "report" in within.parts or path.stem in TIMED_TABLES
         if path.is_file() and not timed:
             found[str(path.relative_to(folder))] = stable_bytes_of(path)
     return found
@@ -177,6 +176,7 @@ def test_a_deleted_result_reruns_its_users_and_nobody_else(copy):
         "merge_scores": 1,
         **{f"table_harmony_{name}": 1 for name in TABLES},
         **{f"figure_harmony_{name}": 1 for name in FIGURES},
+        "table_cost": 1,
         "all": 1,
     }
 

@@ -18,8 +18,25 @@ from workflow_scripts.settings.prompts.spec import PromptRun
 from workflow_scripts.settings.raw import raw_problems
 from workflow_scripts.settings.requests import Request, read_requests
 from workflow_scripts.settings.sentences import hint, sentences, shown
-from workflow_scripts.settings.tables import ModelRow, Tables, TaskRow, read_models, read_tasks
+from workflow_scripts.settings.tables import (
+    DeviceRow,
+    ModelRow,
+    Tables,
+    TaskRow,
+    WorkRow,
+    read_devices,
+    read_models,
+    read_tasks,
+    read_work,
+)
 from workflow_scripts.settings.training import Recipe
+
+_TABLES = (
+    ("models", read_models),
+    ("tasks", read_tasks),
+    ("work", read_work),
+    ("devices", read_devices),
+)
 
 
 class Settings(Config):
@@ -27,6 +44,8 @@ class Settings(Config):
 
     models: dict[str, ModelRow] = Field(description="All rows of the models table by name.")
     tasks: dict[str, TaskRow] = Field(description="All rows of the tasks table by name.")
+    work: dict[str, WorkRow] = Field(description="All rows of the work table by task.")
+    devices: dict[str, DeviceRow] = Field(description="All rows of the devices table by name.")
     prompt_runs: dict[str, PromptRun] = Field(description="The prompt runs to make, by name.")
     requests: dict[str, Request] = Field({}, description="Submitted models, by their files' names.")
     refused_requests: dict[str, str] = Field({}, description="What is wrong with the other files.")
@@ -89,7 +108,7 @@ def load_settings(config: dict[str, Any], workflow_folder: Path) -> Settings:
     problems = list(complaints.values())
 
     tables: dict[str, Any] = {}
-    for name, read in (("models", read_models), ("tasks", read_tasks)):
+    for name, read in _TABLES:
         path = _table_path(name, config)
         if path is None or ("tables", name) in complaints:
             continue
@@ -106,6 +125,7 @@ def load_settings(config: dict[str, Any], workflow_folder: Path) -> Settings:
         models=tables.get("models"),
         tasks=tables.get("tasks"),
         prompt_runs=files,
+        devices=tables.get("devices"),
     )
     try:
         checked = Config.model_validate(config, context=known)
