@@ -72,8 +72,7 @@ def _columns(shown: str, others: list[str], tasks: list[dict], origins: set) -> 
 
 def _about(shown: str, components: list[Cells]) -> str:
     shares = [
-        f" It holds {100 * row['share']:.0f}% of their variance"
-        f" (95%: {100 * row['low']:.0f} to {100 * row['high']:.0f})."
+        f" It holds {100 * row['share']:.0f}% of their variance{_interval(row)}."
         for row in components
         if (row["protocol"], row["component"]) == (shown, "PC1") and row["share"] is not None
     ]
@@ -86,6 +85,13 @@ def _about(shown: str, components: list[Cells]) -> str:
         f"Models ranked by PC1, 100 times the first principal component of the standardised scores,"
         f" {of}.{''.join(shares[:1])} Scores in percent, ± standard error; higher is better."
     )
+
+
+def _interval(row: Cells) -> str:
+    """Two models have none: whichever are drawn, one component holds everything."""
+    if row["low"] is None or row["high"] is None:
+        return ""
+    return f" (95%: {100 * row['low']:.0f} to {100 * row['high']:.0f})"
 
 
 def _row(

@@ -125,6 +125,11 @@ def test_without_training_the_ranking_is_the_direct_one(tmp_path):
     assert values(shown, "pc1") == pytest.approx(ranking.set_index("label")["pc1"].to_dict())
 
 
+def test_two_models_have_a_share_without_an_interval(tmp_path):
+    shown, _, _ = harmony(tmp_path, study(models=MODELS[:2]), models=MODELS[:2])
+    assert "It holds 100% of their variance." in shown.about
+
+
 def prompt_files(folder: Path) -> dict:
     rows = [
         {"model": "a/b", "variant": None, "run": "run2", "changed": "JSON", "n": 4, "micro": 0.5}
