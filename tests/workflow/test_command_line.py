@@ -98,19 +98,16 @@ def test_a_dry_run_of_the_prompts_plans_each_run_asked_and_scored(name, tmp_path
 
 
 def test_an_empty_list_of_models_leaves_each_study_out(tmp_path):
+    (tmp_path / "no_requests").mkdir()
     none = tmp_path / "none.yaml"
-    none.write_text("harmony: {models: []}\nprompts: {models: []}\nchunking: {checkpoints: []}\n")
-    jobs = jobs_of(run_snakemake(tmp_path, "-n", "--configfile", str(none)))
-    measured = (
-        "evaluate_",
-        "train_before",
-        "ask_",
-        "train_checkpoint",
-        "measure_",
-        "table_",
-        "figure_",
+    none.write_text(
+        "harmony: {models: []}\nprompts: {models: []}\nchunking: {checkpoints: []}\n"
+        "suite: {requests: no_requests}\n"
     )
-    assert not [name for name in jobs if name.startswith(measured)]
+    jobs = jobs_of(run_snakemake(tmp_path, "-n", "--configfile", str(none)))
+    studies = ("harmony", "chunking", "mmlu", "prompt", "suite", "training")
+    assert not [name for name in jobs if any(study in name for study in studies)]
+    assert not [name for name in jobs if name.startswith(("evaluate_", "train_", "measure_"))]
 
 
 def test_the_slurm_profile_is_found_by_its_name(tmp_path):
