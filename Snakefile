@@ -43,6 +43,8 @@ include: "rules/harmony.smk"
 include: "rules/mmlu.smk"
 include: "rules/prompts_inputs.smk"
 include: "rules/prompts.smk"
+include: "rules/suite_inputs.smk"
+include: "rules/suite.smk"
 include: "rules/paper.smk"
 include: "rules/planning.smk"
 
@@ -55,6 +57,7 @@ rule all:
         rules.harmony.input,
         rules.mmlu.input,
         rules.prompts.input,
+        rules.suite.input,
         rules.merge_scores.output,
         rules.table_cost.output,
 

@@ -112,9 +112,22 @@ def all_hub_manifests(wildcards):
     datasets |= dict.fromkeys(
         name for run in SETTINGS.prompt_runs.values() for name in run.datasets
     )
+    if SETTINGS.requests:
+        datasets |= dict.fromkeys(SETTINGS.task(one.task).dataset for one in SETTINGS.suite.tasks)
     return [manifest_of("model", name) for name in models] + [
         manifest_of("dataset", name) for name in datasets
     ]
+
+
+def records_of(wildcards):
+    """Of a study; those of the suite are known once its requests are checked."""
+    records = RECORDS[wildcards.study]
+    return records(wildcards) if callable(records) else records
+
+
+def all_records(wildcards):
+    found = [one(wildcards) if callable(one) else one for one in RECORDS.values()]
+    return [path for paths in found for path in paths]
 
 
 def model_revision(wildcards):

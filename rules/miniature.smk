@@ -52,3 +52,27 @@ rule train_miniature_model:
         settings={"seed": SETTINGS.seed, "effort": SETTINGS.miniature.effort},
     script:
         "../workflow_scripts/steps/train_miniature_model.py"
+
+
+# The names of its models would fit the rule above as well.
+ruleorder: build_faulty_models > train_miniature_model
+
+
+rule build_faulty_models:
+    input:
+        texts=rules.build_world.output.texts,
+    output:
+        manifests=[manifest_of("model", f"miniature/{name}") for name in catalogue.FAULTY],
+    log:
+        "logs/build_faulty_models.log",
+    conda:
+        "../envs/miniature.yaml"
+    threads: 1
+    resources:
+        mem_mb=3000,
+        runtime="30m",
+    params:
+        version="build_faulty_models 1",
+        settings={"seed": SETTINGS.seed},
+    script:
+        "../workflow_scripts/steps/build_faulty_models.py"

@@ -3,7 +3,7 @@
 
 rule collect_scores:
     input:
-        records=lambda wildcards: RECORDS[wildcards.study],
+        records=records_of,
     output:
         scores="results/scores/{study}.parquet",
     log:

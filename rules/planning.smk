@@ -23,7 +23,7 @@ rule plan:
 # A table of times: never twice the same, and nothing is made from it.
 rule table_cost:
     input:
-        records=list(RECORDS.values()),
+        records=all_records,
     output:
         csv="results/tables/cost.csv",
         md="results/tables/cost.md",

@@ -484,6 +484,44 @@ TRAINING = [
     ),
 ]
 
+SUITE = [
+    one(
+        "no suite", {"suite": {"tasks": []}}, "suite.tasks is an empty list; expected a list of at"
+    ),
+    one(
+        "unknown suite task",
+        {"suite": {"tasks": [{"task": "arc_chalenge", "shots": 25}]}},
+        "suite.tasks[0].task is 'arc_chalenge'",
+        "did you mean 'arc_challenge'?",
+    ),
+    one(
+        "suite task of another harness",
+        {"suite": {"tasks": [{"task": "mmlu_helm", "shots": 5}]}},
+        "suite.tasks[0].task is 'mmlu_helm'; expected a task of the harness lm_eval",
+    ),
+    one(
+        "suite task without shots",
+        {"suite": {"tasks": [{"task": "gsm8k"}]}},
+        "suite.tasks[0].shots is missing; expected a whole number of at least 0.",
+    ),
+    one(
+        "suite task twice",
+        {"suite": {"tasks": [{"task": "gsm8k", "shots": 5}, {"task": "gsm8k", "shots": 0}]}},
+        "suite: tasks names 'gsm8k' twice; expected each task once.",
+    ),
+    one(
+        "no folder of requests",
+        {"suite": {"requests": "config/reqests"}},
+        "suite.requests is 'config/reqests'; expected a folder",
+    ),
+    one(
+        "no file of flags",
+        {"suite": {"flags": "flag.yaml"}},
+        "suite.flags is 'flag.yaml'; expected a file",
+    ),
+    one("no memory", {"suite": {"memory_mb": 0}}, "suite.memory_mb is 0", "at least 1."),
+]
+
 BAD_CONFIGS = [
     *UNKNOWN_KEYS,
     *WRONG_KINDS,
@@ -494,6 +532,7 @@ BAD_CONFIGS = [
     *SECRETS,
     *TOGETHER,
     *TRAINING,
+    *SUITE,
 ]
 
 COMMAND_LINES = [

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from tests.bad_configs import COMMAND_LINES
+from tests.unit.settings.merged import CONFIGS
 from tests.workflow.snakemake import ROOT, environment_with, jobs_of, run_snakemake
 
 pytestmark = pytest.mark.workflow
@@ -46,7 +47,7 @@ def grid(path: Path) -> tuple[int, int]:
     return len(harmony["models"]), len(harmony["tasks"])
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "config").glob("*.yaml")), ids=lambda p: p.name)
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda p: p.name)
 def test_a_dry_run_of_each_config_plans_its_grid(path, tmp_path):
     models, tasks = grid(path)
     jobs = jobs_of(run_snakemake(tmp_path, "-n", "--configfile", str(path)))
@@ -128,7 +129,7 @@ def test_list_names_every_rule_with_a_script(tmp_path):
     result = run_snakemake(tmp_path, "--list")
     assert result.returncode == 0
     steps = {path.stem for path in (ROOT / "workflow_scripts/steps").glob("[!_]*.py")}
-    fetching = {"fetch_model", "fetch_dataset", "lock_hub"}
+    fetching = {"fetch_model", "fetch_model_at", "fetch_metadata", "fetch_dataset", "lock_hub"}
     assert steps - fetching <= set(result.stdout.split())
 
 

@@ -8,6 +8,8 @@ FAILED = """
 Not everything was made. The log of each failed job is shown above and kept in logs/. Mend the cause
 and run the same command again: what was finished is not done again.
 """
+# Written by `snakemake submit`: how each request stands.
+SUBMITTED = "requests/submitted.txt"
 # A grid of a thousand rows, or of 24 columns, is for an editor, not for the terminal.
 LINES_SHOWN = 30
 WIDTH_SHOWN = 200
@@ -21,7 +23,7 @@ def closing_words(results: Path = Path("results"), since: float = 0.0) -> str:
 
     tables, figures = made("tables/*.md"), made("figures/*.png")
     lines = [""]
-    lines += [path.read_text(encoding="utf-8") for path in made("plan.txt")]
+    lines += [path.read_text(encoding="utf-8") for path in made("plan.txt") + made(SUBMITTED)]
     for table in tables:
         text = table.read_text(encoding="utf-8").strip()
         widest = max((len(line) for line in text.splitlines() if line.startswith("|")), default=0)
