@@ -116,7 +116,7 @@ CLUSTERS = [
     ),
     one("no memory", {"cluster": {"node_memory_gb": 0}}, "node_memory_gb is 0", "at least 1."),
     one("no reserve", {"cluster": {"reserve": 0.5}}, "cluster.reserve is 0.5", "at least 1"),
-    one("more than all", {"cluster": {"reading_use": 1.5}}, "reading_use is 1.5", "above 0"),
+    one("more than all", {"cluster": {"reading_use": 1.5}}, "reading_use is 1.5", "and at most 1."),
     one("text for hours", {"cluster": {"longest_hours": "24h"}}, "longest_hours is the text '24h'"),
     one(
         "no devices", {"tables": {"devices": "none.tsv"}}, "tables.devices is 'none.tsv'", "a file"
