@@ -3,10 +3,10 @@
 import csv
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import yaml
+from snakemake.resources import Resources
 
 from tests.unit.settings.merged import ROOT, merged
 from workflow_scripts.core.errors import UserError
@@ -155,11 +155,21 @@ def test_gpus_are_asked_for_as_the_cluster_spells_it(spelling, expected):
     assert made["runtime"]({}, attempt=1) == 12
 
 
+def profile(*lines):
+    """The default resources of a profile, as Snakemake reads them."""
+    return Resources.parse(list(lines), allow_expressions=True, defaults="full")
+
+
+@pytest.mark.parametrize("spelling", ["gpus", "gpus:a100", "gres", "gres:a100", "'gres:a100'"])
+def test_a_profile_says_how(spelling):
+    assert gpu_request(profile(f"gpu_request={spelling}")) == spelling.strip("'")
+
+
 @pytest.mark.parametrize("spelling", ["gpu", "gres:", "--gres=gpu"])
 def test_another_spelling_is_refused_in_a_sentence(spelling):
     with pytest.raises(UserError, match=r"gpu_request is .*; expected gpus, gres"):
-        gpu_request({"gpu_request": SimpleNamespace(value=spelling)})
+        gpu_request(profile(f"gpu_request={spelling}"))
 
 
 def test_without_a_profile_gpus_are_asked_for_as_slurm_does():
-    assert gpu_request(None) == gpu_request({}) == "gpus"
+    assert gpu_request(None) == gpu_request(profile()) == "gpus"
