@@ -31,8 +31,8 @@ def suite_tab(
     shown_items: int,
 ) -> Tab:
     """From the tables suite_leaderboard and suite_checks, and from the records behind them."""
-    entries = {entry["row"]: entry for entry in accepted(checks)}
-    notes = found.groupby("row")["detail"].agg(list).to_dict()
+    entries = {entry["file"]: entry for entry in accepted(checks)}
+    notes = found.groupby("file")["detail"].agg(list).to_dict()
     of_a_row = min(2 * shown_items * len(tasks), MOST_ITEMS // max(1, len(leaderboard)))
     return Tab(
         id="suite",
@@ -40,7 +40,7 @@ def suite_tab(
         about=ABOUT,
         columns=_columns(tasks),
         rows=[
-            _row(row, entries[row["row"]], notes.get(row["row"], []), tasks, of_a_row)
+            _row(row, entries[row["file"]], notes.get(row["file"], []), tasks, of_a_row)
             for row in _plain(leaderboard)
         ],
         sort="average",

@@ -20,7 +20,8 @@ NOTE = (
     " in the training text. Missing: a task without a score. Fewer items: than others were asked."
     " Alike: the same answer as another model to every item of every task."
 )
-COLUMNS = ("model", "precision", "commit", "row", "check", "tasks", "detail")
+# A row is known by its request's file: one model may be there under two protocols.
+COLUMNS = ("model", "precision", "commit", "protocol", "file", "check", "tasks", "detail")
 
 
 def suite_checks(table: pd.DataFrame, checks: list[dict], tasks: list[dict]) -> pd.DataFrame:
@@ -29,10 +30,10 @@ def suite_checks(table: pd.DataFrame, checks: list[dict], tasks: list[dict]) -> 
     most = {task["task"]: table[f"{task['task']}_n"].max() for task in tasks}
     found = []
     for _, row in table.iterrows():
-        facts = {key: row[key] for key in COLUMNS[:4]}
+        facts = {key: row[key] for key in COLUMNS[:5]}
         for check, names, detail in (
             *_of_scores(row, tasks, most),
-            *((("alike", "", alike[row["row"]]),) if row["row"] in alike else ()),
+            *((("alike", "", alike[row["file"]]),) if row["file"] in alike else ()),
         ):
             found.append({**facts, "check": check, "tasks": names, "detail": detail})
     return pd.DataFrame(found, columns=list(COLUMNS))
@@ -63,7 +64,7 @@ def _clears(row: pd.Series, name: str) -> bool:
 
 
 def _alike(checks: list[dict], tasks: list[dict]) -> dict[str, str]:
-    """By row: which other models gave every answer that it gave.
+    """By request: which other models gave every answer that it gave.
 
     A model's own precisions and protocols are no copies of it.
     """
@@ -78,7 +79,7 @@ def _alike(checks: list[dict], tasks: list[dict]) -> dict[str, str]:
             name = entry["request"]["name"]
             others = sorted({one["request"]["name"] for one in entries} - {name})
             if others:
-                found[entry["row"]] = f"Answers every item as {', '.join(others)} does."
+                found[entry["file"]] = f"Answers every item as {', '.join(others)} does."
     return found
 
 
@@ -102,6 +103,7 @@ def write_suite_checks(table: pd.DataFrame, csv: Path, md: Path, tex: Path) -> N
                 "Model": frame["model"],
                 "Precision": frame["precision"],
                 "Commit": frame["commit"].str[:7],
+                "Protocol": frame["protocol"].str.replace("_", "-"),
                 "Found": frame["detail"],
             }
         )

@@ -14,6 +14,8 @@ from workflow_scripts.planning.needs import Need, Planner
 from workflow_scripts.planning.requests import gpu_request, resources
 from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.load import load_settings
+from workflow_scripts.settings.requests import Request
+from workflow_scripts.settings.suite import OPEN_LLM_LEADERBOARD
 
 LARGE, TINY = "Qwen/Qwen2.5-14B", "EleutherAI/pythia-70m-deduped"
 
@@ -103,6 +105,17 @@ def test_more_items_shots_epochs_and_seeds_take_longer():
     assert 1.5 * once < twice < 2 * once
     recipes = {"published": {"epochs": 10}}
     assert once < seconds("training_before_test", ("rte",), recipes=recipes)
+
+
+def test_a_row_of_the_leaderboard_needs_what_its_tasks_take_and_a_stranger_what_is_planned_for_any():
+    request = Request(name=TINY, precision="bfloat16", model_type="pretrained")
+    one, all_six = ("arc_challenge",), tuple(entry.task for entry in OPEN_LLM_LEADERBOARD)
+    assert paper().suite_row(request, one).seconds < paper().suite_row(request, all_six).seconds
+    trained = request.model_copy(update={"protocol": "train_before_test"})
+    assert paper().suite_row(request, one).seconds < paper().suite_row(trained, one).seconds
+    stranger = request.model_copy(update={"name": "acme/Rocket-1B"})
+    assert paper().suite_row(stranger, one).mem_mb == 64_000
+    assert paper().suite_row(stranger, one).gpus == 1
 
 
 def test_the_work_table_knows_every_task():

@@ -20,7 +20,7 @@ def entry(name="org/net", precision="float32", *, reason=None, commit=COMMIT, **
     protocol = keys.get("protocol", "few_shot")
     row = f"{name.replace('/', '--')}~{precision}" + (f"~{commit[:12]}" if commit[0] != "0" else "")
     return {
-        "file": f"{row}.yaml",
+        "file": f"{row}.yaml" if protocol == "few_shot" else f"{row}-{protocol}.yaml",
         "request": {
             "name": name,
             "revision": None,

@@ -181,6 +181,17 @@ def test_the_tab_is_plain_json_with_a_row_for_each_and_their_ids_differ():
     assert {board.sort, *board.search} <= fields
 
 
+def test_a_model_under_two_protocols_has_two_rows_with_details_of_their_own():
+    asked, trained = entry(), entry(protocol="train_before_test")
+    rows = tab(both(asked, POOR), both(trained, GOOD)).rows
+    found = {row.values["protocol"]: row for row in rows}
+    assert found["few_shot"].details.tasks[0]["score"] == 0.2
+    assert found["train_before_test"].details.tasks[0]["score"] == 0.8
+    right = [item.right for item in found["train_before_test"].details.items]
+    assert sum(right) == 4, "two of each task"
+    assert found["few_shot"].notes and not found["train_before_test"].notes
+
+
 def test_details_hold_each_task_with_error_n_floor_revision_and_cost():
     partial = entry()
     measure(partial, "sst2", GOOD)
