@@ -114,7 +114,12 @@ CLUSTERS = [
     one(
         "unknown gpu", {"cluster": {"gpu": "A100-80G"}}, "cluster.gpu is 'A100-80G'", "'A100-80GB'?"
     ),
-    one("no memory", {"cluster": {"node_memory_gb": 0}}, "node_memory_gb is 0", "at least 1."),
+    one(
+        "no memory of a node",
+        {"cluster": {"node_memory_gb": 0}},
+        "node_memory_gb is 0",
+        "at least 1.",
+    ),
     one("no reserve", {"cluster": {"reserve": 0.5}}, "cluster.reserve is 0.5", "at least 1"),
     one("more than all", {"cluster": {"reading_use": 1.5}}, "reading_use is 1.5", "and at most 1."),
     one("text for hours", {"cluster": {"longest_hours": "24h"}}, "longest_hours is the text '24h'"),
