@@ -40,6 +40,7 @@ include: "rules/harmony.smk"
 include: "rules/mmlu.smk"
 include: "rules/prompts_inputs.smk"
 include: "rules/prompts.smk"
+include: "rules/paper_inputs.smk"
 include: "rules/paper.smk"
 
 
@@ -52,6 +53,7 @@ rule all:
         rules.mmlu.input,
         rules.prompts.input,
         rules.merge_scores.output,
+        rules.paper.input,
 
 
 onstart:
