@@ -167,9 +167,56 @@ rule report:
         "../workflow_scripts/steps/report.py"
 
 
+rule paper_source:
+    input:
+        tables=REPORT_TABLES,
+        figures=PAPER_FIGURES,
+        numbers=rules.collect_numbers.output.json,
+        provenance=rules.gather_provenance.output.provenance,
+        captions=REPORT_CAPTIONS,
+    output:
+        paper="results/report/paper.tex",
+    log:
+        "logs/paper_source.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version="paper_source 1",
+    script:
+        "../workflow_scripts/steps/paper_source.py"
+
+
+rule paper_pdf:
+    input:
+        paper=rules.paper_source.output.paper,
+        numbers=rules.collect_numbers.output.tex,
+    output:
+        pdf="results/report/paper.pdf",
+    log:
+        "logs/paper_pdf.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version="paper_pdf 1",
+    script:
+        "../workflow_scripts/steps/paper_pdf.py"
+
+
 rule paper:
     input:
         SUMMARY_MADE,
         rules.table_reproduction.output,
         rules.collect_numbers.output,
         rules.report.output,
+        rules.paper_source.output,
+        rules.paper_pdf.output if find_engine() else [],

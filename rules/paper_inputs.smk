@@ -1,5 +1,6 @@
 """What the report is given: tables and figures that the studies of this config have made."""
 
+from workflow_scripts.core.tex_engine import find_engine
 from workflow_scripts.settings.mmlu import PUBLISHED
 
 # Whatever the target of one of these asks for is in the report; a study that this workflow has not, is not.

@@ -52,7 +52,7 @@ def write_page(
         style=Markup(style),
         script=Markup(script),
         chapters=chapters,
-        run=tell_run(numbers),
+        run=tell_run(),
         miniature=provenance["config"]["source"] == "miniature",
         provenance=provenance,
         config=yaml.safe_dump(provenance["config"], sort_keys=False, allow_unicode=True),

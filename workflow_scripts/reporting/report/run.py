@@ -27,7 +27,7 @@ def run_numbers(provenance: dict[str, Any]) -> list[Number]:
     ]
 
 
-def tell_run(numbers: Numbers) -> str:
+def tell_run() -> str:
     return (
         "{run.records} records of {run.models} models and checkpoints, with {run.items} items behind"
         " them, took {run.hours} hours of measuring on: {run.devices}."
