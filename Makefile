@@ -19,7 +19,7 @@ demo: $(INSTALLED)
 	@echo 'Tables lie in results/tables, figures in results/figures; results/README.md says what lies where.'
 
 test: $(INSTALLED)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 install: $(INSTALLED)
 

@@ -193,7 +193,6 @@ NAMES = [
         "harmony.models[0] is '../Llama-1.4M'",
         "begin and end with a letter",
     ),
-    one("no models", {"harmony": {"models": []}}, "harmony.models is an empty list", "least one"),
     one("no tasks", {"harmony": {"tasks": []}}, "harmony.tasks is an empty list", "least one"),
     one(
         "model twice",

@@ -93,6 +93,22 @@ def test_a_dry_run_of_the_prompts_plans_each_run_asked_and_scored(name, tmp_path
     assert jobs["table_prompt_runs"] == jobs["figure_prompt_runs"] == 1
 
 
+def test_an_empty_list_of_models_leaves_each_study_out(tmp_path):
+    none = tmp_path / "none.yaml"
+    none.write_text("harmony: {models: []}\nprompts: {models: []}\nchunking: {checkpoints: []}\n")
+    jobs = jobs_of(run_snakemake(tmp_path, "-n", "--configfile", str(none)))
+    measured = (
+        "evaluate_",
+        "train_before",
+        "ask_",
+        "train_checkpoint",
+        "measure_",
+        "table_",
+        "figure_",
+    )
+    assert not [name for name in jobs if name.startswith(measured)]
+
+
 def test_the_slurm_profile_is_found_by_its_name(tmp_path):
     """As people type it, from the root: the link `slurm` is what Snakemake looks for."""
     result = subprocess.run(
