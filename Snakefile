@@ -45,6 +45,7 @@ include: "rules/paper.smk"
 
 
 rule all:
+    """Everything that the config asks for."""
     default_target: True
     input:
         rules.chunking.input,

@@ -2,6 +2,7 @@
 
 
 rule build_chunked:
+    """Cut a model into chunks of layers that run side by side: a checkpoint, its weights linked."""
     input:
         model=lambda wildcards: manifest_of("model", CHECKPOINTS[wildcards.checkpoint].model),
     output:
@@ -28,6 +29,7 @@ rule build_chunked:
 
 
 rule verify_chunked:
+    """Hold a chunked checkpoint against its plain loop and its base, and draw its plan."""
     input:
         checkpoint=rules.build_chunked.output.manifest,
         model=rules.build_chunked.input.model,
@@ -54,6 +56,7 @@ rule verify_chunked:
 
 
 rule measure_perplexity:
+    """Perplexity of a model in many plans, untrained, on wikitext and Magpie."""
     input:
         model=model_manifest,
         wikitext=manifest_of("dataset", "Salesforce/wikitext"),
@@ -83,6 +86,7 @@ rule measure_perplexity:
 
 
 rule measure_latency:
+    """Time of a model in many plans, reading and writing, beside the unchanged model."""
     input:
         model=model_manifest,
         data=manifest_of("dataset", "cais/mmlu"),
@@ -121,6 +125,7 @@ if _MEASURED:
 
 
 rule table_chunking_plans:
+    """Table: the chunked checkpoints, what they are made of and how exact they are."""
     input:
         reports=expand(rules.verify_chunked.output.report, checkpoint=CHECKPOINTS),
     output:
@@ -143,6 +148,7 @@ rule table_chunking_plans:
 
 
 rule table_chunking_perplexity:
+    """Table: perplexity of untrained plans by the number of chunks."""
     input:
         scores="results/scores/chunking.parquet",
     output:
@@ -165,6 +171,7 @@ rule table_chunking_perplexity:
 
 
 rule figure_chunking_perplexity:
+    """Figure: how much an untrained model loses when its layers are cut into chunks."""
     input:
         table=rules.table_chunking_perplexity.output.csv,
     output:
@@ -190,6 +197,7 @@ rule figure_chunking_perplexity:
 
 
 rule table_chunking_latency:
+    """Table: times of chunked models beside the unchanged one."""
     input:
         scores="results/scores/latency.parquet",
     output:
@@ -212,6 +220,7 @@ rule table_chunking_latency:
 
 
 rule figure_chunking_latency:
+    """Figure: how much faster chunked models write, by batch size."""
     input:
         table=rules.table_chunking_latency.output.csv,
     output:
@@ -237,6 +246,7 @@ rule figure_chunking_latency:
 
 
 rule table_chunking_pruning:
+    """Table: what leaving layers out costs in perplexity and saves in time."""
     input:
         perplexity="results/scores/chunking.parquet",
         latency="results/scores/latency.parquet",
@@ -260,6 +270,7 @@ rule table_chunking_pruning:
 
 
 rule figure_chunking_pruning:
+    """Figure: perplexity with layers left out."""
     input:
         table=rules.table_chunking_pruning.output.csv,
     output:
@@ -285,6 +296,7 @@ rule figure_chunking_pruning:
 
 
 rule chunking:
+    """Study: chunked models, built, verified, and measured in many plans before any training."""
     input:
         expand(rules.build_chunked.output.manifest, checkpoint=CHECKPOINTS),
         [RECORDS.get(study, []) for study in ("chunking", "latency")],

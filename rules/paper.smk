@@ -2,6 +2,7 @@
 
 
 rule collect_scores:
+    """Gather a study's records into one tidy table of scores."""
     input:
         records=lambda wildcards: RECORDS[wildcards.study],
     output:
@@ -24,6 +25,7 @@ rule collect_scores:
 
 
 rule merge_scores:
+    """All studies' scores in one table, with those imported from elsewhere."""
     input:
         studies=[f"results/scores/{study}.parquet" for study in RECORDS if study not in TIMED],
         imported=SETTINGS.harmony.imported_scores,
@@ -47,6 +49,7 @@ rule merge_scores:
 
 
 rule table_chunking_summary:
+    """Table: a line per chunked checkpoint: size, MMLU, perplexity, time."""
     input:
         **SUMMARY_TABLES,
     output:
@@ -70,6 +73,7 @@ rule table_chunking_summary:
 
 
 rule table_reproduction:
+    """Table: each published number beside ours, with a verdict."""
     input:
         **REPRODUCED_TABLES,
         published=[published_file(name) for name in PUBLISHED_TABLES],
@@ -94,6 +98,7 @@ rule table_reproduction:
 
 
 rule gather_provenance:
+    """Gather from all records the code, machines, models and data behind them."""
     input:
         records=[path for study in RECORDS for path in RECORDS[study]],
     output:
@@ -115,6 +120,7 @@ rule gather_provenance:
 
 
 rule collect_numbers:
+    """The numbers of prose, by name, as JSON and for LaTeX."""
     input:
         tables=REPORT_TABLES,
         provenance=rules.gather_provenance.output.provenance,
@@ -137,6 +143,7 @@ rule collect_numbers:
 
 
 rule report:
+    """The report: all studies on one page, results/report/index.html."""
     input:
         tables=REPORT_TABLES,
         figures=PAPER_FIGURES,
@@ -168,6 +175,7 @@ rule report:
 
 
 rule paper_source:
+    """The report as a paper in LaTeX."""
     input:
         tables=REPORT_TABLES,
         figures=PAPER_FIGURES,
@@ -192,6 +200,7 @@ rule paper_source:
 
 
 rule paper_pdf:
+    """The paper as PDF; needs a TeX engine."""
     input:
         paper=rules.paper_source.output.paper,
         numbers=rules.collect_numbers.output.tex,
@@ -213,6 +222,7 @@ rule paper_pdf:
 
 
 rule paper:
+    """The whole report: summary and reproduction tables, numbers, page, and paper."""
     input:
         SUMMARY_MADE,
         rules.table_reproduction.output,

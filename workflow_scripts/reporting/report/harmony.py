@@ -96,7 +96,7 @@ def _components(table: pd.DataFrame | None) -> list[Number]:
             (table["protocol"] == protocol) & (table["component"] == "PC1")
         ].itertuples():
             about = f"share of the variance that the first component has, {name}"
-            found += number(f"harmony.{name}.pc1_share", row.share, percent, about)
+            found += number(f"harmony.{name}.component_share", row.share, percent, about)
     return found
 
 
@@ -199,9 +199,9 @@ def _tell_ranking(numbers: Numbers) -> str:
             sentences.append(
                 f"Within the errors of the scores it could be as low as {{{key}}} {_WORDS[name]}."
             )
-    shares = [n for n in _WORDS if f"harmony.{n}.pc1_share" in numbers]
+    shares = [n for n in _WORDS if f"harmony.{n}.component_share" in numbers]
     if shares:
-        each = [f"{{harmony.{name}.pc1_share}} {_WORDS[name]}" for name in shares]
+        each = [f"{{harmony.{name}.component_share}} {_WORDS[name]}" for name in shares]
         sentences.append(f"Of the variance of the scores that component has {joined(each)}.")
     pairs = [n for n in _WORDS if f"harmony.{n}.pairs" in numbers]
     if pairs:

@@ -89,6 +89,7 @@ def _run(engine: str, source: Path, folder: Path) -> str:
         text=True,
         errors="replace",
         stdin=subprocess.DEVNULL,
+        check=False,
     )
     if result.returncode:
         lines = result.stdout.splitlines()
