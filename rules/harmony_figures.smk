@@ -129,7 +129,7 @@ rule figure_harmony_pc1_by_size:
         mem_mb=2000,
         runtime="30m",
     params:
-        version="figure_harmony_pc1_by_size 1",
+        version="figure_harmony_pc1_by_size 2",
     script:
         "../workflow_scripts/steps/figure_harmony_pc1_by_size.py"
 
@@ -155,7 +155,7 @@ rule figure_harmony_bump:
         mem_mb=2000,
         runtime="30m",
     params:
-        version="figure_harmony_bump 1",
+        version="figure_harmony_bump 2",
     script:
         "../workflow_scripts/steps/figure_harmony_bump.py"
 

@@ -140,7 +140,7 @@ rule figure_prompt_runs:
         mem_mb=2000,
         runtime="30m",
     params:
-        version="figure_prompt_runs 1",
+        version="figure_prompt_runs 2",
     script:
         "../workflow_scripts/steps/figure_prompt_runs.py"
 
