@@ -100,7 +100,7 @@ rule table_reproduction:
 rule gather_provenance:
     """Gather from all records the code, machines, models and data behind them."""
     input:
-        records=[path for study in RECORDS for path in RECORDS[study]],
+        records=every_record,
     output:
         provenance="results/report/provenance.json",
     log:

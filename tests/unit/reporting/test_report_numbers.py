@@ -11,6 +11,7 @@ import pytest
 import workflow_scripts.reporting.report as report_package
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.reporting.report.chunking import chunking_numbers, tell_chunking
+from workflow_scripts.reporting.report.cost import cost_numbers, tell_cost
 from workflow_scripts.reporting.report.harmony import harmony_numbers, tell_harmony
 from workflow_scripts.reporting.report.numbers import (
     NAME,
@@ -25,6 +26,7 @@ from workflow_scripts.reporting.report.numbers import (
 )
 from workflow_scripts.reporting.report.prompts import prompt_numbers, tell_prompts
 from workflow_scripts.reporting.report.published import published_numbers, tell_published
+from workflow_scripts.reporting.report.suite import suite_numbers, tell_suite
 from workflow_scripts.reporting.report.words import limits
 
 STORIES = sorted(Path(report_package.__file__).parent.glob("*.py"))
@@ -230,3 +232,34 @@ def test_nearly_all_and_nearly_none_do_not_round_to_all_and_none():
 def test_names_are_of_one_kind():
     assert NAME.fullmatch("harmony.direct.agreement_low")
     assert not NAME.fullmatch("Harmony Direct")
+
+
+def suite(second: float) -> pd.DataFrame:
+    rows = [("a/first", 0.6), ("a/second", second), ("a/part", None)]
+    table = pd.DataFrame(rows, columns=["model", "average"])
+    return table.assign(average_stderr=0.01, flag=[None, "copied", None])
+
+
+def test_the_suite_names_its_first_and_how_sure_its_lead_is():
+    text = told(tell_suite, suite_numbers({"suite_leaderboard": suite(0.5)}))
+    assert "3 rows, 2 of them with every task" in text
+    assert (
+        "a/first has the highest average, 60.0%; a/second with 50.0% is behind it clearly" in text
+    )
+    assert "are 1." in text
+    close = told(tell_suite, suite_numbers({"suite_leaderboard": suite(0.59)}))
+    assert "within the errors of the two" in close
+
+
+def test_costs_are_added_up():
+    table = pd.DataFrame(
+        {
+            **{"study": ["harmony", "mmlu"], "rule": ["train", "evaluate"], "measured": [10, 2]},
+            **{"hours": [3.0, 1.0], "planned_hours": [2.0, 1.0], "mem_mb": [900, 1200]},
+        }
+    )
+    text = told(tell_cost, cost_numbers({"cost": table}))
+    assert "12 jobs took 4.00 hours" in text
+    assert "train (harmony), 3.00" in text
+    assert "1,200 MB" in text
+    assert "3.00 hours" in text

@@ -9,7 +9,8 @@ for (const button of document.querySelectorAll("button.zoom")) {
     const shown = button.querySelector("img");
     picture.src = shown.src;
     picture.alt = shown.alt;
-    canvas.classList.remove("whole");
+    // On a phone the window is no larger than the page: at once in full size, to be moved about.
+    canvas.classList.toggle("whole", innerWidth < 640);
     dialog.showModal();
   });
 }
