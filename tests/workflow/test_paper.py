@@ -77,7 +77,7 @@ def test_every_table_goes_through_latex(finished, tmp_path):
         shutil.copy(path, tmp_path)
     inputs = "\n".join(rf"\input{{{path.name}}}\clearpage" for path in tables)
     (tmp_path / "all.tex").write_text(
-        r"\documentclass{article}\usepackage[paperwidth=2m,paperheight=1m]{geometry}"
+        r"\documentclass{article}\usepackage[paperwidth=200cm,paperheight=100cm]{geometry}"
         r"\usepackage{booktabs,longtable}\begin{document}" + inputs + r"\end{document}"
     )
     result = subprocess.run(

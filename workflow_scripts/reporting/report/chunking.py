@@ -160,7 +160,7 @@ def _tell_cost(numbers: Numbers) -> str:
             "less than" if z <= -CLEAR else "more than" if z >= CLEAR else "within its errors of"
         )
         sentences.append(
-            "Of {chunking.pruned} sets of layers to leave out, that of {chunking.pruned_best} costs least: a"
+            "Of {chunking.pruned} sets of layers to leave out, that of the layers {chunking.pruned_best} costs least: a"
             f" perplexity of {{chunking.pruned_perplexity}}, {compared} the {{chunking.pruned_whole}} of"
             " the whole model. It is the best of several on this text, and so flattered by chance."
         )
