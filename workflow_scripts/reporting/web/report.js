@@ -9,9 +9,10 @@ for (const button of document.querySelectorAll("button.zoom")) {
     const shown = button.querySelector("img");
     picture.src = shown.src;
     picture.alt = shown.alt;
-    // On a phone the window is no larger than the page: at once in full size, to be moved about.
+    // On a phone the window is no larger than the page: at once enlarged, to be moved about.
     canvas.classList.toggle("whole", innerWidth < 640);
     dialog.showModal();
+    canvas.scrollLeft = (canvas.scrollWidth - canvas.clientWidth) / 2;
   });
 }
 // The page holds each picture once; its download is that one, wherever the page was copied to.
