@@ -46,11 +46,13 @@ include: "rules/prompts.smk"
 include: "rules/suite_inputs.smk"
 include: "rules/suite.smk"
 include: "rules/leaderboard.smk"
+include: "rules/paper_inputs.smk"
 include: "rules/paper.smk"
 include: "rules/planning.smk"
 
 
 rule all:
+    """Everything that the config asks for."""
     default_target: True
     input:
         rules.chunking.input,
@@ -61,6 +63,7 @@ rule all:
         rules.suite.input,
         rules.leaderboard.input,
         rules.merge_scores.output,
+        rules.paper.input,
         rules.table_cost.output,
 
 

@@ -13,6 +13,7 @@ if SETTINGS.source == "huggingface":
             sys.exit("\n".join(["The hub folder departs from the lock:", *LOCK_PROBLEMS]))
 
     rule fetch_model:
+        """Fetch a model from the Hugging Face hub, at its locked commit."""
         output:
             manifest=f"{HUB}/models/{{org}}/{{name}}/manifest.json",
         log:
@@ -81,6 +82,7 @@ if SETTINGS.source == "huggingface":
             "../workflow_scripts/steps/fetch_metadata.py"
 
     rule fetch_dataset:
+        """Fetch a dataset from the Hugging Face hub, at its locked commit."""
         output:
             manifest=f"{HUB}/datasets/{{org}}/{{name}}/manifest.json",
         log:
@@ -104,6 +106,7 @@ if SETTINGS.source == "huggingface":
 # Without an output: asked for by name it always runs, and the lock, which is kept in git and read
 # while the rules are parsed, is never deleted or thought out of date by Snakemake.
 rule lock_hub:
+    """Fetch every model and dataset of the config, and write their commits into the lock file."""
     input:
         all_hub_manifests,
     log:

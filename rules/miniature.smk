@@ -4,6 +4,7 @@ from workflow_scripts.miniature import catalogue
 
 
 rule build_world:
+    """Generate the miniature world: facts, texts, datasets, tokenizer."""
     output:
         datasets=[manifest_of("dataset", name) for name in catalogue.DATASETS],
         corpus=f"{HUB}/{catalogue.CORPUS}",
@@ -27,6 +28,7 @@ rule build_world:
 
 
 rule train_miniature_model:
+    """Train a small model of the miniature world."""
     input:
         texts=rules.build_world.output.texts,
         base=lambda wildcards: [

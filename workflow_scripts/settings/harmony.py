@@ -189,6 +189,17 @@ class Harmony(Section):
         usual = "miniature" if source == "miniature" else "published"
         return self.recipes[self.recipe or usual]
 
+    def differs_from_published(self, source: str) -> str | None:
+        """What a score after training here cannot be compared with a published one for, or None."""
+        if self.task_recipe(source) != RECIPES["published"]:
+            return "trained before the test by another recipe than the published"
+        if self.max_test_items != (published := Harmony.model_fields["max_test_items"].default):
+            asked = "all" if self.max_test_items is None else f"at most {self.max_test_items:,}"
+            return f"{asked} items of a task were asked here, at most {published:,} there"
+        if self.chat_template:
+            return "asked in the model's chat template here, without one there"
+        return None
+
     def packs(self, tasks: Sequence[str]) -> dict[str, tuple[str, ...]]:
         return packs(tasks, self.tasks_per_job)
 
