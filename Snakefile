@@ -46,9 +46,9 @@ include: "rules/prompts.smk"
 include: "rules/suite_inputs.smk"
 include: "rules/suite.smk"
 include: "rules/leaderboard.smk"
+include: "rules/planning.smk"
 include: "rules/paper_inputs.smk"
 include: "rules/paper.smk"
-include: "rules/planning.smk"
 
 
 rule all:

@@ -126,6 +126,7 @@ def records_of(wildcards):
 
 
 def all_records(wildcards):
+    """Of all studies; those of a study whose models are checked first are known after that."""
     found = [one(wildcards) if callable(one) else one for one in RECORDS.values()]
     return [path for paths in found for path in paths]
 

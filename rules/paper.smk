@@ -100,7 +100,7 @@ rule table_reproduction:
 rule gather_provenance:
     """Gather from all records the code, machines, models and data behind them."""
     input:
-        records=every_record,
+        records=all_records,
     output:
         provenance="results/report/provenance.json",
     log:

@@ -26,12 +26,6 @@ def only_made(tables):
 
 PAPER_TABLES = made_by_studies("results/tables/", ".csv")
 PAPER_FIGURES = made_by_studies("results/figures/", ".png")
-def every_record(wildcards):
-    """Of all studies; those of a study whose models are checked first are known after that."""
-    found = [records(wildcards) if callable(records) else records for records in RECORDS.values()]
-    return [path for records in found for path in records]
-
-
 PUBLISHED_TABLES = (*dict.fromkeys(PUBLISHED.values()), "prompt_runs", "harmony_leaderboard")
 COSTS = made_somewhere("results/tables/cost.csv")
 LEADERBOARD_PAGE = made_somewhere("results/report/leaderboard.html")
