@@ -29,7 +29,7 @@ except UserError as error:
 HUB = SETTINGS.hub.path
 # The miniature world needs no GPU, and would only keep one from others.
 GPUS_PER_JOB = int(SETTINGS.source == "huggingface" and SETTINGS.compute.device != "cpu")
-# What a job of each rule needs, by its wildcards: read by `snakemake plan`.
+# What the jobs of a rule need, read by `snakemake plan`, as functions of wildcards.
 NEEDS = {}
 # Under --sdm conda: the one with flash attention where there are GPUs to run it.
 EVALUATION_ENVIRONMENT = f"../envs/{'gpu' if GPUS_PER_JOB else 'lm_eval'}.yaml"
