@@ -34,6 +34,7 @@ BOARD_INPUTS = {
 
 
 rule leaderboard_page:
+    """Write the leaderboard's page, one file for a browser."""
     input:
         **{
             f"{tab}_{name}": made
@@ -64,5 +65,6 @@ rule leaderboard_page:
 
 
 rule leaderboard:
+    """The leaderboard as a page, a tab for each study."""
     input:
         rules.leaderboard_page.output if any(BOARD_INPUTS.values()) else [],

@@ -61,6 +61,7 @@ ruleorder: build_faulty_models > train_miniature_model
 
 
 rule build_faulty_models:
+    """Generate small models that the leaderboard refuses, one for each reason."""
     input:
         texts=rules.build_world.output.texts,
     output:

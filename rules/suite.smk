@@ -3,6 +3,7 @@
 
 # Which rows there are is known once this has run: what it refuses is never asked anything.
 checkpoint check_requests:
+    """Check every request before anything is spent on it; decides the rows."""
     input:
         sources=[suite_source(request) for request in SUITE_REQUESTS.values()],
     output:
@@ -30,6 +31,7 @@ checkpoint check_requests:
 
 # Without an output: asked for by name it always says how the requests stand now.
 rule submit:
+    """Say of each request whether it is accepted, or why not."""
     input:
         checks=rules.check_requests.output.checks,
     log:
@@ -50,6 +52,7 @@ rule submit:
 for _pack, _tasks in SUITE_PACKS["few_shot"].items():
 
     rule:
+        """Measure a submitted model on the suite's tasks."""
         name:
             f"evaluate_suite{_pack}"
         input:
@@ -80,6 +83,7 @@ for _pack, _tasks in SUITE_PACKS["few_shot"].items():
 for _pack, _tasks in SUITE_PACKS["train_before_test"].items():
 
     rule:
+        """Train a submitted model on each task of the suite, then measure it on that."""
         name:
             f"train_suite{_pack}"
         input:
@@ -113,6 +117,7 @@ if SUITE_REQUESTS or SUITE_REFUSED:
 
 
 rule table_suite_leaderboard:
+    """Table: submitted models on each task, and their average."""
     input:
         scores="results/scores/suite.parquet",
         checks=rules.check_requests.output.checks,
@@ -137,6 +142,7 @@ rule table_suite_leaderboard:
 
 
 rule table_suite_checks:
+    """Table: results of the leaderboard worth a second look."""
     input:
         leaderboard=rules.table_suite_leaderboard.output.csv,
         checks=rules.check_requests.output.checks,
@@ -162,6 +168,7 @@ rule table_suite_checks:
 
 
 rule table_suite_requests:
+    """Table: every request and its status."""
     input:
         checks=rules.check_requests.output.checks,
         records=suite_records,
@@ -186,6 +193,7 @@ rule table_suite_requests:
 
 # What the leaderboard's page shows in its first tab.
 rule board_suite:
+    """The leaderboard's first tab, as data for the page."""
     input:
         leaderboard=rules.table_suite_leaderboard.output.csv,
         found=rules.table_suite_checks.output.csv,
@@ -213,6 +221,7 @@ rule board_suite:
 
 
 rule suite:
+    """Study: submitted models on a suite of tasks, for the leaderboard."""
     input:
         # The records too, or a deleted one would stay away while its table is there.
         [
