@@ -6,12 +6,15 @@ from pathlib import Path
 from snakemake.utils import min_version
 
 from workflow_scripts.core.broken import clear_broken_cells
+from workflow_scripts.core.journal import note_run
+from workflow_scripts.core.left_behind import cancel_left_behind
 from workflow_scripts.core.run_lock import hold_run_lock, sweep_stale_lock
 
 min_version("9.27")
 STARTED = time.time()
 
-if workflow.is_main_process and not workflow.dryrun:
+# A dry run changes nothing; workflow.dryrun is not known yet while this is parsed.
+if workflow.is_main_process and not workflow.output_settings.dryrun:
     sweep_stale_lock(Path(".snakemake"))
     clear_broken_cells()
 
@@ -40,6 +43,10 @@ include: "rules/harmony.smk"
 include: "rules/mmlu.smk"
 include: "rules/prompts_inputs.smk"
 include: "rules/prompts.smk"
+include: "rules/suite_inputs.smk"
+include: "rules/suite.smk"
+include: "rules/leaderboard.smk"
+include: "rules/planning.smk"
 include: "rules/paper_inputs.smk"
 include: "rules/paper.smk"
 
@@ -53,12 +60,19 @@ rule all:
         rules.harmony.input,
         rules.mmlu.input,
         rules.prompts.input,
+        rules.suite.input,
+        rules.leaderboard.input,
         rules.merge_scores.output,
         rules.paper.input,
+        rules.table_cost.output,
 
 
 onstart:
     hold_run_lock(Path(".snakemake"))
+    if workflow.execution_settings.lock:  # without it another run may be alive
+        cancel_left_behind(Path.cwd())
+    if (targets := sorted(workflow.dag_settings.targets)) != ["plan"]:
+        note_run(str(workflow.main_snakefile), config, targets)
 
 
 onsuccess:

@@ -7,6 +7,8 @@ from pathlib import Path
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import UNCHANGED, CheckpointId
 from workflow_scripts.hub.lock import read_lock
+from workflow_scripts.planning.needs import Planner
+from workflow_scripts.planning.requests import gpu_request, resources, signed
 from workflow_scripts.settings.load import load_settings
 from workflow_scripts.settings.mmlu import DATASET as MMLU_DATASET
 from workflow_scripts.settings.names import find_file
@@ -16,6 +18,10 @@ try:
     SETTINGS = load_settings(config, Path(workflow.basedir))
     LOCK_FILE = find_file(SETTINGS.hub.lock, Path(workflow.basedir)) or Path(SETTINGS.hub.lock)
     read_lock(LOCK_FILE)  # what is wrong with it is said now, not by the first job
+    GPU_REQUEST = gpu_request(workflow.resource_settings.default_resources)
+    PLANNER = Planner(SETTINGS)
+    if too_large := PLANNER.too_large():
+        raise UserError(too_large)
 except UserError as error:
     # Not a WorkflowError: Snakemake would add a line of traceback to it.
     sys.exit("\n".join(["The configuration needs mending:", *error.problems]))
@@ -23,6 +29,8 @@ except UserError as error:
 HUB = SETTINGS.hub.path
 # The miniature world needs no GPU, and would only keep one from others.
 GPUS_PER_JOB = int(SETTINGS.source == "huggingface" and SETTINGS.compute.device != "cpu")
+# What a job of each rule needs, by its wildcards: read by `snakemake plan`.
+NEEDS = {}
 # Under --sdm conda: the one with flash attention where there are GPUs to run it.
 EVALUATION_ENVIRONMENT = f"../envs/{'gpu' if GPUS_PER_JOB else 'lm_eval'}.yaml"
 LIGHTEVAL_ENVIRONMENT = f"../envs/{'gpu' if GPUS_PER_JOB else 'lighteval'}.yaml"
@@ -69,6 +77,7 @@ def model_manifest(wildcards):
     return manifest_of("model", model_row(wildcards).model)
 
 
+@signed
 def checkpoint_manifest(wildcards):
     """Of the hub's model where the checkpoint is just that, else of the one that is built from it."""
     return manifest_of_checkpoint(CheckpointId.parse(wildcards.checkpoint))
@@ -103,9 +112,22 @@ def all_hub_manifests(wildcards):
     datasets |= dict.fromkeys(
         name for run in SETTINGS.prompt_runs.values() for name in run.datasets
     )
+    if SETTINGS.requests:
+        datasets |= dict.fromkeys(SETTINGS.task(one.task).dataset for one in SETTINGS.suite.tasks)
     return [manifest_of("model", name) for name in models] + [
         manifest_of("dataset", name) for name in datasets
     ]
+
+
+def records_of(wildcards):
+    """Of a study; those of the suite are known once its requests are checked."""
+    records = RECORDS[wildcards.study]
+    return records(wildcards) if callable(records) else records
+
+
+def all_records(wildcards):
+    found = [one(wildcards) if callable(one) else one for one in RECORDS.values()]
+    return [path for paths in found for path in paths]
 
 
 def model_revision(wildcards):
@@ -114,19 +136,19 @@ def model_revision(wildcards):
     return row.revision if row else None
 
 
-def memory_mb(name, attempt):
-    """Twice the weights in four bytes each, and what the libraries take; more when tried again."""
-    return int((3000 + SETTINGS.model(name).parameters * 8 / 1e6) * attempt)
+def planned(rule, need, gpu=True):
+    """What a rule's jobs ask for, computed from what each needs (workflow_scripts/planning)."""
+    NEEDS[rule] = need
+    return resources(need, SETTINGS.cluster, GPU_REQUEST if gpu and GPUS_PER_JOB else None)
 
 
-def evaluation_memory_mb(wildcards, attempt):
-    return memory_mb(model_row(wildcards).model, attempt)
+def planned_of(kind, wildcard="checkpoint"):
+    """The planner's answer for one wildcard."""
+    return lambda wildcards: getattr(PLANNER, kind)(wildcards[wildcard])
 
 
-def checkpoint_memory_mb(wildcards, attempt):
-    """As above, with room for the adapters and the aggregation of a chunked model."""
-    parameters = SETTINGS.model(CheckpointId.parse(wildcards.checkpoint).model).parameters
-    return int((4000 + parameters * 12 / 1e6) * attempt)
+def download_need(kind):
+    return lambda wildcards: PLANNER.download(kind, f"{wildcards.org}/{wildcards.name}")
 
 
 def rows_of_models(names):

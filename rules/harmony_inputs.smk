@@ -43,6 +43,7 @@ def harmony_label(pack, tasks):
 def harmony_datasets(tasks):
     """Of the tasks of a job."""
 
+    @signed
     def manifests(wildcards):
         names = [SETTINGS.task(task).dataset for task in tasks_of_job(tasks, wildcards)]
         return [manifest_of("dataset", name) for name in dict.fromkeys(names)]
@@ -81,6 +82,7 @@ def harmony_settings(protocol, tasks):
         recipe = harmony.task_recipe(SETTINGS.source)
         training = {"keys": recipe.training_keys, "protocol": recipe.protocol_keys}
 
+    @signed
     def settings(wildcards):
         rows = [SETTINGS.task(task) for task in tasks_of_job(tasks, wildcards)]
         facts = {row.task: [row.harness_task, row.full_metric, row.dataset] for row in rows}
@@ -89,10 +91,22 @@ def harmony_settings(protocol, tasks):
     return settings
 
 
-def harmony_training_memory_mb(wildcards, attempt):
-    """The weights in four bytes each, twice, and what the libraries and one batch take."""
-    parameters = SETTINGS.model(CheckpointId.parse(wildcards.checkpoint).model).parameters
-    return int((4000 + parameters * 12 / 1e6) * attempt)
+def harmony_need(protocol, tasks):
+    """Of a job: several tasks add up in time, and the largest decides about memory."""
+
+    def need(wildcards):
+        names = tuple(tasks_of_job(tasks, wildcards))
+        if protocol == "train_before_test":
+            return PLANNER.training_before_test(wildcards.checkpoint, names)
+        shots = SETTINGS.harmony.shots if protocol == "few_shot" else 0
+        return PLANNER.evaluation(wildcards.checkpoint, names, shots)
+
+    return need
+
+
+def corpus_need(wildcards):
+    text = Path(SETTINGS.harmony.corpora[wildcards.corpus])
+    return PLANNER.corpus(wildcards.checkpoint, text.stat().st_size / 1e6)
 
 
 def corpus_settings(wildcards):

@@ -18,14 +18,15 @@ if SETTINGS.source == "huggingface":
             manifest=f"{HUB}/models/{{org}}/{{name}}/manifest.json",
         log:
             "logs/fetch_model/{org}--{name}.log",
+        wildcard_constraints:
+            name=r"[^/@]+",
         retries: 2
         localrule: True  # compute nodes seldom have the internet
         conda:
             "../envs/hub.yaml"
         threads: 1
         resources:
-            mem_mb=2000,
-            runtime="4h",
+            **planned("fetch_model", download_need("model"), gpu=False),
         params:
             version=1,  # raise when other files are wanted or the manifest changes
             repository="{org}/{name}",
@@ -33,6 +34,54 @@ if SETTINGS.source == "huggingface":
             lock=SETTINGS.hub.lock,  # by name: to freeze the commit in use reruns nothing
         script:
             "../workflow_scripts/steps/fetch_model.py"
+
+    # Beside the one that other studies use: a leaderboard may hold a model at several commits.
+    rule fetch_model_at:
+        """Fetch a submitted model at the commit its request names."""
+        output:
+            manifest=f"{HUB}/models/{{org}}/{{name}}@{{commit}}/manifest.json",
+        log:
+            "logs/fetch_model_at/{org}--{name}@{commit}.log",
+        wildcard_constraints:
+            name=r"[^/@]+",
+            commit=r"[0-9a-f]{40}",
+        retries: 2
+        localrule: True
+        conda:
+            "../envs/hub.yaml"
+        threads: 1
+        resources:
+            mem_mb=2000,
+            runtime="4h",
+        params:
+            version=1,
+        script:
+            "../workflow_scripts/steps/fetch_model_at.py"
+
+    # What a request is checked by: all of a repository but its weights.
+    rule fetch_metadata:
+        """Fetch what a request is checked by: all of a repository but its weights."""
+        output:
+            metadata=f"{HUB}/submitted/{{org}}/{{name}}@{{commit}}/metadata.json",
+        log:
+            "logs/fetch_metadata/{org}--{name}@{commit}.log",
+        wildcard_constraints:
+            name=r"[^/@]+",
+            commit=r"[0-9a-f]{40}|default",
+        retries: 2
+        localrule: True
+        conda:
+            "../envs/hub.yaml"
+        threads: 1
+        resources:
+            mem_mb=2000,
+            runtime="30m",
+        params:
+            version=1,
+            revision=model_revision,
+            lock=SETTINGS.hub.lock,
+        script:
+            "../workflow_scripts/steps/fetch_metadata.py"
 
     rule fetch_dataset:
         """Fetch a dataset from the Hugging Face hub, at its locked commit."""
@@ -46,8 +95,7 @@ if SETTINGS.source == "huggingface":
             "../envs/hub.yaml"
         threads: 1
         resources:
-            mem_mb=2000,
-            runtime="4h",
+            **planned("fetch_dataset", download_need("dataset"), gpu=False),
         params:
             version=1,
             repository="{org}/{name}",

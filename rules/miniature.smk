@@ -18,8 +18,7 @@ rule build_world:
         "../envs/miniature.yaml"
     threads: 1
     resources:
-        mem_mb=3000,
-        runtime="30m",
+        **planned("build_world", lambda wildcards: PLANNER.world(), gpu=False),
     params:
         # One parameter with names in it: Snakemake compares parameters as a set of bare values.
         version="build_world 1",  # raise it when the world changes
@@ -48,11 +47,35 @@ rule train_miniature_model:
         "../envs/miniature.yaml"
     threads: 1
     resources:
-        mem_mb=3000,
-        runtime="1h",
+        **planned("train_miniature_model", planned_of("miniature_model", "name"), gpu=False),
     params:
         version="train_miniature_model 1",
         compute_threads=1,
         settings={"seed": SETTINGS.seed, "effort": SETTINGS.miniature.effort},
     script:
         "../workflow_scripts/steps/train_miniature_model.py"
+
+
+# The names of its models would fit the rule above as well.
+ruleorder: build_faulty_models > train_miniature_model
+
+
+rule build_faulty_models:
+    """Models of the miniature world with one fault each, for requests that must be refused."""
+    input:
+        texts=rules.build_world.output.texts,
+    output:
+        manifests=[manifest_of("model", f"miniature/{name}") for name in catalogue.FAULTY],
+    log:
+        "logs/build_faulty_models.log",
+    conda:
+        "../envs/miniature.yaml"
+    threads: 1
+    resources:
+        mem_mb=3000,
+        runtime="30m",
+    params:
+        version="build_faulty_models 1",
+        settings={"seed": SETTINGS.seed},
+    script:
+        "../workflow_scripts/steps/build_faulty_models.py"

@@ -4,7 +4,7 @@
 rule collect_scores:
     """Gather a study's records into one tidy table of scores."""
     input:
-        records=lambda wildcards: RECORDS[wildcards.study],
+        records=records_of,
     output:
         scores="results/scores/{study}.parquet",
     log:

@@ -26,6 +26,8 @@ def only_made(tables):
 
 PAPER_TABLES = made_by_studies("results/tables/", ".csv")
 PAPER_FIGURES = made_by_studies("results/figures/", ".png")
+
+
 def every_record(wildcards):
     """Of all studies; those of a study whose models are checked first are known after that."""
     found = [records(wildcards) if callable(records) else records for records in RECORDS.values()]

@@ -76,7 +76,7 @@ WRONG_KINDS = [
     one("number section", {"compute": 3}, "compute is 3", "a mapping with the keys device"),
     one("list section", {"hub": ["resources/hub"]}, "hub is a list", "keys path and lock."),
     one("text section", {"miniature": "small"}, "miniature is 'small'", "keys items and effort."),
-    one("null tables", {"tables": None}, "tables is null", "keys models and tasks."),
+    one("null tables", {"tables": None}, "tables is null", "keys models, tasks, work and devices."),
     one(
         "text for a number", {"seed": "three"}, "seed is the text 'three'", "a whole number from 0"
     ),
@@ -107,6 +107,19 @@ WRONG_KINDS = [
         {"miniature": {"effort": "1e3"}},
         "miniature.effort is the text '1e3'",
         "a number above 0, written 1.0e+3 in YAML.",
+    ),
+]
+
+CLUSTERS = [
+    one(
+        "unknown gpu", {"cluster": {"gpu": "A100-80G"}}, "cluster.gpu is 'A100-80G'", "'A100-80GB'?"
+    ),
+    one("no memory", {"cluster": {"node_memory_gb": 0}}, "node_memory_gb is 0", "at least 1."),
+    one("no reserve", {"cluster": {"reserve": 0.5}}, "cluster.reserve is 0.5", "at least 1"),
+    one("more than all", {"cluster": {"reading_use": 1.5}}, "reading_use is 1.5", "above 0"),
+    one("text for hours", {"cluster": {"longest_hours": "24h"}}, "longest_hours is the text '24h'"),
+    one(
+        "no devices", {"tables": {"devices": "none.tsv"}}, "tables.devices is 'none.tsv'", "a file"
     ),
 ]
 
@@ -471,15 +484,55 @@ TRAINING = [
     ),
 ]
 
+SUITE = [
+    one(
+        "no suite", {"suite": {"tasks": []}}, "suite.tasks is an empty list; expected a list of at"
+    ),
+    one(
+        "unknown suite task",
+        {"suite": {"tasks": [{"task": "arc_chalenge", "shots": 25}]}},
+        "suite.tasks[0].task is 'arc_chalenge'",
+        "did you mean 'arc_challenge'?",
+    ),
+    one(
+        "suite task of another harness",
+        {"suite": {"tasks": [{"task": "mmlu_helm", "shots": 5}]}},
+        "suite.tasks[0].task is 'mmlu_helm'; expected a task of the harness lm_eval",
+    ),
+    one(
+        "suite task without shots",
+        {"suite": {"tasks": [{"task": "gsm8k"}]}},
+        "suite.tasks[0].shots is missing; expected a whole number of at least 0.",
+    ),
+    one(
+        "suite task twice",
+        {"suite": {"tasks": [{"task": "gsm8k", "shots": 5}, {"task": "gsm8k", "shots": 0}]}},
+        "suite: tasks names 'gsm8k' twice; expected each task once.",
+    ),
+    one(
+        "no folder of requests",
+        {"suite": {"requests": "config/reqests"}},
+        "suite.requests is 'config/reqests'; expected a folder",
+    ),
+    one(
+        "no file of flags",
+        {"suite": {"flags": "flag.yaml"}},
+        "suite.flags is 'flag.yaml'; expected a file",
+    ),
+    one("no memory", {"suite": {"memory_mb": 0}}, "suite.memory_mb is 0", "at least 1."),
+]
+
 BAD_CONFIGS = [
     *UNKNOWN_KEYS,
     *WRONG_KINDS,
+    *CLUSTERS,
     *OUT_OF_RANGE,
     *NAMES,
     *PLANS,
     *SECRETS,
     *TOGETHER,
     *TRAINING,
+    *SUITE,
 ]
 
 COMMAND_LINES = [

@@ -10,6 +10,7 @@ NO_SKIPS = bool(os.environ.get("CHORUS_NO_SKIPS"))
 # By marker: the program that the test runs, and Debian's package that has it.
 PROGRAMS = {
     "graphviz": ("dot", "graphviz"),
+    "chromium": ("chromedriver", "chromium-driver"),
     "tex": ("pdflatex", "texlive-latex-recommended"),
 }
 

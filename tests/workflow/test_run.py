@@ -56,7 +56,7 @@ def results_of(folder: Path) -> dict[str, bytes]:
 
 def is_timed(path: Path) -> bool:
     """Whether it tells of times, which are never twice the same."""
-    tells = path.stem in ("chunking_pruning", "chunking_summary", "numbers")
+    tells = path.stem in ("chunking_pruning", "chunking_summary", "numbers", "cost")
     return tells or "latency" in str(path) or "report" in path.parts
 
 
@@ -87,6 +87,7 @@ def test_the_run_says_what_it_made_and_the_table_holds_every_cell(finished):
         "chunking": {"miniature/Qwen2-1M-Instruct"},
         "mmlu": {"miniature/Qwen2-1M-Instruct"},
         "prompts": {"miniature/Llama-1.4M-Instruct"},
+        "suite": {"miniature/Pythia-0.1M"},
         "training": {"miniature/Qwen2-1M-Instruct"},
     }
     assert (folder / "results/figures/harmony_scores.png").stat().st_size > 10_000
@@ -182,6 +183,7 @@ def test_a_deleted_result_reruns_its_users_and_nobody_else(copy):
         **{f"figure_harmony_{name}": 1 for name in FIGURES},
         **dict.fromkeys(REPORT_RULES, 1),
         "table_reproduction": 1,
+        "table_cost": 1,
         "all": 1,
     }
 

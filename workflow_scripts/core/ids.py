@@ -4,10 +4,14 @@ A model is known by its hub name, `Qwen/Qwen2.5-0.5B-Instruct`. A chunked checkp
 `@k2m12` (with `-<mode>` when the mode is not the default; `@prune3-5` leaves out the layers 3 and 5,
 counted from 1), and its stages, `+cpt`, `+cpt+sft`.
 In a path `/` becomes `--`, which the hub allows in no name, so the way back is unambiguous.
+
+A row of the leaderboard is a checkpoint in a precision, `Qwen/Qwen2-0.5B~bfloat16`, and, where its
+request pins one, at a commit, of which the name has the first twelve digits: `~bfloat16~0123456789ab`.
 """
 
 import re
 from dataclasses import dataclass, replace
+from functools import cache
 
 from workflow_scripts.core.errors import UserError
 
@@ -63,16 +67,38 @@ class CheckpointId:
     @classmethod
     def parse(cls, text: str) -> "CheckpointId":
         """Read either spelling, the one for people or the one for paths."""
-        match = _CHECKPOINT.fullmatch(text)
-        if match is None:
-            raise UserError(
-                f"{text!r} is not a model id; expected organisation/name, then optionally"
-                " @k<chunks>m<layers> and -<mode>, or @prune<layers>, and +cpt or +cpt+sft."
-            )
-        model = match["model"].replace("--", "/", 1)
-        stages = tuple(match["stages"].split("+")[1:])
-        if problem := hub_name_problem(model):
-            raise UserError(f"{text!r} is not a model id: {problem}.")
-        if unknown := [stage for stage in stages if stage not in STAGES]:
-            raise UserError(f"{text!r} names the unknown stage {unknown[0]!r}; known: cpt, sft.")
-        return cls(model, match["plan"] or match["pruned"], match["mode"], stages)
+        return _parsed(text)
+
+
+@cache  # asked for each file of each job while Snakemake plans
+def _parsed(text: str) -> CheckpointId:
+    match = _CHECKPOINT.fullmatch(text)
+    if match is None:
+        raise UserError(
+            f"{text!r} is not a model id; expected organisation/name, then optionally"
+            " @k<chunks>m<layers> and -<mode>, or @prune<layers>, and +cpt or +cpt+sft."
+        )
+    model = match["model"].replace("--", "/", 1)
+    stages = tuple(match["stages"].split("+")[1:])
+    if problem := hub_name_problem(model):
+        raise UserError(f"{text!r} is not a model id: {problem}.")
+    if unknown := [stage for stage in stages if stage not in STAGES]:
+        raise UserError(f"{text!r} names the unknown stage {unknown[0]!r}; known: cpt, sft.")
+    return CheckpointId(model, match["plan"] or match["pruned"], match["mode"], stages)
+
+
+@dataclass(frozen=True)
+class RowId:
+    """A checkpoint as a leaderboard tells them apart: by number format and, where pinned, by commit."""
+
+    checkpoint: CheckpointId
+    precision: str
+    revision: str | None = None
+
+    def __str__(self) -> str:
+        pinned = f"~{self.revision[:12]}" if self.revision else ""
+        return f"{self.checkpoint}~{self.precision}{pinned}"
+
+    @property
+    def in_path(self) -> str:
+        return str(self).replace("/", "--")

@@ -25,12 +25,14 @@ def run_job(
     tasks: dict[str, tuple[str, str, str]],
     question: dict[str, Any],
     measure: Measure | None = None,
+    differing: dict[str, dict[str, Any]] | None = None,
     **more: Any,
 ) -> None:
     """Measure the tasks, each into the record of its name.
 
     A record is named after its task, and behind `.seed-` the seed where it is not the question's.
-    `tasks` gives the harness's name, the primary metric and the dataset. Without `measure` the model
+    `tasks` gives the harness's name, the primary metric and the dataset, `differing` by task what is
+    asked otherwise than `question` says. Without `measure` the model
     is evaluated as it is, loaded once for all.
     """
     datasets = list(datasets)
@@ -41,11 +43,14 @@ def run_job(
         "packages": package_versions(),
         **more,
     }
+    differing = differing or {}
     commits = {(one := read_manifest(path)).repository: one.commit for path in datasets}
 
     def cell_of(record: Path) -> Cell:
         name, metric, dataset = tasks[_task(record.stem)]
         own = {"task": name, "metric": metric, "dataset": commits[dataset]}
+        if otherwise := differing.get(_task(record.stem)):
+            own["differing"] = otherwise
         return Cell(record.stem, record, decides | own, log)
 
     measure = measure or _as_it_is()
@@ -54,7 +59,8 @@ def run_job(
         name, metric, _ = tasks[_task(cell.task)]
         _, _, seed = cell.task.partition(_SEED)
         seeded = {"seed": int(seed)} if seed else {}
-        asked = Question(task=name, primary_metric=metric, **question | seeded)
+        otherwise = differing.get(_task(cell.task), {})
+        asked = Question(task=name, primary_metric=metric, **question | otherwise | seeded)
         print(f"{cell.task}", flush=True)
         measure(model, hub_of(datasets[0]), cell.record, asked, **more)
 

@@ -9,6 +9,8 @@ FAILED = """
 Not everything was made. The log of each failed job is shown above and kept in logs/. Mend the cause
 and run the same command again: what was finished is not done again.
 """
+# Written by `snakemake submit`: how each request stands.
+SUBMITTED = "requests/submitted.txt"
 # A grid of a thousand rows, or of 24 columns, is for an editor, not for the terminal.
 LINES_SHOWN = 30
 WIDTH_SHOWN = 200
@@ -22,6 +24,7 @@ def closing_words(results: Path = Path("results"), since: float = 0.0) -> str:
 
     tables, figures = made("tables/*.md"), made("figures/*.png")
     lines = [""]
+    lines += [path.read_text(encoding="utf-8") for path in made("plan.txt") + made(SUBMITTED)]
     for table in tables:
         text = table.read_text(encoding="utf-8").strip()
         widest = max((len(line) for line in text.splitlines() if line.startswith("|")), default=0)
@@ -30,8 +33,10 @@ def closing_words(results: Path = Path("results"), since: float = 0.0) -> str:
     about = {
         results / "report/index.html": "  the report: all studies on one page",
         results / "report/paper.pdf": "  the same as a paper",
+        results / "report/leaderboard.html": "  open it in a browser",
         results / "scores.csv": "  every number, one a row",
         results / "explained_prompt.txt": "  what the model is sent",
+        results / "plan.csv": "  the same as a table; plan.json has the longest chain, job by job",
     }
     new = [*made("*"), *made("report/*")]
     about = {path: words for path, words in about.items() if path in new}

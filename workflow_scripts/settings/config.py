@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from workflow_scripts.settings.chunking import Chunking
+from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.compute import Compute
 from workflow_scripts.settings.harmony import Harmony
 from workflow_scripts.settings.hub import Hub
@@ -12,6 +13,7 @@ from workflow_scripts.settings.miniature import Miniature
 from workflow_scripts.settings.mmlu import Mmlu
 from workflow_scripts.settings.prompts.section import Prompts
 from workflow_scripts.settings.section import Section
+from workflow_scripts.settings.suite import Suite
 from workflow_scripts.settings.tables import Tables
 from workflow_scripts.settings.training import Training
 
@@ -35,6 +37,9 @@ class Config(Section):
     hub: Hub = Field(Hub(), description="Where models and datasets lie.")
     tables: Tables = Field(Tables(), description="The models and tasks the workflow knows.")
     compute: Compute = Field(Compute(), description="How models are run.")
+    cluster: Cluster = Field(
+        Cluster(), description="The machines: what jobs ask for is computed from this."
+    )
     miniature: Miniature = Field(Miniature(), description="How large the generated world is.")
     chunking: Chunking = Field(Chunking(), description="Chunked variants of models.")
     training: Training = Field(
@@ -49,6 +54,9 @@ class Config(Section):
     )
     prompts: Prompts = Field(
         Prompts(), description="Prompt ablations: models asked the same questions in many ways."
+    )
+    suite: Suite = Field(
+        Suite(), description="The leaderboard: submitted models on a suite of tasks."
     )
     explain: str | None = Field(
         None,

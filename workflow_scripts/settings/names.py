@@ -16,7 +16,7 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId, hub_name_problem
 from workflow_scripts.settings.section import unlike
 from workflow_scripts.settings.sentences import hint, listed
-from workflow_scripts.settings.tables import ModelRow, TaskRow
+from workflow_scripts.settings.tables import DeviceRow, ModelRow, TaskRow
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,21 @@ class Known:
     models: Mapping[str, ModelRow] | None = None
     tasks: Mapping[str, TaskRow] | None = None
     prompt_runs: Mapping[str, Path] | None = None
+    devices: Mapping[str, DeviceRow] | None = None
 
 
 def find_file(path: str, workflow_folder: Path) -> Path | None:
     """A file the config names: in the working directory, or else beside the Snakefile."""
     for candidate in (Path(path), workflow_folder / path):
         if candidate.is_file():
+            return candidate
+    return None
+
+
+def find_folder(path: str, workflow_folder: Path) -> Path | None:
+    """As above, of a folder."""
+    for candidate in (Path(path), workflow_folder / path):
+        if candidate.is_dir():
             return candidate
     return None
 
@@ -92,9 +101,7 @@ def _known_prompt_run(name: str, info: ValidationInfo) -> str:
 
 def _folder(path: str, info: ValidationInfo) -> str:
     known: Known | None = info.context
-    if known is not None and not any(
-        place.is_dir() for place in (Path(path), known.workflow_folder / path)
-    ):
+    if known is not None and find_folder(path, known.workflow_folder) is None:
         raise unlike("a folder, but there is none in the working directory or beside the Snakefile")
     return path
 
