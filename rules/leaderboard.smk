@@ -34,7 +34,7 @@ BOARD_INPUTS = {
 
 
 rule leaderboard_page:
-    """Write the leaderboard's page, one file for a browser."""
+    """The leaderboard's page, a tab for each study of the config."""
     input:
         **{
             f"{tab}_{name}": made
@@ -65,6 +65,6 @@ rule leaderboard_page:
 
 
 rule leaderboard:
-    """The leaderboard as a page, a tab for each study."""
+    """The leaderboard: one page for a browser, results/report/leaderboard.html."""
     input:
         rules.leaderboard_page.output if any(BOARD_INPUTS.values()) else [],

@@ -61,7 +61,7 @@ ruleorder: build_faulty_models > train_miniature_model
 
 
 rule build_faulty_models:
-    """Generate small models that the leaderboard refuses, one for each reason."""
+    """Models of the miniature world with one fault each, for requests that must be refused."""
     input:
         texts=rules.build_world.output.texts,
     output:

@@ -3,7 +3,7 @@
 
 # Without an output: asked for by name it always runs.
 rule plan:
-    """What the whole would cost: jobs, hours, memory, disk; runs none of it."""
+    """Say what the run will cost before it runs; measures nothing."""
     log:
         "logs/plan.log",
     localrule: True
@@ -23,7 +23,7 @@ rule plan:
 
 # A table of times: never twice the same, and nothing is made from it.
 rule table_cost:
-    """Planned and actual time, memory and tokens of each rule."""
+    """Table: planned and actual time, memory and tokens of each rule."""
     input:
         records=all_records,
     output:

@@ -3,7 +3,7 @@
 
 # Which rows there are is known once this has run: what it refuses is never asked anything.
 checkpoint check_requests:
-    """Check every request before anything is spent on it; decides the rows."""
+    """Check every request of the leaderboard before it costs anything."""
     input:
         sources=[suite_source(request) for request in SUITE_REQUESTS.values()],
     output:
@@ -31,7 +31,7 @@ checkpoint check_requests:
 
 # Without an output: asked for by name it always says how the requests stand now.
 rule submit:
-    """Say of each request whether it is accepted, or why not."""
+    """Say of each request whether it is accepted, or why it is refused."""
     input:
         checks=rules.check_requests.output.checks,
     log:
@@ -52,7 +52,7 @@ rule submit:
 for _pack, _tasks in SUITE_PACKS["few_shot"].items():
 
     rule:
-        """Measure a submitted model on the suite's tasks."""
+        """Measure a submitted model on a task of the suite."""
         name:
             f"evaluate_suite{_pack}"
         input:
@@ -83,7 +83,7 @@ for _pack, _tasks in SUITE_PACKS["few_shot"].items():
 for _pack, _tasks in SUITE_PACKS["train_before_test"].items():
 
     rule:
-        """Train a submitted model on each task of the suite, then measure it on that."""
+        """Train a submitted model on a task of the suite, then measure it on that."""
         name:
             f"train_suite{_pack}"
         input:
@@ -117,7 +117,7 @@ if SUITE_REQUESTS or SUITE_REFUSED:
 
 
 rule table_suite_leaderboard:
-    """Table: submitted models on each task, and their average."""
+    """Table: submitted models on the suite of tasks, with their average."""
     input:
         scores="results/scores/suite.parquet",
         checks=rules.check_requests.output.checks,
@@ -142,7 +142,7 @@ rule table_suite_leaderboard:
 
 
 rule table_suite_checks:
-    """Table: results of the leaderboard worth a second look."""
+    """Table: rows of the leaderboard that are worth a look by a person."""
     input:
         leaderboard=rules.table_suite_leaderboard.output.csv,
         checks=rules.check_requests.output.checks,
@@ -168,7 +168,7 @@ rule table_suite_checks:
 
 
 rule table_suite_requests:
-    """Table: every request and its status."""
+    """Table: how each request stands."""
     input:
         checks=rules.check_requests.output.checks,
         records=suite_records,
@@ -193,7 +193,7 @@ rule table_suite_requests:
 
 # What the leaderboard's page shows in its first tab.
 rule board_suite:
-    """The leaderboard's first tab, as data for the page."""
+    """The suite's tab of the leaderboard, as data for its page."""
     input:
         leaderboard=rules.table_suite_leaderboard.output.csv,
         found=rules.table_suite_checks.output.csv,
@@ -221,7 +221,7 @@ rule board_suite:
 
 
 rule suite:
-    """Study: submitted models on a suite of tasks, for the leaderboard."""
+    """Study: submitted models on a suite of tasks, checked before they are run."""
     input:
         # The records too, or a deleted one would stay away while its table is there.
         [

@@ -1,14 +1,16 @@
 """The report of a finished run: whole, made of what it says, and the same bytes from the same records."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from tests.workflow.snakemake import SMALL, jobs_of, run_snakemake
-from workflow_scripts.core.tex_engine import find_engine
+from workflow_scripts.core.tex_engine import ENGINES
 
 pytestmark = pytest.mark.workflow
 
@@ -50,10 +52,11 @@ def test_the_same_records_give_the_same_report(copy):
     assert {path: path.read_bytes() for path in before} == before
 
 
-def test_a_deleted_record_and_a_wanted_table_make_that_record_and_that_table(copy):
-    (copy / "results/records/harmony/direct/miniature--Llama-1.4M/mnli.json").unlink()
+def test_a_deleted_record_asked_for_with_one_table_makes_these_two_alone(copy):
+    record = "results/records/harmony/direct/miniature--Llama-1.4M/mnli.json"
+    (copy / record).unlink()
     wanted = "results/tables/harmony_agreement.md"
-    jobs = jobs_of(run_snakemake(copy, "-n", wanted, *SMALL))
+    jobs = jobs_of(run_snakemake(copy, "-n", record, wanted, *SMALL))
     assert jobs == {"evaluate_direct": 1, "collect_scores": 1, "table_harmony_agreement": 1}
 
 
@@ -107,10 +110,11 @@ def test_without_tex_the_paper_is_left_out_with_a_word(copy, tmp_path):
         path.unlink()
     programs = tmp_path / "bin"
     programs.mkdir()
-    for name in ("git", "bash", "sh", "env", "uname"):
-        if found := shutil.which(name):
-            (programs / name).symlink_to(found)
-    assert find_engine() is None or not (programs / "pdflatex").exists()
+    for folder in map(Path, os.environ["PATH"].split(os.pathsep)):
+        for program in folder.iterdir() if folder.is_dir() else ():
+            link = programs / program.name
+            if program.name not in ENGINES and not link.is_symlink():
+                link.symlink_to(program)
     result = run_snakemake(copy, *SMALL, PATH=str(programs))
     said = result.stdout + result.stderr
     assert result.returncode == 0, said

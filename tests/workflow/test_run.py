@@ -56,7 +56,7 @@ def results_of(folder: Path) -> dict[str, bytes]:
 
 def is_timed(path: Path) -> bool:
     """Whether it tells of times, which are never twice the same."""
-    tells = path.stem in ("chunking_pruning", "chunking_summary", "cost", "numbers")
+    tells = path.stem in ("chunking_pruning", "chunking_summary", "numbers", "cost")
     return tells or "latency" in str(path) or "report" in path.parts
 
 
@@ -182,8 +182,8 @@ def test_a_deleted_result_reruns_its_users_and_nobody_else(copy):
         **{f"table_harmony_{name}": 1 for name in TABLES},
         **{f"figure_harmony_{name}": 1 for name in FIGURES},
         **dict.fromkeys(REPORT_RULES, 1),
-        "table_cost": 1,
         "table_reproduction": 1,
+        "table_cost": 1,
         "all": 1,
     }
 

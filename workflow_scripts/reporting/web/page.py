@@ -6,8 +6,6 @@ others, and no request to anywhere; and it demands Trusted Types, so that nothin
 can turn text into HTML.
 """
 
-import base64
-import hashlib
 import html
 import json
 import re
@@ -17,6 +15,7 @@ from typing import Any
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.reporting.web.board import Board, Row, Tab
+from workflow_scripts.reporting.web.policy import digest
 
 HERE = Path(__file__).parent
 LIBRARY = HERE / "vendor/tabulator"
@@ -36,7 +35,8 @@ def leaderboard_page(board: Board) -> str:
         _SOURCE_MAP.sub("", (LIBRARY / name).read_text(encoding="utf-8"))
         for name in ("tabulator.min.js", "tabulator_simple.min.css")
     )
-    style += "\n" + (HERE / "style.css").read_text(encoding="utf-8")
+    for name in ("colours.css", "style.css"):
+        style += "\n" + (HERE / name).read_text(encoding="utf-8")
     script = _scripts()
     page = Template((HERE / "template.html").read_text(encoding="utf-8")).substitute(
         policy=_policy(scripts=[library, script], style=style),
@@ -57,22 +57,18 @@ def _scripts() -> str:
 
 
 def _policy(scripts: list[str], style: str) -> str:
-    allowed = " ".join(_digest(script) for script in scripts)
+    allowed = " ".join(digest(script) for script in scripts)
     return "; ".join(
         [
             "default-src 'none'",
             f"script-src {allowed}",
-            f"style-src {_digest(style)}",
+            f"style-src {digest(style)}",
             "base-uri 'none'",
             "form-action 'none'",
             "require-trusted-types-for 'script'",
             "trusted-types default",
         ]
     )
-
-
-def _digest(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def _data(name: str, lines: str) -> str:
