@@ -6,8 +6,16 @@ import shutil
 
 import pytest
 
+from tests.workflow.grid import make_grid
+
 NO_SKIPS = bool(os.environ.get("CHORUS_NO_SKIPS"))
 PROGRAMS = {"graphviz": "dot"}
+
+
+@pytest.fixture(scope="session")
+def finished_grid(tmp_path_factory):
+    """A folder in which the small grid was made, on this machine and without misfortune."""
+    return make_grid(tmp_path_factory.mktemp("grid"))
 
 
 def _gpus() -> int:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.machine import machine_problem
 from workflow_scripts.core.offline import go_offline
 from workflow_scripts.core.run_lock import end_with_the_run
 
@@ -58,6 +59,8 @@ def step(snakemake, *, network: bool = False) -> Iterator[None]:
         except UserError as error:
             print(f"{snakemake.rule}: {error}")
             sys.exit(error.exit_code)
-        except Exception:
+        except Exception as error:
             print(traceback.format_exc())
+            if problem := machine_problem(error):
+                print(f"{snakemake.rule}: {problem}")
             sys.exit(1)

@@ -1,0 +1,18 @@
+"""The grid on a real Slurm: the bytes of a run without one."""
+
+import pytest
+
+from tests.results import results_of
+from tests.slurm.grid import said, start_on_slurm
+from tests.workflow.grid import folder_with_hub
+
+pytestmark = pytest.mark.slurm
+
+
+def test_the_grid_on_four_nodes_ends_in_the_bytes_of_a_local_run(cluster, finished_grid, tmp_path):
+    folder = folder_with_hub(finished_grid, tmp_path / "slurm")
+    run = start_on_slurm(cluster, folder)
+    assert run.wait() == 0, said(folder)
+    assert results_of(folder) == results_of(finished_grid)
+    ran = [cluster.facts(job) for job in cluster.jobs("COMPLETED")]
+    assert len(ran) == 4, "each cell is a job; tables are made where Snakemake runs"
