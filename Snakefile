@@ -6,6 +6,7 @@ from pathlib import Path
 from snakemake.utils import min_version
 
 from workflow_scripts.core.broken import clear_broken_cells
+from workflow_scripts.core.left_behind import cancel_left_behind
 from workflow_scripts.core.run_lock import hold_run_lock, sweep_stale_lock
 
 min_version("9.27")
@@ -56,6 +57,8 @@ rule all:
 
 onstart:
     hold_run_lock(Path(".snakemake"))
+    if workflow.execution_settings.lock:  # without it another run may be alive
+        cancel_left_behind(Path.cwd())
 
 
 onsuccess:

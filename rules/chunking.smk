@@ -14,8 +14,7 @@ rule build_chunked:
         "../envs/lm_eval.yaml"
     threads: 1
     resources:
-        mem_mb=2000,  # the base's weights are linked, never loaded
-        runtime="30m",
+        **planned("build_chunked", planned_of("building"), gpu=False),
     params:
         version="build_chunked 1",
         settings=lambda wildcards: {
@@ -41,10 +40,7 @@ rule verify_chunked:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        mem_mb=lambda wildcards, attempt: 2
-        * memory_mb(CHECKPOINTS[wildcards.checkpoint].model, attempt),
-        runtime="30m",
-        gpu=GPUS_PER_JOB,
+        **planned("verify_chunked", planned_of("verification")),
     params:
         version="verify_chunked 1",
         compute_threads=SETTINGS.compute.threads,
@@ -71,9 +67,7 @@ rule measure_perplexity:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        mem_mb=lambda wildcards, attempt: 2 * evaluation_memory_mb(wildcards, attempt),
-        runtime="12h",
-        gpu=GPUS_PER_JOB,
+        **planned("measure_perplexity", perplexity_need),
     params:
         version="measure_perplexity 1",
         compute_threads=SETTINGS.compute.threads,
@@ -97,9 +91,7 @@ rule measure_latency:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        mem_mb=lambda wildcards, attempt: 2 * evaluation_memory_mb(wildcards, attempt),
-        runtime="4h",
-        gpu=GPUS_PER_JOB,
+        **planned("measure_latency", latency_need),
     params:
         version="measure_latency 1",
         compute_threads=SETTINGS.compute.threads,

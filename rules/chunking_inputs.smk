@@ -7,6 +7,14 @@ def perplexity_settings(wildcards):
     return {"plans": plans} | perplexity_measures()
 
 
+def perplexity_need(wildcards):
+    return PLANNER.perplexity(wildcards.model, len(perplexity_settings(wildcards)["plans"]))
+
+
+def latency_need(wildcards):
+    return PLANNER.latency(wildcards.model, len(latency_settings(wildcards)["plans"]))
+
+
 def perplexity_measures():
     measures = SETTINGS.chunking.measures
     return {

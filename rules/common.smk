@@ -7,6 +7,8 @@ from pathlib import Path
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import UNCHANGED, CheckpointId
 from workflow_scripts.hub.lock import read_lock
+from workflow_scripts.planning.needs import Planner
+from workflow_scripts.planning.requests import gpu_request, resources
 from workflow_scripts.settings.load import load_settings
 from workflow_scripts.settings.mmlu import DATASET as MMLU_DATASET
 from workflow_scripts.settings.names import find_file
@@ -16,6 +18,10 @@ try:
     SETTINGS = load_settings(config, Path(workflow.basedir))
     LOCK_FILE = find_file(SETTINGS.hub.lock, Path(workflow.basedir)) or Path(SETTINGS.hub.lock)
     read_lock(LOCK_FILE)  # what is wrong with it is said now, not by the first job
+    GPU_REQUEST = gpu_request(workflow.resource_settings.default_resources)
+    PLANNER = Planner(SETTINGS)
+    if too_large := PLANNER.too_large():
+        raise UserError(too_large)
 except UserError as error:
     # Not a WorkflowError: Snakemake would add a line of traceback to it.
     sys.exit("\n".join(["The configuration needs mending:", *error.problems]))
@@ -23,6 +29,8 @@ except UserError as error:
 HUB = SETTINGS.hub.path
 # The miniature world needs no GPU, and would only keep one from others.
 GPUS_PER_JOB = int(SETTINGS.source == "huggingface" and SETTINGS.compute.device != "cpu")
+# What a job of each rule needs, by its wildcards: read by `snakemake plan`.
+NEEDS = {}
 # Under --sdm conda: the one with flash attention where there are GPUs to run it.
 EVALUATION_ENVIRONMENT = f"../envs/{'gpu' if GPUS_PER_JOB else 'lm_eval'}.yaml"
 LIGHTEVAL_ENVIRONMENT = f"../envs/{'gpu' if GPUS_PER_JOB else 'lighteval'}.yaml"
@@ -114,19 +122,19 @@ def model_revision(wildcards):
     return row.revision if row else None
 
 
-def memory_mb(name, attempt):
-    """Twice the weights in four bytes each, and what the libraries take; more when tried again."""
-    return int((3000 + SETTINGS.model(name).parameters * 8 / 1e6) * attempt)
+def planned(rule, need, gpu=True):
+    """What a rule's jobs ask for, computed from what each needs (workflow_scripts/planning)."""
+    NEEDS[rule] = need
+    return resources(need, SETTINGS.cluster, GPU_REQUEST if gpu and GPUS_PER_JOB else None)
 
 
-def evaluation_memory_mb(wildcards, attempt):
-    return memory_mb(model_row(wildcards).model, attempt)
+def planned_of(kind, wildcard="checkpoint"):
+    """The planner's answer for one wildcard."""
+    return lambda wildcards: getattr(PLANNER, kind)(wildcards[wildcard])
 
 
-def checkpoint_memory_mb(wildcards, attempt):
-    """As above, with room for the adapters and the aggregation of a chunked model."""
-    parameters = SETTINGS.model(CheckpointId.parse(wildcards.checkpoint).model).parameters
-    return int((4000 + parameters * 12 / 1e6) * attempt)
+def download_need(kind):
+    return lambda wildcards: PLANNER.download(kind, f"{wildcards.org}/{wildcards.name}")
 
 
 def rows_of_models(names):

@@ -22,9 +22,7 @@ for _pack, _tasks in HARMONY_PACKS["direct"].items():
             EVALUATION_ENVIRONMENT
         threads: SETTINGS.compute.threads
         resources:
-            mem_mb=checkpoint_memory_mb,
-            runtime="4h",
-            gpu=GPUS_PER_JOB,
+            **planned(f"evaluate_direct{_pack}", harmony_need("direct", _tasks)),
         params:
             version="evaluate_direct 3",  # raise it when the meaning of the record changes
             compute_threads=SETTINGS.compute.threads,
@@ -54,9 +52,7 @@ for _pack, _tasks in HARMONY_PACKS["few_shot"].items():
             EVALUATION_ENVIRONMENT
         threads: SETTINGS.compute.threads
         resources:
-            mem_mb=checkpoint_memory_mb,
-            runtime="8h",
-            gpu=GPUS_PER_JOB,
+            **planned(f"evaluate_few_shot{_pack}", harmony_need("few_shot", _tasks)),
         params:
             version="evaluate_few_shot 1",
             compute_threads=SETTINGS.compute.threads,
@@ -87,9 +83,7 @@ for _pack, _tasks in HARMONY_PACKS["train_before_test"].items():
             EVALUATION_ENVIRONMENT
         threads: SETTINGS.compute.threads
         resources:
-            mem_mb=harmony_training_memory_mb,
-            runtime="24h",
-            gpu=GPUS_PER_JOB,
+            **planned(f"train_before_test{_pack}", harmony_need("train_before_test", _tasks)),
         params:
             version="train_before_test 1",
             compute_threads=SETTINGS.compute.threads,

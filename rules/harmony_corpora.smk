@@ -22,9 +22,7 @@ rule measure_corpus:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        mem_mb=harmony_training_memory_mb,
-        runtime="24h",
-        gpu=GPUS_PER_JOB,
+        **planned("measure_corpus", corpus_need),
     params:
         version="measure_corpus 1",
         compute_threads=SETTINGS.compute.threads,

@@ -89,10 +89,22 @@ def harmony_settings(protocol, tasks):
     return settings
 
 
-def harmony_training_memory_mb(wildcards, attempt):
-    """The weights in four bytes each, twice, and what the libraries and one batch take."""
-    parameters = SETTINGS.model(CheckpointId.parse(wildcards.checkpoint).model).parameters
-    return int((4000 + parameters * 12 / 1e6) * attempt)
+def harmony_need(protocol, tasks):
+    """Of a job: several tasks add up in time, and the largest decides about memory."""
+
+    def need(wildcards):
+        names = tuple(tasks_of_job(tasks, wildcards))
+        if protocol == "train_before_test":
+            return PLANNER.training_before_test(wildcards.checkpoint, names)
+        shots = SETTINGS.harmony.shots if protocol == "few_shot" else 0
+        return PLANNER.evaluation(wildcards.checkpoint, names, shots)
+
+    return need
+
+
+def corpus_need(wildcards):
+    text = Path(SETTINGS.harmony.corpora[wildcards.corpus])
+    return PLANNER.corpus(wildcards.checkpoint, text.stat().st_size / 1e6)
 
 
 def corpus_settings(wildcards):

@@ -23,8 +23,7 @@ if SETTINGS.source == "huggingface":
             "../envs/hub.yaml"
         threads: 1
         resources:
-            mem_mb=2000,
-            runtime="4h",
+            **planned("fetch_model", download_need("model"), gpu=False),
         params:
             version=1,  # raise when other files are wanted or the manifest changes
             repository="{org}/{name}",
@@ -44,8 +43,7 @@ if SETTINGS.source == "huggingface":
             "../envs/hub.yaml"
         threads: 1
         resources:
-            mem_mb=2000,
-            runtime="4h",
+            **planned("fetch_dataset", download_need("dataset"), gpu=False),
         params:
             version=1,
             repository="{org}/{name}",

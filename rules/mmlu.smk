@@ -26,9 +26,7 @@ rule evaluate_mmlu:
         LIGHTEVAL_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        mem_mb=checkpoint_memory_mb,
-        runtime="8h",
-        gpu=GPUS_PER_JOB,
+        **planned("evaluate_mmlu", planned_of("mmlu")),
     params:
         version="evaluate_mmlu 1",  # raise it when the meaning of the record changes
         compute_threads=SETTINGS.compute.threads,

@@ -21,9 +21,7 @@ rule ask_prompt_run:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        mem_mb=checkpoint_memory_mb,
-        runtime="8h",
-        gpu=GPUS_PER_JOB,
+        **planned("ask_prompt_run", prompt_need),
     params:
         version="ask_prompt_run 1",  # raise it when the meaning of the outputs changes
         compute_threads=SETTINGS.compute.threads,

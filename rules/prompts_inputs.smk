@@ -6,6 +6,10 @@ def prompt_datasets(wildcards):
     return [manifest_of("dataset", name) for name in names]
 
 
+def prompt_need(wildcards):
+    return PLANNER.prompt_run(wildcards.checkpoint, wildcards.run)
+
+
 def prompt_settings(wildcards):
     """All that the outputs of a prompt run depend on; how they are read is not."""
     return {

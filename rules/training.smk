@@ -20,8 +20,7 @@ rule tokenise_samples:
         "../envs/lm_eval.yaml"
     threads: 1
     resources:
-        mem_mb=4000,  # whatever the number of samples
-        runtime="4h",
+        **planned("tokenise_samples", planned_of("samples", "recipe"), gpu=False),
     params:
         version="tokenise_samples 1",
         settings=lambda wildcards: {
@@ -50,9 +49,7 @@ rule train_checkpoint:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        mem_mb=training_memory_mb,
-        runtime="24h",
-        gpu=lambda wildcards: GPUS_PER_JOB and stage_recipe(wildcards)[1].gpus,
+        **planned("train_checkpoint", planned_of("stage")),
     params:
         version="train_checkpoint 1",
         compute_threads=SETTINGS.compute.threads,
@@ -81,9 +78,7 @@ rule measure_stage_perplexity:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        mem_mb=checkpoint_memory_mb,
-        runtime="4h",
-        gpu=GPUS_PER_JOB,
+        **planned("measure_stage_perplexity", stage_perplexity_need),
     params:
         version="measure_stage_perplexity 1",
         compute_threads=SETTINGS.compute.threads,

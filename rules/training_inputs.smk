@@ -39,7 +39,5 @@ def training_settings(wildcards):
     }
 
 
-def training_memory_mb(wildcards, attempt):
-    """Weights twice, gradients, and two moments, in four bytes each, and what the libraries take."""
-    parameters = SETTINGS.model(CheckpointId.parse(wildcards.checkpoint).model).parameters
-    return int((4000 + parameters * 24 / 1e6) * attempt)
+def stage_perplexity_need(wildcards):
+    return PLANNER.perplexity(wildcards.checkpoint, 0)

@@ -76,7 +76,7 @@ WRONG_KINDS = [
     one("number section", {"compute": 3}, "compute is 3", "a mapping with the keys device"),
     one("list section", {"hub": ["resources/hub"]}, "hub is a list", "keys path and lock."),
     one("text section", {"miniature": "small"}, "miniature is 'small'", "keys items and effort."),
-    one("null tables", {"tables": None}, "tables is null", "keys models and tasks."),
+    one("null tables", {"tables": None}, "tables is null", "keys models, tasks, work and devices."),
     one(
         "text for a number", {"seed": "three"}, "seed is the text 'three'", "a whole number from 0"
     ),

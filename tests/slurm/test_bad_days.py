@@ -94,22 +94,22 @@ class BadDay:
         requeued = self._started_anew(job)
         self._cluster.start_node(lost)
         process, job = self._reached("node silent")
-        self.hold("successor", STEP_TRAINED, within)
-        silent = self._cluster.facts(job)["NodeList"]
-        self._cluster.kill(silent)
-        self._reached("successor")
         facts = self._cluster.facts(job)
+        silent = facts["NodeList"]
+        self._cluster.kill(silent)
+        self._ended(job, "COMPLETED")
+        # Now that its successor has written everything, the old one wakes up, and would like to write.
         self._misfortunes.let_go("node silent")
-        wait_until(lambda: not is_alive(process), "the one that Slurm has lost makes way")
+        wait_until(lambda: "this one does no more" in self._log(within), "it makes way")
         self._cluster.start_node(silent)
-        self._misfortunes.let_go("successor")
+        wait_until(lambda: not is_alive(process), "Slurm ends what it finds on the node")
         return {"node lost": requeued, "node silent": facts}
 
     def _reached(self, name: str) -> tuple[int, str]:
         return self._misfortunes.reached(name, _PATIENCE)
 
-    def _ended(self, job: str) -> dict[str, str]:
-        over = ("FAILED", "CANCELLED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL")
+    def _ended(self, job: str, *states: str) -> dict[str, str]:
+        over = states or ("FAILED", "CANCELLED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL")
         wait_until(lambda: self._cluster.facts(job)["JobState"] in over, f"job {job} ends", 150)
         return self._cluster.facts(job)
 

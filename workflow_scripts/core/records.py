@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import canonical_json, sha256_file, write_json
 from workflow_scripts.core.items import Item, read_items, write_items
+from workflow_scripts.core.journal import leave_if_replaced
 
 SHA256 = r"^[0-9a-f]{64}$"
 
@@ -140,6 +141,7 @@ def write_record(path: Path, items: list[Item], **fields) -> Record:
     """Write the items, then the record that vouches for them; refuse numbers that do not add up."""
     items_path = path.with_suffix(".parquet")
     _check_counts(path, fields["metrics"], [item.subset for item in items])
+    leave_if_replaced()
     write_items(items_path, items)
     record = Record(
         items=ItemsFile(file=items_path.name, sha256=sha256_file(items_path), n=len(items)),

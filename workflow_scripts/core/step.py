@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.journal import in_journal
 from workflow_scripts.core.machine import machine_problem
 from workflow_scripts.core.offline import go_offline
 from workflow_scripts.core.run_lock import end_with_the_run
@@ -55,7 +56,8 @@ def step(snakemake, *, network: bool = False) -> Iterator[None]:
         os.dup2(file.fileno(), 2)
         sys.stdout = sys.stderr = _RedactingStream(file)
         try:
-            yield
+            with in_journal(snakemake.rule, log):
+                yield
         except UserError as error:
             print(f"{snakemake.rule}: {error}")
             sys.exit(error.exit_code)

@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from workflow_scripts.settings.chunking import Chunking
+from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.compute import Compute
 from workflow_scripts.settings.harmony import Harmony
 from workflow_scripts.settings.hub import Hub
@@ -35,6 +36,9 @@ class Config(Section):
     hub: Hub = Field(Hub(), description="Where models and datasets lie.")
     tables: Tables = Field(Tables(), description="The models and tasks the workflow knows.")
     compute: Compute = Field(Compute(), description="How models are run.")
+    cluster: Cluster = Field(
+        Cluster(), description="The machines: what jobs ask for is computed from this."
+    )
     miniature: Miniature = Field(Miniature(), description="How large the generated world is.")
     chunking: Chunking = Field(Chunking(), description="Chunked variants of models.")
     training: Training = Field(

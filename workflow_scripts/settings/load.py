@@ -16,8 +16,25 @@ from workflow_scripts.settings.prompts.section import FOLDER, Prompts
 from workflow_scripts.settings.prompts.spec import PromptRun
 from workflow_scripts.settings.raw import raw_problems
 from workflow_scripts.settings.sentences import hint, sentences, shown
-from workflow_scripts.settings.tables import ModelRow, Tables, TaskRow, read_models, read_tasks
+from workflow_scripts.settings.tables import (
+    DeviceRow,
+    ModelRow,
+    Tables,
+    TaskRow,
+    WorkRow,
+    read_devices,
+    read_models,
+    read_tasks,
+    read_work,
+)
 from workflow_scripts.settings.training import Recipe
+
+_TABLES = (
+    ("models", read_models),
+    ("tasks", read_tasks),
+    ("work", read_work),
+    ("devices", read_devices),
+)
 
 
 class Settings(Config):
@@ -25,6 +42,8 @@ class Settings(Config):
 
     models: dict[str, ModelRow] = Field(description="All rows of the models table by name.")
     tasks: dict[str, TaskRow] = Field(description="All rows of the tasks table by name.")
+    work: dict[str, WorkRow] = Field(description="All rows of the work table by task.")
+    devices: dict[str, DeviceRow] = Field(description="All rows of the devices table by name.")
     prompt_runs: dict[str, PromptRun] = Field(description="The prompt runs to make, by name.")
 
     def model(self, name: str) -> ModelRow:
@@ -84,7 +103,7 @@ def load_settings(config: dict[str, Any], workflow_folder: Path) -> Settings:
     problems = list(complaints.values())
 
     tables: dict[str, Any] = {}
-    for name, read in (("models", read_models), ("tasks", read_tasks)):
+    for name, read in _TABLES:
         path = _table_path(name, config)
         if path is None or ("tables", name) in complaints:
             continue
@@ -101,6 +120,7 @@ def load_settings(config: dict[str, Any], workflow_folder: Path) -> Settings:
         models=tables.get("models"),
         tasks=tables.get("tasks"),
         prompt_runs=files,
+        devices=tables.get("devices"),
     )
     try:
         checked = Config.model_validate(config, context=known)

@@ -16,7 +16,7 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId, hub_name_problem
 from workflow_scripts.settings.section import unlike
 from workflow_scripts.settings.sentences import hint, listed
-from workflow_scripts.settings.tables import ModelRow, TaskRow
+from workflow_scripts.settings.tables import DeviceRow, ModelRow, TaskRow
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,7 @@ class Known:
     models: Mapping[str, ModelRow] | None = None
     tasks: Mapping[str, TaskRow] | None = None
     prompt_runs: Mapping[str, Path] | None = None
+    devices: Mapping[str, DeviceRow] | None = None
 
 
 def find_file(path: str, workflow_folder: Path) -> Path | None:

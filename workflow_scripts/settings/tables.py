@@ -1,4 +1,4 @@
-"""The tables of models and tasks: tab-separated, one header line, read strictly.
+"""The tables of models, tasks, work and devices: tab-separated, one header line, read strictly.
 
 Nothing is guessed from a cell. All problems of a table are reported at once, each with file, line,
 column, value and what was expected.
@@ -125,7 +125,36 @@ class TaskRow(Section):
         return self.metric if self.filter == "none" else f"{self.metric},{self.filter}"
 
 
-Row = TypeVar("Row", ModelRow, TaskRow)
+class DeviceRow(Section):
+    """One kind of processor that jobs may run on, by what its maker promises."""
+
+    device: Text = Field(description="Name in the config")
+    memory_gb: WholeNumber = Field(ge=1, description="Memory of one")
+    half_gflops: WholeNumber = Field(ge=1, description="Peak in bfloat16 and float16, dense")
+    single_gflops: WholeNumber = Field(ge=1, description="Peak in float32")
+    bandwidth_gb_s: WholeNumber = Field(ge=1, description="Of its memory")
+    layer_us: WholeNumber = Field(
+        ge=1, description="Microseconds that a layer takes however little it computes"
+    )
+    source: Text = Field(description="Where the numbers are from")
+
+
+class WorkRow(Section):
+    """How much there is to do for one task; tokens are those of an average item, by estimate."""
+
+    task: Text = Field(description="Name in the tasks table")
+    training_items: WholeNumber = Field(ge=0, description="Items of the training split")
+    test_items: WholeNumber = Field(ge=1, description="Items that are measured")
+    training_tokens: WholeNumber = Field(ge=0, description="Tokens of a training item")
+    test_tokens: WholeNumber = Field(
+        ge=1, description="Tokens read for a test item, what its choices share counted once"
+    )
+    new_tokens: WholeNumber = Field(ge=0, description="Tokens generated for it")
+    download_mb: WholeNumber = Field(ge=0, description="Size of its dataset on the hub")
+    source: Text = Field(description="Where the numbers of items are from")
+
+
+Row = TypeVar("Row", ModelRow, TaskRow, DeviceRow, WorkRow)
 
 
 class Tables(Section):
@@ -133,6 +162,14 @@ class Tables(Section):
 
     models: str = Field("config/models.tsv", min_length=1, description="Table of models.")
     tasks: str = Field("config/tasks.tsv", min_length=1, description="Table of tasks.")
+    work: str = Field(
+        "config/work.tsv",
+        min_length=1,
+        description="Table of how much there is to do for each task, for planning.",
+    )
+    devices: str = Field(
+        "config/devices.tsv", min_length=1, description="Table of devices, for planning."
+    )
 
 
 def read_models(path: Path) -> dict[str, ModelRow]:
@@ -143,6 +180,16 @@ def read_models(path: Path) -> dict[str, ModelRow]:
 def read_tasks(path: Path) -> dict[str, TaskRow]:
     """All tasks by name, in the table's order."""
     return _read(path, TaskRow, "task")
+
+
+def read_work(path: Path) -> dict[str, WorkRow]:
+    """What is known of each task's size, by the task."""
+    return _read(path, WorkRow, "task")
+
+
+def read_devices(path: Path) -> dict[str, DeviceRow]:
+    """All devices by name, in the table's order."""
+    return _read(path, DeviceRow, "device")
 
 
 def _read(path: Path, row_type: type[Row], key: str) -> dict[str, Row]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.files import sha256_file, sha256_json, write_json
+from workflow_scripts.core.journal import leave_if_replaced
 
 _SEAL, _OWNER, _MICRO_BATCH = "seal.json", "training.json", "micro_batch.json"
 _SAVED = re.compile(r"checkpoint-(\d+)")
@@ -40,6 +41,7 @@ class StateFolder:
 
     def seal(self, step: int) -> None:
         """Vouch for the state of this step, and remove all but the one before."""
+        leave_if_replaced()
         folder = self.path / f"checkpoint-{step}"
         files = sorted(path for path in folder.rglob("*") if path.is_file())
         write_json(

@@ -39,7 +39,7 @@ _times = Counter()
 def _happens(moment: str, path, what) -> None:
     path = str(path)
     line = f"{moment}\t{path}\t{what}\t{os.getpid()}\n".encode()
-    with open(_FOLDER / "computed.txt", "ab", buffering=0) as file:
+    with (_FOLDER / "computed.txt").open("ab", buffering=0) as file:  # one write, one line
         file.write(line)
     for fault in sorted(_FOLDER.glob("*.fault")):
         about = json.loads(fault.read_text())

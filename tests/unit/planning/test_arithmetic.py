@@ -1,0 +1,61 @@
+"""The sums behind what jobs ask for, against numbers that one can work out by hand."""
+
+import pytest
+
+from workflow_scripts.planning.arithmetic import (
+    Size,
+    Speed,
+    evaluation_bytes,
+    generating_seconds,
+    reading_seconds,
+    training_bytes,
+    training_seconds,
+)
+
+GB = 1e9
+FOURTEEN = Size(parameters=14_000_000_000, layers=40, vocabulary=152_000)
+SPEED = Speed(operations=1e14, trained_operations=1e14, bandwidth=1e12, layer=0.0)
+
+
+def test_weights_take_two_bytes_a_parameter_in_bfloat16_and_four_in_float32():
+    assert FOURTEEN.weights("bfloat16") == 28 * GB
+    assert FOURTEEN.weights("float32") == 56 * GB
+
+
+def test_full_training_takes_sixteen_bytes_a_parameter_and_adapters_little_beside_the_weights():
+    full = training_bytes(FOURTEEN, "full", "bfloat16", rows=1, length=1)
+    assert full == pytest.approx(14 * 16 * GB, rel=0.001)  # more than two cards of 80 GB
+    adapted = training_bytes(FOURTEEN, "lora", "bfloat16", rows=1, length=1)
+    assert 28 * GB < adapted < 31 * GB
+    frozen = training_bytes(FOURTEEN, "freeze", "bfloat16", rows=1, length=1)
+    assert adapted < frozen < full
+
+
+def test_an_evaluation_takes_its_weights_and_more_the_more_it_reads_at_once():
+    one = evaluation_bytes(FOURTEEN, "bfloat16", batch=1, length=512)
+    many = evaluation_bytes(FOURTEEN, "bfloat16", batch=32, length=512)
+    assert 28 * GB < one < many < 36 * GB
+
+
+def test_reading_takes_two_operations_for_each_parameter_and_token():
+    # 2 * 14e9 * 1e6 = 2.8e16 operations at 1e14 a second
+    assert reading_seconds(FOURTEEN, SPEED, tokens=1e6, passes=10) == pytest.approx(280)
+
+
+def test_training_takes_six_and_four_where_weights_need_no_gradients_and_two_more_when_large():
+    small = Size(parameters=1_000_000_000, layers=16, vocabulary=128_256)
+    assert training_seconds(small, SPEED, "full", 1e6, 0) == pytest.approx(60)
+    assert training_seconds(small, SPEED, "lora", 1e6, 0) == pytest.approx(40)
+    assert training_seconds(small, SPEED, "full", 1e6, 0, gpus=4) == pytest.approx(15)
+    assert training_seconds(FOURTEEN, SPEED, "full", 1e6, 0) == pytest.approx(14 * 80)
+
+
+def test_generating_reads_all_weights_once_a_token():
+    # 28e9 bytes at 1e12 a second
+    assert generating_seconds(FOURTEEN, SPEED, "bfloat16", tokens=100) == pytest.approx(2.8)
+
+
+def test_a_small_model_is_held_up_by_its_layers_and_not_by_its_operations():
+    small = Size(parameters=1_000_000, layers=24, vocabulary=2_048)
+    slow = Speed(operations=1e14, trained_operations=1e14, bandwidth=1e12, layer=1e-3)
+    assert reading_seconds(small, slow, tokens=1e4, passes=100) == pytest.approx(2.4, rel=0.01)

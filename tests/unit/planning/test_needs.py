@@ -1,0 +1,165 @@
+"""What jobs ask for, of the published config and of the miniature world."""
+
+import csv
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import yaml
+
+from tests.unit.settings.merged import ROOT, merged
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.planning.needs import Need, Planner
+from workflow_scripts.planning.requests import gpu_request, resources
+from workflow_scripts.settings.cluster import Cluster
+from workflow_scripts.settings.load import load_settings
+
+LARGE, TINY = "Qwen/Qwen2.5-14B", "EleutherAI/pythia-70m-deduped"
+
+
+@cache
+def paper(**_) -> Planner:
+    return planner(yaml.safe_load((ROOT / "config/paper.yaml").read_text(encoding="utf-8")))
+
+
+def planner(override) -> Planner:
+    return Planner(load_settings(merged(override), ROOT))
+
+
+def test_a_large_model_asks_for_what_it_needs_and_a_tiny_one_for_little():
+    large, tiny = (paper().evaluation(name, ("hellaswag",)) for name in (LARGE, TINY))
+    assert large.gpus == tiny.gpus == 1
+    assert 29_500 < large.gpu_mb < 45_000  # its weights alone are 29.5 GB in bfloat16
+    assert tiny.gpu_mb < 4_000
+    assert large.mem_mb > 20_000 > 8_000 > tiny.mem_mb
+    cluster = Cluster()
+    assert tiny.asked_minutes(1, cluster) < 30
+    trained = paper().training_before_test(LARGE, ("mnli",))
+    assert trained.asked_minutes(1, cluster) > 60
+    assert paper().training_before_test(TINY, ("rte",)).asked_minutes(1, cluster) < 30
+
+
+def test_full_training_of_a_large_model_needs_several_gpus_and_says_so_before_anything_runs():
+    plan = {"model": LARGE, "num_chunks": 2, "num_layers_per_chunk": 24}
+    config = {
+        "source": "huggingface",
+        "compute": {"dtype": "bfloat16", "device": "cuda"},
+        "harmony": {"models": [TINY]},
+        "prompts": {"models": []},
+        "chunking": {"checkpoints": [plan]},
+        "training": {"cpt": "sft-full", "sft": None},
+    }
+    problems = planner(config).too_large()
+    assert len(problems) == 1
+    assert f"{LARGE}@k2m24+cpt cannot be trained with the recipe 'sft-full'" in problems[0]
+    assert "A100-80GB' has 80" in problems[0]
+    recipe = config["training"] | {"recipes": {"sft-full": {"gpus": 8, "sharded": True}}}
+    sharded = planner(config | {"training": recipe})
+    assert sharded.too_large() == []
+    assert sharded.stage(f"{LARGE}@k2m24+cpt").gpus == 8
+
+
+def test_a_model_that_no_gpu_of_the_cluster_holds_is_refused_by_name():
+    config = yaml.safe_load((ROOT / "config/paper.yaml").read_text(encoding="utf-8"))
+    small = planner(config | {"cluster": {"gpu": "RTX-4090"}})
+    assert any(one.startswith(f"{LARGE} cannot be evaluated") for one in small.too_large())
+    assert not any(TINY in one for one in small.too_large())
+    assert paper().too_large() == []
+
+
+def test_a_pack_is_the_sum_in_time_and_the_largest_in_memory():
+    tasks = ("rte", "hellaswag", "gsm8k")
+    single = [paper().evaluation(LARGE, (task,)) for task in tasks]
+    pack = paper().evaluation(LARGE, tasks)
+    loading = paper().evaluation(LARGE, ("rte",)).seconds
+    assert max(one.seconds for one in single) < pack.seconds < sum(one.seconds for one in single)
+    assert pack.seconds > sum(one.seconds for one in single) - 2 * loading - 1
+    assert pack.mem_mb == max(one.mem_mb for one in single)
+    assert pack.gpu_mb == max(one.gpu_mb for one in single)
+
+
+def test_time_and_memory_grow_when_tried_again_and_stop_at_what_the_cluster_has():
+    cluster = Cluster(longest_hours=2, node_memory_gb=20, reserve=2.0)
+    need = Need(seconds=600, mem_mb=10_000)
+    assert [need.asked_minutes(attempt, cluster) for attempt in (1, 2, 3, 4)] == [30, 60, 120, 120]
+    assert [need.asked_mem_mb(attempt, cluster) for attempt in (1, 2, 3, 4)] == [
+        *(10_000, 15_000, 20_000, 20_000)
+    ]
+
+
+def test_more_items_shots_epochs_and_seeds_take_longer():
+    base = {"source": "huggingface", "prompts": {"models": []}, "chunking": {"checkpoints": []}}
+
+    def seconds(kind, *arguments, **harmony):
+        config = base | {"harmony": {"models": [TINY]} | harmony}
+        return getattr(planner(config), kind)(TINY, *arguments).seconds
+
+    few = seconds("evaluation", ("hellaswag",), max_test_items=100)
+    assert few < seconds("evaluation", ("hellaswag",))
+    assert seconds("evaluation", ("hellaswag",)) < seconds("evaluation", ("hellaswag",), 5)
+    once = seconds("training_before_test", ("rte",))
+    twice = seconds("training_before_test", ("rte",), seeds=[1, 2])
+    assert 1.5 * once < twice < 2 * once
+    recipes = {"published": {"epochs": 10}}
+    assert once < seconds("training_before_test", ("rte",), recipes=recipes)
+
+
+def test_the_work_table_knows_every_task():
+    settings = load_settings(merged({}), ROOT)
+    assert set(settings.work) == set(settings.tasks)
+    for name, row in settings.work.items():
+        assert bool(row.training_items) == settings.task(name).training, name
+
+
+# What one run of the demo took on two cores: seconds, and megabytes at the peak.
+MEASURED = Path(__file__).with_name("measured.tsv")
+
+
+def test_the_demo_took_what_was_planned():
+    settings = load_settings(merged({}), ROOT)
+    own = Planner(settings)
+    study, tasks = "miniature/Qwen2-1M-Instruct", tuple(settings.harmony.tasks)
+    needs = {
+        "evaluate_direct": own.evaluation(study, tasks),
+        "train_before_test": own.training_before_test(study, tasks),
+        "evaluate_mmlu": own.mmlu(study),
+        "train_checkpoint": own.stage(f"{study}@k2m12+cpt+sft"),
+        "measure_perplexity": own.perplexity(study, 21),
+        "ask_prompt_run": own.prompt_run("miniature/Llama-1.4M-Instruct", "run6"),
+    }
+    with MEASURED.open(encoding="utf-8", newline="") as file:
+        measured = {row["rule"]: row for row in csv.DictReader(file, delimiter="\t")}
+    assert measured.keys() == needs.keys()
+    for rule, need in needs.items():
+        seconds, mb = float(measured[rule]["s"]), float(measured[rule]["max_rss"])
+        assert need.seconds / 2 < seconds < 2 * need.seconds, rule
+        assert mb < need.mem_mb < 4 * mb, rule
+
+
+@pytest.mark.parametrize(
+    ("spelling", "expected"),
+    [
+        ("gpus", {"gpu": 2}),
+        ("gpus:a100", {"gpu": 2, "gpu_model": "a100"}),
+        ("gres", {"gres": "gpu:2"}),
+        ("gres:a100", {"gres": "gpu:a100:2"}),
+        (None, {}),
+    ],
+)
+def test_gpus_are_asked_for_as_the_cluster_spells_it(spelling, expected):
+    made = resources(lambda wildcards: Need(60, 1_000, gpus=2), Cluster(), spelling)
+    gpus = {name: value for name, value in made.items() if name not in ("mem_mb", "runtime")}
+    assert {n: v({}) if callable(v) else v for n, v in gpus.items()} == expected
+    assert made["mem_mb"]({}, attempt=1) == 1_000
+    assert made["runtime"]({}, attempt=1) == 12
+
+
+@pytest.mark.parametrize("spelling", ["gpu", "gres:", "--gres=gpu"])
+def test_another_spelling_is_refused_in_a_sentence(spelling):
+    with pytest.raises(UserError, match=r"gpu_request is .*; expected gpus, gres"):
+        gpu_request({"gpu_request": SimpleNamespace(value=spelling)})
+
+
+def test_without_a_profile_gpus_are_asked_for_as_slurm_does():
+    assert gpu_request(None) == gpu_request({}) == "gpus"

@@ -1,0 +1,117 @@
+"""Bytes, operations and seconds of a model's work, from its size: estimates, and how they are made.
+
+A pass forward takes two operations for each parameter and token; one with a way back four more, two
+of them for the gradients of the weights, which a frozen model does without. A layer takes some time
+however little it computes, and generating reads all weights once for each token of a batch.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from workflow_scripts.settings.tables import DeviceRow, ModelRow
+
+BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
+# A trained parameter in float32: itself, its gradient, and AdamW's two moments.
+BYTES_OF_TRAINED = 16
+# What the layers of a pass back take beside those forward; adapters take as much again.
+_TIMES_BACK, _TIMES_ADAPTED = 3, 2
+# From here on gradient checkpointing is on by itself (training.precision).
+LARGE = 3_000_000_000
+_VOCABULARY = {
+    "GPT-2": 50_257,
+    "Llama": 128_256,
+    "Pythia": 50_304,
+    "Gemma": 256_000,
+    "Yi": 64_000,
+}
+_USUAL_VOCABULARY = 152_000
+_MINIATURE_VOCABULARY = 2_048
+# Of a layer without checkpointing, in 16 bits (Korthikanti et al. 2022, equation 2, without scores).
+_BYTES_OF_ACTIVATION = 34
+
+Method = Literal["full", "freeze", "lora"]
+
+
+@dataclass(frozen=True)
+class Size:
+    """Of a model, as far as the models table tells."""
+
+    parameters: int
+    layers: int
+    vocabulary: int
+
+    @classmethod
+    def of(cls, row: ModelRow) -> "Size":
+        usual = _MINIATURE_VOCABULARY if row.source == "miniature" else _USUAL_VOCABULARY
+        vocabulary = usual if usual < _USUAL_VOCABULARY else _VOCABULARY.get(row.family, usual)
+        return cls(row.parameters, row.layers, vocabulary)
+
+    @property
+    def width(self) -> int:
+        """Of the hidden state: a layer has about twelve times its square in parameters."""
+        return math.ceil(math.sqrt(self.parameters / (12 * self.layers)))
+
+    def weights(self, dtype: str) -> int:
+        return self.parameters * BYTES[dtype]
+
+
+@dataclass(frozen=True)
+class Speed:
+    """Of one device in one number format, at the shares of its peak that are reached."""
+
+    operations: float  # a second, when a model reads
+    trained_operations: float
+    bandwidth: float  # bytes a second, when it generates
+    layer: float  # seconds
+
+    @classmethod
+    def of(cls, device: DeviceRow, dtype: str, *, reading, training, generating) -> "Speed":
+        peak = (device.single_gflops if dtype == "float32" else device.half_gflops) * 1e9
+        bandwidth = device.bandwidth_gb_s * 1e9
+        return cls(peak * reading, peak * training, bandwidth * generating, device.layer_us * 1e-6)
+
+
+def reading_seconds(size: Size, speed: Speed, tokens: float, passes: float) -> float:
+    return 2 * size.parameters * tokens / speed.operations + passes * size.layers * speed.layer
+
+
+def generating_seconds(size: Size, speed: Speed, dtype: str, tokens: float) -> float:
+    """Of so many tokens one after another, each of a whole batch."""
+    return tokens * (size.weights(dtype) / speed.bandwidth + size.layers * speed.layer)
+
+
+def training_seconds(
+    size: Size, speed: Speed, method: Method, tokens: float, passes: float, gpus: int = 1
+) -> float:
+    """Forward and back; the weights of a model that is frozen, or adapted, need no gradients."""
+    operations = 6 if method == "full" else 4
+    operations += 2 * (size.parameters >= LARGE)  # calculated twice, to save memory
+    times = _TIMES_BACK * (_TIMES_ADAPTED if method == "lora" else 1)
+    return (
+        operations * size.parameters * tokens / speed.trained_operations / gpus
+        + passes * size.layers * speed.layer * times
+    )
+
+
+def evaluation_bytes(size: Size, dtype: str, batch: int, length: int) -> int:
+    """On the device: weights, and what the largest block holds, whose size follows what is free."""
+    running = batch * (length * 8 * size.width + 2 * size.vocabulary) * BYTES[dtype]
+    return size.weights(dtype) + running
+
+
+def trained_share(method: Method, rank: int = 8) -> float:
+    """Of the parameters, as far as one can tell without the model."""
+    return {"full": 1.0, "freeze": 0.6, "lora": 0.001 * rank}[method]
+
+
+def training_bytes(
+    size: Size, method: Method, dtype: str, rows: int, length: int, rank: int = 8
+) -> int:
+    """On all devices together: the weights, what their training keeps, and what one step holds."""
+    trained = int(size.parameters * trained_share(method, rank))
+    frozen = size.parameters - trained if method != "lora" else size.parameters
+    layers = 1 if size.parameters >= LARGE else size.layers
+    activations = rows * length * size.width * (_BYTES_OF_ACTIVATION * layers + 2 * size.layers)
+    logits = rows * length * size.vocabulary * 6  # in 16 bits, and in 32 for the loss
+    return trained * BYTES_OF_TRAINED + frozen * BYTES[dtype] + activations + logits

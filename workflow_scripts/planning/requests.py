@@ -1,0 +1,48 @@
+"""How a cluster wants GPUs to be asked for, and what a rule's jobs ask for."""
+
+from collections.abc import Callable
+from typing import Any
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.planning.needs import Need
+from workflow_scripts.settings.cluster import Cluster
+from workflow_scripts.settings.sentences import shown
+
+NeedOf = Callable[[Any], Need]
+
+
+def resources(need: NeedOf, cluster: Cluster, gpu_request: str | None) -> dict[str, Any]:
+    """Of a rule, as Snakemake takes them: functions of a job's wildcards and of the attempt.
+
+    Without `gpu_request` no GPU is asked for, whatever the need says.
+    """
+
+    def mem_mb(wildcards, attempt):
+        return need(wildcards).asked_mem_mb(attempt, cluster)
+
+    def runtime(wildcards, attempt):
+        return need(wildcards).asked_minutes(attempt, cluster)
+
+    asked = {"mem_mb": mem_mb, "runtime": runtime}
+    return asked | (_gpus(need, gpu_request) if gpu_request else {})
+
+
+def gpu_request(defaults: Any) -> str:
+    """How the profile's default resources say that GPUs are asked for; gpus where they do not."""
+    spelling = defaults["gpu_request"].value if "gpu_request" in (defaults or ()) else "gpus"
+    way, colon, kind = str(spelling).partition(":")
+    if way not in ("gpus", "gres") or bool(colon) != bool(kind):
+        raise UserError(
+            f"The default resource gpu_request is {shown(spelling)}; expected gpus, gres, or one of them"
+            " with the cluster's name of a GPU, such as gres:a100."
+        )
+    return spelling
+
+
+def _gpus(need: NeedOf, spelling: str) -> dict[str, Any]:
+    way, _, kind = spelling.partition(":")
+    if way == "gres":
+        infix = f"{kind}:" if kind else ""
+        return {"gres": lambda wildcards: f"gpu:{infix}{need(wildcards).gpus}"}
+    counted = {"gpu": lambda wildcards: need(wildcards).gpus}
+    return counted | ({"gpu_model": kind} if kind else {})

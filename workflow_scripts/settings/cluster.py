@@ -1,0 +1,57 @@
+"""The machines that jobs run on: what planning and the requests of jobs reckon with."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, ValidationInfo
+
+from workflow_scripts.settings.names import Known
+from workflow_scripts.settings.section import Section, unlike
+from workflow_scripts.settings.sentences import hint
+
+
+def _known_device(name: str, info: ValidationInfo) -> str:
+    known: Known | None = info.context
+    if known is not None and known.devices is not None and name not in known.devices:
+        raise unlike(f"a device of the devices table{hint(name, known.devices)}")
+    return name
+
+
+Share = Annotated[float, Field(gt=0, le=1)]
+
+
+class Cluster(Section):
+    gpu: Annotated[str, AfterValidator(_known_device), Field(title="the name of a device")] = Field(
+        "A100-80GB", description="The GPU that jobs get, by its name in the devices table."
+    )
+    gpus_per_node: int = Field(8, ge=1, description="GPUs of a node; no job asks for more.")
+    node_memory_gb: int = Field(
+        500, ge=1, description="Memory of a node that a job may have; no job asks for more."
+    )
+    longest_hours: int = Field(
+        24,
+        ge=1,
+        description=(
+            "The longest time that a partition grants; no job asks for more. What a job has finished"
+            " by then is kept, and it goes on from there when it is tried again."
+        ),
+    )
+    reserve: float = Field(
+        2.0,
+        ge=1,
+        description="A job asks for the planned time times this, and ten minutes; more if tried again.",
+    )
+    reading_use: Share = Field(
+        0.3, description="Share of the device's peak that evaluation reaches when it reads."
+    )
+    training_use: Share = Field(
+        0.35, description="Share of the device's peak that training reaches."
+    )
+    generating_use: Share = Field(
+        0.5, description="Share of the memory's bandwidth that generating reaches."
+    )
+    disk_mb_per_second: int = Field(
+        500, ge=1, description="How fast a job reads a model from the hub folder."
+    )
+    download_mb_per_second: int = Field(
+        50, ge=1, description="How fast models and datasets are fetched."
+    )
