@@ -35,10 +35,18 @@ class Misfortunes:
         about = {"moment": moment, "within": within, "time": time, "deed": deed, **more}
         (self._folder / f"{name}.fault").write_text(json.dumps(about))
 
-    def reached(self, name: str, patience: float) -> tuple[int, str]:
-        """Wait until a process has come to it: its number, and that of its Slurm job."""
+    def reached(self, name: str, patience: float, ended=lambda: False) -> tuple[int, str]:
+        """Wait until a process has come to it: its number, and that of its Slurm job.
+
+        In vain where the run has `ended` before.
+        """
         path = self._folder / f"{name}.reached"
-        text = wait_until(lambda: path.exists() and path.read_text(), f"{name} happens", patience)
+
+        def text_of_marker() -> str:
+            assert not ended(), f"the run has ended, and {name!r} has not happened"
+            return path.read_text() if path.exists() else ""
+
+        text = wait_until(text_of_marker, f"{name} happens", patience)
         process, _, job = text.partition(" ")
         return int(process), job
 

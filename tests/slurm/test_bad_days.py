@@ -38,6 +38,7 @@ class BadDay:
 
     def __init__(self, cluster: Cluster, misfortunes: Misfortunes):
         self._cluster, self._misfortunes = cluster, misfortunes
+        self.run = None  # the Snakemake that all this befalls
 
     def hold(self, name: str, moment: str, within: str, time: int = 1, **more) -> None:
         self._misfortunes.plan(name, moment, within=within, time=time, **more)
@@ -106,7 +107,9 @@ class BadDay:
         return {"node lost": requeued, "node silent": facts}
 
     def _reached(self, name: str) -> tuple[int, str]:
-        return self._misfortunes.reached(name, _PATIENCE)
+        return self._misfortunes.reached(
+            name, _PATIENCE, lambda: self.run and self.run.poll() is not None
+        )
 
     def _ended(self, job: str, *states: str) -> dict[str, str]:
         over = states or ("FAILED", "CANCELLED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL")
@@ -143,7 +146,7 @@ def disturbed(cluster, finished_grid, tmp_path_factory):
     memory = ["--set-resources", "evaluate_direct:mem_mb=attempt*1500"]
     with ThreadPoolExecutor(len(stories)) as pool:
         told = [pool.submit(story) for story in stories]
-        run = start_on_slurm(cluster, folder, *memory, **misfortunes.environment)
+        bad.run = run = start_on_slurm(cluster, folder, *memory, **misfortunes.environment)
         try:
             facts = [one.result() for one in told]
             assert run.wait(timeout=_PATIENCE) == 0, said(folder)

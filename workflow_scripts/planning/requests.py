@@ -29,7 +29,8 @@ def resources(need: NeedOf, cluster: Cluster, gpu_request: str | None) -> dict[s
 
 def gpu_request(defaults: Any) -> str:
     """How the profile's default resources say that GPUs are asked for; gpus where they do not."""
-    spelling = defaults["gpu_request"].value if "gpu_request" in (defaults or ()) else "gpus"
+    # As it is written: Snakemake takes a word for something to evaluate in each job.
+    spelling = defaults["gpu_request"].raw if "gpu_request" in (defaults or ()) else "gpus"
     way, colon, kind = str(spelling).partition(":")
     if way not in ("gpus", "gres") or bool(colon) != bool(kind):
         raise UserError(
