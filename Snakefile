@@ -42,6 +42,7 @@ include: "rules/mmlu.smk"
 include: "rules/prompts_inputs.smk"
 include: "rules/prompts.smk"
 include: "rules/paper.smk"
+include: "rules/verify.smk"
 
 
 rule all:

@@ -52,6 +52,7 @@ class Misfortunes:
 
     def let_go(self, name: str) -> None:
         (self._folder / f"{name}.go").touch()
+        wait_until((self._folder / f"{name}.gone").exists, f"{name} is over")
 
     def log(self, rule: str, within: str) -> str:
         """Of the job whose record lies in there; nothing as long as there is none."""

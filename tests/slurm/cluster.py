@@ -66,9 +66,9 @@ ReturnToService=2
 # squeue must still know of a job when Snakemake asks.
 MinJobAge=3600
 # A test waits for what takes minutes elsewhere: a lost node, a killed job, a requeued one.
-SlurmdTimeout=5
-SlurmctldTimeout=5
-MessageTimeout=5
+SlurmdTimeout=15
+SlurmctldTimeout=15
+MessageTimeout=15
 KillWait=5
 SchedulerParameters=sched_interval=2,sched_min_interval=100000,bf_interval=2,requeue_delay=1
 NodeName={nodes} NodeHostname={host} Port={node_ports} CPUs=1 RealMemory={memory} Gres=gpu:{gpus}

@@ -63,6 +63,7 @@ def _wait(fault: Path) -> None:
     """Until somebody ends this process, or lets it go on."""
     while not fault.with_suffix(".go").exists():
         time.sleep(0.05)
+    fault.with_suffix(".gone").touch()
 
 
 def _take_memory(fault: Path) -> None:

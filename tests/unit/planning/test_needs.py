@@ -158,7 +158,7 @@ def test_gpus_are_asked_for_as_the_cluster_spells_it(spelling, expected):
 @pytest.mark.parametrize("spelling", ["gpu", "gres:", "--gres=gpu"])
 def test_another_spelling_is_refused_in_a_sentence(spelling):
     with pytest.raises(UserError, match=r"gpu_request is .*; expected gpus, gres"):
-        gpu_request({"gpu_request": SimpleNamespace(value=spelling)})
+        gpu_request({"gpu_request": SimpleNamespace(raw=spelling)})
 
 
 def test_without_a_profile_gpus_are_asked_for_as_slurm_does():
