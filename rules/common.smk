@@ -17,7 +17,9 @@ from workflow_scripts.settings.yaml_files import read_yaml
 
 try:
     for _path in workflow.configfiles:
-        read_yaml(Path(_path))  # Snakemake has read it too, but says nothing of a key that stands twice
+        read_yaml(
+            Path(_path)
+        )  # Snakemake has read it too, but says nothing of a key that stands twice
     SETTINGS = load_settings(config, Path(workflow.basedir))
     LOCK_FILE = find_file(SETTINGS.hub.lock, Path(workflow.basedir)) or Path(SETTINGS.hub.lock)
     read_lock(LOCK_FILE)  # what is wrong with it is said now, not by the first job

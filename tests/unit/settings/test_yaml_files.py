@@ -32,7 +32,20 @@ _BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
         ("a: [1, 2", "cannot be read as YAML"),
         ("a: \x00", "cannot be read as YAML"),
     ],
-    ids="bomb call name twice below deep deeper huge date long cut null".split(),
+    ids=[
+        "bomb",
+        "call",
+        "name",
+        "twice",
+        "below",
+        "deep",
+        "deeper",
+        "huge",
+        "date",
+        "long",
+        "cut",
+        "null",
+    ],
 )
 def test_refused_with_the_file_and_the_line(tmp_path, text, expected):
     path = tmp_path / "mine.yaml"
