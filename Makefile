@@ -1,4 +1,5 @@
 # make demo: install, run the miniature world, say where to look.   make test: install, run the tests.
+# make status: how far the run in this folder is, while it goes on; DIRECTORY=runs/paper for another.
 # make bench-chunks: how much faster chunked models run, and how much of that is leaner code.
 # make bench-evaluation: how much faster evaluations are for reading shared prompts once.
 # make bench-training: how much faster the trainer is than TRL's, on short samples and full blocks.
@@ -11,7 +12,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 BENCH := $(VENV)/bench
 
-.PHONY: demo test install bench-chunks bench-evaluation bench-training bench-dag clean
+.PHONY: demo test install status bench-chunks bench-evaluation bench-training bench-dag clean
 .DELETE_ON_ERROR:
 
 demo: $(INSTALLED)
@@ -22,6 +23,10 @@ test: $(INSTALLED)
 	$(BIN)/python -m pytest
 
 install: $(INSTALLED)
+
+DIRECTORY ?= .
+status: $(INSTALLED)
+	@$(BIN)/python -m workflow_scripts.planning.status --directory $(DIRECTORY)
 
 # Chunked models beside transformers' own, on two threads; about three minutes.
 bench-chunks: $(INSTALLED)

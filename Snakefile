@@ -6,13 +6,15 @@ from pathlib import Path
 from snakemake.utils import min_version
 
 from workflow_scripts.core.broken import clear_broken_cells
+from workflow_scripts.core.journal import note_run
 from workflow_scripts.core.left_behind import cancel_left_behind
 from workflow_scripts.core.run_lock import hold_run_lock, sweep_stale_lock
 
 min_version("9.27")
 STARTED = time.time()
 
-if workflow.is_main_process and not workflow.dryrun:
+# A dry run changes nothing; workflow.dryrun is not known yet while this is parsed.
+if workflow.is_main_process and not workflow.output_settings.dryrun:
     sweep_stale_lock(Path(".snakemake"))
     clear_broken_cells()
 
@@ -43,6 +45,7 @@ include: "rules/prompts_inputs.smk"
 include: "rules/prompts.smk"
 include: "rules/paper.smk"
 include: "rules/verify.smk"
+include: "rules/planning.smk"
 
 
 rule all:
@@ -54,12 +57,15 @@ rule all:
         rules.mmlu.input,
         rules.prompts.input,
         rules.merge_scores.output,
+        rules.table_cost.output,
 
 
 onstart:
     hold_run_lock(Path(".snakemake"))
     if workflow.execution_settings.lock:  # without it another run may be alive
         cancel_left_behind(Path.cwd())
+    if (targets := sorted(workflow.dag_settings.targets)) != ["plan"]:
+        note_run(str(workflow.main_snakefile), config, targets)
 
 
 onsuccess:

@@ -17,8 +17,7 @@ rule build_world:
         "../envs/miniature.yaml"
     threads: 1
     resources:
-        mem_mb=3000,
-        runtime="30m",
+        **planned("build_world", lambda wildcards: PLANNER.world(), gpu=False),
     params:
         # One parameter with names in it: Snakemake compares parameters as a set of bare values.
         version="build_world 1",  # raise it when the world changes
@@ -46,8 +45,7 @@ rule train_miniature_model:
         "../envs/miniature.yaml"
     threads: 1
     resources:
-        mem_mb=3000,
-        runtime="1h",
+        **planned("train_miniature_model", planned_of("miniature_model", "name"), gpu=False),
     params:
         version="train_miniature_model 1",
         compute_threads=1,

@@ -6,12 +6,14 @@ from workflow_scripts.core.records import read_record
 from workflow_scripts.core.training_record import read_training_record
 from workflow_scripts.evaluation.prompts.outputs import read_outputs
 
+TIMED_TABLES = ("chunking_pruning", "cost")
+
 
 def results_of(folder: Path) -> dict[str, bytes]:
     """Every result by its path but times; of records and outputs all but what may differ between runs."""
     found = {}
     for path in sorted((folder / "results").rglob("*")):
-        timed = "latency" in str(path.relative_to(folder)) or path.stem == "chunking_pruning"
+        timed = "latency" in str(path.relative_to(folder)) or path.stem in TIMED_TABLES
         if path.is_file() and not timed:
             found[str(path.relative_to(folder))] = stable_bytes_of(path)
     return found

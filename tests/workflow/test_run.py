@@ -149,6 +149,7 @@ def test_a_deleted_result_reruns_its_users_and_nobody_else(copy):
         "merge_scores": 1,
         **{f"table_harmony_{name}": 1 for name in TABLES},
         **{f"figure_harmony_{name}": 1 for name in FIGURES},
+        "table_cost": 1,
         "all": 1,
     }
 

@@ -20,6 +20,7 @@ from workflow_scripts.core.files import write_json
 
 FOLDER = Path(".snakemake/chorus/jobs")
 _POLL_SECONDS = 1.0
+_RUN = Path(".snakemake/chorus/run.json")
 _MINE = "CHORUS_JOB"  # file and writer; processes that a job starts inherit it
 
 
@@ -69,6 +70,16 @@ def leave_if_replaced() -> None:
     while "SLURM_JOB_ID" in os.environ:
         time.sleep(_POLL_SECONDS)
     raise Interrupted("This job was started anew elsewhere, which goes on; this one leaves.")
+
+
+def note_run(snakefile: str, config: dict[str, Any], targets: list[str]) -> None:
+    """What this run makes, for `status`, which then need not be told."""
+    about = {"snakefile": snakefile, "config": config, "targets": targets}
+    _write(_RUN, about | {"started": time.time()})
+
+
+def noted_run() -> dict[str, Any] | None:
+    return _read(_RUN)
 
 
 def entries() -> dict[str, dict[str, Any]]:

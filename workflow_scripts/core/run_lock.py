@@ -50,6 +50,18 @@ def hold_run_lock(state: Path) -> None:
         _held.append(file)
 
 
+def is_run_alive(state: Path) -> bool:
+    """Whether a Snakemake holds our lock, as far as the file system tells."""
+    try:
+        with _lock_file(state).open("r") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
 def end_with_the_run() -> None:
     """Let this job die when the Snakemake that started it on this host has died.
 

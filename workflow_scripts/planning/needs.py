@@ -119,7 +119,8 @@ class Planner:
             tokens += runs * recipe.epochs * trained
             longest = max(longest, row.training_tokens)
         length = min(recipe.max_length, 4 * longest)
-        return self._training_need(checkpoint, recipe, seconds, tokens, length)
+        need = self._training_need(checkpoint, recipe, seconds, tokens, length)
+        return replace(need, disk_mb=len(tasks))  # records; what was trained is not kept
 
     def corpus(self, checkpoint: str, megabytes: float) -> Need:
         recipe = self._settings.harmony.task_recipe(self._settings.source)
@@ -127,7 +128,8 @@ class Planner:
         seconds = self._loading(checkpoint)
         seconds += self._trained(checkpoint, recipe, tokens / recipe.max_length, tokens)
         seconds += 2 * self._windows(checkpoint, tokens / 10)
-        return self._training_need(checkpoint, recipe, seconds, int(tokens), recipe.max_length)
+        need = self._training_need(checkpoint, recipe, seconds, int(tokens), recipe.max_length)
+        return replace(need, disk_mb=1)
 
     def mmlu(self, checkpoint: str) -> Need:
         wanted = self._settings.mmlu.max_items_per_subject
@@ -206,6 +208,16 @@ class Planner:
         weights = 2 * self._size(checkpoint).weights("float32") // MB
         need = self._evaluated(checkpoint, _START + 2 * self._reading_weights(checkpoint) + 10, [])
         return replace(need, mem_mb=need.mem_mb + weights, gpu_mb=need.gpu_mb + weights)
+
+    def world(self) -> Need:
+        """The generated datasets, texts and tokenizer."""
+        return Need(4 + self._settings.miniature.items / 40, 3_000, disk_mb=60)
+
+    def miniature_model(self, name: str) -> Need:
+        """Its training; the base models take two minutes of a core for a million parameters."""
+        row = self._settings.models.get(f"miniature/{name}")
+        millions = row.parameters / MB if row and row.kind == "base" else 0.1
+        return Need(10 + 100 * millions * self._settings.miniature.effort, 3_000, disk_mb=8)
 
     def download(self, kind: str, repository: str) -> Need:
         if kind == "model":

@@ -21,6 +21,7 @@ def closing_words(results: Path = Path("results"), since: float = 0.0) -> str:
 
     tables, figures = made("tables/*.md"), made("figures/*.png")
     lines = [""]
+    lines += [path.read_text(encoding="utf-8") for path in made("plan.txt")]
     for table in tables:
         text = table.read_text(encoding="utf-8").strip()
         widest = max((len(line) for line in text.splitlines() if line.startswith("|")), default=0)
@@ -29,6 +30,7 @@ def closing_words(results: Path = Path("results"), since: float = 0.0) -> str:
     about = {
         results / "scores.csv": "  every number, one a row",
         results / "explained_prompt.txt": "  what the model is sent",
+        results / "plan.csv": "  the same as a table; plan.json has the longest chain, job by job",
     }
     about = {path: words for path, words in about.items() if path in made("*")}
     if tables or figures:  # what lies where was there before

@@ -1,0 +1,118 @@
+"""`snakemake plan` and `status`: what they say is what Snakemake would do, and does."""
+
+import csv
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from tests.workflow.snakemake import (
+    ROOT,
+    SMALL,
+    command,
+    environment_with,
+    jobs_of,
+    run_snakemake,
+)
+
+pytestmark = pytest.mark.workflow
+
+
+def plan_of(folder, *arguments):
+    result = run_snakemake(folder, "plan", *arguments)
+    assert result.returncode == 0, result.stdout + result.stderr
+    with (folder / "results/plan.csv").open(newline="") as file:
+        return result.stdout + result.stderr, list(csv.DictReader(file))
+
+
+def test_the_plan_has_every_job_of_a_dry_run_and_runs_none(tmp_path):
+    said, rows = plan_of(tmp_path, *SMALL)
+    jobs = jobs_of(run_snakemake(tmp_path, "-n", *SMALL))
+    planned = {row["rule"]: int(row["jobs"]) for row in rows if row["rule"] != "tables, figures"}
+    assert planned["evaluate_direct"] == jobs["evaluate_direct"] == 4
+    assert planned.items() <= jobs.items()
+    assert sum(int(row["jobs"]) for row in rows) == sum(jobs.values()) - 1  # but for `all`
+    assert "evaluate_direct" in said
+    assert not (tmp_path / "results/records").exists()
+    assert not (tmp_path / "resources").exists()
+
+
+def test_the_plan_of_the_paper_is_what_one_asks_gpu_hours_with(tmp_path):
+    _, rows = plan_of(tmp_path, "--configfile", str(ROOT / "config/paper.yaml"))
+    text = (tmp_path / "results/plan.txt").read_text()
+    assert max(map(len, text.splitlines())) <= 100
+    by_rule = {row["rule"]: row for row in rows}
+    assert by_rule["evaluate_direct"]["jobs"] == by_rule["train_before_test"]["jobs"] == "1464"
+    trained = float(by_rule["train_before_test"]["gpu_hours"])
+    assert trained > 10 * float(by_rule["evaluate_direct"]["gpu_hours"])
+    assert 590 < float(by_rule["fetch_model"]["download_gb"]) < 700  # 296 billion parameters
+    assert "GPU hours on A100-80GB" in text
+    chain = json.loads((tmp_path / "results/plan.json").read_text())["longest_chain"]
+    assert chain["hours"] > max(float(row["longest_hours"]) for row in rows)
+
+
+def test_what_is_done_counts_as_done(copy):
+    _, rows = plan_of(copy, *SMALL)
+    assert all(row["done"] == row["jobs"] for row in rows)
+
+
+def status_of(folder):
+    result = subprocess.run(
+        [sys.executable, "-m", "workflow_scripts.planning.status", "--directory", str(folder)],
+        env=environment_with(folder, PYTHONPATH=str(ROOT)),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+def test_the_status_of_a_run_while_it_goes_on_and_after_a_job_failed(copy):
+    record = copy / "results/records/harmony/direct/miniature--Llama-1.4M/mnli.json"
+    shutil.rmtree(record.parent / ".finished")
+    record.unlink()
+    altered = record.with_name("arc_easy.json")
+    fields = json.loads(altered.read_text())
+    fields["metrics"][0]["n"] += 1
+    altered.write_text(json.dumps(fields))
+    run = subprocess.Popen(
+        command(copy, "harmony", *SMALL),
+        env=environment_with(copy),
+        cwd=copy,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    said = ""
+    log = "logs/evaluate_direct/miniature--Llama-1.4M/mnli.log"
+    try:
+        while f"{log} for" not in said:
+            assert run.poll() is None, said
+            said = status_of(copy)
+    finally:
+        run.wait()
+    assert "going on" in said
+    harmony = next(line.split() for line in said.splitlines() if line.startswith("harmony"))
+    jobs, done, running = map(int, harmony[1:4])
+    assert running == 1
+    assert 0 < done < jobs
+    said = status_of(copy)
+    assert "not running now" in said
+    assert "Failed; the last lines of their logs:" in said
+    assert "logs/collect_scores/harmony.log" in said
+    assert "has n = 17, but there are 16 items" in said
+
+
+def test_the_status_before_any_run_is_a_sentence(tmp_path):
+    result = subprocess.run(
+        [sys.executable, "-m", "workflow_scripts.planning.status", "--directory", str(tmp_path)],
+        env=environment_with(tmp_path, PYTHONPATH=str(ROOT)),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 1
+    assert "No run has been started in this folder" in result.stderr
+    assert "Traceback" not in result.stderr

@@ -1,0 +1,96 @@
+"""How far a run is: what is done, running, failed and waiting, and when it will end."""
+
+import heapq
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from workflow_scripts.planning.jobs import PlannedJob
+
+State = Literal["done", "running", "failed", "stopped", "waiting"]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A job beside what the journal has of it."""
+
+    job: PlannedJob
+    state: State
+    since: float | None = None  # of one that runs
+
+
+def seen(
+    jobs: Sequence[PlannedJob],
+    entries: Mapping[str, Mapping[str, Any]],
+    alive: set[str],
+    started: float,
+) -> list[Seen]:
+    """`alive` has the logs of jobs whose process, or Slurm job, is still there."""
+    return [_seen(job, entries.get(job.log or ""), alive, started) for job in jobs]
+
+
+def _seen(job: PlannedJob, entry: Mapping | None, alive: set[str], started: float) -> Seen:
+    if entry is not None and entry["state"] == "running" and job.log in alive:
+        return Seen(job, "running", entry["started"])
+    if job.is_done:
+        return Seen(job, "done")
+    if entry is None or entry["state"] == "done":
+        return Seen(job, "waiting")
+    if entry["state"] == "running":
+        return Seen(job, "stopped")
+    return Seen(job, "failed" if entry["ended"] >= started else "waiting")
+
+
+def pace(jobs: Sequence[PlannedJob], entries: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
+    """By study, and of all under "": how long jobs took, over how long was planned."""
+    took: Counter[str] = Counter()
+    planned: Counter[str] = Counter()
+    for job in jobs:
+        entry = entries.get(job.log or "")
+        if entry is not None and entry["state"] == "done" and job.is_done and job.need.seconds:
+            for study in (job.study, ""):
+                took[study] += entry["ended"] - entry["started"]
+                planned[study] += job.need.seconds
+    return {study: took[study] / planned[study] for study in took}
+
+
+def ends(
+    found: Sequence[Seen], speed: Mapping[str, float], workers: int, now: float
+) -> dict[str, float]:
+    """When the last job of each study will end, with so many at a time; failed ones are tried again.
+
+    Jobs are taken in their order, each by the machine that is free first, once what it waits for is
+    there.
+    """
+    machines = [now] * max(1, workers)
+    heapq.heapify(machines)
+    finished: list[float] = []
+    by_study: dict[str, float] = {}
+    for one in found:
+        ready = max((finished[place] for place in one.job.after), default=now)
+        if one.state == "done" or not one.job.need.mem_mb:
+            finished.append(ready)
+            continue
+        factor = speed.get(one.job.study, speed.get("", 1.0))
+        left = one.job.need.seconds * factor
+        if one.since is not None:
+            left = max(left - (now - one.since), 0.1 * left)
+        end = max(ready, heapq.heappop(machines)) + left
+        heapq.heappush(machines, end)
+        finished.append(end)
+        by_study[one.job.study] = max(end, by_study.get(one.job.study, now))
+    return by_study
+
+
+def most_at_once(entries: Mapping[str, Mapping[str, Any]], started: float) -> int:
+    """How many jobs of this run went side by side at the most."""
+    changes = []
+    for entry in entries.values():
+        if entry["started"] >= started:
+            changes += [(entry["started"], 1), (entry.get("ended", float("inf")), -1)]
+    running, most = 0, 1
+    for _, change in sorted(changes):
+        running += change
+        most = max(most, running)
+    return most

@@ -1,0 +1,29 @@
+"""Say what the whole run will cost, before a job of it runs.
+
+In: the config. Out: results/plan.txt, which the terminal shows, and the same as CSV and JSON.
+"""
+
+from pathlib import Path
+
+from workflow_scripts.core.step import step
+
+
+def main(snakefile: Path, config: dict, gpu: str, folder: Path) -> None:
+    from workflow_scripts.core.files import write_json, write_text
+    from workflow_scripts.planning.jobs import planned_jobs
+    from workflow_scripts.planning.plan import as_csv, as_json, as_text, rows
+
+    jobs = planned_jobs(snakefile, config)
+    write_text(folder / "plan.csv", as_csv(rows(jobs)))
+    write_json(folder / "plan.json", as_json(jobs))
+    write_text(folder / "plan.txt", as_text(jobs, gpu))
+
+
+if "snakemake" in globals():
+    with step(snakemake):
+        main(
+            Path(snakemake.params.snakefile),
+            snakemake.params.settings["config"],
+            snakemake.params.settings["gpu"],
+            Path("results"),
+        )
