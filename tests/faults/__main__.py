@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory
 from tests.faults.running import kill_snakemake_often
 from tests.workflow.grid import make_grid
 
-_COLUMNS = "{:<28} {:>6} {:>6} {:>14} {:>14}  {}"
+_COLUMNS = "{:<38} {:>6} {:>6} {:>14} {:>14}  {}"
 
 
 def main() -> int:
@@ -46,13 +46,14 @@ def main() -> int:
             grid = make_grid(folder / "grid")
         outcomes = [kill_snakemake_often(grid, folder / "snakemake", rng, under_snakemake)]
         outcomes += _in_hot_process(grid, folder / "hot", rng, asked.kills - under_snakemake)
-    print(_COLUMNS.format("killed", "kills", "runs", "items scored", "steps trained", "lost"))
+    print(_COLUMNS.format("what", "times", "runs", "items scored", "steps trained", "lost"))
     for one in outcomes:
         counts = [f"{one.computed[n]} for {one.needed[n] * one.runs}" for n in one.computed]
         lost = "nothing" if not one.lost else f"{len(one.lost)} things"
         print(_COLUMNS.format(one.killed, one.kills, one.runs, *(counts or "--"), lost))
     lost = [f"{one.killed}: {what}" for one in outcomes for what in one.lost]
-    print("\n".join(lost[:50]))
+    for sentence in lost[:50]:
+        print(sentence)
     return int(bool(lost))
 
 
@@ -62,7 +63,8 @@ def _in_hot_process(grid: Path, folder: Path, rng: random.Random, kills: int):
 
     process, found = HotProcess(grid / "resources/hub", folder, rng), scenes()
     share = [kills // len(found) + (at < kills % len(found)) for at in range(len(found))]
-    return [process.kill_often(scene, n) for scene, n in zip(found, share, strict=True) if n]
+    outcomes = [process.kill_often(scene, n) for scene, n in zip(found, share, strict=True) if n]
+    return [*outcomes, *(process.fill_disk_often(scene, 5) for scene in found)]
 
 
 if __name__ == "__main__":

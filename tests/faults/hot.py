@@ -7,6 +7,7 @@ so what was computed twice shows.
 import mmap
 import os
 import random
+import resource
 import shutil
 import signal
 import struct
@@ -59,6 +60,28 @@ class HotProcess:
             self._judge(outcome, folder, expected, outcome.kills - before)
         return outcome
 
+    def fill_disk_often(self, scene: Scene, times: int) -> Outcome:
+        """No file may grow beyond a random size: whatever is being written then, cannot be."""
+        reference = self._fresh("reference")
+        self._run(scene, reference)
+        expected, needed = results_of(reference), self._counted()
+        outcome = Outcome(
+            f"{scene.name}: disk full", needed=needed, computed=dict.fromkeys(_COUNTERS, 0)
+        )
+        folder = self._fresh("disturbed")
+        while outcome.kills < times:
+            # Most files are small, a training's state is not.
+            most = int(10 ** self._rng.uniform(2, 5))
+            if not self._run(scene, folder, file_size=most):
+                outcome.kills += 1
+                outcome.lost += half_written(folder)
+            for path in scene.outputs:
+                (folder / path).unlink(missing_ok=True)
+        self._run(scene, folder)
+        outcome.runs = 1
+        self._judge(outcome, folder, expected, outcome.kills)
+        return outcome
+
     def _judge(self, outcome: Outcome, folder: Path, expected: dict, kills: int) -> None:
         for name, number in self._counted().items():
             outcome.computed[name] += number
@@ -70,15 +93,23 @@ class HotProcess:
         outcome.lost += differences(folder, expected)
         outcome.lost += [f"{path} is left" for path in _leftovers(folder)]
 
-    def _run(self, scene: Scene, folder: Path, kill_after: float | None = None) -> bool:
-        """Whether it came to its end; an end in failure is an error."""
+    def _run(
+        self,
+        scene: Scene,
+        folder: Path,
+        kill_after: float | None = None,
+        file_size: int | None = None,
+    ) -> bool:
+        """Whether it came to its end; where nothing is in its way, failure is an error."""
         child = os.fork()
         if child == 0:
-            _work(scene, folder)
+            _work(scene, folder, file_size)
         end = time.monotonic() + (kill_after if kill_after is not None else 1e9)
         while time.monotonic() < end:
             ended, status = os.waitpid(child, os.WNOHANG)
             if ended:
+                if status and file_size is not None:
+                    return False
                 assert status == 0, (folder / "log").read_text()[-3000:]
                 return True
             time.sleep(_POLL_SECONDS)
@@ -116,7 +147,7 @@ def _import_everything() -> None:
     _definitions()
 
 
-def _work(scene: Scene, folder: Path) -> None:
+def _work(scene: Scene, folder: Path, file_size: int | None) -> None:
     """In the child; never returns."""
     status = 1
     try:
@@ -125,6 +156,9 @@ def _work(scene: Scene, folder: Path) -> None:
             os.dup2(log.fileno(), 1)
             os.dup2(log.fileno(), 2)
             sys.stdout = sys.stderr = log
+            if file_size is not None:
+                log.truncate(0)
+                resource.setrlimit(resource.RLIMIT_FSIZE, (file_size, file_size))
             scene.work()
             status = 0
     except BaseException:

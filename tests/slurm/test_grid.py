@@ -4,16 +4,19 @@ import pytest
 
 from tests.results import results_of
 from tests.slurm.grid import said, start_on_slurm
-from tests.workflow.grid import folder_with_hub
+from tests.workflow.grid import TOKENS, files_with_a_token, folder_with_hub
 
 pytestmark = pytest.mark.slurm
 
 
 def test_the_grid_on_four_nodes_ends_in_the_bytes_of_a_local_run(cluster, finished_grid, tmp_path):
     folder = folder_with_hub(finished_grid, tmp_path / "slurm")
-    run = start_on_slurm(cluster, folder)
+    run = start_on_slurm(cluster, folder, **TOKENS)
     assert run.wait() == 0, said(folder)
     assert results_of(folder) == results_of(finished_grid)
     facts = [cluster.facts(job) for job in cluster.jobs("COMPLETED")]
     ran = [fact for fact in facts if fact["WorkDir"] == str(folder)]
     assert len(ran) == 4, "each cell is a job; tables are made where Snakemake runs"
+    assert not files_with_a_token(folder), (
+        "jobs have the tokens from the environment, and nowhere else"
+    )

@@ -1,6 +1,7 @@
 """What every step does around its own work: log, threads, offline, and errors a person can read."""
 
 import os
+import re
 import sys
 import traceback
 from collections.abc import Iterator
@@ -13,7 +14,8 @@ from workflow_scripts.core.machine import machine_problem
 from workflow_scripts.core.offline import go_offline
 from workflow_scripts.core.run_lock import end_with_the_run
 
-SECRETS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACE_TOKEN")
+_SECRET = re.compile(r"(^|_)(TOKEN|SECRET|PASSWORD|PASSWD|KEY|CREDENTIALS?)$", re.IGNORECASE)
+_SHORTEST_SECRET = 8  # a shorter value is a switch, and would be found in words
 
 
 class _RedactingStream:
@@ -21,7 +23,11 @@ class _RedactingStream:
 
     def __init__(self, file):
         self._file = file
-        self._secrets = [os.environ[name] for name in SECRETS if os.environ.get(name)]
+        self._secrets = [
+            value
+            for name, value in os.environ.items()
+            if _SECRET.search(name) and len(value) >= _SHORTEST_SECRET
+        ]
 
     def write(self, text: str) -> int:
         for secret in self._secrets:
