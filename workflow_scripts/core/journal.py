@@ -28,6 +28,7 @@ _MINE = "CHORUS_JOB"  # file and writer; processes that a job starts inherit it
 def in_journal(rule: str, log: Path) -> Iterator[None]:
     """Say that this job runs now, and when it is over how it ended; a kill leaves it running."""
     path = entry_of(log).absolute()
+    before = _read(path) or {}
     entry = {
         "rule": rule,
         "log": str(log),
@@ -36,6 +37,8 @@ def in_journal(rule: str, log: Path) -> Iterator[None]:
         "process": os.getpid(),
         "slurm_job": os.environ.get("SLURM_JOB_ID"),
         "started": time.time(),
+        # Nobody wrote how it ended: whoever ran it before was killed.
+        "killed_before": before.get("state") == "running",
     }
     _write(path, entry | {"state": "running"})
     os.environ[_MINE] = json.dumps([str(path), entry["writer"]])
@@ -56,6 +59,14 @@ def is_mine() -> bool:
     path, writer = json.loads(os.environ[_MINE])
     entry = _read(Path(path))
     return entry is None or entry.get("writer") == writer
+
+
+def was_killed_before() -> bool:
+    """Whether the last one that ran this job had no time to say how it ended."""
+    if _MINE not in os.environ:
+        return False
+    entry = _read(Path(json.loads(os.environ[_MINE])[0])) or {}
+    return entry.get("killed_before", False)
 
 
 def leave_if_replaced() -> None:

@@ -70,6 +70,20 @@ def run_cells(cells: Iterable[Cell], measure: Callable[[Cell], Any]) -> None:
         cell.forget_the_way()
 
 
+def give_up(cells: Iterable[Cell]) -> None:
+    """Keep what was finished, and put the others down as broken: their job was killed in every try."""
+    for cell in cells:
+        if not _Kept(cell).restore():
+            _write_broken(cell, UserError(_GIVEN_UP))
+            print(f"{cell.task}: {_GIVEN_UP}", flush=True)
+
+
+_GIVEN_UP = (
+    "Its job was killed in every try: by a scheduler, a limit on memory or time, or a hand. What it had"
+    " done is kept; give it more (`snakemake plan` says what it asks for), and the next run goes on."
+)
+
+
 class _Kept:
     def __init__(self, cell: Cell):
         self._folder = cell.record.parent / ".finished"

@@ -11,7 +11,7 @@ from workflow_scripts.core.items import read_items
 from workflow_scripts.core.machine import machine_problem
 from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.scored_items import scored_beside
-from workflow_scripts.grid.cells import Cell, run_cells, training_beside
+from workflow_scripts.grid.cells import Cell, give_up, run_cells, training_beside
 from workflow_scripts.reporting.scores import collect
 
 
@@ -150,3 +150,15 @@ def test_being_asked_to_leave_is_no_breakage(folder):
     assert not broken_cells()
     assert not (folder / "sst2.json").exists()
     assert measure.measured == ["mnli", "sst2"]
+
+
+def test_what_was_killed_in_every_try_is_given_up_and_what_was_finished_is_not(folder):
+    run_cells(cells(folder, ["mnli"]), Measure())
+    scored_beside(folder / "sst2.json").touch()
+    for path in (folder / "mnli.json", folder / "mnli.parquet"):
+        path.unlink()  # as Snakemake does when a job is killed
+    give_up(cells(folder))
+    assert read_record(folder / "mnli.json").task.name == "mnli"
+    assert [broken["record"][-9:] for broken in broken_cells()] == ["cola.json", "sst2.json"]
+    assert "killed in every try" in broken_cells()[0]["reason"]
+    assert scored_beside(folder / "sst2.json").exists(), "the next run goes on from there"
