@@ -173,3 +173,12 @@ def test_no_item_is_scored_twice_and_no_step_trained_twice_but_what_was_not_save
     assert set(misfortunes.computed(ITEM_SCORED).values()) == {1}
     # Each training was interrupted twice, both times just after a save.
     assert max(misfortunes.computed(STEP_TRAINED).values()) == 1
+
+
+def test_slurm_saw_it_so_and_was_asked_for_more_memory_the_next_time(disturbed):
+    _, _, seen = disturbed
+    assert seen["cancelled"]["JobState"] == "CANCELLED"
+    assert seen["too long"]["JobState"] in ("TIMEOUT", "FAILED")  # on the signal ahead it may leave
+    assert seen["out of memory"]["JobState"] in ("OUT_OF_MEMORY", "FAILED")
+    first, second = (seen[name]["MinMemoryNode"] for name in ("out of memory", "cancelled"))
+    assert (first, second) == ("1500M", "3000M")
