@@ -21,7 +21,7 @@ demo: $(INSTALLED)
 	@echo 'Tables lie in results/tables, figures in results/figures; results/README.md says what lies where.'
 
 test: $(INSTALLED)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 # As root, with Debian's packages slurm-wlm and munge; `make test` runs them too. Four minutes.
 test-slurm: $(INSTALLED)

@@ -8,7 +8,7 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import UNCHANGED, CheckpointId
 from workflow_scripts.hub.lock import read_lock
 from workflow_scripts.planning.needs import Planner
-from workflow_scripts.planning.requests import gpu_request, resources
+from workflow_scripts.planning.requests import gpu_request, resources, signed
 from workflow_scripts.settings.load import load_settings
 from workflow_scripts.settings.mmlu import DATASET as MMLU_DATASET
 from workflow_scripts.settings.names import find_file
@@ -82,6 +82,7 @@ def model_manifest(wildcards):
     return manifest_of("model", model_row(wildcards).model)
 
 
+@signed
 def checkpoint_manifest(wildcards):
     """Of the hub's model where the checkpoint is just that, else of the one that is built from it."""
     return manifest_of_checkpoint(CheckpointId.parse(wildcards.checkpoint))

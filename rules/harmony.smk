@@ -97,12 +97,13 @@ for _pack, _tasks in HARMONY_PACKS["train_before_test"].items():
             "../workflow_scripts/steps/train_before_test.py"
 
 
-RECORDS["harmony"] = [
-    path.format(checkpoint=model)
-    for protocol, tasks in HARMONY_WANTED.items()
-    for model in HARMONY_MODELS
-    for path in harmony_outputs(protocol, tasks, "json")
-]
+if HARMONY_MODELS:
+    RECORDS["harmony"] = [
+        path.format(checkpoint=model)
+        for protocol, tasks in HARMONY_WANTED.items()
+        for model in HARMONY_MODELS
+        for path in harmony_outputs(protocol, tasks, "json")
+    ]
 
 
 rule table_harmony_scores:
@@ -160,9 +161,14 @@ rule figure_harmony_scores:
 
 rule harmony:
     input:
-        RECORDS["harmony"],  # or a deleted record would stay away while its table is there
-        rules.table_harmony_scores.output,
-        rules.figure_harmony_scores.output,
-        HARMONY_TABLES,
-        HARMONY_FIGURES,
-        HARMONY_PERPLEXITY,
+        # The records too, or a deleted one would stay away while its table is there.
+        [
+            RECORDS["harmony"],
+            rules.table_harmony_scores.output,
+            rules.figure_harmony_scores.output,
+            HARMONY_TABLES,
+            HARMONY_FIGURES,
+            HARMONY_PERPLEXITY,
+        ]
+        if HARMONY_MODELS
+        else [],

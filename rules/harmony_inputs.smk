@@ -53,6 +53,7 @@ def harmony_label(pack, tasks):
 def harmony_datasets(tasks):
     """Of the tasks of a job."""
 
+    @signed
     def manifests(wildcards):
         names = [SETTINGS.task(task).dataset for task in tasks_of_job(tasks, wildcards)]
         return [manifest_of("dataset", name) for name in dict.fromkeys(names)]
@@ -91,6 +92,7 @@ def harmony_settings(protocol, tasks):
         recipe = harmony.task_recipe(SETTINGS.source)
         training = {"keys": recipe.training_keys, "protocol": recipe.protocol_keys}
 
+    @signed
     def settings(wildcards):
         rows = [SETTINGS.task(task) for task in tasks_of_job(tasks, wildcards)]
         facts = {row.task: [row.harness_task, row.full_metric, row.dataset] for row in rows}

@@ -92,7 +92,7 @@ rule table_harmony_significance:
     input:
         scores="results/scores/harmony.parquet",
         imported=SETTINGS.harmony.imported_scores,
-        records=lambda wildcards: RECORDS["harmony"],
+        records=lambda wildcards: RECORDS.get("harmony", []),
     output:
         csv="results/tables/harmony_significance.csv",
         md="results/tables/harmony_significance.md",

@@ -117,6 +117,19 @@ WRONG_KINDS = [
     ),
 ]
 
+CLUSTERS = [
+    one(
+        "unknown gpu", {"cluster": {"gpu": "A100-80G"}}, "cluster.gpu is 'A100-80G'", "'A100-80GB'?"
+    ),
+    one("no memory", {"cluster": {"node_memory_gb": 0}}, "node_memory_gb is 0", "at least 1."),
+    one("no reserve", {"cluster": {"reserve": 0.5}}, "cluster.reserve is 0.5", "at least 1"),
+    one("more than all", {"cluster": {"reading_use": 1.5}}, "reading_use is 1.5", "at most 1"),
+    one("text for hours", {"cluster": {"longest_hours": "24h"}}, "longest_hours is the text '24h'"),
+    one(
+        "no devices", {"tables": {"devices": "none.tsv"}}, "tables.devices is 'none.tsv'", "a file"
+    ),
+]
+
 OUT_OF_RANGE = [
     one("no threads", {"compute": {"threads": 0}}, "compute.threads is 0", "at least 1."),
     one("negative batch", {"compute": {"batch_size": -8}}, "batch_size is -8", "at least 1."),
@@ -200,7 +213,6 @@ NAMES = [
         "harmony.models[0] is '../Llama-1.4M'",
         "begin and end with a letter",
     ),
-    one("no models", {"harmony": {"models": []}}, "harmony.models is an empty list", "least one"),
     one("no tasks", {"harmony": {"tasks": []}}, "harmony.tasks is an empty list", "least one"),
     one(
         "model twice",
@@ -482,6 +494,7 @@ TRAINING = [
 BAD_CONFIGS = [
     *UNKNOWN_KEYS,
     *WRONG_KINDS,
+    *CLUSTERS,
     *OUT_OF_RANGE,
     *NAMES,
     *PLANS,

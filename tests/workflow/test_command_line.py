@@ -1,6 +1,7 @@
 """What people type: dry runs of every config, lists, graphs, the linter, the Slurm profile, mistakes."""
 
 import csv
+import math
 import re
 import shutil
 import subprocess
@@ -49,9 +50,11 @@ def grid(path: Path) -> tuple[int, int]:
 def test_a_dry_run_of_each_config_plans_its_grid(path, tmp_path):
     models, tasks = grid(path)
     jobs = jobs_of(run_snakemake(tmp_path, "-n", "--configfile", str(path)))
-    # One job a cell on the cluster; elsewhere one job measures a model on all tasks.
-    expected = models * tasks if harmony_of(path)["tasks_per_job"] == 1 else models
-    assert jobs["evaluate_direct"] == jobs["train_before_test"] == expected
+    # Packs of tasks on the cluster; elsewhere one job measures a model on all of them.
+    packs = math.ceil(tasks / (harmony_of(path)["tasks_per_job"] or tasks))
+    for rule in ("evaluate_direct", "train_before_test"):
+        own = [count for name, count in jobs.items() if re.fullmatch(rf"{rule}(_\d+)?", name)]
+        assert own == [models] * packs
     assert jobs["table_harmony_scores"] == jobs["figure_harmony_scores"] == 1
 
 
@@ -91,6 +94,22 @@ def test_a_dry_run_of_the_prompts_plans_each_run_asked_and_scored(name, tmp_path
     jobs = jobs_of(result)
     assert jobs["ask_prompt_run"] == jobs["score_prompt_run"] == 10
     assert jobs["table_prompt_runs"] == jobs["figure_prompt_runs"] == 1
+
+
+def test_an_empty_list_of_models_leaves_each_study_out(tmp_path):
+    none = tmp_path / "none.yaml"
+    none.write_text("harmony: {models: []}\nprompts: {models: []}\nchunking: {checkpoints: []}\n")
+    jobs = jobs_of(run_snakemake(tmp_path, "-n", "--configfile", str(none)))
+    measured = (
+        "evaluate_",
+        "train_before",
+        "ask_",
+        "train_checkpoint",
+        "measure_",
+        "table_",
+        "figure_",
+    )
+    assert not [name for name in jobs if name.startswith(measured)]
 
 
 def test_the_slurm_profile_is_found_by_its_name(tmp_path):

@@ -8,6 +8,7 @@ In a path `/` becomes `--`, which the hub allows in no name, so the way back is 
 
 import re
 from dataclasses import dataclass, replace
+from functools import cache
 
 from workflow_scripts.core.errors import UserError
 
@@ -63,16 +64,21 @@ class CheckpointId:
     @classmethod
     def parse(cls, text: str) -> "CheckpointId":
         """Read either spelling, the one for people or the one for paths."""
-        match = _CHECKPOINT.fullmatch(text)
-        if match is None:
-            raise UserError(
-                f"{text!r} is not a model id; expected organisation/name, then optionally"
-                " @k<chunks>m<layers> and -<mode>, or @prune<layers>, and +cpt or +cpt+sft."
-            )
-        model = match["model"].replace("--", "/", 1)
-        stages = tuple(match["stages"].split("+")[1:])
-        if problem := hub_name_problem(model):
-            raise UserError(f"{text!r} is not a model id: {problem}.")
-        if unknown := [stage for stage in stages if stage not in STAGES]:
-            raise UserError(f"{text!r} names the unknown stage {unknown[0]!r}; known: cpt, sft.")
-        return cls(model, match["plan"] or match["pruned"], match["mode"], stages)
+        return _parsed(text)
+
+
+@cache  # asked for each file of each job while Snakemake plans
+def _parsed(text: str) -> CheckpointId:
+    match = _CHECKPOINT.fullmatch(text)
+    if match is None:
+        raise UserError(
+            f"{text!r} is not a model id; expected organisation/name, then optionally"
+            " @k<chunks>m<layers> and -<mode>, or @prune<layers>, and +cpt or +cpt+sft."
+        )
+    model = match["model"].replace("--", "/", 1)
+    stages = tuple(match["stages"].split("+")[1:])
+    if problem := hub_name_problem(model):
+        raise UserError(f"{text!r} is not a model id: {problem}.")
+    if unknown := [stage for stage in stages if stage not in STAGES]:
+        raise UserError(f"{text!r} names the unknown stage {unknown[0]!r}; known: cpt, sft.")
+    return CheckpointId(model, match["plan"] or match["pruned"], match["mode"], stages)

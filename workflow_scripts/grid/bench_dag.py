@@ -2,9 +2,9 @@
 
     make bench-dag
 
-Both are dry runs of every model, task and protocol of config/paper.yaml, in turn; the bare one has the
-same inputs and outputs and nothing else. Ratios of CPU seconds and of peak memory, and how memory grows
-from a quarter of the models to all of them.
+Both are dry runs of every model, task and protocol of config/paper.yaml, one job each, in turn; the
+bare one has the same inputs and outputs and nothing else. Ratios of CPU seconds and of peak memory, and
+how memory grows from a quarter of the models to all of them.
 """
 
 import os
@@ -65,7 +65,7 @@ def main() -> None:
 
 
 def _measure(folder: Path, paper: dict, models: list[str], tasks: list[str]):
-    small = paper | {"harmony": paper["harmony"] | {"models": models}}
+    small = paper | {"harmony": paper["harmony"] | {"models": models, "tasks_per_job": 1}}
     config, bare = folder / "config.yaml", folder / "Snakefile"
     config.write_text(yaml.safe_dump(small), encoding="utf-8")
     names = [name.replace("/", "--") for name in models]

@@ -36,7 +36,6 @@ def train_before_test(
     *,
     keys: dict[str, Any],
     protocol: dict[str, Any],
-    larger_is_better: bool = True,
 ) -> Record:
     """`keys` are how to train, `protocol` the caps, the held-out share and the rates to try."""
     recording = Recording()
@@ -55,6 +54,7 @@ def train_before_test(
         samples, bad = _samples(splits, loaded, keys, protocol["loss_on"], asked.chat_template)
         ((_, dataset),) = datasets.items()
         score = _scorer(splits, loaded, asked)
+        larger_is_better = _larger_is_better(splits.choosing, asked.primary_metric)
         candidates = []
         for rate in protocol["learning_rates"] or [keys["learning_rate"]]:
             print(f"{asked.task}: training at a rate of {rate:g}", flush=True)
@@ -159,6 +159,12 @@ def _scorer(splits: Splits, loaded: LoadedModel, asked: Question):
         return {asked.primary_metric: float(values[asked.primary_metric])}
 
     return score
+
+
+def _larger_is_better(task, metric: str) -> bool:
+    """As lm-eval's task says of the metric; of bits per byte, say, the smaller is."""
+    name, _, _ = metric.partition(",")  # the part behind it is a filter
+    return task.higher_is_better().get(name, True)
 
 
 def _digest(parameters: dict[str, torch.Tensor]) -> str:

@@ -90,7 +90,14 @@ class Planner:
         self._miniature = settings.source == "miniature"
         self._compute = settings.compute
         self._on_gpu = not self._miniature and settings.compute.device != "cpu"
-        for name in ("evaluation", "training_before_test", "stage", "perplexity", "corpus"):
+        for name in (
+            "evaluation",
+            "training_before_test",
+            "stage",
+            "perplexity",
+            "corpus",
+            "_size",
+        ):
             setattr(self, name, cache(getattr(self, name)))
 
     # ----- the rules' questions ---------------------------------------------------------------------

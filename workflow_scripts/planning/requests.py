@@ -1,5 +1,6 @@
 """How a cluster wants GPUs to be asked for, and what a rule's jobs ask for."""
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -24,7 +25,14 @@ def resources(need: NeedOf, cluster: Cluster, gpu_request: str | None) -> dict[s
         return need(wildcards).asked_minutes(attempt, cluster)
 
     asked = {"mem_mb": mem_mb, "runtime": runtime}
-    return asked | (_gpus(need, gpu_request) if gpu_request else {})
+    asked |= _gpus(need, gpu_request) if gpu_request else {}
+    return {name: signed(value) if callable(value) else value for name, value in asked.items()}
+
+
+def signed(function: Callable) -> Callable:
+    """With its signature at hand: Snakemake asks for it anew for every job, thousands of times."""
+    function.__signature__ = inspect.signature(function)
+    return function
 
 
 def gpu_request(defaults: Any) -> str:

@@ -91,10 +91,10 @@ class Harmony(Section):
             "miniature/Pythia-1M",
             "miniature/Pythia-0.1M",
         ),
-        min_length=1,
         description=(
             "Models to rank, by their name in the models table, and checkpoints that chunking and"
-            " training make, such as miniature/Qwen2-1M-Instruct@k2m12+cpt."
+            " training make, such as miniature/Qwen2-1M-Instruct@k2m12+cpt; an empty list leaves the"
+            " study out."
         ),
     )
     tasks: Annotated[tuple[LmEvalTaskName, ...], Field(strict=False)] = Field(

@@ -14,6 +14,7 @@ from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation import lm_eval_run
 from workflow_scripts.evaluation.direct import Question, evaluate_direct
 from workflow_scripts.grid import train_before_test as module
+from workflow_scripts.grid.splits import load_splits
 from workflow_scripts.grid.train_before_test import train_before_test
 from workflow_scripts.settings.harmony import TaskRecipe
 
@@ -132,6 +133,26 @@ def test_the_best_of_several_rates_is_taken_on_the_choosing_items(world, model_m
     expected = (one, other)[values.index(max(values))]
     assert both.metrics == expected.metrics
     assert both.training.keys["learning_rate"] == expected.training.keys["learning_rate"]
+
+
+def test_of_a_metric_that_is_better_smaller_the_smallest_is_kept(
+    world, model_manifest, tmp_path, monkeypatch
+):
+    """As lm-eval says of bits per byte; here of the accuracy, which can be compared with the above."""
+
+    def smaller_is_better(*arguments, **options):
+        splits = load_splits(*arguments, **options)
+        splits.choosing._higher_is_better = {"acc": False}
+        return splits
+
+    monkeypatch.setattr(module, "load_splits", smaller_is_better)
+    recipe = RECIPE.model_copy(update={"learning_rates": (1e-6, 2e-2, 2e-1)})
+    record = run(model_manifest, world, tmp_path / "record.json", recipe=recipe)
+    monkeypatch.undo()
+    larger = run(model_manifest, world, tmp_path / "larger.json", recipe=recipe)
+    values = [entry["eval_acc"] for entry in record.training.evaluations]
+    assert record.training.selected["value"] == min(values)
+    assert record.training.selected["value"] < larger.training.selected["value"]
 
 
 def test_a_metric_that_lm_eval_does_not_report_is_named(world, model_manifest, tmp_path):

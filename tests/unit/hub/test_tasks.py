@@ -56,3 +56,32 @@ def test_the_pair_is_the_evaluators_own_request_for_the_right_answer(world, name
 def test_an_unknown_task_is_named(world):
     with mirror(world), pytest.raises(UserError, match="no task 'arc_eazy'"):
         load_tasks(["arc_eazy"])
+
+
+def test_a_template_is_compiled_once_and_not_for_each_item(world, monkeypatch):
+    from lm_eval.utils import env
+
+    compiled = []
+    compiler = env.compile
+    monkeypatch.setattr(env, "compile", lambda source: compiled.append(source) or compiler(source))
+    # Forget what other tests had compiled.
+    monkeypatch.delitem(vars(env), "from_string", raising=False)
+    with mirror(world):
+        (task,) = load_tasks(["arc_easy"]).values()
+        documents = list(task.eval_docs)[:8]
+        assert len({task.doc_to_text(document) for document in documents}) == 8
+    assert 0 < len(compiled) == len(set(compiled))
+
+
+def test_a_datasets_card_is_parsed_once_for_all_its_configurations(world, monkeypatch):
+    import datasets
+    from huggingface_hub import DatasetCard
+
+    parsed = []
+    load = DatasetCard.load
+    monkeypatch.setattr(DatasetCard, "load", lambda path: parsed.append(path) or load(path))
+    with mirror(world):
+        anatomy = datasets.load_dataset("cais/mmlu", "anatomy", split="test")
+        virology = datasets.load_dataset("cais/mmlu", "virology", split="test")
+    assert set(anatomy["subject"]) == {"anatomy"} and set(virology["subject"]) == {"virology"}
+    assert len(parsed) == 1
