@@ -19,7 +19,8 @@ _CELL = "direct/miniature--Qwen2-0.2M"
 def test_tables_list_it_as_missing_and_the_next_run_goes_on_with_it(finished_grid, tmp_path):
     folder = tmp_path / "copy"
     shutil.copytree(finished_grid, folder, symlinks=True)
-    shutil.rmtree(folder / f"results/records/harmony/{_CELL}")
+    for made in (f"records/harmony/{_CELL}", "scores", "tables"):
+        shutil.rmtree(folder / "results" / made)
     misfortunes = Misfortunes(tmp_path / "faults")
     for number in range(3):
         within = f"{_CELL}/"
