@@ -128,6 +128,11 @@ def model_revision(wildcards):
     return row.revision if row else None
 
 
+def retries(number):
+    """Of the Snakemake that submits: the one inside a job would try again with the same memory and time."""
+    return number if workflow.is_main_process else 0
+
+
 def planned(rule, need, gpu=True):
     """What a rule's jobs ask for, computed from what each needs (workflow_scripts/planning)."""
     NEEDS[rule] = need

@@ -18,7 +18,7 @@ for _pack, _tasks in HARMONY_PACKS["direct"].items():
             f"benchmarks/evaluate_direct/{{checkpoint}}/{harmony_label(_pack, _tasks)}.tsv"
         wildcard_constraints:
             checkpoint=one_of(HARMONY_MODELS),
-        retries: HARMONY_RETRIES["direct"]
+        retries: retries(HARMONY_RETRIES["direct"])
         conda:
             EVALUATION_ENVIRONMENT
         threads: SETTINGS.compute.threads
@@ -50,7 +50,7 @@ for _pack, _tasks in HARMONY_PACKS["few_shot"].items():
             f"benchmarks/evaluate_few_shot/{{checkpoint}}/{harmony_label(_pack, _tasks)}.tsv"
         wildcard_constraints:
             checkpoint=one_of(HARMONY_MODELS),
-        retries: HARMONY_RETRIES["few_shot"]
+        retries: retries(HARMONY_RETRIES["few_shot"])
         conda:
             EVALUATION_ENVIRONMENT
         threads: SETTINGS.compute.threads
@@ -82,7 +82,7 @@ for _pack, _tasks in HARMONY_PACKS["train_before_test"].items():
             f"benchmarks/train_before_test/{{checkpoint}}/{harmony_label(_pack, _tasks)}.tsv"
         wildcard_constraints:
             checkpoint=one_of(HARMONY_MODELS),
-        retries: HARMONY_RETRIES["train_before_test"]
+        retries: retries(HARMONY_RETRIES["train_before_test"])
         conda:
             EVALUATION_ENVIRONMENT
         threads: SETTINGS.compute.threads
