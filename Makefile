@@ -18,7 +18,7 @@ BENCH := $(VENV)/bench
 
 demo: $(INSTALLED)
 	$(BIN)/snakemake
-	@echo 'Tables lie in results/tables, figures in results/figures; results/README.md says what lies where.'
+	@echo 'Start with results/report/index.html; tables lie in results/tables, figures in results/figures, and results/README.md says what lies where.'
 
 test: $(INSTALLED)
 	$(BIN)/python -m pytest -n 2 --dist loadgroup

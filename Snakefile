@@ -43,12 +43,17 @@ include: "rules/harmony.smk"
 include: "rules/mmlu.smk"
 include: "rules/prompts_inputs.smk"
 include: "rules/prompts.smk"
-include: "rules/paper.smk"
+include: "rules/suite_inputs.smk"
+include: "rules/suite.smk"
+include: "rules/leaderboard.smk"
 include: "rules/verify.smk"
 include: "rules/planning.smk"
+include: "rules/paper_inputs.smk"
+include: "rules/paper.smk"
 
 
 rule all:
+    """Everything that the config asks for."""
     default_target: True
     input:
         rules.chunking.input,
@@ -56,7 +61,10 @@ rule all:
         rules.harmony.input,
         rules.mmlu.input,
         rules.prompts.input,
+        rules.suite.input,
+        rules.leaderboard.input,
         rules.merge_scores.output,
+        rules.paper.input,
         rules.table_cost.output,
 
 

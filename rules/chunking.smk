@@ -2,6 +2,7 @@
 
 
 rule build_chunked:
+    """Cut a model into chunks of layers that run side by side: a checkpoint, its weights linked."""
     input:
         model=lambda wildcards: manifest_of("model", CHECKPOINTS[wildcards.checkpoint].model),
     output:
@@ -27,6 +28,7 @@ rule build_chunked:
 
 
 rule verify_chunked:
+    """Hold a chunked checkpoint against its plain loop and its base, and draw its plan."""
     input:
         checkpoint=rules.build_chunked.output.manifest,
         model=rules.build_chunked.input.model,
@@ -50,6 +52,7 @@ rule verify_chunked:
 
 
 rule measure_perplexity:
+    """Perplexity of a model in many plans, untrained, on wikitext and Magpie."""
     input:
         model=model_manifest,
         wikitext=manifest_of("dataset", "Salesforce/wikitext"),
@@ -77,6 +80,7 @@ rule measure_perplexity:
 
 
 rule measure_latency:
+    """Time of a model in many plans, reading and writing, beside the unchanged model."""
     input:
         model=model_manifest,
         data=manifest_of("dataset", "cais/mmlu"),
@@ -113,6 +117,7 @@ if _MEASURED:
 
 
 rule table_chunking_plans:
+    """Table: the chunked checkpoints, what they are made of and how exact they are."""
     input:
         reports=expand(rules.verify_chunked.output.report, checkpoint=CHECKPOINTS),
     output:
@@ -135,6 +140,7 @@ rule table_chunking_plans:
 
 
 rule table_chunking_perplexity:
+    """Table: perplexity of untrained plans by the number of chunks."""
     input:
         scores="results/scores/chunking.parquet",
     output:
@@ -157,6 +163,7 @@ rule table_chunking_perplexity:
 
 
 rule figure_chunking_perplexity:
+    """Figure: how much an untrained model loses when its layers are cut into chunks."""
     input:
         table=rules.table_chunking_perplexity.output.csv,
     output:
@@ -182,6 +189,7 @@ rule figure_chunking_perplexity:
 
 
 rule table_chunking_latency:
+    """Table: times of chunked models beside the unchanged one."""
     input:
         scores="results/scores/latency.parquet",
     output:
@@ -204,6 +212,7 @@ rule table_chunking_latency:
 
 
 rule figure_chunking_latency:
+    """Figure: how much faster chunked models write, by batch size."""
     input:
         table=rules.table_chunking_latency.output.csv,
     output:
@@ -229,6 +238,7 @@ rule figure_chunking_latency:
 
 
 rule table_chunking_pruning:
+    """Table: what leaving layers out costs in perplexity and saves in time."""
     input:
         perplexity="results/scores/chunking.parquet",
         latency="results/scores/latency.parquet",
@@ -252,6 +262,7 @@ rule table_chunking_pruning:
 
 
 rule figure_chunking_pruning:
+    """Figure: perplexity with layers left out."""
     input:
         table=rules.table_chunking_pruning.output.csv,
     output:
@@ -277,6 +288,7 @@ rule figure_chunking_pruning:
 
 
 rule chunking:
+    """Study: chunked models, built, verified, and measured in many plans before any training."""
     input:
         expand(rules.build_chunked.output.manifest, checkpoint=CHECKPOINTS),
         [RECORDS.get(study, []) for study in ("chunking", "latency")],

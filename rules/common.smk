@@ -34,7 +34,7 @@ except UserError as error:
 HUB = SETTINGS.hub.path
 # The miniature world needs no GPU, and would only keep one from others.
 GPUS_PER_JOB = int(SETTINGS.source == "huggingface" and SETTINGS.compute.device != "cpu")
-# What a job of each rule needs, by its wildcards: read by `snakemake plan`.
+# What the jobs of a rule need, read by `snakemake plan`, as functions of wildcards.
 NEEDS = {}
 # Under --sdm conda: the one with flash attention where there are GPUs to run it.
 EVALUATION_ENVIRONMENT = f"../envs/{'gpu' if GPUS_PER_JOB else 'lm_eval'}.yaml"
@@ -117,9 +117,23 @@ def all_hub_manifests(wildcards):
     datasets |= dict.fromkeys(
         name for run in SETTINGS.prompt_runs.values() for name in run.datasets
     )
+    if SETTINGS.requests:
+        datasets |= dict.fromkeys(SETTINGS.task(one.task).dataset for one in SETTINGS.suite.tasks)
     return [manifest_of("model", name) for name in models] + [
         manifest_of("dataset", name) for name in datasets
     ]
+
+
+def records_of(wildcards):
+    """Of a study; those of the suite are known once its requests are checked."""
+    records = RECORDS[wildcards.study]
+    return records(wildcards) if callable(records) else records
+
+
+def all_records(wildcards):
+    """Of all studies; those of a study whose models are checked first are known after that."""
+    found = [one(wildcards) if callable(one) else one for one in RECORDS.values()]
+    return [path for paths in found for path in paths]
 
 
 def model_revision(wildcards):

@@ -4,6 +4,7 @@
 for _pack, _tasks in HARMONY_PACKS["direct"].items():
 
     rule:
+        """Measure a model on tasks as it is, with lm-eval."""
         name:
             f"evaluate_direct{_pack}"
         input:
@@ -36,6 +37,7 @@ for _pack, _tasks in HARMONY_PACKS["direct"].items():
 for _pack, _tasks in HARMONY_PACKS["few_shot"].items():
 
     rule:
+        """Measure a model on tasks with worked examples in front."""
         name:
             f"evaluate_few_shot{_pack}"
         input:
@@ -68,6 +70,7 @@ for _pack, _tasks in HARMONY_PACKS["few_shot"].items():
 for _pack, _tasks in HARMONY_PACKS["train_before_test"].items():
 
     rule:
+        """Train a model on each task, then measure it on that."""
         name:
             f"train_before_test{_pack}"
         input:
@@ -107,6 +110,7 @@ if HARMONY_MODELS:
 
 
 rule table_harmony_scores:
+    """Table: scores of the Harmony grid as the models are, beside their floors."""
     input:
         scores="results/scores/harmony.parquet",
         imported=SETTINGS.harmony.imported_scores,
@@ -135,6 +139,7 @@ rule table_harmony_scores:
 
 
 rule figure_harmony_scores:
+    """Figure: scores of the Harmony grid as the models are, beside their floors."""
     input:
         table=rules.table_harmony_scores.output.csv,
     output:
@@ -160,6 +165,7 @@ rule figure_harmony_scores:
 
 
 rule harmony:
+    """Study: models ranked on tasks as they are and after training on each, and whether tasks agree."""
     input:
         # The records too, or a deleted one would stay away while its table is there.
         [

@@ -2,6 +2,7 @@
 
 
 rule measure_corpus:
+    """Bits per byte of a text of your own, before and after training a model on it."""
     input:
         model=checkpoint_manifest,
         text=lambda wildcards: SETTINGS.harmony.corpora[wildcards.corpus],
@@ -41,6 +42,7 @@ if SETTINGS.harmony.corpora:
 
 
 rule table_harmony_perplexity:
+    """Table: perplexity of texts of your own, before and after training."""
     input:
         scores="results/scores/corpora.parquet",
     output:
@@ -63,6 +65,7 @@ rule table_harmony_perplexity:
 
 
 rule figure_harmony_perplexity:
+    """Figure: perplexity of texts of your own, before and after training."""
     input:
         table=rules.table_harmony_perplexity.output.csv,
     output:

@@ -2,6 +2,7 @@
 
 
 rule figure_harmony_matrices:
+    """Figure: agreement of every pair of tasks about the models."""
     input:
         table=rules.table_harmony_agreement.output.csv,
     output:
@@ -28,6 +29,7 @@ rule figure_harmony_matrices:
 
 
 rule figure_harmony_agreement_by_task:
+    """Figure: agreement of each task with all others, and its noise ceiling."""
     input:
         table=rules.table_harmony_agreement.output.csv,
     output:
@@ -54,6 +56,7 @@ rule figure_harmony_agreement_by_task:
 
 
 rule figure_harmony_categories:
+    """Figure: agreement of tasks by their categories."""
     input:
         table=rules.table_harmony_agreement.output.csv,
     output:
@@ -79,6 +82,7 @@ rule figure_harmony_categories:
 
 
 rule figure_harmony_components:
+    """Figure: principal components of the scores, and the loadings of the tasks."""
     input:
         table=rules.table_harmony_components.output.csv,
     output:
@@ -105,6 +109,7 @@ rule figure_harmony_components:
 
 
 rule figure_harmony_pc1_by_size:
+    """Figure: the first principal component of each model beside its size."""
     input:
         table=rules.table_harmony_leaderboard.output.csv,
     output:
@@ -124,12 +129,13 @@ rule figure_harmony_pc1_by_size:
         mem_mb=2000,
         runtime="30m",
     params:
-        version="figure_harmony_pc1_by_size 1",
+        version="figure_harmony_pc1_by_size 2",
     script:
         "../workflow_scripts/steps/figure_harmony_pc1_by_size.py"
 
 
 rule figure_harmony_bump:
+    """Figure: ranks of the models under each protocol."""
     input:
         table=rules.table_harmony_leaderboard.output.csv,
     output:
@@ -149,12 +155,13 @@ rule figure_harmony_bump:
         mem_mb=2000,
         runtime="30m",
     params:
-        version="figure_harmony_bump 1",
+        version="figure_harmony_bump 2",
     script:
         "../workflow_scripts/steps/figure_harmony_bump.py"
 
 
 rule figure_harmony_panel:
+    """Figure: the place of each model on the published leaderboard."""
     input:
         table=rules.table_harmony_panel.output.csv,
         published=published_file("harmony_leaderboard"),

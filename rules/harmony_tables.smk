@@ -17,6 +17,7 @@ HARMONY_DRAWS = {"draws": SETTINGS.harmony.bootstrap_draws, "seed": SETTINGS.see
 
 
 rule table_harmony_leaderboard:
+    """Table: models ranked by the first principal component, with ranges of ranks."""
     input:
         scores="results/scores/harmony.parquet",
         imported=SETTINGS.harmony.imported_scores,
@@ -41,6 +42,7 @@ rule table_harmony_leaderboard:
 
 
 rule table_harmony_agreement:
+    """Table: agreement of tasks about models, with intervals and noise ceilings."""
     input:
         scores="results/scores/harmony.parquet",
         imported=SETTINGS.harmony.imported_scores,
@@ -65,6 +67,7 @@ rule table_harmony_agreement:
 
 
 rule table_harmony_components:
+    """Table: principal components of the scores."""
     input:
         scores="results/scores/harmony.parquet",
         imported=SETTINGS.harmony.imported_scores,
@@ -89,6 +92,7 @@ rule table_harmony_components:
 
 
 rule table_harmony_significance:
+    """Table: which models differ, on the mean of the tasks and on each."""
     input:
         scores="results/scores/harmony.parquet",
         imported=SETTINGS.harmony.imported_scores,
@@ -114,6 +118,7 @@ rule table_harmony_significance:
 
 
 rule table_harmony_panel:
+    """Table: the place of each model on the published leaderboard, with an interval."""
     input:
         scores="results/scores/harmony.parquet",
         imported=SETTINGS.harmony.imported_scores,

@@ -13,10 +13,13 @@ if SETTINGS.source == "huggingface":
             sys.exit("\n".join(["The hub folder departs from the lock:", *LOCK_PROBLEMS]))
 
     rule fetch_model:
+        """Fetch a model from the Hugging Face hub, at its locked commit."""
         output:
             manifest=f"{HUB}/models/{{org}}/{{name}}/manifest.json",
         log:
             "logs/fetch_model/{org}--{name}.log",
+        wildcard_constraints:
+            name=r"[^/@]+",
         retries: 2
         localrule: True  # compute nodes seldom have the internet
         conda:
@@ -32,7 +35,54 @@ if SETTINGS.source == "huggingface":
         script:
             "../workflow_scripts/steps/fetch_model.py"
 
+    # Beside the one that other studies use: a leaderboard may hold a model at several commits.
+    rule fetch_model_at:
+        output:
+            manifest=f"{HUB}/models/{{org}}/{{name}}@{{commit}}/manifest.json",
+        log:
+            "logs/fetch_model_at/{org}--{name}@{commit}.log",
+        wildcard_constraints:
+            name=r"[^/@]+",
+            commit=r"[0-9a-f]{40}",
+        retries: 2
+        localrule: True
+        conda:
+            "../envs/hub.yaml"
+        threads: 1
+        resources:
+            mem_mb=2000,
+            runtime="4h",
+        params:
+            version=1,
+        script:
+            "../workflow_scripts/steps/fetch_model_at.py"
+
+    # What a request is checked by: all of a repository but its weights.
+    rule fetch_metadata:
+        output:
+            metadata=f"{HUB}/submitted/{{org}}/{{name}}@{{commit}}/metadata.json",
+        log:
+            "logs/fetch_metadata/{org}--{name}@{commit}.log",
+        wildcard_constraints:
+            name=r"[^/@]+",
+            commit=r"[0-9a-f]{40}|default",
+        retries: 2
+        localrule: True
+        conda:
+            "../envs/hub.yaml"
+        threads: 1
+        resources:
+            mem_mb=2000,
+            runtime="30m",
+        params:
+            version=1,
+            revision=model_revision,
+            lock=SETTINGS.hub.lock,
+        script:
+            "../workflow_scripts/steps/fetch_metadata.py"
+
     rule fetch_dataset:
+        """Fetch a dataset from the Hugging Face hub, at its locked commit."""
         output:
             manifest=f"{HUB}/datasets/{{org}}/{{name}}/manifest.json",
         log:
@@ -56,6 +106,7 @@ if SETTINGS.source == "huggingface":
 # Without an output: asked for by name it always runs, and the lock, which is kept in git and read
 # while the rules are parsed, is never deleted or thought out of date by Snakemake.
 rule lock_hub:
+    """Fetch every model and dataset of the config, and write their commits into the lock file."""
     input:
         all_hub_manifests,
     log:

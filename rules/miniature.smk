@@ -4,6 +4,7 @@ from workflow_scripts.miniature import catalogue
 
 
 rule build_world:
+    """Generate the miniature world: facts, texts, datasets, tokenizer."""
     output:
         datasets=[manifest_of("dataset", name) for name in catalogue.DATASETS],
         corpus=f"{HUB}/{catalogue.CORPUS}",
@@ -27,6 +28,7 @@ rule build_world:
 
 
 rule train_miniature_model:
+    """Train a small model of the miniature world."""
     input:
         texts=rules.build_world.output.texts,
         base=lambda wildcards: [
@@ -52,3 +54,28 @@ rule train_miniature_model:
         settings={"seed": SETTINGS.seed, "effort": SETTINGS.miniature.effort},
     script:
         "../workflow_scripts/steps/train_miniature_model.py"
+
+
+# The names of its models would fit the rule above as well.
+ruleorder: build_faulty_models > train_miniature_model
+
+
+rule build_faulty_models:
+    """Generate small models that the leaderboard refuses, one for each reason."""
+    input:
+        texts=rules.build_world.output.texts,
+    output:
+        manifests=[manifest_of("model", f"miniature/{name}") for name in catalogue.FAULTY],
+    log:
+        "logs/build_faulty_models.log",
+    conda:
+        "../envs/miniature.yaml"
+    threads: 1
+    resources:
+        mem_mb=3000,
+        runtime="30m",
+    params:
+        version="build_faulty_models 1",
+        settings={"seed": SETTINGS.seed},
+    script:
+        "../workflow_scripts/steps/build_faulty_models.py"

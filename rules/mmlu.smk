@@ -10,6 +10,7 @@ MMLU_PUBLISHED = {
 
 
 rule evaluate_mmlu:
+    """Ask a model or checkpoint MMLU, lighteval's task with HELM's prompt."""
     input:
         model=checkpoint_manifest,
         data=manifest_of("dataset", MMLU_DATASET),
@@ -52,6 +53,7 @@ if MMLU_CHECKPOINTS:
 
 
 rule table_mmlu_by_subject:
+    """Table: MMLU by subject, beside floors and published scores."""
     input:
         scores="results/scores/mmlu.parquet",
         published=[published_file(name) for name in dict.fromkeys(MMLU_PUBLISHED.values()) if name],
@@ -80,6 +82,7 @@ rule table_mmlu_by_subject:
 
 
 rule figure_mmlu_by_subject:
+    """Figure: MMLU by subject, above and below the floor."""
     input:
         table=rules.table_mmlu_by_subject.output.csv,
     output:
@@ -105,6 +108,7 @@ rule figure_mmlu_by_subject:
 
 
 rule mmlu:
+    """Study: MMLU as published, of each model that is cut into chunks, and its checkpoints."""
     input:
         # The records too, or a deleted one would stay away while its table is there.
         [

@@ -1,9 +1,10 @@
-"""From records to scores: what every table and figure is made from."""
+"""The paper: from records to scores, and from the tables of all studies to one report."""
 
 
 rule collect_scores:
+    """Gather a study's records into one tidy table of scores."""
     input:
-        records=lambda wildcards: RECORDS[wildcards.study],
+        records=records_of,
     output:
         scores="results/scores/{study}.parquet",
     log:
@@ -24,6 +25,7 @@ rule collect_scores:
 
 
 rule merge_scores:
+    """All studies' scores in one table, with those imported from elsewhere."""
     input:
         studies=[f"results/scores/{study}.parquet" for study in RECORDS if study not in TIMED],
         imported=SETTINGS.harmony.imported_scores,
@@ -44,3 +46,187 @@ rule merge_scores:
         settings={"metrics": METRICS_OF_TASKS},
     script:
         "../workflow_scripts/steps/merge_scores.py"
+
+
+rule table_chunking_summary:
+    """Table: a line per chunked checkpoint: size, MMLU, perplexity, time."""
+    input:
+        **SUMMARY_TABLES,
+    output:
+        csv="results/tables/chunking_summary.csv",
+        md="results/tables/chunking_summary.md",
+        tex="results/tables/chunking_summary.tex",
+    log:
+        "logs/table_chunking_summary.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version="table_chunking_summary 1",
+        settings={"tables": list(SUMMARY_TABLES), "checkpoints": SUMMARY_ROWS},
+    script:
+        "../workflow_scripts/steps/table_chunking_summary.py"
+
+
+rule table_reproduction:
+    """Table: each published number beside ours, with a verdict."""
+    input:
+        **REPRODUCED_TABLES,
+        published=[published_file(name) for name in PUBLISHED_TABLES],
+    output:
+        csv="results/tables/reproduction.csv",
+        md="results/tables/reproduction.md",
+        tex="results/tables/reproduction.tex",
+    log:
+        "logs/table_reproduction.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version="table_reproduction 1",
+        settings={"tables": list(REPRODUCED_TABLES)} | comparable_settings(),
+    script:
+        "../workflow_scripts/steps/table_reproduction.py"
+
+
+rule gather_provenance:
+    """Gather from all records the code, machines, models and data behind them."""
+    input:
+        records=all_records,
+    output:
+        provenance="results/report/provenance.json",
+    log:
+        "logs/gather_provenance.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version="gather_provenance 1",
+        settings={"config": shown_config()},
+    script:
+        "../workflow_scripts/steps/gather_provenance.py"
+
+
+rule collect_numbers:
+    """The numbers of prose, by name, as JSON and for LaTeX."""
+    input:
+        tables=REPORT_TABLES,
+        provenance=rules.gather_provenance.output.provenance,
+    output:
+        json="results/tables/numbers.json",
+        tex="results/tables/numbers.tex",
+    log:
+        "logs/collect_numbers.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime="30m",
+    params:
+        version="collect_numbers 1",
+    script:
+        "../workflow_scripts/steps/collect_numbers.py"
+
+
+rule report:
+    """The report: all studies on one page, results/report/index.html."""
+    input:
+        tables=REPORT_TABLES,
+        figures=PAPER_FIGURES,
+        numbers=rules.collect_numbers.output.json,
+        provenance=rules.gather_provenance.output.provenance,
+        sources=published_file("sources"),
+        captions=REPORT_CAPTIONS,
+        pages=LEADERBOARD_PAGE,
+    output:
+        page=report(
+            "results/report/index.html",
+            category="Report",
+            caption="../docs/captions/report.rst",
+        ),
+    log:
+        "logs/report.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime="30m",
+    params:
+        version="report 1",
+        settings={"links": {"Leaderboard": "leaderboard.html"} if LEADERBOARD_PAGE else {}},
+    script:
+        "../workflow_scripts/steps/report.py"
+
+
+rule paper_source:
+    """The report as a paper in LaTeX."""
+    input:
+        tables=REPORT_TABLES,
+        figures=PAPER_FIGURES,
+        numbers=rules.collect_numbers.output.json,
+        provenance=rules.gather_provenance.output.provenance,
+        captions=REPORT_CAPTIONS,
+    output:
+        paper="results/report/paper.tex",
+    log:
+        "logs/paper_source.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version="paper_source 1",
+    script:
+        "../workflow_scripts/steps/paper_source.py"
+
+
+rule paper_pdf:
+    """The paper as PDF; needs a TeX engine."""
+    input:
+        paper=rules.paper_source.output.paper,
+        numbers=rules.collect_numbers.output.tex,
+    output:
+        pdf="results/report/paper.pdf",
+    log:
+        "logs/paper_pdf.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version="paper_pdf 1",
+    script:
+        "../workflow_scripts/steps/paper_pdf.py"
+
+
+rule paper:
+    """The whole report: summary and reproduction tables, numbers, page, and paper."""
+    input:
+        SUMMARY_MADE,
+        rules.table_reproduction.output,
+        rules.collect_numbers.output,
+        rules.report.output,
+        rules.paper_source.output,
+        rules.paper_pdf.output if find_engine() else [],

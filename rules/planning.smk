@@ -3,6 +3,7 @@
 
 # Without an output: asked for by name it always runs.
 rule plan:
+    """What the whole would cost: jobs, hours, memory, disk; runs none of it."""
     log:
         "logs/plan.log",
     localrule: True
@@ -13,7 +14,7 @@ rule plan:
         mem_mb=2000,
         runtime="30m",
     params:
-        version=1,
+        version="plan 1",
         snakefile=workflow.main_snakefile,
         settings={"config": config, "gpu": SETTINGS.cluster.gpu},
     script:
@@ -22,8 +23,9 @@ rule plan:
 
 # A table of times: never twice the same, and nothing is made from it.
 rule table_cost:
+    """Planned and actual time, memory and tokens of each rule."""
     input:
-        records=list(RECORDS.values()),
+        records=all_records,
     output:
         csv="results/tables/cost.csv",
         md="results/tables/cost.md",
@@ -38,7 +40,7 @@ rule table_cost:
         mem_mb=2000,
         runtime="30m",
     params:
-        version=1,
+        version="table_cost 1",
         snakefile=workflow.main_snakefile,
         settings={"config": config, "cluster": SETTINGS.cluster.model_dump()},
     script:

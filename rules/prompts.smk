@@ -4,6 +4,7 @@ PROMPT_CHECKPOINTS = SETTINGS.prompt_checkpoints()
 
 
 rule ask_prompt_run:
+    """Ask a model all questions of a prompt run, and keep what it says."""
     input:
         model=checkpoint_manifest,
         data=prompt_datasets,
@@ -32,6 +33,7 @@ rule ask_prompt_run:
 
 # Apart from asking, so that outputs can be read anew without a model.
 rule score_prompt_run:
+    """Read and judge what a model said in a prompt run; runs no model."""
     input:
         run=rules.ask_prompt_run.output.run,
         outputs=rules.ask_prompt_run.output.outputs,
@@ -66,6 +68,7 @@ if PROMPT_CHECKPOINTS:
 
 
 rule table_prompt_runs:
+    """Table: prompt runs: accuracy, format, and what each changed."""
     input:
         scores="results/scores/prompts.parquet",
         records=RECORDS.get("prompts", []),
@@ -91,6 +94,7 @@ rule table_prompt_runs:
 
 
 rule table_prompt_runs_by_subject:
+    """Table: prompt runs by subject."""
     input:
         scores="results/scores/prompts.parquet",
     output:
@@ -114,6 +118,7 @@ rule table_prompt_runs_by_subject:
 
 
 rule figure_prompt_runs:
+    """Figure: accuracy and format of the prompt runs."""
     input:
         table=rules.table_prompt_runs.output.csv,
     output:
@@ -133,12 +138,13 @@ rule figure_prompt_runs:
         mem_mb=2000,
         runtime="30m",
     params:
-        version="figure_prompt_runs 1",
+        version="figure_prompt_runs 2",
     script:
         "../workflow_scripts/steps/figure_prompt_runs.py"
 
 
 rule explain_prompt:
+    """Show the exact text and tokens of one question (--config explain=run/subject/number)."""
     input:
         model=explained_model,
         data=explained_datasets,
@@ -161,6 +167,7 @@ rule explain_prompt:
 
 
 rule prompts:
+    """Study: the same MMLU questions asked in many ways, each a file in config/prompts."""
     input:
         # The records and outputs too, or a deleted one would stay away while its table is there.
         [

@@ -2,6 +2,7 @@
 
 
 rule tokenise_samples:
+    """Tokenise what a training recipe reads, once for all its checkpoints."""
     input:
         model=model_manifest,
         data=recipe_sources,
@@ -32,6 +33,7 @@ rule tokenise_samples:
 
 
 rule train_checkpoint:
+    """Train a chunked checkpoint through one stage; goes on where it was when killed."""
     input:
         base=stage_before,
         samples=stage_samples,
@@ -59,6 +61,7 @@ rule train_checkpoint:
 
 
 rule measure_stage_perplexity:
+    """Perplexity of a checkpoint after its stage of training."""
     input:
         model=checkpoint_manifest,
         wikitext=manifest_of("dataset", "Salesforce/wikitext"),
@@ -96,6 +99,7 @@ if TRAINED:
 
 
 rule table_training_stages:
+    """Table: perplexity after each stage of training, and what the stage trained."""
     input:
         scores="results/scores/training.parquet",
         records=expand(rules.train_checkpoint.output.record, checkpoint=TRAINED),
@@ -120,6 +124,7 @@ rule table_training_stages:
 
 
 rule figure_training_curves:
+    """Figure: loss of each stage of training."""
     input:
         records=expand(rules.train_checkpoint.output.record, checkpoint=TRAINED),
     output:
@@ -145,6 +150,7 @@ rule figure_training_curves:
 
 
 rule training:
+    """Study: continued pre-training and fine-tuning of chunked checkpoints, stage by stage."""
     input:
         # The records too, or a deleted one would stay away while its table is there.
         [

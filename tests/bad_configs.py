@@ -121,9 +121,14 @@ CLUSTERS = [
     one(
         "unknown gpu", {"cluster": {"gpu": "A100-80G"}}, "cluster.gpu is 'A100-80G'", "'A100-80GB'?"
     ),
-    one("no memory", {"cluster": {"node_memory_gb": 0}}, "node_memory_gb is 0", "at least 1."),
+    one(
+        "no memory of a node",
+        {"cluster": {"node_memory_gb": 0}},
+        "node_memory_gb is 0",
+        "at least 1.",
+    ),
     one("no reserve", {"cluster": {"reserve": 0.5}}, "cluster.reserve is 0.5", "at least 1"),
-    one("more than all", {"cluster": {"reading_use": 1.5}}, "reading_use is 1.5", "at most 1"),
+    one("more than all", {"cluster": {"reading_use": 1.5}}, "reading_use is 1.5", "and at most 1."),
     one("text for hours", {"cluster": {"longest_hours": "24h"}}, "longest_hours is the text '24h'"),
     one(
         "no devices", {"tables": {"devices": "none.tsv"}}, "tables.devices is 'none.tsv'", "a file"
@@ -491,6 +496,44 @@ TRAINING = [
     ),
 ]
 
+SUITE = [
+    one(
+        "no suite", {"suite": {"tasks": []}}, "suite.tasks is an empty list; expected a list of at"
+    ),
+    one(
+        "unknown suite task",
+        {"suite": {"tasks": [{"task": "arc_chalenge", "shots": 25}]}},
+        "suite.tasks[0].task is 'arc_chalenge'",
+        "did you mean 'arc_challenge'?",
+    ),
+    one(
+        "suite task of another harness",
+        {"suite": {"tasks": [{"task": "mmlu_helm", "shots": 5}]}},
+        "suite.tasks[0].task is 'mmlu_helm'; expected a task of the harness lm_eval",
+    ),
+    one(
+        "suite task without shots",
+        {"suite": {"tasks": [{"task": "gsm8k"}]}},
+        "suite.tasks[0].shots is missing; expected a whole number of at least 0.",
+    ),
+    one(
+        "suite task twice",
+        {"suite": {"tasks": [{"task": "gsm8k", "shots": 5}, {"task": "gsm8k", "shots": 0}]}},
+        "suite: tasks names 'gsm8k' twice; expected each task once.",
+    ),
+    one(
+        "no folder of requests",
+        {"suite": {"requests": "config/reqests"}},
+        "suite.requests is 'config/reqests'; expected a folder",
+    ),
+    one(
+        "no file of flags",
+        {"suite": {"flags": "flag.yaml"}},
+        "suite.flags is 'flag.yaml'; expected a file",
+    ),
+    one("no memory", {"suite": {"memory_mb": 0}}, "suite.memory_mb is 0", "at least 1."),
+]
+
 BAD_CONFIGS = [
     *UNKNOWN_KEYS,
     *WRONG_KINDS,
@@ -501,6 +544,7 @@ BAD_CONFIGS = [
     *SECRETS,
     *TOGETHER,
     *TRAINING,
+    *SUITE,
 ]
 
 COMMAND_LINES = [

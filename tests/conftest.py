@@ -9,7 +9,12 @@ import pytest
 from tests.workflow.grid import make_grid
 
 NO_SKIPS = bool(os.environ.get("CHORUS_NO_SKIPS"))
-PROGRAMS = {"graphviz": "dot"}
+# By marker: the program that the test runs, and Debian's package that has it.
+PROGRAMS = {
+    "graphviz": ("dot", "graphviz"),
+    "chromium": ("chromedriver", "chromium-driver"),
+    "tex": ("pdflatex", "texlive-latex-recommended"),
+}
 
 
 @pytest.fixture(scope="session")
@@ -34,9 +39,9 @@ def pytest_collection_modifyitems(items):
         if (marker := item.get_closest_marker("gpus")) and _gpus() < marker.args[0]:
             reason = f"needs {marker.args[0]} GPUs, and PyTorch sees {_gpus()}"
             item.add_marker(pytest.mark.skip(reason=reason))
-        for marker, program in PROGRAMS.items():
+        for marker, (program, package) in PROGRAMS.items():
             if item.get_closest_marker(marker) and not shutil.which(program) and not NO_SKIPS:
-                reason = f"needs the program {program} (install the package {marker})"
+                reason = f"needs the program {program} (install the package {package})"
                 item.add_marker(pytest.mark.skip(reason=reason))
 
 

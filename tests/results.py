@@ -6,17 +6,20 @@ from workflow_scripts.core.records import read_record
 from workflow_scripts.core.training_record import read_training_record
 from workflow_scripts.evaluation.prompts.outputs import read_outputs
 
-TIMED_TABLES = ("chunking_pruning", "cost")
-
 
 def results_of(folder: Path) -> dict[str, bytes]:
     """Every result by its path but times; of records and outputs all but what may differ between runs."""
     found = {}
     for path in sorted((folder / "results").rglob("*")):
-        timed = "latency" in str(path.relative_to(folder)) or path.stem in TIMED_TABLES
-        if path.is_file() and not timed:
+        if path.is_file() and not is_timed(path.relative_to(folder)):
             found[str(path.relative_to(folder))] = stable_bytes_of(path)
     return found
+
+
+def is_timed(path: Path) -> bool:
+    """Whether it tells of times, which are never twice the same."""
+    tells = path.stem in ("chunking_pruning", "chunking_summary", "cost", "numbers")
+    return tells or "latency" in str(path) or "report" in path.parts
 
 
 def stable_bytes_of(path: Path) -> bytes:

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from tests.bad_configs import COMMAND_LINES
+from tests.unit.settings.merged import CONFIGS
 from tests.workflow.snakemake import ROOT, environment_with, jobs_of, run_snakemake
 
 pytestmark = pytest.mark.workflow
@@ -46,7 +47,7 @@ def grid(path: Path) -> tuple[int, int]:
     return len(harmony["models"]), len(harmony["tasks"])
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "config").glob("*.yaml")), ids=lambda p: p.name)
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda p: p.name)
 def test_a_dry_run_of_each_config_plans_its_grid(path, tmp_path):
     models, tasks = grid(path)
     jobs = jobs_of(run_snakemake(tmp_path, "-n", "--configfile", str(path)))
@@ -97,19 +98,16 @@ def test_a_dry_run_of_the_prompts_plans_each_run_asked_and_scored(name, tmp_path
 
 
 def test_an_empty_list_of_models_leaves_each_study_out(tmp_path):
+    (tmp_path / "no_requests").mkdir()
     none = tmp_path / "none.yaml"
-    none.write_text("harmony: {models: []}\nprompts: {models: []}\nchunking: {checkpoints: []}\n")
-    jobs = jobs_of(run_snakemake(tmp_path, "-n", "--configfile", str(none)))
-    measured = (
-        "evaluate_",
-        "train_before",
-        "ask_",
-        "train_checkpoint",
-        "measure_",
-        "table_",
-        "figure_",
+    none.write_text(
+        "harmony: {models: []}\nprompts: {models: []}\nchunking: {checkpoints: []}\n"
+        "suite: {requests: no_requests}\n"
     )
-    assert not [name for name in jobs if name.startswith(measured)]
+    jobs = jobs_of(run_snakemake(tmp_path, "-n", "--configfile", str(none)))
+    studies = ("harmony", "chunking", "mmlu", "prompt", "suite", "training")
+    assert not [name for name in jobs if any(study in name for study in studies)]
+    assert not [name for name in jobs if name.startswith(("evaluate_", "train_", "measure_"))]
 
 
 def test_the_slurm_profile_is_found_by_its_name(tmp_path):
@@ -128,7 +126,7 @@ def test_list_names_every_rule_with_a_script(tmp_path):
     result = run_snakemake(tmp_path, "--list")
     assert result.returncode == 0
     steps = {path.stem for path in (ROOT / "workflow_scripts/steps").glob("[!_]*.py")}
-    fetching = {"fetch_model", "fetch_dataset", "lock_hub"}
+    fetching = {"fetch_model", "fetch_model_at", "fetch_metadata", "fetch_dataset", "lock_hub"}
     assert steps - fetching <= set(result.stdout.split())
 
 

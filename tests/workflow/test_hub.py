@@ -4,7 +4,9 @@ import pytest
 
 from tests.unit.hub.fake_hub import FakeHub, model_files
 from tests.workflow.snakemake import ROOT, jobs_of, run_snakemake
+from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.manifest import read_manifest
+from workflow_scripts.hub.metadata import read_metadata
 
 pytestmark = pytest.mark.workflow
 
@@ -95,3 +97,27 @@ def test_a_folder_that_departs_from_the_lock_stops_the_run_until_it_is_mended(hu
     assert jobs_of(snake("use", "--forcerun", MANIFESTS[0])) == {"fetch_model": 1, "use": 1}
     assert read_manifest(tmp_path / MANIFESTS[0]).commit == old
     assert "Nothing to be done" in snake("use").stderr
+
+
+def test_a_submitted_model_is_looked_at_without_its_weights_and_fetched_at_that_commit(
+    hub, snake, tmp_path
+):
+    metadata = f"resources/hub/submitted/{MODEL}@default/metadata.json"
+    assert jobs_of(snake(metadata)) == {"fetch_metadata": 1}
+    checked = read_metadata(tmp_path / metadata).commit
+    assert not list((tmp_path / metadata).parent.glob("*.safetensors"))
+
+    hub.add("model", MODEL, [model_files(seed=1), model_files(seed=2)])
+    manifest = f"resources/hub/models/{MODEL}@{checked}/manifest.json"
+    assert jobs_of(snake(manifest)) == {"fetch_model_at": 1}
+    assert read_manifest(tmp_path / manifest).commit == checked
+    assert not (tmp_path / MANIFESTS[0]).exists(), "the one that other studies use"
+
+
+def test_a_submitted_model_that_is_not_there_stops_nothing_and_is_looked_for_again(snake, tmp_path):
+    metadata = "resources/hub/submitted/acme/absent@default/metadata.json"
+    assert jobs_of(snake(metadata)) == {"fetch_metadata": 1}
+    with pytest.raises(UserError, match="shows no model acme/absent"):
+        read_metadata(tmp_path / metadata)
+    (note,) = (tmp_path / "results/broken").glob("*.json")
+    assert "shows no model" in note.read_text()

@@ -117,3 +117,11 @@ def test_the_status_before_any_run_is_a_sentence(tmp_path):
     assert result.returncode == 1
     assert "No run has been started in this folder" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_a_dry_run_leaves_the_notes_of_broken_cells_to_the_run_that_tries_them_again(tmp_path):
+    note = tmp_path / "results/broken/direct--a--mnli.json"
+    note.parent.mkdir(parents=True)
+    note.write_text(json.dumps({"record": "none.json", "reason": "no", "log": "none.log"}))
+    assert run_snakemake(tmp_path, "-n", *SMALL).returncode == 0
+    assert note.exists()

@@ -68,8 +68,8 @@ def test_every_rule_that_runs_a_script_has_the_step_of_its_name_and_its_log():
     for path in tracked("rules/*.smk"):
         # A rule that is made once a pack of tasks has its name in a line of its own.
         text = re.sub(
-            r'^    rule:\n        name:\n            f"(\w+)\{\w+\}"$',
-            r"rule \1:",
+            r'^    rule:\n        (""".*""")\n        name:\n            f"(\w+)\{\w+\}"$',
+            r"rule \2:\n        \1",
             path.read_text(),
             flags=re.M,
         )
@@ -77,9 +77,11 @@ def test_every_rule_that_runs_a_script_has_the_step_of_its_name_and_its_log():
         for at, match in enumerate(starts):
             end = starts[at + 1].start() if at + 1 < len(starts) else len(text)
             body = text[match.start() : end]
+            assert re.match(r'.*\n *"""', body), f"{match[1]} says nothing to snakemake --list"
             if script := re.search(r'"\.\./workflow_scripts/steps/(\w+)\.py"', body):
                 scripts[match[1]] = script[1]
                 assert f"logs/{match[1]}" in body, f"the log of {match[1]} bears another name"
+
     assert scripts, "no rule was found"
     assert all(rule == step for rule, step in scripts.items()), scripts
     steps = {path.stem for path in (ROOT / "workflow_scripts/steps").glob("[!_]*.py")}

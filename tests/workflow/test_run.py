@@ -23,6 +23,7 @@ from tests.workflow.snakemake import (
     with_config,
 )
 from workflow_scripts.core.records import read_record
+from workflow_scripts.core.tex_engine import find_engine
 
 pytestmark = pytest.mark.workflow
 
@@ -37,6 +38,8 @@ FIGURES = [
     "bump",
     "panel",
 ]
+REPORT_RULES = ["gather_provenance", "collect_numbers", "report", "paper_source"]
+REPORT_RULES += ["paper_pdf"] if find_engine() else []
 RECORD = "results/records/harmony/direct/miniature--Llama-1.4M/mnli.json"
 
 
@@ -56,6 +59,7 @@ def test_the_run_says_what_it_made_and_the_table_holds_every_cell(finished):
         "chunking": {"miniature/Qwen2-1M-Instruct"},
         "mmlu": {"miniature/Qwen2-1M-Instruct"},
         "prompts": {"miniature/Llama-1.4M-Instruct"},
+        "suite": {"miniature/Pythia-0.1M"},
         "training": {"miniature/Qwen2-1M-Instruct"},
     }
     assert (folder / "results/figures/harmony_scores.png").stat().st_size > 10_000
@@ -149,7 +153,9 @@ def test_a_deleted_result_reruns_its_users_and_nobody_else(copy):
         "merge_scores": 1,
         **{f"table_harmony_{name}": 1 for name in TABLES},
         **{f"figure_harmony_{name}": 1 for name in FIGURES},
+        **dict.fromkeys(REPORT_RULES, 1),
         "table_cost": 1,
+        "table_reproduction": 1,
         "all": 1,
     }
 

@@ -4,6 +4,9 @@ A model is known by its hub name, `Qwen/Qwen2.5-0.5B-Instruct`. A chunked checkp
 `@k2m12` (with `-<mode>` when the mode is not the default; `@prune3-5` leaves out the layers 3 and 5,
 counted from 1), and its stages, `+cpt`, `+cpt+sft`.
 In a path `/` becomes `--`, which the hub allows in no name, so the way back is unambiguous.
+
+A row of the leaderboard is a checkpoint in a precision, `Qwen/Qwen2-0.5B~bfloat16`, and, where its
+request pins one, at a commit, of which the name has the first twelve digits: `~bfloat16~0123456789ab`.
 """
 
 import re
@@ -82,3 +85,20 @@ def _parsed(text: str) -> CheckpointId:
     if unknown := [stage for stage in stages if stage not in STAGES]:
         raise UserError(f"{text!r} names the unknown stage {unknown[0]!r}; known: cpt, sft.")
     return CheckpointId(model, match["plan"] or match["pruned"], match["mode"], stages)
+
+
+@dataclass(frozen=True)
+class RowId:
+    """A checkpoint as a leaderboard tells them apart: by number format and, where pinned, by commit."""
+
+    checkpoint: CheckpointId
+    precision: str
+    revision: str | None = None
+
+    def __str__(self) -> str:
+        pinned = f"~{self.revision[:12]}" if self.revision else ""
+        return f"{self.checkpoint}~{self.precision}{pinned}"
+
+    @property
+    def in_path(self) -> str:
+        return str(self).replace("/", "--")

@@ -22,6 +22,8 @@ class Item:
     text: str | None = None
     format_met: bool | None = None
     parser: str | None = None
+    prompt: str | None = None  # the end of what was asked, where the measurement keeps texts
+    choices: list[str] | None = None
 
 
 def items_schema():
@@ -40,6 +42,8 @@ def items_schema():
             pa.field("text", pa.string()),
             pa.field("format_met", pa.bool_()),
             pa.field("parser", pa.string()),
+            pa.field("prompt", pa.string()),
+            pa.field("choices", pa.list_(pa.string())),
         ]
     )
 
@@ -65,8 +69,12 @@ def read_items(path: Path):
     except (pa.ArrowInvalid, OSError) as error:
         raise UserError(f"{path} is not a whole Parquet file ({error}).") from None
     expected = items_schema()
-    if table.schema.names == expected.names[:-1]:  # written before items named their parser
-        table = table.append_column(expected.field(-1), pa.nulls(table.num_rows, pa.string()))
+    if table.schema.names in (
+        expected.names[:-3],
+        expected.names[:-2],
+    ):  # written before there were
+        for field in list(expected)[table.num_columns :]:  # parsers, or texts
+            table = table.append_column(field, pa.nulls(table.num_rows, field.type))
     if not table.schema.equals(expected):
         differing = [
             name

@@ -62,6 +62,11 @@ def is_run_alive(state: Path) -> bool:
     return False
 
 
+def run_under_way(state: Path) -> float | None:
+    """When the run that is alive reported its lock; None where none is."""
+    return _lock_file(state).stat().st_mtime if is_run_alive(state) else None
+
+
 def end_with_the_run() -> None:
     """Let this job die when the Snakemake that started it on this host has died.
 

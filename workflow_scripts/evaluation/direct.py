@@ -37,6 +37,8 @@ class Question:
     batch_size: int
     chat_template: bool = False
     protocol: Literal["direct", "few_shot", "train_before_test"] = "direct"
+    max_items_per_member: bool = False  # of a group: max_items of each member, not of all together
+    keep_texts: bool = False  # with each item what was asked and the answers there were
 
 
 def evaluate_direct(manifest_path: Path, hub: Path, record_path: Path, **question: Any) -> Record:
@@ -81,6 +83,7 @@ def evaluate_loaded(
             shots=asked.shots,
             batch_size=asked.batch_size,
             max_items=asked.max_items,
+            max_items_per_member=asked.max_items_per_member,
             seed=asked.seed,
             chat_template=asked.chat_template,
             scored_items=scored_items,
@@ -95,7 +98,7 @@ def evaluate_loaded(
         )
     return write_record(
         record_path,
-        items_of(run, asked.primary_metric),
+        items_of(run, asked.primary_metric, with_texts=asked.keep_texts),
         study=asked.study,
         model=model_facts(loaded.manifest),
         task=_task_facts(run, asked.task, provenance.packages["lm_eval"]),

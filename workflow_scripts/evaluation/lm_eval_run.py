@@ -42,6 +42,7 @@ def run_lm_eval(
     shots: int,
     batch_size: int,
     max_items: int | None,
+    max_items_per_member: bool = False,
     seed: int,
     chat_template: bool = False,
     scored_items: ScoredItems | None = None,
@@ -54,9 +55,11 @@ def run_lm_eval(
             if one.get_config("num_fewshot") != 0:  # a 0 in the task itself is not to be overridden
                 one.set_config("num_fewshot", shots)
             one.set_fewshot_seed(FEWSHOT_SEED)
-        drawn = choose_items(
-            {name: len(one.eval_docs) for name, one in tasks.items()}, max_items, seed, task
-        )
+        available = {name: len(one.eval_docs) for name, one in tasks.items()}
+        if max_items_per_member:
+            drawn = choose_items_of_each(available, max_items, seed)
+        else:
+            drawn = choose_items(available, max_items, seed, task)
         tasks = {name: tasks[name] for name in drawn}
         lm = language_model(loaded, batch_size=batch_size, seed=seed, scored_items=scored_items)
         with counted_tokens(loaded.model) as count:
@@ -112,6 +115,16 @@ def choose_items(
     drawn: dict[str, list[int]] = {}
     for name, at in items:
         drawn.setdefault(name, []).append(at)
+    return drawn
+
+
+def choose_items_of_each(
+    available: dict[str, int], cap: int | None, seed: int
+) -> dict[str, list[int]]:
+    """As above, with `cap` for each member, so that a mean over the members is over all of them."""
+    drawn: dict[str, list[int]] = {}
+    for name, count in available.items():
+        drawn |= choose_items({name: count}, cap, seed, name)
     return drawn
 
 

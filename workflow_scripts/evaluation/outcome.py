@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from workflow_scripts.core.seeds import derive_seed
 from workflow_scripts.evaluation.floors import Floor, average, floors, gold_index
 from workflow_scripts.evaluation.lm_eval_run import LmEvalRun
 
+KEPT_CHARACTERS = 1_000  # of what was asked: the question; the examples before it are in the task
 NO_FLOOR = Floor(constants={}, chance=None)
 
 
@@ -105,7 +106,7 @@ def _mean(name: str, same: list[Measured], sizes: np.ndarray) -> Measured:
     )
 
 
-def items_of(run: LmEvalRun, primary_metric: str) -> list[Item]:
+def items_of(run: LmEvalRun, primary_metric: str, *, with_texts: bool = False) -> list[Item]:
     """One item per question, with the scores of all filters; `correct` follows the primary metric."""
     items = []
     for name, samples in run.samples.items():
@@ -114,8 +115,24 @@ def items_of(run: LmEvalRun, primary_metric: str) -> list[Item]:
             by_doc.setdefault(sample["doc_id"], []).append(sample)
         for doc_id, of_doc in by_doc.items():
             subset = name if len(run.samples) > 1 else None
-            items.append(_item(run.tasks[name], f"{name}/{doc_id}", subset, of_doc, primary_metric))
+            item = _item(run.tasks[name], f"{name}/{doc_id}", subset, of_doc, primary_metric)
+            items.append(replace(item, **_texts(of_doc[0])) if with_texts else item)
     return items
+
+
+def _texts(sample: dict[str, Any]) -> dict[str, Any]:
+    """The end of what was asked, which has the question, and the answers to choose from."""
+    asked = [str(request[0]) for request in sample["arguments"]]
+    # Where the choices stand in the question (Winogrande) they begin where the questions part.
+    differing = (at for at, letters in enumerate(zip(*asked, strict=False)) if len({*letters}) > 1)
+    shared = asked[0][: next(differing, min(map(len, asked)))]
+    choices = None
+    if len(asked) > 1:
+        choices = [
+            f"{context[len(shared) :]}{continuation}".strip()
+            for context, continuation in sample["arguments"]
+        ]
+    return {"prompt": shared[-KEPT_CHARACTERS:], "choices": choices}
 
 
 def _item(task, item: str, subset: str | None, of_doc: list[dict], primary_metric: str) -> Item:

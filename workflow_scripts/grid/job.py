@@ -27,12 +27,14 @@ def run_job(
     question: dict[str, Any],
     measure: Measure | None = None,
     last_try: bool = False,
+    differing: dict[str, dict[str, Any]] | None = None,
     **more: Any,
 ) -> None:
     """Measure the tasks, each into the record of its name.
 
     A record is named after its task, and behind `.seed-` the seed where it is not the question's.
-    `tasks` gives the harness's name, the primary metric and the dataset. Without `measure` the model
+    `tasks` gives the harness's name, the primary metric and the dataset, `differing` by task what is
+    asked otherwise than `question` says. Without `measure` the model
     is evaluated as it is, loaded once for all. A last try after one that was killed does not try: it
     gives up, so that the tables of all other cells can be made.
     """
@@ -44,11 +46,14 @@ def run_job(
         "packages": package_versions(),
         **more,
     }
+    differing = differing or {}
     commits = {(one := read_manifest(path)).repository: one.commit for path in datasets}
 
     def cell_of(record: Path) -> Cell:
         name, metric, dataset = tasks[_task(record.stem)]
         own = {"task": name, "metric": metric, "dataset": commits[dataset]}
+        if otherwise := differing.get(_task(record.stem)):
+            own["differing"] = otherwise
         return Cell(record.stem, record, decides | own, log)
 
     if last_try and was_killed_before():
@@ -60,7 +65,8 @@ def run_job(
         name, metric, _ = tasks[_task(cell.task)]
         _, _, seed = cell.task.partition(_SEED)
         seeded = {"seed": int(seed)} if seed else {}
-        asked = Question(task=name, primary_metric=metric, **question | seeded)
+        otherwise = differing.get(_task(cell.task), {})
+        asked = Question(task=name, primary_metric=metric, **question | otherwise | seeded)
         print(f"{cell.task}", flush=True)
         measure(model, hub_of(datasets[0]), cell.record, asked, **more)
 

@@ -9,6 +9,7 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.adapters import merge_adapters
 from workflow_scripts.hub.chunk import chunked_config
 from workflow_scripts.hub.manifest import Manifest, differing_sizes, read_manifest
+from workflow_scripts.hub.near import on_this_node
 
 _OFFLINE = {"local_files_only": True, "trust_remote_code": False}
 
@@ -47,6 +48,7 @@ def load_model(
     folder = manifest_path.parent
     if problems := differing_sizes(folder, manifest):
         raise UserError(problems)
+    folder = on_this_node(folder, manifest)
     device = choose_device(device)
     config = None
     if chunking is not None:

@@ -63,15 +63,27 @@ class Snapshot:
     files: tuple[RemoteFile, ...]
 
 
+@dataclass(frozen=True)
+class Listing(Snapshot):
+    """A snapshot that may lack what it needs, and beside the files wanted of it, all there are."""
+
+    sizes: dict[str, int]
+
+
 def read_snapshot(kind: Kind, repository: str, revision: str | None) -> Snapshot:
     """Ask the hub what `revision` (None: the default branch) is, and choose the files of it."""
+    listing = read_listing(kind, repository, revision)
+    if lacking := _what_is_lacking(kind, {file.path for file in listing.files}):
+        raise UserError(f"The {kind} {repository} at commit {listing.commit} {lacking}")
+    return Snapshot(listing.commit, listing.licence, listing.files)
+
+
+def read_listing(kind: Kind, repository: str, revision: str | None) -> Listing:
     info = _ask(kind, repository, revision)
     listed = info.siblings or []
     for file in listed:
         _refuse_climbing(repository, file.rfilename)
     wanted = _choose(kind, [file.rfilename for file in listed])
-    if lacking := _what_is_lacking(kind, wanted):
-        raise UserError(f"The {kind} {repository} at commit {info.sha} {lacking}")
     files = []
     for file in listed:
         if file.rfilename in wanted:
@@ -79,7 +91,12 @@ def read_snapshot(kind: Kind, repository: str, revision: str | None) -> Snapshot
             if file.size is None or not (sha256 or file.blob_id):
                 raise _not_a_hub()
             files.append(RemoteFile(file.rfilename, file.size, sha256, file.blob_id))
-    return Snapshot(info.sha, _licence(info.card_data), tuple(sorted(files, key=lambda f: f.path)))
+    return Listing(
+        info.sha,
+        _licence(info.card_data),
+        tuple(sorted(files, key=lambda f: f.path)),
+        {file.rfilename: file.size or 0 for file in listed},
+    )
 
 
 def _ask(kind: Kind, repository: str, revision: str | None) -> ModelInfo | DatasetInfo:

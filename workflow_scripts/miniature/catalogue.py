@@ -42,6 +42,15 @@ MODELS = (
     "Llama-1.4M-Instruct",
 )
 
+# Models that the leaderboard refuses, and what is wrong with each.
+FAULTY = {
+    "Pickled": "Its weights are a pickle.",
+    "Closed": "Its licence forbids commercial use.",
+    "Own-Code": "It needs code of its own.",
+    "Misspelt": "Its model type is none that transformers knows.",
+    "Colossal": "Its configuration is that of seventy billion parameters.",
+}
+
 
 def training_priority(name: str) -> int:
     """What Snakemake starts first; a name that is not in the list is left to fail in its own job."""

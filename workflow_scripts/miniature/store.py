@@ -1,4 +1,4 @@
-"""Write a generated dataset as the hub would hold it: Parquet files, a card, a manifest last."""
+"""Write what is generated as the hub would hold it: files, a card, a manifest last."""
 
 from pathlib import Path
 
@@ -50,6 +50,25 @@ def write_repository(hub: Path, repository: Repository) -> None:
                 files=files,
             ),
         )
+
+
+def write_model_manifest(folder: Path, repository: str, licence: str, model) -> None:
+    """Of a saved model, after all of its files."""
+    files = list_files(folder)
+    write_manifest(
+        folder,
+        Manifest(
+            kind="model",
+            source="miniature",
+            repository=repository,
+            revision=None,
+            commit=content_commit(files),
+            licence=licence,
+            parameters=model.num_parameters(),
+            architecture=type(model).__name__,
+            files=files,
+        ),
+    )
 
 
 def _write_card(folder: Path, name: str, configs: list[dict]) -> None:

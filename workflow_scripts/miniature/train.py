@@ -10,11 +10,10 @@ from transformers import AutoModelForCausalLM, GenerationConfig, PreTrainedToken
 
 from workflow_scripts.core.files import atomic_dir
 from workflow_scripts.core.seeds import derive_seed, seed_everything
-from workflow_scripts.hub.manifest import Manifest, content_commit, list_files, write_manifest
 from workflow_scripts.miniature.catalogue import TOKENIZER
 from workflow_scripts.miniature.models import SPECS, Spec, make_config, make_model
 from workflow_scripts.miniature.reading import Batch, batches_of
-from workflow_scripts.miniature.store import LICENCE
+from workflow_scripts.miniature.store import LICENCE, write_model_manifest
 from workflow_scripts.miniature.tokenizer import family_tokenizer
 
 WARM_UP = 0.06
@@ -96,21 +95,7 @@ def _save(hub: Path, name: str, model, encoder: PreTrainedTokenizerFast, spec: S
         model.save_pretrained(folder)
         encoder.save_pretrained(folder)
         (folder / "README.md").write_text(_card(name, model), encoding="utf-8", newline="\n")
-        files = list_files(folder)
-        write_manifest(
-            folder,
-            Manifest(
-                kind="model",
-                source="miniature",
-                repository=f"{ORGANISATION}/{name}",
-                revision=None,
-                commit=content_commit(files),
-                licence=LICENCE,
-                parameters=model.num_parameters(),
-                architecture=type(model).__name__,
-                files=files,
-            ),
-        )
+        write_model_manifest(folder, f"{ORGANISATION}/{name}", LICENCE, model)
 
 
 def _card(name: str, model) -> str:

@@ -73,7 +73,7 @@ def planned_jobs(
 def study_of(rule_file: str) -> str:
     """Rule files are named after their study, and what belongs to it: harmony_corpora is harmony's."""
     name = Path(rule_file).stem.split("_")[0]
-    return "all" if name in ("Snakefile", "paper") else name
+    return "all" if name in ("Snakefile", "paper", "planning") else name
 
 
 def _environment() -> dict[str, str]:

@@ -22,6 +22,8 @@ from workflow_scripts.planning.arithmetic import (
 )
 from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.load import Settings
+from workflow_scripts.settings.requests import Request
+from workflow_scripts.settings.suite import SuiteTask
 from workflow_scripts.settings.tables import WorkRow
 from workflow_scripts.settings.training import TrainingKeys
 
@@ -44,6 +46,8 @@ _USUAL_WORK = {
     "new_tokens": 0,
     "download_mb": 100,
 }
+# Of a submitted model of unknown size, on one task or all.
+_UNKNOWN_SECONDS = 4 * 3600
 _MMLU_SUBJECTS, _MMLU_QUESTIONS = 57, 14_042
 _BYTES_A_TOKEN = 4
 # Tokens of the texts that perplexity is measured on, and of the two sets that stages train on.
@@ -144,6 +148,17 @@ class Planner:
         work = replace(work, tokens=work.items * (95 if self._miniature else work.length))
         seconds = self._loading(checkpoint) + _START_LIGHTEVAL - _START
         return self._evaluated(checkpoint, seconds + self._measuring(checkpoint, work), [work])
+
+    def suite_row(self, request: Request, tasks: tuple[str, ...]) -> Need:
+        """Of a submitted model; of one that no table has, what is planned for any."""
+        suite = self._settings.suite
+        if request.checkpoint.model not in self._settings.models:
+            return Need(_UNKNOWN_SECONDS, suite.memory_mb, gpus=int(self._on_gpu))
+        if request.protocol == "train_before_test":
+            return self.training_before_test(request.name, tasks)
+        work = [self._suite_test(entry) for entry in suite.tasks if entry.task in tasks]
+        seconds = sum(self._measuring(request.name, one) for one in work)
+        return self._evaluated(request.name, self._loading(request.name) + seconds, work)
 
     def prompt_run(self, checkpoint: str, run: str) -> Need:
         asked = self._settings.prompt_runs[run]
@@ -317,6 +332,15 @@ class Planner:
         wanted = self._settings.harmony.max_test_items or row.test_items
         items = min(row.test_items, wanted)
         length = row.test_tokens + shots * row.training_tokens
+        return _Work(items, items * length, length, row.new_tokens)
+
+    def _suite_test(self, entry: SuiteTask) -> _Work:
+        row, wanted = self._work(entry.task), entry.max_items or self._settings.suite.max_items
+        if entry.task == "mmlu":  # its cap is on each subject
+            items = _mmlu_items(wanted, self._most_items)
+        else:
+            items = min(row.test_items, wanted or row.test_items)
+        length = row.test_tokens + entry.shots * row.training_tokens
         return _Work(items, items * length, length, row.new_tokens)
 
     def _loading(self, checkpoint: str) -> float:

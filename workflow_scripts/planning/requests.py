@@ -37,9 +37,10 @@ def signed(function: Callable) -> Callable:
 
 def gpu_request(defaults: Any) -> str:
     """How the profile's default resources say that GPUs are asked for; gpus where they do not."""
-    # As it is written: Snakemake takes a word for something to evaluate in each job.
-    spelling = defaults["gpu_request"].raw if "gpu_request" in (defaults or ()) else "gpus"
-    way, colon, kind = str(spelling).partition(":")
+    # As it was written: Snakemake takes it for an expression, to be evaluated with each job.
+    written = defaults["gpu_request"].raw if "gpu_request" in (defaults or ()) else "gpus"
+    spelling = str(written).strip("'\"")
+    way, colon, kind = spelling.partition(":")
     if way not in ("gpus", "gres") or bool(colon) != bool(kind):
         raise UserError(
             f"The default resource gpu_request is {shown(spelling)}; expected gpus, gres, or one of them"

@@ -3,11 +3,14 @@
 from pathlib import Path
 
 from workflow_scripts.core.broken import broken_cells
+from workflow_scripts.core.tex_engine import NONE_FOUND, find_engine
 
 FAILED = """
 Not everything was made. The log of each failed job is shown above and kept in logs/. Mend the cause
 and run the same command again: what was finished is not done again.
 """
+# Written by `snakemake submit`: how each request stands.
+SUBMITTED = "requests/submitted.txt"
 # A grid of a thousand rows, or of 24 columns, is for an editor, not for the terminal.
 LINES_SHOWN = 30
 WIDTH_SHOWN = 200
@@ -21,23 +24,29 @@ def closing_words(results: Path = Path("results"), since: float = 0.0) -> str:
 
     tables, figures = made("tables/*.md"), made("figures/*.png")
     lines = [""]
-    lines += [path.read_text(encoding="utf-8") for path in made("plan.txt")]
+    lines += [path.read_text(encoding="utf-8") for path in made("plan.txt") + made(SUBMITTED)]
     for table in tables:
         text = table.read_text(encoding="utf-8").strip()
         widest = max((len(line) for line in text.splitlines() if line.startswith("|")), default=0)
         if text.count("\n") <= LINES_SHOWN and widest <= WIDTH_SHOWN:
             lines += [text, ""]
     about = {
+        results / "report/index.html": "  the report: all studies on one page",
+        results / "report/paper.pdf": "  the same as a paper",
+        results / "report/leaderboard.html": "  open it in a browser",
         results / "scores.csv": "  every number, one a row",
         results / "explained_prompt.txt": "  what the model is sent",
         results / "plan.csv": "  the same as a table; plan.json has the longest chain, job by job",
     }
-    about = {path: words for path, words in about.items() if path in made("*")}
+    new = [*made("*"), *made("report/*")]
+    about = {path: words for path, words in about.items() if path in new}
     if tables or figures:  # what lies where was there before
         about |= {results / "README.md": "  what lies where"}
     places = [path for path in (*tables, *figures, *about) if path.exists()]
     if places:
         lines += ["Where to look:", *(f"  {path}{about.get(path, '')}" for path in places)]
+    if results / "report/paper.tex" in new and find_engine() is None:
+        lines += ["", f"results/report/paper.pdf was left out: {NONE_FOUND}."]
     broken = broken_cells()
     if broken:
         lines += ["", "Broken cells; their tables say so, and the next run tries them again:"]

@@ -15,4 +15,7 @@ COLUMNS = {
     "seed": "Int64",
     "floor": "Float64",
     "chance": "Float64",
+    # Two rows of the leaderboard may differ in nothing else.
+    "dtype": "string",
+    "commit": "string",
 }

@@ -15,9 +15,11 @@ from workflow_scripts.reporting.harmony_labels import (
 )
 from workflow_scripts.reporting.style import figure, save_both, say_empty
 
+SHADED = 20  # models; the ranges of more would be one fog
+
 
 def write_harmony_bump(table: pd.DataFrame, pdf: Path, png: Path) -> None:
-    """One column per protocol, best on top; a line per model, its range of ranks shaded beside it."""
+    """One column per protocol, best on top; a line per model, strong where its ranges of ranks do not meet."""
     table = table.dropna(subset=["rank"])
     table = table.assign(name=short_names(table), family=table["family"].fillna("other"))
     protocols, said = shown_protocols(table), titles(table)
@@ -35,11 +37,22 @@ def write_harmony_bump(table: pd.DataFrame, pdf: Path, png: Path) -> None:
             across = np.arange(len(protocols))
             low, high = rows["rank_low"].to_numpy(float), rows["rank_high"].to_numpy(float)
             if len(protocols) > 1:
-                axes.fill_between(across, low, high, color=colour, alpha=0.07, linewidth=0)
-                axes.plot(across, rows["rank"], color=colour, linewidth=1.0)
+                if most <= SHADED:
+                    axes.fill_between(across, low, high, color=colour, alpha=0.07, linewidth=0)
+                for at in across[:-1]:
+                    moved = low[at] > high[at + 1] or high[at] < low[at + 1]
+                    axes.plot(
+                        across[at : at + 2],
+                        rows["rank"].iloc[at : at + 2],
+                        color=colour,
+                        linewidth=1.5 if moved else 1.0,
+                        alpha=1.0 if moved else 0.3,
+                    )
             # Beside one another, or the ranges of neighbours would be one bar.
             beside = across + ((rows["rank"].to_numpy(float) - 1) % 9 - 4) * 0.014
-            axes.vlines(beside, low, high, color=colour, alpha=0.8, linewidth=1.2)
+            axes.vlines(
+                beside, low, high, color=colour, alpha=0.8, linewidth=1.2 if most <= SHADED else 0.8
+            )
             axes.plot(across, rows["rank"], "o", color=colour, markersize=3.5)
         _name_models(axes, table[table["protocol"] == protocols[0]], looks, -0.09, "right")
         if len(protocols) > 1:
@@ -64,8 +77,9 @@ def write_harmony_bump(table: pd.DataFrame, pdf: Path, png: Path) -> None:
 
 def _name_models(axes, rows: pd.DataFrame, looks: dict, across: float, side: str) -> None:
     """Equal ranks would lie on one another: they share one label."""
+    size = 8 if rows["rank"].max() <= SHADED else 6.5
     for rank, tied in rows.groupby("rank"):
         names = ", ".join(tied["name"])
         text = f"{names} {rank:.0f}" if side == "right" else f"{rank:.0f} {names}"
         colour = looks[tied["family"].iloc[0]][0]
-        axes.text(across, rank, text, ha=side, va="center", fontsize=6.5, color=colour)
+        axes.text(across, rank, text, ha=side, va="center", fontsize=size, color=colour)

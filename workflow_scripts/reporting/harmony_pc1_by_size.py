@@ -9,6 +9,8 @@ from workflow_scripts.reporting.harmony_grid import OWN
 from workflow_scripts.reporting.harmony_labels import families, shown_protocols, titles
 from workflow_scripts.reporting.style import figure, save_both, say_empty
 
+MANY = 25  # models, from which on their marks would hide one another
+
 
 def write_harmony_pc1_by_size(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     """One panel per protocol; families by colour and shape, instruct models hollow, chunked ones crosses."""
@@ -25,6 +27,7 @@ def write_harmony_pc1_by_size(table: pd.DataFrame, pdf: Path, png: Path) -> None
             say_empty(axes[0], "No model of known size has all tasks of a protocol.")
         for axis, protocol in zip(axes, protocols, strict=False):
             of = table[table["protocol"] == protocol]
+            large = 6.5 if len(of) <= MANY else 5
             for family in [f for f in looks if f in set(table["family"])]:
                 colour, marker = looks[family]
                 mine = of[of["family"] == family].sort_values("parameters")
@@ -32,8 +35,8 @@ def write_harmony_pc1_by_size(table: pd.DataFrame, pdf: Path, png: Path) -> None
                     hollow = row.kind == "instruct"
                     axis.plot(
                         row.parameters, row.pc1, "x" if row.variant else marker, color=colour,
-                        markerfacecolor="white" if hollow else colour,
-                        markersize=6.5 if row.origin == OWN else 4,
+                        markerfacecolor="none" if hollow else colour,
+                        markersize=large if row.origin == OWN else 4,
                     )  # fmt: skip
             axis.set_xscale("log")
             wide = of["parameters"].max() > 30 * of["parameters"].min()

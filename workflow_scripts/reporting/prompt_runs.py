@@ -28,7 +28,7 @@ NOTE = (
     " shape can be compared."
 )
 Right = dict[tuple[str, str], pd.Series]
-_LABEL_WIDTH = 15  # characters under one run of the figure
+_LABEL_WIDTH = 34  # characters beside one run of the figure
 
 
 def read_right(records: list[Path]) -> Right:
@@ -172,56 +172,56 @@ def _show(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def write_prompt_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
-    """Accuracy run by run above, how many answers were in the asked form below."""
+    """Runs down; accuracy on the left, how many answers were in the asked form on the right."""
     variant = table["variant"].astype("object").fillna("")  # read from CSV, none is no text
     table = table.assign(id=table["model"] + variant)
     runs = list(dict.fromkeys(table["run"]))
     colours = model_colours(list(dict.fromkeys(table["id"])))
     changed = table.drop_duplicates("run").set_index("run")["changed"]
-    with styled_figure(width=max(6.0, 2.0 + 0.95 * len(runs)), height=6.0) as (fig, axes):
+    with styled_figure(width=7.6, height=1.6 + 0.36 * max(len(runs), 4)) as (fig, axes):
         axes.remove()
-        top, bottom = fig.subplots(2, 1, sharex=True, height_ratios=[3, 2])
+        left, right = fig.subplots(1, 2, sharey=True, width_ratios=[3, 2])
         for at, (id, rows) in enumerate(table.groupby("id", sort=False)):
-            shift = 0.12 * (at - (len(colours) - 1) / 2)
-            _accuracy(top, rows.set_index("run"), runs, shift, colours[id], id)
-            _format(bottom, rows.set_index("run"), runs, shift, colours[id])
+            shift = 0.16 * (at - (len(colours) - 1) / 2)
+            _accuracy(left, rows.set_index("run"), runs, shift, colours[id], id)
+            _format(right, rows.set_index("run"), runs, shift, colours[id])
         theirs = table.groupby("run", sort=False)["published_micro"].max().reindex(runs)
         if theirs.notna().any():
-            top.plot(
-                range(len(runs)),
+            left.plot(
                 theirs,
+                range(len(runs)),
                 "D",
                 color="black",
                 markerfacecolor="white",
+                markersize=5,
                 label="published (Llama-3.2-1B-Instruct)",
             )
-        top.set_ylabel("right answers")
-        top.set_ylim(bottom=min(-0.01, top.get_ylim()[0]))
-        bottom.set_ylabel("share")
-        bottom.set_ylim(-0.05, 1.05)
-        bottom.set_xticks(
+        left.set_xlabel("right answers")
+        left.set_xlim(left=min(-0.01, left.get_xlim()[0]))
+        right.set_xlabel("share")
+        right.set_xlim(-0.05, 1.05)
+        left.set_yticks(
             range(len(runs)),
-            ["\n".join([run, *wrap(changed[run], _LABEL_WIDTH)]) for run in runs],
-            fontsize=6.5,
+            ["\n".join(wrap(f"{run}: {changed[run]}", _LABEL_WIDTH)) for run in runs],
+            fontsize=7.5,
         )
-        for panel in (top, bottom):
-            _legend(panel, columns=max(1, len(runs) // 3))
+        left.set_ylim(len(runs) - 0.5, -0.5)
+        right.tick_params(axis="y", length=0)
+        for panel in (left, right):
+            panel.grid(axis="x", color="0.92", linewidth=0.6)
+            panel.set_axisbelow(True)
+        _legend(fig, left, right)
         for path, kind in ((pdf, FORMATS[0]), (png, FORMATS[1])):
             save(fig, path, kind)
 
 
-def _legend(axes, columns: int) -> None:
-    """Above the panel, each entry once."""
-    handles, labels = axes.get_legend_handles_labels()
-    once = dict(zip(labels, handles, strict=True))
-    axes.legend(
-        once.values(),
-        once.keys(),
-        loc="lower left",
-        bbox_to_anchor=(0, 1),
-        ncols=columns,
-        fontsize=7.5,
-    )
+def _legend(fig, *panels) -> None:
+    """Below, each entry once."""
+    once = {}
+    for panel in panels:
+        handles, labels = panel.get_legend_handles_labels()
+        once |= dict(zip(labels, handles, strict=True))
+    fig.legend(once.values(), once.keys(), loc="outside lower center", ncols=2, fontsize=7.5)
 
 
 def _accuracy(axes, rows: pd.DataFrame, runs: list[str], shift: float, colour, id: str) -> None:
@@ -231,18 +231,20 @@ def _accuracy(axes, rows: pd.DataFrame, runs: list[str], shift: float, colour, i
     for mine, style in ((whole, {"linestyle": "-"}), (~whole, {"markerfacecolor": "white"})):
         if mine.any():
             axes.errorbar(
-                places[mine],
                 rows["micro"].reindex(runs)[mine],
-                yerr=2 * rows["micro_stderr"].reindex(runs)[mine].fillna(0),
+                places[mine],
+                xerr=2 * rows["micro_stderr"].reindex(runs)[mine].fillna(0),
                 marker="o",
+                markersize=5,
                 capsize=2,
+                linewidth=1.2,
                 color=colour,
                 **({"linestyle": "none"} | style),
                 label=f"{id}, ± 2 standard errors"
                 if mine is whole
                 else "scored on fewer questions",
             )
-    axes.hlines(
+    axes.vlines(
         rows["floor"].reindex(runs),
         places - 0.3,
         places + 0.3,
@@ -256,15 +258,16 @@ def _accuracy(axes, rows: pd.DataFrame, runs: list[str], shift: float, colour, i
 def _format(axes, rows: pd.DataFrame, runs: list[str], shift: float, colour) -> None:
     places = np.arange(len(runs)) + shift
     axes.plot(
-        places,
         rows["format_met"].reindex(runs),
-        "o-",
+        places,
+        "s",
+        markersize=5,
         color=colour,
         label="outputs in the asked format",
     )
     axes.plot(
-        places,
         rows["strict_share"].reindex(runs),
+        places,
         "x",
         color=colour,
         label="right answers that a strict reading counts too",

@@ -70,6 +70,7 @@ def import_all(
 
 def _in_order(scores: pd.DataFrame) -> pd.DataFrame:
     keys = ["study", "protocol", "task", "model", "variant", "metric", "subset", "seed"]
+    keys += ["dtype", "commit"]
     return scores.sort_values(keys, ignore_index=True, kind="stable")
 
 
@@ -91,6 +92,8 @@ def rows_of(record: Record) -> list[dict]:
             "seed": record.protocol.seed,
             "floor": floor_of(metric),
             "chance": metric.chance,
+            "dtype": record.protocol.dtype,
+            "commit": record.model.commit,
         }
         for metric in record.metrics
     ]

@@ -1,6 +1,8 @@
 """One table, three files: CSV with full precision, Markdown for reading, LaTeX for the paper."""
 
+import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -25,8 +27,21 @@ _LATEX_ESCAPES = str.maketrans(
         "∞": r"$\infty$",
         "→": r"$\rightarrow$",
         "·": r"$\cdot$",
+        "×": r"$\times$",
+        "–": "--",
+        "…": r"\ldots{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        "[": "{[}",  # behind a line's end it would open an option
+        "*": "{*}",  # and this would be one
     }
 )
+
+
+def latex_text(text: str) -> str:
+    """The text as LaTeX prints it, whatever characters it has a meaning of its own for."""
+    return text.translate(_LATEX_ESCAPES)
 
 
 def write_table(
@@ -52,6 +67,28 @@ def _is_numeric(column: pd.Series) -> bool:
     return column.str.fullmatch(r"[-−+]?([\d.,]+|∞)( ± [\d.]+)?|—").all()
 
 
+@dataclass(frozen=True)
+class ShownTable:
+    """A table as its Markdown file has it."""
+
+    title: str
+    note: str
+    head: list[str]
+    right: list[bool]  # of each column, whether it is flush right, as numbers are
+    rows: list[list[str]]
+
+
+def read_markdown(path: Path) -> ShownTable:
+    """A table that was written here, read back."""
+    title, _, note, _, *lines = path.read_text(encoding="utf-8").splitlines()
+    head, rule, *rows = (
+        [cell.strip().replace(r"\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        for line in lines
+    )
+    right = [cell.endswith(":") for cell in rule]
+    return ShownTable(title.removeprefix("# "), note, head, right, rows)
+
+
 def _markdown(shown: pd.DataFrame, right: list[bool], title: str, note: str) -> str:
     cells = [list(shown.columns), *shown.to_numpy().tolist()]
     cells = [[cell.replace("|", r"\|") for cell in row] for row in cells]
@@ -75,7 +112,7 @@ def _markdown(shown: pd.DataFrame, right: list[bool], title: str, note: str) -> 
 
 def _latex(shown: pd.DataFrame, right: list[bool], title: str, note: str) -> str:
     def line(row: list[str]) -> str:
-        return " & ".join(cell.translate(_LATEX_ESCAPES) for cell in row) + r" \\"
+        return " & ".join(map(latex_text, row)) + r" \\"
 
     alignment = "".join("r" if is_right else "l" for is_right in right)
     head = line(list(shown.columns))
@@ -84,7 +121,7 @@ def _latex(shown: pd.DataFrame, right: list[bool], title: str, note: str) -> str
         [
             "% needs the packages booktabs and longtable",
             rf"\begin{{longtable}}{{{alignment}}}",
-            rf"\caption{{{title.translate(_LATEX_ESCAPES)}. {note.translate(_LATEX_ESCAPES)}}}\\",
+            rf"\caption{{{latex_text(title)}. {latex_text(note)}}}\\",
             r"\toprule",
             head,
             r"\midrule",

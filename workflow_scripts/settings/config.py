@@ -13,6 +13,7 @@ from workflow_scripts.settings.miniature import Miniature
 from workflow_scripts.settings.mmlu import Mmlu
 from workflow_scripts.settings.prompts.section import Prompts
 from workflow_scripts.settings.section import Section
+from workflow_scripts.settings.suite import Suite
 from workflow_scripts.settings.tables import Tables
 from workflow_scripts.settings.training import Training
 
@@ -53,6 +54,9 @@ class Config(Section):
     )
     prompts: Prompts = Field(
         Prompts(), description="Prompt ablations: models asked the same questions in many ways."
+    )
+    suite: Suite = Field(
+        Suite(), description="The leaderboard: submitted models on a suite of tasks."
     )
     explain: str | None = Field(
         None,

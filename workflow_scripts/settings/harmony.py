@@ -189,10 +189,25 @@ class Harmony(Section):
         usual = "miniature" if source == "miniature" else "published"
         return self.recipes[self.recipe or usual]
 
+    def differs_from_published(self, source: str) -> str | None:
+        """What a score after training here cannot be compared with a published one for, or None."""
+        if self.task_recipe(source) != RECIPES["published"]:
+            return "trained before the test by another recipe than the published"
+        if self.max_test_items != (published := Harmony.model_fields["max_test_items"].default):
+            asked = "all" if self.max_test_items is None else f"at most {self.max_test_items:,}"
+            return f"{asked} items of a task were asked here, at most {published:,} there"
+        if self.chat_template:
+            return "asked in the model's chat template here, without one there"
+        return None
+
     def packs(self, tasks: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """The tasks that one job takes, by what is added to the rule's name; {task} where it is one."""
-        if self.tasks_per_job == 1:
-            return {"": ("{task}",)}
-        size = self.tasks_per_job or len(tasks)
-        cut = [tuple(tasks[at : at + size]) for at in range(0, len(tasks), size)]
-        return {"": cut[0]} if len(cut) == 1 else {f"_{n}": p for n, p in enumerate(cut, start=1)}
+        return packs(tasks, self.tasks_per_job)
+
+
+def packs(tasks: Sequence[str], tasks_per_job: int | None) -> dict[str, tuple[str, ...]]:
+    """The tasks that one job takes, by what is added to the rule's name; {task} where it is one."""
+    if tasks_per_job == 1:
+        return {"": ("{task}",)}
+    size = tasks_per_job or len(tasks)
+    cut = [tuple(tasks[at : at + size]) for at in range(0, len(tasks), size)]
+    return {"": cut[0]} if len(cut) == 1 else {f"_{n}": p for n, p in enumerate(cut, start=1)}

@@ -10,11 +10,13 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import UNCHANGED, CheckpointId
 from workflow_scripts.settings.chunking import Checkpoint
 from workflow_scripts.settings.config import Config
-from workflow_scripts.settings.names import Known, find_file
+from workflow_scripts.settings.flags import Flag, read_flags
+from workflow_scripts.settings.names import Known, find_file, find_folder
 from workflow_scripts.settings.prompts.files import find_runs, read_runs
 from workflow_scripts.settings.prompts.section import FOLDER, Prompts
 from workflow_scripts.settings.prompts.spec import PromptRun
 from workflow_scripts.settings.raw import raw_problems
+from workflow_scripts.settings.requests import Request, read_requests
 from workflow_scripts.settings.sentences import hint, sentences, shown
 from workflow_scripts.settings.tables import (
     DeviceRow,
@@ -45,6 +47,9 @@ class Settings(Config):
     work: dict[str, WorkRow] = Field(description="All rows of the work table by task.")
     devices: dict[str, DeviceRow] = Field(description="All rows of the devices table by name.")
     prompt_runs: dict[str, PromptRun] = Field(description="The prompt runs to make, by name.")
+    requests: dict[str, Request] = Field({}, description="Submitted models, by their files' names.")
+    refused_requests: dict[str, str] = Field({}, description="What is wrong with the other files.")
+    flags: tuple[Flag, ...] = Field((), description="Rows of the leaderboard that are marked.")
 
     def model(self, name: str) -> ModelRow:
         return self.models[name]
@@ -140,7 +145,27 @@ def load_settings(config: dict[str, Any], workflow_folder: Path) -> Settings:
     settings = Settings.model_construct(**fields, **tables, prompt_runs=runs)
     if problems := _unmade_checkpoints(settings):
         raise UserError(problems)
-    return settings
+    return _with_requests(settings, workflow_folder)
+
+
+def _with_requests(settings: Settings, workflow_folder: Path) -> Settings:
+    """Requests are read last: which checkpoints they may name, the rest of the config says."""
+    flags = find_file(settings.suite.flags, workflow_folder)
+    if flags is None:
+        raise UserError(
+            f"suite.flags is {shown(settings.suite.flags)}; expected a file, but there is none in the"
+            " working directory or beside the Snakefile."
+        )
+    folder = find_folder(settings.suite.requests, workflow_folder)
+    made = {str(one): one for one in settings.staged_checkpoints()}
+    requests = read_requests(folder, settings.source, made)
+    return settings.model_copy(
+        update={
+            "requests": requests.readable,
+            "refused_requests": requests.refused,
+            "flags": read_flags(flags),
+        }
+    )
 
 
 def _unmade_checkpoints(settings: Settings) -> list[str]:

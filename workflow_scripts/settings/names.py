@@ -39,6 +39,14 @@ def find_file(path: str, workflow_folder: Path) -> Path | None:
     return None
 
 
+def find_folder(path: str, workflow_folder: Path) -> Path | None:
+    """As above, of a folder."""
+    for candidate in (Path(path), workflow_folder / path):
+        if candidate.is_dir():
+            return candidate
+    return None
+
+
 def _known_model(name: str, info: ValidationInfo) -> str:
     known: Known | None = info.context
     if known is None or known.models is None:
@@ -93,9 +101,7 @@ def _known_prompt_run(name: str, info: ValidationInfo) -> str:
 
 def _folder(path: str, info: ValidationInfo) -> str:
     known: Known | None = info.context
-    if known is not None and not any(
-        place.is_dir() for place in (Path(path), known.workflow_folder / path)
-    ):
+    if known is not None and find_folder(path, known.workflow_folder) is None:
         raise unlike("a folder, but there is none in the working directory or beside the Snakefile")
     return path
 

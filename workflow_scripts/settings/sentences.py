@@ -189,4 +189,6 @@ def _number(schema: Schema) -> str:
     if least is not None:
         below = schema.get("exclusiveMaximum")
         return f"{kind} of at least {least}" + (f" and below {below}" if below is not None else "")
-    return f"{kind} above {above}" if above is not None else kind
+    if above is not None:
+        return f"{kind} above {above}" + (f" and at most {most}" if most is not None else "")
+    return kind

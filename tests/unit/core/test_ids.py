@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import CheckpointId, hub_name_problem
+from workflow_scripts.core.ids import CheckpointId, RowId, hub_name_problem
 
 part = st.from_regex(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,12}[A-Za-z0-9])?", fullmatch=True).filter(
     lambda text: "--" not in text and ".." not in text
@@ -63,6 +63,14 @@ def test_what_is_no_id_is_refused_with_a_sentence(text):
     (sentence,) = error.value.problems
     assert repr(text) in sentence
     assert sentence.endswith(".")
+
+
+def test_a_row_of_the_leaderboard_adds_precision_and_commit():
+    checkpoint = CheckpointId.parse("org/net@k2m12+cpt")
+    assert str(RowId(checkpoint, "bfloat16")) == "org/net@k2m12+cpt~bfloat16"
+    pinned = RowId(CheckpointId("org/net"), "float32", "0123456789abcdef0123456789abcdef01234567")
+    assert pinned.in_path == "org--net~float32~0123456789ab"
+    assert hub_name_problem("org/net~float32"), "no hub name can pass for one"
 
 
 @given(st.text(max_size=30))

@@ -110,6 +110,16 @@ def test_items_with_other_columns_are_refused(tmp_path):
     assert "gold" in problems_of(path)[0]
 
 
+@pytest.mark.parametrize("since", [["prompt", "choices"], ["parser", "prompt", "choices"]])
+def test_items_written_before_a_column_was_added_are_read_without_it(tmp_path, since):
+    path = tmp_path / "sst2.json"
+    write_example(path)
+    items = path.with_suffix(".parquet")
+    today = read_items(items)
+    pq.write_table(today.drop_columns(since), items)
+    assert read_items(items).equals(today)
+
+
 def test_a_subset_counts_its_own_items(tmp_path):
     items = [*make_items(subset="anatomy"), *make_items(subset="law")]
     metric = Metric(

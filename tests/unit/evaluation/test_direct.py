@@ -148,6 +148,33 @@ def test_the_cap_is_on_the_whole_group_and_large_members_keep_their_weight():
     assert set(choose_items({"law": 9999, "none drawn": 1}, 1, 0, "mmlu")) == {"law"}
 
 
+def test_of_a_group_as_many_items_of_each_member_can_be_drawn(evaluate):
+    record, items = evaluate("mmlu", "acc_macro", max_items=1, max_items_per_member=True)
+    assert len(items) == len({item["subset"] for item in items}) == 57
+    (macro,) = (metric for metric in record.metrics if metric.name == "acc_macro")
+    assert macro.value == pytest.approx(sum(item["correct"] for item in items) / 57)
+
+
+def test_what_was_asked_is_kept_where_it_is_wanted(evaluate):
+    _, items = evaluate("arc_easy", "acc_norm", shots=2, max_items=4)
+    assert {item["prompt"] for item in items} == {None}
+    _, kept = evaluate("arc_easy", "acc_norm", "kept", shots=2, max_items=4, keep_texts=True)
+    for item, plain in zip(kept, items, strict=True):
+        assert item["prompt"].startswith("Question: ") and item["prompt"].endswith("\nAnswer:")
+        assert item["prompt"].count("Question: ") == 3, "two examples in front"
+        assert item["choices"][int(item["gold"])] not in ("", None)
+        assert {**item, "prompt": None, "choices": None} == plain
+    _, pairs = evaluate("winogrande", "acc", "pairs", max_items=4, keep_texts=True)
+    for item in pairs:  # the sentence up to the gap; the choices fill it and go on to the end
+        one, other = item["choices"]
+        assert one != other and one.split()[1:] == other.split()[1:]
+        assert not item["prompt"].endswith(one)
+    _, spoken = evaluate(
+        "gsm8k", "exact_match,strict-match", "spoken", max_items=1, keep_texts=True
+    )
+    assert spoken[0]["choices"] is None and spoken[0]["prompt"].startswith("Question: ")
+
+
 def test_a_metric_that_the_task_does_not_have_is_refused_with_those_it_has(evaluate, tmp_path):
     with pytest.raises(UserError, match=r"no 'acc_typo' for the task arc_easy.*acc, acc_norm"):
         evaluate("arc_easy", "acc_typo")

@@ -3,10 +3,10 @@
 import csv
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import yaml
+from snakemake.resources import Resources
 
 from tests.unit.settings.merged import ROOT, merged
 from workflow_scripts.core.errors import UserError
@@ -14,6 +14,8 @@ from workflow_scripts.planning.needs import Need, Planner
 from workflow_scripts.planning.requests import gpu_request, resources
 from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.load import load_settings
+from workflow_scripts.settings.requests import Request
+from workflow_scripts.settings.suite import OPEN_LLM_LEADERBOARD
 
 LARGE, TINY = "Qwen/Qwen2.5-14B", "EleutherAI/pythia-70m-deduped"
 
@@ -105,6 +107,17 @@ def test_more_items_shots_epochs_and_seeds_take_longer():
     assert once < seconds("training_before_test", ("rte",), recipes=recipes)
 
 
+def test_a_row_of_the_leaderboard_needs_what_its_tasks_take_and_a_stranger_what_is_planned_for_any():
+    request = Request(name=TINY, precision="bfloat16", model_type="pretrained")
+    one, all_six = ("arc_challenge",), tuple(entry.task for entry in OPEN_LLM_LEADERBOARD)
+    assert paper().suite_row(request, one).seconds < paper().suite_row(request, all_six).seconds
+    trained = request.model_copy(update={"protocol": "train_before_test"})
+    assert paper().suite_row(request, one).seconds < paper().suite_row(trained, one).seconds
+    stranger = request.model_copy(update={"name": "acme/Rocket-1B"})
+    assert paper().suite_row(stranger, one).mem_mb == 64_000
+    assert paper().suite_row(stranger, one).gpus == 1
+
+
 def test_the_work_table_knows_every_task():
     settings = load_settings(merged({}), ROOT)
     assert set(settings.work) == set(settings.tasks)
@@ -155,11 +168,21 @@ def test_gpus_are_asked_for_as_the_cluster_spells_it(spelling, expected):
     assert made["runtime"]({}, attempt=1) == 12
 
 
+def profile(*lines):
+    """The default resources of a profile, as Snakemake reads them."""
+    return Resources.parse(list(lines), allow_expressions=True, defaults="full")
+
+
+@pytest.mark.parametrize("spelling", ["gpus", "gpus:a100", "gres", "gres:a100", "'gres:a100'"])
+def test_a_profile_says_how(spelling):
+    assert gpu_request(profile(f"gpu_request={spelling}")) == spelling.strip("'")
+
+
 @pytest.mark.parametrize("spelling", ["gpu", "gres:", "--gres=gpu"])
 def test_another_spelling_is_refused_in_a_sentence(spelling):
     with pytest.raises(UserError, match=r"gpu_request is .*; expected gpus, gres"):
-        gpu_request({"gpu_request": SimpleNamespace(raw=spelling)})
+        gpu_request(profile(f"gpu_request={spelling}"))
 
 
 def test_without_a_profile_gpus_are_asked_for_as_slurm_does():
-    assert gpu_request(None) == gpu_request({}) == "gpus"
+    assert gpu_request(None) == gpu_request(profile()) == "gpus"

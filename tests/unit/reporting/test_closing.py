@@ -15,3 +15,11 @@ def test_a_table_too_wide_or_too_long_for_a_terminal_is_named_and_not_shown(tmp_
     assert "# Long" not in said
     for name in ("fits", "wide", "long"):
         assert f"tables/{name}.md" in said
+
+
+def test_a_leaderboard_that_was_made_is_named(tmp_path):
+    page = tmp_path / "report/leaderboard.html"
+    assert "leaderboard" not in closing_words(tmp_path)
+    page.parent.mkdir()
+    page.write_text("<!DOCTYPE html>")
+    assert f"{page}  open it in a browser" in closing_words(tmp_path)

@@ -8,6 +8,8 @@ import yaml
 from snakemake.utils import update_config
 
 ROOT = Path(__file__).parents[3]
+# What lies in the folder to be passed with --configfile; the flags are another file's kind.
+CONFIGS = sorted({*(ROOT / "config").glob("*.yaml")} - {ROOT / "config/flags.yaml"})
 
 
 def merged(override: Mapping[Any, Any]) -> dict[str, Any]:

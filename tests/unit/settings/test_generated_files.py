@@ -8,12 +8,10 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from tests.unit.settings.merged import ROOT
+from tests.unit.settings.merged import CONFIGS, ROOT
 from workflow_scripts.settings import generate
 from workflow_scripts.settings.config import Config
 from workflow_scripts.settings.load import Settings
-
-CONFIGS = sorted((ROOT / "config").glob("*.yaml"))
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,9 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from tests.unit.settings.merged import ROOT, merged
+from tests.unit.settings.merged import CONFIGS, ROOT, merged
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.load import load_settings
-
-CONFIGS = sorted((ROOT / "config").glob("*.yaml"))
 
 
 def load(override):

@@ -1,16 +1,18 @@
-"""What the leaderboard page shows: tabs of rows, each with the details that open beneath it.
+"""What the leaderboard page shows: tabs of rows, each with the details that open for it.
 
 Every text in here is untrusted (names, licences, notes, what a model wrote); the page shows it and
 never runs it. Values are plain (str, int, float, bool, None), so that a board goes into JSON as it is.
 """
 
+import json
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 Value = str | int | float | bool | None
-# How a column is shown, sorted and filtered: a score is a share of one, shown in percent, with its
-# standard error beside it where the row has `<field>_stderr`; a number is shown as it is; a choice
-# has few distinct values and gets a filter; flag is a reason or None.
+# How a column is shown, sorted and filtered: a score is a share of one, shown in percent; a number is
+# shown as it is; beside both stands their standard error where the row has `<field>_stderr`. A choice
+# has few distinct values and gets a filter; flag shows the row's own, without a value here.
 Kind = Literal["name", "text", "choice", "score", "number", "count", "flag"]
 
 
@@ -22,6 +24,7 @@ class Column:
     help: str = ""  # a sentence, shown with the column's head
     shown: bool = True  # before the reader chooses
     digits: int | None = None
+    ranged: bool = False  # gets a filter from-to, for a size
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Details:
-    """What opens beneath a row: facts by name, a small table of its tasks, and some items."""
+    """What opens for a row: facts by name, a small table of its tasks, and some items."""
 
     facts: dict[str, Value] = field(default_factory=dict)
     tasks: list[dict[str, Value]] = field(default_factory=list)  # same keys in each, in their order
@@ -75,3 +78,20 @@ class Board:
     about: str
     tabs: list[Tab]
     provenance: dict[str, str] = field(default_factory=dict)
+
+
+def read_tab(path: Path) -> Tab:
+    """A tab that a step of its own has written, as `asdict` gives it, in JSON."""
+    data = json.loads(path.read_text(encoding="utf-8"))
+    return Tab(
+        **data
+        | {
+            "columns": [Column(**column) for column in data["columns"]],
+            "rows": [Row(**row | {"details": _details(row["details"])}) for row in data["rows"]],
+            "search": tuple(data["search"]),
+        }
+    )
+
+
+def _details(data: dict) -> Details:
+    return Details(**data | {"items": [Item(**item) for item in data["items"]]})

@@ -1,0 +1,235 @@
+"""The leaderboard: submitted models, checked before they cost anything, on a suite of tasks."""
+
+
+# Which rows there are is known once this has run: what it refuses is never asked anything.
+checkpoint check_requests:
+    """Check every request before anything is spent on it; decides the rows."""
+    input:
+        sources=[suite_source(request) for request in SUITE_REQUESTS.values()],
+    output:
+        checks="results/requests/checks.json",
+    log:
+        "logs/check_requests.log",
+    localrule: True
+    conda:
+        "../envs/lm_eval.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version="check_requests 1",  # raise it when a check changes its meaning
+        settings={
+            "plan": suite_plan(),
+            "refused": SUITE_REFUSED,
+            "memory_mb": SETTINGS.suite.memory_mb,
+            "open_licences": SETTINGS.suite.open_licences,
+        },
+    script:
+        "../workflow_scripts/steps/check_requests.py"
+
+
+# Without an output: asked for by name it always says how the requests stand now.
+rule submit:
+    """Say of each request whether it is accepted, or why not."""
+    input:
+        checks=rules.check_requests.output.checks,
+    log:
+        "logs/submit.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version="submit 1",
+    script:
+        "../workflow_scripts/steps/submit.py"
+
+
+for _pack, _tasks in SUITE_PACKS["few_shot"].items():
+
+    rule:
+        """Measure a submitted model on the suite's tasks."""
+        name:
+            f"evaluate_suite{_pack}"
+        input:
+            model=suite_model,
+            data=harmony_datasets(_tasks),
+        output:
+            records=suite_outputs("few_shot", _tasks, "json"),
+            answers=suite_outputs("few_shot", _tasks, "parquet"),
+        log:
+            f"logs/evaluate_suite/{{row}}/{harmony_label(_pack, _tasks)}.log",
+        benchmark:
+            f"benchmarks/evaluate_suite/{{row}}/{harmony_label(_pack, _tasks)}.tsv"
+        wildcard_constraints:
+            row=one_of(SUITE_ROWS),
+        conda:
+            EVALUATION_ENVIRONMENT
+        threads: SETTINGS.compute.threads
+        resources:
+            **planned(f"evaluate_suite{_pack}", suite_need(_tasks)),
+        params:
+            version="evaluate_suite 1",  # raise it when the meaning of the record changes
+            compute_threads=SETTINGS.compute.threads,
+            settings=suite_settings("few_shot", _tasks),
+        script:
+            "../workflow_scripts/steps/evaluate_suite.py"
+
+
+for _pack, _tasks in SUITE_PACKS["train_before_test"].items():
+
+    rule:
+        """Train a submitted model on each task of the suite, then measure it on that."""
+        name:
+            f"train_suite{_pack}"
+        input:
+            model=suite_model,
+            data=harmony_datasets(_tasks),
+        output:
+            records=suite_outputs("train_before_test", _tasks, "json"),
+            answers=suite_outputs("train_before_test", _tasks, "parquet"),
+        log:
+            f"logs/train_suite/{{row}}/{harmony_label(_pack, _tasks)}.log",
+        benchmark:
+            f"benchmarks/train_suite/{{row}}/{harmony_label(_pack, _tasks)}.tsv"
+        wildcard_constraints:
+            row=one_of(SUITE_ROWS),
+        retries: retries(5)  # a job that was asked to leave, or killed, goes on where it was
+        conda:
+            EVALUATION_ENVIRONMENT
+        threads: SETTINGS.compute.threads
+        resources:
+            **planned(f"train_suite{_pack}", suite_need(_tasks)),
+        params:
+            version="train_suite 1",
+            compute_threads=SETTINGS.compute.threads,
+            settings=suite_settings("train_before_test", _tasks),
+        script:
+            "../workflow_scripts/steps/train_suite.py"
+
+
+if SUITE_REQUESTS or SUITE_REFUSED:
+    RECORDS["suite"] = suite_records
+
+
+rule table_suite_leaderboard:
+    """Table: submitted models on each task, and their average."""
+    input:
+        scores="results/scores/suite.parquet",
+        checks=rules.check_requests.output.checks,
+    output:
+        csv="results/tables/suite_leaderboard.csv",
+        md="results/tables/suite_leaderboard.md",
+        tex="results/tables/suite_leaderboard.tex",
+    log:
+        "logs/table_suite_leaderboard.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version="table_suite_leaderboard 1",
+        settings={"tasks": rows_of_suite_tasks(), "flags": suite_flags()},
+    script:
+        "../workflow_scripts/steps/table_suite_leaderboard.py"
+
+
+rule table_suite_checks:
+    """Table: results of the leaderboard worth a second look."""
+    input:
+        leaderboard=rules.table_suite_leaderboard.output.csv,
+        checks=rules.check_requests.output.checks,
+        records=suite_records,
+    output:
+        csv="results/tables/suite_checks.csv",
+        md="results/tables/suite_checks.md",
+        tex="results/tables/suite_checks.tex",
+    log:
+        "logs/table_suite_checks.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version="table_suite_checks 1",
+        settings={"tasks": rows_of_suite_tasks()},
+    script:
+        "../workflow_scripts/steps/table_suite_checks.py"
+
+
+rule table_suite_requests:
+    """Table: every request and its status."""
+    input:
+        checks=rules.check_requests.output.checks,
+        records=suite_records,
+    output:
+        csv="results/tables/suite_requests.csv",
+        md="results/tables/suite_requests.md",
+        tex="results/tables/suite_requests.tex",
+    log:
+        "logs/table_suite_requests.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version="table_suite_requests 1",
+    script:
+        "../workflow_scripts/steps/table_suite_requests.py"
+
+
+# What the leaderboard's page shows in its first tab.
+rule board_suite:
+    """The leaderboard's first tab, as data for the page."""
+    input:
+        leaderboard=rules.table_suite_leaderboard.output.csv,
+        found=rules.table_suite_checks.output.csv,
+        checks=rules.check_requests.output.checks,
+        records=suite_records,
+    output:
+        tab="results/report/tabs/suite.json",
+    log:
+        "logs/board_suite.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version="board_suite 1",
+        settings={
+            "tasks": rows_of_suite_tasks(),
+            "shown_items": SETTINGS.suite.shown_items,
+        },
+    script:
+        "../workflow_scripts/steps/board_suite.py"
+
+
+rule suite:
+    """Study: submitted models on a suite of tasks, for the leaderboard."""
+    input:
+        # The records too, or a deleted one would stay away while its table is there.
+        [
+            suite_records,
+            rules.table_suite_leaderboard.output,
+            rules.table_suite_checks.output,
+            rules.table_suite_requests.output,
+            rules.board_suite.output,
+        ]
+        if "suite" in RECORDS
+        else [],

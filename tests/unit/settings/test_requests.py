@@ -1,0 +1,143 @@
+"""Requests and flags as strangers write them: taken, or refused with a sentence, one by one."""
+
+import pytest
+import yaml
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.settings.flags import read_flags
+from workflow_scripts.settings.requests import read_requests
+
+GOOD = {"name": "miniature/Llama-1.4M", "precision": "float32", "model_type": "pretrained"}
+CHUNKED = "miniature/Qwen2-1M-Instruct@k2m12+cpt"
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+@pytest.fixture
+def put(tmp_path):
+    def put(file, text=None, /, **keys):
+        (tmp_path / file).write_text(text if text is not None else yaml.safe_dump(GOOD | keys))
+
+    return put
+
+
+def read(tmp_path, source="miniature", made=(CHUNKED,)):
+    return read_requests(tmp_path, source, dict.fromkeys(made))
+
+
+def test_a_request_names_its_row_by_checkpoint_precision_and_commit(tmp_path, put):
+    put("a.yaml")
+    put("b.yaml", precision="bfloat16", revision=COMMIT)
+    put("c.yaml", name=CHUNKED, model_type="chunked")
+    found = read(tmp_path)
+    assert not found.refused
+    assert [request.row.in_path for request in found.readable.values()] == [
+        "miniature--Llama-1.4M~float32",
+        "miniature--Llama-1.4M~bfloat16~0123456789ab",
+        "miniature--Qwen2-1M-Instruct@k2m12+cpt~float32",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("keys", "texts"),
+    [
+        ({"precision": "int4"}, ["precision is 'int4'; expected one of 'float32', 'float16'"]),
+        ({"weight_type": "delta"}, ["weight_type is 'delta'; expected one of 'original'"]),
+        ({"model_type": "finetuned"}, ["model_type is 'finetuned'", "did you mean 'fine-tuned'?"]),
+        ({"name": "Llama"}, ["name is 'Llama'; expected the name of a model on the hub"]),
+        ({"name": "../../etc"}, ["name is '../../etc'; expected"]),
+        ({"revision": "main"}, ["revision is 'main'; expected a commit, 40 digits"]),
+        ({"licens": "MIT"}, ["licens is 'MIT', but a request has no such key", "'licence'"]),
+        ({"model_type": "chunked"}, ["model_type is 'chunked'", "names none; expected the two"]),
+        ({"name": CHUNKED}, ["model_type is 'pretrained'", "names a chunk plan"]),
+        (
+            {"name": CHUNKED, "model_type": "chunked", "revision": COMMIT},
+            ["revision is set for the checkpoint", "expected null"],
+        ),
+        (
+            {"name": "miniature/Llama-1.4M@k2m9", "model_type": "chunked"},
+            ["expected a checkpoint that chunking.checkpoints names"],
+        ),
+        ({"note": "hf_" + "AbCdEfGhIjKlMnOpQrSt"}, ["note holds what looks like a secret"]),
+        ({"protocol": "direct"}, ["protocol is 'direct'; expected one of 'few_shot'"]),
+    ],
+    ids=lambda value: "-".join(value)[:30],
+)
+def test_what_is_wrong_is_said_and_stops_no_other(tmp_path, put, keys, texts):
+    put("bad.yaml", **keys)
+    put("good.yaml")
+    found = read(tmp_path)
+    assert list(found.readable) == ["good.yaml"]
+    (reason,) = found.refused.values()
+    assert all(text in reason for text in texts), reason
+    assert reason.endswith(".") and "AbCdEf" not in reason
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name: [", "cannot be read as YAML"),
+        ("- a\n", "it is a list; expected a mapping"),
+        ("", "it is null; expected a mapping"),
+        ("name: \x00", "cannot be read as YAML"),
+        ("[" * 1500, "cannot be read as YAML"),
+        ("note: " + "x" * 30_000, "it has 30006 bytes; expected at most 20000"),
+    ],
+    ids=["broken", "list", "empty", "control characters", "deep", "large"],
+)
+def test_a_file_that_is_no_request_is_refused(tmp_path, put, text, said):
+    put("bad.yaml", text)
+    put("good.yaml")
+    found = read(tmp_path)
+    assert said in found.refused["bad.yaml"]
+    assert list(found.readable) == ["good.yaml"]
+
+
+def test_requests_of_the_other_world_are_left_aside(tmp_path, put):
+    put("generated.yaml")
+    put("real.yaml", name="Qwen/Qwen2-0.5B")
+    assert list(read(tmp_path).readable) == ["generated.yaml"]
+    found = read(tmp_path, source="huggingface")
+    assert list(found.readable) == ["real.yaml"]
+    assert not found.refused
+
+
+def test_a_file_name_that_could_trick_a_terminal_is_refused(tmp_path, put):
+    put("\x1b[31m.yaml")
+    assert "letters, digits" in read(tmp_path).refused["\x1b[31m.yaml"]
+
+
+FLAG = {"model": "org/net", "reason": "Copied.", "link": "https://example.org/1"}
+
+
+def flags(tmp_path, *entries):
+    (tmp_path / "flags.yaml").write_text(yaml.safe_dump(list(entries)))
+    return read_flags(tmp_path / "flags.yaml")
+
+
+def test_flags_are_read_and_an_empty_file_has_none(tmp_path):
+    (tmp_path / "flags.yaml").write_text("# none yet\n")
+    assert read_flags(tmp_path / "flags.yaml") == ()
+    (flag,) = flags(tmp_path, FLAG | {"revision": COMMIT[:7]})
+    assert (flag.model, flag.precision, flag.reason) == ("org/net", None, "Copied.")
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        (
+            {"link": "javascript:alert(1)"},
+            "link is 'javascript:alert(1)'; expected an address that",
+        ),
+        ({"link": "http://example.org"}, "begins with https://"),
+        ({"reason": ""}, "reason is ''; expected text that is not empty"),
+        ({"revision": "main"}, "revision is 'main'; expected a commit, or the seven"),
+        ({"modell": "x"}, "no such key"),
+    ],
+    ids=str,
+)
+def test_a_flag_that_is_wrong_is_named_with_its_file(tmp_path, keys, said):
+    with pytest.raises(UserError) as error:
+        flags(tmp_path, FLAG, FLAG | keys)
+    (sentence,) = error.value.problems
+    assert sentence.startswith(str(tmp_path / "flags.yaml"))
+    assert "flags[1]" in sentence and said in sentence

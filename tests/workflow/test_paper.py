@@ -1,0 +1,119 @@
+"""The report of a finished run: whole, made of what it says, and the same bytes from the same records."""
+
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from tests.workflow.snakemake import SMALL, jobs_of, run_snakemake
+from workflow_scripts.core.tex_engine import find_engine
+
+pytestmark = pytest.mark.workflow
+
+# What tells of times; all else is made a second time by the tests of the whole run.
+TIMED = ["chunking_latency", "chunking_pruning", "chunking_summary", "numbers"]
+
+
+def test_the_report_tells_every_study_and_shows_all_that_was_made(finished):
+    folder, result = finished
+    assert "results/report/index.html" in result.stdout + result.stderr
+    page = (folder / "results/report/index.html").read_text()
+    for kind, suffix in (("table", "csv"), ("figure", "png")):
+        made = {path.stem for path in (folder / f"results/{kind}s").glob(f"*.{suffix}")}
+        assert made == set(re.findall(rf'id="{kind}-(\w+)"', page))
+    for study in ("harmony", "chunking", "prompts", "published"):
+        (chapter,) = re.findall(rf'<section id="{study}">(.*?)</section>', page, re.S)
+        assert "<data value=" in chapter, f"{study} tells no number"
+
+
+def test_no_published_number_can_be_compared_in_the_miniature_world(finished):
+    numbers = json.loads((finished[0] / "results/tables/numbers.json").read_text())
+    assert numbers["published.numbers"]["value"] == 1885
+    assert numbers["published.refused"]["value"] == 1885
+
+
+def test_the_same_records_give_the_same_report(copy):
+    paths = [
+        path
+        for path in (copy / "results").rglob("*")
+        if path.stem in TIMED or path.parent.name == "report"
+    ]
+    paths = [path for path in paths if path.parent.name in ("tables", "figures", "report")]
+    before = {path: path.read_bytes() for path in paths}
+    assert {path.suffix for path in before} >= {".csv", ".md", ".tex", ".pdf", ".png", ".html"}
+    for path in before:
+        path.unlink()
+    result = run_snakemake(copy, *SMALL)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_a_deleted_record_and_a_wanted_table_make_that_record_and_that_table(copy):
+    (copy / "results/records/harmony/direct/miniature--Llama-1.4M/mnli.json").unlink()
+    wanted = "results/tables/harmony_agreement.md"
+    jobs = jobs_of(run_snakemake(copy, "-n", wanted, *SMALL))
+    assert jobs == {"evaluate_direct": 1, "collect_scores": 1, "table_harmony_agreement": 1}
+
+
+def test_a_broken_cell_is_named_with_its_reason(copy):
+    record = copy / "results/records/harmony/direct/miniature--Llama-1.4M/mnli.json"
+    about = {"record": "results/records/x.json", "reason": "it <b>burst</b>", "log": "logs/x.log"}
+    record.write_text(json.dumps({"broken": about}))
+    result = run_snakemake(copy, "results/report/provenance.json", "--force", *SMALL)
+    # The next run would try the cell again; what gathers it alone does not.
+    assert result.returncode == 0, result.stdout + result.stderr
+    told = json.loads((copy / "results/report/provenance.json").read_text())
+    assert told["broken"] in ([about], [])
+
+
+@pytest.mark.tex
+def test_every_table_goes_through_latex(finished, tmp_path):
+    tables = sorted((finished[0] / "results/tables").glob("*.tex"))
+    tables = [path for path in tables if path.stem != "numbers"]
+    assert len(tables) > 12
+    for path in tables:
+        shutil.copy(path, tmp_path)
+    inputs = "\n".join(rf"\input{{{path.name}}}\clearpage" for path in tables)
+    (tmp_path / "all.tex").write_text(
+        r"\documentclass{article}\usepackage[paperwidth=200cm,paperheight=100cm]{geometry}"
+        r"\usepackage{booktabs,longtable}\begin{document}" + inputs + r"\end{document}"
+    )
+    result = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        errors="replace",
+    )
+    assert result.returncode == 0, result.stdout[-2000:]
+    log = (tmp_path / "all.log").read_text(errors="replace")
+    assert "Missing character" not in log
+    assert "Overfull" not in log
+
+
+@pytest.mark.tex
+def test_the_paper_is_set_and_has_no_date(finished):
+    pdf = (finished[0] / "results/report/paper.pdf").read_bytes()
+    assert pdf.startswith(b"%PDF-")
+    assert b"/CreationDate" not in pdf
+    assert b"/ModDate" not in pdf
+
+
+def test_without_tex_the_paper_is_left_out_with_a_word(copy, tmp_path):
+    """A path on which there is everything but TeX."""
+    for path in (copy / "results/report").glob("paper.*"):
+        path.unlink()
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("git", "bash", "sh", "env", "uname"):
+        if found := shutil.which(name):
+            (programs / name).symlink_to(found)
+    assert find_engine() is None or not (programs / "pdflatex").exists()
+    result = run_snakemake(copy, *SMALL, PATH=str(programs))
+    said = result.stdout + result.stderr
+    assert result.returncode == 0, said
+    assert "results/report/paper.pdf was left out: no TeX engine was found" in said
+    assert (copy / "results/report/paper.tex").is_file()
+    assert not (copy / "results/report/paper.pdf").exists()

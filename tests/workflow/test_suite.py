@@ -1,0 +1,134 @@
+"""The leaderboard as a user meets it: submit, a request more, a flag, another precision."""
+
+import json
+import re
+
+import pandas as pd
+import pytest
+import yaml
+
+from tests.workflow.snakemake import ROOT, jobs_of, run_snakemake, with_config
+
+pytestmark = pytest.mark.workflow
+
+REQUEST = {"name": "miniature/Pythia-0.1M", "precision": "float32", "model_type": "pretrained"}
+
+
+def put(folder, file, text=None, **keys) -> list[str]:
+    """A request more, in a folder of the user's own beside those of the small config."""
+    own = folder / "config/requests"
+    if not own.is_dir():
+        own.mkdir(parents=True)
+        for path in (ROOT / "tests/workflow/requests").glob("*.yaml"):
+            (own / path.name).write_text(path.read_text())
+    (own / file).write_text(text or yaml.safe_dump(REQUEST | keys))
+    return with_config(folder, suite={"requests": "config/requests"})
+
+
+def test_the_finished_run_has_a_row_and_says_why_the_others_have_none(finished):
+    folder, _ = finished
+    board = pd.read_csv(folder / "results/tables/suite_leaderboard.csv")
+    assert board[["model", "precision"]].to_numpy().tolist() == [
+        ["miniature/Pythia-0.1M", "float32"]
+    ]
+    assert board["arc_challenge_n"].tolist() == [4] and board["gsm8k_n"].tolist() == [2]
+    requests = pd.read_csv(folder / "results/tables/suite_requests.csv").set_index("request")
+    assert requests["status"].to_dict() == {
+        "Pythia.yaml": "finished",
+        "again.yaml": "refused",
+        "unreadable.yaml": "refused",
+    }
+    assert "is a duplicate of Pythia.yaml" in requests.loc["again.yaml", "reason"]
+    assert "cannot be read as YAML" in requests.loc["unreadable.yaml", "reason"]
+    tab = json.loads((folder / "results/report/tabs/suite.json").read_text())
+    (row,) = tab["rows"]
+    assert row["values"]["gsm8k"] == board.loc[0, "gsm8k"]
+    assert {item["task"] for item in row["details"]["items"]} == {"ARC-Challenge", "GSM8K"}
+
+
+def test_submit_checks_and_says_a_line_a_request_and_evaluates_nothing(copy):
+    config = put(copy, "half.yaml", precision="bfloat16")
+    put(copy, "typo.yaml", precision="int3")
+    put(copy, "unknown.yaml", name="miniature/Nobody")
+    result = run_snakemake(copy, "submit", *config)
+    assert jobs_of(result) == {"check_requests": 1, "submit": 1}
+    lines = re.findall(r"^(?:finished|pending|refused) .*$", result.stdout + result.stderr, re.M)
+    assert [re.split(r"[ :]+", line)[:2] for line in lines] == [
+        ["finished", "Pythia.yaml"],
+        ["refused", "again.yaml"],
+        ["pending", "half.yaml"],
+        ["refused", "typo.yaml"],
+        ["refused", "unknown.yaml"],
+        ["refused", "unreadable.yaml"],
+    ]
+    assert not (copy / "results/records/suite/few_shot/miniature--Pythia-0.1M~bfloat16").exists()
+
+
+def test_another_precision_is_another_row_and_measures_nothing_else_again(copy):
+    config = put(copy, "half.yaml", precision="bfloat16")
+    result = run_snakemake(copy, "suite", *config)
+    assert jobs_of(result)["check_requests"] == 1
+    records = copy / "results/records/suite/few_shot"
+    logs = (copy / "logs/evaluate_suite").glob("*/tasks.log")
+    started = {path.parent.name: path.stat().st_mtime for path in logs}
+    assert set(started) == {f"miniature--Pythia-0.1M~{p}" for p in ("float32", "bfloat16")}
+    checked = (copy / "logs/check_requests.log").stat().st_mtime
+    assert started["miniature--Pythia-0.1M~float32"] < checked, "it was measured again"
+    record = json.loads((records / "miniature--Pythia-0.1M~bfloat16/gsm8k.json").read_text())
+    assert record["protocol"]["dtype"] == "bfloat16"
+    board = pd.read_csv(copy / "results/tables/suite_leaderboard.csv")
+    assert sorted(board["precision"]) == ["bfloat16", "float32"]
+    assert board["commit"].nunique() == 1
+    scores = pd.read_parquet(copy / "results/scores/suite.parquet")
+    assert set(scores["dtype"]) == {"float32", "bfloat16"}
+
+
+def test_a_flag_marks_a_row_and_runs_no_model(copy):
+    flag = {"model": REQUEST["name"], "reason": "Copied.", "link": "https://example.org/1"}
+    (copy / "flags.yaml").write_text(yaml.safe_dump([flag]))
+    config = with_config(copy, suite={"flags": "flags.yaml"})
+    jobs = jobs_of(run_snakemake(copy, "suite", "-n", *config))
+    assert "table_suite_leaderboard" in jobs
+    assert not {"check_requests", "evaluate_suite"} & set(jobs)
+
+
+def test_a_broken_request_stops_no_other_study(copy):
+    config = put(copy, "bad.yaml", "name: [\n")
+    jobs = jobs_of(run_snakemake(copy, "-n", *config))
+    assert not {"evaluate_direct", "evaluate_mmlu", "ask_prompt_run", "evaluate_suite"} & set(jobs)
+    assert jobs["check_requests"] == 1
+
+
+def test_other_shots_measure_that_task_again_and_keep_the_other(copy):
+    (entry, other) = yaml.safe_load((ROOT / "tests/workflow/small.yaml").read_text())["suite"][
+        "tasks"
+    ]
+    config = with_config(copy, suite={"tasks": [entry | {"shots": 1}, other]})
+    result = run_snakemake(copy, "suite", *config)
+    assert jobs_of(result)["evaluate_suite"] == 1
+    log = (copy / "logs/evaluate_suite/miniature--Pythia-0.1M~float32/tasks.log").read_text()
+    assert "gsm8k: finished before, and kept" in log
+    assert "arc_challenge: finished before" not in log
+
+
+def test_the_default_requests_are_those_the_documents_promise(tmp_path):
+    """Rows of five models, one in two precisions, one chunked, and each reason of a refusal once."""
+    files = sorted(path.stem for path in (ROOT / "config/requests").glob("*.yaml"))
+    refused = [name for name in files if name.startswith("refused-")]
+    assert len(refused) == 6
+    accepted = [
+        yaml.safe_load((ROOT / f"config/requests/{name}.yaml").read_text())
+        for name in files
+        if name not in refused
+    ]
+    assert len({one["name"] for one in accepted}) == 5 and len(accepted) == 6
+    assert sum(one["model_type"] == "chunked" for one in accepted) == 1
+    jobs = jobs_of(run_snakemake(tmp_path, "submit", "-n"))
+    assert jobs["check_requests"] == jobs["build_faulty_models"] == 1
+    assert "evaluate_suite" not in jobs and "train_checkpoint" not in jobs
+
+
+def test_the_published_config_fetches_no_weights_before_the_check(tmp_path):
+    paper = str(ROOT / "config/paper.yaml")
+    jobs = jobs_of(run_snakemake(tmp_path, "submit", "-n", "--configfile", paper))
+    assert jobs == {"fetch_metadata": 7, "check_requests": 1, "submit": 1}

@@ -1,0 +1,64 @@
+"""What is fetched of a model that was submitted, before anything is decided: all but its weights.
+
+    <hub>/submitted/<organisation>/<name>@<commit or default>/metadata.json
+
+The file list is the hub's, so that a check without a network sees what the repository holds.
+"""
+
+import json
+from pathlib import Path
+
+from huggingface_hub import hf_hub_url
+from pydantic import BaseModel, ConfigDict, Field
+
+from workflow_scripts.core.broken import note_of
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.files import write_json
+from workflow_scripts.hub.download import download
+from workflow_scripts.hub.refusals import in_plain_words
+from workflow_scripts.hub.remote import read_listing
+
+METADATA = "metadata.json"
+_LARGEST = 50_000_000  # bytes; tokenizers of a quarter of a million tokens take 35
+
+
+class Metadata(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    repository: str
+    commit: str = Field(pattern=r"^[0-9a-f]{40}$")
+    licence: str | None = Field(description="As its card says, or null where it says nothing")
+    files: dict[str, int] = Field(description="Every file of the repository and its size")
+
+
+def fetch_metadata(repository: str, revision: str | None, folder: Path) -> None:
+    """Everything that fetch would bring but weights, and the list of all files, written last."""
+    with in_plain_words("model", repository, revision, folder):
+        listing = read_listing("model", repository, revision)
+        folder.mkdir(parents=True, exist_ok=True)
+        for file in listing.files:
+            small = file.size <= _LARGEST and not file.path.endswith(".safetensors")
+            if small and not file.matches(folder / file.path):
+                url = hf_hub_url(repository, file.path, revision=listing.commit)
+                download(url, file, folder / file.path, folder / f".{file.digest}.partial")
+    found = Metadata(
+        repository=repository, commit=listing.commit, licence=listing.licence, files=listing.sizes
+    )
+    write_json(folder / METADATA, found.model_dump(mode="json"))
+
+
+def refuse(metadata: Path, error: UserError, log: Path) -> None:
+    """In place of the metadata: why they cannot be had, so that one request stops no other.
+
+    As with a broken cell, the next run tries again.
+    """
+    about = {"record": str(metadata), "reason": str(error), "log": str(log)}
+    write_json(metadata, {"broken": about})
+    write_json(note_of(metadata), about)
+
+
+def read_metadata(path: Path) -> Metadata:
+    found = json.loads(path.read_text(encoding="utf-8"))
+    if set(found) == {"broken"}:
+        raise UserError(found["broken"]["reason"])
+    return Metadata.model_validate(found)

@@ -1,0 +1,174 @@
+"""Whether a submitted model may be evaluated, found out from its small files before it costs anything.
+
+Nothing of a repository is run, and no weights are read: the model is put together from its
+configuration alone, on the meta device, which has no memory.
+"""
+
+import json
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.hub.manifest import read_manifest
+from workflow_scripts.hub.metadata import METADATA, read_metadata
+from workflow_scripts.settings.requests import Request
+
+_OFFLINE = {"local_files_only": True, "trust_remote_code": False}
+_BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}
+_LIBRARIES_MB = 3_000
+_ADAPTER = "adapter_config.json"
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """What is known of a repository without its weights."""
+
+    folder: Path
+    commit: str
+    licence: str | None
+    files: frozenset[str]
+
+
+def read_submitted(path: Path) -> Submitted:
+    """From a manifest of the hub folder, or from what was fetched of a repository to be checked."""
+    if path.name == METADATA:
+        found = read_metadata(path)
+        return Submitted(path.parent, found.commit, found.licence, frozenset(found.files))
+    manifest = read_manifest(path)
+    files = frozenset(file.path for file in manifest.files)
+    return Submitted(path.parent, manifest.commit, manifest.licence, files)
+
+
+def check(
+    requests: dict[str, Request],
+    sources: dict[str, Path],
+    *,
+    memory_mb: int,
+    open_licences: Collection[str],
+) -> dict[str, dict[str, Any]]:
+    """By file of a request: commit, licence, parameters, memory, and as `reason` why it is refused.
+
+    Of requests for the same model at the same commit in the same precision the first is taken.
+    """
+    taken: dict[tuple, str] = {}
+    verdicts = {}
+    for file, request in requests.items():
+        try:
+            submitted = read_submitted(sources[file])
+        except UserError as error:
+            verdicts[file] = _verdict(reason=str(error))
+            continue
+        facts = {"commit": submitted.commit, "licence": submitted.licence}
+        problems = list(_problems(request, submitted, open_licences))
+        if not problems:
+            try:
+                facts["parameters"] = count_parameters(submitted.folder)
+            except UserError as error:
+                problems.append(str(error))
+            else:
+                facts["memory_mb"] = needed_mb(facts["parameters"], request)
+                problems += _memory_problem(facts, request, memory_mb)
+        key = (request.name, submitted.commit, request.precision, request.protocol)
+        if not problems and key in taken:
+            problems.append(
+                f"it is a duplicate of {taken[key]}: the same commit {submitted.commit[:12]} in"
+                f" {request.precision}."
+            )
+        if not problems:
+            taken[key] = file
+        verdicts[file] = _verdict(**facts, reason=" ".join(problems) or None)
+    return verdicts
+
+
+def _verdict(**facts: Any) -> dict[str, Any]:
+    return dict.fromkeys(("commit", "licence", "parameters", "memory_mb", "reason")) | facts
+
+
+def _problems(
+    request: Request, submitted: Submitted, open_licences: Collection[str]
+) -> Iterator[str]:
+    if request.revision not in (None, submitted.commit):
+        yield (
+            f"revision is {request.revision}, but the hub folder holds commit {submitted.commit}."
+        )
+    if not any(name.endswith(".safetensors") for name in submitted.files):
+        yield (
+            "it holds no safetensors weights, and pickled ones (.bin, .pt) are never loaded; convert"
+            " them."
+        )
+    if (_ADAPTER in submitted.files) != (request.weight_type == "adapter"):
+        has = "holds" if _ADAPTER in submitted.files else "holds no"
+        yield f"weight_type is {request.weight_type!r}, but it {has} {_ADAPTER}."
+    licence = submitted.licence
+    if licence is None:
+        yield "its card names no licence."
+    elif licence.lower() not in {one.lower() for one in open_licences}:
+        yield f"its licence {licence!r} is not among suite.open_licences."
+    elif request.licence is not None and request.licence.lower() != licence.lower():
+        yield f"licence is {request.licence!r}, but its card says {licence!r}."
+    if needs_remote_code(submitted.folder):
+        yield "it needs trust_remote_code, and code of a repository is never run."
+
+
+def needs_remote_code(folder: Path) -> bool:
+    """Whether its configuration sends transformers to code of its own, having none for this type."""
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+    import workflow_scripts.chunked  # noqa: F401 (registers the chunked architectures)
+
+    config = _json(folder / "config.json")
+    return bool(config.get("auto_map")) and config.get("model_type") not in CONFIG_MAPPING
+
+
+def count_parameters(folder: Path) -> int:
+    """Of the model that the Auto classes make of the folder, tokenizer and all; or why they do not."""
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+
+    import workflow_scripts.chunked  # noqa: F401
+
+    what = "configuration"
+    try:
+        config = AutoConfig.from_pretrained(folder, **_OFFLINE)
+        what = "tokenizer"
+        AutoTokenizer.from_pretrained(folder, **_OFFLINE)
+        what = "model"
+        with torch.device("meta"):
+            model = AutoModelForCausalLM.from_config(config)
+    # A stranger's files: whatever they make the libraries raise is an answer.
+    except Exception as error:
+        raise UserError(
+            f"its {what} does not load with the Auto classes ({_first_sentence(error)})."
+        ) from error
+    return model.num_parameters()
+
+
+def needed_mb(parameters: int, request: Request) -> int:
+    """Twice the weights, and what the libraries take; in training they are there in four bytes more."""
+    size = _BYTES[request.precision] * 2
+    if request.protocol == "train_before_test":
+        size += 4
+    return int(_LIBRARIES_MB + parameters * size / 1e6)
+
+
+def _memory_problem(facts: dict[str, Any], request: Request, memory_mb: int) -> Iterator[str]:
+    if facts["memory_mb"] > memory_mb:
+        yield (
+            f"it needs {facts['memory_mb']:,} MB for {facts['parameters']:,} parameters in"
+            f" {request.precision}; suite.memory_mb plans {memory_mb:,}."
+        )
+
+
+def _first_sentence(error: Exception) -> str:
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text.split(". ")[0].rstrip(".")[:300]
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,62 @@
+"""What produced the numbers, gathered from the records: code, packages, machines, models, data."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.records import Record
+
+
+def gather(records: list[Path], config: dict[str, Any]) -> dict[str, Any]:
+    """One dictionary for all records, sorted, so that the same records give the same bytes.
+
+    The items beside the records are not read again: collecting the scores has held them together.
+    """
+    studies: dict[str, Counter] = {}
+    seen: dict[str, set] = {key: set() for key in _SEEN}
+    models, datasets, broken = {}, {}, []
+    for path in sorted(records):
+        text = path.read_text(encoding="utf-8")
+        fields = json.loads(text)
+        if list(fields) == ["broken"]:
+            broken.append({key: fields["broken"][key] for key in ("record", "reason", "log")})
+            continue
+        try:
+            record = Record.model_validate(fields)
+        except ValueError as error:
+            raise UserError(f"{path} is no record ({error}).") from None
+        study = studies.setdefault(record.study, Counter())
+        study["records"] += 1
+        study["items"] += record.items.n
+        study["tokens"] += record.cost.tokens
+        study["seconds"] += record.volatile.seconds
+        models[record.model.id] = (record.model.commit, record.model.weights_sha256)
+        datasets[record.task.dataset] = record.task.dataset_commit
+        for key, of in _SEEN.items():
+            seen[key] |= of(record)
+    return {
+        "studies": {name: dict(sorted(studies[name].items())) for name in sorted(studies)},
+        "seen": {key: sorted(values) for key, values in seen.items()},
+        "models": {
+            name: {"commit": commit, "weights_sha256": sha}
+            for name, (commit, sha) in sorted(models.items())
+        },
+        "datasets": dict(sorted(datasets.items())),
+        "broken": broken,
+        "config": config,
+    }
+
+
+# What may differ from record to record; a report with two of a kind says so.
+_SEEN = {
+    "commits": lambda record: {record.provenance.code_commit or "not from a git checkout"},
+    "packages": lambda record: {f"{n} {v}" for n, v in record.provenance.packages.items()},
+    "hosts": lambda record: {record.volatile.host},
+    "devices": lambda record: {record.cost.device},
+    "dtypes": lambda record: {record.protocol.dtype},
+    "attention": lambda record: {record.protocol.attention},
+    "engines": lambda record: {record.protocol.engine} if record.protocol.engine else set(),
+    "dates": lambda record: {record.volatile.started[:10]},
+}

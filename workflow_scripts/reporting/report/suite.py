@@ -1,0 +1,66 @@
+"""The suite in numbers and sentences: which submitted model leads, and by how sure a margin."""
+
+import math
+
+import pandas as pd
+
+from workflow_scripts.reporting.report.numbers import Number, Numbers, count, fixed, number
+from workflow_scripts.reporting.report.study import Study, Tables
+from workflow_scripts.reporting.report.words import CLEAR
+
+
+def suite_numbers(tables: Tables) -> list[Number]:
+    table = tables.get("suite_leaderboard")
+    if table is None or not {"model", "average", "average_stderr"} <= set(table):
+        return []
+    ranked = table.dropna(subset=["average"]).sort_values("average", ascending=False, kind="stable")
+    flagged = int(table["flag"].notna().sum()) if "flag" in table else 0
+    found = [
+        *number("suite.rows", len(table), count, "models, each in a precision, on the suite"),
+        *number("suite.ranked", len(ranked), count, "of these, rows with every task"),
+        *number("suite.flagged", flagged, count, "of these, rows that were flagged by hand"),
+    ]
+    for at, key in enumerate(("first", "second")):
+        if at < len(ranked):
+            found += _place(ranked.iloc[at], key)
+    if len(ranked) > 1:
+        first, second = ranked.iloc[0], ranked.iloc[1]
+        error = math.hypot(first["average_stderr"], second["average_stderr"])
+        z = (first["average"] - second["average"]) / error if error else math.inf
+        found += number("suite.lead", z, fixed(1), "its lead over the next, in standard errors")
+    return found
+
+
+def _place(row: pd.Series, key: str) -> list[Number]:
+    return [
+        *number(f"suite.{key}", str(row["model"]), str, f"the {key} by the average of the suite"),
+        *number(f"suite.{key}_average", 100 * row["average"], fixed(1), "its average, in percent"),
+    ]
+
+
+def tell_suite(numbers: Numbers) -> list[str]:
+    if "suite.rows" not in numbers:
+        return []
+    text = "On the suite stand {suite.rows} rows, {suite.ranked} of them with every task."
+    if "suite.first" in numbers:
+        text += " {suite.first} has the highest average, {suite.first_average}%"
+        text += "." if "suite.second" not in numbers else _behind(numbers)
+    if numbers.value("suite.flagged"):
+        text += " Flagged by hand, for reasons that stand beside them, are {suite.flagged}."
+    return [text]
+
+
+def _behind(numbers: Numbers) -> str:
+    sure = "suite.lead" in numbers and numbers.value("suite.lead") >= CLEAR
+    margin = "behind it clearly" if sure else "within the errors of the two"
+    return f"; {{suite.second}} with {{suite.second_average}}% is {margin}."
+
+
+SUITE = Study(
+    key="suite",
+    title="How do models fare on the suite?",
+    tables=("suite_leaderboard",),
+    figures=(),
+    numbers=suite_numbers,
+    tell=tell_suite,
+)

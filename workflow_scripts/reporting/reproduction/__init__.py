@@ -1,0 +1,1 @@
+"""Each published number beside ours, and whether the two agree."""

@@ -1,0 +1,68 @@
+"""Whether two numbers agree: the same test for every published number."""
+
+import math
+from collections.abc import Iterator
+
+import pandas as pd
+
+AGREES, DIFFERS, NOT_COMPARABLE = "agrees", "differs", "not comparable"
+LIMIT = 2.0  # standard errors of the difference, from which on two numbers differ
+BY_LUCK = math.erfc(LIMIT / math.sqrt(2))  # how often they do although nothing differs
+GENERATED = "the models and questions here are generated ones"
+NOT_MEASURED = "it was not measured here"
+COLUMNS = (
+    *("source", "of", "item", "metric", "published", "published_stderr", "ours", "ours_stderr"),
+    *("n", "difference", "z", "verdict", "because"),
+)
+
+
+def verdict(
+    published: float,
+    published_stderr: float | None,
+    ours: float | None,
+    ours_stderr: float | None,
+    why_not: str | None,
+    *,
+    printed_to: float,
+) -> dict:
+    """Difference, z and verdict; `why_not` is what forbids the comparison, or None.
+
+    Where no standard error was printed and none follows from what was, the other run's own is as likely
+    to be theirs. What rounding in print hides is no difference.
+    """
+    if ours is None or pd.isna(ours):
+        return _refused(why_not or NOT_MEASURED)
+    if why_not:
+        return _refused(why_not)
+    if pd.isna(ours_stderr):
+        return _refused("ours has no standard error")
+    theirs = ours_stderr if pd.isna(published_stderr) else published_stderr
+    difference = ours - published
+    error = math.hypot(ours_stderr, theirs)
+    if abs(difference) <= printed_to / 2 + 1e-12:
+        z = 0.0
+    else:
+        z = difference / error if error else math.copysign(math.inf, difference)
+    found = AGREES if abs(z) < LIMIT else DIFFERS
+    return {"difference": difference, "z": z, "verdict": found, "because": None}
+
+
+def within(published: float, low: float | None, high: float | None, why_not: str | None) -> dict:
+    """A rank has no standard error: it agrees where it lies in our interval."""
+    if why_not or low is None or pd.isna(low) or pd.isna(high):
+        return _refused(why_not or NOT_MEASURED)
+    found = AGREES if low <= published <= high else DIFFERS
+    return {"difference": None, "z": None, "verdict": found, "because": None}
+
+
+def _refused(because: str) -> dict:
+    # A difference of what cannot be compared is no number.
+    return {"difference": None, "z": None, "verdict": NOT_COMPARABLE, "because": because}
+
+
+def as_table(rows: Iterator[dict]) -> pd.DataFrame:
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    texts = ["source", "of", "item", "metric", "verdict", "because"]
+    numbers = table.columns.drop(texts)
+    table[numbers] = table[numbers].apply(pd.to_numeric)
+    return table

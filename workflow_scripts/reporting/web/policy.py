@@ -1,0 +1,24 @@
+"""The Content-Security-Policy of a page that needs no network and runs nothing but its own."""
+
+import base64
+import hashlib
+
+
+def policy(scripts: list[str], styles: list[str]) -> str:
+    """These scripts and styles by their digests, pictures in the page itself, and nothing else."""
+    return "; ".join(
+        [
+            "default-src 'none'",
+            f"script-src {' '.join(map(digest, scripts))}",
+            f"style-src {' '.join(map(digest, styles))}",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "require-trusted-types-for 'script'",
+            "trusted-types 'none'",
+        ]
+    )
+
+
+def digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,0 +1,108 @@
+// What opens for a row: all its values, facts, tasks, and items as the model answered them. Built
+// when it is opened, from the row's own line of the page's data.
+const detailLines = new Map();
+
+function detailsOf(tabAt, rowAt) {
+  if (!detailLines.has(tabAt)) {
+    const lines = byId(`details-${tabAt}`).textContent.split("\n");
+    detailLines.set(tabAt, lines);
+  }
+  return JSON.parse(detailLines.get(tabAt)[rowAt]);
+}
+
+function showDetails(dialog, tab, tabAt, row) {
+  const { facts, tasks, items } = detailsOf(tabAt, row.at);
+  const named = tab.columns.filter((column) => column.kind !== "name" && column.kind !== "flag");
+  const close = element("button", { type: "button", className: "close", "aria-label": "Close" }, "×");
+  close.addEventListener("click", () => dialog.close());
+  dialog.replaceChildren(
+    element("header", {}, element("h2", { id: "details-title" }, nameOf(tab, row)), close),
+    element(
+      "div",
+      { className: "body", tabIndex: 0, role: "group", "aria-labelledby": "details-title" },
+      row.flag ? element("p", { className: "flagged" }, ...flagParts(row)) : null,
+      row.notes.length ? section("Worth a look", list(row.notes)) : null,
+      section("In the table", listOfFacts(named.map((column) => valueFact(column, row)))),
+      section("Facts", listOfFacts(otherFacts(facts, row))),
+      section("Tasks", tasks.length ? tableOf(tasks) : null),
+      section("Items", items.length ? items.map(itemCard) : null),
+    ),
+  );
+  if (!dialog.open) dialog.showModal();
+}
+
+function nameOf(tab, row) {
+  const column = tab.columns.find(({ kind }) => kind === "name") ?? tab.columns[0];
+  return plain(row.values.get(column.field));
+}
+
+function flagParts(row) {
+  const discussion = row.flagLink && link(row.flagLink, "discussion");
+  const said = discussion ? [" (", discussion, ")"] : row.flagLink ? [` (${row.flagLink})`] : [];
+  return ["⚑ Flagged: ", row.flag, ...said];
+}
+
+function valueFact(column, row) {
+  const value = row.values.get(column.field);
+  const error = errorOf(row, column);
+  const text = column.kind === "count" ? plain(value) : shown(value, column);
+  return [column.title, error === null ? text : `${text} ± ${error}`, inFull(value)];
+}
+
+// Those that do not stand above already, under their column's name.
+function otherFacts(facts, row) {
+  const above = new Set([...row.values.values()].filter((value) => typeof value === "string"));
+  return Object.entries(facts)
+    .filter(([, value]) => !above.has(value))
+    .map(([name, value]) => [name, plain(value), inFull(value)]);
+}
+
+function section(title, content) {
+  const parts = [content].flat().filter((part) => part !== null);
+  return parts.length ? element("section", {}, element("h3", {}, title), ...parts) : null;
+}
+
+function list(texts) {
+  return element("ul", {}, ...texts.map((text) => element("li", {}, text)));
+}
+
+function listOfFacts(facts) {
+  const pairs = facts.flatMap(([name, text, full]) => [
+    element("dt", {}, name),
+    element("dd", { title: full === text ? null : full }, text),
+  ]);
+  return pairs.length ? element("dl", {}, ...pairs) : null;
+}
+
+function tableOf(rows) {
+  const heads = Object.keys(rows[0]);
+  const isNumber = (name) => rows.every((row) => isMissing(row[name]) || typeof row[name] === "number");
+  const cell = (row, name) =>
+    element("td", { className: isNumber(name) ? "numeric" : "", title: inFull(row[name]) }, plain(row[name]));
+  return element(
+    "div",
+    { className: "scroll", tabIndex: 0, role: "group", "aria-label": "Tasks" },
+    element(
+      "table",
+      {},
+      element("thead", {}, element("tr", {}, ...heads.map((name) => element("th", { scope: "col" }, name)))),
+      element("tbody", {}, ...rows.map((row) => element("tr", {}, ...heads.map((name) => cell(row, name))))),
+    ),
+  );
+}
+
+function itemCard(item) {
+  const part = (name, text) => [element("dt", {}, name), element("dd", {}, element("pre", {}, text))];
+  return element(
+    "details",
+    { className: item.right ? "item right" : "item wrong" },
+    element("summary", {}, element("span", { className: "mark" }, item.right ? "✓ right" : "✗ wrong"), ` ${item.task}`),
+    element(
+      "dl",
+      {},
+      ...part("Prompt", item.prompt),
+      ...part("The model's answer", item.answer),
+      ...part("Right answer", item.gold),
+    ),
+  );
+}

@@ -1,0 +1,179 @@
+// One table for each tab, by Tabulator: it sorts, filters, and keeps only the visible rows in the page.
+const ROW_HEIGHT = 46;
+// Between these a column is as wide as what stands in it, by the letter.
+const WIDTHS = { name: [130, 460], text: [90, 280], choice: [80, 220], flag: [100, 220] };
+const NUMBERS = [72, 150];
+const [LETTER, BOLD] = [8.4, 9.4];
+
+// Columns are called c0, c1, ... in the table, so that no field's name can mean anything to it.
+function makeTable(holder, tab, view, { onSort, onOpen, onChange }) {
+  const narrow = window.matchMedia("(max-width: 40rem)").matches;
+  const keyOf = new Map(tab.columns.map((column, at) => [column.field, `c${at}`]));
+  const rowOf = new WeakMap(); // by its element
+  const table = new window.Tabulator(holder, {
+    data: tab.rows.map((row) => dataOf(row, tab)),
+    index: "at",
+    columns: tab.columns.map((column, at) => definition(column, `c${at}`, tab, view, narrow)),
+    columnDefaults: { resizable: false },
+    nestedFieldSeparator: false,
+    layout: "fitColumns",
+    maxHeight: "80vh",
+    rowHeight: ROW_HEIGHT,
+    headerSortElement: () => "",
+    keybindings: false, // its own scroll away from the row that has the focus
+    initialSort: view.sort ? [sortOf(view.sort, keyOf)] : [],
+    initialFilter: [{ field: filterOf(tab, view) }],
+    placeholder: element("p", { className: "none" }, "No row matches. Fewer filters, or another search, show more."),
+    rowFormatter: (row) => {
+      const element = row.getElement();
+      rowOf.set(element, row);
+      element.tabIndex = -1;
+      element.classList.toggle("flagged", Boolean(tab.rows[row.getData().at].flag));
+      element.setAttribute("aria-haspopup", "dialog");
+    },
+  });
+  table.on("dataSorted", (sorters) => {
+    if (!sorters.length) return;
+    const at = Number(sorters[0].field.slice(1));
+    onSort({ field: tab.columns[at].field, falling: sorters[0].dir === "desc" });
+  });
+  for (const event of ["dataFiltered", "tableBuilt"]) table.on(event, () => onChange());
+  table.on("rowClick", (event, row) => {
+    if (!event.target.closest("a")) onOpen(tab.rows[row.getData().at]);
+  });
+  walkWithKeys(table, holder, rowOf, (row) => onOpen(tab.rows[row.getData().at]));
+  const built = new Promise((done) => table.on("tableBuilt", done));
+  return { table, built, keyOf };
+}
+
+function dataOf(row, tab) {
+  const data = { at: row.at };
+  tab.columns.forEach((column, at) => {
+    data[`c${at}`] = column.kind === "flag" ? row.flag : row.values.get(column.field);
+  });
+  return data;
+}
+
+function definition(column, key, tab, view, narrow) {
+  const numeric = NUMERIC.has(column.kind);
+  const isName = column.kind === "name";
+  return {
+    field: key,
+    title: column.title,
+    titleFormatter: () => headOf(column),
+    formatter: (cell) => cellOf(column, tab.rows[cell.getData().at], tab),
+    sorter,
+    headerSortStartingDir: numeric ? "desc" : "asc",
+    visible: view.columns.has(column.field),
+    cssClass: `is-${column.kind}`,
+    frozen: isName,
+    minWidth: isName && narrow ? 160 : widthOf(column, tab),
+    widthGrow: numeric ? 1 : isName ? 3 : 2,
+  };
+}
+
+function widthOf(column, tab) {
+  const word = Math.max(...column.title.split(" ").map((part) => part.length)) + 2; // and the arrow
+  const step = Math.ceil(tab.rows.length / 200);
+  const rows = tab.rows.filter((row, at) => at % step === 0);
+  const lengths = rows.map((row) => {
+    const error = errorOf(row, column);
+    return shown(row.values.get(column.field), column).length + (error === null ? 0 : error.length + 1);
+  });
+  const [least, most] = WIDTHS[column.kind] ?? NUMBERS;
+  return Math.max(least, Math.min(most, 26 + (column.kind === "name" ? BOLD : LETTER) * Math.max(word, ...lengths)));
+}
+
+// A button, so that the keyboard reaches the sorting; its click is the head's.
+function headOf(column) {
+  return element("button", { type: "button", title: column.help || null }, column.title);
+}
+
+function cellOf(column, row, tab) {
+  if (column.kind === "name") return nameCell(column, row);
+  if (column.kind === "flag") return element("span", { title: row.flag }, plain(row.flag));
+  const value = row.values.get(column.field);
+  const text = shown(value, column);
+  const error = errorOf(row, column);
+  return element(
+    "span",
+    { title: isMissing(value) ? null : inFull(value), className: isMissing(value) ? "missing" : null },
+    text,
+    error === null ? null : element("small", {}, ` ±${error}`),
+  );
+}
+
+// Beneath the name what a reader must not miss: why the row is flagged, and what the checks found.
+function nameCell(column, row) {
+  const name = element("span", { className: "name", title: plain(row.values.get(column.field)) }, plain(row.values.get(column.field)));
+  const flag = row.flag
+    ? (row.flagLink && link(row.flagLink, `⚑ ${row.flag}`)) || element("span", {}, `⚑ ${row.flag}`)
+    : null;
+  if (flag) {
+    flag.className = "flag";
+    flag.title = `Flagged: ${row.flag}`;
+    flag.tabIndex = -1; // the row's one stop is the row; the details have the link too
+  }
+  const notes = row.notes.length
+    ? element("span", { className: "note", title: row.notes.join("\n") }, row.notes.join(" · "))
+    : null;
+  return element("div", {}, name, flag || notes ? element("div", { className: "marks" }, flag, notes) : null);
+}
+
+function sortOf(sort, keyOf) {
+  return { column: keyOf.get(sort.field), dir: sort.falling ? "desc" : "asc" };
+}
+
+function filterOf(tab, view) {
+  const shows = rowFilter(tab, view);
+  return (data) => shows(tab.rows[data.at]);
+}
+
+// The table is one stop of the Tab key; arrows walk through its rows, Enter opens one.
+function walkWithKeys(table, holder, rowOf, open) {
+  let last = null; // the row that had the focus, by its place on the board
+  const focusOn = async (row) => {
+    if (!row) return;
+    if (!row.getElement().isConnected) {
+      await table.scrollToRow(row, "center", false).catch(() => {});
+      await nextFrame(); // the table draws the rows around it, and would take the focus away
+    }
+    row.getElement().scrollIntoView({ block: "nearest" });
+    row.getElement().focus({ preventScroll: true });
+  };
+  const rowAt = (target) => rowOf.get(target.closest(".tabulator-row"));
+  holder.addEventListener("focusin", (event) => {
+    const scroller = holder.querySelector(".tabulator-tableholder");
+    if (event.target === scroller) {
+      const visible = table.getRows("visible");
+      focusOn(visible.find((row) => row.getData().at === last) ?? visible[0]);
+    }
+    // While a row has the focus the scroller is no stop, or going back would end in the row again.
+    scroller.tabIndex = event.target.closest(".tabulator-row") ? -1 : 0;
+    const row = rowAt(event.target);
+    if (row) last = row.getData().at;
+  });
+  holder.addEventListener("focusout", (event) => {
+    if (!holder.contains(event.relatedTarget)) holder.querySelector(".tabulator-tableholder").tabIndex = 0;
+  });
+  holder.addEventListener("keydown", (event) => {
+    const row = rowAt(event.target);
+    if (!row || event.ctrlKey || event.metaKey || event.altKey) return;
+    const rows = table.getRows("active");
+    const at = rows.indexOf(row);
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + 10, PageUp: at - 10, Home: 0, End: rows.length - 1 }[event.key];
+    if (to !== undefined) {
+      focusOn(rows[Math.max(0, Math.min(rows.length - 1, to))]);
+    } else if (event.key === "Enter" || event.key === " ") {
+      open(row);
+    } else {
+      return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  });
+}
+
+function nextFrame() {
+  return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+}

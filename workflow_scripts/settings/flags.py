@@ -1,0 +1,53 @@
+"""Flags: models of the leaderboard that stay there, marked, with a reason and a link."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationError
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.settings.section import Section
+from workflow_scripts.settings.sentences import sentences, shown
+
+
+class Flag(Section):
+    """One entry of the file: a reason, and which rows it marks."""
+
+    model: str = Field(min_length=1, description="The model as its request names it.")
+    precision: Literal["float32", "float16", "bfloat16"] | None = Field(
+        None, description="The number format it marks; null marks all of them."
+    )
+    revision: str | None = Field(
+        None,
+        pattern=r"^[0-9a-f]{7,40}$",
+        title="a commit, or the seven or more digits it begins with",
+        description="The commit it marks, or its beginning; null marks all of them.",
+    )
+    reason: str = Field(min_length=1, max_length=500, description="Why, in a sentence.")
+    link: Annotated[
+        str, Field(pattern=r"^https://\S+$", title="an address that begins with https://")
+    ] = Field(description="Where it is discussed.")
+
+
+class _File(Section):
+    flags: Annotated[tuple[Flag, ...], Field(strict=False)] = ()
+
+
+def read_flags(path: Path) -> tuple[Flag, ...]:
+    """The flags of a file; a UserError has one sentence per problem."""
+    import yaml
+
+    try:
+        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
+        raise UserError(
+            f"{path} cannot be read as YAML ({' '.join(str(error).split())})."
+        ) from None
+    if raw is None:
+        return ()
+    if not isinstance(raw, list):
+        raise UserError(f"{path} is {shown(raw)}; expected a list of flags.")
+    try:
+        return _File.model_validate({"flags": raw}).flags
+    except ValidationError as error:
+        raise UserError(f"{path}: {one}" for one in sentences(error, _File.json_schema())) from None

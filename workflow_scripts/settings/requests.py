@@ -1,0 +1,154 @@
+"""Requests: the models that were submitted to the leaderboard, one YAML file each.
+
+A file that is wrong is refused with its reasons and stops nothing else; it may be a stranger's.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, ValidationError, model_validator
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.ids import CheckpointId, RowId
+from workflow_scripts.settings.raw import raw_problems
+from workflow_scripts.settings.section import Section, contradiction, unlike
+from workflow_scripts.settings.sentences import sentences, shown
+
+GENERATED = "miniature/"  # names of the generated world begin so
+_LARGEST = 20_000
+_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*")
+
+
+def _checkpoint(name: str) -> str:
+    try:
+        return str(CheckpointId.parse(name))
+    except UserError:
+        raise unlike(
+            "the name of a model on the hub, organisation/name, and behind it perhaps"
+            " @k<chunks>m<layers> and +cpt or +cpt+sft"
+        ) from None
+
+
+class Request(Section):
+    """One model as its submitter describes it."""
+
+    name: Annotated[
+        str,
+        AfterValidator(_checkpoint),
+        Field(title="the name of a model on the hub, organisation/name, or of a checkpoint"),
+    ] = Field(description="Its name on the hub, or a checkpoint that this workflow makes of one.")
+    revision: (
+        Annotated[
+            str,
+            Field(pattern=r"^[0-9a-f]{40}$", title="a commit, 40 digits from 0 to 9 and a to f"),
+        ]
+        | None
+    ) = Field(
+        None, description="The commit that is meant; null is the one that the hub folder holds."
+    )
+    precision: Literal["float32", "float16", "bfloat16"] = Field(
+        description="Number format the model is run in."
+    )
+    weight_type: Literal["original", "adapter"] = Field(
+        "original",
+        description="original: whole weights; adapter: low-rank adapters beside the weights they change.",
+    )
+    model_type: Literal[
+        "pretrained", "continuously pretrained", "fine-tuned", "chat", "merged", "chunked"
+    ] = Field(description="What kind of model it is; rows are compared within a kind.")
+    licence: str | None = Field(
+        None, min_length=1, description="As the model's card has it; null takes the card's word."
+    )
+    note: str | None = Field(
+        None, max_length=1_000, description="What the submitter wants readers to know."
+    )
+    protocol: Literal["few_shot", "train_before_test"] = Field(
+        "few_shot",
+        description=(
+            "few_shot: asked as it is, with each task's shots; train_before_test: trained on each task"
+            " before its test, by harmony.recipe, and asked without shots."
+        ),
+    )
+
+    @model_validator(mode="after")
+    def _says_what_its_name_says(self) -> "Request":
+        chunked = self.checkpoint.plan is not None
+        if chunked != (self.model_type == "chunked"):
+            raise contradiction(
+                f"model_type is {self.model_type!r}, but {shown(self.name)}"
+                f" {'names a chunk plan' if chunked else 'names none'}; expected the two to agree."
+            )
+        if self.revision is not None and str(self.checkpoint) != self.checkpoint.model:
+            raise contradiction(
+                f"revision is set for the checkpoint {shown(self.name)}; expected null, since it is"
+                " made from the commit that the models table or the lock names."
+            )
+        return self
+
+    @property
+    def checkpoint(self) -> CheckpointId:
+        return CheckpointId.parse(self.name)
+
+    @property
+    def row(self) -> RowId:
+        return RowId(self.checkpoint, self.precision, self.revision)
+
+
+@dataclass(frozen=True)
+class Requests:
+    """Those that can be read, and of each other one why not; by their files' names."""
+
+    readable: dict[str, Request] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+
+
+def read_requests(folder: Path | None, source: str, made: Mapping[str, Any]) -> Requests:
+    """All requests of a folder that are for models of this source.
+
+    `made` are the checkpoints that this config makes.
+    """
+    found = Requests()
+    for path in sorted(folder.glob("*.y*ml")) if folder else []:
+        request = _read(path)
+        if isinstance(request, Request):
+            if request.name.startswith(GENERATED) != (source == "miniature"):
+                continue
+            if str(request.checkpoint) != request.checkpoint.model and request.name not in made:
+                request = (
+                    f"name is {shown(request.name)}; expected a checkpoint that chunking.checkpoints"
+                    " names, at a stage of training."
+                )
+        if isinstance(request, Request):
+            found.readable[path.name] = request
+        else:
+            found.refused[path.name] = request
+    return found
+
+
+def _read(path: Path) -> Request | str:
+    import yaml
+
+    if not _FILE_NAME.fullmatch(path.name):
+        return "its file's name may hold letters, digits and the signs . _ @ + - alone."
+    if (size := path.stat().st_size) > _LARGEST:
+        return f"it has {size} bytes; expected at most {_LARGEST}."
+    try:
+        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError, OSError, RecursionError) as error:
+        return f"it cannot be read as YAML ({' '.join(str(error).split())})."
+    if not isinstance(raw, dict):
+        return f"it is {shown(raw)}; expected a mapping of the keys of a request."
+    complaints = raw_problems(raw)
+    said = list(complaints.values())
+    try:
+        request = Request.model_validate(raw)
+    except ValidationError as error:
+        said += sentences(error, Request.json_schema(), complaints)
+    if said:
+        return " ".join(
+            one.removeprefix(": ").replace("the config has no", "a request has no") for one in said
+        )
+    return request

@@ -1,0 +1,30 @@
+"""Collect the numbers that prose may use, each with its name, from the tables.
+
+In: all tables of the studies as CSV, and the provenance. Out: results/tables/numbers.json and .tex.
+"""
+
+import json
+from pathlib import Path
+
+from workflow_scripts.core.step import step
+
+
+def main(tables: list[Path], provenance: Path, json_path: Path, tex: Path) -> None:
+    import pandas as pd
+
+    from workflow_scripts.reporting.report.numbers import write_numbers
+    from workflow_scripts.reporting.report.studies import all_numbers
+
+    read = {path.stem: pd.read_csv(path) for path in tables}
+    about = json.loads(provenance.read_text(encoding="utf-8"))
+    write_numbers(all_numbers(read, about), json_path, tex)
+
+
+if "snakemake" in globals():
+    with step(snakemake):
+        main(
+            [Path(path) for path in snakemake.input.tables],
+            Path(snakemake.input.provenance),
+            Path(snakemake.output.json),
+            Path(snakemake.output.tex),
+        )
