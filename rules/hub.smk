@@ -37,6 +37,7 @@ if SETTINGS.source == "huggingface":
 
     # Beside the one that other studies use: a leaderboard may hold a model at several commits.
     rule fetch_model_at:
+        """Fetch a submitted model from the Hugging Face hub, at the commit of its request."""
         output:
             manifest=f"{HUB}/models/{{org}}/{{name}}@{{commit}}/manifest.json",
         log:
@@ -59,6 +60,7 @@ if SETTINGS.source == "huggingface":
 
     # What a request is checked by: all of a repository but its weights.
     rule fetch_metadata:
+        """What a submitted request is checked by: all of a repository but its weights."""
         output:
             metadata=f"{HUB}/submitted/{{org}}/{{name}}@{{commit}}/metadata.json",
         log:

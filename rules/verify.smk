@@ -2,6 +2,7 @@
 
 
 rule verify_files:
+    """What was damaged since it was written, named and set aside; made anew when it is needed."""
     log:
         "logs/verify_files.log",
     localrule: True
