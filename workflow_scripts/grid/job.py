@@ -33,10 +33,10 @@ def run_job(
     """Measure the tasks, each into the record of its name.
 
     A record is named after its task, and behind `.seed-` the seed where it is not the question's.
-    `tasks` gives the harness's name, the primary metric and the dataset, `differing` by task what is
-    asked otherwise than `question` says. Without `measure` the model
-    is evaluated as it is, loaded once for all. A last try after one that was killed does not try: it
-    gives up, so that the tables of all other cells can be made.
+    `tasks` gives the harness's name, the primary metric and the dataset, `differing` by task
+    what is asked otherwise than `question` says. Without `measure` the model is evaluated as it
+    is, loaded once for all. A last try after one that was killed does not try: it gives up, so
+    that the tables of all other cells can be made.
     """
     datasets = list(datasets)
     decides = {
