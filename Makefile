@@ -1,5 +1,6 @@
 # make demo: install, run the miniature world, say where to look.   make test: install, run the tests.
 # make status: how far the run in this folder is, while it goes on; DIRECTORY=runs/paper for another.
+# make test-slurm: the tests that start a real Slurm of four nodes.   make test-faults: 200 kills at random moments.
 # make bench-chunks: how much faster chunked models run, and how much of that is leaner code.
 # make bench-evaluation: how much faster evaluations are for reading shared prompts once.
 # make bench-training: how much faster the trainer is than TRL's, on short samples and full blocks.
@@ -12,7 +13,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 BENCH := $(VENV)/bench
 
-.PHONY: demo test install status bench-chunks bench-evaluation bench-training bench-dag clean
+.PHONY: demo test test-slurm test-faults install status bench-chunks bench-evaluation bench-training bench-dag clean
 .DELETE_ON_ERROR:
 
 demo: $(INSTALLED)
@@ -21,6 +22,16 @@ demo: $(INSTALLED)
 
 test: $(INSTALLED)
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+# As root, with Debian's packages slurm-wlm and munge; `make test` runs them too. Four minutes.
+test-slurm: $(INSTALLED)
+	$(BIN)/python -m pytest tests/slurm
+
+# Nine minutes; another draw:  make test-faults SEED=2
+KILLS ?= 200
+SEED ?= 1
+test-faults: $(INSTALLED)
+	$(BIN)/python -m tests.faults --kills $(KILLS) --seed $(SEED)
 
 install: $(INSTALLED)
 

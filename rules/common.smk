@@ -13,8 +13,13 @@ from workflow_scripts.settings.load import load_settings
 from workflow_scripts.settings.mmlu import DATASET as MMLU_DATASET
 from workflow_scripts.settings.names import find_file
 from workflow_scripts.settings.prompts.section import has_published_scores
+from workflow_scripts.settings.yaml_files import read_yaml
 
 try:
+    for _path in workflow.configfiles:
+        read_yaml(
+            Path(_path)
+        )  # Snakemake has read it too, but says nothing of a key that stands twice
     SETTINGS = load_settings(config, Path(workflow.basedir))
     LOCK_FILE = find_file(SETTINGS.hub.lock, Path(workflow.basedir)) or Path(SETTINGS.hub.lock)
     read_lock(LOCK_FILE)  # what is wrong with it is said now, not by the first job
@@ -135,6 +140,11 @@ def model_revision(wildcards):
     """What the models table pins; None is the default branch."""
     row = SETTINGS.models.get(f"{wildcards.org}/{wildcards.name}")
     return row.revision if row else None
+
+
+def retries(number):
+    """Of the Snakemake that submits: the one inside a job would try again with the same memory and time."""
+    return number if workflow.is_main_process else 0
 
 
 def planned(rule, need, gpu=True):

@@ -18,7 +18,7 @@ rule measure_corpus:
     wildcard_constraints:
         checkpoint=one_of(HARMONY_MODELS),
         corpus=one_of(SETTINGS.harmony.corpora),
-    retries: 5
+    retries: retries(5)
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads

@@ -98,7 +98,7 @@ for _pack, _tasks in SUITE_PACKS["train_before_test"].items():
             f"benchmarks/train_suite/{{row}}/{harmony_label(_pack, _tasks)}.tsv"
         wildcard_constraints:
             row=one_of(SUITE_ROWS),
-        retries: 5  # a job that was asked to leave, or killed, goes on where it was
+        retries: retries(5)  # a job that was asked to leave, or killed, goes on where it was
         conda:
             EVALUATION_ENVIRONMENT
         threads: SETTINGS.compute.threads

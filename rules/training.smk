@@ -46,7 +46,7 @@ rule train_checkpoint:
         "benchmarks/train_checkpoint/{checkpoint}.tsv"
     wildcard_constraints:
         checkpoint=one_of(TRAINED),
-    retries: 5  # a job that was asked to leave, or killed, goes on where it was
+    retries: retries(5)  # a job that was asked to leave, or killed, goes on where it was
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads

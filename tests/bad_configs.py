@@ -91,6 +91,13 @@ WRONG_KINDS = [
     one("whole fraction", {"seed": 1.0}, "seed is 1.0", "a whole number"),
     one("null number", {"seed": None}, "seed is null", "a whole number from 0 to 4294967295."),
     one("number for text", {"hub": {"path": 7}}, "hub.path is 7", "text that is not empty."),
+    one(
+        "braces",
+        {"hub": {"path": "a/{b}"}},
+        "hub.path is 'a/{b}'",
+        "expected a path without braces",
+    ),
+    one("new line", {"hub": {"path": "a\nb"}}, "hub.path is 'a\\nb'", "expected a path without"),
     one("empty text", {"hub": {"lock": ""}}, "hub.lock is ''", "text that is not empty."),
     one("list for text", {"source": ["miniature"]}, "source is a list", "'huggingface'"),
     one("text for a list", {"harmony": {"tasks": "sst2"}}, "harmony.tasks is 'sst2'", "a list"),

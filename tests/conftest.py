@@ -6,6 +6,8 @@ import shutil
 
 import pytest
 
+from tests.workflow.grid import make_grid
+
 NO_SKIPS = bool(os.environ.get("CHORUS_NO_SKIPS"))
 # By marker: the program that the test runs, and Debian's package that has it.
 PROGRAMS = {
@@ -13,6 +15,12 @@ PROGRAMS = {
     "chromium": ("chromedriver", "chromium-driver"),
     "tex": ("pdflatex", "texlive-latex-recommended"),
 }
+
+
+@pytest.fixture(scope="session")
+def finished_grid(tmp_path_factory):
+    """A folder in which the small grid was made, on this machine and without misfortune."""
+    return make_grid(tmp_path_factory.mktemp("grid"))
 
 
 def _gpus() -> int:
@@ -24,10 +32,10 @@ def _gpus() -> int:
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items):
     for item in items:
-        # With several workers a file's tests stay in one, and so do all that look at the finished
+        # With several workers a file's tests stay in one, and so do all that look at the same finished
         # run: making it again would take longer than the second worker saves.
-        finished = "finished" in item.fixturenames
-        item.add_marker(pytest.mark.xdist_group("finished" if finished else str(item.path)))
+        shared = [name for name in ("finished", "finished_grid") if name in item.fixturenames]
+        item.add_marker(pytest.mark.xdist_group(shared[0] if shared else str(item.path)))
         if (marker := item.get_closest_marker("gpus")) and _gpus() < marker.args[0]:
             reason = f"needs {marker.args[0]} GPUs, and PyTorch sees {_gpus()}"
             item.add_marker(pytest.mark.skip(reason=reason))

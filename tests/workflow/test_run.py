@@ -8,11 +8,11 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from tests.results import results_of
 from tests.workflow.snakemake import (
     ROOT,
     SMALL,
@@ -24,8 +24,6 @@ from tests.workflow.snakemake import (
 )
 from workflow_scripts.core.records import read_record
 from workflow_scripts.core.tex_engine import find_engine
-from workflow_scripts.core.training_record import read_training_record
-from workflow_scripts.evaluation.prompts.outputs import read_outputs
 
 pytestmark = pytest.mark.workflow
 
@@ -43,32 +41,6 @@ FIGURES = [
 REPORT_RULES = ["gather_provenance", "collect_numbers", "report", "paper_source"]
 REPORT_RULES += ["paper_pdf"] if find_engine() else []
 RECORD = "results/records/harmony/direct/miniature--Llama-1.4M/mnli.json"
-
-
-def results_of(folder: Path) -> dict[str, bytes]:
-    """Every result by its path but times; of records and outputs all but what may differ between runs."""
-    found = {}
-    for path in sorted((folder / "results").rglob("*")):
-        if path.is_file() and not is_timed(path.relative_to(folder)):
-            found[str(path.relative_to(folder))] = stable_bytes_of(path)
-    return found
-
-
-def is_timed(path: Path) -> bool:
-    """Whether it tells of times, which are never twice the same."""
-    tells = path.stem in ("chunking_pruning", "chunking_summary", "numbers", "cost")
-    return tells or "latency" in str(path) or "report" in path.parts
-
-
-def stable_bytes_of(path: Path) -> bytes:
-    if path.suffix == ".json" and "records" in path.parts:
-        return read_record(path).stable_bytes()
-    if path.suffix == ".json" and path.parent.name == "training":
-        record = read_training_record(path)
-        return record.model_dump_json(exclude={"volatile", "speed"}).encode()
-    if path.suffix == ".json" and "outputs" in path.parts:
-        return read_outputs(path)[0].stable_bytes()
-    return path.read_bytes()
 
 
 def test_the_run_says_what_it_made_and_the_table_holds_every_cell(finished):

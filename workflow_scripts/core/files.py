@@ -12,7 +12,7 @@ import shutil
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 
@@ -21,8 +21,12 @@ def sha256_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def sha256_bytes(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
 def sha256_text(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+    return sha256_bytes(text.encode())
 
 
 def canonical_json(value: Any) -> str:
@@ -34,6 +38,13 @@ def canonical_json(value: Any) -> str:
 
 def sha256_json(value: Any) -> str:
     return sha256_text(canonical_json(value))
+
+
+def leaves_its_folder(path: str) -> bool:
+    """Whether a relative path, as somebody else has written it, is anything but that."""
+    pure = PurePosixPath(path)
+    odd = "\\" in path or any(ord(character) < 32 for character in path)
+    return pure.is_absolute() or ".." in pure.parts or odd
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from workflow_scripts.core.errors import Interrupted
 from workflow_scripts.core.files import write_json
 
 FOLDER = Path(".snakemake/chorus/jobs")
+_POLL_SECONDS = 1.0
 _RUN = Path(".snakemake/chorus/run.json")
 _MINE = "CHORUS_JOB"  # file and writer; processes that a job starts inherit it
 
@@ -27,6 +28,7 @@ _MINE = "CHORUS_JOB"  # file and writer; processes that a job starts inherit it
 def in_journal(rule: str, log: Path) -> Iterator[None]:
     """Say that this job runs now, and when it is over how it ended; a kill leaves it running."""
     path = entry_of(log).absolute()
+    before = _read(path) or {}
     entry = {
         "rule": rule,
         "log": str(log),
@@ -35,6 +37,8 @@ def in_journal(rule: str, log: Path) -> Iterator[None]:
         "process": os.getpid(),
         "slurm_job": os.environ.get("SLURM_JOB_ID"),
         "started": time.time(),
+        # Nobody wrote how it ended: whoever ran it before was killed.
+        "killed_before": before.get("state") == "running",
     }
     _write(path, entry | {"state": "running"})
     os.environ[_MINE] = json.dumps([str(path), entry["writer"]])
@@ -57,10 +61,26 @@ def is_mine() -> bool:
     return entry is None or entry.get("writer") == writer
 
 
+def was_killed_before() -> bool:
+    """Whether the last one that ran this job had no time to say how it ended."""
+    if _MINE not in os.environ:
+        return False
+    entry = _read(Path(json.loads(os.environ[_MINE])[0])) or {}
+    return entry.get("killed_before", False)
+
+
 def leave_if_replaced() -> None:
-    """Before writing what another process of the same job may be writing too."""
-    if not is_mine():
-        raise Interrupted("This job was started anew elsewhere, which goes on; this one leaves.")
+    """Before writing what another process of the same job may be writing too.
+
+    On a node that Slurm has lost it waits for Slurm to end it: if it ended by itself, the Snakemake
+    that runs it there would remove its outputs as those of a failed job, and they are its successor's.
+    """
+    if is_mine():
+        return
+    print("This job was started anew elsewhere, which goes on; this one does no more.", flush=True)
+    while "SLURM_JOB_ID" in os.environ:
+        time.sleep(_POLL_SECONDS)
+    raise Interrupted("This job was started anew elsewhere, which goes on; this one leaves.")
 
 
 def note_run(snakefile: str, config: dict[str, Any], targets: list[str]) -> None:

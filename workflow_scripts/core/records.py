@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import canonical_json, sha256_file, write_json
+from workflow_scripts.core.files import canonical_json, sha256_bytes, sha256_file, write_json
 from workflow_scripts.core.items import Item, read_items, write_items
 from workflow_scripts.core.journal import leave_if_replaced
 
@@ -73,7 +73,7 @@ class Metric(StrictModel):
 
 
 class ItemsFile(StrictModel):
-    file: str
+    file: str = Field(pattern=r"^[^/\\]+$", description="Beside the record")
     sha256: str = Field(pattern=SHA256)
     n: int = Field(ge=1)
 
@@ -110,6 +110,9 @@ class Volatile(StrictModel):
     host: str
     peak_memory_mb: int = Field(ge=0)
     peak_gpu_memory_mb: int | None = None
+    stable_sha256: str | None = Field(
+        default=None, pattern=SHA256, description="Of the record without this block"
+    )
 
 
 class Record(StrictModel):
@@ -147,6 +150,8 @@ def write_record(path: Path, items: list[Item], **fields) -> Record:
         items=ItemsFile(file=items_path.name, sha256=sha256_file(items_path), n=len(items)),
         **fields,
     )
+    seal = {"stable_sha256": sha256_bytes(record.stable_bytes())}
+    record = record.model_copy(update={"volatile": record.volatile.model_copy(update=seal)})
     write_json(path, record.model_dump(mode="json"))
     return record
 
@@ -175,6 +180,9 @@ def read_record(path: Path) -> Record:
             f"{items_path} has {table.num_rows} items; its record says {record.items.n}."
         )
     _check_counts(path, record.metrics, table.column("subset").to_pylist())
+    seal = record.volatile.stable_sha256
+    if seal is not None and seal != sha256_bytes(record.stable_bytes()):
+        raise UserError(f"{path} was altered: it is not what its own sha256 says.")
     return record
 
 

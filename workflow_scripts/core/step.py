@@ -1,6 +1,7 @@
 """What every step does around its own work: log, threads, offline, and errors a person can read."""
 
 import os
+import re
 import sys
 import traceback
 from collections.abc import Iterator
@@ -9,10 +10,12 @@ from pathlib import Path
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.journal import in_journal
+from workflow_scripts.core.machine import machine_problem
 from workflow_scripts.core.offline import go_offline
 from workflow_scripts.core.run_lock import end_with_the_run
 
-SECRETS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACE_TOKEN")
+_SECRET = re.compile(r"(^|_)(TOKEN|SECRET|PASSWORD|PASSWD|KEY|CREDENTIALS?)$", re.IGNORECASE)
+_SHORTEST_SECRET = 8  # a shorter value is a switch, and would be found in words
 
 
 class _RedactingStream:
@@ -20,7 +23,11 @@ class _RedactingStream:
 
     def __init__(self, file):
         self._file = file
-        self._secrets = [os.environ[name] for name in SECRETS if os.environ.get(name)]
+        self._secrets = [
+            value
+            for name, value in os.environ.items()
+            if _SECRET.search(name) and len(value) >= _SHORTEST_SECRET
+        ]
 
     def write(self, text: str) -> int:
         for secret in self._secrets:
@@ -60,6 +67,8 @@ def step(snakemake, *, network: bool = False) -> Iterator[None]:
         except UserError as error:
             print(f"{snakemake.rule}: {error}")
             sys.exit(error.exit_code)
-        except Exception:
+        except Exception as error:
             print(traceback.format_exc())
+            if problem := machine_problem(error):
+                print(f"{snakemake.rule}: {problem}")
             sys.exit(1)

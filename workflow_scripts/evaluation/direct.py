@@ -61,7 +61,10 @@ def evaluate_loaded(
     weights_sha256: str | None = None,
     training: Training | None = None,
 ) -> Record:
-    """As above, of a model in memory; `weights_sha256` is of these where they are not the manifest's."""
+    """As above, of a model in memory; `weights_sha256` is of these where they are not the manifest's.
+
+    What was scored stays beside the record: whoever called this removes it when the record is safe.
+    """
     provenance = recording.provenance(asked.__dict__)
     scored_items = ScoredItems.beside(
         record_path,
@@ -93,7 +96,7 @@ def evaluate_loaded(
             f" {', '.join(dict.fromkeys(metric.name for metric in metrics))}. Correct the columns"
             " metric and filter of the tasks table."
         )
-    record = write_record(
+    return write_record(
         record_path,
         items_of(run, asked.primary_metric, with_texts=asked.keep_texts),
         study=asked.study,
@@ -106,8 +109,6 @@ def evaluate_loaded(
         provenance=provenance,
         volatile=recording.volatile(loaded.device),
     )
-    scored_items.done()
-    return record
 
 
 def _task_facts(run: LmEvalRun, task: str, harness_version: str) -> TaskFacts:

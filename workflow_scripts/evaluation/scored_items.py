@@ -49,7 +49,7 @@ class ScoredItems:
         Hidden and undeclared: Snakemake removes what a failed job declared.
         """
         return cls(
-            record.with_name(f".{record.stem}.scored"),
+            scored_beside(record),
             weights_sha256=weights_sha256 or loaded.manifest.weights_sha256,
             harness=harness,
             settings={
@@ -112,6 +112,10 @@ class ScoredItems:
         self._file.flush()
         os.fsync(self._file.fileno())
         self._synced = time.monotonic()
+
+
+def scored_beside(record: Path) -> Path:
+    return record.with_name(f".{record.stem}.scored")
 
 
 class Answers:

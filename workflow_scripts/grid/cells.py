@@ -1,12 +1,14 @@
 """The cells of one job: one model, and one task or several, each with a record of its own.
 
 A cell that fails does not stop the others: in place of its record stands one that says why, and a
-note in `broken/`; the next run of the workflow removes both and tries again. A cell that was
-finished is kept, by links, in a hidden folder beside its record: when its job runs again, for the
+note in `broken/`; the next run of the workflow removes both and tries again. What the machine is to
+blame for, no memory or a full disk, fails the job instead, which is tried again at once. A cell that
+was finished is kept, by links, in a hidden folder beside its record: when its job runs again, for the
 sake of another cell, it is taken from there if nothing that decides it has changed.
 """
 
 import os
+import shutil
 import traceback
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -18,7 +20,9 @@ from workflow_scripts.core.broken import note_of
 from workflow_scripts.core.errors import Interrupted, UserError
 from workflow_scripts.core.files import sha256_json, write_json
 from workflow_scripts.core.items import write_items
+from workflow_scripts.core.machine import machine_problem
 from workflow_scripts.core.records import read_record
+from workflow_scripts.evaluation.scored_items import scored_beside
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,16 @@ class Cell:
     def items(self) -> Path:
         return self.record.with_suffix(".parquet")
 
+    def forget_the_way(self) -> None:
+        """Remove what was kept to go on from: answers that were scored, the states of a training."""
+        scored_beside(self.record).unlink(missing_ok=True)
+        shutil.rmtree(training_beside(self.record), ignore_errors=True)
+
+
+def training_beside(record: Path) -> Path:
+    """Where the state of a training before this record's test lies."""
+    return record.with_name(f".{record.stem}.training")
+
 
 def run_cells(cells: Iterable[Cell], measure: Callable[[Cell], Any]) -> None:
     """Measure each cell, or take what was kept of it."""
@@ -39,16 +53,35 @@ def run_cells(cells: Iterable[Cell], measure: Callable[[Cell], Any]) -> None:
         kept = _Kept(cell)
         if kept.restore():
             print(f"{cell.task}: finished before, and kept", flush=True)
+            cell.forget_the_way()
             continue
         try:
             measure(cell)
         except Interrupted:
             raise
         except Exception as error:
+            if machine_problem(error):
+                raise
             print(f"{cell.task} is broken:\n{traceback.format_exc()}", flush=True)
             _write_broken(cell, error)
             continue
         kept.keep()
+        # Not before: a job that is killed loses its record, and needs one of the two to go on from.
+        cell.forget_the_way()
+
+
+def give_up(cells: Iterable[Cell]) -> None:
+    """Keep what was finished, and put the others down as broken: their job was killed in every try."""
+    for cell in cells:
+        if not _Kept(cell).restore():
+            _write_broken(cell, UserError(_GIVEN_UP))
+            print(f"{cell.task}: {_GIVEN_UP}", flush=True)
+
+
+_GIVEN_UP = (
+    "Its job was killed in every try: by a scheduler, a limit on memory or time, or a hand. What it had"
+    " done is kept; give it more (`snakemake plan` says what it asks for), and the next run goes on."
+)
 
 
 class _Kept:

@@ -5,9 +5,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.core.journal import was_killed_before
 from workflow_scripts.core.provenance import package_versions
 from workflow_scripts.evaluation.direct import Question, evaluate_loaded
-from workflow_scripts.grid.cells import Cell, run_cells
+from workflow_scripts.grid.cells import Cell, give_up, run_cells
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.hub.manifest import hub_of, read_manifest
 from workflow_scripts.hub.recording import Recording
@@ -25,15 +26,17 @@ def run_job(
     tasks: dict[str, tuple[str, str, str]],
     question: dict[str, Any],
     measure: Measure | None = None,
+    last_try: bool = False,
     differing: dict[str, dict[str, Any]] | None = None,
     **more: Any,
 ) -> None:
     """Measure the tasks, each into the record of its name.
 
     A record is named after its task, and behind `.seed-` the seed where it is not the question's.
-    `tasks` gives the harness's name, the primary metric and the dataset, `differing` by task what is
-    asked otherwise than `question` says. Without `measure` the model
-    is evaluated as it is, loaded once for all.
+    `tasks` gives the harness's name, the primary metric and the dataset, `differing` by task
+    what is asked otherwise than `question` says. Without `measure` the model is evaluated as it
+    is, loaded once for all. A last try after one that was killed does not try: it gives up, so
+    that the tables of all other cells can be made.
     """
     datasets = list(datasets)
     decides = {
@@ -53,6 +56,9 @@ def run_job(
             own["differing"] = otherwise
         return Cell(record.stem, record, decides | own, log)
 
+    if last_try and was_killed_before():
+        give_up(map(cell_of, records))
+        return
     measure = measure or _as_it_is()
 
     def one(cell: Cell) -> None:

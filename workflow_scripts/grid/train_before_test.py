@@ -3,7 +3,6 @@ and put the test once, to the state that was chosen.
 """
 
 import hashlib
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -18,6 +17,7 @@ from workflow_scripts.core.records import Record
 from workflow_scripts.evaluation.direct import Question, evaluate_loaded
 from workflow_scripts.evaluation.lm_eval_run import ask, language_model
 from workflow_scripts.evaluation.outcome import metric_name
+from workflow_scripts.grid.cells import training_beside
 from workflow_scripts.grid.splits import Splits, load_splits
 from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.mirror import mirror
@@ -39,7 +39,7 @@ def train_before_test(
 ) -> Record:
     """`keys` are how to train, `protocol` the caps, the held-out share and the rates to try."""
     recording = Recording()
-    state = record_path.with_name(f".{record_path.stem}.training")
+    state = training_beside(record_path)  # stays until the record is safe
     load = partial(_load, manifest_path, asked)
     # The training loads its own, and a GPU may have no room for two.
     loaded = replace(load(asked.dtype), model=None)
@@ -81,7 +81,7 @@ def train_before_test(
             )
         sign = 1 if larger_is_better else -1
         best = max(candidates, key=lambda trained: sign * trained.selected["value"])
-    record = evaluate_loaded(
+    return evaluate_loaded(
         replace(loaded, model=as_evaluated(best.model)),
         hub,
         record_path,
@@ -95,8 +95,6 @@ def train_before_test(
             bad_samples=bad,
         ),
     )
-    shutil.rmtree(state, ignore_errors=True)
-    return record
 
 
 def _load(manifest_path: Path, asked: Question, dtype: str) -> LoadedModel:

@@ -12,10 +12,10 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import sha256_file, sha256_json, write_json
+from workflow_scripts.core.files import leaves_its_folder, sha256_file, sha256_json, write_json
 
 MANIFEST = "manifest.json"
 
@@ -28,6 +28,13 @@ class HubFile(_Strict):
     path: str = Field(description="Relative to the manifest, with forward slashes")
     size: int = Field(ge=0)
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+
+    @field_validator("path")
+    @classmethod
+    def _stays_in_its_folder(cls, path: str) -> str:
+        if leaves_its_folder(path):
+            raise ValueError(f"{path!r} leads out of the folder; do not trust this manifest")
+        return path
 
 
 class Manifest(_Strict):

@@ -15,7 +15,7 @@ from huggingface_hub import DatasetInfo, ModelInfo, constants
 from huggingface_hub.utils import build_hf_headers, hf_raise_for_status, http_backoff
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import sha256_file
+from workflow_scripts.core.files import leaves_its_folder, sha256_file
 from workflow_scripts.hub.manifest import MANIFEST
 
 Kind = Literal["model", "dataset"]
@@ -131,8 +131,7 @@ def _not_a_hub() -> UserError:
 
 
 def _refuse_climbing(repository: str, path: str) -> None:
-    pure = PurePosixPath(path)
-    if pure.is_absolute() or ".." in pure.parts or "\\" in path or "\0" in path:
+    if leaves_its_folder(path):
         raise UserError(
             f"{repository} lists the file {path!r}, which would be written outside its folder; expected"
             " plain relative paths. Nothing was fetched: do not trust this repository."

@@ -106,9 +106,17 @@ def _folder(path: str, info: ValidationInfo) -> str:
     return path
 
 
+def plain_path(path: str) -> str:
+    """One that can stand in a rule: Snakemake takes braces for wildcards, and a log ends at a new line."""
+    if any(character in "{}" or ord(character) < 32 for character in path):
+        raise unlike("a path without braces, new lines or other control characters")
+    return path
+
+
 def _file_ending_in(kind: str, *endings: str):
     def check(path: str, info: ValidationInfo) -> str:
         known: Known | None = info.context
+        plain_path(path)
         if known is None:
             return path
         if Path(path).suffix not in endings:
@@ -133,6 +141,7 @@ PromptRunName = Annotated[
     str, AfterValidator(_known_prompt_run), Field(title="the name of a prompt run")
 ]
 Folder = Annotated[str, AfterValidator(_folder), Field(min_length=1)]
+PlainPath = Annotated[str, AfterValidator(plain_path), Field(min_length=1)]
 CsvFile = Annotated[str, _file_ending_in("CSV file", ".csv"), Field(title="the path of a CSV file")]
 TextFile = Annotated[
     str, _file_ending_in("text file", ".txt"), Field(title="the path of a text file")

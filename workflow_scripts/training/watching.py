@@ -9,6 +9,7 @@ import torch
 from transformers import TrainerCallback
 
 from workflow_scripts.core.errors import Interrupted, UserError
+from workflow_scripts.core.journal import leave_if_replaced
 from workflow_scripts.training.state import StateFolder
 
 # Slurm sends SIGUSR1 ahead of the time limit where the profile asks for it, and SIGTERM at
@@ -41,6 +42,9 @@ class LeaveWhenAsked(TrainerCallback):
             asked = torch.tensor(int(self._asked), device=args.device)
             torch.distributed.all_reduce(asked, torch.distributed.ReduceOp.MAX)
             self._asked = bool(asked)
+        writes = self._asked or control.should_save or control.should_evaluate
+        if writes and state.is_world_process_zero:
+            leave_if_replaced()
         if self._asked:
             control.should_save = True
 

@@ -61,3 +61,15 @@ def test_a_training_that_was_started_anew_elsewhere_saves_nothing_more(folder):
 
 def test_outside_a_job_nothing_is_asked():
     journal.leave_if_replaced()
+
+
+def test_a_job_knows_whether_the_one_before_it_was_killed(folder):
+    log = folder / "logs/a.log"
+    with journal.in_journal("a", log):
+        assert not journal.was_killed_before()
+        killed = journal.entry_of(log).read_bytes()
+    with journal.in_journal("a", log):
+        assert not journal.was_killed_before(), "it came to its end"
+    journal.entry_of(log).write_bytes(killed)  # what a kill leaves
+    with journal.in_journal("a", log):
+        assert journal.was_killed_before()

@@ -184,7 +184,6 @@ def test_a_killed_job_goes_on_and_writes_the_bytes_of_one_that_was_not(
             torch.set_num_threads(1)
             record = tmp_path / folder / "record.json"
             evaluate_direct(model_manifest, world, record, task=task, **settings)
-            assert not record.with_name(".record.scored").exists()
     assert computed["killed"] == computed["whole"] - stored
     killed, whole = (read_record(tmp_path / name / "record.json") for name in ("killed", "whole"))
     assert killed.stable_bytes() == whole.stable_bytes()

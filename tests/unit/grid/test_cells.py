@@ -1,13 +1,17 @@
 """A job of several cells: broken ones stop nobody, finished ones are not done again."""
 
+import errno
+
 import pytest
 
 from tests.records import write_example
 from workflow_scripts.core.broken import broken_cells, clear_broken_cells, is_broken
 from workflow_scripts.core.errors import Interrupted, UserError
 from workflow_scripts.core.items import read_items
+from workflow_scripts.core.machine import machine_problem
 from workflow_scripts.core.records import read_record
-from workflow_scripts.grid.cells import Cell, run_cells
+from workflow_scripts.evaluation.scored_items import scored_beside
+from workflow_scripts.grid.cells import Cell, give_up, run_cells, training_beside
 from workflow_scripts.reporting.scores import collect
 
 
@@ -44,6 +48,49 @@ def test_a_broken_cell_stops_no_other_and_says_why(folder):
     (broken,) = broken_cells()
     assert broken["reason"] == "The data are gone."
     assert broken["record"].endswith("a--model/sst2.json")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        OSError(errno.ENOSPC, "No space left on device", "mnli.parquet"),
+        RuntimeError('I/O error: Os { code: 28, message: "No space left on device" }'),
+    ],
+    ids=["memory", "disk", "disk, as a library says it"],
+)
+def test_what_the_machine_is_to_blame_for_fails_the_job_and_breaks_no_cell(folder, error):
+    """A broken cell would count as done: nobody would ask for more memory, and try again."""
+    with pytest.raises(type(error)):
+        run_cells(cells(folder), Measure(sst2=error))
+    assert not broken_cells()
+    assert not (folder / "sst2.json").exists()
+    assert machine_problem(error)
+
+
+def test_what_a_cell_goes_on_from_is_removed_only_when_its_record_is_kept(folder, monkeypatch):
+    """Or a job that is killed in between, and loses its record, would begin at the beginning."""
+
+    def measure(cell):
+        scored_beside(cell.record).parent.mkdir(parents=True, exist_ok=True)
+        scored_beside(cell.record).touch()
+        training_beside(cell.record).mkdir()
+        write_example(cell.record, task=cell.task)
+
+    def killed(*arguments):
+        raise KeyboardInterrupt
+
+    (cell,) = cells(folder, ["mnli"])
+    with monkeypatch.context() as patch:
+        patch.setattr("workflow_scripts.grid.cells.os.link", killed)
+        with pytest.raises(KeyboardInterrupt):
+            run_cells([cell], measure)
+    ways = [scored_beside(cell.record), training_beside(cell.record)]
+    assert all(way.exists() for way in ways)
+    for way in ways:
+        way.rmdir() if way.is_dir() else way.unlink()
+    run_cells([cell], measure)
+    assert not any(way.exists() for way in ways)
 
 
 def test_scores_leave_a_broken_cell_out(folder, capsys):
@@ -103,3 +150,15 @@ def test_being_asked_to_leave_is_no_breakage(folder):
     assert not broken_cells()
     assert not (folder / "sst2.json").exists()
     assert measure.measured == ["mnli", "sst2"]
+
+
+def test_what_was_killed_in_every_try_is_given_up_and_what_was_finished_is_not(folder):
+    run_cells(cells(folder, ["mnli"]), Measure())
+    scored_beside(folder / "sst2.json").touch()
+    for path in (folder / "mnli.json", folder / "mnli.parquet"):
+        path.unlink()  # as Snakemake does when a job is killed
+    give_up(cells(folder))
+    assert read_record(folder / "mnli.json").task.name == "mnli"
+    assert [broken["record"][-9:] for broken in broken_cells()] == ["cola.json", "sst2.json"]
+    assert "killed in every try" in broken_cells()[0]["reason"]
+    assert scored_beside(folder / "sst2.json").exists(), "the next run goes on from there"

@@ -13,6 +13,7 @@ from workflow_scripts.settings.prompts.section import FOLDER
 from workflow_scripts.settings.prompts.spec import NOT_INHERITED, PromptRun
 from workflow_scripts.settings.raw import raw_problems
 from workflow_scripts.settings.sentences import hint, sentences, shown
+from workflow_scripts.settings.yaml_files import read_yaml
 
 _NAME = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")
 
@@ -114,8 +115,6 @@ class _Reader:
         return self._raw[name]
 
     def _parse(self, name: str) -> dict[str, Any] | None:
-        import yaml
-
         if not _NAME.fullmatch(name):
             self._complain(
                 name,
@@ -124,9 +123,10 @@ class _Reader:
             )
             return None
         try:
-            found = yaml.safe_load(self._files[name].read_text(encoding="utf-8"))
-        except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
-            self._complain(name, f"cannot be read as YAML ({' '.join(str(error).split())}).")
+            found = read_yaml(self._files[name])
+        except UserError as error:
+            for problem in error.problems:
+                self._complain(name, problem.removeprefix(str(self._files[name])).lstrip(": "))
             return None
         if not isinstance(found, dict):
             self._complain(name, f"is {shown(found)}; expected a mapping of the keys of a run.")

@@ -1,0 +1,19 @@
+"""Damaged files: `snakemake verify_files` finds them by their checksums, and has them made anew."""
+
+
+rule verify_files:
+    """What was damaged since it was written, named and set aside; made anew when it is needed."""
+    log:
+        "logs/verify_files.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="4h",
+    params:
+        version=1,
+        settings={"hub": HUB},
+    script:
+        "../workflow_scripts/steps/verify_files.py"

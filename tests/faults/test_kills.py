@@ -1,0 +1,18 @@
+"""A sample of what `make test-faults` does at length."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.workflow.snakemake import ROOT
+
+pytestmark = pytest.mark.workflow
+
+
+def test_kills_at_random_moments_lose_nothing(finished_grid):
+    command = [sys.executable, "-m", "tests.faults", "--grid", str(finished_grid)]
+    drawn = ["--kills", "24", "--snakemake", "2", "--seed", "20261121"]
+    run = subprocess.run([*command, *drawn], cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert run.stdout.count("nothing") == 5, run.stdout

@@ -1,0 +1,257 @@
+"""A real Slurm of four nodes on this machine: two partitions, fake GPUs, gone again when done with.
+
+Debian's build of slurmd runs several daemons on one host, each with a name and a port of its own, so
+a node is a daemon; with one CPU each, so that no two jobs share one. A GPU is a device file that Slurm schedules and nothing opens. There are no cgroups
+and no accounting database: slurmd adds up what a job's processes hold every second and kills a job that
+holds more than it asked for, and `squeue` says how jobs are.
+"""
+
+import os
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+from tests.waiting import PATIENCE, wait_until
+
+PROGRAMS = (
+    "munged",
+    "mungekey",
+    "slurmctld",
+    "slurmd",
+    "sbatch",
+    "srun",
+    "squeue",
+    "scancel",
+    "scontrol",
+)
+NODES = ("node1", "node2", "node3", "node4")
+GPUS_PER_NODE = 2
+CONTROLLER = "slurmctld"
+_CONFIGURATION = """\
+ClusterName=chorus
+SlurmctldHost={host}
+SlurmctldPort={controller_port}
+SlurmUser=root
+StateSaveLocation={folder}/state
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdSpoolDir={folder}/spool/%n
+SlurmdPidFile={folder}/%n.pid
+SlurmdLogFile={folder}/%n.log
+# What each node claims to have counts, not what this machine has.
+SlurmdParameters=config_overrides
+AuthType=auth/munge
+# A job is put back into the queue only when its old credentials have expired.
+AuthInfo=socket={socket},cred_expire=5
+CredType=cred/munge
+SwitchType=switch/none
+MpiDefault=none
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+# Without cgroups this is what holds a job to the memory it asked for.
+JobAcctGatherType=jobacct_gather/linux
+JobAcctGatherFrequency=task=1
+JobAcctGatherParams=OverMemoryKill
+AccountingStorageType=accounting_storage/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU_Memory
+GresTypes=gpu
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+ReturnToService=2
+# squeue must still know of a job when Snakemake asks.
+MinJobAge=3600
+# A test waits for what takes minutes elsewhere: a lost node, a killed job, a requeued one.
+SlurmdTimeout=15
+SlurmctldTimeout=15
+MessageTimeout=15
+KillWait=5
+SchedulerParameters=sched_interval=2,sched_min_interval=100000,bf_interval=2,requeue_delay=1
+NodeName={nodes} NodeHostname={host} Port={node_ports} CPUs=1 RealMemory={memory} Gres=gpu:{gpus}
+PartitionName=batch Nodes=ALL Default=YES PriorityTier=1 MaxTime=INFINITE State=UP
+PartitionName=urgent Nodes=ALL PriorityTier=10 MaxTime=INFINITE State=UP
+"""
+
+
+class Cluster:
+    """Use as a context manager; `environment` is what a program needs to find this Slurm."""
+
+    def __init__(self, folder: Path, memory_mb: int = 200_000):
+        self.folder, self._memory_mb = folder, memory_mb
+        self.environment = {
+            "SLURM_CONF": str(folder / "slurm.conf"),
+            "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
+        }
+        self._daemons: dict[str, subprocess.Popen] = {}
+
+    def __enter__(self) -> "Cluster":
+        try:
+            self._configure()
+            self._start_munge()
+            self.start_controller()
+            for node in NODES:
+                self.start_node(node)
+            wait_until(self.is_idle, "all nodes are idle")
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_exception) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Jobs first, by the daemons that know them; then the daemons; then what has lost its daemon."""
+        if self._is_alive(CONTROLLER):
+            with suppress(subprocess.SubprocessError, AssertionError):
+                self.ask("scancel", "--user=root")
+                wait_until(lambda: not self.jobs(), "the jobs are gone", patience=15)
+        for name in reversed(list(self._daemons)):
+            self.kill(name)
+        for process in self._processes():
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+
+    def start_controller(self) -> None:
+        self._start(CONTROLLER, "slurmctld", "-D", "-s")
+        wait_until(lambda: self._try("scontrol", "ping"), "slurmctld answers")
+
+    def start_node(self, node: str) -> None:
+        self._start(node, "slurmd", "-D", "-N", node, CHORUS_NODE=node)
+
+    def kill(self, name: str) -> None:
+        """kill -9 of a daemon: a node by its name, or slurmctld. Its jobs go on."""
+        if (daemon := self._daemons.pop(name, None)) is not None:
+            daemon.kill()
+            daemon.wait()
+
+    def lose_node(self, node: str) -> None:
+        """As when its power fails: the daemon and every process of its jobs, at once."""
+        self.kill(node)
+        # Slurm names the node to what runs in jobs, and we to the daemons that watch over them.
+        for mark in (f"SLURMD_NODENAME={node}", f"CHORUS_NODE={node}"):
+            for process in self._processes(mark):
+                with suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
+
+    def ask(self, *command: str) -> str:
+        return subprocess.run(
+            command,
+            env={**os.environ, **self.environment},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=PATIENCE,
+        ).stdout
+
+    def is_idle(self) -> bool:
+        states = self.ask("sinfo", "--Node", "--noheader", "--partition=batch", "--format=%T")
+        return states.split() == ["idle"] * len(NODES)
+
+    def jobs(self, state: str = "PENDING,RUNNING,COMPLETING,SUSPENDED") -> dict[str, str]:
+        """The comment of each job in such a state, which for Snakemake's is the rule, by its id."""
+        lines = self.ask("squeue", "--noheader", f"--states={state}", "--format=%A|%k")
+        return dict(line.split("|", 1) for line in lines.splitlines())
+
+    def facts(self, job: str) -> dict[str, str]:
+        """What Slurm knows of a job: JobState, Restarts, NodeList, MinMemoryNode and so on."""
+        words = self.ask("scontrol", "show", "job", job).split()
+        return dict(word.split("=", 1) for word in words if "=" in word)
+
+    def _configure(self) -> None:
+        for name in ("state", "spool", "munge", "bin"):
+            (self.folder / name).mkdir()
+        # Snakemake's executor calls srun without the variable that leads to our configuration.
+        srun = self.folder / "bin" / "srun"
+        configuration = self.environment["SLURM_CONF"]
+        srun.write_text(f'#!/bin/sh\nSLURM_CONF={configuration} exec {shutil.which("srun")} "$@"\n')
+        srun.chmod(0o755)
+        ports = _free_ports(1 + len(NODES))
+        devices = [self.folder / f"gpu{at}" for at in range(GPUS_PER_NODE)]
+        for device in devices:
+            os.mknod(device, 0o666 | stat.S_IFCHR, os.makedev(1, 3))  # as /dev/null is
+        (self.folder / "slurm.conf").write_text(
+            _CONFIGURATION.format(
+                host=socket.gethostname().split(".")[0],
+                folder=self.folder,
+                socket=self._socket,
+                controller_port=ports[0],
+                nodes=",".join(NODES),
+                node_ports=",".join(map(str, ports[1:])),
+                gpus=GPUS_PER_NODE,
+                memory=self._memory_mb,
+            )
+        )
+        (self.folder / "gres.conf").write_text(
+            f"NodeName={','.join(NODES)} Name=gpu File={','.join(map(str, devices))}\n"
+        )
+
+    def _start_munge(self) -> None:
+        """With a key and a socket of its own, beside the machine's munge where there is one."""
+        key = self.folder / "munge" / "key"
+        subprocess.run(["mungekey", "--create", "--keyfile", key], check=True)
+        options = {"key": key, "log": "log", "pid": "pid", "seed": "seed"}
+        paths = [f"--{name}-file={self.folder / 'munge' / file}" for name, file in options.items()]
+        # As root it warns that another user would be better, and needs --force to go on.
+        self._start(
+            "munged", "munged", "--foreground", "--force", f"--socket={self._socket}", *paths
+        )
+        wait_until(self._socket.exists, "munge answers")
+
+    @property
+    def _socket(self) -> Path:
+        return self.folder / "munge" / "socket"
+
+    def _start(self, name: str, *command: str, **environment: str) -> None:
+        with (self.folder / f"{name}.out").open("ab") as output:
+            self._daemons[name] = subprocess.Popen(
+                command,
+                env={**os.environ, **self.environment, **environment},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                cwd=self.folder,
+                start_new_session=True,
+            )
+
+    def _is_alive(self, name: str) -> bool:
+        return name in self._daemons and self._daemons[name].poll() is None
+
+    def _try(self, *command: str) -> bool:
+        try:
+            return " is UP" in self.ask(*command)
+        except subprocess.SubprocessError:
+            return False
+
+    def _processes(self, *more: str) -> list[int]:
+        """Of this Slurm, by the configuration in their environment; Slurm hands it on to every job."""
+        wanted = {f"SLURM_CONF={self.environment['SLURM_CONF']}", *more}
+        found = []
+        for path in Path("/proc").glob("[0-9]*/environ"):
+            with suppress(OSError):
+                if wanted <= set(path.read_bytes().decode(errors="replace").split("\0")):
+                    found.append(int(path.parent.name))
+        return [process for process in found if process != os.getpid()]
+
+
+def what_is_missing() -> str | None:
+    """Why no Slurm can be started here, or None."""
+    if absent := [name for name in PROGRAMS if shutil.which(name) is None]:
+        return f"needs Slurm, and {', '.join(absent)} cannot be found (Debian: slurm-wlm munge)"
+    if os.geteuid() != 0:
+        return "needs root, which alone may start slurmctld for others and make device files"
+    return None
+
+
+def _free_ports(n: int) -> list[int]:
+    sockets = [socket.socket() for _ in range(n)]
+    for one in sockets:
+        one.bind(("", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports

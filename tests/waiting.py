@@ -1,0 +1,15 @@
+"""Waiting for something to come about, and saying what did not."""
+
+import time
+from collections.abc import Callable
+
+PATIENCE = 60.0  # seconds
+
+
+def wait_until(condition: Callable[[], object], what: str, patience: float = PATIENCE) -> object:
+    """Wait for something true and give it back."""
+    end = time.monotonic() + patience
+    while not (found := condition()):
+        assert time.monotonic() < end, f"waited {patience:g} s in vain until {what}"
+        time.sleep(0.05)
+    return found

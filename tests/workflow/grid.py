@@ -1,0 +1,65 @@
+"""The demo's grid, shrunken: run once without any misfortune, then again in other ways."""
+
+import shutil
+import subprocess
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from tests.workflow.snakemake import SMALL, command, environment_with
+
+GRID = [*SMALL, str(Path(__file__).parent / "grid.yaml")]
+TARGETS = ["results/tables/harmony_scores.md", "results/tables/harmony_leaderboard.md"]
+# In the environment of every run, and afterwards nowhere.
+TOKENS = {
+    name: f"hf_Planted{name.replace('_', '')}0123456789"
+    for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACE_TOKEN", "WANDB_API_KEY")
+}
+
+
+def make_grid(folder: Path) -> Path:
+    """And write down the argument lists of all processes meanwhile, in argument_lists.txt."""
+    seen = set()
+    with (folder / "snakemake.out").open("w") as output:
+        run = subprocess.Popen(
+            command(folder, *TARGETS, *GRID),
+            env=environment_with(folder, **TOKENS),
+            cwd=folder,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+        )
+    try:
+        while run.poll() is None:
+            seen |= _argument_lists()
+            time.sleep(0.2)
+    finally:
+        run.kill()
+    assert run.wait() == 0, (folder / "snakemake.out").read_text()
+    (folder / "argument_lists.txt").write_text("\n".join(sorted(seen)))
+    return folder
+
+
+def folder_with_hub(finished: Path, folder: Path) -> Path:
+    """A folder with the hub of another, and with what Snakemake knows of it; no results."""
+    folder.mkdir(exist_ok=True)
+    for name in (".snakemake", "resources"):
+        shutil.copytree(finished / name, folder / name)
+    return folder
+
+
+def files_with_a_token(folder: Path) -> list[Path]:
+    tokens = [token.encode() for token in TOKENS.values()]
+    return [
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and any(token in path.read_bytes() for token in tokens)
+    ]
+
+
+def _argument_lists() -> set[str]:
+    found = set()
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            found.add(path.read_bytes().decode(errors="replace").replace("\0", " "))
+    return found

@@ -1,0 +1,66 @@
+"""Look for damaged files: everything that has a checksum is read and held against it.
+
+What is damaged is set aside under a hidden name, so that the next run makes it anew, and nothing else.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from workflow_scripts.core.broken import is_broken
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.records import read_record
+from workflow_scripts.core.training_record import read_training_record
+from workflow_scripts.hub.manifest import MANIFEST, read_manifest, verify
+
+_ASIDE = ".{}.damaged"
+
+
+def find_damage(hub: Path, results: Path) -> dict[Path, list[str]]:
+    """What is wrong, by the file that has to be made anew: a manifest or a record."""
+    found = {}
+    for path, check in _checks(hub, results):
+        try:
+            problems = check(path)
+        except UserError as error:
+            problems = error.problems
+        if problems:
+            found[path] = problems
+    return found
+
+
+def set_aside(path: Path) -> None:
+    """Of the manifest of a folder, the manifest: what else lies there is checked when it is made anew."""
+    for part in (path, path.with_suffix(".parquet")):
+        if part.is_file() and (part == path or path.name != MANIFEST):
+            part.replace(part.with_name(_ASIDE.format(part.name)))
+
+
+def _checks(hub: Path, results: Path) -> Iterator[tuple[Path, Callable[[Path], list[str]]]]:
+    for folder in (hub, results / "checkpoints"):
+        for path in _visible(folder, MANIFEST):
+            yield path, _of_manifest
+    for path in _visible(results / "records", "*.json"):
+        if not is_broken(path):
+            yield path, _of(read_record)
+    for path in _visible(results / "training", "*.json"):
+        yield path, _of(read_training_record)
+
+
+def _of_manifest(path: Path) -> list[str]:
+    return verify(path.parent, read_manifest(path))
+
+
+def _of(read: Callable[[Path], object]) -> Callable[[Path], list[str]]:
+    def check(path: Path) -> list[str]:
+        read(path)
+        return []
+
+    return check
+
+
+def _visible(folder: Path, pattern: str) -> list[Path]:
+    return sorted(
+        path
+        for path in folder.rglob(pattern)
+        if not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    )

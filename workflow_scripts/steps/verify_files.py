@@ -1,0 +1,32 @@
+"""Hold everything that has a checksum against it, and set aside what is damaged.
+
+In: the hub folder and the results, as they lie there. Out: nothing but words; it fails where something
+was damaged.
+"""
+
+from pathlib import Path
+
+from workflow_scripts.core.step import step
+
+
+def main(hub: Path) -> None:
+    from workflow_scripts.core.errors import UserError
+    from workflow_scripts.reporting.damage import find_damage, set_aside
+
+    damaged = find_damage(hub, Path("results"))
+    for path in damaged:
+        set_aside(path)
+    if damaged:
+        raise UserError(
+            [problem for problems in damaged.values() for problem in problems]
+            + [
+                f"{path} is set aside; the next run that needs it makes it anew."
+                for path in damaged
+            ]
+        )
+    print("Every file that has a checksum is as it was written.")
+
+
+if "snakemake" in globals():
+    with step(snakemake):
+        main(Path(snakemake.params.settings["hub"]))
