@@ -36,6 +36,12 @@ def model_revision(wildcards):
 
 dataset_revision = model_revision
 
+def download_need(kind):
+    return None
+
+def planned(rule, need, gpu):
+    return {{"mem_mb": 1000}}
+
 include: "{ROOT}/rules/hub.smk"
 
 rule use:
