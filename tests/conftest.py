@@ -29,13 +29,18 @@ def _gpus() -> int:
     return torch.cuda.device_count()
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
+def pytest_itemcollected(item):
+    """With several workers a file's tests stay in one, and so do all that look at the same finished run.
+
+    Making that again would take longer than the second worker saves. Said here, since xdist reads the
+    groups before a conftest's `pytest_collection_modifyitems` is called.
+    """
+    shared = [name for name in ("finished", "finished_grid") if name in item.fixturenames]
+    item.add_marker(pytest.mark.xdist_group(shared[0] if shared else str(item.path)))
+
+
 def pytest_collection_modifyitems(items):
     for item in items:
-        # With several workers a file's tests stay in one, and so do all that look at the same finished
-        # run: making it again would take longer than the second worker saves.
-        shared = [name for name in ("finished", "finished_grid") if name in item.fixturenames]
-        item.add_marker(pytest.mark.xdist_group(shared[0] if shared else str(item.path)))
         if (marker := item.get_closest_marker("gpus")) and _gpus() < marker.args[0]:
             reason = f"needs {marker.args[0]} GPUs, and PyTorch sees {_gpus()}"
             item.add_marker(pytest.mark.skip(reason=reason))

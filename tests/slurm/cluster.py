@@ -193,7 +193,7 @@ class Cluster:
     def _start_munge(self) -> None:
         """With a key and a socket of its own, beside the machine's munge where there is one."""
         key = self.folder / "munge" / "key"
-        subprocess.run(["mungekey", "--create", "--keyfile", key], check=True)
+        subprocess.run([find_program("mungekey"), "--create", "--keyfile", key], check=True)
         options = {"key": key, "log": "log", "pid": "pid", "seed": "seed"}
         paths = [f"--{name}-file={self.folder / 'munge' / file}" for name, file in options.items()]
         # As root it warns that another user would be better, and needs --force to go on.
@@ -206,10 +206,10 @@ class Cluster:
     def _socket(self) -> Path:
         return self.folder / "munge" / "socket"
 
-    def _start(self, name: str, *command: str, **environment: str) -> None:
+    def _start(self, name: str, program: str, *options: str, **environment: str) -> None:
         with (self.folder / f"{name}.out").open("ab") as output:
             self._daemons[name] = subprocess.Popen(
-                command,
+                [find_program(program), *options],
                 env={**os.environ, **self.environment, **environment},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
@@ -238,9 +238,14 @@ class Cluster:
         return [process for process in found if process != os.getpid()]
 
 
+def find_program(name: str) -> str | None:
+    """Debian keeps daemons where only an administrator's PATH looks."""
+    return shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
+
+
 def what_is_missing() -> str | None:
     """Why no Slurm can be started here, or None."""
-    if absent := [name for name in PROGRAMS if shutil.which(name) is None]:
+    if absent := [name for name in PROGRAMS if find_program(name) is None]:
         return f"needs Slurm, and {', '.join(absent)} cannot be found (Debian: slurm-wlm munge)"
     if os.geteuid() != 0:
         return "needs root, which alone may start slurmctld for others and make device files"
