@@ -21,7 +21,7 @@ demo: $(INSTALLED)
 	@echo 'Start with results/report/index.html; tables lie in results/tables, figures in results/figures, and results/README.md says what lies where.'
 
 test: $(INSTALLED)
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 # As root, with Debian's packages slurm-wlm and munge; `make test` runs them too. Four minutes.
 test-slurm: $(INSTALLED)

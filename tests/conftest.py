@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 
+from tests.made_once import made_once
 from tests.workflow.grid import make_grid
 
 NO_SKIPS = bool(os.environ.get("CHORUS_NO_SKIPS"))
@@ -20,23 +21,14 @@ PROGRAMS = {
 @pytest.fixture(scope="session")
 def finished_grid(tmp_path_factory):
     """A folder in which the small grid was made, on this machine and without misfortune."""
-    return make_grid(tmp_path_factory.mktemp("grid"))
+    folder, _ = made_once(tmp_path_factory, "grid", make_grid)
+    return folder
 
 
 def _gpus() -> int:
     import torch
 
     return torch.cuda.device_count()
-
-
-def pytest_itemcollected(item):
-    """With several workers a file's tests stay in one, and so do all that look at the same finished run.
-
-    Making that again would take longer than the second worker saves. Said here, since xdist reads the
-    groups before a conftest's `pytest_collection_modifyitems` is called.
-    """
-    shared = [name for name in ("finished", "finished_grid") if name in item.fixturenames]
-    item.add_marker(pytest.mark.xdist_group(shared[0] if shared else str(item.path)))
 
 
 def pytest_collection_modifyitems(items):

@@ -1,17 +1,23 @@
 """One run of the default config, smaller, that the tests of this folder look at and disturb."""
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.made_once import made_once
 from tests.workflow.snakemake import SMALL, run_snakemake
 
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory):
-    """A folder in which everything was made, with the network forbidden to every process."""
-    folder = tmp_path_factory.mktemp("finished")
+    """A folder in which everything was made, and what its run said."""
+    return made_once(tmp_path_factory, "finished", _make_everything)
+
+
+def _make_everything(folder: Path) -> subprocess.CompletedProcess:
+    """With the network forbidden to every process."""
     report = folder / "network.txt"
     result = run_snakemake(
         folder,
@@ -21,7 +27,7 @@ def finished(tmp_path_factory):
     )
     assert result.returncode == 0, result.stdout + result.stderr
     assert not report.exists(), report.read_text()
-    return folder, result
+    return result
 
 
 @pytest.fixture
