@@ -110,7 +110,7 @@ def test_what_moves_weights_is_noticed():
         with torch.no_grad():
             ours = model(ids).logits
             model.config.chunk_execution = "loop"
-            assert torch.allclose(ours, model(ids).logits, atol=2e-5)
+            assert torch.allclose(ours, model(ids).logits, atol=1e-4)
             model.config.chunk_execution = "fused"
         return ours
 
