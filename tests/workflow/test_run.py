@@ -154,6 +154,7 @@ def test_a_deleted_result_reruns_its_users_and_nobody_else(copy):
         **{f"table_harmony_{name}": 1 for name in TABLES},
         **{f"figure_harmony_{name}": 1 for name in FIGURES},
         **dict.fromkeys(REPORT_RULES, 1),
+        "leaderboard_page": 1,
         "table_reproduction": 1,
         "table_cost": 1,
         "all": 1,
