@@ -45,7 +45,8 @@ def planned_jobs(
 ) -> list[PlannedJob]:
     """In an order in which each job comes behind those that it waits for."""
     with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as file:
-        yaml.safe_dump(config, file)
+        # In its own order: parameters are compared as they are written.
+        yaml.safe_dump(config, file, sort_keys=False)
         file.flush()
         run = subprocess.run(
             [sys.executable, "-m", __name__, str(snakefile), file.name, *targets],
@@ -73,6 +74,8 @@ def planned_jobs(
 def study_of(rule_file: str) -> str:
     """Rule files are named after their study, and what belongs to it: harmony_corpora is harmony's."""
     name = Path(rule_file).stem.split("_")[0]
+    if name == "leaderboard":  # the suite's page
+        return "suite"
     return "all" if name in ("Snakefile", "paper", "planning") else name
 
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -11,9 +12,12 @@ from workflow_scripts.planning.jobs import PlannedJob
 
 HOUR, GB = 3_600, 1_000  # seconds, and MB
 LIGHT = "tables, figures"
-_LIGHT_RULES = re.compile(r"table_|figure_|collect_|merge_|score_")
+_LIGHT_RULES = re.compile(
+    r"(table|figure|collect|merge|score|gather|paper|report|board|leaderboard)(_|$)"
+)
 _PACK = re.compile(r"_\d+$")
 _AT_A_TIME = (1, 8, 32, 128)
+_COLUMNS = 100
 
 
 @dataclass(frozen=True)
@@ -184,7 +188,8 @@ def _totals(jobs: Sequence[PlannedJob], table: Sequence[Row], gpu: str) -> list[
             "and give back what they do not use.",
         ]
     chain = " > ".join(dict.fromkeys(rule_of(job) for job in way if job.need.mem_mb))
-    lines.append(f"Longest chain, on unlimited machines: {clock(seconds / HOUR)} ({chain}).")
+    longest = f"Longest chain, on unlimited machines: {clock(seconds / HOUR)} ({chain})."
+    lines += textwrap.wrap(longest, _COLUMNS)
     if gpu_hours:
         waits = ", ".join(
             f"{at} GPU{'s' * (at > 1)} {_days(max(gpu_hours / at, seconds / HOUR))}"
