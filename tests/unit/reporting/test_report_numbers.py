@@ -242,7 +242,7 @@ def suite(second: float) -> pd.DataFrame:
 
 def test_the_suite_names_its_first_and_how_sure_its_lead_is():
     text = told(tell_suite, suite_numbers({"suite_leaderboard": suite(0.5)}))
-    assert "3 rows, 2 of them with every task" in text
+    assert "Rows on the suite: 3, with every task: 2." in text
     assert (
         "a/first has the highest average, 60.0%; a/second with 50.0% is behind it clearly" in text
     )

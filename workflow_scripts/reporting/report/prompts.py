@@ -84,13 +84,13 @@ def tell_prompts(numbers: Numbers) -> list[str]:
 def _tell_steps(numbers: Numbers) -> str:
     if "prompts.step" not in numbers:
         return (
-            "None of the {prompts.steps} comparisons of a run with the one before shows a significant"
-            " change (McNemar’s test, Holm’s correction)."
+            "Compared with the run before, none of {prompts.steps} changed significantly (McNemar’s test,"
+            " Holm’s correction)."
         )
     return (
-        "Of {prompts.steps} comparisons of a run with the one before, {prompts.steps_changed} show a"
-        " significant change (McNemar’s test, Holm’s correction). The greatest is {prompts.step}"
-        " percentage points, of {prompts.step_run} ({prompts.step_what}) against {prompts.step_after}."
+        "Compared with the run before, {prompts.steps_changed} of {prompts.steps} changed significantly"
+        " (McNemar’s test, Holm’s correction). The greatest is {prompts.step} percentage points,"
+        " of {prompts.step_run} ({prompts.step_what}) against {prompts.step_after}."
     )
 
 

@@ -41,7 +41,7 @@ def _place(row: pd.Series, key: str) -> list[Number]:
 def tell_suite(numbers: Numbers) -> list[str]:
     if "suite.rows" not in numbers:
         return []
-    text = "On the suite stand {suite.rows} rows, {suite.ranked} of them with every task."
+    text = "Rows on the suite: {suite.rows}, with every task: {suite.ranked}."
     if "suite.first" in numbers:
         text += " {suite.first} has the highest average, {suite.first_average}%"
         text += "." if "suite.second" not in numbers else _behind(numbers)
