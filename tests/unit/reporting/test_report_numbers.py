@@ -143,7 +143,7 @@ def test_prompt_runs_tell_of_the_greatest_significant_step_alone():
         "prompt_runs": runs(first, ("run2", 0.29, last[0], 0.4, -0.01, "run1", "shots", last[2]))
     }
     text = told(tell_prompts, prompt_numbers(tables))
-    assert "None of the 1 comparisons" in text
+    assert "none of 1 changed significantly" in text
     assert "greatest" not in text
 
 
