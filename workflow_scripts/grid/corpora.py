@@ -22,6 +22,7 @@ from workflow_scripts.core.records import (
     write_record,
 )
 from workflow_scripts.evaluation.perplexity import Scored, summary, text_perplexity
+from workflow_scripts.grid.cells import training_beside
 from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.recording import Recording, model_facts
 from workflow_scripts.training.run import as_evaluated, padding_token, train
@@ -117,7 +118,7 @@ def measure_corpus(
         )
 
     direct = write(before, "direct", score(loaded.model, loaded.tokenizer), None)
-    state = after.with_name(f".{after.stem}.training")
+    state = training_beside(after)
     best = train(
         lambda dtype: load_model(model, **compute | {"dtype": dtype}).model,
         _blocks(loaded, training, keys["max_length"]),
