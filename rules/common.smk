@@ -147,6 +147,16 @@ def retries(number):
     return number if workflow.is_main_process else 0
 
 
+# Of the jobs of cells. One that was killed, or asked to leave, goes on where it was. Its last try only says
+# that it was killed in all the others, so that one cell that nothing can hold does not keep a study from
+# its tables.
+CELL_RETRIES = {"direct": 3, "few_shot": 3, "train_before_test": 5}
+
+
+def tries_left(protocol):
+    return lambda wildcards, attempt: CELL_RETRIES[protocol] + 1 - attempt
+
+
 def planned(rule, need, gpu=True):
     """What a rule's jobs ask for, computed from what each needs (workflow_scripts/planning)."""
     NEEDS[rule] = need

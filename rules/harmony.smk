@@ -19,13 +19,13 @@ for _pack, _tasks in HARMONY_PACKS["direct"].items():
             f"benchmarks/evaluate_direct/{{checkpoint}}/{harmony_label(_pack, _tasks)}.tsv"
         wildcard_constraints:
             checkpoint=one_of(HARMONY_MODELS),
-        retries: retries(HARMONY_RETRIES["direct"])
+        retries: retries(CELL_RETRIES["direct"])
         conda:
             EVALUATION_ENVIRONMENT
         threads: SETTINGS.compute.threads
         resources:
             **planned(f"evaluate_direct{_pack}", harmony_need("direct", _tasks)),
-            tries_left=harmony_tries_left("direct"),
+            tries_left=tries_left("direct"),
         params:
             version="evaluate_direct 3",  # raise it when the meaning of the record changes
             compute_threads=SETTINGS.compute.threads,
@@ -52,13 +52,13 @@ for _pack, _tasks in HARMONY_PACKS["few_shot"].items():
             f"benchmarks/evaluate_few_shot/{{checkpoint}}/{harmony_label(_pack, _tasks)}.tsv"
         wildcard_constraints:
             checkpoint=one_of(HARMONY_MODELS),
-        retries: retries(HARMONY_RETRIES["few_shot"])
+        retries: retries(CELL_RETRIES["few_shot"])
         conda:
             EVALUATION_ENVIRONMENT
         threads: SETTINGS.compute.threads
         resources:
             **planned(f"evaluate_few_shot{_pack}", harmony_need("few_shot", _tasks)),
-            tries_left=harmony_tries_left("few_shot"),
+            tries_left=tries_left("few_shot"),
         params:
             version="evaluate_few_shot 1",
             compute_threads=SETTINGS.compute.threads,
@@ -85,13 +85,13 @@ for _pack, _tasks in HARMONY_PACKS["train_before_test"].items():
             f"benchmarks/train_before_test/{{checkpoint}}/{harmony_label(_pack, _tasks)}.tsv"
         wildcard_constraints:
             checkpoint=one_of(HARMONY_MODELS),
-        retries: retries(HARMONY_RETRIES["train_before_test"])
+        retries: retries(CELL_RETRIES["train_before_test"])
         conda:
             EVALUATION_ENVIRONMENT
         threads: SETTINGS.compute.threads
         resources:
             **planned(f"train_before_test{_pack}", harmony_need("train_before_test", _tasks)),
-            tries_left=harmony_tries_left("train_before_test"),
+            tries_left=tries_left("train_before_test"),
         params:
             version="train_before_test 1",
             compute_threads=SETTINGS.compute.threads,

@@ -22,19 +22,8 @@ HARMONY_PACKS = {
     for protocol, tasks in HARMONY_TASKS.items()
 }
 
-# A job that was killed, or asked to leave, goes on where it was. Its last try only says that it was killed
-# in all the others, so that one cell that nothing can hold does not keep a study from its tables.
-HARMONY_RETRIES = {"direct": 3, "few_shot": 3, "train_before_test": 5}
-
 # Trained with another seed than the first, a cell's record says so in its name.
 HARMONY_SEEDS = ["", *(f".seed-{seed}" for seed in SETTINGS.harmony.seeds[1:])]
-
-
-def harmony_tries_left(protocol):
-    def left(wildcards, attempt):
-        return HARMONY_RETRIES[protocol] + 1 - attempt
-
-    return left
 
 
 def harmony_outputs(protocol, tasks, suffix):

@@ -67,11 +67,13 @@ for _pack, _tasks in SUITE_PACKS["few_shot"].items():
             f"benchmarks/evaluate_suite/{{row}}/{harmony_label(_pack, _tasks)}.tsv"
         wildcard_constraints:
             row=one_of(SUITE_ROWS),
+        retries: retries(CELL_RETRIES["few_shot"])
         conda:
             EVALUATION_ENVIRONMENT
         threads: SETTINGS.compute.threads
         resources:
             **planned(f"evaluate_suite{_pack}", suite_need(_tasks)),
+            tries_left=tries_left("few_shot"),
         params:
             version="evaluate_suite 1",  # raise it when the meaning of the record changes
             compute_threads=SETTINGS.compute.threads,
@@ -98,12 +100,13 @@ for _pack, _tasks in SUITE_PACKS["train_before_test"].items():
             f"benchmarks/train_suite/{{row}}/{harmony_label(_pack, _tasks)}.tsv"
         wildcard_constraints:
             row=one_of(SUITE_ROWS),
-        retries: retries(5)  # a job that was asked to leave, or killed, goes on where it was
+        retries: retries(CELL_RETRIES["train_before_test"])
         conda:
             EVALUATION_ENVIRONMENT
         threads: SETTINGS.compute.threads
         resources:
             **planned(f"train_suite{_pack}", suite_need(_tasks)),
+            tries_left=tries_left("train_before_test"),
         params:
             version="train_suite 1",
             compute_threads=SETTINGS.compute.threads,

@@ -11,7 +11,8 @@ def results_of(folder: Path) -> dict[str, bytes]:
     """Every result by its path but times; of records and outputs all but what may differ between runs."""
     found = {}
     for path in sorted((folder / "results").rglob("*")):
-        if path.is_file() and not is_timed(path.relative_to(folder)):
+        kept = ".finished" in path.parts  # links to what is compared by its own name
+        if path.is_file() and not kept and not is_timed(path.relative_to(folder)):
             found[str(path.relative_to(folder))] = stable_bytes_of(path)
     return found
 

@@ -61,7 +61,7 @@ def _in_hot_process(grid: Path, folder: Path, rng: random.Random, kills: int):
     from tests.faults.hot import HotProcess
     from tests.faults.scenes import scenes
 
-    process, found = HotProcess(grid / "resources/hub", folder, rng), scenes()
+    process, found = HotProcess(grid / "resources/hub", folder, rng), scenes(folder)
     share = [kills // len(found) + (at < kills % len(found)) for at in range(len(found))]
     outcomes = [process.kill_often(scene, n) for scene, n in zip(found, share, strict=True) if n]
     return [*outcomes, *(process.fill_disk_often(scene, 5) for scene in found)]

@@ -1,4 +1,4 @@
-"""Pieces of work for the hot process to be killed in: the steps of the grid, by the library's own functions.
+"""Pieces of work for the hot process to be killed in: what the steps of long jobs call.
 
 Each works in the current folder, where `resources` leads to a hub, and writes into `results`.
 """
@@ -6,6 +6,7 @@ Each works in the current folder, where `resources` leads to a hub, and writes i
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -14,6 +15,7 @@ from tests.workflow.snakemake import ROOT
 from workflow_scripts.settings.load import Settings, load_settings
 
 MODEL, DATASET = "miniature/Pythia-0.1M", "nyu-mll/glue"
+_MANIFEST = Path(f"resources/hub/models/{MODEL}/manifest.json")
 _RECORDS = "results/records/harmony/{}/miniature--Pythia-0.1M/{}.json"
 
 
@@ -24,11 +26,14 @@ class Scene:
     outputs: tuple[Path, ...]  # declared ones: Snakemake removes them when a job is killed
 
 
-def scenes() -> list[Scene]:
+def scenes(folder: Path) -> list[Scene]:
+    """What they need beside a hub is put into the folder."""
     settings = _settings()
     return [
         _cells(settings, "direct", ("mnli", "sst2", "rte")),
         _cells(settings, "train_before_test", ("mnli", "rte")),
+        _prompt_run(settings, "run6"),
+        _stage(settings, folder / "samples"),
     ]
 
 
@@ -39,7 +44,7 @@ def _cells(settings: Settings, protocol: str, tasks: tuple[str, ...]) -> Scene:
 
     records = [Path(_RECORDS.format(protocol, task)) for task in tasks]
     rows = {task: settings.task(task) for task in tasks}
-    compute, recipe = settings.compute, settings.harmony.task_recipe(settings.source)
+    recipe = settings.harmony.task_recipe(settings.source)
     trained = {
         "measure": train_before_test,
         "keys": recipe.training_keys,
@@ -48,7 +53,7 @@ def _cells(settings: Settings, protocol: str, tasks: tuple[str, ...]) -> Scene:
 
     def work() -> None:
         run_job(
-            Path(f"resources/hub/models/{MODEL}/manifest.json"),
+            _MANIFEST,
             [Path(f"resources/hub/datasets/{DATASET}/manifest.json")],
             records,
             Path("log"),
@@ -62,15 +67,79 @@ def _cells(settings: Settings, protocol: str, tasks: tuple[str, ...]) -> Scene:
                 "shots": 0,
                 "max_items": settings.harmony.max_test_items,
                 "seed": settings.seed,
-                **compute.model_dump(
-                    include={"threads", "device", "dtype", "attention", "batch_size"}
-                ),
+                **_compute(settings, "threads", "device", "dtype", "attention", "batch_size"),
             },
             **(trained if protocol == "train_before_test" else {}),
         )
 
     outputs = (*records, *(record.with_suffix(".parquet") for record in records))
     return Scene(f"{protocol}, {len(tasks)} cells", work, outputs)
+
+
+def _prompt_run(settings: Settings, run: str) -> Scene:
+    """A question of each subject, answered in words."""
+    from workflow_scripts.steps.ask_prompt_run import main
+
+    asking = settings.prompt_runs[run].asking()
+    asking["decoding"]["new_tokens"] = 4
+    outputs = Path(f"results/outputs/prompts/{run}.json")
+    asked = {"run": run, "asking": asking, "max_items_per_subject": 1, "seed": settings.seed}
+
+    def work() -> None:
+        main(
+            _MANIFEST,
+            [Path("resources/hub/datasets/cais/mmlu/manifest.json")],
+            outputs,
+            "1",
+            asked | _compute(settings, "threads", "device", "dtype", "attention"),
+        )
+
+    return Scene("a prompt run", work, (outputs, outputs.with_suffix(".parquet")))
+
+
+def _stage(settings: Settings, samples: Path) -> Scene:
+    """A training that makes a checkpoint."""
+    from workflow_scripts.settings.training import TrainingKeys
+    from workflow_scripts.steps.train_checkpoint import main
+
+    _draw_samples(samples, settings.seed)
+    keys = TrainingKeys(batch_size=4, learning_rate=1e-3, save_every=1, max_steps=8)
+    manifest = Path("results/checkpoints/trained/manifest.json")
+    record = Path("results/training/trained.json")
+    paths = {
+        "base_manifest": _MANIFEST,
+        "samples_summary": samples.absolute() / "samples.json",
+        "folder": manifest.parent,
+        "record_path": record,
+    }
+    asked = {
+        "id": f"{MODEL}@k2m1+cpt",
+        "recipe": "killed",
+        "keys": keys.model_dump(mode="json"),
+        "validation": 0.1,
+        "seed": settings.seed,
+    }
+
+    def work() -> None:
+        main(paths, "1", asked | _compute(settings, "threads", "device", "attention"))
+
+    return Scene("a stage of training", work, (manifest, record))
+
+
+def _draw_samples(folder: Path, seed: int) -> None:
+    import numpy as np
+
+    from workflow_scripts.training.samples import Sample, SampleWriter
+
+    rng, writer = np.random.default_rng(seed), SampleWriter(folder)
+    for length in rng.integers(8, 64, 40):
+        tokens = rng.integers(3, 61, length).astype(np.int32)
+        writer.add(Sample(tokens, np.ones(length, bool)))
+    writer.close()
+
+
+def _compute(settings: Settings, *names: str) -> dict[str, Any]:
+    return settings.compute.model_dump(include=set(names))
 
 
 def _settings() -> Settings:

@@ -90,7 +90,6 @@ def evaluate_loaded(
         )
     metrics = metrics_of(run, asked.seed)
     if asked.primary_metric not in {metric.name for metric in metrics}:
-        scored_items.done()
         raise UserError(
             f"lm-eval reports no {asked.primary_metric!r} for the task {asked.task}; it reports"
             f" {', '.join(dict.fromkeys(metric.name for metric in metrics))}. Correct the columns"

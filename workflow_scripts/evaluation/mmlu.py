@@ -83,7 +83,7 @@ def evaluate_mmlu(
     (dataset,) = run.datasets.values()
     first = configs[0]
     items = items_of(run)
-    record = write_record(
+    return write_record(
         record_path,
         items,
         study=STUDY,
@@ -118,8 +118,6 @@ def evaluate_mmlu(
         provenance=provenance,
         volatile=recording.volatile(loaded.device),
     )
-    scored_items.done()
-    return record
 
 
 def subject_configs() -> list[Any]:

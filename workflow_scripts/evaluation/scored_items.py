@@ -21,7 +21,7 @@ _SECONDS_BETWEEN_SYNCS = 5.0  # what a power cut may cost; a killed process lose
 
 
 class ScoredItems:
-    """Use as a context manager; `done` after the record is written removes the file."""
+    """Use as a context manager; the file is for the job to remove, when its record is safe."""
 
     def __init__(self, path: Path, *, weights_sha256: str, harness: str, settings: dict[str, Any]):
         self.path = path
@@ -103,10 +103,6 @@ class ScoredItems:
         self._file.flush()
         if time.monotonic() - self._synced > _SECONDS_BETWEEN_SYNCS:
             self._sync()
-
-    def done(self) -> None:
-        """The record is written: nothing is left to go on with."""
-        self.path.unlink(missing_ok=True)
 
     def _sync(self) -> None:
         self._file.flush()

@@ -3,22 +3,19 @@
 A cell that fails does not stop the others: in place of its record stands one that says why, and a
 note in `broken/`; the next run of the workflow removes both and tries again. What the machine is to
 blame for, no memory or a full disk, fails the job instead, which is tried again at once. A cell that
-was finished is kept, by links, in a hidden folder beside its record: when its job runs again, for the
-sake of another cell, it is taken from there if nothing that decides it has changed.
+was finished is kept: when its job runs again, for the sake of another cell, it is put back.
 """
 
-import os
-import shutil
 import traceback
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.broken import note_of
 from workflow_scripts.core.errors import Interrupted, UserError
-from workflow_scripts.core.files import sha256_json, write_json
+from workflow_scripts.core.files import write_json
+from workflow_scripts.core.finished import Finished, forget_way
 from workflow_scripts.core.items import write_items
 from workflow_scripts.core.machine import machine_problem
 from workflow_scripts.core.records import read_record
@@ -38,8 +35,8 @@ class Cell:
 
     def forget_the_way(self) -> None:
         """Remove what was kept to go on from: answers that were scored, the states of a training."""
-        scored_beside(self.record).unlink(missing_ok=True)
-        shutil.rmtree(training_beside(self.record), ignore_errors=True)
+        forget_way(scored_beside(self.record))
+        forget_way(training_beside(self.record))
 
 
 def training_beside(record: Path) -> Path:
@@ -50,8 +47,8 @@ def training_beside(record: Path) -> Path:
 def run_cells(cells: Iterable[Cell], measure: Callable[[Cell], Any]) -> None:
     """Measure each cell, or take what was kept of it."""
     for cell in cells:
-        kept = _Kept(cell)
-        if kept.restore():
+        finished = _finished(cell)
+        if finished.restore():
             print(f"{cell.task}: finished before, and kept", flush=True)
             cell.forget_the_way()
             continue
@@ -65,7 +62,7 @@ def run_cells(cells: Iterable[Cell], measure: Callable[[Cell], Any]) -> None:
             print(f"{cell.task} is broken:\n{traceback.format_exc()}", flush=True)
             _write_broken(cell, error)
             continue
-        kept.keep()
+        finished.keep()
         # Not before: a job that is killed loses its record, and needs one of the two to go on from.
         cell.forget_the_way()
 
@@ -73,7 +70,7 @@ def run_cells(cells: Iterable[Cell], measure: Callable[[Cell], Any]) -> None:
 def give_up(cells: Iterable[Cell]) -> None:
     """Keep what was finished, and put the others down as broken: their job was killed in every try."""
     for cell in cells:
-        if not _Kept(cell).restore():
+        if not _finished(cell).restore():
             _write_broken(cell, UserError(_GIVEN_UP))
             print(f"{cell.task}: {_GIVEN_UP}", flush=True)
 
@@ -84,35 +81,8 @@ _GIVEN_UP = (
 )
 
 
-class _Kept:
-    def __init__(self, cell: Cell):
-        self._folder = cell.record.parent / ".finished"
-        self._cell = cell
-        self._key = self._folder / f"{cell.record.stem}.key"
-        self._decides = sha256_json(cell.decides)
-
-    def restore(self) -> bool:
-        """Whether the whole cell is in its place again."""
-        with suppress(OSError, UserError):
-            if self._key.read_text(encoding="utf-8") != self._decides:
-                return False
-            for target in (self._cell.items, self._cell.record):
-                target.unlink(missing_ok=True)
-                os.link(self._folder / target.name, target)
-            read_record(self._cell.record)
-            return True
-        return False
-
-    def keep(self) -> None:
-        """By links: it costs no space. Where the disk cannot link, nothing is kept."""
-        with suppress(OSError):
-            self._folder.mkdir(exist_ok=True)
-            self._key.unlink(missing_ok=True)
-            for source in (self._cell.items, self._cell.record):
-                kept = self._folder / source.name
-                kept.unlink(missing_ok=True)
-                os.link(source, kept)
-            self._key.write_text(self._decides, encoding="utf-8")
+def _finished(cell: Cell) -> Finished:
+    return Finished([cell.items, cell.record], cell.decides, lambda: read_record(cell.record))
 
 
 def _write_broken(cell: Cell, error: Exception) -> None:

@@ -153,9 +153,7 @@ class Measures(Section):
     latency_layers: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(strict=False)] = Field(
         (0, 2, 4, 8, 12), description="Layers per chunk (m) in the latency grid; 0: unchanged."
     )
-    batch_sizes: Numbers = Field(
-        (2, 4, 8, 16), min_length=1, description="Batch sizes of the grid."
-    )
+    batch_sizes: Numbers = Field((2, 4, 8), min_length=1, description="Batch sizes of the grid.")
     questions: int = Field(16, ge=1, description="MMLU questions that latency is measured on.")
     new_tokens: int = Field(5, ge=2, description="Tokens generated for each of them.")
     repeats: int = Field(

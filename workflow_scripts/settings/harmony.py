@@ -86,7 +86,7 @@ class Harmony(Section):
         (
             "miniature/Llama-1.4M",
             "miniature/Llama-0.3M",
-            "miniature/Qwen2-1M-Instruct",
+            "miniature/Llama-1.4M-Instruct",
             "miniature/Qwen2-0.2M",
             "miniature/Pythia-1M",
             "miniature/Pythia-0.1M",

@@ -9,14 +9,24 @@ from pathlib import Path
 from workflow_scripts.core.step import step
 
 
-def main(model: Path, data: list[Path], outputs: Path, settings: dict) -> None:
+def main(model: Path, data: list[Path], outputs: Path, version: str, settings: dict) -> None:
     from datasets import disable_progress_bars
 
+    from workflow_scripts.core.finished import finish_once
+    from workflow_scripts.evaluation.prompts.outputs import read_outputs
     from workflow_scripts.evaluation.prompts.run import ask_prompt_run
+    from workflow_scripts.evaluation.scored_items import scored_beside
     from workflow_scripts.hub.manifest import hub_of
 
     disable_progress_bars()  # the log is a file
-    ask_prompt_run(model, hub_of(data[0]), outputs, **settings)
+    finish_once(
+        lambda: ask_prompt_run(model, hub_of(data[0]), outputs, **settings),
+        inputs=[model, *data],
+        outputs=[outputs.with_suffix(".parquet"), outputs],
+        decides=[version, settings],
+        sound=lambda: read_outputs(outputs),
+        way=scored_beside(outputs),
+    )
 
 
 if "snakemake" in globals():
@@ -25,5 +35,6 @@ if "snakemake" in globals():
             Path(snakemake.input.model),
             [Path(path) for path in snakemake.input.data],
             Path(snakemake.output.run),
+            snakemake.params.version,
             snakemake.params.settings,
         )

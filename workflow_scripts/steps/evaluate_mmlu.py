@@ -8,14 +8,24 @@ from pathlib import Path
 from workflow_scripts.core.step import step
 
 
-def main(model: Path, data: Path, record: Path, settings: dict) -> None:
+def main(model: Path, data: Path, record: Path, version: str, settings: dict) -> None:
     from datasets import disable_progress_bars
 
+    from workflow_scripts.core.finished import finish_once
+    from workflow_scripts.core.records import read_record
     from workflow_scripts.evaluation.mmlu import evaluate_mmlu
+    from workflow_scripts.evaluation.scored_items import scored_beside
     from workflow_scripts.hub.manifest import hub_of
 
     disable_progress_bars()  # the log is a file
-    evaluate_mmlu(model, hub_of(data), record, **settings)
+    finish_once(
+        lambda: evaluate_mmlu(model, hub_of(data), record, **settings),
+        inputs=[model, data],
+        outputs=[record.with_suffix(".parquet"), record],
+        decides=[version, settings],
+        sound=lambda: read_record(record),
+        way=scored_beside(record),
+    )
 
 
 if "snakemake" in globals():
@@ -24,5 +34,6 @@ if "snakemake" in globals():
             Path(snakemake.input.model),
             Path(snakemake.input.data),
             Path(snakemake.output.record),
+            snakemake.params.version,
             snakemake.params.settings,
         )

@@ -18,5 +18,6 @@ if "snakemake" in globals():
             [Path(path) for path in snakemake.output.records],
             Path(snakemake.log[0]),
             version=snakemake.params.version,
+            last_try=snakemake.resources.tries_left == 0,
             **snakemake.params.settings,
         )

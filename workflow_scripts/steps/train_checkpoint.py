@@ -9,16 +9,28 @@ from pathlib import Path
 from workflow_scripts.core.step import step
 
 
-def main(paths: dict[str, Path], settings: dict) -> None:
+def main(paths: dict[str, Path], version: str, settings: dict) -> None:
+    from workflow_scripts.core.finished import finish_once
     from workflow_scripts.training.processes import train_side_by_side
-    from workflow_scripts.training.stage import train_stage
+    from workflow_scripts.training.stage import check_stage, state_beside, train_stage
 
-    gpus = settings["keys"]["gpus"]
-    if gpus == 1:
-        train_stage(**paths, **settings)
-    else:
-        as_text = {name: str(path) for name, path in paths.items()}
-        train_side_by_side({"paths": as_text, **settings}, gpus)
+    def work() -> None:
+        gpus = settings["keys"]["gpus"]
+        if gpus == 1:
+            train_stage(**paths, **settings)
+        else:
+            as_text = {name: str(path) for name, path in paths.items()}
+            train_side_by_side({"paths": as_text, **settings}, gpus)
+
+    folder, record = paths["folder"], paths["record_path"]
+    finish_once(
+        work,
+        inputs=[paths["base_manifest"], paths["samples_summary"]],
+        outputs=[folder / "manifest.json", record],
+        decides=[version, settings],
+        sound=lambda: check_stage(folder, record),
+        way=state_beside(folder),
+    )
 
 
 if "snakemake" in globals():
@@ -30,5 +42,6 @@ if "snakemake" in globals():
                 "folder": Path(snakemake.output.manifest).parent,
                 "record_path": Path(snakemake.output.record),
             },
+            snakemake.params.version,
             snakemake.params.settings,
         )

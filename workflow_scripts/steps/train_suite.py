@@ -19,6 +19,7 @@ if "snakemake" in globals():
             [Path(path) for path in snakemake.output.records],
             Path(snakemake.log[0]),
             version=snakemake.params.version,
+            last_try=snakemake.resources.tries_left == 0,
             measure=train_before_test,
             **snakemake.params.settings,
         )

@@ -45,7 +45,6 @@ class Trained:
     report: dict[str, Any]
     history: list[dict[str, float]]  # one entry a step, and one an evaluation
     selected: dict[str, Any]
-    state: StateFolder  # to be removed when all that is wanted of the training is written
     facts: dict[str, Any]  # the same for each run of this training
     speed: dict[str, Any]  # and what differs
 
@@ -248,7 +247,6 @@ class Attempt:
                 if "train_runtime" not in entry  # that one is of the whole
             ],
             selected=selected,
-            state=self.state,
             facts={
                 "steps": steps,
                 "samples": len(self.samples),

@@ -6,15 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.seeds import derive_seed
 from workflow_scripts.core.training_record import (
     Speed,
     TrainingRecord,
     curve_of,
+    read_training_record,
     write_training_record,
 )
 from workflow_scripts.hub.load import choose_device, load_model, load_tokenizer
-from workflow_scripts.hub.manifest import read_manifest
+from workflow_scripts.hub.manifest import read_manifest, verify
 from workflow_scripts.hub.recording import Recording, model_facts
 from workflow_scripts.training.output import save_checkpoint
 from workflow_scripts.training.processes import is_first
@@ -55,12 +57,11 @@ def train_stage(
     samples, held_out = everything.split(validation, rng)
     device = choose_device(device)
     load = partial(_load, base_manifest, device, attention)
-    state = folder.with_name(f".{folder.name}.training")
     trained = train(
         load,
         samples,
         held_out,
-        state,
+        state_beside(folder),
         keys=keys,
         device=device,
         seed=seed,
@@ -86,7 +87,7 @@ def train_stage(
         id=id,
         keys=keys,
     )
-    record = write_training_record(
+    return write_training_record(
         record_path,
         base=model_facts(base),
         trained=model_facts(manifest),
@@ -102,8 +103,18 @@ def train_stage(
         volatile=recording.volatile(device),
         speed=Speed(**trained.speed),
     )
-    trained.state.remove()
-    return record
+
+
+def state_beside(folder: Path) -> Path:
+    """Where the state of a checkpoint's training lies, until the checkpoint is safe."""
+    return folder.with_name(f".{folder.name}.training")
+
+
+def check_stage(folder: Path, record_path: Path) -> None:
+    """Read all of what a stage wrote, and refuse what is not as it was written."""
+    read_training_record(record_path)
+    if problems := verify(folder, read_manifest(folder / "manifest.json")):
+        raise UserError(problems)
 
 
 def _load(manifest: Path, device: str, attention: str, dtype: str):

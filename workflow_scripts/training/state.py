@@ -64,9 +64,6 @@ class StateFolder:
     def micro_batch_size(self, size: int) -> None:
         write_json(self.path / _MICRO_BATCH, size)
 
-    def remove(self) -> None:
-        shutil.rmtree(self.path, ignore_errors=True)
-
     def _saved(self) -> list[Path]:
         return [path for path in self.path.iterdir() if _SAVED.fullmatch(path.name)]
 

@@ -13,6 +13,7 @@ import importlib.util
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections import Counter
@@ -20,6 +21,9 @@ from pathlib import Path
 
 _FOLDER = Path(os.environ["CHORUS_FAULTS"])
 _MOMENTS = {
+    "workflow_scripts.core.records": {
+        "a record is written": (None, "write_record", lambda path, *_, **__: (path, "")),
+    },
     "workflow_scripts.evaluation.scored_items": {
         "an item is scored": ("ScoredItems", "add", lambda items, key, value: (items.path, key)),
     },
@@ -48,7 +52,7 @@ def _happens(moment: str, path, what) -> None:
             continue
         _times[fault.name] += 1
         if _times[fault.name] == about["time"] and _take(fault.with_suffix(".reached")):
-            _DEEDS[about["deed"]](fault)
+            _DEEDS[about["deed"]](fault, Path(path))
 
 
 def _take(marker: Path) -> bool:
@@ -60,23 +64,31 @@ def _take(marker: Path) -> bool:
     return True
 
 
-def _wait(fault: Path) -> None:
+def _wait(fault: Path, _work=None) -> None:
     """Until somebody ends this process, or lets it go on."""
     while not fault.with_suffix(".go").exists():
         time.sleep(0.05)
     fault.with_suffix(".gone").touch()
 
 
-def _take_memory(fault: Path) -> None:
+def _take_memory(fault: Path, _work) -> None:
     hoard = b"x" * json.loads(fault.read_text())["bytes"]  # noqa: F841
     _wait(fault)
 
 
-def _die(fault: Path) -> None:
+def _die(_fault, _work) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-_DEEDS = {"wait": _wait, "die": _die, "take memory": _take_memory}
+def _hide(fault: Path, work: Path) -> None:
+    """As a shared disk that shows a file late: another process brings it back."""
+    seconds, aside = json.loads(fault.read_text())["seconds"], work.with_name(f".{work.name}.late")
+    work.rename(aside)
+    back = f"import os, time; time.sleep({seconds}); os.rename({str(aside)!r}, {str(work)!r})"
+    subprocess.Popen([sys.executable, "-S", "-c", back], start_new_session=True)
+
+
+_DEEDS = {"wait": _wait, "die": _die, "take memory": _take_memory, "hide": _hide}
 
 
 def _watched(function, moment, about):
@@ -110,7 +122,7 @@ class _Watch(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         loader, module.__loader__ = self._loader, self._loader
         loader.exec_module(module)
         for moment, (owner, name, about) in _MOMENTS[module.__name__].items():
-            watched = getattr(module, owner)
+            watched = getattr(module, owner) if owner else module
             setattr(watched, name, _watched(getattr(watched, name), moment, about))
 
 

@@ -82,7 +82,7 @@ def test_what_a_cell_goes_on_from_is_removed_only_when_its_record_is_kept(folder
 
     (cell,) = cells(folder, ["mnli"])
     with monkeypatch.context() as patch:
-        patch.setattr("workflow_scripts.grid.cells.os.link", killed)
+        patch.setattr("workflow_scripts.core.finished.os.link", killed)
         with pytest.raises(KeyboardInterrupt):
             run_cells([cell], measure)
     ways = [scored_beside(cell.record), training_beside(cell.record)]
@@ -135,7 +135,7 @@ def test_what_was_kept_and_altered_is_measured_again(folder, name):
     run_cells(cells(folder), Measure())
     for path in (folder / "sst2.json", folder / "sst2.parquet"):
         path.unlink()
-    with (folder / ".finished" / name).open("ab") as file:
+    with (folder / ".finished/sst2" / name).open("ab") as file:
         file.write(b"x")
     measure = Measure()
     run_cells(cells(folder), measure)

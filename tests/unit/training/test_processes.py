@@ -32,7 +32,7 @@ snakemake = SimpleNamespace(
     threads=1,
     input=SimpleNamespace(base=about["base"], samples=about["samples"]),
     output=SimpleNamespace(manifest=about["folder"] + "/manifest.json", record=about["record"]),
-    params=SimpleNamespace(compute_threads=1, settings=about["settings"]),
+    params=SimpleNamespace(compute_threads=1, version="1", settings=about["settings"]),
 )
 runpy.run_module("workflow_scripts.steps.train_checkpoint", init_globals={"snakemake": snakemake})
 """

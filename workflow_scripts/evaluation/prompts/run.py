@@ -60,7 +60,7 @@ def ask_prompt_run(
     )
     with scored_items:
         outputs, engine = answer(loaded, spec, questions, prompts, seed, scored_items)
-    written = write_outputs(
+    return write_outputs(
         path,
         outputs,
         model=model_facts(loaded.manifest),
@@ -90,8 +90,6 @@ def ask_prompt_run(
         provenance=provenance,
         volatile=recording.volatile(loaded.device),
     )
-    scored_items.done()
-    return written
 
 
 def renderer_for(spec: Asking, tokenizer: Any, config: Any, hub: Path) -> Renderer:

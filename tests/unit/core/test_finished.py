@@ -1,0 +1,100 @@
+"""A job that ended well and was not seen to: its outputs are put back, and nothing is done twice."""
+
+import pytest
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.finished import finish_once
+
+
+class Job:
+    """Copies its input, leaves a way to go on from, and counts how often it worked."""
+
+    def __init__(self, folder):
+        self.folder, self.worked = folder, 0
+        self.input, self.way = folder / "input.json", folder / ".result.scored"
+        self.outputs = [folder / "one/items.parquet", folder / "two/result.json"]
+        self.input.write_text("3")
+
+    def work(self):
+        self.worked += 1
+        self.way.write_text("scored")
+        for output in self.outputs:
+            output.parent.mkdir(exist_ok=True)
+            output.unlink(missing_ok=True)  # as a rename onto it does
+            output.write_text(self.input.read_text())
+
+    def sound(self):
+        if any(output.read_text() != self.input.read_text() for output in self.outputs):
+            raise UserError("altered")
+
+    def run(self, **decides):
+        finish_once(
+            self.work,
+            inputs=[self.input],
+            outputs=self.outputs,
+            decides=decides,
+            sound=self.sound,
+            way=self.way,
+        )
+
+    def lose_outputs(self):
+        """As Snakemake does with those of a job that it did not see end."""
+        for output in self.outputs:
+            output.unlink()
+
+
+@pytest.fixture
+def job(tmp_path):
+    return Job(tmp_path)
+
+
+def test_what_was_finished_and_lost_is_put_back(job):
+    job.run(version="1")
+    assert not job.way.exists()
+    job.lose_outputs()
+    job.run(version="1")
+    assert job.worked == 1
+    assert [output.read_text() for output in job.outputs] == ["3", "3"]
+
+
+def test_killed_before_it_is_kept_it_can_still_go_on_from_where_it_was(job, monkeypatch):
+    def killed(*arguments):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("workflow_scripts.core.finished.os.link", killed)
+        job.run()
+    assert job.way.exists()
+    job.lose_outputs()
+    job.run()
+    assert job.worked == 2
+    assert not job.way.exists()
+
+
+def test_another_input_or_setting_is_other_work(job):
+    job.run(version="1")
+    job.run(version="2")
+    assert job.worked == 2
+    job.input.write_text("4")
+    job.run(version="2")
+    assert job.worked == 3
+    assert [output.read_text() for output in job.outputs] == ["4", "4"]
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_what_was_altered_since_is_made_again(job, which):
+    job.run()
+    job.outputs[which].write_text("5")  # the kept one is the same file
+    job.run()
+    assert job.worked == 2
+    assert [output.read_text() for output in job.outputs] == ["3", "3"]
+
+
+def test_a_disk_without_links_costs_only_the_second_chance(job, monkeypatch):
+    def refused(*arguments):
+        raise OSError("no links here")
+
+    monkeypatch.setattr("workflow_scripts.core.finished.os.link", refused)
+    job.run()
+    job.run()
+    assert job.worked == 2

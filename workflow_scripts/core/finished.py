@@ -1,0 +1,75 @@
+"""What a job has finished, kept by links beside its outputs.
+
+Snakemake removes what a job declared unless it sees the job end well. A job may end well unseen: its
+Snakemake was killed before it asked, its node was lost while it left, or another part of the job failed.
+When it runs again and nothing that decides its outcome has changed, its outputs are put back.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.files import sha256_file, sha256_json
+from workflow_scripts.core.provenance import package_versions
+
+
+class Finished:
+    """`sound` reads the outputs, the last of which vouches for the others, and raises if they are not whole."""
+
+    def __init__(self, outputs: Sequence[Path], decides: Any, sound: Callable[[], Any]):
+        self._outputs, self._sound = outputs, sound
+        self._folder = outputs[-1].parent / ".finished" / outputs[-1].stem
+        self._key, self._decides = self._folder / "key", sha256_json(decides)
+
+    def restore(self) -> bool:
+        """Whether all of it is in its place again."""
+        with suppress(OSError, UserError):
+            if self._key.read_text(encoding="utf-8") != self._decides:
+                return False
+            for output in self._outputs:
+                output.unlink(missing_ok=True)
+                os.link(self._folder / output.name, output)
+            self._sound()
+            return True
+        return False
+
+    def keep(self) -> None:
+        """By links: it costs no space. Where the disk cannot link, nothing is kept."""
+        with suppress(OSError):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._key.unlink(missing_ok=True)
+            for output in self._outputs:
+                kept = self._folder / output.name
+                kept.unlink(missing_ok=True)
+                os.link(output, kept)
+            self._key.write_text(self._decides, encoding="utf-8")
+
+
+def finish_once(
+    work: Callable[[], Any],
+    *,
+    inputs: Iterable[Path],
+    outputs: Sequence[Path],
+    decides: Any,
+    sound: Callable[[], Any],
+    way: Path,
+) -> None:
+    """Do the work, or take what was kept of it; then remove `way`, what a killed job would go on from."""
+    found = {str(path): sha256_file(path) for path in inputs}
+    finished = Finished(outputs, [found, decides, package_versions()], sound)
+    if finished.restore():
+        print("Finished before, and kept.", flush=True)
+    else:
+        work()
+        finished.keep()
+    # Not before: a job that is killed loses its outputs, and needs one of the two to go on from.
+    forget_way(way)
+
+
+def forget_way(way: Path) -> None:
+    """A file of answers that were scored, or the folder of a training's states."""
+    shutil.rmtree(way) if way.is_dir() else way.unlink(missing_ok=True)
