@@ -1,6 +1,8 @@
 """Load a model from the hub folder by its manifest: safetensors only, no remote code, no network."""
 
+import gc
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -43,6 +45,7 @@ def load_model(
 
     import workflow_scripts.chunked  # noqa: F401 (registers the chunked architectures)
 
+    _libraries_stay()
     disable_progress_bar()  # logs are files
     manifest = read_manifest(manifest_path)
     folder = manifest_path.parent
@@ -91,6 +94,15 @@ def load_tokenizer(manifest_path: Path) -> Any:
         raise UserError(
             f"The tokenizer of {manifest.repository} cannot be loaded: {error}"
         ) from error
+
+
+@cache
+def _libraries_stay() -> None:
+    """Spare the garbage collector what is imported by now, millions of objects that nobody will drop.
+
+    Accelerate has it look at everything after each training, for a third of a second.
+    """
+    gc.freeze()
 
 
 def choose_device(wanted: str) -> str:

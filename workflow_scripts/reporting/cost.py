@@ -141,8 +141,9 @@ def write_cost_table(table: pd.DataFrame, csv: Path, md: Path, tex: Path) -> Non
         title="Cost: planned and actual",
         note=(
             "Of the jobs that left a benchmark: their times together, the largest memory, and the tokens"
-            " that models read. A ratio is actual over planned. Where it is off by half or more, the"
-            " last column says what to correct for the next plan."
+            " that models read. A ratio is actual over planned. Where it is off by half or more and a"
+            " number of the config would mend it, the last column names it: tokens in work.tsv, on GPUs a"
+            " rate, elsewhere the reserve where jobs took longer than planned."
         ),
         show=_shown,
     )

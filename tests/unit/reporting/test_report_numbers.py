@@ -251,6 +251,13 @@ def test_the_suite_names_its_first_and_how_sure_its_lead_is():
     assert "within the errors of the two" in close
 
 
+def test_two_rows_of_one_model_are_told_apart():
+    table = suite(0.59).assign(model="a/model", precision=["float32", "bfloat16", "float32"])
+    text = told(tell_suite, suite_numbers({"suite_leaderboard": table}))
+    assert "a/model (float32) has the highest average" in text
+    assert "a/model (bfloat16) with 59.0%" in text
+
+
 def test_costs_are_added_up():
     table = pd.DataFrame(
         {

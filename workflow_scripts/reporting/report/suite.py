@@ -8,6 +8,8 @@ from workflow_scripts.reporting.report.numbers import Number, Numbers, count, fi
 from workflow_scripts.reporting.report.study import Study, Tables
 from workflow_scripts.reporting.report.words import CLEAR
 
+_SHORT = 17  # the longest protocol; of a commit enough to tell it from another
+
 
 def suite_numbers(tables: Tables) -> list[Number]:
     table = tables.get("suite_leaderboard")
@@ -22,7 +24,7 @@ def suite_numbers(tables: Tables) -> list[Number]:
     ]
     for at, key in enumerate(("first", "second")):
         if at < len(ranked):
-            found += _place(ranked.iloc[at], key)
+            found += _place(ranked, at, key)
     if len(ranked) > 1:
         first, second = ranked.iloc[0], ranked.iloc[1]
         error = math.hypot(first["average_stderr"], second["average_stderr"])
@@ -31,9 +33,17 @@ def suite_numbers(tables: Tables) -> list[Number]:
     return found
 
 
-def _place(row: pd.Series, key: str) -> list[Number]:
+def _place(ranked: pd.DataFrame, at: int, key: str) -> list[Number]:
+    row = ranked.iloc[at]
+    name = str(row["model"])
+    # A model may have several rows: then its name alone would say nothing.
+    same = ranked[ranked["model"] == name]
+    told_apart_by = [one for one in ("precision", "protocol", "commit") if one in same]
+    marks = [str(row[one])[:_SHORT] for one in told_apart_by if same[one].nunique() > 1]
+    if marks:
+        name = f"{name} ({', '.join(marks)})"
     return [
-        *number(f"suite.{key}", str(row["model"]), str, f"the {key} by the average of the suite"),
+        *number(f"suite.{key}", name, str, f"the {key} by the average of the suite"),
         *number(f"suite.{key}_average", 100 * row["average"], fixed(1), "its average, in percent"),
     ]
 
