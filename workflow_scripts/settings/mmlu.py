@@ -32,12 +32,12 @@ class Mmlu(Section):
         5, ge=0, le=5, description="Worked examples in front of each question; MMLU has five."
     )
     max_items_per_subject: int | None = Field(
-        12,
+        8,
         ge=1,
         description=(
             "Questions of each of the 57 subjects, in lighteval's own shuffled order; null takes all"
-            " of them. 12 are all that the miniature world has by default, and enough for a first"
-            " look; a number to be reported needs null."
+            " of them. 8 are enough for a first look, and the miniature world has 12 by default; a"
+            " number to be reported needs null."
         ),
     )
 
