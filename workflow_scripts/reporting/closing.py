@@ -36,7 +36,8 @@ def closing_words(results: Path = Path("results"), since: float = 0.0) -> str:
         results / "report/leaderboard.html": "  open it in a browser",
         results / "scores.csv": "  every number, one a row",
         results / "explained_prompt.txt": "  what the model is sent",
-        results / "plan.csv": "  the same as a table; plan.json has the longest chain, job by job",
+        results
+        / "plan.csv": "  the same as a table; plan.json has every model, and the longest chain",
     }
     new = [*made("*"), *made("report/*")]
     about = {path: words for path, words in about.items() if path in new}
