@@ -134,6 +134,16 @@ def test_the_status_before_any_run_is_a_sentence(tmp_path):
     assert "Traceback" not in result.stderr
 
 
+def test_make_status_installs_nothing(tmp_path):
+    result = subprocess.run(
+        ["make", "status", f"VENV={tmp_path / 'none'}"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert result.returncode
+    assert "Nothing is installed" in result.stderr
+    assert "python -m workflow_scripts.planning.status --directory ." in result.stderr
+    assert not (tmp_path / "none").exists()
+
+
 def test_a_dry_run_leaves_the_notes_of_broken_cells_to_the_run_that_tries_them_again(tmp_path):
     note = tmp_path / "results/broken/direct--a--mnli.json"
     note.parent.mkdir(parents=True)
