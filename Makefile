@@ -36,7 +36,9 @@ test-faults: $(INSTALLED)
 install: $(INSTALLED)
 
 DIRECTORY ?= .
-status: $(INSTALLED)
+# Without the installation: whoever asks how far a run is wants no gigabytes.
+status:
+	@test -x $(BIN)/python || { echo 'Nothing is installed in $(VENV), so no run was started from there. `make install` installs; with an installation of your own, type: python -m workflow_scripts.planning.status --directory $(DIRECTORY)' >&2; exit 1; }
 	@$(BIN)/python -m workflow_scripts.planning.status --directory $(DIRECTORY)
 
 # Chunked models beside transformers' own, on two threads; about three minutes.

@@ -83,6 +83,6 @@ onsuccess:
 
 
 onerror:
-    from workflow_scripts.reporting.closing import FAILED
+    from workflow_scripts.reporting.closing import words_of_failure
 
-    print(FAILED)
+    print(words_of_failure(since=STARTED))

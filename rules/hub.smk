@@ -51,8 +51,7 @@ if SETTINGS.source == "huggingface":
             "../envs/hub.yaml"
         threads: 1
         resources:
-            mem_mb=2000,
-            runtime="4h",
+            **planned("fetch_model_at", download_need("model"), gpu=False),
         params:
             version=1,
         script:

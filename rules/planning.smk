@@ -16,7 +16,7 @@ rule plan:
     params:
         version="plan 1",
         snakefile=workflow.main_snakefile,
-        settings={"config": config, "gpu": SETTINGS.cluster.gpu},
+        settings={"config": config, "cluster": SETTINGS.cluster.model_dump()},
     script:
         "../workflow_scripts/steps/plan.py"
 

@@ -72,7 +72,7 @@ for _pack, _tasks in SUITE_PACKS["few_shot"].items():
             EVALUATION_ENVIRONMENT
         threads: SETTINGS.compute.threads
         resources:
-            **planned(f"evaluate_suite{_pack}", suite_need(_tasks)),
+            **planned(f"evaluate_suite{_pack}", suite_need("few_shot", _tasks)),
             tries_left=tries_left("few_shot"),
         params:
             version="evaluate_suite 1",  # raise it when the meaning of the record changes
@@ -105,7 +105,7 @@ for _pack, _tasks in SUITE_PACKS["train_before_test"].items():
             EVALUATION_ENVIRONMENT
         threads: SETTINGS.compute.threads
         resources:
-            **planned(f"train_suite{_pack}", suite_need(_tasks)),
+            **planned(f"train_suite{_pack}", suite_need("train_before_test", _tasks)),
             tries_left=tries_left("train_before_test"),
         params:
             version="train_suite 1",

@@ -32,6 +32,10 @@ SUITE_PACKS = {
     protocol: packs(tasks, SETTINGS.suite.tasks_per_job) if tasks else {}
     for protocol, tasks in SUITE_TASKS.items()
 }
+# Set by what only plans (workflow_scripts/planning/jobs.py) while the requests are not checked yet.
+AS_IF_ACCEPTED = False
+# Its digits repeat nothing, which Snakemake would take for a mistake.
+ANY_COMMIT = "9a3c5e1f7b2d4068ace13579bdf02468f1e0d2c3"
 SUITE_RULES = {"few_shot": "evaluate_suite", "train_before_test": "train_suite"}
 
 
@@ -67,6 +71,12 @@ def suite_logs(protocol, row):
     }
 
 
+def suite_record_files(request):
+    """By task."""
+    folder = f"results/records/suite/{request.protocol}/{request.row.in_path}"
+    return {task: f"{folder}/{task}.json" for task in SUITE_TASKS[request.protocol]}
+
+
 def suite_plan():
     """Every request, how it is checked, and where the records and logs of its row will lie."""
     return {
@@ -74,10 +84,7 @@ def suite_plan():
             "request": request.model_dump(mode="json"),
             "row": request.row.in_path,
             "source": suite_source(request),
-            "records": {
-                task: f"results/records/suite/{request.protocol}/{request.row.in_path}/{task}.json"
-                for task in SUITE_TASKS[request.protocol]
-            },
+            "records": suite_record_files(request),
             "logs": suite_logs(request.protocol, request.row.in_path),
         }
         for file, request in SUITE_REQUESTS.items()
@@ -86,9 +93,26 @@ def suite_plan():
 
 def suite_checked():
     """The accepted requests, once they are checked."""
+    if AS_IF_ACCEPTED:
+        return suite_as_if_accepted()
     checks = Path(checkpoints.check_requests.get().output.checks)
     entries = json.loads(checks.read_text(encoding="utf-8"))
     return [entry for entry in entries if not entry["reason"]]
+
+
+def suite_as_if_accepted():
+    """Every request that can be read, at the commit of an earlier check, or at one that stands for any."""
+    last = Path("results/requests/checks.json")
+    checked = json.loads(last.read_text(encoding="utf-8")) if last.exists() else []
+    commits = {one["row"]: one.get("commit") for one in checked}
+    return [
+        {
+            "row": request.row.in_path,
+            "records": suite_record_files(request),
+            "commit": request.revision or commits.get(request.row.in_path) or ANY_COMMIT,
+        }
+        for request in SUITE_REQUESTS.values()
+    ]
 
 
 def suite_records(wildcards):
@@ -144,11 +168,14 @@ def suite_settings(protocol, tasks):
     return settings
 
 
-def suite_need(tasks):
-    """Of a job: a row on one task or several."""
-    return lambda wildcards: PLANNER.suite_row(
-        SUITE_ROWS[wildcards.row], tuple(tasks_of_job(tasks, wildcards))
-    )
+def suite_need(protocol, tasks):
+    """Of a job: a row on one task or several; a row may be measured both ways."""
+
+    def need(wildcards):
+        request = SUITE_ROWS[wildcards.row].model_copy(update={"protocol": protocol})
+        return PLANNER.suite_row(request, tuple(tasks_of_job(tasks, wildcards)))
+
+    return need
 
 
 def rows_of_suite_tasks():

@@ -38,11 +38,18 @@ def test_one_bit_in_a_record_and_in_a_model_are_found_and_these_two_made_anew(
     flip_one_bit(folder / f"{_RECORD}.json")
     flip_one_bit(folder / f"{_MODEL}/model.safetensors")
     checked = run_snakemake(folder, "verify_files", *GRID)
-    assert checked.returncode != 0
+    assert checked.returncode == 1
     said = checked.stdout + checked.stderr
     assert f"{_MODEL}/model.safetensors was altered" in said
     assert f"{_RECORD}.json" in said
     assert "Traceback" not in said
+    # By itself too, not only among Snakemake's own words about a command that failed.
+    assert f"{_MODEL}/model.safetensors was altered" in checked.stdout
+    assert "set -euo pipefail" not in checked.stdout
+    # Set aside, it is found no more.
+    checked = run_snakemake(folder, "verify_files", *GRID)
+    assert checked.returncode == 0
+    assert "files of the hub" in checked.stdout + checked.stderr
     # Named by name: its tables are there, and nobody asks for it else.
     again = run_snakemake(folder, *TARGETS, f"{_RECORD}.json", *GRID)
     ran = jobs_of(again)

@@ -32,9 +32,12 @@ def test_the_plan_has_every_job_of_a_dry_run_and_runs_none(tmp_path):
     jobs = jobs_of(run_snakemake(tmp_path, "-n", *SMALL))
     planned = {row["rule"]: int(row["jobs"]) for row in rows if row["rule"] != "tables, figures"}
     assert planned["evaluate_direct"] == jobs["evaluate_direct"] == 4
+    assert planned.pop("evaluate_suite") == 1  # a dry run does not know of it before the check
     assert planned.items() <= jobs.items()
-    assert sum(int(row["jobs"]) for row in rows) == sum(jobs.values()) - 1  # but for `all`
+    # But for `all`, which is no work.
+    assert sum(int(row["jobs"]) for row in rows) == sum(jobs.values()) - 1 + 1
     assert "evaluate_direct" in said
+    assert "1 request of the leaderboard is counted as if accepted" in said
     assert not (tmp_path / "results/records").exists()
     assert not (tmp_path / "resources").exists()
 
@@ -49,13 +52,25 @@ def test_the_plan_of_the_paper_is_what_one_asks_gpu_hours_with(tmp_path):
     assert trained > 10 * float(by_rule["evaluate_direct"]["gpu_hours"])
     assert 590 < float(by_rule["fetch_model"]["download_gb"]) < 700  # 296 billion parameters
     assert "GPU hours on A100-80GB" in text
-    chain = json.loads((tmp_path / "results/plan.json").read_text())["longest_chain"]
-    assert chain["hours"] > max(float(row["longest_hours"]) for row in rows)
+    assert (by_rule["evaluate_suite"]["jobs"], by_rule["train_suite"]["jobs"]) == ("72", "4")
+    assert float(by_rule["fetch_model_at"]["download_gb"]) > 2 * 12  # two models of six billions
+    assert "13 requests of the leaderboard are counted as if accepted" in text
+    planned = json.loads((tmp_path / "results/plan.json").read_text())
+    gpu_hours = sum(float(row["gpu_hours"]) for row in rows)
+    training = sum(float(row["gpu_hours"]) for row in rows if row["rule"].startswith("train_"))
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    promised = f"some {round(gpu_hours, -1):.0f} GPU hours, {100 * training / gpu_hours:.0f} of 100 for training"
+    assert promised in readme
+    assert ("40 GB 597 (100 %" in text) == ("all jobs fit 40 GB cards" in readme)
+    of_models = sum(planned["gpu_hours_by_model"].values())
+    assert of_models == pytest.approx(gpu_hours, rel=1e-4)
+    assert planned["longest_chain"]["hours"] > max(float(row["longest_hours"]) for row in rows)
 
 
 def test_what_is_done_counts_as_done(copy):
-    _, rows = plan_of(copy, *SMALL)
+    said, rows = plan_of(copy, *SMALL)
     assert all(row["done"] == row["jobs"] for row in rows)
+    assert "as if accepted" not in said
 
 
 def status_of(folder):
@@ -117,6 +132,16 @@ def test_the_status_before_any_run_is_a_sentence(tmp_path):
     assert result.returncode == 1
     assert "No run has been started in this folder" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_make_status_installs_nothing(tmp_path):
+    result = subprocess.run(
+        ["make", "status", f"VENV={tmp_path / 'none'}"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert result.returncode
+    assert "Nothing is installed" in result.stderr
+    assert "python -m workflow_scripts.planning.status --directory ." in result.stderr
+    assert not (tmp_path / "none").exists()
 
 
 def test_a_dry_run_leaves_the_notes_of_broken_cells_to_the_run_that_tries_them_again(tmp_path):

@@ -8,9 +8,11 @@ is going on.
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,11 +20,19 @@ from typing import Any
 import yaml
 
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.planning.needs import Need
+from workflow_scripts.settings.requests import Request
 
 # A table, a figure, a collection of scores: small work of the login node.
 _LIGHT = Need(seconds=6, mem_mb=2_000)
 _ENOUGH = 1_024  # cores: Snakemake cuts a job's threads to what there is
+LIGHT = "tables, figures"
+_LIGHT_RULES = re.compile(
+    r"(table|figure|collect|merge|score|gather|paper|report|board|leaderboard)(_|$)"
+)
+_PACK = re.compile(r"_\d+$")
+_CHECK = "check_requests"
 _TRIGGERS = ("mtime", "params", "input", "software-env")  # as profiles/default says
 
 
@@ -38,6 +48,9 @@ class PlannedJob:
     benchmark: str | None
     outputs: tuple[str, ...]
     after: tuple[int, ...]  # the jobs it waits for, by their place in the list
+    model: str | None = None  # on the hub; of a checkpoint, the one that it is made from
+    retries: int = 0  # of the rule's own; the profile may grant more
+    assumed: str | None = None  # the row of a leaderboard whose request nobody has checked yet
 
 
 def planned_jobs(
@@ -69,6 +82,11 @@ def planned_jobs(
         )
         for job in listed
     ]
+
+
+def rule_of(job: PlannedJob) -> str:
+    """Packs of one rule count as one, and so do tables and figures."""
+    return LIGHT if _LIGHT_RULES.match(job.rule) else _PACK.sub("", job.rule)
 
 
 def study_of(rule_file: str) -> str:
@@ -106,16 +124,23 @@ def _listed(snakefile: Path, config: Path, targets: list[str]) -> list[dict[str,
         dag_api = workflow_api.dag(DAGSettings(targets=frozenset(targets), rerun_triggers=triggers))
         # What `snakemake --dag` does before it prints; there is no public way to the jobs.
         workflow = dag_api.workflow_api._workflow
-        workflow._prepare_dag(
-            forceall=False, ignore_incomplete=True, lock_warn_only=False, nolock=True
-        )
-        workflow._build_dag()
+        _build(workflow)
+        if any(job.rule.name == _CHECK for job in workflow.dag.needrun_jobs()):
+            # Which rows there will be is not known yet, and to leave them out would be to plan too little.
+            workflow.globals["AS_IF_ACCEPTED"] = True
+            _build(workflow)
         return _described(workflow)
+
+
+def _build(workflow) -> None:
+    workflow._prepare_dag(forceall=False, ignore_incomplete=True, lock_warn_only=False, nolock=True)
+    workflow._build_dag()
 
 
 def _described(workflow) -> list[dict[str, Any]]:
     dag, needs = workflow.dag, workflow.globals["NEEDS"]
     cluster = workflow.globals["SETTINGS"].cluster
+    as_if_accepted = workflow.globals["AS_IF_ACCEPTED"]
     place, described = {}, []
     for level in dag.toposorted():
         for job in sorted(level, key=lambda job: (job.rule.name, list(job.output))):
@@ -125,6 +150,8 @@ def _described(workflow) -> list[dict[str, Any]]:
             else:
                 of = needs.get(job.rule.name)
                 need = of(job.wildcards) if of else _LIGHT
+            if need.is_guess and as_if_accepted:
+                need = Need(0, 0, is_guess=True)  # perhaps refused, and nobody knows how large
             described.append(
                 {
                     "rule": job.rule.name,
@@ -137,9 +164,20 @@ def _described(workflow) -> list[dict[str, Any]]:
                     "benchmark": str(job.benchmark) if job.benchmark else None,
                     "outputs": list(map(str, job.output)),
                     "after": sorted(place[other] for other in dag.dependencies[job]),
+                    "model": _model_of(job.wildcards_dict, workflow.globals["SUITE_ROWS"]),
+                    "retries": job.rule._restart_times or 0,  # asking in public needs an executor
+                    "assumed": job.wildcards_dict.get("row") if as_if_accepted else None,
                 }
             )
     return described
+
+
+def _model_of(wildcards: Mapping[str, str], rows: Mapping[str, Request]) -> str | None:
+    if row := wildcards.get("row"):
+        return rows[row].checkpoint.model
+    if name := wildcards.get("checkpoint") or wildcards.get("model"):
+        return CheckpointId.parse(name).model
+    return None
 
 
 if __name__ == "__main__":

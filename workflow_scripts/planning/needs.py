@@ -47,7 +47,7 @@ _USUAL_WORK = {
     "download_mb": 100,
 }
 # Of a submitted model of unknown size, on one task or all.
-_UNKNOWN_SECONDS = 4 * 3600
+UNKNOWN_SECONDS = 4 * 3600
 _MMLU_SUBJECTS, _MMLU_QUESTIONS = 57, 14_042
 _BYTES_A_TOKEN = 4
 # Tokens of the texts that perplexity is measured on, and of the two sets that stages train on.
@@ -64,6 +64,7 @@ class Need:
     disk_mb: int = 0  # what it leaves there
     download_mb: int = 0
     tokens: int = 0
+    is_guess: bool = False  # the model's size is not known
 
     def asked_minutes(self, attempt: int, cluster: Cluster) -> int:
         """Twice as long each time it is tried again, up to what the cluster grants."""
@@ -153,7 +154,8 @@ class Planner:
         """Of a submitted model; of one that no table has, what is planned for any."""
         suite = self._settings.suite
         if request.checkpoint.model not in self._settings.models:
-            return Need(_UNKNOWN_SECONDS, suite.memory_mb, gpus=int(self._on_gpu))
+            gpus = int(self._on_gpu)
+            return Need(UNKNOWN_SECONDS, suite.memory_mb, gpus=gpus, is_guess=True)
         if request.protocol == "train_before_test":
             return self.training_before_test(request.name, tasks)
         work = [self._suite_test(entry) for entry in suite.tasks if entry.task in tasks]
@@ -246,10 +248,12 @@ class Planner:
             row = self._settings.models.get(repository)
             # Published in 16 bits, but for the oldest.
             size = row.parameters * (4 if row.family == "GPT-2" else 2) // MB if row else 1_000
+            is_guess = row is None
         else:
+            is_guess = False
             size = self._dataset_mb.get(repository, 500)
         seconds = 5 + size / self._cluster.download_mb_per_second
-        return Need(seconds, 2_000, disk_mb=size, download_mb=size)
+        return Need(seconds, 2_000, disk_mb=size, download_mb=size, is_guess=is_guess)
 
     def too_large(self) -> list[str]:
         """A sentence for each job that the GPUs which it asks for cannot hold."""

@@ -2,20 +2,17 @@
 
 import csv
 import io
-import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from workflow_scripts.planning.jobs import PlannedJob
+from workflow_scripts.planning.jobs import LIGHT, PlannedJob, rule_of
+from workflow_scripts.planning.models import hours_by_model, lines_by_model
+from workflow_scripts.planning.remarks import remarks
+from workflow_scripts.planning.wording import GB, HOUR, clock, days, gigabytes, hours
+from workflow_scripts.settings.cluster import Cluster
 
-HOUR, GB = 3_600, 1_000  # seconds, and MB
-LIGHT = "tables, figures"
-_LIGHT_RULES = re.compile(
-    r"(table|figure|collect|merge|score|gather|paper|report|board|leaderboard)(_|$)"
-)
-_PACK = re.compile(r"_\d+$")
 _AT_A_TIME = (1, 8, 32, 128)
 _COLUMNS = 100
 
@@ -38,11 +35,6 @@ class Row:
     disk_gb: float
     download_gb: float
     tokens: int
-
-
-def rule_of(job: PlannedJob) -> str:
-    """Packs of one rule count as one, and so do tables and figures."""
-    return LIGHT if _LIGHT_RULES.match(job.rule) else _PACK.sub("", job.rule)
 
 
 def rows(jobs: Sequence[PlannedJob]) -> list[Row]:
@@ -111,6 +103,9 @@ def as_json(jobs: Sequence[PlannedJob]) -> dict[str, Any]:
             "hours": round(seconds / HOUR, 4),
             "jobs": [job.outputs[0] for job in way if job.outputs],
         },
+        "gpu_hours_by_model": {
+            model: round(value, 4) for model, value in hours_by_model(jobs).items()
+        },
     }
 
 
@@ -133,7 +128,7 @@ _HEADER = (
 _WIDTHS = (10, 25, 5, 5, 8, 7, 8, 7, 9, 7)
 
 
-def as_text(jobs: Sequence[PlannedJob], gpu: str) -> str:
+def as_text(jobs: Sequence[PlannedJob], cluster: Cluster) -> str:
     """For a person who has to ask for hours; a hundred columns."""
     table = rows(jobs)
     lines = [_line(_HEADER), "-" * len(_line(_HEADER))]
@@ -142,7 +137,9 @@ def as_text(jobs: Sequence[PlannedJob], gpu: str) -> str:
         study = row.study if row.study != previous else ""
         previous = row.study
         lines.append(_line((study, row.rule, *_cells(row))))
-    lines += ["", *_totals(jobs, table, gpu)]
+    lines += ["", *_totals(jobs, table, cluster)]
+    for said in remarks(jobs, cluster):
+        lines += ["", *textwrap.wrap(said, _COLUMNS)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -168,7 +165,7 @@ def _cells(row: Row) -> tuple[str, ...]:
     )
 
 
-def _totals(jobs: Sequence[PlannedJob], table: Sequence[Row], gpu: str) -> list[str]:
+def _totals(jobs: Sequence[PlannedJob], table: Sequence[Row], cluster: Cluster) -> list[str]:
     gpu_hours = sum(row.gpu_hours for row in table)
     left = [job for job in jobs if not job.is_done]
     left_hours = sum(job.need.seconds * job.need.gpus for job in left) / HOUR
@@ -182,21 +179,32 @@ def _totals(jobs: Sequence[PlannedJob], table: Sequence[Row], gpu: str) -> list[
         f" disk {gigabytes(sum(row.disk_gb for row in table))}."
     ]
     if gpu_hours:
-        lines += [
-            f"GPU hours on {gpu}: {hours(gpu_hours)} expected, {hours(left_hours)} still to come."
-            f" Jobs reserve {hours(asked)} together,",
-            "and give back what they do not use.",
-        ]
+        lines.append(
+            f"GPU hours on {cluster.gpu}: {hours(gpu_hours)} expected, {hours(left_hours)} still to"
+            f" come. Jobs reserve {hours(asked)} together."
+        )
+        lines += [line for said in _to_apply(cluster) for line in textwrap.wrap(said, _COLUMNS)]
     chain = " > ".join(dict.fromkeys(rule_of(job) for job in way if job.need.mem_mb))
     longest = f"Longest chain, on unlimited machines: {clock(seconds / HOUR)} ({chain})."
     lines += textwrap.wrap(longest, _COLUMNS)
     if gpu_hours:
         waits = ", ".join(
-            f"{at} GPU{'s' * (at > 1)} {_days(max(gpu_hours / at, seconds / HOUR))}"
+            f"{at} GPU{'s' * (at > 1)} {days(max(gpu_hours / at, seconds / HOUR))}"
             for at in _AT_A_TIME
         )
         lines += [f"At a time: {waits}.", *_by_memory(jobs)]
+        lines += ["", *by_model] if (by_model := lines_by_model(jobs)) else []
     return lines
+
+
+def _to_apply(cluster: Cluster) -> list[str]:
+    """Which of the numbers an application is about."""
+    return [
+        "Expected is what the work will likely use, and the number to ask for, with a margin: its rates"
+        " are estimates, until results/tables/cost.md of a first run says which to correct.",
+        f"Reserved is what the jobs ask of the scheduler, {cluster.reserve:g} times what is expected and"
+        " ten minutes each; what they do not use they give back.",
+    ]
 
 
 def _by_memory(jobs: Iterable[PlannedJob]) -> list[str]:
@@ -208,24 +216,7 @@ def _by_memory(jobs: Iterable[PlannedJob]) -> list[str]:
         fitting = [job for job in on_gpus if job.need.gpu_mb <= held * GB]
         done = sum(job.need.seconds * job.need.gpus for job in fitting)
         shares.append(f"{held} GB {len(fitting):,} ({100 * done / total:.0f} % of the hours)")
-    return [f"Jobs that fit a GPU of: {', '.join(shares[:2])},", f"{', '.join(shares[2:])}."]
-
-
-def hours(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 0.1 else f"{value:.2f}"
-
-
-def clock(value: float) -> str:
-    """Hours as a person says them."""
-    minutes = round(value * 60)
-    if minutes < 1:
-        return f"{round(value * HOUR)} s"
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d}"
-
-
-def gigabytes(value: float) -> str:
-    return f"{value:,.0f} GB" if value >= 10 else f"{value:.1f} GB" if value >= 0.1 else "-"
-
-
-def _days(value: float) -> str:
-    return f"{value / 24:,.0f} days" if value >= 72 else clock(value)
+    return [
+        f"Jobs that fit a GPU of at most: {', '.join(shares[:2])},",
+        f"{', '.join(shares[2:])}. A count has those before it in it.",
+    ]

@@ -22,8 +22,8 @@ from workflow_scripts.core.files import is_running
 from workflow_scripts.core.journal import entries, noted_run
 from workflow_scripts.core.run_lock import is_run_alive
 from workflow_scripts.planning.jobs import planned_jobs
-from workflow_scripts.planning.plan import HOUR, clock, hours
 from workflow_scripts.planning.progress import Seen, ends, most_at_once, pace, seen
+from workflow_scripts.planning.wording import HOUR, clock, hours
 
 _STATES = ("done", "running", "failed", "stopped", "waiting")
 _SHOWN, _LAST_LINES = 10, 6

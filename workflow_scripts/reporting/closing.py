@@ -9,6 +9,8 @@ FAILED = """
 Not everything was made. The log of each failed job is shown above and kept in logs/. Mend the cause
 and run the same command again: what was finished is not done again.
 """
+# What `snakemake verify_files` has to say.
+CHECKED = Path("logs/verify_files.log")
 # Written by `snakemake submit`: how each request stands.
 SUBMITTED = "requests/submitted.txt"
 # A grid of a thousand rows, or of 24 columns, is for an editor, not for the terminal.
@@ -16,7 +18,19 @@ LINES_SHOWN = 30
 WIDTH_SHOWN = 200
 
 
-def closing_words(results: Path = Path("results"), since: float = 0.0) -> str:
+def words_of_failure(since: float = 0.0, checked: Path = CHECKED) -> str:
+    """The last lines of a run that failed; of a check, what it found, which else stands above Snakemake's words."""
+    return _said_by_check(checked, since) or FAILED
+
+
+def _said_by_check(log: Path, since: float) -> str:
+    is_new = log.exists() and log.stat().st_mtime >= since
+    return "\n" + log.read_text(encoding="utf-8") if is_new else ""
+
+
+def closing_words(
+    results: Path = Path("results"), since: float = 0.0, checked: Path = CHECKED
+) -> str:
     """Where tables and figures lie that were made since then, and the tables that a terminal can show."""
 
     def made(pattern: str) -> list[Path]:
@@ -25,6 +39,7 @@ def closing_words(results: Path = Path("results"), since: float = 0.0) -> str:
     tables, figures = made("tables/*.md"), made("figures/*.png")
     lines = [""]
     lines += [path.read_text(encoding="utf-8") for path in made("plan.txt") + made(SUBMITTED)]
+    lines += filter(None, [_said_by_check(checked, since)])
     for table in tables:
         text = table.read_text(encoding="utf-8").strip()
         widest = max((len(line) for line in text.splitlines() if line.startswith("|")), default=0)
@@ -36,7 +51,8 @@ def closing_words(results: Path = Path("results"), since: float = 0.0) -> str:
         results / "report/leaderboard.html": "  open it in a browser",
         results / "scores.csv": "  every number, one a row",
         results / "explained_prompt.txt": "  what the model is sent",
-        results / "plan.csv": "  the same as a table; plan.json has the longest chain, job by job",
+        results
+        / "plan.csv": "  the same as a table; plan.json has every model, and the longest chain",
     }
     new = [*made("*"), *made("report/*")]
     about = {path: words for path, words in about.items() if path in new}

@@ -12,8 +12,8 @@ from typing import Any
 
 import pandas as pd
 
-from workflow_scripts.planning.jobs import PlannedJob
-from workflow_scripts.planning.plan import HOUR, clock, rule_of
+from workflow_scripts.planning.jobs import PlannedJob, rule_of
+from workflow_scripts.planning.wording import HOUR, clock
 from workflow_scripts.reporting.tables import write_table
 
 COLUMNS = [

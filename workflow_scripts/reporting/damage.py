@@ -28,6 +28,14 @@ def find_damage(hub: Path, results: Path) -> dict[Path, list[str]]:
     return found
 
 
+def counted(hub: Path, results: Path) -> tuple[int, int]:
+    """What there is to check: files of models, datasets and checkpoints, and records."""
+    found = [path for path, _ in _checks(hub, results)]
+    manifests = [path for path in found if path.name == MANIFEST]
+    files = sum(len(read_manifest(path).files) for path in manifests)
+    return files, len(found) - len(manifests)
+
+
 def set_aside(path: Path) -> None:
     """Of the manifest of a folder, the manifest: what else lies there is checked when it is made anew."""
     for part in (path, path.with_suffix(".parquet")):

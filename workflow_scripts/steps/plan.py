@@ -8,15 +8,16 @@ from pathlib import Path
 from workflow_scripts.core.step import step
 
 
-def main(snakefile: Path, config: dict, gpu: str, folder: Path) -> None:
+def main(snakefile: Path, config: dict, cluster: dict, folder: Path) -> None:
     from workflow_scripts.core.files import write_json, write_text
     from workflow_scripts.planning.jobs import planned_jobs
     from workflow_scripts.planning.plan import as_csv, as_json, as_text, rows
+    from workflow_scripts.settings.cluster import Cluster
 
     jobs = planned_jobs(snakefile, config)
     write_text(folder / "plan.csv", as_csv(rows(jobs)))
     write_json(folder / "plan.json", as_json(jobs))
-    write_text(folder / "plan.txt", as_text(jobs, gpu))
+    write_text(folder / "plan.txt", as_text(jobs, Cluster.model_validate(cluster)))
 
 
 if "snakemake" in globals():
@@ -24,6 +25,6 @@ if "snakemake" in globals():
         main(
             Path(snakemake.params.snakefile),
             snakemake.params.settings["config"],
-            snakemake.params.settings["gpu"],
+            snakemake.params.settings["cluster"],
             Path("results"),
         )

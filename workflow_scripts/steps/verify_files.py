@@ -1,7 +1,7 @@
 """Hold everything that has a checksum against it, and set aside what is damaged.
 
-In: the hub folder and the results, as they lie there. Out: nothing but words; it fails where something
-was damaged.
+In: the hub folder and the results, as they lie there. Out: nothing but words in its log, which the terminal
+shows at the end; it fails where something was damaged.
 """
 
 from pathlib import Path
@@ -11,7 +11,7 @@ from workflow_scripts.core.step import step
 
 def main(hub: Path) -> None:
     from workflow_scripts.core.errors import UserError
-    from workflow_scripts.reporting.damage import find_damage, set_aside
+    from workflow_scripts.reporting.damage import counted, find_damage, set_aside
 
     damaged = find_damage(hub, Path("results"))
     for path in damaged:
@@ -24,7 +24,11 @@ def main(hub: Path) -> None:
                 for path in damaged
             ]
         )
-    print("Every file that has a checksum is as it was written.")
+    files, records = counted(hub, Path("results"))
+    print(
+        f"Every file that has a checksum is as it was written: {files:,} files of the hub and of"
+        f" checkpoints, {records:,} records with their items."
+    )
 
 
 if "snakemake" in globals():

@@ -7,21 +7,27 @@ import pytest
 
 from workflow_scripts.planning.jobs import PlannedJob, study_of
 from workflow_scripts.planning.needs import Need
-from workflow_scripts.planning.plan import as_csv, as_text, clock, longest_chain, rows
+from workflow_scripts.planning.plan import as_csv, as_text, longest_chain, rows
+from workflow_scripts.planning.wording import clock
+from workflow_scripts.settings.cluster import Cluster
+
+_OWN = ("outputs", "model", "retries", "assumed")
 
 
-def job(rule, seconds, *after, study="harmony", gpus=0, done=False, **need):
+def job(rule, seconds, *after, study="harmony", gpus=0, done=False, **fields):
+    """What is no field of a job is one of its need."""
+    own = {name: fields.pop(name) for name in _OWN if name in fields}
     return PlannedJob(
         rule=rule,
         study=study,
-        need=Need(seconds, **{"mem_mb": 1_000, "gpus": gpus} | need),
+        need=Need(seconds, **{"mem_mb": 1_000, "gpus": gpus} | fields),
         asked_minutes=30,
         threads=4,
         is_done=done,
         log=None,
         benchmark=None,
-        outputs=(f"{rule}.json",),
         after=after,
+        **{"outputs": (f"{rule}.json",)} | own,
     )
 
 
@@ -67,13 +73,14 @@ def test_the_longest_chain_is_the_slowest_way_and_not_the_sum():
 
 
 def test_the_text_fits_a_hundred_columns_and_has_what_one_asks_for():
-    text = as_text(JOBS, "A100-80GB")
+    text = as_text(JOBS, Cluster())
     assert max(map(len, text.splitlines())) <= 100
     assert "GPU hours on A100-80GB: 7.0 expected, 6.0 still to come." in text
     assert "4 x 70 GB" in text
     assert "fetch_model > evaluate_direct > tables, figures" in text
     assert "2 h 02" in text
-    assert "GPU" not in as_text(JOBS[:1], "A100-80GB").split("\n", 2)[2]
+    assert "Jobs reserve 3.0 together" in text  # four GPUs and two of one, half an hour each
+    assert "GPU" not in as_text(JOBS[:1], Cluster()).split("\n", 2)[2]
 
 
 def test_the_csv_has_a_line_a_row():

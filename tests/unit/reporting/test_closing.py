@@ -1,6 +1,6 @@
 """What the terminal says at the end: tables that fit on it, and where the others lie."""
 
-from workflow_scripts.reporting.closing import closing_words
+from workflow_scripts.reporting.closing import FAILED, closing_words, words_of_failure
 
 
 def test_a_table_too_wide_or_too_long_for_a_terminal_is_named_and_not_shown(tmp_path):
@@ -23,3 +23,14 @@ def test_a_leaderboard_that_was_made_is_named(tmp_path):
     page.parent.mkdir()
     page.write_text("<!DOCTYPE html>")
     assert f"{page}  open it in a browser" in closing_words(tmp_path)
+
+
+def test_what_a_check_of_files_found_is_the_last_word_and_an_older_check_says_nothing(tmp_path):
+    log = tmp_path / "verify_files.log"
+    assert words_of_failure(checked=log) == FAILED
+    log.write_text("model.safetensors was altered\n")
+    assert words_of_failure(checked=log).strip() == "model.safetensors was altered"
+    assert "was altered" in closing_words(tmp_path, checked=log)
+    later = log.stat().st_mtime + 1
+    assert words_of_failure(since=later, checked=log) == FAILED
+    assert "was altered" not in closing_words(tmp_path, since=later, checked=log)

@@ -48,7 +48,8 @@ def test_what_is_whole_is_left_as_it_is(folder, capsys):
     before = files(folder)
     main(folder / "hub")
     assert files(folder) == before
-    assert "as it was written" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "as it was written: 2 files of the hub and of checkpoints, 2 records" in said
 
 
 @pytest.mark.parametrize(
