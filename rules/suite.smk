@@ -22,6 +22,7 @@ checkpoint check_requests:
         settings={
             "plan": suite_plan(),
             "refused": SUITE_REFUSED,
+            "aside": SETTINGS.requests_aside,
             "memory_mb": SETTINGS.suite.memory_mb,
             "open_licences": SETTINGS.suite.open_licences,
         },

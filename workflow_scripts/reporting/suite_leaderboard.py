@@ -8,7 +8,7 @@ import pandas as pd
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.reporting.suite_requests import accepted
+from workflow_scripts.reporting.suite_requests import accepted, parameters_of
 from workflow_scripts.reporting.tables import write_table
 
 TITLE = "Leaderboard"
@@ -66,7 +66,8 @@ def _row(entry: dict, scores: pd.DataFrame, tasks: list[dict], flags: list[dict]
     row = {
         "model": request["name"],
         "precision": request["precision"],
-        **{key: entry[key] for key in ("commit", "licence", "parameters", "file", "row")},
+        **{key: entry[key] for key in ("commit", "licence", "file", "row")},
+        "parameters": parameters_of(entry),
         **{key: request[key] for key in _FACTS},
         "flag": flag.get("reason"),
         "flag_link": flag.get("link"),
