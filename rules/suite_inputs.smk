@@ -74,9 +74,9 @@ def suite_plan():
             "request": request.model_dump(mode="json"),
             "row": request.row.in_path,
             "source": suite_source(request),
-            "built": manifest_of_checkpoint(request.checkpoint)
-            if request.checkpoint.variant
-            else None,
+            "built": (
+                manifest_of_checkpoint(request.checkpoint) if request.checkpoint.variant else None
+            ),
             "records": {
                 task: f"results/records/suite/{request.protocol}/{request.row.in_path}/{task}.json"
                 for task in SUITE_TASKS[request.protocol]
