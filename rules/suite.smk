@@ -166,7 +166,11 @@ rule table_suite_checks:
         runtime="30m",
     params:
         version="table_suite_checks 1",
-        settings={"tasks": rows_of_suite_tasks()},
+        settings={
+            "tasks": rows_of_suite_tasks(),
+            "flags": suite_flags(),
+            "source": SETTINGS.source,
+        },
     script:
         "../workflow_scripts/steps/table_suite_checks.py"
 

@@ -9,6 +9,7 @@ import pandas as pd
 from workflow_scripts.core.broken import is_broken
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import Record, read_record
+from workflow_scripts.reporting.suite_checks import LOST_FLAG
 from workflow_scripts.reporting.suite_requests import accepted
 from workflow_scripts.reporting.web.board import Column, Details, Item, Row, Tab
 
@@ -32,12 +33,13 @@ def suite_tab(
 ) -> Tab:
     """From the tables suite_leaderboard and suite_checks, and from the records behind them."""
     entries = {entry["file"]: entry for entry in accepted(checks)}
+    lost = found[found["check"] == LOST_FLAG]
     notes = found.groupby("file")["detail"].agg(list).to_dict()
     of_a_row = min(2 * shown_items * len(tasks), MOST_ITEMS // max(1, len(leaderboard)))
     return Tab(
         id="suite",
         title="Leaderboard",
-        about=ABOUT,
+        about=" ".join([ABOUT, *(f"{row.model}: {row.detail}" for row in lost.itertuples())]),
         columns=_columns(tasks),
         rows=[
             _row(row, entries[row["file"]], notes.get(row["file"], []), tasks, of_a_row)

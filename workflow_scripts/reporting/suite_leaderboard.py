@@ -62,7 +62,7 @@ def read_leaderboard(csv: Path) -> pd.DataFrame:
 def _row(entry: dict, scores: pd.DataFrame, tasks: list[dict], flags: list[dict]) -> dict[str, Any]:
     request = entry["request"]
     own = _scores_of(entry, scores)
-    flag = next((flag for flag in flags if _marks(flag, entry)), {})
+    flag = next((flag for flag in flags if marks(flag, entry)), {})
     row = {
         "model": request["name"],
         "precision": request["precision"],
@@ -110,7 +110,8 @@ def _scores_of(entry: dict, scores: pd.DataFrame) -> pd.DataFrame:
     return scores[own]
 
 
-def _marks(flag: dict, entry: dict) -> bool:
+def marks(flag: dict, entry: dict) -> bool:
+    """Whether a flag is of the row that this accepted request has."""
     request = entry["request"]
     return (
         flag["model"] == request["name"]
