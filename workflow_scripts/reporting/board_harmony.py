@@ -123,6 +123,10 @@ def _row(
             }
             | {f"PC1 {PROTOCOLS[one]}": other.get("pc1") for one, other in others.items()},
             tasks=[_task(task, row, others, shown, facts) for task in tasks],
+            percents=(
+                *(f"{mark}{PROTOCOLS[one]}" for one in (shown, *others) for mark in ("", "± ")),
+                "floor",
+            ),
         ),
     )
 

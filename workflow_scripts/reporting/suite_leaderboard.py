@@ -13,7 +13,8 @@ from workflow_scripts.reporting.tables import write_table
 
 TITLE = "Leaderboard"
 NOTE = (
-    "Scores in percent ± standard error. Average: the mean of all tasks of the suite, for rows that"
+    "Scores in percent ± standard error, which is 0 where none or all of the items are right, however"
+    " few they are; n is in the CSV. Average: the mean of all tasks of the suite, for rows that"
     " have all of them alone; a cell that is missing is named and never filled. Floor: in the first"
     " row, the best that answering at random or a fixed answer scores. A flag was set by hand, its"
     " reason is in the last column; the row stays."

@@ -171,6 +171,7 @@ def test_a_prompt_run_has_its_subjects_and_some_answers(tmp_path):
     shown = prompts_tab(**prompt_files(tmp_path))
     (run,) = shown.rows
     assert run.id == "a/b/run2"
+    assert "Published: of Llama-3.2-1B-Instruct on the real MMLU." in shown.about
     assert run.values["difference"] == -0.25
     assert run.values["p"] is None
     assert run.details.facts["Right only there"] == 3
@@ -186,7 +187,8 @@ def test_a_chunked_variant_joins_plan_training_and_mmlu(tmp_path):
     variants = [None, "@k2m2", "@k2m2+cpt"]
     plan = base | {"variant": "@k2m2", "plan": "0 [1|2] 3", "depth": 3, "layers": 4}
     plan |= {"parameters": 10, "new_parameters": 2, "fused_from_loop": 1e-5, "fused_from_base": 1}
-    pd.DataFrame([plan]).to_csv(tmp_path / "plans.csv", index=False)
+    unchanged = plan | {"variant": "@k0m0", "plan": "0 1 2 3", "depth": 4}
+    pd.DataFrame([unchanged, plan]).to_csv(tmp_path / "plans.csv", index=False)
     stages = [
         base | {"variant": one, "recipe": None, "trained_parameters": None, "steps": None}
         | {"tokens": None, "held_out_loss": None, "wikitext": 9.5 + at, "wikitext stderr": 0.5}
@@ -203,7 +205,10 @@ def test_a_chunked_variant_joins_plan_training_and_mmlu(tmp_path):
     pd.DataFrame(mmlu).to_csv(tmp_path / "mmlu.csv", index=False)
     files = {name: [str(tmp_path / f"{name}.csv")] for name in ("plans", "stages", "mmlu")}
     shown = chunked_tab(**files)
-    assert values(shown, "depth") == {"a/b": None, "a/b@k2m2": 3, "a/b@k2m2+cpt": 3}
+    assert values(shown, "depth") == {"a/b": 4, "a/b@k2m2": 3, "a/b@k2m2+cpt": 3}
+    assert "a/b@k0m0" not in values(shown, "name"), (
+        "it is the original, and has no scores of its own"
+    )
     assert values(shown, "ppl wikitext")["a/b@k2m2+cpt"] == 11.5
     assert values(shown, "mmlu_acc")["a/b"] == 0.5
     stages = {"a/b": "original", "a/b@k2m2": "untrained", "a/b@k2m2+cpt": "trained: cpt"}
@@ -226,4 +231,4 @@ def test_a_study_that_is_not_there_has_no_tab(tmp_path):
     assert "miniature" in made.about
     real = leaderboard(inputs, source="huggingface", seed=0, tasks=[])
     assert "miniature" not in real.about
-    leaderboard_page(made)
+    assert '<a href="index.html">The report</a>' in leaderboard_page(made)
