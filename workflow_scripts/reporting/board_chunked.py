@@ -105,6 +105,7 @@ def _row(name: str, plan: Cells, stage: Cells, mmlu: list[Cells], texts: list[st
     for metric in _MMLU:
         values[f"mmlu_{metric}"] = mean.get(metric)
         values[f"mmlu_{metric}_stderr"] = mean.get(f"{metric}_stderr")
+        values[f"mmlu_{metric}_n"] = mean.get("n")
     for text in texts:
         values[f"ppl {text}"] = stage.get(text)
         values[f"ppl {text}_stderr"] = stage.get(f"{text} stderr")

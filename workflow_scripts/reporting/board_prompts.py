@@ -54,6 +54,7 @@ def prompts_tab(runs: str, by_subject: str, records: list[str]) -> Tab:
         values = {"name": run, "model": checkpoint}
         fields = [column.field for column in _COLUMNS[2:]]
         values |= {field: row[field] for field in (*fields, "micro_stderr", "macro_stderr")}
+        values |= {f"{field}_n": row["n"] for field in ("micro", "macro")}
         facts = {"Compared with": row["after"], "Questions of both": row["pairs"]}
         facts |= {"Right only here": row["won"], "Right only there": row["lost"]}
         rows.append(

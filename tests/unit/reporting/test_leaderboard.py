@@ -102,6 +102,7 @@ def test_the_ranking_after_training_stands_beside_the_one_before(tmp_path):
     before = ranking[ranking["protocol"] == "direct"].set_index("label")
     assert values(shown, "rank_direct") == before["rank"].to_dict()
     assert values(shown, "mnli_stderr") == pytest.approx(after["mnli_stderr"].to_dict())
+    assert set(values(shown, "mnli_n").values()) == {400}
     (first,) = [one for one in shown.rows if one.values["rank"] == 1]
     (task,) = [task for task in first.details.tasks if task["task"] == "MNLI"]
     assert task["direct"] == pytest.approx(before["mnli"][first.id])
@@ -173,6 +174,7 @@ def test_a_prompt_run_has_its_subjects_and_some_answers(tmp_path):
     assert run.id == "a/b/run2"
     assert "Published: of Llama-3.2-1B-Instruct on the real MMLU." in shown.about
     assert run.values["difference"] == -0.25
+    assert run.values["micro_n"] == 4
     assert run.values["p"] is None
     assert run.details.facts["Right only there"] == 3
     assert run.details.tasks[0]["subject"] == "high school biology"
@@ -211,6 +213,7 @@ def test_a_chunked_variant_joins_plan_training_and_mmlu(tmp_path):
     )
     assert values(shown, "ppl wikitext")["a/b@k2m2+cpt"] == 11.5
     assert values(shown, "mmlu_acc")["a/b"] == 0.5
+    assert values(shown, "mmlu_acc_n")["a/b"] == 4
     stages = {"a/b": "original", "a/b@k2m2": "untrained", "a/b@k2m2+cpt": "trained: cpt"}
     assert values(shown, "stage") == stages
     assert [task["subject"] for task in shown.rows[0].details.tasks] == ["macro", "anatomy"]
