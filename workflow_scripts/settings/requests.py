@@ -121,7 +121,7 @@ def read_requests(folder: Path | None, source: str, made: Mapping[str, Any]) -> 
         request = _read(path)
         if isinstance(request, Request):
             if request.name.startswith(GENERATED) != (source == "miniature"):
-                found.aside[path.name] = _aside(request.name, path.name, source)
+                found.aside[path.name] = _aside(request.name, source)
                 continue
             if str(request.checkpoint) != request.checkpoint.model and request.name not in made:
                 request = (
@@ -135,10 +135,10 @@ def read_requests(folder: Path | None, source: str, made: Mapping[str, Any]) -> 
     return found
 
 
-def _aside(name: str, file: str, source: str) -> str:
+def _aside(name: str, source: str) -> str:
     if source == "miniature":
         return (
-            f"{name} is of the hub; this config's source is miniature (--configfile {file} with"
+            f"{name} is of the hub; this config's source is miniature (--configfile mine.yaml with"
             " source: huggingface)"
         )
     return f"{name} is of the miniature world; this config's source is {source}"

@@ -99,7 +99,7 @@ def test_requests_of_the_other_world_are_left_aside_with_a_word(tmp_path, put):
     assert list(found.readable) == ["generated.yaml"] and not found.refused
     assert found.aside == {
         "real.yaml": "Qwen/Qwen2-0.5B is of the hub; this config's source is miniature (--configfile"
-        " real.yaml with source: huggingface)"
+        " mine.yaml with source: huggingface)"
     }
     found = read(tmp_path, source="huggingface")
     assert list(found.readable) == ["real.yaml"] and not found.refused
