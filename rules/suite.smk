@@ -22,6 +22,7 @@ checkpoint check_requests:
         settings={
             "plan": suite_plan(),
             "refused": SUITE_REFUSED,
+            "aside": SETTINGS.requests_aside,
             "memory_mb": SETTINGS.suite.memory_mb,
             "open_licences": SETTINGS.suite.open_licences,
         },
@@ -165,7 +166,11 @@ rule table_suite_checks:
         runtime="30m",
     params:
         version="table_suite_checks 1",
-        settings={"tasks": rows_of_suite_tasks()},
+        settings={
+            "tasks": rows_of_suite_tasks(),
+            "flags": suite_flags(),
+            "source": SETTINGS.source,
+        },
     script:
         "../workflow_scripts/steps/table_suite_checks.py"
 

@@ -84,6 +84,9 @@ def suite_plan():
             "request": request.model_dump(mode="json"),
             "row": request.row.in_path,
             "source": suite_source(request),
+            "built": (
+                manifest_of_checkpoint(request.checkpoint) if request.checkpoint.variant else None
+            ),
             "records": suite_record_files(request),
             "logs": suite_logs(request.protocol, request.row.in_path),
         }

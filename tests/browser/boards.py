@@ -84,6 +84,7 @@ def row(at: int, name: str, *, items: int = 1, flag: str | None = None, **values
             }
             for task in TASKS
         ],
+        percents=("score", "stderr", "floor"),
         items=[
             Item(task, right, f"Question {k} of {task}?", "An answer.", "The answer.")
             for task, right, k in product(TASKS, (True, False), range(items))

@@ -144,10 +144,10 @@ def test_a_row_opens_its_details(page):
     assert facts["ARC"] == "14.43 ± 1.25"
     assert facts["Parameters"] == "3,000,000"
     assert facts["submitted by"] == "somebody"
-    heads = ["task", "score", "stderr", "n", "floor", "revision", "seconds"]
+    heads = ["task", "score (%)", "stderr (%)", "n", "floor (%)", "revision", "seconds"]
     assert page.texts("#details th") == heads
     assert page.texts("#details td")[:7] == [
-        *("ARC", "0.1443", "0.01250", "200", "0.2500", "abc123", "3.250")
+        *("ARC", "14.4", "1.3", "200", "25.0", "abc123", "3.250")
     ]
     page.click(".item.wrong summary")
     assert "Question 0 of ARC?" in page.find(".item.wrong").text
@@ -155,6 +155,14 @@ def test_a_row_opens_its_details(page):
     page.click(".close")
     assert not page.details_open()
     assert page.hash() == ""
+
+
+def test_a_score_of_none_or_of_all_says_of_how_many_and_no_error_of_zero(page_of):
+    certain = row(0, "org/a", arc=0.0, arc_stderr=0.0, arc_n=12)
+    unsure = row(1, "org/b", arc=0.25, arc_stderr=0.125, arc_n=12)
+    page = page_of(board(tab([certain, unsure]))).open()
+    shown = page.texts(".tabulator-row .tabulator-cell[tabulator-field=c2]")
+    assert set(shown) == {"0.00 (n 12)", "25.00 ±12.50"}
 
 
 def test_details_are_built_when_they_are_opened(page):

@@ -3,7 +3,7 @@
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from tests.browser.boards import plain_board, random_board
+from tests.browser.boards import board, plain_board, random_board, row, tab
 from tests.browser.browser import DESKTOP, PHONE
 
 pytestmark = pytest.mark.chromium
@@ -93,6 +93,20 @@ def test_on_a_phone_the_names_stay_while_the_scores_scroll(page):
         "return document.querySelector('.tabulator-row .name').getBoundingClientRect().left"
     )
     assert 0 <= left < 60
+
+
+def test_on_a_phone_names_are_whole(page_of):
+    long = "miniature/Qwen2-1M-Instruct@k2m12+cpt+sft"
+    rows = [row(0, long), row(1, long.removesuffix("+sft"), flag="Trained on the test.")]
+    page = page_of(board(tab(rows))).open("", PHONE)
+    assert set(page.names()) == {long, long.removesuffix("+sft")}
+    cut = page.run(
+        "return [...document.querySelectorAll('.tabulator-row .name')].filter((e) =>"
+        " e.scrollHeight > e.clientHeight + 1 || e.scrollWidth > e.clientWidth + 1"
+        " || e.closest('.tabulator-cell').scrollHeight > e.closest('.tabulator-row').clientHeight)"
+        ".map((e) => e.textContent)"
+    )
+    assert cut == []
 
 
 def test_the_keyboard_reaches_and_does_everything(page):

@@ -82,6 +82,8 @@ def _prompt_run(settings: Settings, run: str) -> Scene:
 
     asking = settings.prompt_runs[run].asking()
     asking["decoding"]["new_tokens"] = 4
+    # A base model has no chat template.
+    asking |= {"messages": None, "text": "{{ question }}\nChoices: {{ choices }}\nAnswer:"}
     outputs = Path(f"results/outputs/prompts/{run}.json")
     asked = {"run": run, "asking": asking, "max_items_per_subject": 1, "seed": settings.seed}
 

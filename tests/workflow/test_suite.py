@@ -50,10 +50,15 @@ def test_submit_checks_and_says_a_line_a_request_and_evaluates_nothing(copy):
     config = put(copy, "half.yaml", precision="bfloat16")
     put(copy, "typo.yaml", precision="int3")
     put(copy, "unknown.yaml", name="miniature/Nobody")
+    put(copy, "hub.yaml", name="Qwen/Qwen2.5-0.5B")
     result = run_snakemake(copy, "submit", *config)
     assert jobs_of(result) == {"check_requests": 1, "submit": 1}
-    lines = re.findall(r"^(?:finished|pending|refused) .*$", result.stdout + result.stderr, re.M)
-    assert [re.split(r"[ :]+", line)[:2] for line in lines] == [
+    lines = re.findall(
+        r"^(?:finished|pending|refused|left aside) .*$", result.stdout + result.stderr, re.M
+    )
+    (aside,) = [line for line in lines if line.startswith("left aside hub.yaml: ")]
+    assert "Qwen/Qwen2.5-0.5B is of the hub" in aside
+    assert [re.split(r"[ :]+", line)[:2] for line in lines if line != aside] == [
         ["finished", "Pythia.yaml"],
         ["refused", "again.yaml"],
         ["pending", "half.yaml"],

@@ -20,6 +20,10 @@ class Interrupted(UserError):
     exit_code = 75  # EX_TEMPFAIL of sysexits.h: try again later
 
 
+class Unreachable(UserError):
+    """Nobody answered, so nothing is known of what was asked for: the same command asks again."""
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """' Did you mean ...?' with the nearest known name, or nothing when none is near."""
     known = [str(k) for k in known]

@@ -35,7 +35,7 @@ def fetch(
     if problem := hub_name_problem(repository):
         raise UserError(f"{repository!r} is not a repository on the hub: {problem}.")
     _refuse_contradiction(repository, revision, commit)
-    with in_plain_words(kind, repository, commit or revision, folder):
+    with in_plain_words(kind, repository, commit or revision, folder, rule=f"fetch_{kind}"):
         snapshot = read_snapshot(kind, repository, commit or revision)
         folder.mkdir(parents=True, exist_ok=True)
         _remove_all_but(folder, {file.path for file in snapshot.files})

@@ -12,7 +12,7 @@ from huggingface_hub import hf_hub_url
 from pydantic import BaseModel, ConfigDict, Field
 
 from workflow_scripts.core.broken import note_of
-from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.errors import Unreachable, UserError
 from workflow_scripts.core.files import write_json
 from workflow_scripts.hub.download import download
 from workflow_scripts.hub.refusals import in_plain_words
@@ -33,7 +33,7 @@ class Metadata(BaseModel):
 
 def fetch_metadata(repository: str, revision: str | None, folder: Path) -> None:
     """Everything that fetch would bring but weights, and the list of all files, written last."""
-    with in_plain_words("model", repository, revision, folder):
+    with in_plain_words("model", repository, revision, folder, rule="fetch_metadata"):
         listing = read_listing("model", repository, revision)
         folder.mkdir(parents=True, exist_ok=True)
         for file in listing.files:
@@ -53,6 +53,8 @@ def refuse(metadata: Path, error: UserError, log: Path) -> None:
     As with a broken cell, the next run tries again.
     """
     about = {"record": str(metadata), "reason": str(error), "log": str(log)}
+    if isinstance(error, Unreachable):
+        about["unreachable"] = True
     write_json(metadata, {"broken": about})
     write_json(note_of(metadata), about)
 
@@ -60,5 +62,6 @@ def refuse(metadata: Path, error: UserError, log: Path) -> None:
 def read_metadata(path: Path) -> Metadata:
     found = json.loads(path.read_text(encoding="utf-8"))
     if set(found) == {"broken"}:
-        raise UserError(found["broken"]["reason"])
+        about = found["broken"]
+        raise (Unreachable if about.get("unreachable") else UserError)(about["reason"])
     return Metadata.model_validate(found)

@@ -15,38 +15,46 @@ from huggingface_hub.errors import (
     RevisionNotFoundError,
 )
 
-from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.errors import Unreachable, UserError
 
 
 @contextmanager
 def in_plain_words(
-    kind: str, repository: str, revision: str | None, folder: Path
+    kind: str, repository: str, revision: str | None, folder: Path, *, rule: str
 ) -> Iterator[None]:
-    """Turn the client's exceptions into a UserError; what is not foreseen passes unchanged."""
+    """Turn the client's exceptions into a UserError; what is not foreseen passes unchanged.
+
+    `rule` is the one that fetches; where nobody answered it is Unreachable.
+    """
     try:
         yield
     except (httpx2.RequestError, OSError) as error:
+        kind_of_error = Unreachable
         if isinstance(error, HfHubHTTPError):
+            status = error.response.status_code
+            kind_of_error = Unreachable if status == 429 or status >= 500 else UserError
             sentence = _answered(error, kind, repository, revision)
         elif isinstance(error, OfflineModeIsEnabled):
             sentence = (
                 f"HF_HUB_OFFLINE is set, so the {kind} {repository} cannot be fetched; unset it where"
-                f" the rule fetch_{kind} runs."
+                f" the rule {rule} runs."
             )
         elif isinstance(error, httpx2.RequestError):
             sentence = (
                 f"{constants.ENDPOINT} cannot be reached for the {kind} {repository}"
-                f" ({str(error) or type(error).__name__}). The rule fetch_{kind} needs the internet: start Snakemake where there is one, usually a login"
-                " node, since compute nodes seldom have it. What has arrived so far is kept."
+                f" ({str(error) or type(error).__name__}). The rule {rule} needs the internet: start"
+                " Snakemake where there is one, usually a login node, since compute nodes seldom have"
+                " it. What has arrived so far is kept."
             )
         elif error.errno in (errno.ENOSPC, errno.EDQUOT):
+            kind_of_error = UserError
             sentence = (
                 f"The disk (or your quota) became full while {repository} was fetched into {folder};"
                 " free some space and run again: what has arrived so far is kept."
             )
         else:
             raise
-        raise UserError(sentence) from None
+        raise kind_of_error(sentence) from None
 
 
 def _answered(error: HfHubHTTPError, kind: str, repository: str, revision: str | None) -> str:

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.errors import Unreachable, UserError
 from workflow_scripts.hub.manifest import read_manifest
 from workflow_scripts.hub.metadata import METADATA, read_metadata
-from workflow_scripts.settings.requests import Request
+from workflow_scripts.settings.requests import UNCHECKED, Request
 
 _OFFLINE = {"local_files_only": True, "trust_remote_code": False}
 _BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}
@@ -50,6 +50,8 @@ def check(
 ) -> dict[str, dict[str, Any]]:
     """By file of a request: commit, licence, parameters, memory, and as `reason` why it is refused.
 
+    Where the hub did not answer the request is not refused: its `status` is unchecked.
+
     Of requests for the same model at the same commit in the same precision the first is taken.
     """
     taken: dict[tuple, str] = {}
@@ -59,6 +61,8 @@ def check(
             submitted = read_submitted(sources[file])
         except UserError as error:
             verdicts[file] = _verdict(reason=str(error))
+            if isinstance(error, Unreachable):
+                verdicts[file]["status"] = UNCHECKED
             continue
         facts = {"commit": submitted.commit, "licence": submitted.licence}
         problems = list(_problems(request, submitted, open_licences))

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from pathlib import Path
 
-from workflow_scripts.core.ids import CheckpointId
+from workflow_scripts.core.ids import UNCHANGED, CheckpointId
 from workflow_scripts.reporting.board_tables import Cells, checkpoint_of, read_cells
 from workflow_scripts.reporting.web.board import Column, Details, Row, Tab
 
@@ -20,6 +20,11 @@ def chunked_tab(plans: list[str], stages: list[str], mmlu: list[str]) -> Tab:
     by_plan = {checkpoint_of(row): row for path in plans for row in read_cells(Path(path))}
     by_stage = {checkpoint_of(row): row for path in stages for row in read_cells(Path(path))}
     by_subject = defaultdict(list)
+    by_plan |= {
+        CheckpointId.parse(name).model: row
+        for name, row in list(by_plan.items())
+        if CheckpointId.parse(name).plan == UNCHANGED
+    }
     for path in mmlu:
         for row in read_cells(Path(path)):
             by_subject[checkpoint_of(row)].append(row)
@@ -34,6 +39,10 @@ def chunked_tab(plans: list[str], stages: list[str], mmlu: list[str]) -> Tab:
         )
         for name in dict.fromkeys([*by_subject, *by_stage, *by_plan])
     ]
+    # A plan that nothing was asked of, as the unchanged one, has nothing to show beside the others.
+    scored = (*(f"mmlu_{metric}" for metric in _MMLU), *(f"ppl {text}" for text in texts))
+    if any(_has(row, scored) for row in rows):
+        rows = [row for row in rows if _has(row, scored)]
     columns = _columns(texts)
     return Tab(
         id="chunked",
@@ -46,6 +55,10 @@ def chunked_tab(plans: list[str], stages: list[str], mmlu: list[str]) -> Tab:
         rows=rows,
         search=("name",),
     )
+
+
+def _has(row: Row, fields: tuple[str, ...]) -> bool:
+    return any(row.values[field] is not None for field in fields)
 
 
 def _plan_of(name: str) -> CheckpointId:
@@ -92,6 +105,7 @@ def _row(name: str, plan: Cells, stage: Cells, mmlu: list[Cells], texts: list[st
     for metric in _MMLU:
         values[f"mmlu_{metric}"] = mean.get(metric)
         values[f"mmlu_{metric}_stderr"] = mean.get(f"{metric}_stderr")
+        values[f"mmlu_{metric}_n"] = mean.get("n")
     for text in texts:
         values[f"ppl {text}"] = stage.get(text)
         values[f"ppl {text}_stderr"] = stage.get(f"{text} stderr")
@@ -109,6 +123,7 @@ def _row(name: str, plan: Cells, stage: Cells, mmlu: list[Cells], texts: list[st
         details=Details(
             facts={key: value for key, value in facts.items() if value is not None},
             tasks=[_subject(row) for row in mmlu],
+            percents=("floor", *_MMLU, *(f"± {metric}" for metric in _MMLU)),
         ),
     )
 

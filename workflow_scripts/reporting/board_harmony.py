@@ -104,6 +104,8 @@ def _row(
     for task in tasks:
         values[task["task"]] = row[task["task"]]
         values[f"{task['task']}_stderr"] = row[f"{task['task']}_stderr"]
+        known = facts.get((row["label"], shown, task["task"], task["metric"]), {})
+        values[f"{task['task']}_n"] = known.get("n")
     names = {task["task"]: task["display_name"] for task in tasks}
     missing = [names.get(task, task) for task in (row["missing"] or "").split()]
     reason = ": ".join(part for part in (row["reason"], ", ".join(missing)) if part)
@@ -123,6 +125,10 @@ def _row(
             }
             | {f"PC1 {PROTOCOLS[one]}": other.get("pc1") for one, other in others.items()},
             tasks=[_task(task, row, others, shown, facts) for task in tasks],
+            percents=(
+                *(f"{mark}{PROTOCOLS[one]}" for one in (shown, *others) for mark in ("", "± ")),
+                "floor",
+            ),
         ),
     )
 

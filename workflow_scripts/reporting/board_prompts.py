@@ -8,6 +8,7 @@ from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_record
 from workflow_scripts.reporting.board_tables import Cells, checkpoint_of, read_cells
 from workflow_scripts.reporting.web.board import Column, Details, Item, Row, Tab
+from workflow_scripts.settings.requests import GENERATED
 
 # Enough to see how a run answers; all of them lie beside its record.
 _ITEMS_SHOWN = 3
@@ -35,7 +36,13 @@ _COLUMNS = [
         "difference", "Difference", "score", "Of the micro average to the run before.", digits=1
     ),
     Column("p", "p", "number", "McNemar's exact test of that difference."),
-    Column("published_micro", "Published", "score", "Another model's, on all of MMLU.", digits=1),
+    Column(
+        "published_micro",
+        "Published",
+        "score",
+        "Of Llama-3.2-1B-Instruct on all of the real MMLU; run 4 on its first 285 questions.",
+        digits=1,
+    ),
 ]
 
 
@@ -47,6 +54,7 @@ def prompts_tab(runs: str, by_subject: str, records: list[str]) -> Tab:
         values = {"name": run, "model": checkpoint}
         fields = [column.field for column in _COLUMNS[2:]]
         values |= {field: row[field] for field in (*fields, "micro_stderr", "macro_stderr")}
+        values |= {f"{field}_n": row["n"] for field in ("micro", "macro")}
         facts = {"Compared with": row["after"], "Questions of both": row["pairs"]}
         facts |= {"Right only here": row["won"], "Right only there": row["lost"]}
         rows.append(
@@ -56,11 +64,13 @@ def prompts_tab(runs: str, by_subject: str, records: list[str]) -> Tab:
                 details=Details(
                     facts=facts,
                     tasks=subjects[checkpoint, run],
+                    percents=("acc", "stderr", "floor", "acc_strict", "format_met"),
                     items=items.get((checkpoint, run), []),
                 ),
             )
         )
     models = {row.values["model"] for row in rows}
+    generated = all(model.startswith(GENERATED) for model in models)
     columns = [
         replace(c, shown=c.shown and (c.field != "model" or len(models) > 1)) for c in _COLUMNS
     ]
@@ -69,7 +79,8 @@ def prompts_tab(runs: str, by_subject: str, records: list[str]) -> Tab:
         title="Prompt runs",
         about=(
             "The same MMLU questions, asked in different ways. Scores in percent, ± standard error;"
-            " a run at its floor shows nothing."
+            " a run at its floor shows nothing. Published: of Llama-3.2-1B-Instruct on the real MMLU"
+            + (", and of no model in this table." if generated else ".")
         ),
         columns=columns,
         rows=rows,

@@ -9,13 +9,15 @@ import pandas as pd
 from workflow_scripts.core.broken import is_broken
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import Record, read_record
+from workflow_scripts.reporting.suite_checks import LOST_FLAG
 from workflow_scripts.reporting.suite_requests import accepted
 from workflow_scripts.reporting.web.board import Column, Details, Item, Row, Tab
 
 ABOUT = (
     "Submitted models on a suite of tasks, each with its own number of worked examples. The average"
     " stands where all tasks do. A score that does not clear the floor of its task shows nothing; open"
-    " a row for standard errors, floors, what the run took, and some of the answers."
+    " a row for standard errors, floors, what the run took, and some of the answers. Where no answer or"
+    " every answer is right the standard error is 0 however few there are; there n stands in its place."
 )
 # A page of thousands of rows shows fewer items of each: it is to open in a second.
 MOST_ITEMS = 4_000
@@ -32,12 +34,13 @@ def suite_tab(
 ) -> Tab:
     """From the tables suite_leaderboard and suite_checks, and from the records behind them."""
     entries = {entry["file"]: entry for entry in accepted(checks)}
+    lost = found[found["check"] == LOST_FLAG]
     notes = found.groupby("file")["detail"].agg(list).to_dict()
     of_a_row = min(2 * shown_items * len(tasks), MOST_ITEMS // max(1, len(leaderboard)))
     return Tab(
         id="suite",
         title="Leaderboard",
-        about=ABOUT,
+        about=" ".join([ABOUT, *(f"{row.model}: {row.detail}" for row in lost.itertuples())]),
         columns=_columns(tasks),
         rows=[
             _row(row, entries[row["file"]], notes.get(row["file"], []), tasks, of_a_row)
@@ -95,6 +98,7 @@ def _row(row: dict[str, Any], entry: dict, notes: list[str], tasks: list[dict], 
             "parameters": None if row["parameters"] is None else int(row["parameters"]),
             "flag": row["flag"],
             **{key: row[key] for key in (*scores, *facts)},
+            **{f"{name}_n": _count(row[f"{name}_n"]) for name in names},
         },
         flag=row["flag"],
         flag_link=row["flag_link"],
@@ -102,6 +106,7 @@ def _row(row: dict[str, Any], entry: dict, notes: list[str], tasks: list[dict], 
         details=Details(
             facts=_facts(row, records),
             tasks=[_of_task(row, task, records.get(task["task"])) for task in tasks],
+            percents=("score", "standard error", "floor"),
             items=_items(entry, records, tasks, most),
         ),
     )
@@ -134,20 +139,23 @@ def _facts(row: dict[str, Any], records: dict[str, Record]) -> dict[str, Any]:
 
 def _of_task(row: dict[str, Any], task: dict, record: Record | None) -> dict[str, Any]:
     name = task["task"]
-    count = row[f"{name}_n"]
     return {
         "task": task["title"],
         "metric": task["shown_as"],
         "shots": record.task.shots if record else task["shots"],
         "score": row[name],
         "standard error": row[f"{name}_stderr"],
-        "n": None if count is None else int(count),
+        "n": _count(row[f"{name}_n"]),
         "floor": row[f"{name}_floor"],
         "dataset": record.task.dataset if record else None,
         "revision": record.task.dataset_commit if record else None,
         "tokens": record.cost.tokens if record else None,
         "seconds": record.volatile.seconds if record else None,
     }
+
+
+def _count(value: float | None) -> int | None:
+    return None if value is None else int(value)
 
 
 def _items(entry: dict, records: dict[str, Record], tasks: list[dict], most: int) -> list[Item]:

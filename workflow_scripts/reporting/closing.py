@@ -4,6 +4,7 @@ from pathlib import Path
 
 from workflow_scripts.core.broken import broken_cells
 from workflow_scripts.core.tex_engine import NONE_FOUND, find_engine
+from workflow_scripts.reporting.for_terminal import narrowed
 
 FAILED = """
 Not everything was made. The log of each failed job is shown above and kept in logs/. Mend the cause
@@ -16,6 +17,9 @@ SUBMITTED = "requests/submitted.txt"
 # A grid of a thousand rows, or of 24 columns, is for an editor, not for the terminal.
 LINES_SHOWN = 30
 WIDTH_SHOWN = 200
+# Of the leaderboard a terminal shows the scores, and leaves out what was found beside them.
+LEFT_OUT = ("Commit", "Type", "Missing", "Flag")
+CHECKS = "suite_checks.md"
 
 
 def words_of_failure(since: float = 0.0, checked: Path = CHECKED) -> str:
@@ -40,8 +44,13 @@ def closing_words(
     lines = [""]
     lines += [path.read_text(encoding="utf-8") for path in made("plan.txt") + made(SUBMITTED)]
     lines += filter(None, [_said_by_check(checked, since)])
+    board = results / "tables/suite_leaderboard.md"
     for table in tables:
+        if table.name == CHECKS and board in tables:
+            continue
         text = table.read_text(encoding="utf-8").strip()
+        if table == board:
+            text = f"{narrowed(text, LEFT_OUT)}\n\n{', '.join(LEFT_OUT)}: in {board}"
         widest = max((len(line) for line in text.splitlines() if line.startswith("|")), default=0)
         if text.count("\n") <= LINES_SHOWN and widest <= WIDTH_SHOWN:
             lines += [text, ""]

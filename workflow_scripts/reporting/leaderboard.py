@@ -27,6 +27,7 @@ def leaderboard(inputs: dict[str, dict], *, source: str, seed: int, tasks: list[
         title="Chorus leaderboard",
         about=_ABOUT + (_MINIATURE if source == "miniature" else ""),
         tabs=[make(inputs[name]) for name, make in tabs.items() if inputs.get(name)],
+        report="index.html",
         provenance={
             "Models and data": "miniature world" if source == "miniature" else "Hugging Face hub",
             "Seed": str(seed),

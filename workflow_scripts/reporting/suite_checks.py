@@ -6,26 +6,41 @@ from pathlib import Path
 import pandas as pd
 
 from workflow_scripts.core.broken import is_broken
+from workflow_scripts.core.errors import did_you_mean
 from workflow_scripts.core.files import sha256_json
 from workflow_scripts.core.items import read_items
+from workflow_scripts.reporting.suite_leaderboard import marks
 from workflow_scripts.reporting.suite_requests import accepted
 from workflow_scripts.reporting.tables import write_table
+from workflow_scripts.settings.requests import GENERATED
 
 CLEAR = 2  # standard errors above the floor, from which on something was shown
 SUSPICIOUS = 0.95
+LOST_FLAG = "flag without a row"
 TITLE = "What is worth a look on the leaderboard"
 NOTE = (
     "Found by rules, and no judgement. At the floor: the score does not clear the better of a random"
     f" and a fixed answer by {CLEAR} standard errors. Above {SUSPICIOUS:.0%}: rare unless the test was"
     " in the training text. Missing: a task without a score. Fewer items: than others were asked."
-    " Alike: the same answer as another model to every item of every task."
+    " Alike: the same answer as another model to every item of every task. A flag that marks no row"
+    " stands last: its model, precision or commit is none that was accepted."
 )
 # A row is known by its request's file: one model may be there under two protocols.
 COLUMNS = ("model", "precision", "commit", "protocol", "file", "check", "tasks", "detail")
 
 
-def suite_checks(table: pd.DataFrame, checks: list[dict], tasks: list[dict]) -> pd.DataFrame:
-    """One row per finding, in the order of the leaderboard; `table` is the leaderboard."""
+def suite_checks(
+    table: pd.DataFrame,
+    checks: list[dict],
+    tasks: list[dict],
+    flags: list[dict] = (),
+    source: str = "huggingface",
+) -> pd.DataFrame:
+    """One row per finding, in the order of the leaderboard; `table` is the leaderboard.
+
+    Flags that mark no row come last. A flag of a model of another source than the config's is none of
+    them: one file serves both.
+    """
     alike = _alike(checks, tasks)
     most = {task["task"]: table[f"{task['task']}_n"].max() for task in tasks}
     found = []
@@ -36,7 +51,31 @@ def suite_checks(table: pd.DataFrame, checks: list[dict], tasks: list[dict]) -> 
             *((("alike", "", alike[row["file"]]),) if row["file"] in alike else ()),
         ):
             found.append({**facts, "check": check, "tasks": names, "detail": detail})
+    for flag in flags:
+        of_this_source = flag["model"].startswith(GENERATED) == (source == "miniature")
+        if of_this_source and not any(marks(flag, entry) for entry in accepted(checks)):
+            found.append(
+                {
+                    "model": flag["model"],
+                    "precision": flag["precision"],
+                    "commit": flag["revision"],
+                    "check": LOST_FLAG,
+                    "detail": _why_lost(flag, checks),
+                }
+            )
     return pd.DataFrame(found, columns=list(COLUMNS))
+
+
+def _why_lost(flag: dict, checks: list[dict]) -> str:
+    rows = [one for one in accepted(checks) if one["request"]["name"] == flag["model"]]
+    if rows:
+        there = ", ".join(f"{one['request']['precision']} at {one['commit'][:7]}" for one in rows)
+        return f"Its flag marks no row: the model is there in {there}."
+    names = {one["request"]["name"] for one in checks if one["request"]}
+    if flag["model"] in names:
+        return "Its flag marks no row: no request for this model was accepted."
+    near = did_you_mean(flag["model"], sorted(names))
+    return f"Its flag marks no row: no request names this model.{near}"
 
 
 def _of_scores(row: pd.Series, tasks: list[dict], most: dict[str, float]):
@@ -102,8 +141,8 @@ def write_suite_checks(table: pd.DataFrame, csv: Path, md: Path, tex: Path) -> N
             {
                 "Model": frame["model"],
                 "Precision": frame["precision"],
-                "Commit": frame["commit"].str[:7],
-                "Protocol": frame["protocol"].str.replace("_", "-"),
+                "Commit": frame["commit"].astype("string").str[:7],
+                "Protocol": frame["protocol"].astype("string").str.replace("_", "-"),
                 "Found": frame["detail"],
             }
         )

@@ -8,12 +8,13 @@ import pandas as pd
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.reporting.suite_requests import accepted
+from workflow_scripts.reporting.suite_requests import accepted, parameters_of
 from workflow_scripts.reporting.tables import write_table
 
 TITLE = "Leaderboard"
 NOTE = (
-    "Scores in percent ± standard error. Average: the mean of all tasks of the suite, for rows that"
+    "Scores in percent ± standard error, which is 0 where none or all of the items are right, however"
+    " few they are; n is in the CSV. Average: the mean of all tasks of the suite, for rows that"
     " have all of them alone; a cell that is missing is named and never filled. Floor: in the first"
     " row, the best that answering at random or a fixed answer scores. A flag was set by hand, its"
     " reason is in the last column; the row stays."
@@ -62,11 +63,12 @@ def read_leaderboard(csv: Path) -> pd.DataFrame:
 def _row(entry: dict, scores: pd.DataFrame, tasks: list[dict], flags: list[dict]) -> dict[str, Any]:
     request = entry["request"]
     own = _scores_of(entry, scores)
-    flag = next((flag for flag in flags if _marks(flag, entry)), {})
+    flag = next((flag for flag in flags if marks(flag, entry)), {})
     row = {
         "model": request["name"],
         "precision": request["precision"],
-        **{key: entry[key] for key in ("commit", "licence", "parameters", "file", "row")},
+        **{key: entry[key] for key in ("commit", "licence", "file", "row")},
+        "parameters": parameters_of(entry),
         **{key: request[key] for key in _FACTS},
         "flag": flag.get("reason"),
         "flag_link": flag.get("link"),
@@ -109,7 +111,8 @@ def _scores_of(entry: dict, scores: pd.DataFrame) -> pd.DataFrame:
     return scores[own]
 
 
-def _marks(flag: dict, entry: dict) -> bool:
+def marks(flag: dict, entry: dict) -> bool:
+    """Whether a flag is of the row that this accepted request has."""
     request = entry["request"]
     return (
         flag["model"] == request["name"]

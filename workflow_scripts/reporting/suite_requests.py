@@ -14,6 +14,7 @@ from typing import Any
 from workflow_scripts.core.broken import is_broken
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.run_lock import run_under_way
+from workflow_scripts.settings.requests import ASIDE, UNCHECKED
 
 CHECKS = Path("results/requests/checks.json")
 REFUSED, PENDING, RUNNING, FINISHED, FAILED = (
@@ -25,7 +26,9 @@ REFUSED, PENDING, RUNNING, FINISHED, FAILED = (
 )
 TITLE = "Requests for the leaderboard"
 NOTE = (
-    "Refused: the request was checked and costs nothing until it is mended. Pending: accepted, and"
+    "Refused: the request was checked and costs nothing until it is mended. Unchecked:"
+    " the hub could not be asked about it; the next run asks again. Left aside: its model is of"
+    " another source than this config's. Pending: accepted, and"
     " not begun. Running, finished. Failed: some of its tasks could not be measured; the reason is"
     " the first one's, and the next run tries them again."
 )
@@ -44,10 +47,18 @@ def accepted(checks: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [entry for entry in checks if not entry["reason"]]
 
 
+def parameters_of(entry: dict[str, Any]) -> int | None:
+    """A checkpoint's own once it was built; until then its base's, by which it was checked."""
+    built = entry.get("built")
+    if built and Path(built).is_file():
+        return json.loads(Path(built).read_text(encoding="utf-8"))["parameters"]
+    return entry.get("parameters")
+
+
 def status_of(entry: dict[str, Any], since: float | None) -> dict[str, str | None]:
     """Status, reason and log; `since` is when the run that is under way began, None where none is."""
     if entry["reason"]:
-        return {"status": REFUSED, "reason": entry["reason"], "log": None}
+        return {"status": entry.get("status") or REFUSED, "reason": entry["reason"], "log": None}
     records = {task: Path(path) for task, path in entry["records"].items()}
     for task, record in records.items():
         if is_broken(record):
@@ -79,7 +90,8 @@ def requests(checks: list[dict[str, Any]], since: float | None) -> list[dict[str
         {
             "request": entry["file"],
             **{field: (entry["request"] or {}).get(field) for field in fields},
-            **{field: entry.get(field) for field in ("commit", "licence", "parameters")},
+            **{field: entry.get(field) for field in ("commit", "licence")},
+            "parameters": parameters_of(entry),
             **status_of(entry, since),
         }
         for entry in checks
@@ -95,11 +107,11 @@ def _line(row: dict[str, Any]) -> str:
     what = row["request"]
     if row["name"]:
         what += f": {row['name']} in {row['precision']}"
-    if row["status"] == REFUSED:
-        return f"refused   {what}: {row['reason']}"
+    if row["status"] in (REFUSED, ASIDE, UNCHECKED):
+        return f"{row['status']:<10} {what}: {row['reason']}"
     facts = f"{what}, {row['parameters']:,} parameters, {row['licence']}"
     reason = f": {row['reason']} ({row['log']})" if row["reason"] else ""
-    return f"{row['status']:<9} {facts}{reason}"
+    return f"{row['status']:<10} {facts}{reason}"
 
 
 def main() -> None:

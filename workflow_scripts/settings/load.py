@@ -49,6 +49,7 @@ class Settings(Config):
     prompt_runs: dict[str, PromptRun] = Field(description="The prompt runs to make, by name.")
     requests: dict[str, Request] = Field({}, description="Submitted models, by their files' names.")
     refused_requests: dict[str, str] = Field({}, description="What is wrong with the other files.")
+    requests_aside: dict[str, str] = Field({}, description="Why some files are of another config.")
     flags: tuple[Flag, ...] = Field((), description="Rows of the leaderboard that are marked.")
 
     def model(self, name: str) -> ModelRow:
@@ -163,6 +164,7 @@ def _with_requests(settings: Settings, workflow_folder: Path) -> Settings:
         update={
             "requests": requests.readable,
             "refused_requests": requests.refused,
+            "requests_aside": requests.aside,
             "flags": read_flags(flags),
         }
     )

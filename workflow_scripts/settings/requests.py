@@ -18,6 +18,8 @@ from workflow_scripts.settings.section import Section, contradiction, unlike
 from workflow_scripts.settings.sentences import sentences, shown
 
 GENERATED = "miniature/"  # names of the generated world begin so
+# How a request stands that got no verdict: its model is of the other source, or nobody could be asked.
+ASIDE, UNCHECKED = "left aside", "unchecked"
 _LARGEST = 20_000
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*")
 
@@ -99,14 +101,18 @@ class Request(Section):
 
 @dataclass(frozen=True)
 class Requests:
-    """Those that can be read, and of each other one why not; by their files' names."""
+    """Those that can be read, and of each other one why not; by their files' names.
+
+    Aside are those that can be read and are for models of the other source.
+    """
 
     readable: dict[str, Request] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
+    aside: dict[str, str] = field(default_factory=dict)
 
 
 def read_requests(folder: Path | None, source: str, made: Mapping[str, Any]) -> Requests:
-    """All requests of a folder that are for models of this source.
+    """All requests of a folder.
 
     `made` are the checkpoints that this config makes.
     """
@@ -115,6 +121,7 @@ def read_requests(folder: Path | None, source: str, made: Mapping[str, Any]) -> 
         request = _read(path)
         if isinstance(request, Request):
             if request.name.startswith(GENERATED) != (source == "miniature"):
+                found.aside[path.name] = _aside(request.name, source)
                 continue
             if str(request.checkpoint) != request.checkpoint.model and request.name not in made:
                 request = (
@@ -126,6 +133,15 @@ def read_requests(folder: Path | None, source: str, made: Mapping[str, Any]) -> 
         else:
             found.refused[path.name] = request
     return found
+
+
+def _aside(name: str, source: str) -> str:
+    if source == "miniature":
+        return (
+            f"{name} is of the hub; this config's source is miniature (--configfile mine.yaml with"
+            " source: huggingface)"
+        )
+    return f"{name} is of the miniature world; this config's source is {source}"
 
 
 def _read(path: Path) -> Request | str:

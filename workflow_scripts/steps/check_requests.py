@@ -14,24 +14,27 @@ def main(
     *,
     plan: dict[str, dict],
     refused: dict[str, str],
+    aside: dict[str, str],
     memory_mb: int,
     open_licences: list[str],
 ) -> None:
     from workflow_scripts.core.files import write_json
     from workflow_scripts.hub.submission import check
-    from workflow_scripts.settings.requests import Request
+    from workflow_scripts.settings.requests import ASIDE, Request
 
     requests = {file: Request.model_validate(one["request"]) for file, one in plan.items()}
     sources = {file: Path(one["source"]) for file, one in plan.items()}
     verdicts = check(requests, sources, memory_mb=memory_mb, open_licences=open_licences)
-    unread = {"request": None, "row": None, "records": {}, "logs": {}}
+    verdicts |= {file: {"reason": why} for file, why in refused.items()}
+    verdicts |= {file: {"reason": why, "status": ASIDE} for file, why in aside.items()}
+    unread = {"request": None, "row": None, "built": None, "records": {}, "logs": {}}
     entries = [
         {
             "file": file,
             **{key: plan.get(file, unread)[key] for key in unread},
-            **verdicts.get(file, {"reason": refused.get(file)}),
+            **verdicts[file],
         }
-        for file in sorted({*plan, *refused})
+        for file in sorted(verdicts)
     ]
     write_json(checks, entries)
 

@@ -10,13 +10,22 @@ from workflow_scripts.core.step import step
 
 
 def main(
-    leaderboard: Path, checks: Path, csv: Path, md: Path, tex: Path, *, tasks: list[dict]
+    leaderboard: Path,
+    checks: Path,
+    csv: Path,
+    md: Path,
+    tex: Path,
+    *,
+    tasks: list[dict],
+    flags: list[dict],
+    source: str,
 ) -> None:
     from workflow_scripts.reporting.suite_checks import suite_checks, write_suite_checks
     from workflow_scripts.reporting.suite_leaderboard import read_leaderboard
     from workflow_scripts.reporting.suite_requests import read_checks
 
-    table = suite_checks(read_leaderboard(leaderboard), read_checks(checks), tasks)
+    board = read_leaderboard(leaderboard)
+    table = suite_checks(board, read_checks(checks), tasks, flags, source)
     write_suite_checks(table, csv, md, tex)
 
 

@@ -4,9 +4,10 @@ import pytest
 
 from tests.unit.hub.fake_hub import model_files
 from workflow_scripts.core.broken import broken_cells, clear_broken_cells
-from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.errors import Unreachable, UserError
 from workflow_scripts.hub.metadata import METADATA, fetch_metadata, read_metadata, refuse
-from workflow_scripts.hub.submission import read_submitted
+from workflow_scripts.hub.submission import check, read_submitted
+from workflow_scripts.settings.requests import Request
 
 MODEL = "acme/Rocket-1B"
 pytestmark = pytest.mark.usefixtures("client")
@@ -52,3 +53,26 @@ def test_what_cannot_be_had_is_a_reason_until_the_next_run(hub, folder, tmp_path
     clear_broken_cells()
     assert not (folder / METADATA).exists()
     assert not broken_cells()
+
+
+def verdict_of(folder):
+    one = Request(name=MODEL, precision="float32", model_type="pretrained")
+    sources = {"a.yaml": folder / METADATA}
+    return check({"a.yaml": one}, sources, memory_mb=8_000, open_licences=())["a.yaml"]
+
+
+def test_a_hub_that_does_not_answer_refuses_nothing(hub, folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
+    with pytest.raises(Unreachable, match="rule fetch_metadata") as raised:
+        fetch_metadata(MODEL, None, folder)
+    refuse(folder / METADATA, raised.value, tmp_path / "log")
+    found = verdict_of(folder)
+    assert found["status"] == "unchecked"
+    assert "cannot be reached" in found["reason"]
+
+
+def test_a_repository_that_is_not_there_is_refused(hub, folder, tmp_path):
+    with pytest.raises(UserError) as raised:
+        fetch_metadata(MODEL, None, folder)
+    refuse(folder / METADATA, raised.value, tmp_path / "log")
+    assert "status" not in verdict_of(folder)

@@ -34,3 +34,18 @@ def test_what_a_check_of_files_found_is_the_last_word_and_an_older_check_says_no
     later = log.stat().st_mtime + 1
     assert words_of_failure(since=later, checked=log) == FAILED
     assert "was altered" not in closing_words(tmp_path, since=later, checked=log)
+
+
+def test_of_a_suite_the_scores_are_shown_and_not_what_was_found_beside_them(tmp_path):
+    folder = tmp_path / "tables"
+    folder.mkdir()
+    heads = ["Model", "Commit", "Average", "MMLU (acc, 5-shot)", "Flag"]
+    row = ["org/net", "0123abc", "58.1 ± 2.0", "60.0 ± 1.0", "a reason " * 30]
+    lines = [heads, ["---", "---", "---:", "---:", "---"], row]
+    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    (folder / "suite_leaderboard.md").write_text(f"# Leaderboard\n\n{table}\n")
+    (folder / "suite_checks.md").write_text("# Worth a look\n\n| a |\n| - |\n| 1 |\n")
+    said = closing_words(tmp_path)
+    assert "| Model   |    Average |       MMLU |" in said
+    assert "| org/net | 58.1 ± 2.0 | 60.0 ± 1.0 |" in said
+    assert "# Worth a look" not in said and "suite_checks.md" in said

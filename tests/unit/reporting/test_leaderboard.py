@@ -102,6 +102,7 @@ def test_the_ranking_after_training_stands_beside_the_one_before(tmp_path):
     before = ranking[ranking["protocol"] == "direct"].set_index("label")
     assert values(shown, "rank_direct") == before["rank"].to_dict()
     assert values(shown, "mnli_stderr") == pytest.approx(after["mnli_stderr"].to_dict())
+    assert set(values(shown, "mnli_n").values()) == {400}
     (first,) = [one for one in shown.rows if one.values["rank"] == 1]
     (task,) = [task for task in first.details.tasks if task["task"] == "MNLI"]
     assert task["direct"] == pytest.approx(before["mnli"][first.id])
@@ -171,7 +172,9 @@ def test_a_prompt_run_has_its_subjects_and_some_answers(tmp_path):
     shown = prompts_tab(**prompt_files(tmp_path))
     (run,) = shown.rows
     assert run.id == "a/b/run2"
+    assert "Published: of Llama-3.2-1B-Instruct on the real MMLU." in shown.about
     assert run.values["difference"] == -0.25
+    assert run.values["micro_n"] == 4
     assert run.values["p"] is None
     assert run.details.facts["Right only there"] == 3
     assert run.details.tasks[0]["subject"] == "high school biology"
@@ -186,7 +189,8 @@ def test_a_chunked_variant_joins_plan_training_and_mmlu(tmp_path):
     variants = [None, "@k2m2", "@k2m2+cpt"]
     plan = base | {"variant": "@k2m2", "plan": "0 [1|2] 3", "depth": 3, "layers": 4}
     plan |= {"parameters": 10, "new_parameters": 2, "fused_from_loop": 1e-5, "fused_from_base": 1}
-    pd.DataFrame([plan]).to_csv(tmp_path / "plans.csv", index=False)
+    unchanged = plan | {"variant": "@k0m0", "plan": "0 1 2 3", "depth": 4}
+    pd.DataFrame([unchanged, plan]).to_csv(tmp_path / "plans.csv", index=False)
     stages = [
         base | {"variant": one, "recipe": None, "trained_parameters": None, "steps": None}
         | {"tokens": None, "held_out_loss": None, "wikitext": 9.5 + at, "wikitext stderr": 0.5}
@@ -203,9 +207,13 @@ def test_a_chunked_variant_joins_plan_training_and_mmlu(tmp_path):
     pd.DataFrame(mmlu).to_csv(tmp_path / "mmlu.csv", index=False)
     files = {name: [str(tmp_path / f"{name}.csv")] for name in ("plans", "stages", "mmlu")}
     shown = chunked_tab(**files)
-    assert values(shown, "depth") == {"a/b": None, "a/b@k2m2": 3, "a/b@k2m2+cpt": 3}
+    assert values(shown, "depth") == {"a/b": 4, "a/b@k2m2": 3, "a/b@k2m2+cpt": 3}
+    assert "a/b@k0m0" not in values(shown, "name"), (
+        "it is the original, and has no scores of its own"
+    )
     assert values(shown, "ppl wikitext")["a/b@k2m2+cpt"] == 11.5
     assert values(shown, "mmlu_acc")["a/b"] == 0.5
+    assert values(shown, "mmlu_acc_n")["a/b"] == 4
     stages = {"a/b": "original", "a/b@k2m2": "untrained", "a/b@k2m2+cpt": "trained: cpt"}
     assert values(shown, "stage") == stages
     assert [task["subject"] for task in shown.rows[0].details.tasks] == ["macro", "anatomy"]
@@ -226,4 +234,4 @@ def test_a_study_that_is_not_there_has_no_tab(tmp_path):
     assert "miniature" in made.about
     real = leaderboard(inputs, source="huggingface", seed=0, tasks=[])
     assert "miniature" not in real.about
-    leaderboard_page(made)
+    assert '<a href="index.html">The report</a>' in leaderboard_page(made)

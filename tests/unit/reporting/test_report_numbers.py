@@ -110,9 +110,9 @@ def test_the_published_reading_is_blamed_only_where_it_adds_something():
     assert "adds up" not in nothing
 
 
-def latency(*faster: float) -> pd.DataFrame:
+def latency(*faster: float, way: str = "fused") -> pd.DataFrame:
     return pd.DataFrame(
-        {"way": "fused", "plan": f"k2m{at}", "batch": 2, "token_faster": value}
+        {"way": way, "plan": f"k2m{at}", "batch": 2, "token_faster": value}
         for at, value in enumerate(faster, start=1)
     )
 
@@ -124,6 +124,13 @@ def test_a_plan_that_is_slower_is_not_called_faster():
     assert "none of which is slower" in told(
         tell_chunking, chunking_numbers({"chunking_latency": latency(1.8, 1.1)})
     )
+
+
+def test_plans_run_one_chunk_after_the_other_are_told_of_apart():
+    table = pd.concat([latency(1.8, 1.1), latency(0.7, 1.2, way="loop")])
+    text = told(tell_chunking, chunking_numbers({"chunking_latency": table}))
+    assert "none of which is slower. That is with the chunks' layers run as one" in text
+    assert "one after the other (loop, dashed) 1 of 2 are slower" in text
 
 
 def runs(*rows) -> pd.DataFrame:
@@ -145,6 +152,17 @@ def test_prompt_runs_tell_of_the_greatest_significant_step_alone():
     text = told(tell_prompts, prompt_numbers(tables))
     assert "none of 1 changed significantly" in text
     assert "greatest" not in text
+
+
+def test_the_asked_format_is_told_from_the_least_run_to_the_most():
+    table = runs(
+        ("run1", 0.01, 0.26, None, None, None, "", 0.3),
+        ("run2", 0.02, 0.26, None, None, None, "", 0.0),
+        ("run3", 0.3, 0.26, None, None, None, "", 0.9),
+        ("run4", 0.4, 0.26, None, None, None, "", float("nan")),  # by log-likelihood
+    )
+    text = told(tell_prompts, prompt_numbers({"prompt_runs": table}))
+    assert "between 0% (run2) and 90% (run3) are in the asked format" in text
 
 
 def reproduction(agree: int, differ: int, refused: int) -> pd.DataFrame:

@@ -17,6 +17,7 @@ from workflow_scripts.reporting.report.words import limits
 from workflow_scripts.reporting.tables import read_markdown, write_table
 from workflow_scripts.reporting.web.policy import digest
 
+KINDS = (("table", "csv"), ("figure", "png"))
 EVIL = '<script>alert("x")</script> & | {{ 7 }} \\'
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -131,6 +132,22 @@ def test_every_figure_has_words_for_those_who_do_not_see_it_and_can_be_saved(tmp
     assert all(image["alt"] for image in shown)
     saved = {link["download"] for link in elements.of("a") if "download" in link}
     assert saved >= {"prompt_runs.png", "prompt_runs.pdf", "prompt_runs.csv", "prompt_runs.tex"}
+
+
+def test_a_figure_higher_than_wide_takes_the_whole_width(tmp_path):
+    assert 'class="tall"' not in page(tmp_path)
+    high = PIXEL[:20] + (3).to_bytes(4, "big") + PIXEL[24:]
+    (tmp_path / "figures/mystery.png").write_bytes(high)
+    told, _ = chapters(
+        numbers_with_prompts(Numbers(limits())),
+        *(sorted((tmp_path / f"{kind}s").glob(f"*.{end}")) for kind, end in KINDS),
+        [],
+    )
+    about = provenance()
+    numbers = numbers_with_prompts(Numbers([*limits(), *run_numbers(about)]))
+    write_page(tmp_path / "report/index.html", told, numbers, about, [], [], {})
+    text = (tmp_path / "report/index.html").read_text()
+    assert re.findall(r'<figure id="([a-z_-]+)" class="tall">', text) == ["figure-mystery"]
 
 
 def test_a_table_nobody_tells_of_is_shown_all_the_same(tmp_path):

@@ -134,6 +134,43 @@ def test_a_score_above_the_floor_by_less_than_two_errors_is_at_it():
     assert checks_of(one) == {("org/net", "at the floor"): "sst2"}
 
 
+def lost(*flags, source="huggingface"):
+    whole = {"precision": None, "revision": None, "reason": "Copied.", "link": "https://a.org"}
+    rows = both(entry("org/net"), GOOD), entry("org/bad", reason="its licence.")
+    flags = [whole | flag for flag in flags]
+    return suite_checks(leaderboard(*rows), list(rows), TASKS, flags, source), rows
+
+
+def test_a_flag_that_marks_no_row_is_named_with_what_may_have_been_meant(tmp_path):
+    found, rows = lost(
+        {"model": "org/net"},
+        {"model": "org/nett"},
+        {"model": "org/net", "precision": "bfloat16"},
+        {"model": "org/bad"},
+        {"model": "miniature/Llama"},
+    )
+    found = found[found["check"] == "flag without a row"]
+    assert list(zip(found["model"], found["detail"], strict=True)) == [
+        (
+            "org/nett",
+            "Its flag marks no row: no request names this model. Did you mean 'org/net'?",
+        ),
+        ("org/net", "Its flag marks no row: the model is there in float32 at 0000000."),
+        ("org/bad", "Its flag marks no row: no request for this model was accepted."),
+    ]
+    paths = [tmp_path / f"checks.{kind}" for kind in ("csv", "md", "tex")]
+    write_suite_checks(found, *paths)
+    assert "no request names this model" in paths[1].read_text()
+    board = suite_tab(leaderboard(*rows), pd.read_csv(paths[0]), list(rows), TASKS, shown_items=0)
+    assert "org/nett: Its flag marks no row" in board.about
+    assert not board.rows[0].notes
+
+
+def test_flags_of_the_other_source_wait_for_their_run():
+    found, _ = lost({"model": "org/nett"}, {"model": "miniature/Llama"}, source="miniature")
+    assert list(found.loc[found["check"] == "flag without a row", "model"]) == ["miniature/Llama"]
+
+
 def test_two_models_that_answer_alike_are_named_and_twins_of_one_model_are_not():
     one, copy = both(entry("org/one"), GOOD), both(entry("org/copy"), GOOD)
     half, other = both(entry("org/one", "bfloat16"), GOOD), both(entry("org/other"), POOR[::-1])

@@ -79,16 +79,27 @@ def test_a_request_is_one_line_even_where_its_file_could_not_be_read(tmp_path):
         entry(),
         entry("org/bad", reason="its licence 'x' is not open."),
         unread | {"reason": "it cannot be read as YAML."},
+        unread | {"file": "real.yaml", "reason": "org/real is of the hub", "status": "left aside"},
+        entry("org/far", reason="it cannot be reached.") | {"status": "unchecked"},
     ]
     rows = requests(entries, None)
     assert lines(rows) == [
-        "pending   org--net~float32.yaml: org/net in float32, 1,000,000 parameters, mit",
-        "refused   org--bad~float32.yaml: org/bad in float32: its licence 'x' is not open.",
-        "refused   bad.yaml: it cannot be read as YAML.",
+        "pending    org--net~float32.yaml: org/net in float32, 1,000,000 parameters, mit",
+        "refused    org--bad~float32.yaml: org/bad in float32: its licence 'x' is not open.",
+        "refused    bad.yaml: it cannot be read as YAML.",
+        "left aside real.yaml: org/real is of the hub",
+        "unchecked  org--far~float32.yaml: org/far in float32: it cannot be reached.",
     ]
     paths = [tmp_path / f"requests.{kind}" for kind in ("csv", "md", "tex")]
     write_requests_table(rows, *paths)
     assert "its licence 'x' is not open." in paths[1].read_text()
+
+
+def test_a_checkpoint_has_its_own_parameters_once_it_was_built(tmp_path):
+    one = entry("org/net@k2m12") | {"built": str(tmp_path / "manifest.json")}
+    assert requests([one], None)[0]["parameters"] == 1_000_000
+    write_json(tmp_path / "manifest.json", {"parameters": 1_250_000})
+    assert requests([one], None)[0]["parameters"] == 1_250_000
 
 
 def test_whether_a_run_is_under_way_is_told_by_its_lock(tmp_path):
@@ -111,7 +122,7 @@ def test_the_command_says_the_lines_and_what_to_do_before_the_first_check(monkey
     assert "snakemake submit" in str(ended.value)
     write_checks(suite_requests.CHECKS, entry())
     suite_requests.main()
-    assert capsys.readouterr().out.startswith("pending   org--net")
+    assert capsys.readouterr().out.startswith("pending    org--net")
     with pytest.raises(UserError, match="is missing"):
         read_checks(suite_requests.CHECKS.with_name("none.json"))
 

@@ -92,13 +92,21 @@ def test_a_file_that_is_no_request_is_refused(tmp_path, put, text, said):
     assert list(found.readable) == ["good.yaml"]
 
 
-def test_requests_of_the_other_world_are_left_aside(tmp_path, put):
+def test_requests_of_the_other_world_are_left_aside_with_a_word(tmp_path, put):
     put("generated.yaml")
     put("real.yaml", name="Qwen/Qwen2-0.5B")
-    assert list(read(tmp_path).readable) == ["generated.yaml"]
+    found = read(tmp_path)
+    assert list(found.readable) == ["generated.yaml"] and not found.refused
+    assert found.aside == {
+        "real.yaml": "Qwen/Qwen2-0.5B is of the hub; this config's source is miniature (--configfile"
+        " mine.yaml with source: huggingface)"
+    }
     found = read(tmp_path, source="huggingface")
-    assert list(found.readable) == ["real.yaml"]
-    assert not found.refused
+    assert list(found.readable) == ["real.yaml"] and not found.refused
+    assert found.aside == {
+        "generated.yaml": "miniature/Llama-1.4M is of the miniature world; this config's source is"
+        " huggingface"
+    }
 
 
 def test_a_file_name_that_could_trick_a_terminal_is_refused(tmp_path, put):

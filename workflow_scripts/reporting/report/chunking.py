@@ -81,7 +81,11 @@ def _times(table: pd.DataFrame | None) -> list[Number]:
         return []
     best = fused.loc[fused["token_faster"].idxmax()]
     slower = int((fused["token_faster"] < 1).sum())
+    loop = table[table["way"] == "loop"].dropna(subset=["token_faster"])
+    slower_loop = int((loop["token_faster"] < 1).sum())
     return [
+        *number("chunking.timed_loop", len(loop), count, "the same, one chunk after the other"),
+        *number("chunking.slower_loop", slower_loop, count, "of these, slower than unchanged"),
         *number("chunking.timed", len(fused), count, "plans times batch sizes that were timed"),
         *number("chunking.slower", slower, count, "of these, slower than the unchanged model"),
         *number("chunking.fastest", best["plan"], str, "the plan that writes fastest"),
@@ -231,9 +235,17 @@ def _tell_times(numbers: Numbers) -> str:
         " {chunking.faster} times as fast as the unchanged model, the most of {chunking.timed}"
         " combinations of plan and batch size"
     )
-    if not numbers.value("chunking.slower"):
-        return f"{text}, none of which is slower."
-    return f"{text}; {{chunking.slower}} of them are slower than the unchanged model."
+    if numbers.value("chunking.slower"):
+        text += "; {chunking.slower} of them are slower than the unchanged model."
+    else:
+        text += ", none of which is slower."
+    text += " That is with the chunks' layers run as one (fused, solid lines in the figure)."
+    if numbers.value("chunking.timed_loop"):
+        text += (
+            " Run one after the other (loop, dashed) {chunking.slower_loop} of"
+            " {chunking.timed_loop} are slower than the unchanged model."
+        )
+    return text
 
 
 CHUNKING = Study(

@@ -2,6 +2,7 @@
 
 import base64
 import html
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,7 @@ def write_page(
     )
     environment.filters["prose"] = lambda sentence: _prose(sentence, numbers)
     environment.filters["embed"] = lambda file: _embedded(file, path.parent)
+    environment.filters["tall"] = _is_tall
     style = "".join(
         (WEB / name).read_text(encoding="utf-8") for name in ("colours.css", "report.css")
     )
@@ -77,6 +79,12 @@ def _prose(sentence: str, numbers: Numbers) -> Markup:
         )
 
     return Markup(filled(sentence, show, html.escape))
+
+
+def _is_tall(png: Path) -> bool:
+    """Whether it is higher than wide, so that half the page's width would make it unreadable."""
+    width, height = struct.unpack(">II", png.read_bytes()[16:24])
+    return height > width
 
 
 def _embedded(file: Path, folder: Path) -> str:

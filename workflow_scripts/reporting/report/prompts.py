@@ -40,8 +40,16 @@ def prompt_numbers(tables: Tables) -> list[Number]:
     for key, row in (("lowest", low), ("highest", high)):
         found += number(f"prompts.{key}", row["micro"], percent, f"{key} share of right answers")
         found += number(f"prompts.{key}_run", row["run"], str, f"the run with the {key} share")
-        about = f"outputs in the asked format, in the run with the {key} share"
-        found += number(f"prompts.{key}_format", row["format_met"], percent, about)
+    asked_for = whole.dropna(subset=["format_met"])  # a run by log-likelihood has no outputs
+    if len(asked_for):
+        for key, row in (
+            ("least", asked_for.loc[asked_for["format_met"].idxmin()]),
+            ("most", asked_for.loc[asked_for["format_met"].idxmax()]),
+        ):
+            about = f"the {key} outputs in the asked format that a run has"
+            found += number(f"prompts.{key}_format", row["format_met"], percent, about)
+            about = f"the run that has the {key} outputs in the asked format"
+            found += number(f"prompts.{key}_format_run", row["run"], str, about)
     if len(changed):
         most = changed.loc[changed["difference"].abs().idxmax()]
         about = "the greatest significant change from a run to the next, in percentage points"
@@ -73,10 +81,10 @@ def tell_prompts(numbers: Numbers) -> list[str]:
             " No run clears the floor of {prompts.floor} by {limit.clear} standard errors: the"
             " differences between them need not be of what is known."
         )
-    if all(f"prompts.{key}_format" in numbers for key in ("lowest", "highest")):
+    if "prompts.least_format" in numbers:
         asked += (
-            " In the asked format are {prompts.lowest_format} of the outputs of the worst run, and"
-            " {prompts.highest_format} of the best."
+            " Of a run's outputs between {prompts.least_format} ({prompts.least_format_run}) and"
+            " {prompts.most_format} ({prompts.most_format_run}) are in the asked format."
         )
     return [asked, _tell_steps(numbers)] if numbers.value("prompts.steps") else [asked]
 

@@ -53,8 +53,8 @@ def what_is_missing(numbers: Numbers, provenance: dict[str, Any], absent: list[s
     devices = provenance["seen"]["devices"]
     if not any(device.startswith("cuda") or "NVIDIA" in device for device in devices):
         sentences.append(
-            "No model ran on a GPU: what bfloat16, flash attention and several GPUs do to scores and"
-            " times is not measured here."
+            "No model ran on a GPU: what bfloat16 and flash attention do there to scores and times, and"
+            " what several GPUs do, is not measured here."
         )
     if provenance["config"]["source"] == "miniature":
         sentences.append(

@@ -7,6 +7,7 @@ import pandas as pd
 from workflow_scripts.reporting.report.numbers import Number, Numbers, count, fixed, number
 from workflow_scripts.reporting.report.study import Study, Tables
 from workflow_scripts.reporting.report.words import CLEAR
+from workflow_scripts.reporting.suite_checks import LOST_FLAG
 
 _SHORT = 17  # the longest protocol; of a commit enough to tell it from another
 
@@ -22,6 +23,9 @@ def suite_numbers(tables: Tables) -> list[Number]:
         *number("suite.ranked", len(ranked), count, "of these, rows with every task"),
         *number("suite.flagged", flagged, count, "of these, rows that were flagged by hand"),
     ]
+    if (checks := tables.get("suite_checks")) is not None:
+        lost = int((checks["check"] == LOST_FLAG).sum())
+        found += number("suite.lost_flags", lost, count, "flags that mark no row")
     for at, key in enumerate(("first", "second")):
         if at < len(ranked):
             found += _place(ranked, at, key)
@@ -57,6 +61,8 @@ def tell_suite(numbers: Numbers) -> list[str]:
         text += "." if "suite.second" not in numbers else _behind(numbers)
     if numbers.value("suite.flagged"):
         text += " Flagged by hand, for reasons that stand beside them, are {suite.flagged}."
+    if "suite.lost_flags" in numbers and numbers.value("suite.lost_flags"):
+        text += " Flags that mark no row, named in the table below: {suite.lost_flags}."
     return [text]
 
 

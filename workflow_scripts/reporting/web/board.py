@@ -44,6 +44,7 @@ class Details:
 
     facts: dict[str, Value] = field(default_factory=dict)
     tasks: list[dict[str, Value]] = field(default_factory=list)  # same keys in each, in their order
+    percents: tuple[str, ...] = ()  # those of these keys whose numbers are shares, shown in percent
     items: list[Item] = field(default_factory=list)
 
 
@@ -78,6 +79,7 @@ class Board:
     about: str
     tabs: list[Tab]
     provenance: dict[str, str] = field(default_factory=dict)
+    report: str | None = None  # the way to the report, from where the page lies
 
 
 def read_tab(path: Path) -> Tab:
@@ -94,4 +96,5 @@ def read_tab(path: Path) -> Tab:
 
 
 def _details(data: dict) -> Details:
-    return Details(**data | {"items": [Item(**item) for item in data["items"]]})
+    items = [Item(**item) for item in data["items"]]
+    return Details(**data | {"items": items, "percents": tuple(data.get("percents", ()))})

@@ -41,6 +41,7 @@ def leaderboard_page(board: Board) -> str:
     page = Template((HERE / "template.html").read_text(encoding="utf-8")).substitute(
         policy=_policy(scripts=[library, script], style=style),
         title=html.escape(board.title),
+        report=_link(board.report),
         style=style,
         library=library,
         script=script,
@@ -69,6 +70,10 @@ def _policy(scripts: list[str], style: str) -> str:
             "trusted-types default",
         ]
     )
+
+
+def _link(report: str | None) -> str:
+    return f'<p><a href="{html.escape(report)}">The report</a></p>' if report else ""
 
 
 def _data(name: str, lines: str) -> str:
@@ -126,6 +131,7 @@ def _details(at: int, tab: Tab) -> str:
             {
                 "facts": row.details.facts,
                 "tasks": row.details.tasks,
+                "percents": row.details.percents,
                 "items": [vars(item) for item in row.details.items],
             },
             f"The row {row.id} of the tab {tab.id}",

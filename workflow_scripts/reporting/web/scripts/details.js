@@ -11,7 +11,7 @@ function detailsOf(tabAt, rowAt) {
 }
 
 function showDetails(dialog, tab, tabAt, row) {
-  const { facts, tasks, items } = detailsOf(tabAt, row.at);
+  const { facts, tasks, percents, items } = detailsOf(tabAt, row.at);
   const named = tab.columns.filter((column) => column.kind !== "name" && column.kind !== "flag");
   const close = element("button", { type: "button", className: "close", "aria-label": "Close" }, "×");
   close.addEventListener("click", () => dialog.close());
@@ -24,7 +24,7 @@ function showDetails(dialog, tab, tabAt, row) {
       row.notes.length ? section("Worth a look", list(row.notes)) : null,
       section("In the table", listOfFacts(named.map((column) => valueFact(column, row)))),
       section("Facts", listOfFacts(otherFacts(facts, row))),
-      section("Tasks", tasks.length ? tableOf(tasks) : null),
+      section("Tasks", tasks.length ? tableOf(tasks, new Set(percents)) : null),
       section("Items", items.length ? items.map(itemCard) : null),
     ),
   );
@@ -46,7 +46,9 @@ function valueFact(column, row) {
   const value = row.values.get(column.field);
   const error = errorOf(row, column);
   const text = column.kind === "count" ? plain(value) : shown(value, column);
-  return [column.title, error === null ? text : `${text} ± ${error}`, inFull(value)];
+  const count = countBeside(row, column);
+  const whole = count !== null ? `${text} (${count})` : error === null ? text : `${text} ± ${error}`;
+  return [column.title, whole, inFull(value)];
 }
 
 // Those that do not stand above already, under their column's name.
@@ -74,18 +76,21 @@ function listOfFacts(facts) {
   return pairs.length ? element("dl", {}, ...pairs) : null;
 }
 
-function tableOf(rows) {
+// Shares stand in percent here as in the table behind.
+function tableOf(rows, percents) {
   const heads = Object.keys(rows[0]);
   const isNumber = (name) => rows.every((row) => isMissing(row[name]) || typeof row[name] === "number");
+  const text = (value, name) =>
+    percents.has(name) ? shown(value, { kind: "score", digits: null }) : plain(value);
   const cell = (row, name) =>
-    element("td", { className: isNumber(name) ? "numeric" : "", title: inFull(row[name]) }, plain(row[name]));
+    element("td", { className: isNumber(name) ? "numeric" : "", title: inFull(row[name]) }, text(row[name], name));
   return element(
     "div",
     { className: "scroll", tabIndex: 0, role: "group", "aria-label": "Tasks" },
     element(
       "table",
       {},
-      element("thead", {}, element("tr", {}, ...heads.map((name) => element("th", { scope: "col" }, name)))),
+      element("thead", {}, element("tr", {}, ...heads.map((name) => element("th", { scope: "col" }, percents.has(name) ? `${name} (%)` : name)))),
       element("tbody", {}, ...rows.map((row) => element("tr", {}, ...heads.map((name) => cell(row, name))))),
     ),
   );

@@ -1,5 +1,6 @@
 // One table for each tab, by Tabulator: it sorts, filters, and keeps only the visible rows in the page.
 const ROW_HEIGHT = 46;
+const NARROW_ROW_HEIGHT = 66; // where names take lines
 // Between these a column is as wide as what stands in it, by the letter.
 const WIDTHS = { name: [130, 460], text: [90, 280], choice: [80, 220], flag: [100, 220] };
 const NUMBERS = [72, 150];
@@ -18,7 +19,7 @@ function makeTable(holder, tab, view, { onSort, onOpen, onChange }) {
     nestedFieldSeparator: false,
     layout: "fitColumns",
     maxHeight: "80vh",
-    rowHeight: ROW_HEIGHT,
+    rowHeight: narrow ? NARROW_ROW_HEIGHT : ROW_HEIGHT,
     headerSortElement: () => "",
     keybindings: false, // its own scroll away from the row that has the focus
     initialSort: view.sort ? [sortOf(view.sort, keyOf)] : [],
@@ -77,8 +78,7 @@ function widthOf(column, tab) {
   const step = Math.ceil(tab.rows.length / 200);
   const rows = tab.rows.filter((row, at) => at % step === 0);
   const lengths = rows.map((row) => {
-    const error = errorOf(row, column);
-    return shown(row.values.get(column.field), column).length + (error === null ? 0 : error.length + 1);
+    return shown(row.values.get(column.field), column).length + (besideOf(row, column) ?? "").trim().length;
   });
   const [least, most] = WIDTHS[column.kind] ?? NUMBERS;
   return Math.max(least, Math.min(most, 26 + (column.kind === "name" ? BOLD : LETTER) * Math.max(word, ...lengths)));
@@ -94,13 +94,24 @@ function cellOf(column, row, tab) {
   if (column.kind === "flag") return element("span", { title: row.flag }, plain(row.flag));
   const value = row.values.get(column.field);
   const text = shown(value, column);
-  const error = errorOf(row, column);
+  const beside = besideOf(row, column);
   return element(
     "span",
-    { title: isMissing(value) ? null : inFull(value), className: isMissing(value) ? "missing" : null },
+    { title: isMissing(value) ? null : titleOf(row, column, value), className: isMissing(value) ? "missing" : null },
     text,
-    error === null ? null : element("small", {}, ` ±${error}`),
+    beside === null ? null : element("small", {}, beside),
   );
+}
+
+function besideOf(row, column) {
+  const count = countBeside(row, column);
+  const error = errorOf(row, column);
+  return count !== null ? ` (${count})` : error === null ? null : ` ±${error}`;
+}
+
+function titleOf(row, column, value) {
+  const n = row.values.get(`${column.field}_n`);
+  return typeof n === "number" ? `${inFull(value)}, of ${grouped.format(n)} items` : inFull(value);
 }
 
 // Beneath the name what a reader must not miss: why the row is flagged, and what the checks found.
