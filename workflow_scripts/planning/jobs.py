@@ -133,8 +133,16 @@ def _listed(snakefile: Path, config: Path, targets: list[str]) -> list[dict[str,
 
 
 def _build(workflow) -> None:
+    from snakemake.jobs import Job
+
+    # Of a run that goes on: what one of its jobs has just removed, to make it anew, looks write-protected.
+    Job.check_protected_output = _unchecked
     workflow._prepare_dag(forceall=False, ignore_incomplete=True, lock_warn_only=False, nolock=True)
     workflow._build_dag()
+
+
+async def _unchecked(job) -> None:
+    """Nothing is written here."""
 
 
 def _described(workflow) -> list[dict[str, Any]]:

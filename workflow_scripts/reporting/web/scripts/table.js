@@ -2,9 +2,9 @@
 const ROW_HEIGHT = 46;
 const NARROW_ROW_HEIGHT = 66; // where names take lines
 // Between these a column is as wide as what stands in it, by the letter.
-const WIDTHS = { name: [130, 460], text: [90, 280], choice: [80, 220], flag: [100, 220] };
+const WIDTHS = { name: [130, 375], text: [90, 280], choice: [80, 220], flag: [100, 220] };
 const NUMBERS = [72, 150];
-const [LETTER, BOLD] = [8.4, 9.4];
+const [LETTER, BOLD, SMALL, HEAD] = [8.4, 9.4, 6.6, 7.4];
 
 // Columns are called c0, c1, ... in the table, so that no field's name can mean anything to it.
 function makeTable(holder, tab, view, { onSort, onOpen, onChange }) {
@@ -77,11 +77,13 @@ function widthOf(column, tab) {
   const word = Math.max(...column.title.split(" ").map((part) => part.length)) + 2; // and the arrow
   const step = Math.ceil(tab.rows.length / 200);
   const rows = tab.rows.filter((row, at) => at % step === 0);
+  const letter = column.kind === "name" ? BOLD : LETTER;
   const lengths = rows.map((row) => {
-    return shown(row.values.get(column.field), column).length + (besideOf(row, column) ?? "").trim().length;
+    const beside = (besideOf(row, column) ?? "").trim();
+    return letter * shown(row.values.get(column.field), column).length + SMALL * beside.length;
   });
   const [least, most] = WIDTHS[column.kind] ?? NUMBERS;
-  return Math.max(least, Math.min(most, 26 + (column.kind === "name" ? BOLD : LETTER) * Math.max(word, ...lengths)));
+  return Math.max(least, Math.min(most, 26 + Math.max(HEAD * word, ...lengths)));
 }
 
 // A button, so that the keyboard reaches the sorting; its click is the head's.

@@ -1,0 +1,41 @@
+"""Planning while a run goes on in the same folder."""
+
+import os
+
+from workflow_scripts.planning.jobs import planned_jobs
+
+SNAKEFILE = """
+import os
+from types import SimpleNamespace
+
+from workflow_scripts.settings.cluster import Cluster
+
+NEEDS, SUITE_ROWS, AS_IF_ACCEPTED = {}, {}, False
+SETTINGS = SimpleNamespace(cluster=Cluster())
+os.access = lambda *arguments: False  # a job has removed its output since it was found
+
+
+checkpoint found_out:
+    output: "found.txt"
+    shell: "touch {output}"
+
+
+def inputs(wildcards):
+    return [*checkpoints.found_out.get().output, "input.txt"]
+
+
+rule made_anew:
+    input: inputs
+    output: "output.txt"
+    shell: "cat {input} > {output}"
+"""
+
+
+def test_an_output_that_a_job_is_making_anew_stops_no_plan(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "Snakefile").write_text(SNAKEFILE)
+    for name in ("output.txt", "found.txt", "input.txt"):
+        (tmp_path / name).touch()
+    os.utime(tmp_path / "output.txt", (1, 1))
+    jobs = planned_jobs(tmp_path / "Snakefile", {}, ("made_anew",))
+    assert [(job.rule, job.is_done) for job in jobs] == [("found_out", True), ("made_anew", False)]
