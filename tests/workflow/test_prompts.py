@@ -25,7 +25,7 @@ def workflow_run(name) -> dict:
 
 def stored(folder) -> dict[str, tuple[bytes, int]]:
     """The outputs, and when they were written."""
-    paths = (folder / f"results/outputs/prompts/{MODEL}").glob("*.*")
+    paths = (folder / f"results/outputs/prompts/{MODEL}").glob("[!.]*.*")
     return {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in paths}
 
 

@@ -178,7 +178,8 @@ def test_what_was_asked_is_kept_where_it_is_wanted(evaluate):
 def test_a_metric_that_the_task_does_not_have_is_refused_with_those_it_has(evaluate, tmp_path):
     with pytest.raises(UserError, match=r"no 'acc_typo' for the task arc_easy.*acc, acc_norm"):
         evaluate("arc_easy", "acc_typo")
-    assert not list(tmp_path.iterdir())
+    (left,) = tmp_path.iterdir()
+    assert left.suffix == ".scored", "no record; with the right metric nothing is scored again"
 
 
 def test_a_graded_score_is_neither_right_nor_wrong(evaluate):
