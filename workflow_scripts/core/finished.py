@@ -21,8 +21,10 @@ class Finished:
     """`sound` reads the outputs, the last of which vouches for the others, and raises if they are not whole."""
 
     def __init__(self, outputs: Sequence[Path], decides: Any, sound: Callable[[], Any]):
-        self._outputs, self._sound = outputs, sound
         self._folder = outputs[-1].parent / ".finished" / outputs[-1].stem
+        # By number: two outputs may differ in their folders alone.
+        self._kept = [(out, self._folder / f"{at}.{out.name}") for at, out in enumerate(outputs)]
+        self._sound = sound
         self._key, self._decides = self._folder / "key", sha256_json(decides)
 
     def restore(self) -> bool:
@@ -30,9 +32,9 @@ class Finished:
         with suppress(OSError, UserError):
             if self._key.read_text(encoding="utf-8") != self._decides:
                 return False
-            for output in self._outputs:
+            for output, kept in self._kept:
                 output.unlink(missing_ok=True)
-                os.link(self._folder / output.name, output)
+                os.link(kept, output)
             self._sound()
             return True
         return False
@@ -42,8 +44,7 @@ class Finished:
         with suppress(OSError):
             self._folder.mkdir(parents=True, exist_ok=True)
             self._key.unlink(missing_ok=True)
-            for output in self._outputs:
-                kept = self._folder / output.name
+            for output, kept in self._kept:
                 kept.unlink(missing_ok=True)
                 os.link(output, kept)
             self._key.write_text(self._decides, encoding="utf-8")

@@ -3,7 +3,6 @@ chooses, and the last is the test. Cut between lines and left in order, so that 
 stands before the training's end.
 """
 
-import shutil
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -118,12 +117,11 @@ def measure_corpus(
         )
 
     direct = write(before, "direct", score(loaded.model, loaded.tokenizer), None)
-    state = training_beside(after)
     best = train(
         lambda dtype: load_model(model, **compute | {"dtype": dtype}).model,
         _blocks(loaded, training, keys["max_length"]),
         _blocks(loaded, choosing, keys["max_length"]),
-        state,
+        training_beside(after),
         keys=keys,
         device=loaded.device,
         seed=seed,
@@ -140,7 +138,6 @@ def measure_corpus(
         score(as_evaluated(best.model), loaded.tokenizer),
         best.as_fact(held_out_split="ninth tenth"),
     )
-    shutil.rmtree(state, ignore_errors=True)
     return direct, trained
 
 

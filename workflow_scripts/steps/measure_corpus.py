@@ -8,10 +8,21 @@ from pathlib import Path
 from workflow_scripts.core.step import step
 
 
-def main(model: Path, text: Path, before: Path, after: Path, settings: dict) -> None:
+def main(model: Path, text: Path, before: Path, after: Path, version: str, settings: dict) -> None:
+    from workflow_scripts.core.finished import finish_once
+    from workflow_scripts.core.records import read_record
+    from workflow_scripts.grid.cells import training_beside
     from workflow_scripts.grid.corpora import measure_corpus
 
-    measure_corpus(model, text, before, after, **settings)
+    records = [before, after]
+    finish_once(
+        lambda: measure_corpus(model, text, before, after, **settings),
+        inputs=[model, text],
+        outputs=[*(record.with_suffix(".parquet") for record in records), *records],
+        decides=[version, settings],
+        sound=lambda: [read_record(record) for record in records],
+        way=training_beside(after),
+    )
 
 
 if "snakemake" in globals():
@@ -21,5 +32,6 @@ if "snakemake" in globals():
             Path(snakemake.input.text),
             Path(snakemake.output.before),
             Path(snakemake.output.after),
+            snakemake.params.version,
             snakemake.params.settings,
         )

@@ -12,7 +12,7 @@ class Job:
     def __init__(self, folder):
         self.folder, self.worked = folder, 0
         self.input, self.way = folder / "input.json", folder / ".result.scored"
-        self.outputs = [folder / "one/items.parquet", folder / "two/result.json"]
+        self.outputs = [folder / "one/result.json", folder / "two/result.json"]
         self.input.write_text("3")
 
     def work(self):
@@ -21,11 +21,17 @@ class Job:
         for output in self.outputs:
             output.parent.mkdir(exist_ok=True)
             output.unlink(missing_ok=True)  # as a rename onto it does
-            output.write_text(self.input.read_text())
+            output.write_text(self.said(output))
+
+    def said(self, output):
+        return f"{self.input.read_text()} of {output.parent.name}"
 
     def sound(self):
-        if any(output.read_text() != self.input.read_text() for output in self.outputs):
+        if any(output.read_text() != self.said(output) for output in self.outputs):
             raise UserError("altered")
+
+    def found(self):
+        return [output.read_text() for output in self.outputs]
 
     def run(self, **decides):
         finish_once(
@@ -54,7 +60,7 @@ def test_what_was_finished_and_lost_is_put_back(job):
     job.lose_outputs()
     job.run(version="1")
     assert job.worked == 1
-    assert [output.read_text() for output in job.outputs] == ["3", "3"]
+    assert job.found() == ["3 of one", "3 of two"]
 
 
 def test_killed_before_it_is_kept_it_can_still_go_on_from_where_it_was(job, monkeypatch):
@@ -78,7 +84,7 @@ def test_another_input_or_setting_is_other_work(job):
     job.input.write_text("4")
     job.run(version="2")
     assert job.worked == 3
-    assert [output.read_text() for output in job.outputs] == ["4", "4"]
+    assert job.found() == ["4 of one", "4 of two"]
 
 
 @pytest.mark.parametrize("which", [0, 1])
@@ -87,7 +93,7 @@ def test_what_was_altered_since_is_made_again(job, which):
     job.outputs[which].write_text("5")  # the kept one is the same file
     job.run()
     assert job.worked == 2
-    assert [output.read_text() for output in job.outputs] == ["3", "3"]
+    assert job.found() == ["3 of one", "3 of two"]
 
 
 def test_a_disk_without_links_costs_only_the_second_chance(job, monkeypatch):

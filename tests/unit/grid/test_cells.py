@@ -130,7 +130,7 @@ def test_what_decides_a_cell_must_be_the_same(folder):
     assert measure.measured == ["mnli", "sst2", "cola"]
 
 
-@pytest.mark.parametrize("name", ["sst2.json", "sst2.parquet"])
+@pytest.mark.parametrize("name", ["1.sst2.json", "0.sst2.parquet"])
 def test_what_was_kept_and_altered_is_measured_again(folder, name):
     run_cells(cells(folder), Measure())
     for path in (folder / "sst2.json", folder / "sst2.parquet"):
