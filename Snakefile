@@ -8,15 +8,18 @@ from snakemake.utils import min_version
 from workflow_scripts.core.broken import clear_broken_cells
 from workflow_scripts.core.journal import note_run
 from workflow_scripts.core.left_behind import cancel_left_behind
-from workflow_scripts.core.run_lock import hold_run_lock, sweep_stale_lock
+from workflow_scripts.core.run_lock import hold_run_lock, is_run_alive, sweep_stale_lock
+from workflow_scripts.core.write_protected import ask_the_disk_what_is_protected
 
 min_version("9.27")
 STARTED = time.time()
+ask_the_disk_what_is_protected()
 
 # A dry run changes nothing; workflow.dryrun is not known yet while this is parsed.
 if workflow.is_main_process and not workflow.output_settings.dryrun:
     sweep_stale_lock(Path(".snakemake"))
-    clear_broken_cells()
+    if not is_run_alive(Path(".snakemake")):  # whose tables need them
+        clear_broken_cells()
 
 
 configfile: str(Path(workflow.basedir, "config", "config.yaml"))

@@ -23,6 +23,7 @@ from tests.workflow.snakemake import (
     with_config,
 )
 from workflow_scripts.core.records import read_record
+from workflow_scripts.core.run_lock import is_run_alive
 from workflow_scripts.core.tex_engine import find_engine
 
 pytestmark = pytest.mark.workflow
@@ -271,7 +272,7 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_bytes(finished, tmp_path):
     assert not leftovers
 
 
-def test_two_at_once_on_one_folder_the_second_is_told(copy):
+def test_two_at_once_on_one_folder_the_second_is_told_and_changes_nothing(copy):
     (copy / RECORD).unlink()
     first = subprocess.Popen(
         command(copy, *SMALL),
@@ -281,11 +282,43 @@ def test_two_at_once_on_one_folder_the_second_is_told(copy):
         stderr=subprocess.DEVNULL,
     )
     try:
-        while not list((copy / ".snakemake/locks").glob("*")):
+        while not is_run_alive(copy / ".snakemake"):
             assert first.poll() is None, "the first run ended before it locked the folder"
             time.sleep(0.05)
+        first.send_signal(signal.SIGSTOP)  # so that it is at work for as long as this takes
+        note = copy / "results/broken/direct--a--mnli.json"  # of a cell of the first run
+        note.parent.mkdir(parents=True, exist_ok=True)
+        note.write_text(json.dumps({"record": "none.json", "reason": "no", "log": "none.log"}))
         second = run_snakemake(copy, *SMALL)
         assert second.returncode != 0
         assert "lock" in (second.stdout + second.stderr).lower()
+        assert note.exists()
     finally:
+        first.send_signal(signal.SIGCONT)
         assert first.wait() == 0
+
+
+REMOVED_MEANWHILE = """
+import os
+from pathlib import Path
+
+asked = os.access
+
+
+def access(path, *arguments, **more):
+    if str(path) == "results/scores.parquet":
+        Path(path).unlink(missing_ok=True)
+    return asked(path, *arguments, **more)
+
+
+os.access = access
+"""
+
+
+def test_a_file_that_a_run_removes_while_another_is_planned_is_not_called_write_protected(copy):
+    (copy / RECORD).unlink()
+    (copy / "site").mkdir()
+    (copy / "site/sitecustomize.py").write_text(REMOVED_MEANWHILE)
+    result = run_snakemake(copy, "-n", *SMALL, PYTHONPATH=str(copy / "site"))
+    assert not (copy / "results/scores.parquet").exists(), "nobody asked whether it may be written"
+    assert result.returncode == 0, result.stdout + result.stderr

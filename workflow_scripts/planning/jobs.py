@@ -135,7 +135,7 @@ def _listed(snakefile: Path, config: Path, targets: list[str]) -> list[dict[str,
 def _build(workflow) -> None:
     from snakemake.jobs import Job
 
-    # Of a run that goes on: what one of its jobs has just removed, to make it anew, looks write-protected.
+    # Another's results may be read-only to us.
     Job.check_protected_output = _unchecked
     workflow._prepare_dag(forceall=False, ignore_incomplete=True, lock_warn_only=False, nolock=True)
     workflow._build_dag()
