@@ -130,6 +130,15 @@ def records_of(wildcards):
     return records(wildcards) if callable(records) else records
 
 
+def records_or_again(wildcards):
+    """The same; and where one is gone, the table made of them is out of date."""
+    records = records_of(wildcards)
+    if not all(Path(path).exists() for path in records):
+        # What --forcerun does. By itself Snakemake takes the loss of an input for no reason.
+        workflow.dag.forcefiles.add(f"results/scores/{wildcards.study}.parquet")
+    return records
+
+
 def all_records(wildcards):
     """Of all studies; those of a study whose models are checked first are known after that."""
     found = [one(wildcards) if callable(one) else one for one in RECORDS.values()]

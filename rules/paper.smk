@@ -4,7 +4,7 @@
 rule collect_scores:
     """Gather a study's records into one tidy table of scores."""
     input:
-        records=records_of,
+        records=records_or_again,
     output:
         scores="results/scores/{study}.parquet",
     log:

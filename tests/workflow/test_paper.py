@@ -52,12 +52,31 @@ def test_the_same_records_give_the_same_report(copy):
     assert {path: path.read_bytes() for path in before} == before
 
 
-def test_a_deleted_record_asked_for_with_one_table_makes_these_two_alone(copy):
-    record = "results/records/harmony/direct/miniature--Llama-1.4M/mnli.json"
-    (copy / record).unlink()
-    wanted = "results/tables/harmony_agreement.md"
-    jobs = jobs_of(run_snakemake(copy, "-n", record, wanted, *SMALL))
-    assert jobs == {"evaluate_direct": 1, "collect_scores": 1, "table_harmony_agreement": 1}
+@pytest.mark.parametrize(
+    ("record", "table", "rules"),
+    [
+        (
+            "harmony/direct/miniature--Llama-1.4M/mnli.json",
+            "harmony_agreement",
+            ["evaluate_direct", "collect_scores", "table_harmony_agreement"],
+        ),
+        (  # of a request, known once it is checked
+            "suite/few_shot/miniature--Pythia-0.1M~float32/gsm8k.json",
+            "suite_leaderboard",
+            ["evaluate_suite", "collect_scores", "table_suite_leaderboard"],
+        ),
+    ],
+)
+def test_a_table_whose_record_was_deleted_has_it_made_again(copy, record, table, rules):
+    wanted = copy / f"results/tables/{table}.csv"
+    before = wanted.read_bytes()
+    (copy / "results/records" / record).unlink()
+    result = run_snakemake(copy, str(wanted.relative_to(copy)), *SMALL)
+    assert jobs_of(result) == dict.fromkeys(rules, 1)
+    assert (copy / "results/records" / record).exists()
+    assert wanted.read_bytes() == before
+    again = run_snakemake(copy, str(wanted.relative_to(copy)), *SMALL)
+    assert "Nothing to be done" in again.stdout + again.stderr
 
 
 def test_a_broken_cell_is_named_with_its_reason(copy):

@@ -6,6 +6,7 @@ write-protected: somebody would look for permissions, where the word is that the
 """
 
 import os
+from pathlib import Path
 
 
 def ask_the_disk_what_is_protected() -> None:
@@ -17,5 +18,5 @@ def ask_the_disk_what_is_protected() -> None:
 
 async def _is_protected(file) -> bool:
     # Writable first, there second: what vanishes between the two questions is not protected.
-    path = file.file
-    return not os.access(path, os.W_OK) and os.path.exists(path) and not os.path.islink(path)
+    path = Path(file.file)
+    return not os.access(path, os.W_OK) and path.exists() and not path.is_symlink()

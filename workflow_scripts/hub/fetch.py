@@ -14,6 +14,7 @@ from huggingface_hub import hf_hub_url, parse_local_safetensors_file_metadata
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import hub_name_problem
+from workflow_scripts.hub.beside import one_fetch_at_a_time, take_from_beside
 from workflow_scripts.hub.download import download
 from workflow_scripts.hub.lock import read_lock
 from workflow_scripts.hub.manifest import MANIFEST, Manifest, list_files, write_manifest
@@ -35,7 +36,10 @@ def fetch(
     if problem := hub_name_problem(repository):
         raise UserError(f"{repository!r} is not a repository on the hub: {problem}.")
     _refuse_contradiction(repository, revision, commit)
-    with in_plain_words(kind, repository, commit or revision, folder, rule=f"fetch_{kind}"):
+    with (
+        in_plain_words(kind, repository, commit or revision, folder, rule=f"fetch_{kind}"),
+        one_fetch_at_a_time(folder),
+    ):
         snapshot = read_snapshot(kind, repository, commit or revision)
         folder.mkdir(parents=True, exist_ok=True)
         _remove_all_but(folder, {file.path for file in snapshot.files})
@@ -73,7 +77,11 @@ def _refuse_contradiction(repository: str, revision: str | None, commit: str | N
 
 
 def _download_missing(kind: Kind, repository: str, snapshot: Snapshot, folder: Path) -> None:
-    missing = [file for file in snapshot.files if not file.matches(folder / file.path)]
+    missing = [
+        file
+        for file in snapshot.files
+        if not file.matches(folder / file.path) and not take_from_beside(file, folder)
+    ]
     _remove_other_partials(missing, folder)
     _require_space(repository, missing, folder)
     for number, file in enumerate(missing, start=1):
