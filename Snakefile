@@ -1,5 +1,6 @@
 """Chorus: from checkpoint to paper. `snakemake` runs the miniature world; see README.md."""
 
+import sys
 import time
 from pathlib import Path
 
@@ -72,10 +73,12 @@ rule all:
 
 
 onstart:
-    hold_run_lock(Path(".snakemake"))
-    if workflow.execution_settings.lock:  # without it another run may be alive
-        cancel_left_behind(Path.cwd())
-    if (targets := sorted(workflow.dag_settings.targets)) != ["plan"]:
+    targets = sorted(workflow.dag_settings.targets)
+    if targets != ["plan"]:  # which reads and computes, beside a run too
+        if not hold_run_lock(Path(".snakemake")) and workflow.execution_settings.lock:
+            sys.exit("Another run is at work in this folder; `make status` says how far it is. Nothing was done.")
+        if workflow.execution_settings.lock:  # without it another run may be alive
+            cancel_left_behind(Path.cwd())
         note_run(str(workflow.main_snakefile), config, targets)
 
 

@@ -272,7 +272,7 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_bytes(finished, tmp_path):
     assert not leftovers
 
 
-def test_two_at_once_on_one_folder_the_second_is_told_and_changes_nothing(copy):
+def test_two_at_once_on_one_folder_the_second_is_told_and_only_a_plan_goes_on(copy):
     (copy / RECORD).unlink()
     first = subprocess.Popen(
         command(copy, *SMALL),
@@ -292,6 +292,12 @@ def test_two_at_once_on_one_folder_the_second_is_told_and_changes_nothing(copy):
         second = run_snakemake(copy, *SMALL)
         assert second.returncode != 0
         assert "lock" in (second.stdout + second.stderr).lower()
+        assert run_snakemake(copy, "plan", *SMALL).returncode == 0
+        # The plan shares no file with the run. Snakemake let it in, and removed the run's lock after it.
+        for targets in ([], ["verify_files"]):
+            third = run_snakemake(copy, *targets, *SMALL)
+            assert third.returncode != 0
+            assert "Another run is at work in this folder" in third.stdout + third.stderr
         assert note.exists()
     finally:
         first.send_signal(signal.SIGCONT)

@@ -38,16 +38,24 @@ def sweep_stale_lock(state: Path) -> None:
             print("The lock of an earlier run, which was killed, is removed.", file=sys.stderr)
 
 
-def hold_run_lock(state: Path) -> None:
-    """Report that Snakemake has its lock, and hold ours until this process ends, however it ends."""
+def hold_run_lock(state: Path) -> bool:
+    """Report that Snakemake has its lock, and hold ours until this process ends, however it ends.
+
+    Whether we may go on: not if another run holds it. Snakemake lets two runs in that share no file, and
+    the first to end removes the lock of both.
+    """
     os.environ[_MAIN] = f"{socket.gethostname()}:{os.getpid()}"
     with suppress(OSError):
         file = _lock_file(state).open("a+")
-        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
         file.truncate(0)
         file.write(socket.gethostname())
         file.flush()
         _held.append(file)
+    return True
 
 
 def is_run_alive(state: Path) -> bool:

@@ -35,6 +35,12 @@ def state(tmp_path):
     return tmp_path / ".snakemake"
 
 
+@pytest.fixture(autouse=True)
+def nothing_is_held_after_a_test(monkeypatch):
+    monkeypatch.setattr(run_lock, "_held", [])
+    monkeypatch.setenv(run_lock._MAIN, "")
+
+
 @pytest.fixture
 def run_in(state):
     process = subprocess.Popen(
@@ -56,6 +62,14 @@ def test_the_lock_of_a_living_run_stays_and_that_of_a_killed_one_goes(state, run
     run_in.wait()
     run_lock.sweep_stale_lock(state)
     assert not (state / "locks").exists()
+
+
+def test_a_run_may_go_on_once_the_other_has_ended(state, run_in):
+    assert not run_lock.hold_run_lock(state)
+    assert (state / "chorus.lock").read_text() == socket.gethostname()
+    run_in.kill()
+    run_in.wait()
+    assert run_lock.hold_run_lock(state)
 
 
 def test_the_lock_of_another_host_or_of_a_run_we_know_nothing_of_stays(state):
