@@ -17,7 +17,14 @@ def one_fetch_at_a_time(folder: Path) -> Iterator[None]:
     lock.parent.mkdir(parents=True, exist_ok=True)
     with lock.open("a") as file:
         with suppress(OSError):  # a file system without locks: then some of it is fetched twice
-            fcntl.flock(file, fcntl.LOCK_EX)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                print(
+                    "Waiting for another fetch of this repository, to take what it brings.",
+                    flush=True,
+                )
+                fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 

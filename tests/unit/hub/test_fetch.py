@@ -180,7 +180,7 @@ def test_what_is_altered_beside_is_fetched(hub, folder):
     assert verify(beside, fetch("model", MODEL, commit, beside)) == []
 
 
-def test_two_fetches_of_one_model_at_once_bring_it_once(hub, folder):
+def test_two_fetches_of_one_model_at_once_bring_it_once(hub, folder, capsys):
     [commit] = hub.add("model", MODEL, [model_files(3_000_000)])
     hub.faults.append(Fault("model.safetensors", cut_after=1_000_000))  # the first is held up
     beside = folder.with_name(f"{folder.name}@{commit}")
@@ -192,6 +192,7 @@ def test_two_fetches_of_one_model_at_once_bring_it_once(hub, folder):
     manifests = [one.result() for one in fetches]
     assert verify(folder, manifests[0]) == verify(beside, manifests[1]) == []
     assert hub.sent() < 2 * (folder / "model.safetensors").stat().st_size
+    assert capsys.readouterr().out.count("Waiting for another fetch") == 1
 
 
 # ---- which files ----
