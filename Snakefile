@@ -75,11 +75,12 @@ rule all:
 onstart:
     targets = sorted(workflow.dag_settings.targets)
     if targets != ["plan"]:  # which reads and computes, beside a run too
-        if not hold_run_lock(Path(".snakemake")) and workflow.execution_settings.lock:
-            sys.exit(
-                "Another run is at work in this folder; `make status` says how far it is. Nothing was done."
-            )
+        alone = hold_run_lock(Path(".snakemake"))
         if workflow.execution_settings.lock:  # without it another run may be alive
+            if not alone:
+                sys.exit(
+                    "Another run is at work in this folder; `make status` says how far it is. Nothing was done."
+                )
             cancel_left_behind(Path.cwd())
         note_run(str(workflow.main_snakefile), config, targets)
 
