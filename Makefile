@@ -43,15 +43,15 @@ status:
 
 # Chunked models beside transformers' own, on two threads; about three minutes.
 bench-chunks: $(INSTALLED)
-	$(BIN)/python -m workflow_scripts.chunked.bench
+	$(BIN)/python -m bench.chunks
 
 # The prefix engine beside lm-eval's own batches, on two threads; about four minutes.
 bench-evaluation: $(INSTALLED)
-	$(BIN)/python -m workflow_scripts.evaluation.bench_prefix
+	$(BIN)/python -m bench.evaluation
 
 # The trainer beside TRL's, on two threads; about four minutes. TRL lies apart: nothing else needs it.
 bench-training: $(BENCH)/.installed
-	PYTHONPATH=$(BENCH) $(BIN)/python -m workflow_scripts.training.bench
+	PYTHONPATH=$(BENCH) $(BIN)/python -m bench.training
 
 $(BENCH)/.installed: envs/bench.txt $(INSTALLED)
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --progress-bar off --no-deps --upgrade --target $(BENCH) -r envs/bench.txt
@@ -59,7 +59,7 @@ $(BENCH)/.installed: envs/bench.txt $(INSTALLED)
 
 # Planning the published grid beside a bare workflow with as many jobs; about two minutes.
 bench-dag: $(INSTALLED)
-	$(BIN)/python -m workflow_scripts.grid.bench_dag
+	$(BIN)/python -m bench.dag
 
 # The stamp is written last, so that an interrupted installation is done again.
 $(INSTALLED): envs/requirements.txt envs/constraints.txt

@@ -7,10 +7,10 @@ from pathlib import Path
 from snakemake.utils import min_version
 
 from workflow_scripts.core.broken import clear_broken_cells
-from workflow_scripts.core.journal import note_run
-from workflow_scripts.core.left_behind import cancel_left_behind
-from workflow_scripts.core.run_lock import hold_run_lock, is_run_alive, sweep_stale_lock
-from workflow_scripts.core.write_protected import ask_the_disk_what_is_protected
+from workflow_scripts.bridge.journal import note_run
+from workflow_scripts.bridge.orphaned_slurm_jobs import cancel_left_behind
+from workflow_scripts.bridge.run_lock import hold_run_lock, is_run_alive, sweep_stale_lock
+from workflow_scripts.bridge.write_protection import ask_the_disk_what_is_protected
 
 min_version("9.27")
 STARTED = time.time()
@@ -86,12 +86,12 @@ onstart:
 
 
 onsuccess:
-    from workflow_scripts.reporting.closing import closing_words
+    from workflow_scripts.bridge.closing import closing_words
 
     print(closing_words(since=STARTED))
 
 
 onerror:
-    from workflow_scripts.reporting.closing import words_of_failure
+    from workflow_scripts.bridge.closing import words_of_failure
 
     print(words_of_failure(since=STARTED))

@@ -8,7 +8,7 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import UNCHANGED, CheckpointId
 from workflow_scripts.hub.lock import read_lock
 from workflow_scripts.planning.needs import Planner
-from workflow_scripts.planning.requests import gpu_request, resources, signed
+from workflow_scripts.planning.resources import gpu_request, resources, signed
 from workflow_scripts.settings.load import load_settings
 from workflow_scripts.settings.mmlu import DATASET as MMLU_DATASET
 from workflow_scripts.settings.names import find_file

@@ -3,7 +3,7 @@
 import random
 from itertools import product
 
-from workflow_scripts.reporting.web.board import Board, Column, Details, Item, Row, Tab, Value
+from workflow_scripts.render.web.board import Board, Column, Details, Item, Row, Tab, Value
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 ATTACKS = [

@@ -7,8 +7,8 @@ import pytest
 
 from tests.browser.browser import Page, start_chromium
 from workflow_scripts.core.files import write_text
-from workflow_scripts.reporting.web.board import Board
-from workflow_scripts.reporting.web.page import leaderboard_page
+from workflow_scripts.render.web.board import Board
+from workflow_scripts.render.web.page import leaderboard_page
 
 
 @pytest.fixture(scope="session")

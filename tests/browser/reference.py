@@ -3,7 +3,7 @@
 import re
 from functools import cmp_to_key
 
-from workflow_scripts.reporting.web.board import Row, Tab, Value
+from workflow_scripts.render.web.board import Row, Tab, Value
 
 
 def found(tab: Tab, query: str) -> list[Row]:

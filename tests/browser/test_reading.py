@@ -8,7 +8,7 @@ from selenium.webdriver.common.by import By
 
 from tests.browser.boards import TYPES, board, plain_board, random_board, row, tab
 from tests.browser.reference import found, ordered
-from workflow_scripts.reporting.web.board import Tab
+from workflow_scripts.render.web.board import Tab
 
 pytestmark = pytest.mark.chromium
 

@@ -22,8 +22,8 @@ from tests.workflow.snakemake import (
     run_snakemake,
     with_config,
 )
+from workflow_scripts.bridge.run_lock import is_run_alive
 from workflow_scripts.core.records import read_record
-from workflow_scripts.core.run_lock import is_run_alive
 from workflow_scripts.core.tex_engine import find_engine
 
 pytestmark = pytest.mark.workflow

@@ -23,7 +23,7 @@ from workflow_scripts.chunked.configuration import (
     Qwen3ChunkingConfig,
 )
 from workflow_scripts.chunked.distillation import counted, hidden_loss, logits_loss
-from workflow_scripts.chunked.stages import ChunkStage, PlannedLayers, SharedStage
+from workflow_scripts.chunked.layer_order import ChunkStage, PlannedLayers, SharedStage
 from workflow_scripts.chunked.wrapper import WrappedChunkLayers
 from workflow_scripts.core.errors import UserError
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import canonical_json, sha256_bytes, sha256_file, write_json
 from workflow_scripts.core.items import Item, read_items, write_items
-from workflow_scripts.core.journal import leave_if_replaced
+from workflow_scripts.core.own_job import leave_if_replaced
 
 SHA256 = r"^[0-9a-f]{64}$"
 

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.core.journal import was_killed_before
+from workflow_scripts.core.own_job import was_killed_before
 from workflow_scripts.core.provenance import package_versions
 from workflow_scripts.evaluation.direct import Question, evaluate_loaded
 from workflow_scripts.grid.cells import Cell, give_up, run_cells

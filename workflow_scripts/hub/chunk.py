@@ -11,7 +11,7 @@ from typing import Any
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import atomic_dir, write_json
-from workflow_scripts.hub.links import link_or_copy
+from workflow_scripts.hub.link_files import link_or_copy
 from workflow_scripts.hub.manifest import (
     HubFile,
     Manifest,

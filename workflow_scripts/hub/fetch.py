@@ -14,12 +14,12 @@ from huggingface_hub import hf_hub_url, parse_local_safetensors_file_metadata
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import hub_name_problem
-from workflow_scripts.hub.beside import one_fetch_at_a_time, take_from_beside
 from workflow_scripts.hub.download import download
 from workflow_scripts.hub.lock import read_lock
 from workflow_scripts.hub.manifest import MANIFEST, Manifest, list_files, write_manifest
-from workflow_scripts.hub.refusals import in_plain_words
+from workflow_scripts.hub.network_errors import in_plain_words
 from workflow_scripts.hub.remote import Kind, RemoteFile, Snapshot, read_snapshot
+from workflow_scripts.hub.shared_files import one_fetch_at_a_time, take_from_beside
 from workflow_scripts.settings.names import find_file
 
 _PARTIAL = ".partial"

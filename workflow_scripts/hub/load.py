@@ -11,7 +11,7 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.adapters import merge_adapters
 from workflow_scripts.hub.chunk import chunked_config
 from workflow_scripts.hub.manifest import Manifest, differing_sizes, read_manifest
-from workflow_scripts.hub.near import on_this_node
+from workflow_scripts.hub.node_copy import on_this_node
 
 _OFFLINE = {"local_files_only": True, "trust_remote_code": False}
 

@@ -15,7 +15,7 @@ from workflow_scripts.core.broken import note_of
 from workflow_scripts.core.errors import Unreachable, UserError
 from workflow_scripts.core.files import write_json
 from workflow_scripts.hub.download import download
-from workflow_scripts.hub.refusals import in_plain_words
+from workflow_scripts.hub.network_errors import in_plain_words
 from workflow_scripts.hub.remote import read_listing
 
 METADATA = "metadata.json"

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from workflow_scripts.planning.cautions import remarks
+from workflow_scripts.planning.hours_by_model import hours_by_model, lines_by_model
 from workflow_scripts.planning.jobs import LIGHT, PlannedJob, rule_of
-from workflow_scripts.planning.models import hours_by_model, lines_by_model
-from workflow_scripts.planning.remarks import remarks
 from workflow_scripts.planning.wording import GB, HOUR, clock, days, gigabytes, hours
 from workflow_scripts.settings.cluster import Cluster
 

@@ -16,11 +16,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.bridge.journal import entries, noted_run
+from workflow_scripts.bridge.run_lock import is_run_alive
 from workflow_scripts.core.broken import broken_cells
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import is_running
-from workflow_scripts.core.journal import entries, noted_run
-from workflow_scripts.core.run_lock import is_run_alive
 from workflow_scripts.planning.jobs import planned_jobs
 from workflow_scripts.planning.progress import Seen, ends, most_at_once, pace, seen
 from workflow_scripts.planning.wording import HOUR, clock, hours

@@ -6,7 +6,7 @@ a file about the run; nothing is scored yet.
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(model: Path, data: list[Path], outputs: Path, version: str, settings: dict) -> None:

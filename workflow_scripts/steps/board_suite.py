@@ -7,7 +7,7 @@ as JSON.
 from dataclasses import asdict
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(
@@ -16,9 +16,9 @@ def main(
     import pandas as pd
 
     from workflow_scripts.core.files import write_json
-    from workflow_scripts.reporting.board_suite import suite_tab
-    from workflow_scripts.reporting.suite_leaderboard import read_leaderboard
-    from workflow_scripts.reporting.suite_requests import read_checks
+    from workflow_scripts.studies.suite.board import suite_tab
+    from workflow_scripts.studies.suite.leaderboard import read_leaderboard
+    from workflow_scripts.studies.suite.requests import read_checks
 
     made = suite_tab(
         read_leaderboard(leaderboard),

@@ -5,7 +5,7 @@ In: the model's manifest. Out: the checkpoint's manifest, written after its file
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(model: Path, manifest: Path, *, id: str, keys: dict, seed: int) -> None:

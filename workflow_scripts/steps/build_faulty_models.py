@@ -5,7 +5,7 @@ In: the digests of the corpus and the tokenizer. Out: their manifests.
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(first: Path, *, seed: int) -> None:

@@ -5,7 +5,7 @@ In: nothing but a seed. Out: the manifests of all datasets, the corpus and the t
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(first_dataset: Path, *, seed: int, items: int) -> None:

@@ -6,7 +6,7 @@ request, with the reason where it is refused and where its records and logs will
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(

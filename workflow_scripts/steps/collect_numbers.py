@@ -6,14 +6,14 @@ In: all tables of the studies as CSV, and the provenance. Out: results/tables/nu
 import json
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(tables: list[Path], provenance: Path, json_path: Path, tex: Path) -> None:
     import pandas as pd
 
-    from workflow_scripts.reporting.report.numbers import write_numbers
-    from workflow_scripts.reporting.report.studies import all_numbers
+    from workflow_scripts.paper.studies import all_numbers
+    from workflow_scripts.render.numbers import write_numbers
 
     read = {path.stem: pd.read_csv(path) for path in tables}
     about = json.loads(provenance.read_text(encoding="utf-8"))

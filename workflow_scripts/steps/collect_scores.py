@@ -5,11 +5,11 @@ In: the study's records. Out: results/scores/<study>.parquet.
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(records: list[Path], scores: Path) -> None:
-    from workflow_scripts.reporting.scores import collect, write_parquet
+    from workflow_scripts.scores.tidy import collect, write_parquet
 
     write_parquet(collect(records), scores)
 

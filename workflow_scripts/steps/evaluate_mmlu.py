@@ -5,7 +5,7 @@ In: the manifests of the checkpoint and of the dataset. Out: a record and the it
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(model: Path, data: Path, record: Path, version: str, settings: dict) -> None:

@@ -5,7 +5,7 @@ In: the manifests of a model, whose tokenizer is used, and of the datasets. Out:
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(model: Path, data: list[Path], text: Path, settings: dict) -> None:

@@ -6,7 +6,7 @@ last; its folder holds the files.
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(manifest: Path, repository: str, revision: str | None, lock: str, workflow: Path) -> None:

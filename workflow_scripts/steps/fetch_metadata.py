@@ -5,8 +5,8 @@ In: the network. Out: the metadata, or in their place why they cannot be had.
 
 from pathlib import Path
 
+from workflow_scripts.bridge.step import step
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.step import step
 
 
 def main(

@@ -5,7 +5,7 @@ In: the network. Out: its manifest, written after the model.
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(repository: str, commit: str, manifest: Path) -> None:

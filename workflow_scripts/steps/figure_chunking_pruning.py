@@ -5,13 +5,13 @@ In: the table of the same name as CSV. Out: the figure as PDF and PNG.
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(table: Path, pdf: Path, png: Path) -> None:
     import pandas as pd
 
-    from workflow_scripts.reporting.chunking_pruning import write_pruning_figure
+    from workflow_scripts.studies.chunking.pruning import write_pruning_figure
 
     write_pruning_figure(pd.read_csv(table), pdf, png)
 

@@ -5,13 +5,13 @@ In: the table harmony_agreement as CSV. Out: the figure as PDF and PNG.
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(table: Path, pdf: Path, png: Path) -> None:
     import pandas as pd
 
-    from workflow_scripts.reporting.harmony_heatmaps import write_harmony_categories
+    from workflow_scripts.studies.harmony.heatmaps import write_harmony_categories
 
     write_harmony_categories(pd.read_csv(table), pdf, png)
 

@@ -5,13 +5,13 @@ In: the table harmony_components as CSV. Out: the figure as PDF and PNG.
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(table: Path, pdf: Path, png: Path, *, tasks: list[dict]) -> None:
     import pandas as pd
 
-    from workflow_scripts.reporting.harmony_components import write_harmony_components_figure
+    from workflow_scripts.studies.harmony.components import write_harmony_components_figure
 
     write_harmony_components_figure(pd.read_csv(table), tasks, pdf, png)
 

@@ -5,13 +5,13 @@ In: the table harmony_agreement as CSV. Out: the figure as PDF and PNG.
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(table: Path, pdf: Path, png: Path, *, tasks: list[dict]) -> None:
     import pandas as pd
 
-    from workflow_scripts.reporting.harmony_heatmaps import write_harmony_matrices
+    from workflow_scripts.studies.harmony.heatmaps import write_harmony_matrices
 
     write_harmony_matrices(pd.read_csv(table), tasks, pdf, png)
 

@@ -5,13 +5,13 @@ In: the table harmony_panel as CSV, and the published leaderboard. Out: the figu
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(table: Path, published: Path, pdf: Path, png: Path) -> None:
     import pandas as pd
 
-    from workflow_scripts.reporting.harmony_panel import write_harmony_panel_figure
+    from workflow_scripts.studies.harmony.panel import write_harmony_panel_figure
 
     write_harmony_panel_figure(pd.read_csv(table), pd.read_csv(published), pdf, png)
 

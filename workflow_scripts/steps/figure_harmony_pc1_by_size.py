@@ -5,13 +5,13 @@ In: the table harmony_leaderboard as CSV. Out: the figure as PDF and PNG.
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(table: Path, pdf: Path, png: Path) -> None:
     import pandas as pd
 
-    from workflow_scripts.reporting.harmony_pc1_by_size import write_harmony_pc1_by_size
+    from workflow_scripts.studies.harmony.pc1_by_size import write_harmony_pc1_by_size
 
     write_harmony_pc1_by_size(pd.read_csv(table), pdf, png)
 

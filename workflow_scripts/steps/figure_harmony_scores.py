@@ -5,13 +5,13 @@ In: the table of harmony scores as CSV. Out: the figure as PDF and PNG.
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(table: Path, pdf: Path, png: Path) -> None:
     import pandas as pd
 
-    from workflow_scripts.reporting.harmony_scores import write_harmony_scores_figure
+    from workflow_scripts.studies.harmony.scores import write_harmony_scores_figure
 
     write_harmony_scores_figure(pd.read_csv(table), pdf, png)
 

@@ -5,13 +5,13 @@ In: the table of MMLU by subject as CSV. Out: the figure as PDF and PNG.
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(table: Path, pdf: Path, png: Path) -> None:
     import pandas as pd
 
-    from workflow_scripts.reporting.mmlu_by_subject import write_mmlu_figure
+    from workflow_scripts.studies.mmlu.by_subject import write_mmlu_figure
 
     write_mmlu_figure(pd.read_csv(table), pdf, png)
 

@@ -5,13 +5,13 @@ In: the table of the prompt runs as CSV. Out: the figure as PDF and PNG.
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(table: Path, pdf: Path, png: Path) -> None:
     import pandas as pd
 
-    from workflow_scripts.reporting.prompt_runs import write_prompt_figure
+    from workflow_scripts.studies.prompts.runs import write_prompt_figure
 
     write_prompt_figure(pd.read_csv(table), pdf, png)
 

@@ -5,12 +5,12 @@ In: the training records. Out: the figure as PDF and PNG.
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(records: list[Path], pdf: Path, png: Path) -> None:
     from workflow_scripts.core.training_record import read_training_record
-    from workflow_scripts.reporting.training_curves import write_curves_figure
+    from workflow_scripts.studies.training.curves import write_curves_figure
 
     write_curves_figure([read_training_record(path) for path in records], pdf, png)
 

@@ -6,12 +6,12 @@ In: the records of all studies. Out: results/report/provenance.json.
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(records: list[Path], provenance: Path, *, config: dict[str, Any]) -> None:
     from workflow_scripts.core.files import write_json
-    from workflow_scripts.reporting.report.provenance import gather
+    from workflow_scripts.paper.provenance import gather
 
     write_json(provenance, gather(records, config))
 

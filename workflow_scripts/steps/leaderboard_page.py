@@ -5,13 +5,13 @@ In: tables, scores and records of those studies. Out: results/report/leaderboard
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(page: Path, inputs: dict, *, source: str, seed: int, tasks: list[dict]) -> None:
     from workflow_scripts.core.files import write_text
-    from workflow_scripts.reporting.leaderboard import leaderboard
-    from workflow_scripts.reporting.web.page import leaderboard_page
+    from workflow_scripts.paper.leaderboard import leaderboard
+    from workflow_scripts.render.web.page import leaderboard_page
 
     write_text(page, leaderboard_page(leaderboard(inputs, source=source, seed=seed, tasks=tasks)))
 

@@ -5,8 +5,8 @@ In: the manifests of this run. Out: the lock file; rows of other repositories st
 
 from pathlib import Path
 
+from workflow_scripts.bridge.step import step
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.step import step
 
 
 def main(manifests: list[Path], lock: Path) -> None:

@@ -5,7 +5,7 @@ In: the model's manifest and the text. Out: a record and its windows for either.
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(model: Path, text: Path, before: Path, after: Path, version: str, settings: dict) -> None:

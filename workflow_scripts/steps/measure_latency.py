@@ -5,7 +5,7 @@ In: the manifests of the model and of MMLU. Out: a record and the rounds behind 
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(model: Path, data: Path, record: Path, settings: dict) -> None:

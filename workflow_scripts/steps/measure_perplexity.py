@@ -5,7 +5,7 @@ In: the manifests of the model and of both datasets. Out: a record and its piece
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(model: Path, data: Path, wikitext: Path, magpie: Path, settings: dict) -> None:

@@ -6,7 +6,7 @@ Out: results/scores.parquet and results/scores.csv.
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(
@@ -14,7 +14,7 @@ def main(
 ) -> None:
     import pandas as pd
 
-    from workflow_scripts.reporting.scores import merge, write_csv, write_parquet
+    from workflow_scripts.scores.tidy import merge, write_csv, write_parquet
 
     scores = merge([pd.read_parquet(study) for study in studies], imported, metrics)
     write_parquet(scores, parquet)

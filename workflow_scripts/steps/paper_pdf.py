@@ -5,11 +5,11 @@ In: results/report/paper.tex and what it reads. Out: results/report/paper.pdf.
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(paper: Path, pdf: Path) -> None:
-    from workflow_scripts.reporting.report.latex import build_pdf
+    from workflow_scripts.paper.latex import build_pdf
 
     build_pdf(paper, pdf)
 

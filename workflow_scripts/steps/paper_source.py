@@ -7,7 +7,7 @@ Out: results/report/paper.tex.
 import json
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(
@@ -18,10 +18,10 @@ def main(
     captions: list[Path],
     paper: Path,
 ) -> None:
-    from workflow_scripts.reporting.report.chapters import chapters
-    from workflow_scripts.reporting.report.latex import write_paper
-    from workflow_scripts.reporting.report.numbers import read_numbers
-    from workflow_scripts.reporting.report.run import what_is_missing
+    from workflow_scripts.paper.chapters import chapters
+    from workflow_scripts.paper.latex import write_paper
+    from workflow_scripts.paper.run import what_is_missing
+    from workflow_scripts.render.numbers import read_numbers
 
     named, about = read_numbers(numbers), json.loads(provenance.read_text(encoding="utf-8"))
     told, absent = chapters(named, tables, figures, captions)

@@ -5,7 +5,7 @@ In: the config. Out: results/plan.txt, which the terminal shows, and the same as
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(snakefile: Path, config: dict, cluster: dict, folder: Path) -> None:

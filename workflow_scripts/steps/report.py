@@ -7,7 +7,7 @@ published numbers are from. Out: results/report/index.html.
 import json
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(
@@ -21,10 +21,10 @@ def main(
     captions: list[Path],
     links: dict[str, str],
 ) -> None:
-    from workflow_scripts.reporting.report.chapters import chapters, read_sources
-    from workflow_scripts.reporting.report.numbers import read_numbers
-    from workflow_scripts.reporting.report.page import write_page
-    from workflow_scripts.reporting.report.run import what_is_missing
+    from workflow_scripts.paper.chapters import chapters, read_sources
+    from workflow_scripts.paper.page import write_page
+    from workflow_scripts.paper.run import what_is_missing
+    from workflow_scripts.render.numbers import read_numbers
 
     named, about = read_numbers(numbers), json.loads(provenance.read_text(encoding="utf-8"))
     told, absent = chapters(named, tables, figures, captions)

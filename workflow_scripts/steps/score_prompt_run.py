@@ -5,7 +5,7 @@ In: the stored outputs. Out: a record and the items behind it.
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(outputs: Path, record: Path, settings: dict) -> None:

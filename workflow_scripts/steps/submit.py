@@ -5,13 +5,13 @@ In: the checks of the requests. Out: results/requests/submitted.txt, which the t
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(checks: Path) -> None:
+    from workflow_scripts.bridge.run_lock import run_under_way
     from workflow_scripts.core.files import write_text
-    from workflow_scripts.core.run_lock import run_under_way
-    from workflow_scripts.reporting.suite_requests import lines, read_checks, requests
+    from workflow_scripts.studies.suite.requests import lines, read_checks, requests
 
     said = lines(requests(read_checks(checks), run_under_way(Path(".snakemake"))))
     print("\n".join(said))

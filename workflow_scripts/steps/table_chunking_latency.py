@@ -5,13 +5,13 @@ In: results/scores/latency.parquet. Out: the table as CSV, Markdown and LaTeX.
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(scores: Path, csv: Path, md: Path, tex: Path) -> None:
     import pandas as pd
 
-    from workflow_scripts.reporting.chunking_latency import latency_table, write_latency_table
+    from workflow_scripts.studies.chunking.latency import latency_table, write_latency_table
 
     write_latency_table(latency_table(pd.read_parquet(scores)), csv, md, tex)
 

@@ -5,13 +5,13 @@ In: results/scores/chunking.parquet. Out: the table as CSV, Markdown and LaTeX.
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(scores: Path, csv: Path, md: Path, tex: Path) -> None:
     import pandas as pd
 
-    from workflow_scripts.reporting.chunking_perplexity import (
+    from workflow_scripts.studies.chunking.perplexity import (
         perplexity_table,
         write_perplexity_table,
     )

@@ -5,13 +5,13 @@ In: the scores of the studies chunking and latency. Out: the table as CSV, Markd
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(perplexity: Path, latency: Path, csv: Path, md: Path, tex: Path) -> None:
     import pandas as pd
 
-    from workflow_scripts.reporting.chunking_pruning import pruning_table, write_pruning_table
+    from workflow_scripts.studies.chunking.pruning import pruning_table, write_pruning_table
 
     table = pruning_table(pd.read_parquet(perplexity), pd.read_parquet(latency))
     write_pruning_table(table, csv, md, tex)

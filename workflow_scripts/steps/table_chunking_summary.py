@@ -5,7 +5,7 @@ In: those tables of the study that the config has made, as CSV. Out: the table a
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(
@@ -13,7 +13,7 @@ def main(
 ) -> None:
     import pandas as pd
 
-    from workflow_scripts.reporting.chunking_summary import chunking_summary, write_summary_table
+    from workflow_scripts.studies.chunking.summary import chunking_summary, write_summary_table
 
     read = {name: pd.read_csv(path) for name, path in tables.items()}
     write_summary_table(chunking_summary(checkpoints, **read), csv, md, tex)

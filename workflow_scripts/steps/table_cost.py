@@ -5,12 +5,12 @@ In: the records of all studies, and the benchmarks of their jobs. Out: the table
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(snakefile: Path, config: dict, cluster: dict, csv: Path, md: Path, tex: Path) -> None:
+    from workflow_scripts.paper.cost import cost_table, write_cost_table
     from workflow_scripts.planning.jobs import planned_jobs
-    from workflow_scripts.reporting.cost import cost_table, write_cost_table
 
     table = cost_table(planned_jobs(snakefile, config), cluster, Path())
     write_cost_table(table, csv, md, tex)

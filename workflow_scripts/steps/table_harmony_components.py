@@ -5,7 +5,7 @@ In: results/scores/harmony.parquet and imported scores. Out: the table as CSV, M
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(
@@ -19,11 +19,11 @@ def main(
     draws: int,
     seed: int,
 ) -> None:
-    from workflow_scripts.reporting.harmony_components import (
+    from workflow_scripts.studies.harmony.components import (
         harmony_components,
         write_harmony_components,
     )
-    from workflow_scripts.reporting.harmony_grid import read_grids
+    from workflow_scripts.studies.harmony.grid import read_grids
 
     grids = read_grids(scores, imported, grid)
     table = harmony_components(grids, draws=draws, seed=seed)

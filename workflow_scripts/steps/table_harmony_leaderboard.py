@@ -5,7 +5,7 @@ In: results/scores/harmony.parquet and imported scores. Out: the table as CSV, M
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(
@@ -19,8 +19,8 @@ def main(
     draws: int,
     seed: int,
 ) -> None:
-    from workflow_scripts.reporting.harmony_grid import read_grids
-    from workflow_scripts.reporting.harmony_leaderboard import (
+    from workflow_scripts.studies.harmony.grid import read_grids
+    from workflow_scripts.studies.harmony.leaderboard import (
         harmony_leaderboard,
         write_harmony_leaderboard,
     )

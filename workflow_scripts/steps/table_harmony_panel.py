@@ -6,7 +6,7 @@ Out: the table as CSV, Markdown and LaTeX.
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(
@@ -19,9 +19,9 @@ def main(
     *,
     grid: dict,
 ) -> None:
-    from workflow_scripts.reporting.harmony_grid import read_grids
-    from workflow_scripts.reporting.harmony_panel import harmony_panel, write_harmony_panel
-    from workflow_scripts.reporting.published_harmony import read_panel
+    from workflow_scripts.scores.published_leaderboard import read_panel
+    from workflow_scripts.studies.harmony.grid import read_grids
+    from workflow_scripts.studies.harmony.panel import harmony_panel, write_harmony_panel
 
     table = harmony_panel(read_grids(scores, imported, grid), read_panel(published))
     write_harmony_panel(table, grid["tasks"], csv, md, tex)

@@ -5,7 +5,7 @@ In: results/scores/harmony.parquet and imported scores. Out: the table as CSV, M
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(
@@ -21,11 +21,11 @@ def main(
 ) -> None:
     import pandas as pd
 
-    from workflow_scripts.reporting.harmony_scores import (
+    from workflow_scripts.scores.tidy import import_all
+    from workflow_scripts.studies.harmony.scores import (
         harmony_scores,
         write_harmony_scores_table,
     )
-    from workflow_scripts.reporting.scores import import_all
 
     theirs = import_all(imported, metrics, taken={"harmony"})
     table = harmony_scores(pd.read_parquet(scores), models, tasks, theirs)

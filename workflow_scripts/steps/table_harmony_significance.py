@@ -6,7 +6,7 @@ Out: the table as CSV, Markdown and LaTeX.
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(
@@ -19,9 +19,9 @@ def main(
     *,
     grid: dict,
 ) -> None:
-    from workflow_scripts.reporting.harmony_answers import right_answers
-    from workflow_scripts.reporting.harmony_grid import read_grids
-    from workflow_scripts.reporting.harmony_significance import (
+    from workflow_scripts.studies.harmony.answers import right_answers
+    from workflow_scripts.studies.harmony.grid import read_grids
+    from workflow_scripts.studies.harmony.significance import (
         harmony_significance,
         write_harmony_significance,
     )

@@ -5,7 +5,7 @@ In: results/scores/mmlu.parquet and the published tables. Out: the table as CSV,
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(
@@ -13,7 +13,7 @@ def main(
 ) -> None:
     import pandas as pd
 
-    from workflow_scripts.reporting.mmlu_by_subject import mmlu_by_subject, write_mmlu_table
+    from workflow_scripts.studies.mmlu.by_subject import mmlu_by_subject, write_mmlu_table
 
     theirs = {path.stem: pd.read_csv(path) for path in published}
     write_mmlu_table(mmlu_by_subject(pd.read_parquet(scores), checkpoints, theirs), csv, md, tex)

@@ -6,7 +6,7 @@ table as CSV, Markdown and LaTeX.
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(
@@ -14,7 +14,7 @@ def main(
 ) -> None:
     import pandas as pd
 
-    from workflow_scripts.reporting.prompt_runs import prompt_runs, read_right, write_prompt_table
+    from workflow_scripts.studies.prompts.runs import prompt_runs, read_right, write_prompt_table
 
     # As text: the table shows the figures as they were printed.
     theirs = pd.read_csv(published, dtype="string")

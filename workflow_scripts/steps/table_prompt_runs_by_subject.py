@@ -5,13 +5,13 @@ In: results/scores/prompts.parquet. Out: the table as CSV, Markdown and LaTeX.
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(scores: Path, csv: Path, md: Path, tex: Path, **settings) -> None:
     import pandas as pd
 
-    from workflow_scripts.reporting.prompt_runs_by_subject import (
+    from workflow_scripts.studies.prompts.by_subject import (
         prompt_runs_by_subject,
         write_subject_table,
     )

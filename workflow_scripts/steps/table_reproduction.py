@@ -6,7 +6,7 @@ has them made, as CSV. Out: the table as CSV, Markdown and LaTeX.
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(
@@ -14,11 +14,11 @@ def main(
 ) -> None:
     import pandas as pd
 
-    from workflow_scripts.reporting.reproduction.harmony import compare_harmony
-    from workflow_scripts.reporting.reproduction.mmlu import compare_mmlu
-    from workflow_scripts.reporting.reproduction.prompts import compare_prompts
-    from workflow_scripts.reporting.reproduction.table import write_reproduction_table
-    from workflow_scripts.reporting.reproduction.verdict import as_table
+    from workflow_scripts.paper.reproduction import write_reproduction_table
+    from workflow_scripts.render.verdict import as_table
+    from workflow_scripts.studies.harmony.published import compare_harmony
+    from workflow_scripts.studies.mmlu.published import compare_mmlu
+    from workflow_scripts.studies.prompts.published import compare_prompts
 
     theirs = {path.stem: pd.read_csv(path) for path in published}
     mine = {name: pd.read_csv(path) for name, path in ours.items()}

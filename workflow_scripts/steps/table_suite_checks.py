@@ -6,7 +6,7 @@ LaTeX.
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(
@@ -20,9 +20,9 @@ def main(
     flags: list[dict],
     source: str,
 ) -> None:
-    from workflow_scripts.reporting.suite_checks import suite_checks, write_suite_checks
-    from workflow_scripts.reporting.suite_leaderboard import read_leaderboard
-    from workflow_scripts.reporting.suite_requests import read_checks
+    from workflow_scripts.studies.suite.checks import suite_checks, write_suite_checks
+    from workflow_scripts.studies.suite.leaderboard import read_leaderboard
+    from workflow_scripts.studies.suite.requests import read_checks
 
     board = read_leaderboard(leaderboard)
     table = suite_checks(board, read_checks(checks), tasks, flags, source)

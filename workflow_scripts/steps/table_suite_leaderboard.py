@@ -6,7 +6,7 @@ LaTeX.
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(
@@ -21,11 +21,11 @@ def main(
 ) -> None:
     import pandas as pd
 
-    from workflow_scripts.reporting.suite_leaderboard import (
+    from workflow_scripts.studies.suite.leaderboard import (
         suite_leaderboard,
         write_suite_leaderboard,
     )
-    from workflow_scripts.reporting.suite_requests import read_checks
+    from workflow_scripts.studies.suite.requests import read_checks
 
     table = suite_leaderboard(pd.read_parquet(scores), read_checks(checks), tasks, flags)
     write_suite_leaderboard(table, tasks, csv, md, tex)

@@ -5,13 +5,13 @@ In: the checks of the requests, and the records. Out: the table as CSV, Markdown
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(checks: Path, csv: Path, md: Path, tex: Path) -> None:
-    from workflow_scripts.core.run_lock import run_under_way
-    from workflow_scripts.reporting.suite_requests import read_checks, requests
-    from workflow_scripts.reporting.suite_requests_table import write_requests_table
+    from workflow_scripts.bridge.run_lock import run_under_way
+    from workflow_scripts.studies.suite.requests import read_checks, requests
+    from workflow_scripts.studies.suite.requests_table import write_requests_table
 
     rows = requests(read_checks(checks), run_under_way(Path(".snakemake")))
     write_requests_table(rows, csv, md, tex)

@@ -5,7 +5,7 @@ In: results/scores/training.parquet and the training records. Out: the table as 
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(
@@ -14,7 +14,7 @@ def main(
     import pandas as pd
 
     from workflow_scripts.core.training_record import read_training_record
-    from workflow_scripts.reporting.training_stages import stages_table, write_stages_table
+    from workflow_scripts.studies.training.stages import stages_table, write_stages_table
 
     trained = [read_training_record(path) for path in records]
     table = stages_table(pd.read_parquet(scores), trained, checkpoints)

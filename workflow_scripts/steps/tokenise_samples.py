@@ -6,7 +6,7 @@ of them, bad ones included.
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(model: Path, hub: Path, samples: Path, data: dict) -> None:

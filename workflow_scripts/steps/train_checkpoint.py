@@ -6,13 +6,13 @@ after its files, and the training record. The state to go on from lies beside th
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(paths: dict[str, Path], version: str, settings: dict) -> None:
     from workflow_scripts.core.finished import finish_once
+    from workflow_scripts.training.checkpoint_stage import check_stage, state_beside, train_stage
     from workflow_scripts.training.processes import train_side_by_side
-    from workflow_scripts.training.stage import check_stage, state_beside, train_stage
 
     def work() -> None:
         gpus = settings["keys"]["gpus"]

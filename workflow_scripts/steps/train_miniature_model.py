@@ -7,7 +7,7 @@ Out: the model's manifest, written after the model.
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(manifest: Path, name: str, *, seed: int, effort: float) -> None:

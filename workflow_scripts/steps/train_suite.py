@@ -6,7 +6,7 @@ each task. The states to go on from lie beside the records, hidden.
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 if "snakemake" in globals():
     with step(snakemake):

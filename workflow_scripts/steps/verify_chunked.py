@@ -6,7 +6,7 @@ where there must be none is an error.
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(checkpoint: Path, model: Path, report: Path, *, seed: int, compute: dict) -> None:

@@ -6,12 +6,12 @@ shows at the end; it fails where something was damaged.
 
 from pathlib import Path
 
-from workflow_scripts.core.step import step
+from workflow_scripts.bridge.step import step
 
 
 def main(hub: Path) -> None:
     from workflow_scripts.core.errors import UserError
-    from workflow_scripts.reporting.damage import counted, find_damage, set_aside
+    from workflow_scripts.hub.damage import counted, find_damage, set_aside
 
     damaged = find_damage(hub, Path("results"))
     for path in damaged:

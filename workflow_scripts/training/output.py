@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from workflow_scripts.core.files import atomic_dir, write_text
-from workflow_scripts.hub.links import link_or_copy
+from workflow_scripts.hub.link_files import link_or_copy
 from workflow_scripts.hub.manifest import (
     Manifest,
     content_commit,
@@ -20,7 +20,7 @@ from workflow_scripts.hub.manifest import (
     read_manifest,
     write_manifest,
 )
-from workflow_scripts.training.parts import choose_parts, set_parameters
+from workflow_scripts.training.trained_parameters import choose_parts, set_parameters
 
 _ADAPTER = "adapter_config.json"
 _OWN = {"config.json", "generation_config.json", "README.md", _ADAPTER}

@@ -11,9 +11,9 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.bridge.run_lock import end_with
 from workflow_scripts.core.errors import Interrupted, UserError
 from workflow_scripts.core.offline import go_offline
-from workflow_scripts.core.run_lock import end_with
 from workflow_scripts.training.watching import SIGNALS
 
 _PARENT = "CHORUS_TRAINING_PARENT"
@@ -127,7 +127,7 @@ def _free_port() -> int:
 
 def _main() -> None:
     """One of the processes."""
-    from workflow_scripts.training.stage import train_stage
+    from workflow_scripts.training.checkpoint_stage import train_stage
 
     end_with(int(os.environ[_PARENT]))
     go_offline()

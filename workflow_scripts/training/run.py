@@ -18,7 +18,6 @@ from workflow_scripts.core.records import Training
 from workflow_scripts.core.seeds import derive_seed, seed_everything
 from workflow_scripts.training import attention, processes
 from workflow_scripts.training.packing import Collator, Order, amount_trained
-from workflow_scripts.training.parts import choose_parts, gathered_parameters, report
 from workflow_scripts.training.precision import (
     choose_checkpointing,
     choose_precision,
@@ -28,6 +27,7 @@ from workflow_scripts.training.progress import Progress, to_tensorboard
 from workflow_scripts.training.samples import Samples
 from workflow_scripts.training.selection import KeepBest
 from workflow_scripts.training.state import StateFolder, step_of
+from workflow_scripts.training.trained_parameters import choose_parts, gathered_parameters, report
 from workflow_scripts.training.trainer import PackedTrainer, Scorer
 from workflow_scripts.training.watching import LeaveWhenAsked, StopWhenDiverged
 

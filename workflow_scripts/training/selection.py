@@ -9,7 +9,7 @@ from transformers import TrainerCallback
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import atomic_path, write_json
-from workflow_scripts.training.parts import gathered_parameters, set_parameters
+from workflow_scripts.training.trained_parameters import gathered_parameters, set_parameters
 
 
 class KeepBest(TrainerCallback):

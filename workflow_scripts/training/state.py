@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.files import sha256_file, sha256_json, write_json
-from workflow_scripts.core.journal import leave_if_replaced
+from workflow_scripts.core.own_job import leave_if_replaced
 
 _SEAL, _OWNER, _MICRO_BATCH = "seal.json", "training.json", "micro_batch.json"
 _SAVED = re.compile(r"checkpoint-(\d+)")

@@ -8,8 +8,8 @@ import numpy as np
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.training.chat import COLUMNS, BadConversation, messages_of, rendered
+from workflow_scripts.training.rows import Row
 from workflow_scripts.training.samples import Sample, SampleWriter
-from workflow_scripts.training.sources import Row
 
 _TOGETHER = 256  # rows that the tokenizer is given at once
 

@@ -17,8 +17,8 @@ from transformers.trainer import TRAINER_STATE_NAME
 from workflow_scripts.training import attention
 from workflow_scripts.training.loss import summed_loss
 from workflow_scripts.training.packing import IGNORED, Collator, Order
-from workflow_scripts.training.parts import gathered_parameters, set_parameters
 from workflow_scripts.training.samples import BLANK, Samples
+from workflow_scripts.training.trained_parameters import gathered_parameters, set_parameters
 
 Scorer = Callable[[torch.nn.Module], dict[str, float]]
 

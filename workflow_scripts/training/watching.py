@@ -9,7 +9,7 @@ import torch
 from transformers import TrainerCallback
 
 from workflow_scripts.core.errors import Interrupted, UserError
-from workflow_scripts.core.journal import leave_if_replaced
+from workflow_scripts.core.own_job import leave_if_replaced
 from workflow_scripts.training.state import StateFolder
 
 # Slurm sends SIGUSR1 ahead of the time limit where the profile asks for it, and SIGTERM at

@@ -3,12 +3,12 @@
 import pytest
 import torch
 
+from bench.peak_memory import PeakMemory
 from tests.unit.evaluation.tiny_models import Requests, WithoutCache, fresh_seed, make_model
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation.prefix.choosing import UnsupportedGeneration
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
 from workflow_scripts.evaluation.prefix.generation import GenerationRequest
-from workflow_scripts.evaluation.prefix.peak import PeakMemory
 
 NEW = 10
 

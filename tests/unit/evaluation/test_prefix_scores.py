@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from bench.peak_memory import PeakMemory
 from tests.unit.evaluation.tiny_models import (
     WINDOW,
     Requests,
@@ -13,7 +14,6 @@ from tests.unit.evaluation.tiny_models import (
 )
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
-from workflow_scripts.evaluation.prefix.peak import PeakMemory
 
 KINDS = ("qwen2", "llama", "gpt_neox", "peft", "eager", "windowed", "some_windowed", "pruned")
 

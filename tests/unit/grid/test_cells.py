@@ -12,7 +12,7 @@ from workflow_scripts.core.machine import machine_problem
 from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.scored_items import scored_beside
 from workflow_scripts.grid.cells import Cell, give_up, run_cells, training_beside
-from workflow_scripts.reporting.scores import collect
+from workflow_scripts.scores.tidy import collect
 
 
 @pytest.fixture

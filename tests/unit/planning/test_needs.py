@@ -11,7 +11,7 @@ from snakemake.resources import Resources
 from tests.unit.settings.merged import ROOT, merged
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.planning.needs import Need, Planner
-from workflow_scripts.planning.requests import gpu_request, resources
+from workflow_scripts.planning.resources import gpu_request, resources
 from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.load import load_settings
 from workflow_scripts.settings.requests import Request

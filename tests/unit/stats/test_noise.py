@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import kendalltau
 
 from tests.unit.stats.random_scores import published_scores, random_scores
-from workflow_scripts.reporting.published_harmony import TEST_ITEMS
+from workflow_scripts.scores.published_leaderboard import TEST_ITEMS
 from workflow_scripts.stats.agreement import kendall_matrix
 from workflow_scripts.stats.noise import ceiling_of_pairs, noise_ceiling, redraws, standard_error
 

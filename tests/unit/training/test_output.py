@@ -13,7 +13,7 @@ from tests.unit.training.small import PLAN, keys_of, same, train_small
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.hub.manifest import list_files, read_manifest, verify, write_manifest
 from workflow_scripts.training.output import save_checkpoint
-from workflow_scripts.training.parts import set_parameters
+from workflow_scripts.training.trained_parameters import set_parameters
 
 COMPUTE = {"device": "cpu", "attention": "auto"}
 

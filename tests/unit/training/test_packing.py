@@ -8,7 +8,7 @@ from tests.unit.training.small import KINDS, keys_of, model_of, samples_of, trai
 from workflow_scripts.training import attention
 from workflow_scripts.training.attention import choose_packing
 from workflow_scripts.training.packing import BLANK, Collator, Order
-from workflow_scripts.training.parts import choose_parts
+from workflow_scripts.training.trained_parameters import choose_parts
 from workflow_scripts.training.trainer import PackedTrainer
 
 # The shortest there are, some that share a mask, some longer than any shared one.

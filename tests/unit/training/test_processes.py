@@ -225,7 +225,7 @@ from safetensors.torch import load_file, save_file
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from tests.unit.training.small import keys_of, model_of
-from workflow_scripts.training.parts import choose_parts, gathered_parameters, set_parameters
+from workflow_scripts.training.trained_parameters import choose_parts, gathered_parameters, set_parameters
 
 mesh = init_device_mesh("cpu", (2,))
 model = choose_parts(model_of("qwen2"), keys_of(method="freeze", trains=["layers 1", "*norm*"]))

@@ -1,0 +1,1 @@
+"""Benchmarks: they import the package, and nothing imports them."""

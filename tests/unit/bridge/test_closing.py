@@ -1,0 +1,51 @@
+"""What the terminal says at the end: tables that fit on it, and where the others lie."""
+
+from workflow_scripts.bridge.closing import FAILED, closing_words, words_of_failure
+
+
+def test_a_table_too_wide_or_too_long_for_a_terminal_is_named_and_not_shown(tmp_path):
+    folder = tmp_path / "tables"
+    folder.mkdir()
+    (folder / "fits.md").write_text("# Fits\n\n| a | b |\n| - | - |\n| 1 | 2 |\n")
+    (folder / "wide.md").write_text("# Wide\n\n" + "| cell " * 60 + "|\n")
+    (folder / "long.md").write_text("# Long\n\n" + "| 1 |\n" * 60)
+    said = closing_words(tmp_path)
+    assert "# Fits" in said
+    assert "# Wide" not in said
+    assert "# Long" not in said
+    for name in ("fits", "wide", "long"):
+        assert f"tables/{name}.md" in said
+
+
+def test_a_leaderboard_that_was_made_is_named(tmp_path):
+    page = tmp_path / "report/leaderboard.html"
+    assert "leaderboard" not in closing_words(tmp_path)
+    page.parent.mkdir()
+    page.write_text("<!DOCTYPE html>")
+    assert f"{page}  open it in a browser" in closing_words(tmp_path)
+
+
+def test_what_a_check_of_files_found_is_the_last_word_and_an_older_check_says_nothing(tmp_path):
+    log = tmp_path / "verify_files.log"
+    assert words_of_failure(checked=log) == FAILED
+    log.write_text("model.safetensors was altered\n")
+    assert words_of_failure(checked=log).strip() == "model.safetensors was altered"
+    assert "was altered" in closing_words(tmp_path, checked=log)
+    later = log.stat().st_mtime + 1
+    assert words_of_failure(since=later, checked=log) == FAILED
+    assert "was altered" not in closing_words(tmp_path, since=later, checked=log)
+
+
+def test_of_a_suite_the_scores_are_shown_and_not_what_was_found_beside_them(tmp_path):
+    folder = tmp_path / "tables"
+    folder.mkdir()
+    heads = ["Model", "Commit", "Average", "MMLU (acc, 5-shot)", "Flag"]
+    row = ["org/net", "0123abc", "58.1 ± 2.0", "60.0 ± 1.0", "a reason " * 30]
+    lines = [heads, ["---", "---", "---:", "---:", "---"], row]
+    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    (folder / "suite_leaderboard.md").write_text(f"# Leaderboard\n\n{table}\n")
+    (folder / "suite_checks.md").write_text("# Worth a look\n\n| a |\n| - |\n| 1 |\n")
+    said = closing_words(tmp_path)
+    assert "| Model   |    Average |       MMLU |" in said
+    assert "| org/net | 58.1 ± 2.0 | 60.0 ± 1.0 |" in said
+    assert "# Worth a look" not in said and "suite_checks.md" in said

@@ -1,0 +1,95 @@
+"""Damaged files are found by their checksums, named, and set aside; whole ones are left alone."""
+
+import json
+
+import pytest
+
+from tests.records import write_example
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.hub.damage import find_damage
+from workflow_scripts.hub.manifest import Manifest, content_commit, list_files, write_manifest
+from workflow_scripts.steps.verify_files import main
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for number in range(2):
+        model = tmp_path / f"hub/models/a/m{number}"
+        model.mkdir(parents=True)
+        (model / "model.safetensors").write_bytes(bytes(range(200)))
+        files = list_files(model)
+        manifest = Manifest(
+            kind="model",
+            source="miniature",
+            repository=f"a/m{number}",
+            revision=None,
+            commit=content_commit(files),
+            licence=None,
+            files=files,
+        )
+        write_manifest(model, manifest)
+        write_example(tmp_path / f"results/records/harmony/direct/m{number}/sst2.json")
+    return tmp_path
+
+
+def flip(path, at=100):
+    """One bit, as a failing disk does: the size stays, and the time can be set back."""
+    content = bytearray(path.read_bytes())
+    content[at] ^= 1
+    path.write_bytes(content)
+
+
+def files(folder):
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+def test_what_is_whole_is_left_as_it_is(folder, capsys):
+    before = files(folder)
+    main(folder / "hub")
+    assert files(folder) == before
+    said = capsys.readouterr().out
+    assert "as it was written: 2 files of the hub and of checkpoints, 2 records" in said
+
+
+@pytest.mark.parametrize(
+    ("damaged", "aside", "said"),
+    [
+        (
+            "hub/models/a/m1/model.safetensors",
+            ["hub/models/a/m1/manifest.json"],
+            "m1/model.safetensors was altered: its sha256 is not the one in the manifest",
+        ),
+        ("hub/models/a/m1/manifest.json", ["hub/models/a/m1/manifest.json"], "m1/manifest.json"),
+        (
+            "results/records/harmony/direct/m1/sst2.parquet",
+            [f"results/records/harmony/direct/m1/sst2.{end}" for end in ("json", "parquet")],
+            "m1/sst2.parquet was altered",
+        ),
+    ],
+)
+def test_one_bit_is_found_named_and_set_aside(folder, damaged, aside, said):
+    before = files(folder)
+    flip(folder / damaged, at=0 if damaged.endswith("manifest.json") else 100)
+    with pytest.raises(UserError) as error:
+        main(folder / "hub")
+    assert said in error.value.problems[0]
+    assert f"{aside[0]} is set aside" in error.value.problems[-1]
+    assert before - files(folder) == set(aside), "the next run makes these anew, and no others"
+    assert not find_damage(folder / "hub", folder / "results"), (
+        "what was set aside is not seen again"
+    )
+
+
+def test_a_missing_file_of_the_hub_is_damage_too(folder):
+    (folder / "hub/models/a/m0/model.safetensors").unlink()
+    (found,) = find_damage(folder / "hub", folder / "results").values()
+    assert found == [f"{folder / 'hub/models/a/m0/model.safetensors'} is missing."]
+
+
+def test_a_record_whose_numbers_were_changed_by_hand_is_damage(folder):
+    path = folder / "results/records/harmony/direct/m0/sst2.json"
+    fields = json.loads(path.read_text())
+    fields["metrics"][0]["n"] = 3
+    path.write_text(json.dumps(fields))
+    assert list(find_damage(folder / "hub", folder / "results")) == [path]

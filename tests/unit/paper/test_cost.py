@@ -1,0 +1,89 @@
+"""Planned beside actual, and what to correct."""
+
+import json
+
+import pytest
+
+from workflow_scripts.paper.cost import cost_table, write_cost_table
+from workflow_scripts.planning.jobs import PlannedJob
+from workflow_scripts.planning.needs import Need
+
+CLUSTER = {"reading_use": 0.3, "training_use": 0.4, "generating_use": 0.5, "reserve": 2.0}
+HEADER = "s\th:m:s\tmax_rss"
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Two jobs of one rule that ran twice as long as planned, with half the tokens; one that did not run."""
+
+    def made(rule, gpus, *, seconds, tokens, mem="900"):
+        jobs = []
+        for number in range(2):
+            benchmark = tmp_path / f"benchmarks/{rule}/{number}.tsv"
+            benchmark.parent.mkdir(parents=True, exist_ok=True)
+            lines = [HEADER, "1.0\t0:00:01\t10.0", f"{seconds}\t0:00:01\t{mem}"]
+            benchmark.write_text("\n".join(lines) + "\n")
+            record = tmp_path / f"results/records/harmony/direct/{number}.json"
+            record.parent.mkdir(parents=True, exist_ok=True)
+            volatile = {"peak_gpu_memory_mb": 5_000 if gpus else None}
+            record.write_text(json.dumps({"cost": {"tokens": tokens}, "volatile": volatile}))
+            jobs.append(
+                PlannedJob(
+                    rule=rule,
+                    study="harmony",
+                    need=Need(3_600, 1_000, gpus=gpus, gpu_mb=8_000 * gpus, tokens=1_000),
+                    asked_minutes=130,
+                    threads=1,
+                    is_done=True,
+                    log=None,
+                    benchmark=f"benchmarks/{rule}/{number}.tsv",
+                    outputs=(f"results/records/harmony/direct/{number}.json",),
+                    after=(),
+                )
+            )
+        late = {**vars(jobs[0]), "benchmark": f"benchmarks/{rule}/none.tsv", "is_done": False}
+        return cost_table([*jobs, PlannedJob(**late)], CLUSTER, tmp_path)
+
+    return made
+
+
+def test_hours_add_up_memory_is_the_largest_and_the_last_line_of_a_benchmark_counts(run):
+    (row,) = run("evaluate_direct", 1, seconds=7_200, tokens=1_000).to_dict("records")
+    assert (row["jobs"], row["measured"]) == (3, 2)
+    assert (row["planned_hours"], row["hours"], row["time_ratio"]) == (2, 4, 2)
+    assert (row["planned_mem_mb"], row["mem_mb"]) == (1_000, 900)
+    assert (row["planned_gpu_mb"], row["gpu_mb"]) == (8_000, 5_000)
+    assert (row["planned_tokens"], row["tokens"], row["token_ratio"]) == (2_000, 2_000, 1)
+
+
+def test_the_rate_that_would_have_made_the_plan_right_is_named(run):
+    (row,) = run("evaluate_direct", 1, seconds=7_200, tokens=1_000).to_dict("records")
+    assert row["correct"] == "cluster.reading_use 0.3 -> 0.15"
+    (row,) = run("train_checkpoint", 1, seconds=7_200, tokens=1_000).to_dict("records")
+    assert row["correct"] == "cluster.training_use 0.4 -> 0.2"
+    (row,) = run("evaluate_direct", 1, seconds=4_000, tokens=1_000).to_dict("records")
+    assert row["correct"] is None
+
+
+def test_wrong_tokens_are_to_blame_before_the_rate(run):
+    (row,) = run("evaluate_direct", 1, seconds=7_200, tokens=2_000).to_dict("records")
+    assert row["correct"] == "tokens in work.tsv x 2"
+
+
+def test_without_a_gpu_more_time_is_reserved_and_memory_beyond_the_plan_is_said(run):
+    (row,) = run("evaluate_direct", 0, seconds=10_800, tokens=1_000, mem="1500").to_dict("records")
+    assert row["correct"] == "cluster.reserve at least 3; memory was 1.5 times the plan"
+
+
+def test_benchmarks_that_are_missing_or_half_written_are_left_out(run):
+    assert run("evaluate_direct", 1, seconds="NA", tokens=1, mem="NA").empty
+
+
+def test_the_table_is_written_even_when_nothing_was_measured(run, tmp_path):
+    files = [tmp_path / f"cost.{ending}" for ending in ("csv", "md", "tex")]
+    for table in (
+        run("evaluate_direct", 1, seconds=7_200, tokens=10),
+        cost_table([], {}, tmp_path),
+    ):
+        write_cost_table(table, *files)
+        assert all(path.stat().st_size for path in files)

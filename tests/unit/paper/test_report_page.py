@@ -1,0 +1,234 @@
+"""The page: whole in itself, closed to everything else, and the same bytes for the same results."""
+
+import base64
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from workflow_scripts.paper.chapters import chapters
+from workflow_scripts.paper.latex import size_of, write_paper
+from workflow_scripts.paper.page import ROWS_SHOWN, write_page
+from workflow_scripts.paper.run import run_numbers, what_is_missing
+from workflow_scripts.render.numbers import Number, Numbers
+from workflow_scripts.render.tables import read_markdown, write_table
+from workflow_scripts.render.web.policy import digest
+from workflow_scripts.render.words import limits
+
+KINDS = (("table", "csv"), ("figure", "png"))
+EVIL = '<script>alert("x")</script> & | {{ 7 }} \\'
+PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
+def provenance(**changes) -> dict:
+    keys = ("commits", "packages", "hosts", "devices", "dtypes", "attention", "engines", "dates")
+    return {
+        "studies": {"harmony": {"records": 2, "items": 10, "tokens": 100, "seconds": 36.0}},
+        "seen": {key: [f"{key} {EVIL}"] for key in keys} | {"devices": ["cpu"]},
+        "models": {"a/b": {"commit": "0" * 40, "weights_sha256": "1" * 64}},
+        "datasets": {"c/d": "2" * 40},
+        "broken": [],
+        "config": {"source": "huggingface", "note": EVIL},
+        **changes,
+    }
+
+
+def results(folder: Path, rows: int = 3) -> tuple[list[Path], list[Path]]:
+    """A table of the prompts study, one nobody knows, and a figure of each."""
+    (folder / "tables").mkdir(parents=True)
+    (folder / "figures").mkdir()
+    frame = pd.DataFrame({"Run": [f"{EVIL} {at}" for at in range(rows)], "Score": 0.5})
+    for name in ("prompt_runs", "mystery"):
+        files = {kind: folder / f"tables/{name}.{kind}" for kind in ("csv", "md", "tex")}
+        write_table(frame, **files, title=f"Table {name}", note=f"Note {EVIL}")
+        (folder / f"figures/{name}.png").write_bytes(PIXEL)
+        (folder / f"figures/{name}.pdf").write_bytes(b"%PDF-1.4")
+    return sorted((folder / "tables").glob("*.csv")), sorted((folder / "figures").glob("*.png"))
+
+
+def page(folder: Path, rows: int = 3, links: dict | None = None, **changes) -> str:
+    tables, figures = results(folder, rows)
+    caption = folder / "prompt_runs.rst"
+    caption.write_text(f"Caption of the runs\n{EVIL}\n")
+    about = provenance(**changes)
+    numbers = Numbers([*limits(), *run_numbers(about), Number("prompts.lowest", 0.1, EVIL, EVIL)])
+    told, absent = chapters(numbers_with_prompts(numbers), tables, figures, [caption])
+    path = folder / "report/index.html"
+    missing = what_is_missing(numbers, about, absent)
+    sources = [{"file": "f", "source": EVIL, "model": "m", "task": "t", "metric": "q"}]
+    write_page(path, told, numbers_with_prompts(numbers), about, missing, sources, links or {})
+    return path.read_text(encoding="utf-8")
+
+
+def numbers_with_prompts(numbers: Numbers) -> Numbers:
+    texts = dict.fromkeys(
+        (
+            *("prompts.questions", "prompts.lowest_run", "prompts.highest", "prompts.highest_run"),
+            "prompts.floor",
+        ),
+        EVIL,
+    )
+    values = {"prompts.runs": 2, "prompts.models": 1, "prompts.clear": 0, "prompts.steps": 0}
+    more = [Number(name, text, text, EVIL) for name, text in texts.items()]
+    more += [Number(name, value, str(value), "") for name, value in values.items()]
+    return Numbers([*numbers.values(), *more])
+
+
+class Elements(HTMLParser):
+    def __init__(self, text: str):
+        super().__init__()
+        self.found: list[tuple[str, dict]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+
+    def of(self, tag: str) -> list[dict]:
+        return [attributes for name, attributes in self.found if name == tag]
+
+
+def test_the_page_needs_no_network_and_no_other_file_to_be_read(tmp_path):
+    elements = Elements(page(tmp_path))
+    for image in elements.of("img"):
+        assert image.get("src", "data:").startswith("data:image/png;base64,") or not image.get(
+            "src"
+        )
+    assert not elements.of("link") and not elements.of("iframe")
+    assert all("src" not in script for script in elements.of("script"))
+    addresses = [link["href"] for link in elements.of("a")]
+    assert not [a for a in addresses if a.startswith(("http", "//"))]
+
+
+def test_its_policy_names_its_own_script_and_style_and_forbids_the_rest(tmp_path):
+    text = page(tmp_path)
+    (policy,) = [m["content"] for m in Elements(text).of("meta") if "http-equiv" in m]
+    assert policy.startswith("default-src 'none'; ")
+    (script,) = re.findall(r"<script>(.*?)</script>\n</body>", text, re.S)
+    (style,) = re.findall(r"<style>(.*?)</style>", text, re.S)
+    assert f"script-src {digest(script)};" in policy
+    assert f"style-src {digest(style)};" in policy
+    assert "unsafe" not in policy
+    assert not re.search(
+        r"\sstyle=|\son\w+=", re.sub(r"<script>.*?</script>", "", text, flags=re.S)
+    )
+
+
+def test_what_models_and_people_wrote_stays_text(tmp_path):
+    text = page(tmp_path)
+    assert "alert(&#34;x&#34;)" in text or "alert(&quot;x&quot;)" in text
+    assert len(Elements(text).of("script")) == 1
+    assert "{{ 7 }}" in text
+
+
+def test_every_figure_has_words_for_those_who_do_not_see_it_and_can_be_saved(tmp_path):
+    elements = Elements(page(tmp_path))
+    shown = [image for image in elements.of("img") if image.get("src")]
+    assert len(shown) == 2
+    assert shown[0]["alt"].startswith("Caption of the runs")
+    assert all(image["alt"] for image in shown)
+    saved = {link["download"] for link in elements.of("a") if "download" in link}
+    assert saved >= {"prompt_runs.png", "prompt_runs.pdf", "prompt_runs.csv", "prompt_runs.tex"}
+
+
+def test_a_figure_higher_than_wide_takes_the_whole_width(tmp_path):
+    assert 'class="tall"' not in page(tmp_path)
+    high = PIXEL[:20] + (3).to_bytes(4, "big") + PIXEL[24:]
+    (tmp_path / "figures/mystery.png").write_bytes(high)
+    told, _ = chapters(
+        numbers_with_prompts(Numbers(limits())),
+        *(sorted((tmp_path / f"{kind}s").glob(f"*.{end}")) for kind, end in KINDS),
+        [],
+    )
+    about = provenance()
+    numbers = numbers_with_prompts(Numbers([*limits(), *run_numbers(about)]))
+    write_page(tmp_path / "report/index.html", told, numbers, about, [], [], {})
+    text = (tmp_path / "report/index.html").read_text()
+    assert re.findall(r'<figure id="([a-z_-]+)" class="tall">', text) == ["figure-mystery"]
+
+
+def test_a_table_nobody_tells_of_is_shown_all_the_same(tmp_path):
+    text = page(tmp_path)
+    assert "More tables and figures" in text
+    assert 'id="table-mystery"' in text
+    assert 'id="figure-mystery"' in text
+
+
+def test_a_long_table_is_cut_and_says_so(tmp_path):
+    text = page(tmp_path, rows=ROWS_SHOWN + 5)
+    assert f"The first {ROWS_SHOWN} of {ROWS_SHOWN + 5} rows; the CSV has all." in text
+    (cut,) = re.findall(r'id="table-mystery".*?</details>', text, re.S)
+    assert cut.count("<tr>") == ROWS_SHOWN + 1
+
+
+def test_it_says_what_is_missing_and_why(tmp_path):
+    broken = [{"record": "results/records/x.json", "reason": EVIL, "log": "logs/x.log"}]
+    text = page(tmp_path, broken=broken)
+    assert "Do tasks agree about models?”: the config asks for nothing of it" in text
+    assert "No model ran on a GPU" in text
+    assert "results/records/x.json" in text
+    other = provenance()
+    other["seen"]["devices"] = ["cuda (NVIDIA H100)"]
+    numbers = Numbers(run_numbers(other))
+    assert what_is_missing(numbers, other, []) == []
+
+
+def test_it_links_to_the_leaderboard_where_there_is_one(tmp_path):
+    with_link = page(tmp_path / "a", links={"Leaderboard": "leaderboard.html"})
+    assert '<a class="page" href="leaderboard.html">Leaderboard</a>' in with_link
+    assert "leaderboard.html" not in page(tmp_path / "b")
+
+
+def test_a_miniature_run_says_that_it_is_one(tmp_path):
+    notice = "generated models answer generated questions"
+    assert notice in page(tmp_path / "a", config={"source": "miniature"})
+    assert notice not in page(tmp_path / "b")
+
+
+def test_the_same_results_give_the_same_bytes(tmp_path):
+    assert page(tmp_path / "a") == page(tmp_path / "b")
+
+
+def test_a_markdown_table_is_read_back_as_it_was_shown(tmp_path):
+    frame = pd.DataFrame({"Name": [EVIL, "b"], "Score": ["0.5", None]})
+    files = {kind: tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex")}
+    write_table(frame, **files, title="A title", note="A note.")
+    shown = read_markdown(files["md"])
+    assert (shown.title, shown.note, shown.head) == ("A title", "A note.", ["Name", "Score"])
+    assert shown.rows == [[EVIL, "0.5"], ["b", "—"]]
+    assert shown.right == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "expected"),
+    [
+        (3, 5, (r"\footnotesize", False)),
+        (6, 5, (r"\scriptsize", True)),
+        (30, 5, None),
+        (3, 500, None),
+    ],
+)
+def test_a_table_is_printed_where_it_fits_on_a_page(tmp_path, columns, rows, expected):
+    frame = pd.DataFrame({f"c{at}": ["x" * 25] * rows for at in range(columns)})
+    files = {kind: tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex")}
+    write_table(frame, **files, title="T", note="N")
+    (*_, chapter), _ = chapters(Numbers(limits()), [files["csv"]], [], [])
+    assert size_of(chapter.tables[0]) == expected
+
+
+def test_the_paper_says_the_same_with_numbers_by_name(tmp_path):
+    tables, figures = results(tmp_path)
+    about = provenance()
+    numbers = numbers_with_prompts(
+        Numbers([*limits(), *run_numbers(about), Number("prompts.lowest", 0.1, "10%", "")])
+    )
+    told, _ = chapters(numbers, tables, figures, [])
+    write_paper(tmp_path / "report/paper.tex", told, about, [])
+    text = (tmp_path / "report/paper.tex").read_text()
+    assert r"\val{prompts.lowest}" in text
+    assert r"\input{../tables/prompt_runs.tex}" in text
+    assert r"{../figures/prompt_runs.pdf}" in text
+    assert "10%" not in text

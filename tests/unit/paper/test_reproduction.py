@@ -1,0 +1,312 @@
+"""Published numbers beside ours: agreeing, differing, and not comparable, each with its reason."""
+
+import math
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from workflow_scripts.paper.reproduction import write_reproduction_table
+from workflow_scripts.render.verdict import (
+    AGREES,
+    DIFFERS,
+    GENERATED,
+    NOT_COMPARABLE,
+    NOT_MEASURED,
+    as_table,
+    verdict,
+    within,
+)
+from workflow_scripts.scores.published_leaderboard import LEADING_COLUMNS
+from workflow_scripts.settings.harmony import Harmony
+from workflow_scripts.settings.training import RECIPES, Training
+from workflow_scripts.studies.harmony.published import compare_harmony
+from workflow_scripts.studies.mmlu.published import compare_mmlu
+from workflow_scripts.studies.prompts.published import compare_prompts
+
+PUBLISHED = Path(__file__).parents[3] / "resources/published"
+MODEL = "Qwen/Qwen2.5-0.5B-Instruct"
+LLAMA = "meta-llama/Llama-3.2-1B-Instruct"
+
+
+@pytest.mark.parametrize(
+    ("ours", "expected"),
+    [
+        (0.30, AGREES),
+        (0.30 + 1.9 * 0.0141, AGREES),
+        (0.30 + 2.1 * 0.0142, DIFFERS),
+        (0.25, DIFFERS),
+    ],
+)
+def test_two_standard_errors_of_the_difference_decide(ours, expected):
+    found = verdict(0.30, 0.01, ours, 0.01, None, printed_to=1e-4)
+    assert found["verdict"] == expected
+    assert found["difference"] == pytest.approx(ours - 0.30)
+    assert found["z"] == pytest.approx((ours - 0.30) / math.hypot(0.01, 0.01))
+
+
+def test_a_missing_published_error_is_taken_to_be_as_large_as_ours():
+    found = verdict(0.30, None, 0.32, 0.01, None, printed_to=1e-4)
+    assert found["z"] == pytest.approx(0.02 / math.hypot(0.01, 0.01))
+
+
+def test_without_spread_only_what_rounding_hides_agrees():
+    assert verdict(0.3333, 0.0, 1 / 3, 0.0, None, printed_to=1e-4)["verdict"] == AGREES
+    found = verdict(0.0, 0.0, 0.5, 0.0, None, printed_to=1e-4)
+    assert found["verdict"] == DIFFERS
+    assert found["z"] == math.inf
+
+
+def test_what_cannot_be_compared_has_a_reason_and_no_difference():
+    found = verdict(0.3, 0.01, 0.3, 0.01, GENERATED, printed_to=1e-4)
+    assert found == {
+        "difference": None,
+        "z": None,
+        "verdict": NOT_COMPARABLE,
+        "because": GENERATED,
+    }
+    assert verdict(0.3, 0.01, None, None, None, printed_to=1e-4)["because"] == NOT_MEASURED
+
+
+def test_a_rank_agrees_within_our_interval():
+    assert within(3, 2, 4, None)["verdict"] == AGREES
+    assert within(5, 2, 4, None)["verdict"] == DIFFERS
+    assert within(3, None, None, None)["because"] == NOT_MEASURED
+
+
+# --- MMLU
+
+
+def mmlu_settings(**changes) -> dict:
+    return {
+        "source": "huggingface",
+        "shots": 5,
+        "max_items_per_subject": None,
+        "checkpoints": {"mmlu_baseline": MODEL, "mmlu_k2m12_cpt": f"{MODEL}@k2m12+cpt"},
+        "recipes": {},
+        **changes,
+    }
+
+
+def published_mmlu() -> dict[str, pd.DataFrame]:
+    return {
+        name: pd.read_csv(PUBLISHED / f"{name}.csv") for name in ("mmlu_baseline", "mmlu_k2m12_cpt")
+    }
+
+
+def our_mmlu(moved: str = "", by: float = 0.0) -> pd.DataFrame:
+    """Of the model as it is, the published numbers themselves; of one subject something else."""
+    rows = []
+    for row in pd.read_csv(PUBLISHED / "mmlu_baseline.csv").itertuples():
+        subject = "macro" if row.task == "all" else row.task.split(":")[2]
+        shift = by if subject == moved else 0.0
+        rows.append(
+            {
+                **{"subject": subject, "model": MODEL, "variant": "", "n": 100},
+                **{"qem": row.value + shift, "qem_stderr": row.stderr},
+            }
+        )
+    return pd.DataFrame(rows).query("subject != '_average'")
+
+
+def test_every_subject_and_the_average_of_each_table_is_compared():
+    table = as_table(compare_mmlu(published_mmlu(), our_mmlu(), mmlu_settings()))
+    assert len(table) == 2 * 58
+    ours = table[table["source"] == "mmlu_baseline"]
+    assert (ours["verdict"] == AGREES).all()
+    assert (ours["z"] == 0).all()
+    others = table[table["source"] == "mmlu_k2m12_cpt"]
+    assert set(others["because"]) == {NOT_MEASURED}
+
+
+def test_a_subject_that_differs_differs_alone():
+    table = as_table(compare_mmlu(published_mmlu(), our_mmlu("virology", 0.3), mmlu_settings()))
+    assert table.loc[table["verdict"] == DIFFERS, "item"].tolist() == ["virology"]
+
+
+def test_the_error_of_the_published_average_follows_from_the_subjects():
+    table = as_table(compare_mmlu(published_mmlu(), None, mmlu_settings()))
+    subjects = table[(table["source"] == "mmlu_baseline") & (table["item"] != "macro")]
+    macro = table[(table["source"] == "mmlu_baseline") & (table["item"] == "macro")].iloc[0]
+    assert macro["published_stderr"] == pytest.approx(
+        math.sqrt((subjects["published_stderr"] ** 2).sum()) / 57
+    )
+    assert macro["published_stderr"] < 0.01  # and not the 0.0339 that is printed beside it
+
+
+@pytest.mark.parametrize(
+    ("changes", "because"),
+    [
+        ({"source": "miniature"}, GENERATED),
+        ({"shots": 0}, "asked with 0 examples here, with 5 there"),
+        (
+            {"max_items_per_subject": 12},
+            "at most 12 questions of a subject were asked here, all of them there",
+        ),
+        ({"checkpoints": {}}, "no checkpoint of this variant is in the config"),
+        (
+            {"recipes": {MODEL: "mine"}},
+            "trained by the recipe mine here, which is not the published one",
+        ),
+    ],
+)
+def test_mmlu_is_not_compared_where_something_else_was_done(changes, because):
+    table = as_table(compare_mmlu(published_mmlu(), our_mmlu(), mmlu_settings(**changes)))
+    assert table.loc[table["source"] == "mmlu_baseline", "because"].unique().tolist() == [because]
+    assert table["z"].isna().all()
+
+
+def test_only_the_published_recipes_train_as_published():
+    assert Training().unpublished("huggingface") == {}
+    assert Training().unpublished("miniature") == {"cpt": "miniature-cpt", "sft": "miniature-sft"}
+    mine = RECIPES["cpt"].model_copy(update={"learning_rate": 2e-3})
+    training = Training(recipes={**RECIPES, "cpt": mine})
+    assert training.unpublished("huggingface") == {"cpt": "cpt"}
+
+
+# --- Prompt runs
+
+
+def prompt_settings(**changes) -> dict:
+    runs = {str(run): f"run{run}" for run in range(1, 8)} | {"4": "run4_first285"}
+    return {
+        "source": "huggingface",
+        "checkpoint": LLAMA,
+        "max_items_per_subject": None,
+        "runs": runs,
+        **changes,
+    }
+
+
+def our_runs() -> pd.DataFrame:
+    published = pd.read_csv(PUBLISHED / "prompt_runs.csv", dtype=str)
+    scores = {(row.run, row.metric): float(row.percent) / 100 for row in published.itertuples()}
+    return pd.DataFrame(
+        {
+            **{"model": LLAMA, "variant": "", "run": run, "n": 285 if number == "4" else 14_042},
+            **{"micro": scores[number, "micro"], "micro_stderr": 0.004},
+            **{"macro": scores.get((number, "macro"), 0.4), "macro_stderr": 0.004},
+        }
+        for number, run in prompt_settings()["runs"].items()
+    )
+
+
+def compared_runs(ours: pd.DataFrame | None, **changes) -> pd.DataFrame:
+    published = pd.read_csv(PUBLISHED / "prompt_runs.csv")
+    return as_table(compare_prompts(published, ours, prompt_settings(**changes)))
+
+
+def test_the_same_prompt_scores_agree_and_others_differ():
+    assert (compared_runs(our_runs())["verdict"] == AGREES).all()
+    ours = our_runs()
+    ours.loc[ours["run"] == "run2", "micro"] += 0.05
+    table = compared_runs(ours)
+    assert table.loc[table["verdict"] == DIFFERS, "item"].tolist() == ["run 2"]
+
+
+def test_run_four_has_the_error_of_its_few_questions():
+    table = compared_runs(our_runs()).set_index(["item", "metric"])
+    assert table.loc[("run 4", "micro"), "published_stderr"] > 0.02
+    assert table.loc[("run 5", "micro"), "published_stderr"] < 0.005
+
+
+def test_prompt_runs_of_fewer_questions_are_not_compared():
+    ours = our_runs().assign(n=342)
+    table = compared_runs(ours, max_items_per_subject=6)
+    assert set(table["verdict"]) == {NOT_COMPARABLE}
+    assert "asked 342 questions here, 14,042 there" in set(table["because"])
+    assert set(compared_runs(ours, source="miniature")["because"]) == {GENERATED}
+    assert set(compared_runs(None)["because"]) == {NOT_MEASURED}
+
+
+# --- The leaderboard
+
+
+def panel() -> pd.DataFrame:
+    return pd.read_csv(PUBLISHED / "harmony_leaderboard.csv")
+
+
+def our_leaderboard() -> pd.DataFrame:
+    """The published leaderboard as if we had measured it."""
+    table = panel()
+    tasks = [column for column in table if column not in LEADING_COLUMNS]
+    table[tasks] /= 100
+    table = table.join(pd.DataFrame(0.01, table.index, [f"{task}_stderr" for task in tasks]))
+    return table.assign(
+        protocol="train_before_test_floored",
+        origin="own",
+        variant=None,
+        rank_low=table["rank"] - 1,
+        rank_high=table["rank"] + 1,
+    )
+
+
+def compared_panel(ours: pd.DataFrame | None, **changes) -> pd.DataFrame:
+    settings = {"source": "huggingface", "differs": None, **changes}
+    return as_table(compare_harmony(panel(), ours, settings))
+
+
+def test_every_number_of_the_leaderboard_is_compared():
+    table = compared_panel(our_leaderboard())
+    assert len(table) == 61 * 26
+    assert table.loc[table["item"] != "PC1", "verdict"].eq(AGREES).all()
+    assert "no standard error" in table.loc[table["item"] == "PC1", "because"].iloc[0]
+
+
+def test_a_cell_and_a_rank_that_differ_differ_alone():
+    ours = our_leaderboard()
+    ours.loc[0, "cola"] += 0.1
+    ours.loc[1, ["rank_low", "rank_high"]] = 7
+    differing = compared_panel(ours).query("verdict == @DIFFERS")
+    assert list(zip(differing["of"], differing["item"], strict=True)) == [
+        (ours.loc[0, "model"], "cola"),
+        (ours.loc[1, "model"], "rank"),
+    ]
+
+
+def test_a_part_of_the_panel_has_scores_to_compare_and_no_ranks():
+    table = compared_panel(our_leaderboard().head(5))
+    ranks = table[table["item"] == "rank"]
+    assert set(ranks["verdict"]) == {NOT_COMPARABLE}
+    assert set(ranks["because"].head(5)) == {
+        "it depends on all models and tasks, and here the grid is another"
+    }
+    scores = table[table["metric"] == "score"]
+    assert (scores["verdict"] == AGREES).sum() == 5 * 24
+    assert set(scores["because"].dropna()) == {NOT_MEASURED}
+
+
+def test_another_protocol_is_not_compared():
+    differs = Harmony(max_test_items=100).differs_from_published("huggingface")
+    assert differs == "at most 100 items of a task were asked here, at most 10,000 there"
+    assert set(compared_panel(our_leaderboard(), differs=differs)["because"]) == {differs}
+    assert Harmony().differs_from_published("huggingface") is None
+    assert "another recipe" in Harmony(recipe="miniature").differs_from_published("huggingface")
+    assert "chat template" in Harmony(chat_template=True).differs_from_published("huggingface")
+
+
+def test_imported_and_direct_scores_are_not_ours():
+    ours = our_leaderboard()
+    for changes in ({"origin": "harmony_leaderboard"}, {"protocol": "direct"}):
+        table = compared_panel(ours.assign(**changes))
+        assert set(table["because"]) == {NOT_MEASURED}
+
+
+# --- The table
+
+
+def test_for_reading_what_was_not_measured_shares_a_line(tmp_path):
+    rows = [
+        *compare_mmlu(published_mmlu(), our_mmlu("virology", -0.3), mmlu_settings()),
+        *compare_harmony(panel(), None, {"source": "huggingface", "differs": None}),
+    ]
+    files = {kind: tmp_path / f"reproduction.{kind}" for kind in ("csv", "md", "tex")}
+    write_reproduction_table(as_table(rows), **files)
+    assert len(pd.read_csv(files["csv"])) == 2 * 58 + 61 * 26
+    text = files["md"].read_text()
+    lines = [line for line in text.splitlines() if line.startswith("| ")][2:]
+    assert len(lines) == 58 + 1 + 1
+    assert "1,586 numbers" in lines[-1]
+    (virology,) = [line for line in lines if "virology" in line]
+    assert "−0.300" in virology
+    assert virology.rstrip(" |").endswith("differs")

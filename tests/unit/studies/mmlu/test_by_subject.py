@@ -1,0 +1,110 @@
+"""The table and figure of MMLU: each number in its place, and what is not there left empty."""
+
+import pandas as pd
+import pytest
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.scores.tidy import COLUMNS
+from workflow_scripts.studies.mmlu.by_subject import (
+    mmlu_by_subject,
+    write_mmlu_figure,
+    write_mmlu_table,
+)
+
+MODEL = "org/net"
+CHECKPOINTS = [
+    {"id": MODEL, "published": "base"},
+    {"id": f"{MODEL}@k2m6+cpt", "published": None},
+]
+PUBLISHED = {
+    "base": pd.DataFrame(
+        {
+            "task": ["all", "helm:mmlu:_average:5", "helm:mmlu:anatomy:5"],
+            "metric": "qem",
+            "value": [0.3, 0.3, 0.25],
+            "stderr": [0.03, 0.03, 0.04],
+        }
+    )
+}
+
+
+def score(metric, value, subset=None, variant="", stderr=0.05, floor=0.3):
+    row = dict.fromkeys(COLUMNS)
+    row |= {"study": "mmlu", "model": MODEL, "variant": variant, "task": "mmlu_helm"}
+    row |= {"protocol": "few_shot", "metric": metric, "value": value, "subset": subset}
+    return row | {"stderr": stderr, "n": 12, "floor": floor, "chance": 0.25}
+
+
+ROWS = [
+    *(score(metric, 0.5) for metric in ("em", "qem", "acc")),
+    *(score(f"{metric}_macro", 0.4) for metric in ("em", "qem", "acc")),
+    score("em", 0.1, "anatomy"),
+    score("qem", 0.2, "anatomy"),
+    score("acc", 0.45, "anatomy"),
+    score("qem", 1.0, "law", stderr=0.0),
+    score("em", 0.0, "law", stderr=0.0),
+    score("format_met", 0.9, stderr=None, floor=None),
+    score("qem", 0.35, "anatomy", variant="@k2m6+cpt"),
+]
+
+
+def frame(rows):
+    return pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
+
+
+@pytest.fixture
+def table():
+    return mmlu_by_subject(frame(ROWS), CHECKPOINTS, PUBLISHED)
+
+
+def test_one_row_for_each_subject_and_checkpoint_the_averages_first(table):
+    assert table["subject"].tolist() == [
+        name for name in ("micro", "macro", "anatomy", "law") for _ in CHECKPOINTS
+    ]
+    micro, _, macro, _, anatomy, chunked, law, absent = table.to_dict("records")
+    assert (micro["qem"], macro["qem"], anatomy["qem"], chunked["qem"]) == (0.5, 0.4, 0.2, 0.35)
+    assert (anatomy["em"], anatomy["acc"], anatomy["n"], anatomy["floor"]) == (0.1, 0.45, 12, 0.3)
+    assert anatomy["acc_z"] == pytest.approx(3)
+    assert law["qem_z"] == float("inf")
+    assert pd.isna(law["em_z"]), "always the same wrong answer: no distance to speak of"
+    assert all(pd.isna(absent[key]) for key in ("qem", "n", "floor", "published_qem"))
+
+
+def test_published_numbers_stand_beside_their_own_variant_alone(table):
+    micro, _, macro, _, anatomy, chunked, *_ = table.to_dict("records")
+    assert (anatomy["published_qem"], anatomy["published_stderr"]) == (0.25, 0.04)
+    assert macro["published_qem"] == 0.3
+    assert pd.isna(macro["published_stderr"]), "what was printed there is another quantity"
+    assert pd.isna(micro["published_qem"])
+    assert pd.isna(chunked["published_qem"])
+
+
+def test_the_table_is_readable_and_its_csv_exact(table, tmp_path):
+    csv, md, tex = (tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex"))
+    write_mmlu_table(table, csv, md, tex)
+    assert pd.read_csv(csv)["acc"].tolist()[4] == 0.45
+    text = md.read_text()
+    assert "| all questions (micro)        | org/net " in text
+    assert "0.450 ± 0.050" in text
+    assert "+3.0" in text
+    assert "+∞" in text
+    assert "0.250 ± 0.040" in text
+    assert r"\toprule" in tex.read_text()
+
+
+def test_the_figure_is_drawn_from_the_csv_with_the_same_bytes_each_time(table, tmp_path):
+    table.to_csv(tmp_path / "t.csv", index=False)
+    for name in "ab":
+        write_mmlu_figure(
+            pd.read_csv(tmp_path / "t.csv"), tmp_path / f"{name}.pdf", tmp_path / f"{name}.png"
+        )
+    for kind in ("pdf", "png"):
+        assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes()
+        assert (tmp_path / f"a.{kind}").stat().st_size > 5000
+
+
+def test_nothing_to_show_and_a_score_twice_are_refused():
+    with pytest.raises(UserError, match=r"chunking\.checkpoints and mmlu\.models are empty"):
+        mmlu_by_subject(frame([]), [], {})
+    with pytest.raises(UserError, match="several scores em of org/net in the study mmlu"):
+        mmlu_by_subject(frame([*ROWS, score("em", 0.2)]), CHECKPOINTS, PUBLISHED)

@@ -1,0 +1,135 @@
+"""How a request stands is told from files, whatever is going on."""
+
+import fcntl
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.unit.studies.suite.suite_study import entry, measure, write_checks
+from workflow_scripts.bridge.closing import closing_words
+from workflow_scripts.bridge.run_lock import run_under_way
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.files import write_json
+from workflow_scripts.studies.suite import requests as suite_requests
+from workflow_scripts.studies.suite.requests import lines, read_checks, requests, status_of
+from workflow_scripts.studies.suite.requests_table import write_requests_table
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def log_of(one, task, at):
+    path = Path(one["logs"][task])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("working")
+    os.utime(path, (at, at))
+
+
+def test_pending_running_finished():
+    one = entry()
+    assert status_of(one, since=None)["status"] == "pending"
+    assert status_of(one, since=100.0)["status"] == "pending"
+    log_of(one, "sst2", at=200.0)
+    assert status_of(one, since=100.0) == {
+        "status": "running",
+        "reason": None,
+        "log": one["logs"]["sst2"],
+    }
+    measure(one, "sst2", [True, False])
+    assert status_of(one, since=100.0)["status"] == "pending", "its second task waits"
+    measure(one, "truth", [True, False])
+    assert status_of(one, since=100.0)["status"] == "finished"
+    assert status_of(one, since=None)["status"] == "finished"
+
+
+def test_a_log_of_an_earlier_run_is_not_taken_for_a_running_job():
+    one = entry()
+    log_of(one, "sst2", at=50.0)
+    assert status_of(one, since=100.0)["status"] == "pending"
+
+
+def test_failed_names_the_reason_and_the_log():
+    one = entry()
+    measure(one, "sst2", [True])
+    about = {"record": one["records"]["truth"], "reason": "CUDA is gone.", "log": "logs/x.log"}
+    write_json(one["records"]["truth"], {"broken": about})
+    assert status_of(one, since=None) == {
+        "status": "failed",
+        "reason": "truth: CUDA is gone.",
+        "log": "logs/x.log",
+    }
+
+
+def test_a_job_that_was_killed_has_failed_once_no_run_is_under_way():
+    one = entry()
+    log_of(one, "truth", at=50.0)
+    assert status_of(one, since=None) == {
+        "status": "failed",
+        "reason": "truth: its job ended without a record",
+        "log": one["logs"]["truth"],
+    }
+
+
+def test_a_request_is_one_line_even_where_its_file_could_not_be_read(tmp_path):
+    unread = {"file": "bad.yaml", "request": None, "row": None, "records": {}, "logs": {}}
+    entries = [
+        entry(),
+        entry("org/bad", reason="its licence 'x' is not open."),
+        unread | {"reason": "it cannot be read as YAML."},
+        unread | {"file": "real.yaml", "reason": "org/real is of the hub", "status": "left aside"},
+        entry("org/far", reason="it cannot be reached.") | {"status": "unchecked"},
+    ]
+    rows = requests(entries, None)
+    assert lines(rows) == [
+        "pending    org--net~float32.yaml: org/net in float32, 1,000,000 parameters, mit",
+        "refused    org--bad~float32.yaml: org/bad in float32: its licence 'x' is not open.",
+        "refused    bad.yaml: it cannot be read as YAML.",
+        "left aside real.yaml: org/real is of the hub",
+        "unchecked  org--far~float32.yaml: org/far in float32: it cannot be reached.",
+    ]
+    paths = [tmp_path / f"requests.{kind}" for kind in ("csv", "md", "tex")]
+    write_requests_table(rows, *paths)
+    assert "its licence 'x' is not open." in paths[1].read_text()
+
+
+def test_a_checkpoint_has_its_own_parameters_once_it_was_built(tmp_path):
+    one = entry("org/net@k2m12") | {"built": str(tmp_path / "manifest.json")}
+    assert requests([one], None)[0]["parameters"] == 1_000_000
+    write_json(tmp_path / "manifest.json", {"parameters": 1_250_000})
+    assert requests([one], None)[0]["parameters"] == 1_250_000
+
+
+def test_whether_a_run_is_under_way_is_told_by_its_lock(tmp_path):
+    state = tmp_path / ".snakemake"
+    assert run_under_way(state) is None
+    state.mkdir()
+    lock = state / "chorus.lock"
+    lock.write_text("host")
+    assert run_under_way(state) is None, "left by a run that is over"
+    with lock.open("r+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        assert run_under_way(state) == lock.stat().st_mtime
+    assert run_under_way(state) is None
+
+
+def test_the_command_says_the_lines_and_what_to_do_before_the_first_check(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["suite_requests"])
+    with pytest.raises(SystemExit) as ended:
+        suite_requests.main()
+    assert "snakemake submit" in str(ended.value)
+    write_checks(suite_requests.CHECKS, entry())
+    suite_requests.main()
+    assert capsys.readouterr().out.startswith("pending    org--net")
+    with pytest.raises(UserError, match="is missing"):
+        read_checks(suite_requests.CHECKS.with_name("none.json"))
+
+
+def test_the_terminal_shows_the_lines_of_this_submission_alone(tmp_path):
+    (tmp_path / "requests").mkdir()
+    path = tmp_path / "requests/submitted.txt"
+    path.write_text("pending   one.yaml: org/net\n")
+    assert "pending   one.yaml: org/net" in closing_words(tmp_path)
+    assert "one.yaml" not in closing_words(tmp_path, since=path.stat().st_mtime + 1)

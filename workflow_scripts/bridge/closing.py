@@ -1,0 +1,79 @@
+"""What the terminal says at the end of a run; stdlib only, because the Snakefile imports it."""
+
+from pathlib import Path
+
+from workflow_scripts.bridge.terminal_table import narrowed
+from workflow_scripts.core.broken import broken_cells
+from workflow_scripts.core.tex_engine import NONE_FOUND, find_engine
+
+FAILED = """
+Not everything was made. The log of each failed job is shown above and kept in logs/. Mend the cause
+and run the same command again: what was finished is not done again.
+"""
+# What `snakemake verify_files` has to say.
+CHECKED = Path("logs/verify_files.log")
+# Written by `snakemake submit`: how each request stands.
+SUBMITTED = "requests/submitted.txt"
+# A grid of a thousand rows, or of 24 columns, is for an editor, not for the terminal.
+LINES_SHOWN = 30
+WIDTH_SHOWN = 200
+# Of the leaderboard a terminal shows the scores, and leaves out what was found beside them.
+LEFT_OUT = ("Commit", "Type", "Missing", "Flag")
+CHECKS = "suite_checks.md"
+
+
+def words_of_failure(since: float = 0.0, checked: Path = CHECKED) -> str:
+    """The last lines of a run that failed; of a check, what it found, which else stands above Snakemake's words."""
+    return _said_by_check(checked, since) or FAILED
+
+
+def _said_by_check(log: Path, since: float) -> str:
+    is_new = log.exists() and log.stat().st_mtime >= since
+    return "\n" + log.read_text(encoding="utf-8") if is_new else ""
+
+
+def closing_words(
+    results: Path = Path("results"), since: float = 0.0, checked: Path = CHECKED
+) -> str:
+    """Where tables and figures lie that were made since then, and the tables that a terminal can show."""
+
+    def made(pattern: str) -> list[Path]:
+        return sorted(path for path in results.glob(pattern) if path.stat().st_mtime >= since)
+
+    tables, figures = made("tables/*.md"), made("figures/*.png")
+    lines = [""]
+    lines += [path.read_text(encoding="utf-8") for path in made("plan.txt") + made(SUBMITTED)]
+    lines += filter(None, [_said_by_check(checked, since)])
+    board = results / "tables/suite_leaderboard.md"
+    for table in tables:
+        if table.name == CHECKS and board in tables:
+            continue
+        text = table.read_text(encoding="utf-8").strip()
+        if table == board:
+            text = f"{narrowed(text, LEFT_OUT)}\n\n{', '.join(LEFT_OUT)}: in {board}"
+        widest = max((len(line) for line in text.splitlines() if line.startswith("|")), default=0)
+        if text.count("\n") <= LINES_SHOWN and widest <= WIDTH_SHOWN:
+            lines += [text, ""]
+    about = {
+        results / "report/index.html": "  the report: all studies on one page",
+        results / "report/paper.pdf": "  the same as a paper",
+        results / "report/leaderboard.html": "  open it in a browser",
+        results / "scores.csv": "  every number, one a row",
+        results / "explained_prompt.txt": "  what the model is sent",
+        results
+        / "plan.csv": "  the same as a table; plan.json has every model, and the longest chain",
+    }
+    new = [*made("*"), *made("report/*")]
+    about = {path: words for path, words in about.items() if path in new}
+    if tables or figures:  # what lies where was there before
+        about |= {results / "README.md": "  what lies where"}
+    places = [path for path in (*tables, *figures, *about) if path.exists()]
+    if places:
+        lines += ["Where to look:", *(f"  {path}{about.get(path, '')}" for path in places)]
+    if results / "report/paper.tex" in new and find_engine() is None:
+        lines += ["", f"results/report/paper.pdf was left out: {NONE_FOUND}."]
+    broken = broken_cells()
+    if broken:
+        lines += ["", "Broken cells; their tables say so, and the next run tries them again:"]
+        lines += [f"  {cell['record']}: {cell['reason']} ({cell['log']})" for cell in broken]
+    return "\n".join(lines)

@@ -1,0 +1,73 @@
+"""One small file a job: who runs it, since when, and how it ended.
+
+`make status` reads them, and core.own_job asks them whose a job is now.
+"""
+
+import json
+import os
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from workflow_scripts.core.files import write_json
+from workflow_scripts.core.own_job import VARIABLE, is_mine, read_entry
+
+FOLDER = Path(".snakemake/chorus/jobs")
+_RUN = Path(".snakemake/chorus/run.json")
+
+
+@contextmanager
+def in_journal(rule: str, log: Path) -> Iterator[None]:
+    """Say that this job runs now, and when it is over how it ended; a kill leaves it running."""
+    path = entry_of(log).absolute()
+    before = read_entry(path) or {}
+    entry = {
+        "rule": rule,
+        "log": str(log),
+        "writer": f"{socket.gethostname()}:{os.getpid()}:{time.time_ns()}",
+        "host": socket.gethostname(),
+        "process": os.getpid(),
+        "slurm_job": os.environ.get("SLURM_JOB_ID"),
+        "started": time.time(),
+        # Nobody wrote how it ended: whoever ran it before was killed.
+        "killed_before": before.get("state") == "running",
+    }
+    _write(path, entry | {"state": "running"})
+    os.environ[VARIABLE] = json.dumps([str(path), entry["writer"]])
+    state = "failed"
+    try:
+        yield
+        state = "done"
+    finally:
+        if is_mine():
+            _write(path, entry | {"state": state, "ended": time.time()})
+        os.environ.pop(VARIABLE, None)
+
+
+def note_run(snakefile: str, config: dict[str, Any], targets: list[str]) -> None:
+    """What this run makes, for `status`, which then need not be told."""
+    about = {"snakefile": snakefile, "config": config, "targets": targets}
+    _write(_RUN, about | {"started": time.time()})
+
+
+def noted_run() -> dict[str, Any] | None:
+    return read_entry(_RUN)
+
+
+def entries() -> dict[str, dict[str, Any]]:
+    """Of every job that ran here, by its log."""
+    found = (read_entry(path) for path in sorted(FOLDER.glob("*.json")))
+    return {entry["log"]: entry for entry in found if entry}
+
+
+def entry_of(log: Path) -> Path:
+    return FOLDER / f"{quote(str(log), safe='')[-200:]}.json"
+
+
+def _write(path: Path, entry: dict[str, Any]) -> None:
+    with suppress(OSError):  # a full disk must not hide why the job failed
+        write_json(path, entry)

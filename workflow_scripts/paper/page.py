@@ -1,0 +1,95 @@
+"""The report as one HTML file: no network, no other file needed, the same bytes for the same results."""
+
+import base64
+import html
+import struct
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from workflow_scripts.core.files import write_text
+from workflow_scripts.paper.chapters import Chapter
+from workflow_scripts.paper.run import tell_run
+from workflow_scripts.render.numbers import Numbers, filled
+from workflow_scripts.render.web.policy import policy
+
+HERE = Path(__file__).parent / "templates"
+WEB = Path(__file__).parents[1] / "render/web"
+ROWS_SHOWN = 400  # of a table; a grid of thousands is for the CSV
+ROWS_OPEN = 12  # up to so many rows a table stands open
+LONG_CELL = 60  # characters, from which on a cell is broken into lines
+EMBEDDED = 400_000  # bytes; a larger file is linked, or the page would not open on a phone
+_TYPES = {".png": "image/png", ".pdf": "application/pdf", ".csv": "text/csv", ".tex": "text/x-tex"}
+
+
+def write_page(
+    path: Path,
+    chapters: list[Chapter],
+    numbers: Numbers,
+    provenance: dict[str, Any],
+    missing: list[str],
+    sources: list[dict[str, str]],
+    links: dict[str, str],
+) -> None:
+    """`missing` says what a reader may look for in vain; `links` are other pages beside this one."""
+    environment = Environment(
+        loader=FileSystemLoader(HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["prose"] = lambda sentence: _prose(sentence, numbers)
+    environment.filters["embed"] = lambda file: _embedded(file, path.parent)
+    environment.filters["tall"] = _is_tall
+    style = "".join(
+        (WEB / name).read_text(encoding="utf-8") for name in ("colours.css", "report.css")
+    )
+    script = (WEB / "report.js").read_text(encoding="utf-8")
+    text = environment.get_template("report.html.j2").render(
+        policy=policy([script], [style]),
+        style=Markup(style),
+        script=Markup(script),
+        chapters=chapters,
+        run=tell_run(),
+        miniature=provenance["config"]["source"] == "miniature",
+        provenance=provenance,
+        config=yaml.safe_dump(provenance["config"], sort_keys=False, allow_unicode=True),
+        missing=missing,
+        sources=sources,
+        links=links,
+        rows_shown=ROWS_SHOWN,
+        rows_open=ROWS_OPEN,
+        long_cell=LONG_CELL,
+    )
+    write_text(path, text)
+
+
+def _prose(sentence: str, numbers: Numbers) -> Markup:
+    """Each number with what it is, for whoever points at it."""
+
+    def show(name: str) -> str:
+        number = numbers[name]
+        return (
+            f'<data value="{html.escape(str(number.value))}" title="{html.escape(number.about)}">'
+            f"{html.escape(number.text)}</data>"
+        )
+
+    return Markup(filled(sentence, show, html.escape))
+
+
+def _is_tall(png: Path) -> bool:
+    """Whether it is higher than wide, so that half the page's width would make it unreadable."""
+    width, height = struct.unpack(">II", png.read_bytes()[16:24])
+    return height > width
+
+
+def _embedded(file: Path, folder: Path) -> str:
+    """The file as a link that holds it, or the way to it from the page where it is large."""
+    if file.suffix != ".png" and file.stat().st_size > EMBEDDED:
+        return f"../{file.relative_to(folder.parent).as_posix()}"
+    data = base64.b64encode(file.read_bytes()).decode()
+    return f"data:{_TYPES[file.suffix]};base64,{data}"

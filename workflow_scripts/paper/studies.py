@@ -1,0 +1,24 @@
+"""All studies of the report, in the order in which it tells them, and their numbers together."""
+
+from typing import Any
+
+from workflow_scripts.paper.cost_sentences import COST
+from workflow_scripts.paper.published_sentences import PUBLISHED
+from workflow_scripts.paper.run import run_numbers
+from workflow_scripts.render.chapter import Tables
+from workflow_scripts.render.numbers import Numbers
+from workflow_scripts.render.words import limits
+from workflow_scripts.studies.chunking.sentences import CHUNKING
+from workflow_scripts.studies.harmony.sentences import HARMONY
+from workflow_scripts.studies.prompts.sentences import PROMPTS
+from workflow_scripts.studies.suite.sentences import SUITE
+
+STUDIES = (HARMONY, CHUNKING, PROMPTS, SUITE, PUBLISHED, COST)
+
+
+def all_numbers(tables: Tables, provenance: dict[str, Any]) -> Numbers:
+    """Every number that prose may use, from the tables at hand."""
+    numbers = [*limits(), *run_numbers(provenance)]
+    for study in STUDIES:
+        numbers += study.numbers(tables)
+    return Numbers(numbers)

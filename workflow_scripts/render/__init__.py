@@ -1,0 +1,1 @@
+"""What all studies show their results with: words, tables, figures, numbers, boards."""

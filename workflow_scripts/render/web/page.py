@@ -1,0 +1,141 @@
+"""The leaderboard page: one HTML file that needs no network, made from a Board.
+
+The data stand in the page as JSON, and scripts show them as text. Should one slip, two locks hold:
+the Content-Security-Policy names the scripts and styles of this page by their digest and allows no
+others, and no request to anywhere; and it demands Trusted Types, so that nothing but safe_html.js
+can turn text into HTML.
+"""
+
+import html
+import json
+import re
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.render.web.board import Board, Row, Tab
+from workflow_scripts.render.web.policy import digest
+
+HERE = Path(__file__).parent
+LIBRARY = HERE / "vendor/tabulator"
+# In one scope, in this order.
+SCRIPTS = (
+    *("safe_html", "elements", "values", "search", "sorting", "filters", "state"),
+    *("csv", "details", "table", "controls", "main"),
+)
+# What could end a script element or begin a comment in it, and line ends that old scripts know.
+_ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
+_SOURCE_MAP = re.compile(r"\n?(//# sourceMappingURL=.*|/\*# sourceMappingURL=.*?\*/)\s*$")
+
+
+def leaderboard_page(board: Board) -> str:
+    """The whole page; the same board gives the same bytes."""
+    library, style = (
+        _SOURCE_MAP.sub("", (LIBRARY / name).read_text(encoding="utf-8"))
+        for name in ("tabulator.min.js", "tabulator_simple.min.css")
+    )
+    for name in ("colours.css", "style.css"):
+        style += "\n" + (HERE / name).read_text(encoding="utf-8")
+    script = _scripts()
+    page = Template((HERE / "template.html").read_text(encoding="utf-8")).substitute(
+        policy=_policy(scripts=[library, script], style=style),
+        title=html.escape(board.title),
+        report=_link(board.report),
+        style=style,
+        library=library,
+        script=script,
+        board=_data("board", _board(board)),
+        details="\n".join(_details(at, tab) for at, tab in enumerate(board.tabs)),
+    )
+    # Models write halves of surrogate pairs, which are no text and have no place in a file.
+    return page.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _scripts() -> str:
+    parts = ((HERE / f"scripts/{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
+    return '(() => {\n"use strict";\n' + "\n".join(parts) + "})();"
+
+
+def _policy(scripts: list[str], style: str) -> str:
+    allowed = " ".join(digest(script) for script in scripts)
+    return "; ".join(
+        [
+            "default-src 'none'",
+            f"script-src {allowed}",
+            f"style-src {digest(style)}",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "require-trusted-types-for 'script'",
+            "trusted-types default",
+        ]
+    )
+
+
+def _link(report: str | None) -> str:
+    return f'<p><a href="{html.escape(report)}">The report</a></p>' if report else ""
+
+
+def _data(name: str, lines: str) -> str:
+    return f'<script type="application/json" id="{name}">{lines}</script>'
+
+
+def _json(value: Any, where: str) -> str:
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except ValueError as error:
+        raise UserError(
+            f"{where} holds a number that is not finite; where there is none, write None."
+        ) from error
+    return text.translate(_ESCAPES)
+
+
+def _board(board: Board) -> str:
+    return _json(
+        {
+            "title": board.title,
+            "about": board.about,
+            "provenance": board.provenance,
+            "tabs": [_tab(tab) for tab in board.tabs],
+        },
+        "The leaderboard",
+    )
+
+
+def _tab(tab: Tab) -> dict:
+    # Rows as lists, with the names of their fields once: half the size.
+    fields = list(dict.fromkeys(field for row in tab.rows for field in row.values))
+    if len({row.id for row in tab.rows if row.id}) != len(tab.rows):
+        raise UserError(f"Two rows of the tab {tab.id} have one id, or a row has none.")
+    return {
+        "id": tab.id,
+        "title": tab.title,
+        "about": tab.about,
+        "columns": [vars(column) for column in tab.columns],
+        "sort": tab.sort,
+        "search": list(tab.search),
+        "fields": fields,
+        "rows": [_row(row, fields) for row in tab.rows],
+    }
+
+
+def _row(row: Row, fields: list[str]) -> list:
+    values = [row.values.get(field) for field in fields]
+    return [row.id, row.flag, row.flag_link, row.notes, values]
+
+
+def _details(at: int, tab: Tab) -> str:
+    """A line a row, so that opening one reads only its own."""
+    lines = [
+        _json(
+            {
+                "facts": row.details.facts,
+                "tasks": row.details.tasks,
+                "percents": row.details.percents,
+                "items": [vars(item) for item in row.details.items],
+            },
+            f"The row {row.id} of the tab {tab.id}",
+        )
+        for row in tab.rows
+    ]
+    return _data(f"details-{at}", "\n".join(lines))

@@ -1,1 +1,0 @@
-"""From records to tidy scores, tables and figures."""

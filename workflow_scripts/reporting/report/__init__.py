@@ -1,1 +1,0 @@
-"""The report: numbers with names, the story told with them, as a page and as a paper."""

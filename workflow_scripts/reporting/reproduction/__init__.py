@@ -1,1 +1,0 @@
-"""Each published number beside ours, and whether the two agree."""

@@ -1,0 +1,1 @@
+"""Tidy scores: one row per number, from records and from other people's files."""

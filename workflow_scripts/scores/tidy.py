@@ -1,0 +1,114 @@
+"""Tidy scores: one row per number, from records and from other people's CSV files."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from workflow_scripts.core.broken import is_broken
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.files import atomic_path
+from workflow_scripts.core.ids import CheckpointId
+from workflow_scripts.core.records import Metric, Record, read_record
+from workflow_scripts.scores.columns import COLUMNS
+from workflow_scripts.scores.imported import read_imported
+
+
+def collect(records: list[Path]) -> pd.DataFrame:
+    """The scores of a study from its records; all that is wrong with any of them at once.
+
+    Of a cell that is broken there is none, and the tables say that it is missing.
+    """
+    rows, problems = [], []
+    for path in records:
+        if is_broken(path):
+            print(f"{path} is of a broken cell, and left out.")
+            continue
+        try:
+            rows += rows_of(read_record(path))
+        except UserError as error:
+            problems += error.problems
+    if problems:
+        raise UserError(problems)
+    return _in_order(pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS))
+
+
+def merge(
+    studies: list[pd.DataFrame], imported: list[Path], metrics: Mapping[str, str]
+) -> pd.DataFrame:
+    """All studies together with other people's scores, which must not pass for ours."""
+    ours = {study for frame in studies for study in frame["study"].unique()}
+    theirs = import_all(imported, metrics, taken=ours)
+    return _in_order(pd.concat([*studies, *theirs], ignore_index=True))
+
+
+def import_all(
+    paths: list[Path], metrics: Mapping[str, str], taken: set[str]
+) -> list[pd.DataFrame]:
+    """The scores of each file; `taken` are the names that a file may not have as its own."""
+    frames, problems, seen = [], [], {}
+    for path in paths:
+        if path.stem in taken:
+            problems.append(
+                f"{path}: its name is that of our study {path.stem!r}; expected another, since scores"
+                " are told apart by it."
+            )
+        if path.stem in seen:
+            problems.append(
+                f"{path}: its name is that of {seen[path.stem]}; expected files of different names,"
+                " since scores are told apart by them."
+            )
+        seen.setdefault(path.stem, path)
+        try:
+            frames.append(read_imported(path, metrics))
+        except UserError as error:
+            problems += error.problems
+    if problems:
+        raise UserError(problems)
+    return frames
+
+
+def _in_order(scores: pd.DataFrame) -> pd.DataFrame:
+    keys = ["study", "protocol", "task", "model", "variant", "metric", "subset", "seed"]
+    keys += ["dtype", "commit"]
+    return scores.sort_values(keys, ignore_index=True, kind="stable")
+
+
+def rows_of(record: Record) -> list[dict]:
+    checkpoint = CheckpointId.parse(record.model.id)
+    return [
+        {
+            "study": record.study,
+            "model": checkpoint.model,
+            "variant": checkpoint.variant,
+            "task": record.task.name,
+            "subset": metric.subset,
+            "protocol": record.protocol.name,
+            "shots": record.task.shots,
+            "metric": metric.name,
+            "value": metric.value,
+            "stderr": metric.stderr,
+            "n": metric.n,
+            "seed": record.protocol.seed,
+            "floor": floor_of(metric),
+            "chance": metric.chance,
+            "dtype": record.protocol.dtype,
+            "commit": record.model.commit,
+        }
+        for metric in record.metrics
+    ]
+
+
+def floor_of(metric: Metric) -> float | None:
+    """What a model must beat to have shown anything: the better of a fixed and a random answer."""
+    return max((f for f in (metric.best_constant, metric.chance) if f is not None), default=None)
+
+
+def write_parquet(scores: pd.DataFrame, path: Path) -> None:
+    with atomic_path(path) as temporary:
+        scores.to_parquet(temporary, index=False)
+
+
+def write_csv(scores: pd.DataFrame, path: Path) -> None:
+    with atomic_path(path) as temporary:
+        scores.to_csv(temporary, index=False, lineterminator="\n")

@@ -1,0 +1,116 @@
+"""How much faster a chunked model reads and writes than the unchanged one."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from workflow_scripts.render.figures import FORMATS, PALETTE, figure, save
+from workflow_scripts.render.tables import write_table
+from workflow_scripts.studies.chunking.frame import chunks_of, layers_per_chunk, measured
+
+TITLE = "Latency of chunked models"
+NOTE = (
+    "Median milliseconds ± half the distance between the quartiles over n rounds, in which the"
+    " unchanged model and each way of running the plan take turns. Reading: all prompts, in batches;"
+    " writing: one more token for each. Fused: the chunks' layers run as one; loop: one after the"
+    " other. Faster: the unchanged model's median over this one's."
+)
+
+
+def latency_table(scores: pd.DataFrame) -> pd.DataFrame:
+    rows = measured(scores, "latency", varied=("aggregation", "way", "batch"))
+    rows = rows[rows["plan"].str.startswith("k")].copy()
+    rows["batch"] = rows["batch"].astype(int)
+    rows["chunks"] = rows["plan"].map(chunks_of)
+    rows["layers_per_chunk"] = rows["plan"].map(layers_per_chunk)
+    return with_speed_up(rows, ["model", "plan", "batch"]).sort_values(
+        ["model", "layers_per_chunk", "batch", "way"], ignore_index=True
+    )[
+        [
+            "model",
+            "plan",
+            "chunks",
+            "layers_per_chunk",
+            "batch",
+            "way",
+            "prefill_seconds",
+            "prefill_seconds_spread",
+            "prefill_faster",
+            "token_seconds",
+            "token_seconds_spread",
+            "token_faster",
+            "n",
+        ]
+    ]
+
+
+def with_speed_up(rows: pd.DataFrame, group: list[str]) -> pd.DataFrame:
+    """How many times faster than the unchanged model that took turns with it."""
+    unchanged = rows[rows["way"] == "unchanged"].set_index(group)
+    keys = pd.MultiIndex.from_frame(rows[group])
+    for kind in ("prefill", "token"):
+        seconds = unchanged.loc[keys, f"{kind}_seconds"].to_numpy()
+        rows[f"{kind}_faster"] = seconds / rows[f"{kind}_seconds"].to_numpy()
+    return rows
+
+
+def write_latency_table(table: pd.DataFrame, csv: Path, md: Path, tex: Path) -> None:
+    write_table(table, csv=csv, md=md, tex=tex, title=TITLE, note=NOTE, show=_show)
+
+
+def _show(table: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "Model": table["model"],
+            "Plan": table["plan"],
+            "Batch": [f"{b}" for b in table["batch"]],
+            "Way": table["way"],
+            "Reading": milliseconds(table, "prefill"),
+            "Reading faster": [f"{r:.2f}" for r in table["prefill_faster"]],
+            "Writing": milliseconds(table, "token"),
+            "Writing faster": [f"{r:.2f}" for r in table["token_faster"]],
+            "n": [f"{n}" for n in table["n"]],
+        }
+    )
+
+
+def milliseconds(table: pd.DataFrame, kind: str) -> list[str]:
+    return [
+        f"{1000 * median:.1f} ± {1000 * spread:.1f}"
+        for median, spread in zip(
+            table[f"{kind}_seconds"], table[f"{kind}_seconds_spread"], strict=True
+        )
+    ]
+
+
+def write_latency_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
+    """Batch size across, times faster at writing up: a colour per plan, solid fused, dashed loop."""
+    several = table["model"].nunique() > 1
+    with figure(width=6.5, height=3.6) as (fig, axes):
+        for model in dict.fromkeys(table["model"]):
+            ours = table[table["model"] == model]
+            for at, plan in enumerate(dict.fromkeys(ours["plan"])):
+                for way, style in (("fused", "-"), ("loop", "--")):
+                    rows = ours[(ours["plan"] == plan) & (ours["way"] == way)]
+                    axes.plot(
+                        rows["batch"],
+                        rows["token_faster"],
+                        style,
+                        color=PALETTE[at % len(PALETTE)],
+                        marker="o",
+                        markersize=4,
+                        label=" · ".join([model] * several + [f"{plan} {way}"]),
+                    )
+        axes.axhline(1, color="0.6", linewidth=0.8)
+        axes.set_xscale("log", base=2)
+        ticks = sorted(set(table["batch"]))
+        axes.set_xticks(ticks, [str(tick) for tick in ticks])
+        axes.minorticks_off()
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel("rows in a batch")
+        axes.set_ylabel("writing a token, times faster\nthan the unchanged model")
+        axes.grid(color="0.9", linewidth=0.6)
+        axes.set_axisbelow(True)
+        fig.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=4)
+        for path, kind in ((pdf, FORMATS[0]), (png, FORMATS[1])):
+            save(fig, path, kind)

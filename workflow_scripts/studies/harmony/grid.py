@@ -1,0 +1,202 @@
+"""The scores of the Harmony study as one matrix per protocol: models by tasks, missing cells missing.
+
+Own runs and other people's stand side by side, told apart by their origin. Nothing is filled.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.ids import CheckpointId
+from workflow_scripts.scores.imported import RANGES, bare
+from workflow_scripts.scores.tidy import import_all
+from workflow_scripts.stats.noise import standard_error
+
+OWN = "own"
+STUDY = "harmony"
+FLOORED = "train_before_test_floored"
+PROTOCOLS = {
+    "direct": "direct",
+    "few_shot": "few-shot",
+    "train_before_test": "train-before-test",
+    FLOORED: "train-before-test, floored",
+}
+# Said under every table of the ranking.
+RAW_AND_MISSING = (
+    "train-before-test has our raw scores, and imported ones as their source has them; floored is the"
+    " better of the raw and the direct score. Missing cells are left out; harmony_leaderboard lists"
+    " them."
+)
+_CELL = ["label", "task"]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """One protocol. Rows are labels: the model's name, with its origin behind it if that is not ours."""
+
+    protocol: str
+    values: pd.DataFrame
+    stderrs: pd.DataFrame
+    models: pd.DataFrame
+    """By label: model, variant, origin, family, parameters, kind."""
+    absent: tuple[tuple[str, str], ...]
+    """Label and task of each cell that should be there and is not, in the order of the config."""
+
+    @property
+    def unmeasured(self) -> list[str]:
+        """Tasks that should be there and that no model has a score on."""
+        return [task for task in self.values if self.values[task].isna().all()]
+
+    @property
+    def origins(self) -> str:
+        """Where the scores come from, ours first."""
+        found = set(self.models.loc[self.values.notna().any(axis=1), "origin"])
+        return " ".join(sorted(found, key=lambda origin: (origin != OWN, origin)))
+
+    @property
+    def measured(self) -> pd.DataFrame:
+        """Values of the tasks that any model has a score on."""
+        return self.values.drop(columns=self.unmeasured)
+
+    @property
+    def complete(self) -> pd.DataFrame:
+        """Values of the models that have a score on each of those tasks."""
+        return self.measured.dropna()
+
+    def lacking(self, label: str) -> list[str]:
+        """Tasks of this protocol on which the model has no score."""
+        return [task for task in self.values if pd.isna(self.values.at[label, task])]
+
+
+def read_grids(scores: Path, imported: list[Path], settings: dict) -> dict[str, Grid]:
+    """The grids from the scores of the study and the files of imported ones."""
+    metrics = {row["task"]: row["metric"] for row in settings["tasks"]}
+    theirs = import_all(imported, metrics, taken={STUDY})
+    return harmony_grids(pd.read_parquet(scores), theirs, settings)
+
+
+def harmony_grids(
+    scores: pd.DataFrame, imported: list[pd.DataFrame], settings: dict
+) -> dict[str, Grid]:
+    """A grid for each protocol that has a score or should have one, and the floored one.
+
+    `settings` has the rows of the tables as `models` and `tasks`, and as `wanted`, by protocol, the
+    checkpoints and tasks that are to be measured.
+    """
+    tidy = pd.concat([scores[scores["study"] == STUDY], *imported], ignore_index=True)
+    metrics = {row["task"]: row["metric"] for row in settings["tasks"]}
+    tidy = tidy[tidy["subset"].isna() & (tidy["metric"] == tidy["task"].map(metrics))]
+    tidy = tidy.assign(origin=tidy["study"].where(tidy["study"] != STUDY, OWN))
+    name = tidy["model"] + tidy["variant"]
+    tidy["label"] = name.where(tidy["origin"] == OWN, name + " [" + tidy["origin"] + "]")
+    grids = {
+        protocol: _grid(protocol, tidy[tidy["protocol"] == protocol], settings)
+        for protocol in PROTOCOLS
+        if protocol in settings["wanted"] or (tidy["protocol"] == protocol).any()
+    }
+    if {"direct", "train_before_test"} <= grids.keys():
+        floored = _floored(grids["direct"], grids["train_before_test"])
+        if floored.values.notna().to_numpy().any():
+            grids[FLOORED] = floored
+    return grids
+
+
+def _grid(protocol: str, tidy: pd.DataFrame, settings: dict) -> Grid:
+    cells = _one_row_per_cell(tidy, protocol)
+    wanted = settings["wanted"].get(protocol, {"models": [], "tasks": []})
+    ids = [CheckpointId.parse(name) for name in wanted["models"]]
+    rows = {str(id): (id.model, id.variant, OWN) for id in ids}
+    for row in cells.itertuples():
+        rows.setdefault(row.label, (row.model, row.variant, row.origin))
+    known = [row["task"] for row in settings["tasks"]]
+    found = set(cells["task"])
+    tasks = [*wanted["tasks"], *(t for t in known if t in found and t not in wanted["tasks"])]
+    values, stderrs = (
+        cells.pivot(index="label", columns="task", values=column)
+        .reindex(index=list(rows), columns=tasks)
+        .astype(float)
+        for column in ("value", "stderr")
+    )
+    of_origin = {
+        origin: [task for task in tasks if task in set(group["task"])]
+        for origin, group in cells[cells["origin"] != OWN].groupby("origin")
+    }
+    of_origin[OWN] = list(wanted["tasks"])
+    asked = set(map(str, ids))
+    absent = [
+        (label, task)
+        for label, (_, _, origin) in rows.items()
+        if origin != OWN or label in asked
+        for task in of_origin[origin]
+        if pd.isna(values.at[label, task])
+    ]
+    models = pd.DataFrame(list(rows.values()), list(rows), ["model", "variant", "origin"])
+    about = pd.DataFrame(settings["models"]).set_index("model")
+    return Grid(protocol, values, stderrs, models.join(about, on="model"), tuple(absent))
+
+
+def _one_row_per_cell(tidy: pd.DataFrame, protocol: str) -> pd.DataFrame:
+    """Seeds of one cell become their mean; anything else that stands twice is refused."""
+    twice = tidy.duplicated([*_CELL, "seed"])
+    if twice.any():
+        row = tidy[twice].iloc[0]
+        raise UserError(
+            f"There are several scores of {row['label']} on {row['task']}, {PROTOCOLS[protocol]}, with"
+            " the same seed; expected one. Delete results/scores/harmony.parquet, or mend the file"
+            " they were imported from."
+        )
+    tidy = tidy.assign(stderr=_known_errors(tidy))
+    groups = tidy.groupby(_CELL, sort=False, observed=True)
+    means = groups.agg(
+        model=("model", "first"),
+        variant=("variant", "first"),
+        origin=("origin", "first"),
+        value=("value", "mean"),
+        seeds=("value", "size"),
+        between=("value", "var"),
+        # The items are the same for all seeds, so their error does not shrink with the seeds.
+        squared=("stderr", lambda errors: (errors.astype(float) ** 2).mean(skipna=False)),
+    )
+    spread = means["between"].astype(float).fillna(0) / means["seeds"]
+    return means.assign(stderr=np.sqrt(means["squared"].astype(float) + spread)).reset_index()
+
+
+def _known_errors(tidy: pd.DataFrame) -> pd.Series:
+    """Standard errors, from the number of items where only that is known and the metric allows it."""
+    lowest = pd.Series(
+        [RANGES.get(bare(metric), (np.nan, np.nan))[0] for metric in tidy["metric"]], tidy.index
+    ).astype(float)
+    n = tidy["n"].astype("Float64").astype(float)
+    errors = tidy["stderr"].astype("Float64").astype(float)
+    inferred = errors.isna() & n.notna() & lowest.notna()
+    if inferred.any():
+        value = tidy["value"].astype(float)
+        errors[inferred] = standard_error(value[inferred], n[inferred], lowest[inferred])
+    return errors
+
+
+def _floored(direct: Grid, trained: Grid) -> Grid:
+    """The better of both scores where both are known: what the published scores look like."""
+    one = direct.values.reindex_like(trained.values)
+    both = one.notna() & trained.values.notna()
+    higher = one > trained.values
+    values = trained.values.mask(higher, one).where(both)
+    errors = direct.stderrs.reindex_like(trained.values)
+    stderrs = trained.stderrs.mask(higher, errors).where(both)
+    kept = both.any(axis=1)
+    own = [label for label in values.index if trained.models.at[label, "origin"] == OWN]
+    rows = [label for label in values.index if kept[label] or label in own]
+    tasks = [task for task in values if both[task].any()]
+    absent = tuple(
+        (label, task) for label in rows for task in tasks if pd.isna(values.at[label, task])
+    )
+    return Grid(
+        FLOORED,
+        values.loc[rows, tasks],
+        stderrs.loc[rows, tasks],
+        trained.models.loc[rows],
+        absent,
+    )

@@ -1,0 +1,196 @@
+"""Each model's place on the published panel of 61 models, from the tasks it was measured on."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from workflow_scripts.render.figures import figure, save_both
+from workflow_scripts.render.tables import write_table
+from workflow_scripts.scores.published_leaderboard import PROTOCOL as PANEL_PROTOCOL
+from workflow_scripts.stats.placement import leave_one_out, place
+from workflow_scripts.studies.harmony.grid import FLOORED, PROTOCOLS, Grid
+from workflow_scripts.studies.harmony.labels import (
+    COLOURS,
+    MARKERS,
+    short_names,
+    shown_protocols,
+    titles,
+)
+
+TITLE = "Place on the published panel"
+PLACES = 28  # names of panel models that would fit side by side in the figure
+ODD = 2.0  # standard deviations, from which on a task is named as unusual
+_CAUTIONS = {
+    "direct": "not fine-tuned, unlike the panel: a lower bound",
+    "few_shot": "not fine-tuned, unlike the panel: a lower bound",
+    PANEL_PROTOCOL: "raw; the panel looks floored",
+    FLOORED: "",
+}
+NOTE = (
+    "PC1 that a model would have on the published leaderboard (61 models, 24 tasks, trained before"
+    " tested, floored), foretold from the tasks it was measured on, with a 95% interval and the ranks"
+    " it spans. Coverage: the share of the panel's own models that lie in such an interval when placed"
+    " by the others from the same tasks; it holds for models of the panel's kind. Neighbours: the panel"
+    " models of most similar scores. Good and bad at: tasks on which the score lies"
+    f" {ODD:.0f} standard deviations or more off what the others foretell. A model with scores"
+    " outside of the panel's range is no model of its kind, and its place is guesswork. Generated"
+    " (miniature) models answer generated questions: their place shows the machinery and nothing else."
+)
+COLUMNS = [
+    "protocol",
+    "model",
+    "variant",
+    "origin",
+    "tasks",
+    "panel_tasks",
+    "pc1",
+    "low",
+    "high",
+    "rank",
+    "best_rank",
+    "worst_rank",
+    "coverage",
+    "neighbours",
+    "good_at",
+    "bad_at",
+    "outside",
+    "caution",
+]
+
+
+def harmony_panel(grids: dict[str, Grid], panel: pd.DataFrame) -> pd.DataFrame:
+    """One row per protocol and model that shares a task with the panel, the panel's rows left out."""
+    rows, left_out = [], {}  # by the tasks, which most models share
+    for grid in grids.values():
+        tasks = [task for task in grid.values if task in panel]
+        for label, about in grid.models.iterrows():
+            measured = grid.values.loc[label, tasks].dropna()
+            if measured.empty or _of_panel(about["model"], measured, panel):
+                continue
+            key = tuple(measured.index)
+            if key not in left_out:
+                left_out[key] = leave_one_out(panel, list(key))
+            errors = grid.stderrs.loc[label, measured.index]
+            found = place(panel, measured, errors, left_out=left_out[key])
+            unusual = found.residuals.dropna()
+            rows.append(
+                {
+                    "protocol": grid.protocol,
+                    **about[["model", "variant", "origin"]],
+                    "tasks": len(measured),
+                    "panel_tasks": panel.shape[1],
+                    **{name: getattr(found, name) for name in COLUMNS[6:13]},
+                    "neighbours": " ".join(found.neighbours.index),
+                    "good_at": " ".join(unusual[unusual >= ODD].sort_values().index[::-1]),
+                    "bad_at": " ".join(unusual[unusual <= -ODD].sort_values().index),
+                    "outside": " ".join(found.outside),
+                    "caution": _CAUTIONS[grid.protocol],
+                    **unusual.add_prefix("residual_"),
+                }
+            )
+    columns = [*COLUMNS, *(f"residual_{task}" for task in panel)]
+    table = pd.DataFrame(rows).reindex(columns=columns)
+    return table.dropna(axis="columns", how="all").reindex(
+        columns=[c for c in columns if c in COLUMNS or (c in table and table[c].notna().any())]
+    )
+
+
+def _of_panel(model: str, measured: pd.Series, panel: pd.DataFrame) -> bool:
+    """Whether these are the panel's own scores, imported."""
+    return model in panel.index and np.allclose(measured, panel.loc[model, measured.index])
+
+
+def write_harmony_panel(
+    table: pd.DataFrame, tasks: list[dict], csv: Path, md: Path, tex: Path
+) -> None:
+    names = {row["task"]: row["display_name"] for row in tasks}
+
+    def show(frame: pd.DataFrame) -> pd.DataFrame:
+        def named(column: str) -> list[str]:
+            return [", ".join(names[task] for task in cell.split()) for cell in frame[column]]
+
+        return pd.DataFrame(
+            {
+                "Protocol": frame["protocol"].map(PROTOCOLS),
+                "Model": frame["model"] + frame["variant"],
+                "Origin": frame["origin"],
+                "Tasks": [
+                    f"{n} of {of}"
+                    for n, of in zip(frame["tasks"], frame["panel_tasks"], strict=True)
+                ],
+                "PC1": [_number(value) for value in frame["pc1"]],
+                "Interval": [
+                    f"{_number(low)} to {_number(high)}"
+                    for low, high in zip(frame["low"], frame["high"], strict=True)
+                ],
+                "Rank": [
+                    f"{rank} ({best}–{worst})"
+                    for rank, best, worst in zip(
+                        frame["rank"], frame["best_rank"], frame["worst_rank"], strict=True
+                    )
+                ],
+                "Coverage": [f"{share:.2f}" for share in frame["coverage"]],
+                "Neighbours": [cell.replace(" ", ", ") for cell in frame["neighbours"]],
+                "Good at": named("good_at"),
+                "Bad at": named("bad_at"),
+                "Outside the panel": named("outside"),
+                "Caution": frame["caution"],
+            }
+        )
+
+    write_table(table, csv=csv, md=md, tex=tex, title=TITLE, note=NOTE, show=show)
+
+
+def _number(value: float) -> str:
+    return f"{value:.0f}".replace("-", "−")
+
+
+def write_harmony_panel_figure(
+    table: pd.DataFrame, published: pd.DataFrame, pdf: Path, png: Path
+) -> None:
+    """The panel's models as a row of ticks on top; below, each model's place with its interval."""
+    names = short_names(table) if len(table) else pd.Series(dtype=str)
+    order = list(dict.fromkeys(names))
+    with figure(8, 2.6 + 0.32 * max(len(order), 1)) as (fig, axes):
+        axes.plot(published["pc1"], np.full(len(published), -1.0), "|", color="0.4", markersize=9)
+        ends = [
+            *published["pc1"],
+            *(table[["low", "high"]].to_numpy().ravel() if len(table) else []),
+        ]
+        last = np.inf
+        for row in published.sort_values("rank").itertuples():
+            if last - row.pc1 < (max(ends) - min(ends)) / PLACES:
+                continue  # its name would lie on the last one
+            last = row.pc1
+            axes.annotate(
+                f"{row.rank} {row.model.split('/')[-1]}", (row.pc1, -1.15), rotation=60,
+                fontsize=6.5, va="bottom", annotation_clip=False,
+            )  # fmt: skip
+        if not len(table):
+            axes.text(
+                published["pc1"].mean(), 0, "No model shares a task with the panel.", ha="center"
+            )
+        protocols = shown_protocols(table)
+        for at, protocol in enumerate(protocols):
+            of = table[table["protocol"] == protocol]
+            down = [order.index(names[row]) for row in of.index]
+            down = np.array(down) + (at - (len(protocols) - 1) / 2) * 0.22
+            reach = [of["pc1"] - of["low"], of["high"] - of["pc1"]]
+            axes.errorbar(of["pc1"], down, xerr=reach, fmt=MARKERS[protocol], markersize=4.5,
+                          color=COLOURS[protocol], linewidth=1.2, label=titles(table)[protocol])  # fmt: skip
+            for y, row in zip(down, of.itertuples(), strict=True):
+                axes.annotate(f"{row.tasks}", (row.high, y), xytext=(3, 0), fontsize=6.5, va="center",
+                              textcoords="offset points", color="0.35")  # fmt: skip
+        axes.set_yticks([-1, *range(len(order))], ["published panel", *order])
+        axes.set_ylim(max(len(order), 1) - 0.4, -1.2)
+        axes.set_xlabel(
+            "PC1 on the published panel, 95% interval; number of tasks measured behind it"
+        )
+        axes.grid(axis="x", color="0.92", linewidth=0.6)
+        axes.set_axisbelow(True)
+        axes.spines["left"].set_visible(False)
+        axes.tick_params(axis="y", length=0)
+        if protocols:
+            fig.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+        save_both(fig, pdf, png)

@@ -1,0 +1,181 @@
+"""Which models differ by more than chance, on each task and over all of them."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from workflow_scripts.render.tables import write_table
+from workflow_scripts.stats.significance import exact_p, holm, z_test
+from workflow_scripts.studies.harmony.grid import PROTOCOLS, RAW_AND_MISSING, Grid
+
+TITLE = "Which models differ"
+LEVEL = 0.05
+ALL_SHOWN = 10  # models of a protocol, up to which the readable table has every pair
+OVERALL = "mean of tasks"
+NOTE = (
+    "Difference of the mean score over the tasks that both models have, in percentage points, with its"
+    " standard error, z and two-sided p; tasks won and lost count those on which the pair differs"
+    f" significantly. Everywhere p is corrected by Holm's method over all pairs of models of a protocol"
+    f" on one task (or on the mean), and significant is below {LEVEL}. On single tasks: McNemar's exact"
+    " test of the same items where both models' answers are at hand, z from the standard errors"
+    f" elsewhere. Up to {ALL_SHOWN} models all pairs are shown, beyond that each model and the next"
+    " lower by mean score; the CSV has every pair on every task."
+    f" {RAW_AND_MISSING}"
+)
+COLUMNS = [
+    "protocol",
+    "first",
+    "second",
+    "first_place",
+    "second_place",
+    "task",
+    "test",
+    "difference",
+    "stderr",
+    "z",
+    "b",
+    "c",
+    "p",
+    "p_holm",
+    "tasks",
+    "won",
+    "lost",
+]
+Answers = Mapping[tuple[str, str, str], pd.Series]
+
+
+def harmony_significance(grids: dict[str, Grid], answers: Answers) -> pd.DataFrame:
+    """One row per protocol, pair of models and task, and one over all tasks of the pair.
+
+    `answers` has by protocol, label and task whether each item, its index, was answered rightly, in
+    the order of the items' names; labels are those of own runs.
+    `first` is the model with the higher mean score.
+    """
+    tables = [_of_protocol(grid, answers) for grid in grids.values()]
+    return pd.concat([t for t in tables if len(t)] or tables[:1], ignore_index=True)
+
+
+def _of_protocol(grid: Grid, answers: Answers) -> pd.DataFrame:
+    scores = grid.measured.dropna(how="all")
+    order = scores.mean(axis=1).sort_values(ascending=False, kind="stable").index
+    values = scores.loc[order].to_numpy()
+    errors = grid.stderrs.loc[order, scores.columns].to_numpy()
+    above, below = np.triu_indices(len(order), 1)
+    pair = {
+        "protocol": grid.protocol,
+        "first": order[above],
+        "second": order[below],
+        "first_place": above + 1,
+        "second_place": below + 1,
+    }
+    tables, won, lost = [], np.zeros(len(above)), np.zeros(len(above))
+    for at, task in enumerate(scores):
+        z = z_test(values[above, at], errors[above, at], values[below, at], errors[below, at])
+        b, c, p = _mcnemar(grid.protocol, task, list(order), above, below, answers)
+        exact = ~np.isnan(p)
+        p = np.where(exact, p, z.p)
+        corrected = holm(p)
+        won += (corrected < LEVEL) & (z.difference > 0)
+        lost += (corrected < LEVEL) & (z.difference < 0)
+        tables.append(
+            pd.DataFrame(
+                pair
+                | {"task": task, "test": np.where(exact, "mcnemar", "z")}
+                | {"difference": z.difference, "stderr": z.stderr, "z": z.z}
+                | {"b": b, "c": c, "p": p, "p_holm": corrected}
+            ).dropna(subset=["difference"])
+        )
+    if not len(above):
+        return pd.DataFrame(columns=COLUMNS)
+    overall = _overall(values, errors, above, below)
+    counts = {"won": won, "lost": lost}
+    tables.insert(0, pd.DataFrame(pair | {"task": OVERALL, "test": "z"} | overall | counts))
+    return pd.concat(tables, ignore_index=True).reindex(columns=COLUMNS)
+
+
+def _overall(values: np.ndarray, errors: np.ndarray, above, below) -> dict[str, np.ndarray]:
+    """The mean difference over the tasks that both have; tasks are independent of one another."""
+    differences = values[above] - values[below]
+    count = (~np.isnan(differences)).sum(axis=1)
+    variances = (errors[above] ** 2 + errors[below] ** 2) + 0 * differences
+    unknown = (np.isnan(variances) & ~np.isnan(differences)).any(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.nansum(differences, axis=1) / count
+        stderr = np.where(unknown, np.nan, np.sqrt(np.nansum(variances, axis=1)) / count)
+    z = z_test(mean, stderr, 0.0, 0.0)
+    return {
+        "difference": mean,
+        "stderr": stderr,
+        "z": z.z,
+        "p": z.p,
+        "p_holm": holm(z.p),
+        "tasks": count,
+    }
+
+
+def _mcnemar(
+    protocol: str, task: str, labels: list[str], above, below, answers: Answers
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Counts and p of each pair; NaN for pairs whose items are not at hand or not the same."""
+    b, c, p = np.full((3, len(above)), np.nan)
+    at_hand = {
+        at: answers[key]
+        for at, label in enumerate(labels)
+        if (key := (protocol, label, task)) in answers
+    }
+    groups: list[list[int]] = []  # of models that were asked the same items
+    for at, right in at_hand.items():
+        known = (group for group in groups if at_hand[group[0]].index.equals(right.index))
+        if (group := next(known, None)) is None:
+            groups.append(group := [])
+        group.append(at)
+    for members in groups:
+        right = np.stack([at_hand[at].to_numpy(dtype=bool) for at in members])
+        only = right.astype(float) @ (~right).astype(float).T
+        place = {at: row for row, at in enumerate(members)}
+        for pair, (i, j) in enumerate(zip(above, below, strict=True)):
+            if i in place and j in place:
+                b[pair], c[pair] = only[place[i], place[j]], only[place[j], place[i]]
+    known = ~np.isnan(b)
+    p[known] = exact_p(b[known], c[known])
+    return b, c, p
+
+
+def write_harmony_significance(table: pd.DataFrame, csv: Path, md: Path, tex: Path) -> None:
+    def show(frame: pd.DataFrame) -> pd.DataFrame:
+        frame = frame[frame["task"] == OVERALL]
+        models = frame.groupby("protocol")["second_place"].transform("max")
+        neighbours = frame["second_place"] == frame["first_place"] + 1
+        frame = frame[(models <= ALL_SHOWN) | neighbours]
+        return pd.DataFrame(
+            {
+                "Protocol": frame["protocol"].map(PROTOCOLS),
+                "Higher": frame["first"],
+                "Lower": frame["second"],
+                "Tasks": [f"{n:.0f}" for n in frame["tasks"]],
+                "Difference": [
+                    _number(100 * d, ".2f") + ("" if pd.isna(e) else f" ± {100 * e:.2f}")
+                    if pd.notna(d)
+                    else None
+                    for d, e in zip(frame["difference"], frame["stderr"], strict=True)
+                ],
+                "z": [_number(z, ".1f") for z in frame["z"]],
+                "p (Holm)": [_p(p) for p in frame["p_holm"]],
+                "Tasks won": [f"{n:.0f}" for n in frame["won"]],
+                "Tasks lost": [f"{n:.0f}" for n in frame["lost"]],
+            }
+        )
+
+    write_table(table, csv=csv, md=md, tex=tex, title=TITLE, note=NOTE, show=show)
+
+
+def _number(value: float, spec: str) -> str | None:
+    return None if pd.isna(value) else format(value, spec).replace("-", "−")
+
+
+def _p(value: float) -> str | None:
+    if pd.isna(value):
+        return None
+    return f"{value:.3f}" if value >= 0.001 else "below 0.001"

@@ -1,0 +1,74 @@
+"""The accuracy of each prompt run by subject."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from workflow_scripts.render.tables import write_table
+
+TITLE = "Prompt runs by subject"
+NOTE = (
+    "Share of a subject's n questions that each run answered right, and in brackets the share of outputs"
+    " in the format that the run asks for, in percent. The floor and the standard errors are in the CSV"
+    " file; with n questions, one is 1/n."
+)
+_METRICS = ("acc", "acc_strict", "format_met")
+
+
+def prompt_runs_by_subject(
+    scores: pd.DataFrame, checkpoints: list[dict], runs: list[dict]
+) -> pd.DataFrame:
+    """One row per subject, checkpoint and run, subjects by name."""
+    scores = scores[(scores["study"] == "prompts") & scores["subset"].notna()]
+    found = {
+        (row.subset, row.model + row.variant, row.task, row.metric): row
+        for row in scores.fillna({"variant": ""}).itertuples()
+    }
+    rows = []
+    for subject in sorted(scores["subset"].unique()):
+        for checkpoint in checkpoints:
+            for run in runs:
+                cells = [
+                    found.get((subject, checkpoint["id"], run["name"], name)) for name in _METRICS
+                ]
+                if cells[0] is not None:
+                    rows.append(_row(subject, run["name"], *cells))
+    return pd.DataFrame(rows)
+
+
+def _row(subject: str, run: str, acc, strict, met) -> dict:
+    return {
+        "subject": subject,
+        "model": acc.model,
+        "variant": acc.variant,
+        "run": run,
+        "n": acc.n,
+        "acc": acc.value,
+        "stderr": acc.stderr,
+        "floor": acc.floor,
+        "acc_strict": strict.value,
+        "format_met": None if met is None else met.value,
+    }
+
+
+def write_subject_table(table: pd.DataFrame, csv: Path, md: Path, tex: Path) -> None:
+    write_table(table, csv=csv, md=md, tex=tex, title=TITLE, note=NOTE, show=_show)
+
+
+def _show(table: pd.DataFrame) -> pd.DataFrame:
+    """One column a run, where the CSV file has a row."""
+    shown = table.assign(
+        Subject=table["subject"].str.replace("_", " "),
+        Model=table["model"] + table["variant"],
+        cell=[
+            f"{100 * acc:.0f}" + ("" if pd.isna(met) else f" ({100 * met:.0f})")
+            for acc, met in zip(table["acc"], table["format_met"], strict=True)
+        ],
+    )
+    runs = list(dict.fromkeys(table["run"]))
+    index = ["Subject", "Model"]
+    n = shown.groupby(index, sort=False)["n"].max().astype("string")
+    wide = shown.pivot(index=index, columns="run", values="cell")[runs].loc[n.index]
+    wide.insert(0, "n", n)
+    wide = wide.reset_index()
+    return wide.drop(columns="Model") if wide["Model"].nunique() == 1 else wide

@@ -1,0 +1,63 @@
+"""The published prompt runs beside ours."""
+
+import math
+from collections.abc import Iterator
+
+import pandas as pd
+
+from workflow_scripts.render.verdict import GENERATED, NOT_MEASURED, verdict
+
+SOURCE = "prompt_runs"
+_ALL_QUESTIONS = 14_042
+# Run 4 was scored on its first questions only.
+_QUESTIONS = {"4": 285}
+_PRINTED_TO = 1e-3
+
+
+def compare_prompts(
+    published: pd.DataFrame, ours: pd.DataFrame | None, settings: dict
+) -> Iterator[dict]:
+    """A row for each published number.
+
+    `settings` has the `source` of the models, the `checkpoint` that was asked what the published model
+    was, or None, by published run the `runs` of ours, and `max_items_per_subject`, None for all.
+    """
+    cells = {}
+    if ours is not None:
+        ours = ours.fillna({"variant": ""})
+        cells = {(r.model + r.variant, r.run): r for r in ours.itertuples()}
+    for row in published.itertuples():
+        value = float(row.percent) / 100
+        run = settings["runs"].get(str(row.run))
+        asked = _QUESTIONS.get(str(row.run), _ALL_QUESTIONS)
+        cell = cells.get((settings["checkpoint"], run))
+        score = None
+        if cell is not None:
+            score = (getattr(cell, row.metric), getattr(cell, f"{row.metric}_stderr"))
+        # The mean of the subjects was printed without them: of its error nothing is known.
+        stderr = math.sqrt(value * (1 - value) / asked) if row.metric == "micro" else None
+        why_not = _why_not(run, None if cell is None else cell.n, asked, settings)
+        yield {
+            "source": SOURCE,
+            "of": settings["checkpoint"],
+            "item": f"run {row.run}",
+            "metric": row.metric,
+            "published": value,
+            "published_stderr": stderr,
+            "ours": score and score[0],
+            "ours_stderr": score and score[1],
+            "n": None if cell is None else cell.n,
+            **verdict(value, stderr, *(score or (None, None)), why_not, printed_to=_PRINTED_TO),
+        }
+
+
+def _why_not(run: str | None, n: float | None, asked: int, settings: dict) -> str | None:
+    if settings["source"] == "miniature":
+        return GENERATED
+    if settings["checkpoint"] is None:
+        return "the published model is not asked here"
+    if run is None or n is None:
+        return NOT_MEASURED
+    if settings["max_items_per_subject"] is not None or n != asked:
+        return f"asked {n:,.0f} questions here, {asked:,} there"
+    return None

@@ -1,0 +1,206 @@
+"""The first tab of the leaderboard's page: the suite, with what opens beneath each row."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from workflow_scripts.core.broken import is_broken
+from workflow_scripts.core.items import read_items
+from workflow_scripts.core.records import Record, read_record
+from workflow_scripts.render.web.board import Column, Details, Item, Row, Tab
+from workflow_scripts.studies.suite.checks import LOST_FLAG
+from workflow_scripts.studies.suite.requests import accepted
+
+ABOUT = (
+    "Submitted models on a suite of tasks, each with its own number of worked examples. The average"
+    " stands where all tasks do. A score that does not clear the floor of its task shows nothing; open"
+    " a row for standard errors, floors, what the run took, and some of the answers. Where no answer or"
+    " every answer is right the standard error is 0 however few there are; there n stands in its place."
+)
+# A page of thousands of rows shows fewer items of each: it is to open in a second.
+MOST_ITEMS = 4_000
+PROMPT, ANSWER = 600, 300  # characters shown
+
+
+def suite_tab(
+    leaderboard: pd.DataFrame,
+    found: pd.DataFrame,
+    checks: list[dict],
+    tasks: list[dict],
+    *,
+    shown_items: int,
+) -> Tab:
+    """From the tables suite_leaderboard and suite_checks, and from the records behind them."""
+    entries = {entry["file"]: entry for entry in accepted(checks)}
+    lost = found[found["check"] == LOST_FLAG]
+    notes = found.groupby("file")["detail"].agg(list).to_dict()
+    of_a_row = min(2 * shown_items * len(tasks), MOST_ITEMS // max(1, len(leaderboard)))
+    return Tab(
+        id="suite",
+        title="Leaderboard",
+        about=" ".join([ABOUT, *(f"{row.model}: {row.detail}" for row in lost.itertuples())]),
+        columns=_columns(tasks),
+        rows=[
+            _row(row, entries[row["file"]], notes.get(row["file"], []), tasks, of_a_row)
+            for row in _plain(leaderboard)
+        ],
+        sort="average",
+        search=("name", "note"),
+    )
+
+
+def _columns(tasks: list[dict]) -> list[Column]:
+    return [
+        Column("name", "Model", "name"),
+        Column("precision", "Precision", "choice"),
+        Column("average", "Average", "score", "The mean of all tasks, where all are there."),
+        *(
+            Column(
+                task["task"],
+                task["title"],
+                "score",
+                f"{task['shots']}-shot, {task['shown_as']} ({task['metric']} of lm-eval).",
+            )
+            for task in tasks
+        ),
+        Column("model_type", "Type", "choice"),
+        Column("parameters", "Parameters", "count", ranged=True),
+        Column("licence", "Licence", "choice"),
+        Column("protocol", "Protocol", "choice", "How it was asked.", shown=False),
+        Column("weight_type", "Weights", "choice", shown=False),
+        Column("commit", "Commit", "text", shown=False),
+        Column("note", "Note", "text", "By its submitter.", shown=False),
+        Column("flag", "Flag", "flag", shown=False),
+    ]
+
+
+def _plain(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows of plain values, None for what is missing."""
+    table = table.astype(object)
+    return table.where(table.notna(), None).to_dict("records")
+
+
+def _row(row: dict[str, Any], entry: dict, notes: list[str], tasks: list[dict], most: int) -> Row:
+    names = [task["task"] for task in tasks]
+    scores = ["average", "average_stderr", *names, *(f"{name}_stderr" for name in names)]
+    facts = ("model_type", "precision", "licence", "protocol", "weight_type", "commit", "note")
+    records = {
+        name: read_record(Path(path))
+        for name, path in entry["records"].items()
+        if Path(path).is_file() and not is_broken(Path(path))
+    }
+    return Row(
+        id=_id(row),
+        values={
+            "name": row["model"],
+            "parameters": None if row["parameters"] is None else int(row["parameters"]),
+            "flag": row["flag"],
+            **{key: row[key] for key in (*scores, *facts)},
+            **{f"{name}_n": _count(row[f"{name}_n"]) for name in names},
+        },
+        flag=row["flag"],
+        flag_link=row["flag_link"],
+        notes=notes,
+        details=Details(
+            facts=_facts(row, records),
+            tasks=[_of_task(row, task, records.get(task["task"])) for task in tasks],
+            percents=("score", "standard error", "floor"),
+            items=_items(entry, records, tasks, most),
+        ),
+    )
+
+
+def _id(row: dict[str, Any]) -> str:
+    """Unique: of the same model in the same precision and protocol, one commit is there once."""
+    parts = (row["model"], row["precision"], row["commit"][:12], row["protocol"])
+    return "~".join(parts)
+
+
+def _facts(row: dict[str, Any], records: dict[str, Record]) -> dict[str, Any]:
+    first = next(iter(records.values()), None)
+    spent = sum(record.volatile.seconds for record in records.values())
+    return {
+        "model": row["model"],
+        "revision": row["commit"],
+        "precision": row["precision"],
+        "request": row["file"],
+        "licence": row["licence"],
+        "note": row["note"],
+        "seconds in all": round(spent, 1) if records else None,
+        "tokens in all": sum(record.cost.tokens for record in records.values()),
+        "device": first.cost.device if first else None,
+        "attention": first.protocol.attention if first else None,
+        "lm-eval": first.task.harness_version if first else None,
+        "code": first.provenance.code_commit if first else None,
+    }
+
+
+def _of_task(row: dict[str, Any], task: dict, record: Record | None) -> dict[str, Any]:
+    name = task["task"]
+    return {
+        "task": task["title"],
+        "metric": task["shown_as"],
+        "shots": record.task.shots if record else task["shots"],
+        "score": row[name],
+        "standard error": row[f"{name}_stderr"],
+        "n": _count(row[f"{name}_n"]),
+        "floor": row[f"{name}_floor"],
+        "dataset": record.task.dataset if record else None,
+        "revision": record.task.dataset_commit if record else None,
+        "tokens": record.cost.tokens if record else None,
+        "seconds": record.volatile.seconds if record else None,
+    }
+
+
+def _count(value: float | None) -> int | None:
+    return None if value is None else int(value)
+
+
+def _items(entry: dict, records: dict[str, Record], tasks: list[dict], most: int) -> list[Item]:
+    """Of each task right and wrong ones in turn, the same items of every row where that can be."""
+    chosen = []
+    for at, task in enumerate(tasks):
+        room = most * (at + 1) // len(tasks) - most * at // len(tasks)
+        if task["task"] not in records:
+            continue
+        path = Path(entry["records"][task["task"]]).with_suffix(".parquet")
+        items = [_item(task, item) for item in _shuffled(read_items(path).to_pylist())]
+        right = [item for item in items if item.right][: (room + 1) // 2]
+        chosen += right
+        chosen += [item for item in items if not item.right][: room - len(right)]
+    return chosen
+
+
+def _shuffled(items: list[dict]) -> list[dict]:
+    """By the digest of their names, so that the first ones are no one subject's."""
+    return sorted(items, key=lambda item: hashlib.sha256(item["item"].encode()).digest())
+
+
+def _item(task: dict, item: dict) -> Item:
+    scores = dict(item["scores"])
+    graded = item["correct"] is None  # a share of the probability: right where most of it is
+    value = scores.get(task["metric"], 0.0)
+    prompt = (item["prompt"] or "").strip()
+    return Item(
+        task=task["title"],
+        right=value > 0.5 if graded else item["correct"],
+        prompt=prompt if len(prompt) <= PROMPT else "…" + prompt[-PROMPT:],
+        answer=_cut(item["text"] or _choice(item, "prediction")),
+        gold=f"{value:.0%} of the probability on right answers"
+        if graded
+        else _cut(_choice(item, "gold")),
+    )
+
+
+def _choice(item: dict, key: str) -> str:
+    """The text of a choice, which items name by its number."""
+    named = item[key] or ""
+    choices = item["choices"] or []
+    return choices[int(named)] if named.isdigit() and int(named) < len(choices) else named
+
+
+def _cut(text: str) -> str:
+    text = text.strip()
+    return text if len(text) <= ANSWER else text[:ANSWER] + "…"

@@ -1,0 +1,127 @@
+"""How each request for the leaderboard stands, told from files at any time, while a run goes on too.
+
+    python -m workflow_scripts.studies.suite.requests
+
+Run it in the folder of the results; it says a line a request and changes nothing.
+"""
+
+import json
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from workflow_scripts.bridge.run_lock import run_under_way
+from workflow_scripts.core.broken import is_broken
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.settings.requests import ASIDE, UNCHECKED
+
+CHECKS = Path("results/requests/checks.json")
+REFUSED, PENDING, RUNNING, FINISHED, FAILED = (
+    "refused",
+    "pending",
+    "running",
+    "finished",
+    "failed",
+)
+TITLE = "Requests for the leaderboard"
+NOTE = (
+    "Refused: the request was checked and costs nothing until it is mended. Unchecked:"
+    " the hub could not be asked about it; the next run asks again. Left aside: its model is of"
+    " another source than this config's. Pending: accepted, and"
+    " not begun. Running, finished. Failed: some of its tasks could not be measured; the reason is"
+    " the first one's, and the next run tries them again."
+)
+
+
+def read_checks(path: Path = CHECKS) -> list[dict[str, Any]]:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError(
+            f"{path} is missing; `snakemake submit` checks the requests and writes it."
+        ) from None
+
+
+def accepted(checks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [entry for entry in checks if not entry["reason"]]
+
+
+def parameters_of(entry: dict[str, Any]) -> int | None:
+    """A checkpoint's own once it was built; until then its base's, by which it was checked."""
+    built = entry.get("built")
+    if built and Path(built).is_file():
+        return json.loads(Path(built).read_text(encoding="utf-8"))["parameters"]
+    return entry.get("parameters")
+
+
+def status_of(entry: dict[str, Any], since: float | None) -> dict[str, str | None]:
+    """Status, reason and log; `since` is when the run that is under way began, None where none is."""
+    if entry["reason"]:
+        return {"status": entry.get("status") or REFUSED, "reason": entry["reason"], "log": None}
+    records = {task: Path(path) for task, path in entry["records"].items()}
+    for task, record in records.items():
+        if is_broken(record):
+            about = json.loads(record.read_text(encoding="utf-8"))["broken"]
+            return {
+                "status": FAILED,
+                "reason": f"{task}: {about['reason']}",
+                "log": about["log"],
+            }
+    missing = [task for task, record in records.items() if not record.is_file()]
+    if not missing:
+        return {"status": FINISHED, "reason": None, "log": None}
+    for task in missing:
+        log = Path(entry["logs"][task])
+        if not log.is_file():
+            continue
+        if since is None:
+            reason = f"{task}: its job ended without a record"
+            return {"status": FAILED, "reason": reason, "log": str(log)}
+        if log.stat().st_mtime >= since:  # an older one is of an earlier try
+            return {"status": RUNNING, "reason": None, "log": str(log)}
+    return {"status": PENDING, "reason": None, "log": None}
+
+
+def requests(checks: list[dict[str, Any]], since: float | None) -> list[dict[str, Any]]:
+    """A row a request: what was asked for, what is known of it, and how it stands."""
+    fields = ("name", "precision", "model_type", "weight_type", "protocol", "note")
+    return [
+        {
+            "request": entry["file"],
+            **{field: (entry["request"] or {}).get(field) for field in fields},
+            **{field: entry.get(field) for field in ("commit", "licence")},
+            "parameters": parameters_of(entry),
+            **status_of(entry, since),
+        }
+        for entry in checks
+    ]
+
+
+def lines(rows: list[dict[str, Any]]) -> list[str]:
+    """One for each request, for a terminal."""
+    return [_line(row) for row in rows]
+
+
+def _line(row: dict[str, Any]) -> str:
+    what = row["request"]
+    if row["name"]:
+        what += f": {row['name']} in {row['precision']}"
+    if row["status"] in (REFUSED, ASIDE, UNCHECKED):
+        return f"{row['status']:<10} {what}: {row['reason']}"
+    facts = f"{what}, {row['parameters']:,} parameters, {row['licence']}"
+    reason = f": {row['reason']} ({row['log']})" if row["reason"] else ""
+    return f"{row['status']:<10} {facts}{reason}"
+
+
+def main() -> None:
+    ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
+    try:
+        found = requests(read_checks(), run_under_way(Path(".snakemake")))
+    except UserError as error:
+        sys.exit(str(error))
+    print("\n".join(lines(found)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""The losses of all trainings, step by step."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from workflow_scripts.core.ids import CheckpointId
+from workflow_scripts.core.training_record import TrainingRecord
+from workflow_scripts.render.figures import FORMATS, figure, model_colours, save
+
+_STAGES = {"cpt": "Continued pre-training", "sft": "Supervised fine-tuning"}
+
+
+def write_curves_figure(records: Sequence[TrainingRecord], pdf: Path, png: Path) -> None:
+    """A panel a stage, a colour a variant: each step's loss thin, the held-out loss in dots."""
+    by_stage: dict[str, list[TrainingRecord]] = {}
+    for record in records:
+        by_stage.setdefault(record.trained.stages[-1], []).append(record)
+    variants = list(dict.fromkeys(_variant(record) for record in records))
+    colours = model_colours(variants)
+    stages = [stage for stage in _STAGES if stage in by_stage]
+    with figure(width=3.4 * len(stages) + 0.4, height=3.4, ncols=len(stages), squeeze=False) as (
+        fig,
+        grid,
+    ):
+        for axes, stage in zip(grid[0], stages, strict=True):
+            for record in by_stage[stage]:
+                _draw(axes, record, colours[_variant(record)])
+            axes.set_title(_STAGES[stage], fontsize=9)
+            axes.set_xlabel("step")
+            axes.grid(color="0.9", linewidth=0.6)
+            axes.set_axisbelow(True)
+        grid[0][0].set_ylabel("loss, nats per token")
+        handles, labels = grid[0][0].get_legend_handles_labels()
+        fig.legend(handles, labels, loc="outside lower center", ncols=2)
+        for path, kind in ((pdf, FORMATS[0]), (png, FORMATS[1])):
+            save(fig, path, kind)
+
+
+def _draw(axes, record: TrainingRecord, colour) -> None:
+    steps = [entry for entry in record.curve if entry.loss is not None]
+    held_out = [entry for entry in record.curve if entry.held_out]
+    axes.plot(
+        [entry.step for entry in steps],
+        [entry.loss for entry in steps],
+        color=colour,
+        linewidth=0.8,
+        alpha=0.6,
+    )
+    axes.plot(
+        [entry.step for entry in held_out],
+        [entry.held_out["loss"] for entry in held_out],
+        color=colour,
+        marker="o",
+        markersize=4,
+        linewidth=1.6,
+        label=_variant(record),
+    )
+
+
+def _variant(record: TrainingRecord) -> str:
+    """Its model and plan, whatever the stage."""
+    checkpoint = CheckpointId.parse(record.trained.id)
+    return f"{checkpoint.model}{CheckpointId(checkpoint.model, checkpoint.plan, checkpoint.mode).variant}"
