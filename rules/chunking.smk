@@ -188,53 +188,32 @@ rule figure_chunking_perplexity:
         "../workflow_scripts/steps/figure_chunking_perplexity.py"
 
 
-rule table_chunking_latency:
+use rule table from shapes as table_chunking_latency with:
     """Table: times of chunked models beside the unchanged one."""
     input:
         scores="results/scores/latency.parquet",
     output:
-        csv="results/tables/chunking_latency.csv",
-        md="results/tables/chunking_latency.md",
-        tex="results/tables/chunking_latency.tex",
+        **table_files("chunking_latency"),
     log:
         "logs/table_chunking_latency.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version=1,
-    script:
-        "../workflow_scripts/steps/table_chunking_latency.py"
+        table="studies.chunking.latency",
+        request={},
 
 
-rule figure_chunking_latency:
+use rule figure from shapes as figure_chunking_latency with:
     """Figure: how much faster chunked models write, by batch size."""
     input:
-        table=rules.table_chunking_latency.output.csv,
+        table="results/tables/chunking_latency.csv",
     output:
-        pdf="results/figures/chunking_latency.pdf",
-        png=report(
-            "results/figures/chunking_latency.png",
-            category="Chunking",
-            caption="../docs/captions/chunking_latency.rst",
-        ),
+        **figure_files("chunking_latency", "Chunking"),
     log:
         "logs/figure_chunking_latency.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version=1,
-    script:
-        "../workflow_scripts/steps/figure_chunking_latency.py"
+        figure="studies.chunking.latency",
+        request={},
 
 
 rule table_chunking_pruning:

@@ -63,6 +63,23 @@ def one_of(names):
     return "|".join(re.escape(name) for name in names)
 
 
+module shapes:
+    snakefile:
+        "shapes.smk"
+
+
+def table_files(name):
+    """The three forms of a table."""
+    return {kind: f"results/tables/{name}.{kind}" for kind in ("csv", "md", "tex")}
+
+
+def figure_files(name, category):
+    """The two forms of a figure; its PNG enters Snakemake's own report."""
+    caption = f"../docs/captions/{name}.rst"
+    png = report(f"results/figures/{name}.png", category=category, caption=caption)
+    return {"pdf": f"results/figures/{name}.pdf", "png": png}
+
+
 wildcard_constraints:
     org=r"[^/]+",
     name=r"[^/]+",

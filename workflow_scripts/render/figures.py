@@ -1,8 +1,14 @@
-"""One look for all figures: readable in print, safe for colour-blind readers, the same bytes each time."""
+"""One look for all figures: readable in print, safe for colour-blind readers, the same bytes each time.
 
-from collections.abc import Iterator
+A study's module describes each of its figures as a `Figure`, by the name FIGURE. Its rule names that
+module, and steps/figure.py draws it.
+"""
+
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 
@@ -10,6 +16,8 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 from workflow_scripts.core.files import atomic_path
+from workflow_scripts.render.inputs import Inputs
+from workflow_scripts.settings.request import StepRequest
 
 FORMATS = ("pdf", "png")
 # Okabe and Ito's palette, its pale yellow left out because it vanishes on paper.
@@ -25,6 +33,15 @@ _STYLE = {
     "pdf.fonttype": 42,
     "svg.hashsalt": "chorus",
 }
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What is drawn from a rule's inputs and request; `draw` saves it by `save_both`."""
+
+    name: str  # of its files in results/figures; its rule is figure_<name>
+    asks: type[StepRequest]
+    draw: Callable[[Inputs, Any, Path, Path], None]  # inputs, request, PDF, PNG
 
 
 @contextmanager

@@ -1,13 +1,23 @@
-"""One table, three files: CSV with full precision, Markdown for reading, LaTeX for the paper."""
+"""One table, three files: CSV with full precision, Markdown for reading, LaTeX for the paper.
+
+A study's module describes each of its tables as a `Table`, by the name TABLE. Its rule names that module,
+steps/table.py makes and writes it, and whatever reads it again (a figure, a board, the report) reads the
+CSV file by the same columns.
+"""
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from workflow_scripts.core.files import atomic_path, write_text
+from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.inputs import Inputs
+from workflow_scripts.render.text import DASH
+from workflow_scripts.settings.request import StepRequest
 
 _LATEX_ESCAPES = str.maketrans(
     {
@@ -44,32 +54,9 @@ def latex_text(text: str) -> str:
     return text.translate(_LATEX_ESCAPES)
 
 
-def write_table(
-    frame: pd.DataFrame,
-    *,
-    csv: Path,
-    md: Path,
-    tex: Path,
-    title: str,
-    note: str,
-    show: Callable[[pd.DataFrame], pd.DataFrame] = lambda frame: frame,
-) -> None:
-    """Write `frame` as it is to CSV, and as `show` turns it into strings to Markdown and LaTeX."""
-    with atomic_path(csv) as temporary:
-        frame.to_csv(temporary, index=False, lineterminator="\n")
-    shown = show(frame).astype("string").fillna("—")
-    right = [_is_numeric(shown[column]) for column in shown.columns]
-    write_text(md, _markdown(shown, right, title, note))
-    write_text(tex, _latex(shown, right, title, note))
-
-
-def _is_numeric(column: pd.Series) -> bool:
-    return column.str.fullmatch(r"[-−+]?([\d.,]+|∞)( ± [\d.]+)?|—").all()
-
-
 @dataclass(frozen=True)
 class ShownTable:
-    """A table as its Markdown file has it."""
+    """A table as people read it."""
 
     title: str
     note: str
@@ -78,8 +65,52 @@ class ShownTable:
     rows: list[list[str]]
 
 
+@dataclass(frozen=True)
+class Table:
+    """Where a table's numbers come from, and how people read them.
+
+    `make` computes the frame from the rule's inputs and request; `show` turns a frame, fresh or read
+    again, into strings, None for what is not there.
+    """
+
+    name: str  # of its files in results/tables; its rule is table_<name>
+    title: str
+    note: str
+    columns: Columns
+    asks: type[StepRequest]
+    make: Callable[[Inputs, Any], pd.DataFrame]
+    show: Callable[[pd.DataFrame, Any], pd.DataFrame]
+
+    def read(self, csv: Path) -> pd.DataFrame:
+        return self.columns.read(csv)
+
+    def shown(self, frame: pd.DataFrame, asked: StepRequest) -> ShownTable:
+        strings = self.show(frame, asked).astype("string").fillna(DASH)
+        right = [_is_numeric(strings[column]) for column in strings.columns]
+        return ShownTable(
+            self.title, self.note, list(strings.columns), right, strings.to_numpy().tolist()
+        )
+
+    def write(
+        self, frame: pd.DataFrame, asked: StepRequest, *, csv: Path, md: Path, tex: Path
+    ) -> None:
+        """Write the frame as it is to CSV, and as people read it to Markdown and LaTeX."""
+        with atomic_path(csv) as temporary:
+            frame.to_csv(temporary, index=False, lineterminator="\n")
+        shown = self.shown(frame, asked)
+        write_text(md, _markdown(shown))
+        write_text(tex, _latex(shown))
+
+
+def write_table(frame, *, csv, md, tex, title, note, show=lambda frame: frame) -> None:
+    """Until every study has its tables as `Table`."""
+    Table("", title, note, Columns({}), StepRequest, None, lambda f, _: show(f)).write(
+        frame, StepRequest(), csv=csv, md=md, tex=tex
+    )
+
+
 def read_markdown(path: Path) -> ShownTable:
-    """A table that was written here, read back."""
+    """Until the page reads frames."""
     title, _, note, _, *lines = path.read_text(encoding="utf-8").splitlines()
     head, rule, *rows = (
         [cell.strip().replace(r"\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
@@ -89,9 +120,13 @@ def read_markdown(path: Path) -> ShownTable:
     return ShownTable(title.removeprefix("# "), note, head, right, rows)
 
 
-def _markdown(shown: pd.DataFrame, right: list[bool], title: str, note: str) -> str:
-    cells = [list(shown.columns), *shown.to_numpy().tolist()]
-    cells = [[cell.replace("|", r"\|") for cell in row] for row in cells]
+def _is_numeric(column: pd.Series) -> bool:
+    return column.str.fullmatch(r"[-−+]?([\d.,]+|∞)( ± [\d.]+)?|—").all()
+
+
+def _markdown(shown: ShownTable) -> str:
+    right = shown.right
+    cells = [[cell.replace("|", r"\|") for cell in row] for row in (shown.head, *shown.rows)]
     # At least two: a rule of a colon alone is no rule to a Markdown reader.
     widths = [max(2, *(len(row[i]) for row in cells)) for i in range(len(right))]
 
@@ -107,21 +142,21 @@ def _markdown(shown: pd.DataFrame, right: list[bool], title: str, note: str) -> 
         for width, is_right in zip(widths, right, strict=True)
     ]
     table = [line(cells[0]), line(rule), *map(line, cells[1:])]
-    return "\n".join([f"# {title}", "", note, "", *table, ""])
+    return "\n".join([f"# {shown.title}", "", shown.note, "", *table, ""])
 
 
-def _latex(shown: pd.DataFrame, right: list[bool], title: str, note: str) -> str:
+def _latex(shown: ShownTable) -> str:
     def line(row: list[str]) -> str:
         return " & ".join(map(latex_text, row)) + r" \\"
 
-    alignment = "".join("r" if is_right else "l" for is_right in right)
-    head = line(list(shown.columns))
+    alignment = "".join("r" if is_right else "l" for is_right in shown.right)
+    head = line(shown.head)
     # longtable breaks over pages: a grid of models and tasks outgrows one.
     return "\n".join(
         [
             "% needs the packages booktabs and longtable",
             rf"\begin{{longtable}}{{{alignment}}}",
-            rf"\caption{{{latex_text(title)}. {latex_text(note)}}}\\",
+            rf"\caption{{{latex_text(shown.title)}. {latex_text(shown.note)}}}\\",
             r"\toprule",
             head,
             r"\midrule",
@@ -132,7 +167,7 @@ def _latex(shown: pd.DataFrame, right: list[bool], title: str, note: str) -> str
             r"\endhead",
             r"\bottomrule",
             r"\endlastfoot",
-            *[line(row) for row in shown.to_numpy().tolist()],
+            *[line(row) for row in shown.rows],
             r"\end{longtable}",
             "",
         ]

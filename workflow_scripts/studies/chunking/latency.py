@@ -4,16 +4,27 @@ from pathlib import Path
 
 import pandas as pd
 
-from workflow_scripts.render.figures import FORMATS, PALETTE, figure, save
-from workflow_scripts.render.tables import write_table
+from workflow_scripts.render.figures import PALETTE, Figure, figure, save_both
+from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.tables import Table
+from workflow_scripts.render.text import millisecond, numbers, with_errors
+from workflow_scripts.settings.request import Nothing
 from workflow_scripts.studies.chunking.frame import chunks_of, layers_per_chunk, measured
 
-TITLE = "Latency of chunked models"
 NOTE = (
     "Median milliseconds ± half the distance between the quartiles over n rounds, in which the"
     " unchanged model and each way of running the plan take turns. Reading: all prompts, in batches;"
     " writing: one more token for each. Fused: the chunks' layers run as one; loop: one after the"
     " other. Faster: the unchanged model's median over this one's."
+)
+COLUMNS = Columns(
+    {
+        **{"model": "text", "plan": "text", "chunks": "whole", "layers_per_chunk": "whole"},
+        **{"batch": "whole", "way": "text"},
+        **{"prefill_seconds": "number", "prefill_seconds_spread": "number"},
+        **{"prefill_faster": "number", "token_seconds": "number"},
+        **{"token_seconds_spread": "number", "token_faster": "number", "n": "whole"},
+    }
 )
 
 
@@ -25,23 +36,7 @@ def latency_table(scores: pd.DataFrame) -> pd.DataFrame:
     rows["layers_per_chunk"] = rows["plan"].map(layers_per_chunk)
     return with_speed_up(rows, ["model", "plan", "batch"]).sort_values(
         ["model", "layers_per_chunk", "batch", "way"], ignore_index=True
-    )[
-        [
-            "model",
-            "plan",
-            "chunks",
-            "layers_per_chunk",
-            "batch",
-            "way",
-            "prefill_seconds",
-            "prefill_seconds_spread",
-            "prefill_faster",
-            "token_seconds",
-            "token_seconds_spread",
-            "token_faster",
-            "n",
-        ]
-    ]
+    )[list(COLUMNS.named)]
 
 
 def with_speed_up(rows: pd.DataFrame, group: list[str]) -> pd.DataFrame:
@@ -54,33 +49,36 @@ def with_speed_up(rows: pd.DataFrame, group: list[str]) -> pd.DataFrame:
     return rows
 
 
-def write_latency_table(table: pd.DataFrame, csv: Path, md: Path, tex: Path) -> None:
-    write_table(table, csv=csv, md=md, tex=tex, title=TITLE, note=NOTE, show=_show)
-
-
-def _show(table: pd.DataFrame) -> pd.DataFrame:
+def _show(table: pd.DataFrame, _: Nothing) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "Model": table["model"],
             "Plan": table["plan"],
-            "Batch": [f"{b}" for b in table["batch"]],
+            "Batch": numbers(table["batch"], "d"),
             "Way": table["way"],
             "Reading": milliseconds(table, "prefill"),
-            "Reading faster": [f"{r:.2f}" for r in table["prefill_faster"]],
+            "Reading faster": numbers(table["prefill_faster"], ".2f"),
             "Writing": milliseconds(table, "token"),
-            "Writing faster": [f"{r:.2f}" for r in table["token_faster"]],
-            "n": [f"{n}" for n in table["n"]],
+            "Writing faster": numbers(table["token_faster"], ".2f"),
+            "n": numbers(table["n"], "d"),
         }
     )
 
 
-def milliseconds(table: pd.DataFrame, kind: str) -> list[str]:
-    return [
-        f"{1000 * median:.1f} ± {1000 * spread:.1f}"
-        for median, spread in zip(
-            table[f"{kind}_seconds"], table[f"{kind}_seconds_spread"], strict=True
-        )
-    ]
+def milliseconds(table: pd.DataFrame, kind: str) -> list[str | None]:
+    seconds = table[f"{kind}_seconds"]
+    return with_errors(seconds, table[f"{kind}_seconds_spread"], millisecond)
+
+
+TABLE = Table(
+    name="chunking_latency",
+    title="Latency of chunked models",
+    note=NOTE,
+    columns=COLUMNS,
+    asks=Nothing,
+    make=lambda inputs, _: latency_table(pd.read_parquet(inputs.one("scores"))),
+    show=_show,
+)
 
 
 def write_latency_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
@@ -112,5 +110,13 @@ def write_latency_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
         axes.grid(color="0.9", linewidth=0.6)
         axes.set_axisbelow(True)
         fig.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=4)
-        for path, kind in ((pdf, FORMATS[0]), (png, FORMATS[1])):
-            save(fig, path, kind)
+        save_both(fig, pdf, png)
+
+
+FIGURE = Figure(
+    name="chunking_latency",
+    asks=Nothing,
+    draw=lambda inputs, _, pdf, png: write_latency_figure(
+        TABLE.read(inputs.one("table")), pdf, png
+    ),
+)

@@ -1,0 +1,70 @@
+"""The columns of a table, named and typed once: whoever reads its CSV file guesses nothing."""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+
+from workflow_scripts.core.errors import UserError
+
+# text: a missing one is empty; maybe: a text that may be missing (None); whole: Int64; number: float.
+Kind = Literal["text", "maybe", "whole", "number"]
+# What a board or a page holds: plain values, None for what is missing.
+Cells = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """`named` are always there; `like` are those whose names depend on tasks or texts, by a pattern."""
+
+    named: Mapping[str, Kind]
+    like: Mapping[str, Kind] = field(default_factory=dict)
+
+    def kind(self, name: str) -> Kind | None:
+        if name in self.named:
+            return self.named[name]
+        return next((kind for rx, kind in self.like.items() if re.fullmatch(rx, name)), None)
+
+    def read(self, csv: Path) -> pd.DataFrame:
+        """The table as it was written; a column that is missing or unknown is an error."""
+        frame = pd.read_csv(csv, dtype="object", keep_default_na=False, na_values=[""])
+        missing = [name for name in self.named if name not in frame]
+        unknown = [name for name in frame if self.kind(name) is None]
+        if missing or unknown:
+            raise UserError(
+                f"{csv} has {'no column ' + missing[0] if missing else 'the unknown column ' + unknown[0]};"
+                " expected the columns that this version of Chorus writes. Delete the file and run"
+                " snakemake again."
+            )
+        return frame.assign(**{name: _typed(frame[name], self.kind(name)) for name in frame})
+
+
+def cells(frame: pd.DataFrame) -> list[Cells]:
+    """The rows as plain values; whole numbers are int, though a missing one beside them made them float."""
+    rows = frame.astype(object).to_dict("records")
+    return [{str(name): plain(value) for name, value in row.items()} for row in rows]
+
+
+def plain(value: Any) -> str | int | float | bool | None:
+    if value is None or value is pd.NA:
+        return None
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return None
+        return int(value) if value.is_integer() else float(value)
+    if hasattr(value, "item"):  # of numpy
+        return value.item()
+    return value if isinstance(value, str | int | bool) else str(value)
+
+
+def _typed(column: pd.Series, kind: Kind | None) -> pd.Series:
+    if kind == "text":
+        return column.fillna("")
+    if kind == "maybe":
+        return column.where(column.notna(), None)
+    values = column.astype("float64")
+    return values.astype("Int64") if kind == "whole" else values

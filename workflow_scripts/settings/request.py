@@ -1,0 +1,32 @@
+"""What a rule asks of a step: one frozen model, from the settings to the record.
+
+A request is defined once, beside the settings it comes from. The rule puts it into its `params` as plain
+values, the step rebuilds it, its digest is part of the provenance, and a record holds it whole.
+"""
+
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict
+
+from workflow_scripts.core.files import sha256_json
+
+
+class StepRequest(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    def as_params(self) -> dict[str, Any]:
+        """As plain values, which Snakemake can compare and hand on."""
+        return self.model_dump(mode="json")
+
+    @classmethod
+    def of(cls, params: dict[str, Any]) -> Self:
+        """As the rule put it into its params."""
+        return cls.model_validate(params)
+
+    @property
+    def sha256(self) -> str:
+        return sha256_json(self.as_params())
+
+
+class Nothing(StepRequest):
+    """For a table or a figure that depends on its inputs alone."""
