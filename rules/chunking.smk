@@ -188,7 +188,7 @@ rule figure_chunking_perplexity:
         "../workflow_scripts/steps/figure_chunking_perplexity.py"
 
 
-use rule table from shapes as table_chunking_latency with:
+use rule table from tables as table_chunking_latency with:
     """Table: times of chunked models beside the unchanged one."""
     input:
         scores="results/scores/latency.parquet",
@@ -202,7 +202,7 @@ use rule table from shapes as table_chunking_latency with:
         request={},
 
 
-use rule figure from shapes as figure_chunking_latency with:
+use rule figure from figures as figure_chunking_latency with:
     """Figure: how much faster chunked models write, by batch size."""
     input:
         table="results/tables/chunking_latency.csv",

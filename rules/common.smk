@@ -63,9 +63,14 @@ def one_of(names):
     return "|".join(re.escape(name) for name in names)
 
 
-module shapes:
+module tables:
     snakefile:
-        "shapes.smk"
+        "shapes/table.smk"
+
+
+module figures:
+    snakefile:
+        "shapes/figure.smk"
 
 
 def table_files(name):
@@ -75,7 +80,7 @@ def table_files(name):
 
 def figure_files(name, category):
     """The two forms of a figure; its PNG enters Snakemake's own report."""
-    caption = f"../docs/captions/{name}.rst"
+    caption = f"../../docs/captions/{name}.rst"
     png = report(f"results/figures/{name}.png", category=category, caption=caption)
     return {"pdf": f"results/figures/{name}.pdf", "png": png}
 

@@ -3,8 +3,12 @@
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from workflow_scripts.core.conditions import Condition
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import atomic_path
+
+# Columns that items written by an earlier version may lack.
+_LATER = ("parser", "prompt", "choices", "condition")
 
 
 @dataclass(frozen=True)
@@ -24,11 +28,18 @@ class Item:
     parser: str | None = None
     prompt: str | None = None  # the end of what was asked, where the measurement keeps texts
     choices: list[str] | None = None
+    condition: Condition | None = None
 
 
 def items_schema():
     import pyarrow as pa
 
+    condition = pa.struct(
+        [
+            *(pa.field(n, pa.string()) for n in ("plan", "aggregation", "difficulty", "way")),
+            pa.field("batch", pa.int64()),
+        ]
+    )
     return pa.schema(
         [
             pa.field("item", pa.string(), nullable=False),
@@ -44,6 +55,7 @@ def items_schema():
             pa.field("parser", pa.string()),
             pa.field("prompt", pa.string()),
             pa.field("choices", pa.list_(pa.string())),
+            pa.field("condition", condition),
         ]
     )
 
@@ -52,7 +64,12 @@ def write_items(path: Path, items: list[Item]) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    rows = [asdict(item) | {"scores": sorted(item.scores.items())} for item in items]
+    rows = [
+        asdict(item)
+        | {"scores": sorted(item.scores.items())}
+        | {"condition": item.condition and item.condition.model_dump()}
+        for item in items
+    ]
     with atomic_path(path) as temporary:
         pq.write_table(pa.Table.from_pylist(rows, items_schema()), temporary, compression="zstd")
 
@@ -69,12 +86,12 @@ def read_items(path: Path):
     except (pa.ArrowInvalid, OSError) as error:
         raise UserError(f"{path} is not a whole Parquet file ({error}).") from None
     expected = items_schema()
-    if table.schema.names in (
-        expected.names[:-3],
-        expected.names[:-2],
-    ):  # written before there were
-        for field in list(expected)[table.num_columns :]:  # parsers, or texts
-            table = table.append_column(field, pa.nulls(table.num_rows, field.type))
+    missing = [name for name in expected.names if name not in table.schema.names]
+    if missing and set(missing) <= set(_LATER):
+        for name in missing:
+            nothing = pa.nulls(table.num_rows, expected.field(name).type)
+            table = table.append_column(expected.field(name), nothing)
+        table = table.select(expected.names)
     if not table.schema.equals(expected):
         differing = [
             name

@@ -7,11 +7,13 @@ that without that block two runs can be compared byte for byte.
 
 import json
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from workflow_scripts.core.conditions import Condition
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import canonical_json, sha256_bytes, sha256_file, write_json
 from workflow_scripts.core.items import Item, read_items, write_items
@@ -65,6 +67,9 @@ class Protocol(StrictModel):
 class Metric(StrictModel):
     name: str
     subset: str | None = Field(default=None, description="Null for the whole task")
+    condition: Condition | None = Field(
+        default=None, description="Null where nothing was varied within the measurement"
+    )
     value: float
     stderr: float | None = Field(ge=0)
     n: int = Field(ge=1)
@@ -99,7 +104,7 @@ class Training(StrictModel):
 
 class Provenance(StrictModel):
     code_commit: str | None
-    settings_sha256: str = Field(pattern=SHA256, description="Of the parameters the step was given")
+    settings_sha256: str = Field(pattern=SHA256, description="Of the request the step was given")
     packages: dict[str, str]
 
 
@@ -118,6 +123,9 @@ class Volatile(StrictModel):
 class Record(StrictModel):
     schema_version: Literal[1] = 1
     study: str
+    request: dict[str, Any] | None = Field(
+        default=None, description="What the step was asked, whole (settings.request)"
+    )
     model: ModelFacts
     task: TaskFacts
     protocol: Protocol
@@ -130,7 +138,7 @@ class Record(StrictModel):
 
     @model_validator(mode="after")
     def _metrics_are_named_once(self):
-        counts = Counter((m.name, m.subset) for m in self.metrics)
+        counts = Counter((m.name, m.subset, m.condition) for m in self.metrics)
         if twice := [key for key, count in counts.items() if count > 1]:
             raise ValueError(f"the metric {twice[0][0]!r} (subset {twice[0][1]!r}) stands twice")
         return self
@@ -140,10 +148,18 @@ class Record(StrictModel):
         return canonical_json(self.model_dump(mode="json", exclude={"volatile"})).encode()
 
 
+class Broken(StrictModel):
+    """What stands in the place of a record whose cell failed: where, why, and the log that has more."""
+
+    record: str
+    reason: str
+    log: str
+
+
 def write_record(path: Path, items: list[Item], **fields) -> Record:
     """Write the items, then the record that vouches for them; refuse numbers that do not add up."""
     items_path = path.with_suffix(".parquet")
-    _check_counts(path, fields["metrics"], [item.subset for item in items])
+    _check_counts(path, fields["metrics"], [(item.subset, item.condition) for item in items])
     leave_if_replaced()
     write_items(items_path, items)
     record = Record(
@@ -156,11 +172,39 @@ def write_record(path: Path, items: list[Item], **fields) -> Record:
     return record
 
 
-def read_record(path: Path) -> Record:
-    """Read a record strictly and hold it against its items; every problem names the file."""
+def read_record(path: Path) -> Record | Broken:
+    """Read a record strictly and hold it against its items; every problem names the file.
+
+    Of a cell that failed the answer is a Broken: whoever reads must say what becomes of it.
+    """
+    found = read_without_items(path)
+    if isinstance(found, Record):
+        _check_items(path, found)
+    return found
+
+
+def whole_record(path: Path) -> Record:
+    """For whoever has just written it, or may not go on without it."""
+    found = read_record(path)
+    if isinstance(found, Broken):
+        raise UserError(f"{path} is of a broken cell: {found.reason}")
+    return found
+
+
+def sort_records(paths: Iterable[Path]) -> tuple[list[tuple[Path, Record]], list[Broken]]:
+    """The whole ones, each with its file, and the broken ones."""
+    found = [(path, read_record(path)) for path in paths]
+    whole = [(path, record) for path, record in found if isinstance(record, Record)]
+    return whole, [record for _, record in found if isinstance(record, Broken)]
+
+
+def read_without_items(path: Path) -> Record | Broken:
+    """As read_record, for whoever needs the numbers alone: the items are neither read nor checked."""
     try:
         fields = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
-        record = Record.model_validate(fields)
+        if isinstance(fields, dict) and list(fields) == ["broken"]:
+            return Broken.model_validate(fields["broken"])
+        return Record.model_validate(fields)
     except FileNotFoundError:
         raise UserError(f"{path} is missing.") from None
     except ValidationError as error:
@@ -171,6 +215,8 @@ def read_record(path: Path) -> Record:
     except ValueError as error:  # also json.JSONDecodeError and undecodable bytes
         raise UserError(f"{path} is not a JSON record ({error}).") from None
 
+
+def _check_items(path: Path, record: Record) -> None:
     items_path = path.with_name(record.items.file)
     if items_path.is_file() and sha256_file(items_path) != record.items.sha256:
         raise UserError(f"{items_path} was altered: its sha256 is not the one in {path}.")
@@ -179,23 +225,33 @@ def read_record(path: Path) -> Record:
         raise UserError(
             f"{items_path} has {table.num_rows} items; its record says {record.items.n}."
         )
-    _check_counts(path, record.metrics, table.column("subset").to_pylist())
+    conditions = [
+        None if found is None else Condition(**found)
+        for found in table.column("condition").to_pylist()
+    ]
+    groups = list(zip(table.column("subset").to_pylist(), conditions, strict=True))
+    _check_counts(path, record.metrics, groups)
     seal = record.volatile.stable_sha256
     if seal is not None and seal != sha256_bytes(record.stable_bytes()):
         raise UserError(f"{path} was altered: it is not what its own sha256 says.")
-    return record
 
 
 def _no_constant(name: str):
     raise ValueError(f"{name} is not a number")
 
 
-def _check_counts(path: Path, metrics: tuple[Metric, ...], subsets: list[str | None]) -> None:
+def _check_counts(
+    path: Path, metrics: tuple[Metric, ...], groups: list[tuple[str | None, Condition | None]]
+) -> None:
     """A score speaks of all its items or it is refused; it is never quietly a zero."""
-    per_subset = Counter(subsets)
+    of_subset = Counter(subset for subset, _ in groups)
+    of_group = Counter(groups)
     problems = []
     for metric in metrics:
-        expected = per_subset[metric.subset] if metric.subset is not None else len(subsets)
+        if metric.condition is not None:
+            expected = of_group[metric.subset, metric.condition]
+        else:
+            expected = len(groups) if metric.subset is None else of_subset[metric.subset]
         if metric.n != expected:
             where = f" of subset {metric.subset!r}" if metric.subset is not None else ""
             problems.append(

@@ -18,7 +18,7 @@ from workflow_scripts.core.files import write_json
 from workflow_scripts.core.finished import Finished, forget_way
 from workflow_scripts.core.items import write_items
 from workflow_scripts.core.machine import machine_problem
-from workflow_scripts.core.records import read_record
+from workflow_scripts.core.records import whole_record
 from workflow_scripts.evaluation.scored_items import scored_beside
 
 
@@ -82,7 +82,7 @@ _GIVEN_UP = (
 
 
 def _finished(cell: Cell) -> Finished:
-    return Finished([cell.items, cell.record], cell.decides, lambda: read_record(cell.record))
+    return Finished([cell.items, cell.record], cell.decides, lambda: whole_record(cell.record))
 
 
 def _write_broken(cell: Cell, error: Exception) -> None:

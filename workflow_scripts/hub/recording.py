@@ -14,6 +14,7 @@ from workflow_scripts.core.provenance import (
 )
 from workflow_scripts.core.records import ModelFacts, Provenance, Volatile
 from workflow_scripts.hub.manifest import Manifest
+from workflow_scripts.settings.request import StepRequest
 
 
 class Recording:
@@ -22,10 +23,11 @@ class Recording:
     def __init__(self):
         self._started, self._clock, self._commit = now(), time.monotonic(), code_commit()
 
-    def provenance(self, settings: dict[str, Any]) -> Provenance:
+    def provenance(self, asked: StepRequest | dict[str, Any]) -> Provenance:
+        """Of what the step was asked; a dict until every step has a request."""
         return Provenance(
             code_commit=self._commit,
-            settings_sha256=sha256_json(settings),
+            settings_sha256=sha256_json(asked) if isinstance(asked, dict) else asked.sha256,
             packages=package_versions(),
         )
 

@@ -18,4 +18,10 @@ COLUMNS = {
     # Two rows of the leaderboard may differ in nothing else.
     "dtype": "string",
     "commit": "string",
+    # What was varied within one measurement (core.conditions).
+    "plan": "string",
+    "aggregation": "string",
+    "difficulty": "string",
+    "way": "string",
+    "batch": "Int64",
 }

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from workflow_scripts.core.broken import is_broken
+from workflow_scripts.core.conditions import CONDITIONS, Condition
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import atomic_path
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.core.records import Metric, Record, read_record
+from workflow_scripts.core.records import Broken, Metric, Record, read_record
 from workflow_scripts.scores.columns import COLUMNS
 from workflow_scripts.scores.imported import read_imported
 
@@ -21,13 +21,15 @@ def collect(records: list[Path]) -> pd.DataFrame:
     """
     rows, problems = [], []
     for path in records:
-        if is_broken(path):
-            print(f"{path} is of a broken cell, and left out.")
-            continue
         try:
-            rows += rows_of(read_record(path))
+            found = read_record(path)
         except UserError as error:
             problems += error.problems
+            continue
+        if isinstance(found, Broken):
+            print(f"{path} is of a broken cell, and left out.")
+        else:
+            rows += rows_of(found)
     if problems:
         raise UserError(problems)
     return _in_order(pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS))
@@ -70,7 +72,7 @@ def import_all(
 
 def _in_order(scores: pd.DataFrame) -> pd.DataFrame:
     keys = ["study", "protocol", "task", "model", "variant", "metric", "subset", "seed"]
-    keys += ["dtype", "commit"]
+    keys += ["dtype", "commit", *CONDITIONS]
     return scores.sort_values(keys, ignore_index=True, kind="stable")
 
 
@@ -94,6 +96,7 @@ def rows_of(record: Record) -> list[dict]:
             "chance": metric.chance,
             "dtype": record.protocol.dtype,
             "commit": record.model.commit,
+            **(metric.condition or Condition()).model_dump(),
         }
         for metric in record.metrics
     ]

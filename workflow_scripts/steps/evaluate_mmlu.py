@@ -12,7 +12,7 @@ def main(model: Path, data: Path, record: Path, version: str, settings: dict) ->
     from datasets import disable_progress_bars
 
     from workflow_scripts.core.finished import finish_once
-    from workflow_scripts.core.records import read_record
+    from workflow_scripts.core.records import whole_record
     from workflow_scripts.evaluation.mmlu import evaluate_mmlu
     from workflow_scripts.evaluation.scored_items import scored_beside
     from workflow_scripts.hub.manifest import hub_of
@@ -23,7 +23,7 @@ def main(model: Path, data: Path, record: Path, version: str, settings: dict) ->
         inputs=[model, data],
         outputs=[record.with_suffix(".parquet"), record],
         decides=[version, settings],
-        sound=lambda: read_record(record),
+        sound=lambda: whole_record(record),
         way=scored_beside(record),
     )
 

@@ -10,7 +10,7 @@ from workflow_scripts.bridge.step import step
 
 def main(model: Path, text: Path, before: Path, after: Path, version: str, settings: dict) -> None:
     from workflow_scripts.core.finished import finish_once
-    from workflow_scripts.core.records import read_record
+    from workflow_scripts.core.records import whole_record
     from workflow_scripts.grid.cells import training_beside
     from workflow_scripts.grid.corpora import measure_corpus
 
@@ -20,7 +20,7 @@ def main(model: Path, text: Path, before: Path, after: Path, version: str, setti
         inputs=[model, text],
         outputs=[*(record.with_suffix(".parquet") for record in records), *records],
         decides=[version, settings],
-        sound=lambda: [read_record(record) for record in records],
+        sound=lambda: [whole_record(record) for record in records],
         way=training_beside(after),
     )
 

@@ -1,16 +1,25 @@
 """A record is read strictly, and whatever does not add up is named with its file."""
 
 import json
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from tests.records import make_items, record_fields, write_example
+from workflow_scripts.core.conditions import Condition
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import sha256_file
+from workflow_scripts.core.files import sha256_file, write_json
 from workflow_scripts.core.items import read_items
-from workflow_scripts.core.records import Metric, read_record, write_record
+from workflow_scripts.core.records import (
+    Broken,
+    Metric,
+    read_record,
+    sort_records,
+    whole_record,
+    write_record,
+)
 
 
 def problems_of(path) -> list[str]:
@@ -110,7 +119,9 @@ def test_items_with_other_columns_are_refused(tmp_path):
     assert "gold" in problems_of(path)[0]
 
 
-@pytest.mark.parametrize("since", [["prompt", "choices"], ["parser", "prompt", "choices"]])
+@pytest.mark.parametrize(
+    "since", [["condition"], ["prompt", "choices"], ["parser", "prompt", "choices"]]
+)
 def test_items_written_before_a_column_was_added_are_read_without_it(tmp_path, since):
     path = tmp_path / "sst2.json"
     write_example(path)
@@ -132,3 +143,31 @@ def test_a_subset_counts_its_own_items(tmp_path):
         write_record(tmp_path / "no.json", items, **(record_fields() | {"metrics": (wrong,)}))
     assert not (tmp_path / "no.json").exists()
     assert not (tmp_path / "no.parquet").exists()
+
+
+def test_a_condition_counts_its_own_items_and_comes_back(tmp_path):
+    half = [Condition(plan="k2m1", aggregation="mean"), Condition(plan="k0m0", batch=4)]
+    items = [replace(item, condition=one) for one in half for item in make_items()]
+    metric = Metric(
+        name="acc", condition=half[1], value=0.5, stderr=None, n=4, best_constant=None, chance=None
+    )
+    write_record(tmp_path / "plans.json", items, **(record_fields() | {"metrics": (metric,)}))
+    assert read_record(tmp_path / "plans.json").metrics[0].condition == half[1]
+    wrong = metric.model_copy(update={"n": 8})
+    with pytest.raises(UserError, match="n = 8, but there are 4 items"):
+        write_record(tmp_path / "plans.json", items, **(record_fields() | {"metrics": (wrong,)}))
+
+
+def test_a_broken_cell_is_read_as_broken_and_nothing_else(tmp_path):
+    path = tmp_path / "sst2.json"
+    about = {"record": str(path), "reason": "no memory", "log": "logs/x.log"}
+    write_json(path, {"broken": about})
+    assert read_record(path) == Broken(**about)
+    with pytest.raises(UserError, match="broken cell: no memory"):
+        whole_record(path)
+    write_example(tmp_path / "cola.json")
+    whole, broken = sort_records([path, tmp_path / "cola.json"])
+    assert [one.task.name for _, one in whole] == ["sst2"]
+    assert broken == [Broken(**about)]
+    write_json(path, {"broken": {"reason": "no memory"}})
+    assert "broken.record" in problems_of(path)[0] or "record" in problems_of(path)[0]
