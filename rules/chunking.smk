@@ -105,15 +105,6 @@ rule measure_latency:
 
 
 _MEASURED = [CheckpointId(name).in_path for name in SETTINGS.chunking.models]
-if _MEASURED:
-    RECORDS["chunking"] = expand(
-        [
-            rules.measure_perplexity.output.wikitext,
-            rules.measure_perplexity.output.magpie,
-        ],
-        model=_MEASURED,
-    )
-    RECORDS["latency"] = expand(rules.measure_latency.output.record, model=_MEASURED)
 
 
 rule table_chunking_plans:

@@ -100,15 +100,6 @@ for _pack, _tasks in HARMONY_PACKS["train_before_test"].items():
             "../workflow_scripts/steps/train_before_test.py"
 
 
-if HARMONY_MODELS:
-    RECORDS["harmony"] = [
-        path.format(checkpoint=model)
-        for protocol, tasks in HARMONY_WANTED.items()
-        for model in HARMONY_MODELS
-        for path in harmony_outputs(protocol, tasks, "json")
-    ]
-
-
 rule table_harmony_scores:
     """Table: scores of the Harmony grid as the models are, beside their floors."""
     input:

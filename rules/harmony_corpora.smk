@@ -32,15 +32,6 @@ rule measure_corpus:
         "../workflow_scripts/steps/measure_corpus.py"
 
 
-if SETTINGS.harmony.corpora:
-    RECORDS["corpora"] = [
-        f"results/records/corpora/{protocol}/{model}/{corpus}.json"
-        for protocol in ("direct", "train_before_test")
-        for model in HARMONY_MODELS
-        for corpus in SETTINGS.harmony.corpora
-    ]
-
-
 rule table_harmony_perplexity:
     """Table: perplexity of texts of your own, before and after training."""
     input:

@@ -45,13 +45,6 @@ rule evaluate_mmlu:
         "../workflow_scripts/steps/evaluate_mmlu.py"
 
 
-if MMLU_CHECKPOINTS:
-    RECORDS["mmlu"] = [
-        f"results/records/mmlu/few_shot/{evaluated.in_path}/mmlu_helm.json"
-        for evaluated in MMLU_CHECKPOINTS
-    ]
-
-
 rule table_mmlu_by_subject:
     """Table: MMLU by subject, beside floors and published scores."""
     input:

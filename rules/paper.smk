@@ -4,7 +4,7 @@
 rule collect_scores:
     """Gather a study's records into one tidy table of scores."""
     input:
-        records=records_or_again,
+        records=lambda wildcards: records_of(wildcards.study, wildcards),
     output:
         scores="results/scores/{study}.parquet",
     log:
@@ -151,7 +151,7 @@ rule report:
         provenance=rules.gather_provenance.output.provenance,
         sources=published_file("sources"),
         captions=REPORT_CAPTIONS,
-        pages=LEADERBOARD_PAGE,
+        pages="results/report/leaderboard.html",
     output:
         page=report(
             "results/report/index.html",
@@ -169,7 +169,7 @@ rule report:
         runtime="30m",
     params:
         version="report 1",
-        settings={"links": {"Leaderboard": "leaderboard.html"} if LEADERBOARD_PAGE else {}},
+        settings={"links": {"Leaderboard": "leaderboard.html"}},
     script:
         "../workflow_scripts/steps/report.py"
 
@@ -200,7 +200,7 @@ rule paper_source:
 
 
 rule paper_pdf:
-    """The paper as PDF; needs a TeX engine."""
+    """The paper as PDF, asked for by name; needs a TeX engine."""
     input:
         paper=rules.paper_source.output.paper,
         numbers=rules.collect_numbers.output.tex,
@@ -222,11 +222,10 @@ rule paper_pdf:
 
 
 rule paper:
-    """The whole report: summary and reproduction tables, numbers, page, and paper."""
+    """The whole report: summary and reproduction tables, numbers, page, and the paper's source."""
     input:
         SUMMARY_MADE,
         rules.table_reproduction.output,
         rules.collect_numbers.output,
         rules.report.output,
         rules.paper_source.output,
-        rules.paper_pdf.output if find_engine() else [],

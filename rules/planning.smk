@@ -1,5 +1,7 @@
 """What a run will cost, before it runs (`snakemake plan`), and what it did cost."""
 
+from workflow_scripts.bridge.snakemake_settings import main_snakefile
+
 
 # Without an output: asked for by name it always runs.
 rule plan:
@@ -15,7 +17,7 @@ rule plan:
         runtime="30m",
     params:
         version="plan 1",
-        snakefile=workflow.main_snakefile,
+        snakefile=main_snakefile(workflow),
         settings={"config": config, "cluster": SETTINGS.cluster.model_dump()},
     script:
         "../workflow_scripts/steps/plan.py"
@@ -41,7 +43,7 @@ rule table_cost:
         runtime="30m",
     params:
         version="table_cost 1",
-        snakefile=workflow.main_snakefile,
+        snakefile=main_snakefile(workflow),
         settings={"config": config, "cluster": SETTINGS.cluster.model_dump()},
     script:
         "../workflow_scripts/steps/table_cost.py"

@@ -59,14 +59,6 @@ rule score_prompt_run:
         "../workflow_scripts/steps/score_prompt_run.py"
 
 
-if PROMPT_CHECKPOINTS:
-    RECORDS["prompts"] = [
-        f"results/records/prompts/prompt_run/{asked.in_path}/{run}.json"
-        for asked in PROMPT_CHECKPOINTS
-        for run in SETTINGS.prompt_runs
-    ]
-
-
 rule table_prompt_runs:
     """Table: prompt runs: accuracy, format, and what each changed."""
     input:

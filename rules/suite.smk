@@ -116,10 +116,6 @@ for _pack, _tasks in SUITE_PACKS["train_before_test"].items():
             "../workflow_scripts/steps/train_suite.py"
 
 
-if SUITE_REQUESTS or SUITE_REFUSED:
-    RECORDS["suite"] = suite_records
-
-
 rule table_suite_leaderboard:
     """Table: submitted models on the suite of tasks, with their average."""
     input:

@@ -32,7 +32,7 @@ SUITE_PACKS = {
     protocol: packs(tasks, SETTINGS.suite.tasks_per_job) if tasks else {}
     for protocol, tasks in SUITE_TASKS.items()
 }
-# Set by what only plans (workflow_scripts/planning/jobs.py) while the requests are not checked yet.
+# Set by what only plans (workflow_scripts/bridge/job_list.py) while the requests are not checked yet.
 AS_IF_ACCEPTED = False
 # Its digits repeat nothing, which Snakemake would take for a mistake.
 ANY_COMMIT = "9a3c5e1f7b2d4068ace13579bdf02468f1e0d2c3"

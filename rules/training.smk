@@ -90,14 +90,6 @@ rule measure_stage_perplexity:
         "../workflow_scripts/steps/measure_stage_perplexity.py"
 
 
-if TRAINED:
-    RECORDS["training"] = [
-        f"results/records/training/perplexity/{name}/{text}.json"
-        for name in STAGED
-        for text in ("wikitext", "magpie")
-    ]
-
-
 rule table_training_stages:
     """Table: perplexity after each stage of training, and what the stage trained."""
     input:

@@ -2,18 +2,29 @@
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
+from workflow_scripts.bridge.snakemake_settings import default_resource
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.planning.needs import Need
 from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.sentences import shown
 
-NeedOf = Callable[[Any], Need]
+
+class Needed(Protocol):
+    """What a job needs, as far as a cluster is told."""
+
+    gpus: int
+
+    def asked_minutes(self, attempt: int, cluster: Cluster) -> int: ...
+
+    def asked_mem_mb(self, attempt: int, cluster: Cluster) -> int: ...
+
+
+NeedOf = Callable[[Any], Needed]
 
 
 def resources(need: NeedOf, cluster: Cluster, gpu_request: str | None) -> dict[str, Any]:
-    """Of a rule, as Snakemake takes them: functions of a job's wildcards and of the attempt.
+    """The resources of a rule as Snakemake takes them: functions of a job's wildcards and of the attempt.
 
     Without `gpu_request` no GPU is asked for, whatever the need says.
     """
@@ -30,16 +41,15 @@ def resources(need: NeedOf, cluster: Cluster, gpu_request: str | None) -> dict[s
 
 
 def signed(function: Callable) -> Callable:
-    """With its signature at hand: Snakemake asks for it anew for every job, thousands of times."""
+    """Keep the function's signature at hand: Snakemake asks for it anew for every job, thousands of times."""
     function.__signature__ = inspect.signature(function)
     return function
 
 
-def gpu_request(defaults: Any) -> str:
+def gpu_request(workflow) -> str:
     """How the profile's default resources say that GPUs are asked for; gpus where they do not."""
-    # As it was written: Snakemake takes it for an expression, to be evaluated with each job.
-    written = defaults["gpu_request"].raw if "gpu_request" in (defaults or ()) else "gpus"
-    spelling = str(written).strip("'\"")
+    written = default_resource(workflow, "gpu_request")
+    spelling = "gpus" if written is None else str(written).strip("'\"")
     way, colon, kind = spelling.partition(":")
     if way not in ("gpus", "gres") or bool(colon) != bool(kind):
         raise UserError(
