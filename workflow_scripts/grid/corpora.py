@@ -6,7 +6,6 @@ stands before the training's end.
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import sha256_file, sha256_json
@@ -24,6 +23,7 @@ from workflow_scripts.evaluation.perplexity import Scored, summary, text_perplex
 from workflow_scripts.grid.cells import training_beside
 from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.recording import Recording, model_facts
+from workflow_scripts.settings.cells import CorpusRequest
 from workflow_scripts.training.run import as_evaluated, padding_token, train
 from workflow_scripts.training.samples import SampleList, Samples
 from workflow_scripts.training.tokenise import write_text_blocks
@@ -32,34 +32,21 @@ TRAINED, CHOSEN_ON = 0.8, 0.1
 
 
 def measure_corpus(
-    model: Path,
-    text: Path,
-    before: Path,
-    after: Path,
-    *,
-    corpus: str,
-    keys: dict[str, Any],
-    window: int,
-    stride: int,
-    batch_size: int,
-    compute: dict[str, Any],
-    threads: int,
-    seed: int,
+    model: Path, text: Path, before: Path, after: Path, asked: CorpusRequest
 ) -> tuple[Record, Record]:
     """The records of both measurements, of the same bytes."""
-    settings = {
-        name: value
-        for name, value in locals().items()
-        if name not in ("model", "text", "before", "after")
-    }
+    corpus, compute = asked.corpus, asked.compute
+
+    def load(dtype: str) -> LoadedModel:
+        return load_model(model, device=compute.device, dtype=dtype, attention=compute.attention)
+
     training, choosing, test = _cut(text)
     recording = Recording()
-    provenance = recording.provenance(settings)
-    loaded = load_model(model, **compute)
-    seen = min(window, loaded.model.config.max_position_embeddings)
-    score = partial(
-        text_perplexity, text=test, window=seen, stride=min(stride, seen), batch_size=batch_size
-    )
+    provenance = recording.provenance(asked)
+    loaded = load(compute.dtype)
+    window = min(asked.window, loaded.model.config.max_position_embeddings)
+    windows = {"window": window, "stride": min(asked.stride, window)}
+    score = partial(text_perplexity, text=test, **windows, batch_size=compute.batch_size)
 
     def write(path: Path, protocol: str, pieces: list[Scored], trained: Training | None) -> Record:
         found = summary(pieces)
@@ -80,6 +67,7 @@ def measure_corpus(
                 for at, piece in enumerate(pieces)
             ],
             study="corpora",
+            request=asked.as_params(),
             model=model_facts(loaded.manifest),
             task=TaskFacts(
                 name=corpus,
@@ -94,10 +82,10 @@ def measure_corpus(
                 name=protocol,
                 dtype=loaded.dtype,
                 attention=loaded.attention,
-                batch_size=batch_size,
-                threads=threads,
-                seed=seed,
-                generation={"window": seen, "stride": min(stride, seen)},
+                batch_size=compute.batch_size,
+                threads=compute.threads,
+                seed=asked.seed,
+                generation=windows,
             ),
             metrics=tuple(
                 Metric(
@@ -118,13 +106,13 @@ def measure_corpus(
 
     direct = write(before, "direct", score(loaded.model, loaded.tokenizer), None)
     best = train(
-        lambda dtype: load_model(model, **compute | {"dtype": dtype}).model,
-        _blocks(loaded, training, keys["max_length"]),
-        _blocks(loaded, choosing, keys["max_length"]),
+        lambda dtype: load(dtype).model,
+        _blocks(loaded, training, asked.keys.max_length),
+        _blocks(loaded, choosing, asked.keys.max_length),
         training_beside(after),
-        keys=keys,
+        keys=asked.keys.model_dump(mode="json"),
         device=loaded.device,
-        seed=seed,
+        seed=asked.seed,
         belongs_to={
             "base": loaded.manifest.commit,
             "text": sha256_file(text),

@@ -89,9 +89,11 @@ def rule_of(job: PlannedJob) -> str:
     return LIGHT if _LIGHT_RULES.match(job.rule) else _PACK.sub("", job.rule)
 
 
-def study_of(rule_file: str) -> str:
+def study_of(rule_file: str, wildcards: Mapping[str, str]) -> str:
     """Rule files are named after their study, and what belongs to it: harmony_corpora is harmony's."""
     name = Path(rule_file).stem.split("_")[0]
+    if name == "cells":  # of rows of the leaderboard, or of the grid
+        return "suite" if "row" in wildcards else "harmony"
     if name == "leaderboard":  # the suite's page
         return "suite"
     return "all" if name in ("Snakefile", "paper", "planning") else name
@@ -163,7 +165,7 @@ def _described(workflow) -> list[dict[str, Any]]:
             described.append(
                 {
                     "rule": job.rule.name,
-                    "study": study_of(job.rule.snakefile),
+                    "study": study_of(job.rule.snakefile, job.wildcards_dict),
                     "need": asdict(need),
                     "asked_minutes": need.asked_minutes(1, cluster),
                     "threads": int(job.threads),
