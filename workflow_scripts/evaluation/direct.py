@@ -28,10 +28,7 @@ def evaluate_direct(
     load: Callable[..., LoadedModel] = load_model,
 ) -> Record:
     """Put a cell's task to a model as it is, and write the record and its items."""
-    compute = asked.compute
-    loaded = load(
-        manifest_path, device=compute.device, dtype=compute.dtype, attention=compute.attention
-    )
+    loaded = load(manifest_path, **asked.compute.loading)
     return evaluate_loaded(loaded, hub, record_path, asked, Recording())
 
 

@@ -8,18 +8,21 @@ from functools import partial
 from pathlib import Path
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import sha256_file, sha256_json
-from workflow_scripts.core.items import Item
+from workflow_scripts.core.files import sha256_file
 from workflow_scripts.core.records import (
     Cost,
-    Metric,
     Protocol,
     Record,
     TaskFacts,
     Training,
     write_record,
 )
-from workflow_scripts.evaluation.perplexity import Scored, summary, text_perplexity
+from workflow_scripts.evaluation.perplexity import (
+    Scored,
+    perplexity_items,
+    perplexity_metrics,
+    text_perplexity,
+)
 from workflow_scripts.grid.cells import training_beside
 from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.recording import Recording, model_facts
@@ -35,10 +38,10 @@ def measure_corpus(
     model: Path, text: Path, before: Path, after: Path, asked: CorpusRequest
 ) -> tuple[Record, Record]:
     """The records of both measurements, of the same bytes."""
-    corpus, compute = asked.corpus, asked.compute
+    compute = asked.compute
 
     def load(dtype: str) -> LoadedModel:
-        return load_model(model, device=compute.device, dtype=dtype, attention=compute.attention)
+        return load_model(model, **compute.loading | {"dtype": dtype})
 
     training, choosing, test = _cut(text)
     recording = Recording()
@@ -49,28 +52,15 @@ def measure_corpus(
     score = partial(text_perplexity, text=test, **windows, batch_size=compute.batch_size)
 
     def write(path: Path, protocol: str, pieces: list[Scored], trained: Training | None) -> Record:
-        found = summary(pieces)
-        values = {
-            "bits_per_byte": (found.bits_per_byte, None),
-            "perplexity": (found.perplexity, found.stderr),
-        }
+        perplexity, bits_per_byte = perplexity_metrics(pieces)
         return write_record(
             path,
-            [
-                Item(
-                    item=f"{corpus}/{at}",
-                    prompt_sha256=sha256_json([corpus, at]),
-                    gold=None,
-                    prediction=None,
-                    scores={"nats": piece.nats, "tokens": piece.tokens, "bytes": piece.bytes},
-                )
-                for at, piece in enumerate(pieces)
-            ],
+            perplexity_items(asked.corpus, pieces),
             study="corpora",
             request=asked.as_params(),
             model=model_facts(loaded.manifest),
             task=TaskFacts(
-                name=corpus,
+                name=asked.corpus,
                 harness="chorus",
                 harness_version="1",
                 dataset=text.name,
@@ -87,17 +77,7 @@ def measure_corpus(
                 seed=asked.seed,
                 generation=windows,
             ),
-            metrics=tuple(
-                Metric(
-                    name=name,
-                    value=value,
-                    stderr=stderr,
-                    n=found.n,
-                    best_constant=None,
-                    chance=None,
-                )
-                for name, (value, stderr) in values.items()
-            ),
+            metrics=(bits_per_byte, perplexity),
             cost=Cost(tokens=sum(piece.tokens for piece in pieces), device=loaded.device),
             training=trained,
             provenance=provenance,

@@ -33,16 +33,15 @@ def train_before_test(
     manifest_path: Path, hub: Path, record_path: Path, asked: CellsRequest
 ) -> Record:
     recording = Recording()
-    task, compute, recipe = asked.task, asked.compute, asked.recipe
+    task, recipe = asked.task, asked.recipe
+    assert recipe, "only a request to train before the test comes here"
     state = training_beside(record_path)  # stays until the record is safe
 
     def load(dtype: str) -> LoadedModel:
-        return load_model(
-            manifest_path, device=compute.device, dtype=dtype, attention=compute.attention
-        )
+        return load_model(manifest_path, **asked.compute.loading | {"dtype": dtype})
 
     # The training loads its own, and a GPU may have no room for two.
-    loaded = replace(load(compute.dtype), model=None)
+    loaded = replace(load(asked.compute.dtype), model=None)
     with mirror(hub) as datasets:
         splits = load_splits(task.harness_task, recipe, asked.seed)
         samples, bad = _samples(splits, loaded, recipe, asked.chat_template)

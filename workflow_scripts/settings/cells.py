@@ -160,7 +160,7 @@ def corpus_request(settings: Settings, corpus: str) -> CorpusRequest:
     recipe, measures = settings.harmony.task_recipe(settings.source), settings.chunking.measures
     return CorpusRequest(
         corpus=corpus,
-        keys=TrainingKeys(**recipe.training_keys),
+        keys=TrainingKeys.part_of(recipe),
         window=measures.window,
         stride=measures.stride,
         compute=settings.compute,
