@@ -159,7 +159,7 @@ def _item(task, item: str, subset: str | None, of_doc: list[dict], primary_metri
         "prompt_sha256": first["prompt_hash"],
         "scores": scores,
         # A graded score, such as a share of probability, is neither right nor wrong.
-        "correct": {0.0: False, 1.0: True}.get(scores.get(primary_metric)),
+        "correct": {0.0: False, 1.0: True}.get(scores.get(primary_metric, math.nan)),
     }
     if task.OUTPUT_TYPE == "multiple_choice":
         lls = [float(loglikelihood) for loglikelihood, _ in first["filtered_resps"]]

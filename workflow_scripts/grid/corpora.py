@@ -4,8 +4,8 @@ stands before the training's end.
 """
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import sha256_file
@@ -49,7 +49,11 @@ def measure_corpus(
     loaded = load(compute.dtype)
     window = min(asked.window, loaded.model.config.max_position_embeddings)
     windows = {"window": window, "stride": min(asked.stride, window)}
-    score = partial(text_perplexity, text=test, **windows, batch_size=compute.batch_size)
+
+    def score(model: Any) -> list[Scored]:
+        return text_perplexity(
+            model, loaded.tokenizer, test, **windows, batch_size=compute.batch_size
+        )
 
     def write(path: Path, protocol: str, pieces: list[Scored], trained: Training | None) -> Record:
         perplexity, bits_per_byte = perplexity_metrics(pieces)
@@ -84,7 +88,7 @@ def measure_corpus(
             volatile=recording.volatile(loaded.device),
         )
 
-    direct = write(before, "direct", score(loaded.model, loaded.tokenizer), None)
+    direct = write(before, "direct", score(loaded.model), None)
     best = train(
         lambda dtype: load(dtype).model,
         _blocks(loaded, training, asked.keys.max_length),
@@ -103,7 +107,7 @@ def measure_corpus(
     trained = write(
         after,
         "train_before_test",
-        score(as_evaluated(best.model), loaded.tokenizer),
+        score(as_evaluated(best.model)),
         best.as_fact(held_out_split="ninth tenth"),
     )
     return direct, trained

@@ -1,8 +1,9 @@
 """One job of the grid: a model, a protocol, and one task or several."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 from workflow_scripts.core.own_job import was_killed_before
 from workflow_scripts.core.provenance import package_versions
@@ -29,7 +30,8 @@ def run_job(
     cells can be made.
     """
     base = {"version": version, "model": read_manifest(model).commit}
-    commits = {(one := read_manifest(path)).repository: one.commit for path in datasets}
+    manifests = map(read_manifest, datasets)
+    commits = {manifest.repository: manifest.commit for manifest in manifests}
     requests = asked.cells()
 
     def cell_of(record: Path) -> Cell:
@@ -42,7 +44,9 @@ def run_job(
         give_up(cells)
         return
     if asked.protocol == "train_before_test":
-        from workflow_scripts.grid.train_before_test import train_before_test as measure
+        from workflow_scripts.grid.train_before_test import train_before_test
+
+        measure: Callable[..., Any] = train_before_test
     else:
         measure = partial(evaluate_direct, load=cache(load_model))  # once for all tasks
 

@@ -25,10 +25,8 @@ class Splits:
     test: Any  # lm-eval's own, untouched
     choosing: Any  # the same, evaluating the items to choose on
     training: list[dict]
-    training_split: str
     choosing_split: str
     choosing_items: list[int]  # of those that `choosing` evaluates
-    available: dict[str, int]
 
 
 def load_splits(name: str, recipe: TaskRecipe, seed: int) -> Splits:
@@ -53,10 +51,8 @@ def load_splits(name: str, recipe: TaskRecipe, seed: int) -> Splits:
         test=test,
         choosing=choosing,
         training=[documents[at] for at in chosen],
-        training_split=config.training_split,
         choosing_split=own,
         choosing_items=_draw(len(choosing.eval_docs), recipe.max_validation_items, order),
-        available={"training": len(documents), "choosing": len(choosing.eval_docs)},
     )
 
 

@@ -85,19 +85,12 @@ def seeds_of(settings: Settings, study: Study, protocol: Protocol) -> tuple[int,
 
 def harmony_cells(settings: Settings, protocol: Protocol, tasks: tuple[str, ...]) -> CellsRequest:
     harmony = settings.harmony
+    shots = harmony.shots if protocol == "few_shot" else 0
+    asked = {name: _task(settings, name, None, shots, harmony.max_test_items) for name in tasks}
     return CellsRequest(
         study="harmony",
         protocol=protocol,
-        tasks={
-            name: TaskAsked(
-                harness_task=settings.task(name).harness_task,
-                metric=settings.task(name).full_metric,
-                dataset=settings.task(name).dataset,
-                shots=harmony.shots if protocol == "few_shot" else 0,
-                max_test_items=harmony.max_test_items,
-            )
-            for name in tasks
-        },
+        tasks=asked,
         seeds=seeds_of(settings, "harmony", protocol),
         compute=settings.compute,
         chat_template=harmony.chat_template,
@@ -109,40 +102,47 @@ def suite_cells(
     settings: Settings, request: Request, protocol: Protocol, tasks: tuple[str, ...]
 ) -> CellsRequest:
     """The same of a row of the leaderboard, in the precision that its request names."""
-    suite, compute = settings.suite, settings.compute
-    # Flash attention takes 16 bits only.
-    too_wide = compute.attention == "flash_attention_2" and request.precision == "float32"
+    compute, precision = settings.compute, request.precision
+    if compute.attention == "flash_attention_2" and precision == "float32":
+        compute = compute.model_copy(update={"attention": "auto"})  # it takes 16 bits only
     return CellsRequest(
         study="suite",
         protocol=protocol,
         tasks={
-            one.task: TaskAsked(
-                harness_task=settings.task(one.task).harness_task,
-                metric=one.metric or settings.task(one.task).full_metric,
-                dataset=settings.task(one.task).dataset,
-                shots=one.shots if protocol == "few_shot" else 0,
-                max_test_items=one.max_items or suite.max_items,
+            one.task: _task(
+                settings,
+                one.task,
+                one.metric,
+                one.shots if protocol == "few_shot" else 0,
+                one.max_items or settings.suite.max_items,
             )
-            for one in suite.tasks
+            for one in settings.suite.tasks
             if one.task in tasks
         },
         seeds=seeds_of(settings, "suite", protocol),
-        compute=compute.model_copy(
-            update={
-                "dtype": request.precision,
-                "attention": "auto" if too_wide else compute.attention,
-            }
-        ),
+        compute=compute.model_copy(update={"dtype": precision}),
         max_items_per_member=True,
         keep_texts=True,
         recipe=_recipe(settings, protocol),
     )
 
 
+def _task(
+    settings: Settings, name: str, metric: str | None, shots: int, max_test_items: int | None
+) -> TaskAsked:
+    row = settings.task(name)
+    return TaskAsked(
+        harness_task=row.harness_task,
+        metric=metric or row.full_metric,
+        dataset=row.dataset,
+        shots=shots,
+        max_test_items=max_test_items,
+    )
+
+
 def _recipe(settings: Settings, protocol: Protocol) -> TaskRecipe | None:
-    if protocol != "train_before_test":
-        return None
-    return settings.harmony.task_recipe(settings.source)
+    trains = protocol == "train_before_test"
+    return settings.harmony.task_recipe(settings.source) if trains else None
 
 
 class CorpusRequest(StepRequest):

@@ -27,7 +27,13 @@ def main(checks: Path, request: dict[str, Any]) -> None:
     verdicts |= {file: {"reason": why} for file, why in asked.refused.items()}
     verdicts |= {file: {"reason": why, "status": ASIDE} for file, why in asked.aside.items()}
     known = {file: one.model_dump(mode="json", exclude={"source"}) for file, one in read.items()}
-    unread = {"request": None, "row": None, "built": None, "records": {}, "logs": {}}
+    unread: dict[str, Any] = {
+        "request": None,
+        "row": None,
+        "built": None,
+        "records": {},
+        "logs": {},
+    }
     entries = [
         {"file": file, **known.get(file, unread), **verdicts[file]} for file in sorted(verdicts)
     ]

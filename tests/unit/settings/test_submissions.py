@@ -5,6 +5,7 @@ import json
 from tests.unit.settings.merged import ROOT, merged
 from workflow_scripts.settings.load import load_settings
 from workflow_scripts.settings.submissions import CheckRequests, as_if_accepted, check_requests
+from workflow_scripts.steps.check_requests import main
 
 FILES = ["Llama-0.3M.yaml", "Qwen2-1M-Instruct.yaml", "Qwen2-1M-Instruct@k2m12+cpt.yaml"]
 
@@ -43,3 +44,19 @@ def test_before_the_check_a_row_is_at_the_commit_of_the_last_one_or_at_any(tmp_p
     first, second, _ = as_if_accepted(asked(), last)
     assert (first["commit"], second["commit"]) == ("c" * 40, rows[1]["commit"])
     assert second["records"] == asked().submissions[FILES[1]].records
+
+
+def test_the_check_has_an_entry_for_each_file_and_says_why_it_is_not_taken(tmp_path):
+    refused = CheckRequests(
+        submissions={},
+        refused={"b.yaml": "it is no request."},
+        aside={"a.yaml": "it is of the hub."},
+        memory_mb=1,
+        open_licences=(),
+    )
+    main(tmp_path / "checks.json", refused.as_params())
+    nothing = {"request": None, "row": None, "built": None, "records": {}, "logs": {}}
+    assert json.loads((tmp_path / "checks.json").read_text()) == [
+        {"file": "a.yaml", **nothing, "reason": "it is of the hub.", "status": "left aside"},
+        {"file": "b.yaml", **nothing, "reason": "it is no request."},
+    ]
