@@ -38,39 +38,16 @@ def scenes(folder: Path) -> list[Scene]:
 
 
 def _cells(settings: Settings, protocol: str, tasks: tuple[str, ...]) -> Scene:
-    """A job of several cells, as rules/harmony.smk has them."""
-    from workflow_scripts.grid.job import run_job
-    from workflow_scripts.grid.train_before_test import train_before_test
+    """A job of several cells, as rules/cells.smk has them."""
+    from workflow_scripts.settings.cells import harmony_cells
+    from workflow_scripts.steps.measure_cells import main
 
     records = [Path(_RECORDS.format(protocol, task)) for task in tasks]
-    rows = {task: settings.task(task) for task in tasks}
-    recipe = settings.harmony.task_recipe(settings.source)
-    trained = {
-        "measure": train_before_test,
-        "keys": recipe.training_keys,
-        "protocol": recipe.protocol_keys,
-    }
+    asked = harmony_cells(settings, protocol, tasks).as_params()
 
     def work() -> None:
-        run_job(
-            _MANIFEST,
-            [Path(f"resources/hub/datasets/{DATASET}/manifest.json")],
-            records,
-            Path("log"),
-            version="1",
-            tasks={
-                name: (row.harness_task, row.full_metric, row.dataset) for name, row in rows.items()
-            },
-            question={
-                "study": "harmony",
-                "protocol": protocol,
-                "shots": 0,
-                "max_items": settings.harmony.max_test_items,
-                "seed": settings.seed,
-                **_compute(settings, "threads", "device", "dtype", "attention", "batch_size"),
-            },
-            **(trained if protocol == "train_before_test" else {}),
-        )
+        data = [Path(f"resources/hub/datasets/{DATASET}/manifest.json")]
+        main(_MANIFEST, data, records, Path("log"), "1", asked)
 
     outputs = (*records, *(record.with_suffix(".parquet") for record in records))
     return Scene(f"{protocol}, {len(tasks)} cells", work, outputs)
