@@ -25,7 +25,7 @@ from workflow_scripts.core.records import (
 )
 from workflow_scripts.evaluation.floors import Floor
 from workflow_scripts.evaluation.lighteval_run import Answered, LightevalRun, run_lighteval
-from workflow_scripts.evaluation.outcome import Measured, with_averages
+from workflow_scripts.evaluation.outcome import NO_FLOOR, Measured, with_averages
 from workflow_scripts.evaluation.scored_items import ScoredItems
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.hub.recording import Recording, model_facts
@@ -142,14 +142,7 @@ def metrics_of(run: LightevalRun, configs: list[Any]) -> tuple[Metric, ...]:
         "truncated_prompts": np.mean([one.truncated for one in everything]),
     }
     return with_averages(measured) + tuple(
-        Metric(
-            name=name,
-            value=float(share),
-            stderr=None,
-            n=len(everything),
-            best_constant=None,
-            chance=None,
-        )
+        Measured("", name, float(share), None, len(everything), NO_FLOOR).row(None)
         for name, share in looks.items()
     )
 

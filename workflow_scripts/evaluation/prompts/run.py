@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.files import sha256_text
+from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Cost, Protocol, TaskFacts
 from workflow_scripts.core.seeds import derive_seed
-from workflow_scripts.evaluation.prompts.outputs import Output, OutputsFacts, write_outputs
+from workflow_scripts.evaluation.prompts.outputs import OutputsFacts, write_outputs
 from workflow_scripts.evaluation.prompts.questions import (
+    LETTERS,
     Question,
     chosen,
     read_dev,
@@ -103,13 +105,14 @@ def answer(
     get: Callable = _likelihoods if spec.decoding.method == "likelihood" else _generated
     answers = get(engine, loaded.tokenizer, spec, questions, prompts, seed, scored_items)
     outputs = [
-        Output(
+        Item(
             item=question.id,
-            subject=question.subject,
+            subset=question.subject,
             prompt_sha256=sha256_text(prompt.text),
             choices=list(question.choices),
-            gold=question.gold,
-            truncated=prompt.truncated,
+            gold=LETTERS[question.gold],
+            prediction=None,
+            scores={"truncated": float(prompt.truncated)},
             **said,
         )
         for question, prompt, said in zip(questions, prompts, answers, strict=True)
@@ -143,14 +146,8 @@ def _generated(engine, tokenizer, spec, questions, prompts, seed, scored_items) 
         known=stored.known,
         on_generated=stored.store,
     )
-    return [
-        {
-            "text": _until(tokenizer.decode(tokens, skip_special_tokens=True), decoding.stop),
-            "loglikelihoods": None,
-            "new_tokens": len(tokens),
-        }
-        for tokens in generated
-    ]
+    texts = (tokenizer.decode(tokens, skip_special_tokens=True) for tokens in generated)
+    return [{"text": _until(text, decoding.stop)} for text in texts]
 
 
 def _likelihoods(engine, tokenizer, spec, questions, prompts, seed, scored_items) -> list[dict]:
@@ -158,14 +155,12 @@ def _likelihoods(engine, tokenizer, spec, questions, prompts, seed, scored_items
         (prompt.tokens, continuation) for prompt in prompts for continuation in prompt.continuations
     ]
     stored = Answers(scored_items, [("loglikelihood", pair, {}) for pair in pairs])
-    known = {at: (value, greedy) for at, (value, greedy) in stored.known.items()}
+    known = {at: tuple(value) for at, value in stored.known.items()}
     window = max((len(context) + len(target) for context, target in pairs), default=1)
     scores = iter(engine.loglikelihoods(pairs, window=window, known=known, on_scored=stored.store))
-    found = []
-    for prompt in prompts:
-        values = [next(scores)[0] for _ in prompt.continuations]
-        found.append({"text": None, "loglikelihoods": values, "new_tokens": 0})
-    return found
+    return [
+        {"loglikelihoods": [next(scores)[0] for _ in prompt.continuations]} for prompt in prompts
+    ]
 
 
 def _until(text: str, stops: tuple[str, ...]) -> str:

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.records import DIGEST
-from workflow_scripts.core.items import read_items
+from workflow_scripts.core.items import Item, read_items
 from workflow_scripts.core.records import (
     Cost,
     ModelFacts,
@@ -13,7 +13,7 @@ from workflow_scripts.core.records import (
     Volatile,
     read_record,
 )
-from workflow_scripts.evaluation.prompts.outputs import Output, write_outputs
+from workflow_scripts.evaluation.prompts.outputs import write_outputs
 from workflow_scripts.evaluation.prompts.scoring import floor, item_of, score_prompt_run
 from workflow_scripts.settings.prompts.requests import ReadingRequest
 from workflow_scripts.settings.prompts.spec import Reading
@@ -33,19 +33,17 @@ LETTER = Reading.model_validate(
 LIKELIHOOD = Reading.model_validate({"answers": [{"parser": "letter", "right": "letter"}]})
 
 
-def output(
-    text=None, gold=0, choices=("4", "24", "8", "16"), subject="s", lls=None, at=0
-) -> Output:
-    return Output(
+def output(text=None, gold=0, choices=("4", "24", "8", "16"), subject="s", lls=None, at=0) -> Item:
+    return Item(
         item=f"{subject}/{at}",
-        subject=subject,
+        subset=subject,
         prompt_sha256=DIGEST,
         choices=list(choices),
-        gold=gold,
+        gold="ABCD"[gold],
+        prediction=None,
         text=text,
         loglikelihoods=lls,
-        new_tokens=3,
-        truncated=False,
+        scores={"truncated": 0.0},
     )
 
 
