@@ -27,7 +27,7 @@ rule measure_corpus:
     params:
         version="measure_corpus 1",
         compute_threads=SETTINGS.compute.threads,
-        settings=corpus_settings,
+        request=lambda wildcards: corpus_request(SETTINGS, wildcards.corpus).as_params(),
     script:
         "../workflow_scripts/steps/measure_corpus.py"
 

@@ -47,7 +47,8 @@ def planned_jobs(
 
 
 def _planned(job: dict[str, Any], cluster: Cluster, as_if_accepted: bool) -> PlannedJob:
-    wildcards, study = job.pop("wildcards"), _study(job.pop("rule_file"), job.pop("module"))
+    wildcards = job.pop("wildcards")
+    study = study_of(job.pop("rule_file"), wildcards, job.pop("module"))
     need = _need(job.pop("need"), job.pop("works"), as_if_accepted)
     return PlannedJob(
         **job | {"outputs": tuple(job["outputs"]), "after": tuple(job["after"])},
@@ -81,17 +82,17 @@ def rule_of(job: PlannedJob) -> str:
     return LIGHT if _LIGHT_RULES.match(job.rule) else _PACK.sub("", job.rule)
 
 
-def _study(rule_file: str, module: str | None) -> str:
-    """Tables and figures share a rule file for their shape; whose they are, the module says that makes them."""
-    if module is None:
-        return study_of(rule_file)
-    room, study = module.split(".")[:2]
-    return study if room == "studies" and study != "published" else "all"
+def study_of(rule_file: str, wildcards: Mapping[str, str], module: str | None = None) -> str:
+    """Rule files are named after their study, and what belongs to it: harmony_corpora is harmony's.
 
-
-def study_of(rule_file: str) -> str:
-    """Rule files are named after their study, and what belongs to it: harmony_corpora is harmony's."""
+    Tables and figures share a rule file for their shape: whose they are, the module says that makes them.
+    """
+    if module is not None:
+        room, study = module.split(".")[:2]
+        return study if room == "studies" else "all"
     name = Path(rule_file).stem.split("_")[0]
+    if name == "cells":  # of rows of the leaderboard, or of the grid
+        return "suite" if "row" in wildcards else "harmony"
     if name == "leaderboard":  # the suite's page
         return "suite"
     return "all" if name in ("Snakefile", "paper", "planning") else name

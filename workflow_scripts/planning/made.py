@@ -6,11 +6,11 @@ from pathlib import Path
 
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.settings.load import Settings
+from workflow_scripts.settings.packs import harmony_records
 
 # Studies that measure times: never twice the same, so results/scores.parquet, which is, leaves them out.
 TIMED = {"latency"}
 _CHECKS = Path("results/requests/checks.json")
-_PROTOCOLS = ("direct", "few_shot", "train_before_test")
 _RANKING_TABLES = ("scores", "leaderboard", "agreement", "components", "significance", "panel")
 _RANKING_FIGURES = (
     *("scores", "matrices", "agreement_by_task", "categories"),
@@ -26,7 +26,7 @@ def records_made(settings: Settings) -> dict[str, list[str]]:
         "latency": _latency,
         "training": _training,
         "corpora": _corpora,
-        "harmony": _harmony,
+        "harmony": lambda settings: harmony_records(settings, _in_path(settings.harmony.models)),
         "mmlu": _mmlu,
         "prompts": _prompts,
         "suite": lambda settings: [],
@@ -138,25 +138,6 @@ def _corpora(settings: Settings) -> list[str]:
         for model in _in_path(settings.harmony.models)
         for corpus in settings.harmony.corpora
     ]
-
-
-def _harmony(settings: Settings) -> list[str]:
-    return [
-        f"results/records/harmony/{protocol}/{model}/{task}{seed}.json"
-        for protocol in _PROTOCOLS
-        if protocol in settings.harmony.protocols
-        for model in _in_path(settings.harmony.models)
-        for task in settings.harmony.tasks
-        # Examples and training come from the training split: without one a task is measured directly only.
-        if protocol == "direct" or settings.task(task).training
-        for seed in _seeds(protocol, settings)
-    ]
-
-
-def _seeds(protocol: str, settings: Settings) -> list[str]:
-    """What the names of a cell's records end in: trained with another seed than the first, it says so."""
-    others = settings.harmony.seeds[1:] if protocol == "train_before_test" else []
-    return ["", *(f".seed-{seed}" for seed in others)]
 
 
 def _mmlu(settings: Settings) -> list[str]:

@@ -1,10 +1,11 @@
-"""The rows of the chunking and latency studies, with the plan's name and what was varied beside it apart."""
+"""The rows of the chunking and latency studies, a column for each of the numbers of one condition."""
 
 import pandas as pd
 
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.ids import UNCHANGED as UNCHANGED
 
-UNCHANGED, NOTHING = "k0m0", "-"
+_NOTHING = "-"  # stands in while rows are grouped: what is missing has no place in an index
 
 
 def measured(scores: pd.DataFrame, protocol: str, *, varied: tuple[str, ...]) -> pd.DataFrame:
@@ -14,14 +15,14 @@ def measured(scores: pd.DataFrame, protocol: str, *, varied: tuple[str, ...]) ->
         raise UserError(
             f"The scores hold no {protocol} of any plan; the rule measure_{protocol} makes them."
         )
-    keys = ["model", "task", "subset", "n"]
+    conditions = ["plan", *varied]
+    rows = rows.assign(**rows[conditions].astype("string").fillna(_NOTHING))
+    keys = ["model", "task", *conditions, "n"]
     values = rows.pivot(index=keys, columns="metric", values="value")
     errors = rows.dropna(subset="stderr").pivot(index=keys, columns="metric", values="stderr")
     wide = pd.concat([values, errors.add_suffix("_stderr")], axis=1).reset_index()
-    parts = wide.pop("subset").str.split("/")
-    for at, name in enumerate(("plan", *varied)):
-        wide[name] = parts.str.get(at).replace(NOTHING, None)
-    return wide.astype(dict.fromkeys(("plan", *varied), "string"))
+    wide[conditions] = wide[conditions].replace(_NOTHING, None).astype("string")
+    return wide
 
 
 def chunks_of(plan: str) -> int:

@@ -24,8 +24,7 @@ def stages_table(
     """One row a checkpoint, in the given order; a column of perplexity and its error a text."""
     rows = scores[scores["metric"] == "perplexity"].copy()
     rows["checkpoint"] = rows["model"] + rows["variant"].fillna("")
-    difficulty = rows["subset"].str.split("/").str.get(2)
-    rows["text"] = rows["task"] + difficulty.map(lambda d: "" if d == "-" else f" ({d})")
+    rows["text"] = rows["task"] + (" (" + rows["difficulty"] + ")").fillna("")
     by_record = {record.trained.id: record for record in trained}
     table = []
     for name in checkpoints:

@@ -15,7 +15,7 @@ from workflow_scripts.studies.chunking.plans import plans_table, write_plans_tab
 from workflow_scripts.studies.chunking.pruning import pruning_table, write_pruning_figure
 
 
-def row(protocol, task, subset, metric, value, stderr=None, n=4):
+def row(protocol, task, varied, metric, value, stderr=None, n=4):
     return {
         **dict.fromkeys(COLUMNS),
         "study": "chunking",
@@ -23,7 +23,7 @@ def row(protocol, task, subset, metric, value, stderr=None, n=4):
         "variant": "",
         "protocol": protocol,
         "task": task,
-        "subset": subset,
+        **varied,
         "metric": metric,
         "value": value,
         "stderr": stderr,
@@ -31,25 +31,27 @@ def row(protocol, task, subset, metric, value, stderr=None, n=4):
     }
 
 
-def perplexities(task, **plans):
+def perplexities(task, plans, **varied):
     return [
         one
-        for subset, value in plans.items()
+        for (plan, aggregation), value in plans.items()
+        for under in [{"plan": plan, "aggregation": aggregation, **varied}]
         for one in (
-            row("perplexity", task, subset, "perplexity", value, value / 10),
-            row("perplexity", task, subset, "bits_per_byte", 1.5),
+            row("perplexity", task, under, "perplexity", value, value / 10),
+            row("perplexity", task, under, "bits_per_byte", 1.5),
         )
     ]
 
 
-def latencies(plan, **ways):
+def latencies(plan, aggregation=None, **ways):
     return [
         one
         for way, seconds in ways.items()
+        for under in [{"plan": plan, "aggregation": aggregation, "way": way, "batch": 2}]
         for kind in ("prefill", "token")
         for one in (
-            row("latency", "latency", f"{plan}/{way}/2", f"{kind}_seconds", seconds),
-            row("latency", "latency", f"{plan}/{way}/2", f"{kind}_seconds_spread", 0.001),
+            row("latency", "latency", under, f"{kind}_seconds", seconds),
+            row("latency", "latency", under, f"{kind}_seconds_spread", 0.001),
         )
     ]
 
@@ -59,10 +61,14 @@ def scores():
     rows = [
         *perplexities(
             "wikitext",
-            **{"k0m0/-/-": 10.0, "k2m12-sequential/mean/-": 400.0, "prune3-5/-/-": 30.0},
+            {("k0m0", None): 10.0, ("k2m12-sequential", "mean"): 400.0, ("prune3-5", None): 30.0},
         ),
-        *perplexities("magpie", **{"k0m0/-/easy": 5.0, "k2m12-sequential/mean/easy": 20.0}),
-        *latencies("k2m12/residual", unchanged=0.4, fused=0.1, loop=0.5),
+        *perplexities(
+            "magpie",
+            {("k0m0", None): 5.0, ("k2m12-sequential", "mean"): 20.0},
+            difficulty="easy",
+        ),
+        *latencies("k2m12", "residual", unchanged=0.4, fused=0.1, loop=0.5),
         *latencies("prune3-5", unchanged=0.4, loop=0.2),
     ]
     return pd.DataFrame(rows).astype(COLUMNS)
