@@ -48,28 +48,18 @@ rule merge_scores:
         "../workflow_scripts/steps/merge_scores.py"
 
 
-rule table_chunking_summary:
+use rule table from tables as table_chunking_summary with:
     """Table: a line per chunked checkpoint: size, MMLU, perplexity, time."""
     input:
         **SUMMARY_TABLES,
     output:
-        csv="results/tables/chunking_summary.csv",
-        md="results/tables/chunking_summary.md",
-        tex="results/tables/chunking_summary.tex",
+        **table_files("chunking_summary"),
     log:
         "logs/table_chunking_summary.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
-        version="table_chunking_summary 1",
-        settings={"tables": list(SUMMARY_TABLES), "checkpoints": SUMMARY_ROWS},
-    script:
-        "../workflow_scripts/steps/table_chunking_summary.py"
+        version=1,
+        table="studies.chunking.summary",
+        request=sized_checkpoints(SETTINGS).as_params(),
 
 
 rule table_reproduction:

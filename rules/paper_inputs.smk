@@ -1,6 +1,7 @@
 """What the report is given: tables and figures that the studies of this config have made."""
 
 from workflow_scripts.core.tex_engine import find_engine
+from workflow_scripts.settings.chunked_tables import mmlu_comparison, sized_checkpoints
 from workflow_scripts.settings.mmlu import PUBLISHED
 
 # Whatever the target of one of these asks for is in the report; a study that this workflow has not, is not.
@@ -43,11 +44,7 @@ REPRODUCED_TABLES = only_made(
         for name in ("mmlu_by_subject", "prompt_runs", "harmony_leaderboard")
     }
 )
-SUMMARY_MADE = (
-    expand("results/tables/chunking_summary.{kind}", kind=["csv", "md", "tex"])
-    if SUMMARY_TABLES
-    else []
-)
+SUMMARY_MADE = [*table_files("chunking_summary").values()] if SUMMARY_TABLES else []
 # Also those that the report's own rules make.
 REPORT_TABLES = [*PAPER_TABLES, *SUMMARY_MADE[:1], "results/tables/reproduction.csv", *COSTS]
 REPORT_CAPTIONS = [
@@ -55,30 +52,12 @@ REPORT_CAPTIONS = [
     for figure in PAPER_FIGURES
     if (path := Path(workflow.basedir, "docs/captions", f"{Path(figure).stem}.rst")).is_file()
 ]
-SUMMARY_ROWS = [
-    {
-        "id": str(checkpoint),
-        **SETTINGS.model(checkpoint.model).model_dump(include={"parameters", "layers"}),
-    }
-    for checkpoint in SETTINGS.staged_checkpoints()
-]
 
 
 def comparable_settings():
     """What decides whether a published number can be compared with ours, by study."""
-    differs = SETTINGS.training.unpublished(SETTINGS.source)
     return {
-        "mmlu": {
-            "source": SETTINGS.source,
-            **SETTINGS.mmlu.model_dump(include={"shots", "max_items_per_subject"}),
-            "checkpoints": {table: name for name, table in MMLU_PUBLISHED.items() if table},
-            "recipes": {
-                str(checkpoint): differs[stage]
-                for checkpoint in SETTINGS.staged_checkpoints()
-                for stage in checkpoint.stages
-                if stage in differs
-            },
-        },
+        "mmlu": mmlu_comparison(SETTINGS).as_params(),
         "prompts": {
             "source": SETTINGS.source,
             **SETTINGS.prompts.model_dump(include={"max_items_per_subject"}),

@@ -4,7 +4,7 @@ A study's module describes each of its figures as a `Figure`, by the name FIGURE
 module, and steps/figure.py draws it.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,6 +72,12 @@ def say_empty(axes, sentence: str) -> None:
     """Where a figure has nothing to show, it says why."""
     axes.set_axis_off()
     axes.text(0.5, 0.5, sentence, ha="center", va="center", wrap=True, transform=axes.transAxes)
+
+
+def name_missing(axes, names: Iterable[str]) -> None:
+    """In the legend: what was asked for, and has no line because its cell is broken."""
+    for name in names:
+        axes.plot([], [], " ", label=f"{name}: not measured")
 
 
 def save(fig, path: Path, kind: str) -> None:

@@ -15,16 +15,18 @@ def main(
     import pandas as pd
 
     from workflow_scripts.paper.reproduction import write_reproduction_table
+    from workflow_scripts.paper.studies import read_tables
     from workflow_scripts.render.verdict import as_table
+    from workflow_scripts.settings.chunked_tables import MmluComparison
     from workflow_scripts.studies.harmony.published import compare_harmony
     from workflow_scripts.studies.mmlu.published import compare_mmlu
     from workflow_scripts.studies.prompts.published import compare_prompts
 
     theirs = {path.stem: pd.read_csv(path) for path in published}
-    mine = {name: pd.read_csv(path) for name, path in ours.items()}
+    mine = read_tables(ours)
     leaderboard, runs = theirs.pop("harmony_leaderboard"), theirs.pop("prompt_runs")
     rows = [
-        *compare_mmlu(theirs, mine.get("mmlu_by_subject"), settings["mmlu"]),
+        *compare_mmlu(theirs, mine.get("mmlu_by_subject"), MmluComparison.of(settings["mmlu"])),
         *compare_prompts(runs, mine.get("prompt_runs"), settings["prompts"]),
         *compare_harmony(leaderboard, mine.get("harmony_leaderboard"), settings["harmony"]),
     ]
