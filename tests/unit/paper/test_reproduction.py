@@ -18,6 +18,7 @@ from workflow_scripts.render.verdict import (
     within,
 )
 from workflow_scripts.scores.published_leaderboard import LEADING_COLUMNS
+from workflow_scripts.settings.chunked_tables import MmluComparison
 from workflow_scripts.settings.harmony import Harmony
 from workflow_scripts.settings.training import RECIPES, Training
 from workflow_scripts.studies.harmony.published import compare_harmony
@@ -77,15 +78,15 @@ def test_a_rank_agrees_within_our_interval():
 # --- MMLU
 
 
-def mmlu_settings(**changes) -> dict:
-    return {
+def mmlu_settings(**changes) -> MmluComparison:
+    fields = {
         "source": "huggingface",
         "shots": 5,
         "max_items_per_subject": None,
         "checkpoints": {"mmlu_baseline": MODEL, "mmlu_k2m12_cpt": f"{MODEL}@k2m12+cpt"},
         "recipes": {},
-        **changes,
     }
+    return MmluComparison(**fields | changes)
 
 
 def published_mmlu() -> dict[str, pd.DataFrame]:
