@@ -39,6 +39,16 @@ def with_broken(rows: pd.DataFrame, asked: pd.DataFrame) -> pd.DataFrame:
     return asked.merge(rows, how="outer", on=list(asked))
 
 
+def in_doublings(axes, across: pd.Series) -> None:
+    """A tick for each number across, and a line where a model is as the unchanged one."""
+    axes.axhline(1, color="0.6", linewidth=0.8)
+    axes.set_xscale("log", base=2)
+    ticks = sorted(set(across))
+    axes.set_xticks(ticks, [str(tick) for tick in ticks])
+    axes.minorticks_off()
+    axes.grid(color="0.9", linewidth=0.6)
+
+
 def chunks_of(plan: str) -> int:
     """How many chunks a plan has: `k4m6-sequential` has 4; the unchanged model is one."""
     return max(1, int(plan[1 : plan.index("m")])) if plan.startswith("k") else 1

@@ -4,21 +4,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from workflow_scripts.render.figures import (
-    PALETTE,
-    Figure,
-    figure,
-    name_missing,
-    save_both,
-    say_empty,
-)
+from workflow_scripts.render.figures import PALETTE, figure_of, name_missing, save_lines
 from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import millisecond, numbers, with_errors
 from workflow_scripts.settings.chunked_tables import MeasuredModels
-from workflow_scripts.settings.request import Nothing
 from workflow_scripts.studies.chunking.frame import (
     chunks_of,
+    in_doublings,
     layers_per_chunk,
     measured,
     with_broken,
@@ -95,13 +88,7 @@ TABLE = Table(
 
 def write_latency_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     """Batch size across, times faster at writing up: a colour per plan, solid fused, dashed loop."""
-    with figure(width=6.5, height=3.6) as (fig, axes):
-        if table["token_faster"].isna().all():
-            say_empty(axes, "No time was measured: all its cells are broken.")
-        else:
-            _draw(axes, table)
-            fig.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=4)
-        save_both(fig, pdf, png)
+    save_lines(table, "token_faster", _draw, pdf, png, ncols=4)
 
 
 def _draw(axes, table: pd.DataFrame) -> None:
@@ -121,22 +108,10 @@ def _draw(axes, table: pd.DataFrame) -> None:
                     label=" · ".join([model] * several + [f"{plan} {way}"]),
                 )
     name_missing(axes, table.loc[table["token_faster"].isna(), "model"])
-    axes.axhline(1, color="0.6", linewidth=0.8)
-    axes.set_xscale("log", base=2)
-    ticks = sorted(set(there["batch"]))
-    axes.set_xticks(ticks, [str(tick) for tick in ticks])
-    axes.minorticks_off()
+    in_doublings(axes, there["batch"])
     axes.set_ylim(bottom=0)
     axes.set_xlabel("rows in a batch")
     axes.set_ylabel("writing a token, times faster\nthan the unchanged model")
-    axes.grid(color="0.9", linewidth=0.6)
-    axes.set_axisbelow(True)
 
 
-FIGURE = Figure(
-    name="chunking_latency",
-    asks=Nothing,
-    draw=lambda inputs, _, pdf, png: write_latency_figure(
-        TABLE.read(inputs.one("table")), pdf, png
-    ),
-)
+FIGURE = figure_of(TABLE, write_latency_figure)

@@ -5,20 +5,17 @@ from pathlib import Path
 import pandas as pd
 
 from workflow_scripts.core.ids import UNCHANGED
-from workflow_scripts.render.figures import (
-    PALETTE,
-    Figure,
-    figure,
-    name_missing,
-    save_both,
-    say_empty,
-)
+from workflow_scripts.render.figures import PALETTE, figure_of, name_missing, save_lines
 from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import numbers, perplexity, shown, with_errors
 from workflow_scripts.settings.chunked_tables import MeasuredModels
-from workflow_scripts.settings.request import Nothing
-from workflow_scripts.studies.chunking.frame import chunks_of, measured, with_broken
+from workflow_scripts.studies.chunking.frame import (
+    chunks_of,
+    in_doublings,
+    measured,
+    with_broken,
+)
 from workflow_scripts.studies.training.stages import text_of
 
 NOTE = (
@@ -79,27 +76,20 @@ TABLE = Table(
 
 def write_perplexity_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     """Chunks across, times the unchanged perplexity up, both in doublings; a line per aggregation."""
-    with figure(width=6.5, height=3.6) as (fig, axes):
-        if table["ratio"].isna().all():
-            say_empty(axes, "No perplexity was measured: all its cells are broken.")
-        else:
-            _draw(axes, table)
-            fig.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
-        save_both(fig, pdf, png)
+    save_lines(table, "ratio", _draw, pdf, png, ncols=2)
 
 
 def _draw(axes, table: pd.DataFrame) -> None:
-    there = table["ratio"].notna()
+    there, broken = table[table["ratio"].notna()], table[table["ratio"].isna()]
     several = table["model"].nunique() > 1
-    for model in dict.fromkeys(table["model"]):
-        for at, aggregation in enumerate(dict.fromkeys(table["aggregation"].dropna())):
-            for line, text in enumerate(dict.fromkeys(table["task"])):
-                chosen = there & (table["model"] == model) & (table["task"] == text)
-                rows = table[
-                    chosen & ((table["aggregation"] == aggregation) | (table["chunks"] == 1))
+    for model in dict.fromkeys(there["model"]):
+        for at, aggregation in enumerate(dict.fromkeys(there["aggregation"].dropna())):
+            for line, text in enumerate(dict.fromkeys(there["task"])):
+                rows = there[
+                    (there["model"] == model)
+                    & (there["task"] == text)
+                    & ((there["aggregation"] == aggregation) | (there["chunks"] == 1))
                 ].sort_values("chunks")
-                if rows.empty:
-                    continue
                 axes.plot(
                     rows["chunks"],
                     rows["ratio"],
@@ -109,24 +99,11 @@ def _draw(axes, table: pd.DataFrame) -> None:
                     markersize=4,
                     label=" · ".join([model] * several + [aggregation, text]),
                 )
-    broken = table[~there]
-    name_missing(axes, broken["model"] * several + " · " * several + broken["task"])
-    axes.axhline(1, color="0.6", linewidth=0.8)
-    axes.set_xscale("log", base=2)
+    name_missing(axes, broken["model"] + " · " + broken["task"])
     axes.set_yscale("log")
-    ticks = sorted(set(table["chunks"].dropna()))
-    axes.set_xticks(ticks, [str(tick) for tick in ticks])
-    axes.minorticks_off()
+    in_doublings(axes, there["chunks"])
     axes.set_xlabel("chunks of consecutive layers, side by side")
     axes.set_ylabel("perplexity, times the unchanged model's")
-    axes.grid(color="0.9", linewidth=0.6)
-    axes.set_axisbelow(True)
 
 
-FIGURE = Figure(
-    name="chunking_perplexity",
-    asks=Nothing,
-    draw=lambda inputs, _, pdf, png: write_perplexity_figure(
-        TABLE.read(inputs.one("table")), pdf, png
-    ),
-)
+FIGURE = figure_of(TABLE, write_perplexity_figure)

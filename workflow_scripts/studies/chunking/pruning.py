@@ -5,12 +5,11 @@ from pathlib import Path
 import pandas as pd
 
 from workflow_scripts.core.ids import UNCHANGED
-from workflow_scripts.render.figures import PALETTE, Figure, figure, save_both, say_empty
+from workflow_scripts.render.figures import PALETTE, figure_of, save_lines
 from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import numbers, perplexity, with_errors
 from workflow_scripts.settings.chunked_tables import MeasuredModels
-from workflow_scripts.settings.request import Nothing
 from workflow_scripts.studies.chunking.frame import TEXT, measured, with_broken
 from workflow_scripts.studies.chunking.latency import milliseconds, with_speed_up
 
@@ -80,17 +79,12 @@ TABLE = Table(
 def write_pruning_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     """One line per set of layers, best first: how many times the unchanged perplexity."""
     table = table.assign(left_out=table["left_out"].replace("", "none"))
+    height = 1.2 + 0.28 * table["left_out"].nunique()
+    save_lines(table, "perplexity", _draw, pdf, png, height=height)
+
+
+def _draw(axes, table: pd.DataFrame) -> None:
     sets = list(dict.fromkeys(table["left_out"]))
-    with figure(width=6.5, height=1.2 + 0.28 * len(sets)) as (fig, axes):
-        if table["perplexity"].isna().all():
-            say_empty(axes, f"No perplexity of {TEXT} was measured: all its cells are broken.")
-        else:
-            _draw(axes, table, sets)
-            fig.legend(*axes.get_legend_handles_labels(), loc="outside lower center")
-        save_both(fig, pdf, png)
-
-
-def _draw(axes, table: pd.DataFrame, sets: list[str]) -> None:
     for at, (model, rows) in enumerate(table.groupby("model", sort=False)):
         colour = PALETTE[at % len(PALETTE)]
         there = rows["perplexity"].notna().any()
@@ -115,13 +109,6 @@ def _draw(axes, table: pd.DataFrame, sets: list[str]) -> None:
     axes.set_ylabel("layers left out")
     axes.tick_params(axis="x", which="both", labelrotation=30)
     axes.grid(axis="x", which="both", color="0.9", linewidth=0.6)
-    axes.set_axisbelow(True)
 
 
-FIGURE = Figure(
-    name="chunking_pruning",
-    asks=Nothing,
-    draw=lambda inputs, _, pdf, png: write_pruning_figure(
-        TABLE.read(inputs.one("table")), pdf, png
-    ),
-)
+FIGURE = figure_of(TABLE, write_pruning_figure)

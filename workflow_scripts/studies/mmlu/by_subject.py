@@ -10,13 +10,12 @@ import pandas as pd
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.render.figures import PALETTE, Figure, figure, save_both
+from workflow_scripts.render.figures import PALETTE, figure, figure_of, save_both
 from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import numbers, with_errors
 from workflow_scripts.render.words import CLEAR
 from workflow_scripts.settings.chunked_tables import MmluCheckpoints, PublishedCheckpoint
-from workflow_scripts.settings.request import Nothing
 
 METRICS = ("qem", "em", "acc")
 MICRO, MACRO = "micro", "macro"
@@ -59,51 +58,43 @@ def mmlu_by_subject(
             f"There are several scores {twice['metric']} of {twice['model']}{twice['variant']} in the"
             " study mmlu; expected one. Delete results/scores/mmlu.parquet."
         )
-    found = {
-        (row.model, row.variant, None if pd.isna(row.subset) else row.subset, row.metric): row
-        for row in scores.itertuples()
-    }
+    subjects = (MICRO, MACRO, *sorted(scores["subset"].dropna().unique()))
+    # One row for the three metrics: of the floor, the share of the most frequent letter, or of a random one.
+    macro = scores["metric"].str.endswith("_macro")
+    scores = scores.assign(
+        subject=scores["subset"].fillna(MICRO).mask(macro, MACRO),
+        metric=scores["metric"].str.removesuffix("_macro"),
+    )
+    scores = scores[scores["metric"].isin(METRICS)]
+    keys = ["subject", "model", "variant"]
     theirs = {name: published_scores(table) for name, table in published.items()}
-    subjects = sorted(scores["subset"].dropna().unique())
     rows = [
-        _row(subject, checkpoint, found, theirs)
-        for subject in (MICRO, MACRO, *subjects)
+        _beside(subject, checkpoint, theirs)
+        for subject in subjects
         for checkpoint in asked.checkpoints
     ]
-    table = COLUMNS.typed(pd.DataFrame(rows, columns=list(COLUMNS.named)))
+    table = pd.DataFrame(rows).set_index(keys)
+    table[["n", "floor"]] = scores.groupby(keys)[["n", "floor"]].max()
     for metric in METRICS:
+        found = scores[scores["metric"] == metric].set_index(keys)
+        table[metric], table[f"{metric}_stderr"] = found["value"], found["stderr"]
         # Always right is infinitely far above. Always the same wrong has no spread, and says nothing.
         z = (table[metric] - table["floor"]) / table[f"{metric}_stderr"]
-        table[f"{metric}_z"] = z.mask(z == -np.inf)
-    return table
+        table[f"{metric}_z"] = z.replace(-np.inf, np.nan)
+    return COLUMNS.typed(table.reset_index())
 
 
-def _row(subject: str, checkpoint: PublishedCheckpoint, found: dict, theirs: dict) -> dict:
+def _beside(subject: str, checkpoint: PublishedCheckpoint, theirs: dict) -> dict:
     id = CheckpointId.parse(checkpoint.id)
-    subset = None if subject in _AVERAGES else subject
-    cells = {
-        metric: found.get(
-            (id.model, id.variant, subset, f"{metric}_macro" if subject == MACRO else metric)
-        )
-        for metric in METRICS
-    }
-    known = [cell for cell in cells.values() if cell is not None]
-    # What is printed beside their average is no standard error of the average.
     value, stderr = theirs.get(checkpoint.published, {}).get(subject, (None, None))
-    row = {
+    return {
         "subject": subject,
         "model": id.model,
         "variant": id.variant,
-        "n": max((cell.n for cell in known), default=None),
-        # One for the three: the share of the most frequent letter, or of a random one.
-        "floor": max((cell.floor for cell in known if pd.notna(cell.floor)), default=None),
         "published_qem": value,
+        # What is printed beside their average is no standard error of the average.
         "published_stderr": None if subject == MACRO else stderr,
     }
-    for metric, cell in cells.items():
-        row[metric] = None if cell is None else cell.value
-        row[f"{metric}_stderr"] = None if cell is None else cell.stderr
-    return row
 
 
 def published_scores(table: pd.DataFrame) -> dict[str, tuple[float, float]]:
@@ -158,16 +149,14 @@ def write_mmlu_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
 
     checkpoints = list(dict.fromkeys(zip(table["model"], table["variant"], strict=True)))
     subjects = list(dict.fromkeys(table["subject"]))
-    columns = [(*checkpoint, metric) for checkpoint in checkpoints for metric in METRICS]
-    # By subject, of each checkpoint.
-    rows = {key: of.set_index("subject") for key, of in table.groupby(["model", "variant"])}
-    above, clear = (
-        np.column_stack([show(rows[model, variant], metric) for model, variant, metric in columns])
-        for show in (
-            lambda of, metric: (of[metric] - of["floor"]).loc[subjects],
-            lambda of, metric: (of[f"{metric}_z"] >= CLEAR).loc[subjects],
-        )
-    )
+    columns = [(metric, *checkpoint) for checkpoint in checkpoints for metric in METRICS]
+    cells = table.set_index(["subject", "model", "variant"])
+
+    def spread(values: pd.DataFrame) -> np.ndarray:
+        return values.unstack(["model", "variant"]).loc[subjects, columns].to_numpy()
+
+    above = spread(cells[list(METRICS)].sub(cells["floor"], axis=0))
+    clear = spread(cells[[f"{m}_z" for m in METRICS]].set_axis(METRICS, axis=1) >= CLEAR)
     # Grey below: how far below the floor a score lies says nothing about what a model knows.
     colours = LinearSegmentedColormap.from_list("floor", ["0.6", "white", PALETTE[0]])
     reach = max(0.1, np.nanmax(np.abs(above), initial=0.0))
@@ -186,7 +175,7 @@ def write_mmlu_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
             fig.suptitle(*models, fontsize=9)
         axes.axhline(len(_AVERAGES), color="black", linewidth=0.8)
         axes.set_yticks(np.arange(len(subjects)) + 0.5, _titles(subjects), fontsize=7)
-        axes.set_xticks(np.arange(len(columns)) + 0.5, [c[-1] for c in columns], fontsize=7)
+        axes.set_xticks(np.arange(len(columns)) + 0.5, [c[0] for c in columns], fontsize=7)
         axes.invert_yaxis()
         axes.xaxis.tick_top()
         axes.tick_params(length=0)
@@ -223,8 +212,4 @@ def _labels(checkpoints: list[tuple[str, str]]) -> list[str]:
     ]
 
 
-FIGURE = Figure(
-    name="mmlu_by_subject",
-    asks=Nothing,
-    draw=lambda inputs, _, pdf, png: write_mmlu_figure(TABLE.read(inputs.one("table")), pdf, png),
-)
+FIGURE = figure_of(TABLE, write_mmlu_figure)
