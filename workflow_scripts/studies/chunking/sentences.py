@@ -5,42 +5,31 @@ The chapter of the report holds what training and MMLU have to tell of the same 
 
 import math
 
+import pandas as pd
+
 from workflow_scripts.render.chapter import Study, Tables
 from workflow_scripts.render.numbers import Number, Numbers, count, fixed, number
 from workflow_scripts.render.text import perplexity
 from workflow_scripts.render.words import CLEAR
-from workflow_scripts.studies.chunking import latency, pruning, summary
-from workflow_scripts.studies.chunking import perplexity as untrained
 from workflow_scripts.studies.chunking.frame import TEXT
+from workflow_scripts.studies.chunking.latency import TABLE as LATENCY
+from workflow_scripts.studies.chunking.perplexity import TABLE as PERPLEXITY
+from workflow_scripts.studies.chunking.pruning import TABLE as PRUNING
+from workflow_scripts.studies.chunking.summary import TABLE as SUMMARY
+from workflow_scripts.studies.mmlu.by_subject import TABLE as MMLU
 from workflow_scripts.studies.mmlu.sentences import mmlu_numbers, tell_mmlu
 from workflow_scripts.studies.training.sentences import tell_training, training_numbers
+from workflow_scripts.studies.training.stages import TABLE as STAGES
 
 
-def chunking_numbers(tables: Tables) -> list[Number]:
-    return [
-        *_checkpoints(tables),
-        *training_numbers(tables),
-        *_untrained(tables),
-        *_times(tables),
-        *_pruned(tables),
-        *mmlu_numbers(tables),
-    ]
-
-
-def _checkpoints(tables: Tables) -> list[Number]:
-    table = tables.get(summary.TABLE.name)
-    if table is None:
-        return []
+def _checkpoints(table: pd.DataFrame) -> list[Number]:
     return [
         *number("chunking.models", table["model"].nunique(), count, "models that are cut"),
         *number("chunking.checkpoints", int((table["variant"] != "").sum()), count, "checkpoints"),
     ]
 
 
-def _untrained(tables: Tables) -> list[Number]:
-    table = tables.get(untrained.TABLE.name)
-    if table is None:
-        return []
+def _untrained(table: pd.DataFrame) -> list[Number]:
     cut = table[(table["chunks"] > 1) & (table["task"] == TEXT)]
     if cut.empty:
         return []
@@ -56,11 +45,8 @@ def _untrained(tables: Tables) -> list[Number]:
     ]
 
 
-def _times(tables: Tables) -> list[Number]:
+def _times(table: pd.DataFrame) -> list[Number]:
     """Of the plans, run as one, the one that writes fastest beside the unchanged model."""
-    table = tables.get(latency.TABLE.name)
-    if table is None:
-        return []
     fused = table[table["way"] == "fused"].dropna(subset=["token_faster"])
     if fused.empty:
         return []
@@ -79,10 +65,7 @@ def _times(tables: Tables) -> list[Number]:
     ]
 
 
-def _pruned(tables: Tables) -> list[Number]:
-    table = tables.get(pruning.TABLE.name)
-    if table is None:
-        return []
+def _pruned(table: pd.DataFrame) -> list[Number]:
     table = table.dropna(subset=["perplexity"])
     whole, cut = table[table["left_out"] == ""], table[table["left_out"] != ""]
     if len(whole) != 1 or cut.empty:  # of several models no single set is the best
@@ -99,6 +82,21 @@ def _pruned(tables: Tables) -> list[Number]:
         *number("chunking.pruned_whole", whole.perplexity, perplexity, "the same with every layer"),
         *number("chunking.pruned_z", z, fixed(1), "their difference in standard errors"),
     ]
+
+
+_NUMBERS = {
+    SUMMARY.name: _checkpoints,
+    STAGES.name: training_numbers,
+    PERPLEXITY.name: _untrained,
+    LATENCY.name: _times,
+    PRUNING.name: _pruned,
+    MMLU.name: mmlu_numbers,
+}
+
+
+def chunking_numbers(tables: Tables) -> list[Number]:
+    made = [numbers_of(tables[name]) for name, numbers_of in _NUMBERS.items() if name in tables]
+    return [number for numbers in made for number in numbers]
 
 
 def tell_chunking(numbers: Numbers) -> list[str]:

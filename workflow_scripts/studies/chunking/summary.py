@@ -5,7 +5,7 @@ from dataclasses import replace
 import pandas as pd
 
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.frames import Columns, checkpoint_of
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import millisecond, numbers, perplexity, shown, with_errors
 from workflow_scripts.settings.chunked_tables import SizedCheckpoints
@@ -37,55 +37,37 @@ COLUMNS = Columns(
 _MADE_FROM = {"plans": PLANS, "mmlu": MMLU, "stages": STAGES, "latency": LATENCY}
 
 
-def chunking_summary(
-    asked: SizedCheckpoints,
-    *,
-    plans: pd.DataFrame | None = None,
-    mmlu: pd.DataFrame | None = None,
-    stages: pd.DataFrame | None = None,
-    latency: pd.DataFrame | None = None,
-) -> pd.DataFrame:
+def chunking_summary(asked: SizedCheckpoints, **made: pd.DataFrame) -> pd.DataFrame:
     """One row per checkpoint, in the order given.
 
-    The other tables are those of the study, or None where the config asks for none of it.
+    `made` are those of the tables it is made from that the config asks for.
     """
-    sizes = _rows(plans, ["model", "variant"])
-    scores = _rows(None if mmlu is None else mmlu[mmlu["subject"] == MICRO], ["model", "variant"])
-    texts = _rows(stages, ["model", "variant"])
-    times = _fastest_way(latency)
+    found = {name: table.to_dict("records") for name, table in made.items()}
+    sizes = {checkpoint_of(row): row for row in found.get("plans", [])}
+    texts = {checkpoint_of(row): row for row in found.get("stages", [])}
+    scores = {checkpoint_of(row): row for row in found.get("mmlu", []) if row["subject"] == MICRO}
+    # In the smallest batch, where one user waits for one answer.
+    fused = [row for row in found.get("latency", []) if row["way"] == "fused"]
+    batch = min((row["batch"] for row in fused), default=None)
+    times = {f"{row['model']}@{row['plan']}": row for row in fused if row["batch"] == batch}
     rows = []
     for checkpoint in asked.checkpoints:
         id = CheckpointId.parse(checkpoint.id)
-        plan = replace(id, stages=())
-        size = sizes.get((id.model, plan.variant), {})
-        known = not id.variant or (id.model, plan.variant) in sizes
-        score, text = (found.get((id.model, id.variant), {}) for found in (scores, texts))
-        time = times.get((id.model, id.plan), {}) if id.plan and not id.mode else {}
+        plan = str(replace(id, stages=()))
+        size = sizes.get(plan, {})
+        known = not id.variant or plan in sizes
         rows.append(
             {
+                **times.get(plan, {}),
+                **{"n": None, **scores.get(str(id), {})},  # questions, and not rounds of a time
                 "model": id.model,
                 "variant": id.variant,
                 "depth": size.get("depth", checkpoint.layers if known else None),
                 "parameters": size.get("parameters", checkpoint.parameters if known else None),
-                **{key: value for key, value in score.items() if key in COLUMNS.named},
-                **_perplexities(text),
-                **{key: time.get(key) for key in ("batch", "token_seconds", "token_faster")},
+                **_perplexities(texts.get(str(id), {})),
             }
         )
     return COLUMNS.typed(pd.DataFrame(rows, columns=list(COLUMNS.named)))
-
-
-def _rows(table: pd.DataFrame | None, keys: list[str]) -> dict[tuple, dict]:
-    rows = [] if table is None else table.to_dict("records")
-    return {tuple(row[key] or "" for key in keys): row for row in rows}
-
-
-def _fastest_way(latency: pd.DataFrame | None) -> dict[tuple, dict]:
-    """By model and plan: the fused way in the smallest batch, where one user waits for one answer."""
-    if latency is None:
-        return {}
-    fused = latency[(latency["way"] == "fused") & (latency["batch"] == latency["batch"].min())]
-    return _rows(fused, ["model", "plan"])
 
 
 def _perplexities(text: dict) -> dict[str, float | None]:

@@ -1,17 +1,15 @@
 """MMLU in numbers and sentences: which models clear the floor, and by which reading of the answers."""
 
-from workflow_scripts.render.chapter import Tables
+import pandas as pd
+
 from workflow_scripts.render.numbers import Number, Numbers, count, fixed, number
 from workflow_scripts.render.words import CLEAR, joined
-from workflow_scripts.studies.mmlu.by_subject import METRICS, MICRO, TABLE
+from workflow_scripts.studies.mmlu.by_subject import METRICS, MICRO
 
 _HOW = {"em": "by the generated letter", "qem": "as published", "acc": "by the likeliest letter"}
 
 
-def mmlu_numbers(tables: Tables) -> list[Number]:
-    if TABLE.name not in tables:
-        return []
-    table = tables[TABLE.name]
+def mmlu_numbers(table: pd.DataFrame) -> list[Number]:
     micro = table[(table["subject"] == MICRO) & table["n"].notna()]  # all but broken cells
     if micro.empty:
         return []

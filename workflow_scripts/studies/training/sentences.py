@@ -3,21 +3,19 @@
 import math
 from dataclasses import replace
 
+import pandas as pd
+
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.render.chapter import Tables
 from workflow_scripts.render.numbers import Number, Numbers, number
 from workflow_scripts.render.text import perplexity
 from workflow_scripts.render.words import CLEAR
-from workflow_scripts.studies.training.stages import TABLE, UNTRAINED
+from workflow_scripts.studies.training.stages import UNTRAINED
 
 _TEXT = "wikitext"
 
 
-def training_numbers(tables: Tables) -> list[Number]:
+def training_numbers(table: pd.DataFrame) -> list[Number]:
     """The trained checkpoint that reads wikitext best, beside itself untrained and the whole model."""
-    if TABLE.name not in tables:
-        return []
-    table = tables[TABLE.name]
     table = table.set_index(table["model"] + table["variant"].fillna(""))
     trained = table[table["stage"] != UNTRAINED].dropna(subset=[_TEXT])
     if trained.empty:

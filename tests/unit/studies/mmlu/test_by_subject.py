@@ -124,5 +124,5 @@ def test_a_checkpoint_whose_cell_is_broken_keeps_its_place(variants, tmp_path):
     assert set(last[2:]) == {"—"}
     write_mmlu_figure(again, tmp_path / "f.pdf", tmp_path / "f.png")
     assert (tmp_path / "f.png").stat().st_size > 5000
-    named = {number.name: number.value for number in mmlu_numbers({TABLE.name: again})}
+    named = {number.name: number.value for number in mmlu_numbers(again)}
     assert named.get("mmlu.models") == (1 if variants else None)

@@ -63,7 +63,7 @@ def written(table: pd.DataFrame, folder) -> str:
 
 
 def told(table: pd.DataFrame) -> str:
-    return tell_training(Numbers(training_numbers({TABLE.name: table})))
+    return tell_training(Numbers(training_numbers(table)))
 
 
 def test_perplexity_before_and_after_stands_beside_what_was_trained(tmp_path):
