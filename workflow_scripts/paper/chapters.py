@@ -1,13 +1,16 @@
 """What a page and a paper show: chapters of paragraphs, figures and tables, read from the results."""
 
 import csv
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from workflow_scripts.paper.studies import STUDIES
+from workflow_scripts.paper.tables import table_of
 from workflow_scripts.render.numbers import Numbers
-from workflow_scripts.render.tables import ShownTable, read_markdown
+from workflow_scripts.render.tables import ShownTable
+from workflow_scripts.settings.request import Nothing
 
 
 @dataclass(frozen=True)
@@ -36,12 +39,17 @@ class Chapter:
 
 
 def chapters(
-    numbers: Numbers, tables: list[Path], figures: list[Path], captions: list[Path]
+    numbers: Numbers,
+    tables: list[Path],
+    figures: list[Path],
+    captions: list[Path],
+    requests: Mapping[str, dict[str, Any]],
 ) -> tuple[list[Chapter], list[str]]:
     """The chapters there is something for, and the titles of those there is nothing for.
 
     `tables` and `figures` are of every kind that the config has made; a table or figure that no study
-    claims stands in a chapter of its own, so that nothing made is lost.
+    claims stands in a chapter of its own, so that nothing made is lost. `requests` are what the tables
+    were asked, by their names.
     """
     captions = {path.stem: path for path in captions}
     made_tables = {path.stem: path for path in tables}
@@ -57,7 +65,10 @@ def chapters(
                 _figure(made_figures[name], captions)
                 for name in _of(study.key, study.figures, made_figures)
             ],
-            [_table(made_tables[name]) for name in _of(study.key, study.tables, made_tables)],
+            [
+                _table(made_tables[name], requests)
+                for name in _of(study.key, study.tables, made_tables)
+            ],
         )
         claimed |= {shown.name for shown in (*chapter.figures, *chapter.tables)}
         if chapter.paragraphs or chapter.figures or chapter.tables:
@@ -65,7 +76,7 @@ def chapters(
         else:
             absent.append(study.title)
     figures = [_figure(made_figures[n], captions) for n in sorted(set(made_figures) - claimed)]
-    tables = [_table(made_tables[name]) for name in sorted(set(made_tables) - claimed)]
+    tables = [_table(made_tables[name], requests) for name in sorted(set(made_tables) - claimed)]
     if figures or tables:
         found.append(Chapter("more", "More tables and figures", [], figures, tables))
     return found, absent
@@ -84,9 +95,10 @@ def _figure(path: Path, captions: dict[str, Path]) -> Figure:
     return Figure(path.stem, text, path.with_suffix(".png"), path.with_suffix(".pdf"))
 
 
-def _table(path: Path) -> Table:
-    csv_path, tex = path.with_suffix(".csv"), path.with_suffix(".tex")
-    return Table(path.stem, read_markdown(path.with_suffix(".md")), csv_path, tex)
+def _table(path: Path, requests: Mapping[str, dict[str, Any]]) -> Table:
+    table = table_of(path.stem)
+    asked = table.asks.of(requests[table.name]) if table.name in requests else Nothing()
+    return Table(path.stem, table.shown(table.read(path), asked), path, path.with_suffix(".tex"))
 
 
 def read_sources(path: Path) -> list[dict[str, Any]]:

@@ -10,12 +10,11 @@ from workflow_scripts.bridge.step import step
 
 
 def main(tables: list[Path], provenance: Path, json_path: Path, tex: Path) -> None:
-    import pandas as pd
-
     from workflow_scripts.paper.studies import all_numbers
+    from workflow_scripts.paper.tables import read_table
     from workflow_scripts.render.numbers import write_numbers
 
-    read = {path.stem: pd.read_csv(path) for path in tables}
+    read = {path.stem: read_table(path) for path in tables}
     about = json.loads(provenance.read_text(encoding="utf-8"))
     write_numbers(all_numbers(read, about), json_path, tex)
 
