@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from workflow_scripts.render.verdict import GENERATED, verdict
+from workflow_scripts.settings.paper import MmluComparison
 from workflow_scripts.studies.mmlu.by_subject import MACRO
 
 _SUBJECT = re.compile(r"helm:mmlu:(\w+):5")
@@ -16,20 +17,15 @@ _SHOTS = 5
 
 
 def compare_mmlu(
-    published: dict[str, pd.DataFrame], ours: pd.DataFrame | None, settings: dict
+    published: dict[str, pd.DataFrame], ours: pd.DataFrame | None, settings: MmluComparison
 ) -> Iterator[dict]:
-    """A row for each subject and the macro average of each published table.
-
-    `settings` has the `source` of the models, the `shots`, the questions asked of a subject
-    (`max_items_per_subject`, None for all), by published table the `checkpoints` that are of its variant,
-    and of the trained ones by checkpoint the `recipes` that are not the published one's.
-    """
+    """A row for each subject and the macro average of each published table."""
     cells = {}
     if ours is not None:
         ours = ours.fillna({"variant": ""})
         cells = {(r.model + r.variant, r.subject): r for r in ours.itertuples()}
     for source, table in published.items():
-        checkpoint = settings["checkpoints"].get(source)
+        checkpoint = settings.checkpoints.get(source)
         why_not = _why_not(checkpoint, settings)
         for subject, value, stderr in _rows(table):
             cell = cells.get((checkpoint, subject))
@@ -60,15 +56,15 @@ def _rows(table: pd.DataFrame) -> list[tuple[str, float, float]]:
     return [(MACRO, average, error), *((name, *cell) for name, cell in sorted(found.items()))]
 
 
-def _why_not(checkpoint: str | None, settings: dict) -> str | None:
-    if settings["source"] == "miniature":
+def _why_not(checkpoint: str | None, settings: MmluComparison) -> str | None:
+    if settings.source == "miniature":
         return GENERATED
     if checkpoint is None:
         return "no checkpoint of this variant is in the config"
-    if settings["shots"] != _SHOTS:
+    if settings.shots != _SHOTS:
         return f"asked with {settings['shots']} examples here, with {_SHOTS} there"
-    if (asked := settings["max_items_per_subject"]) is not None:
+    if (asked := settings.max_items_per_subject) is not None:
         return f"at most {asked} questions of a subject were asked here, all of them there"
-    if recipe := settings["recipes"].get(checkpoint):
+    if recipe := settings.recipes.get(checkpoint):
         return f"trained by the recipe {recipe} here, which is not the published one"
     return None
