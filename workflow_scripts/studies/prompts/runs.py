@@ -236,8 +236,9 @@ def _legend(fig, *panels) -> None:
 def _accuracy(axes, rows: pd.DataFrame, runs: list[str], shift: float, colour, id: str) -> None:
     """A run of fewer questions stands beside the line, hollow: it compares with no other."""
     places = np.arange(len(runs)) + shift
-    whole = rows["n"].reindex(runs) == rows["n"].max()
-    for mine, style in ((whole, {"linestyle": "-"}), (~whole, {"markerfacecolor": "white"})):
+    n = rows["n"].reindex(runs).astype("float64")  # of a run that broke none
+    whole, fewer = n == n.max(), n < n.max()
+    for mine, style in ((whole, {"linestyle": "-"}), (fewer, {"markerfacecolor": "white"})):
         if mine.any():
             axes.errorbar(
                 rows["micro"].reindex(runs)[mine],
