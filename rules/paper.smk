@@ -1,7 +1,6 @@
 """The paper: from records to scores, and from the tables of all studies to one report."""
 
-from workflow_scripts.settings.paper import report as report_request
-from workflow_scripts.settings.paper import reproduction, shown_config
+from workflow_scripts.settings.paper import Report, TablesTold, reproduction, shown_config
 
 
 rule collect_scores:
@@ -112,6 +111,19 @@ rule gather_provenance:
         "../workflow_scripts/steps/gather_provenance.py"
 
 
+def tables_told():
+    """What describes each table of the report, and what it was asked: as its rule has it."""
+    params = {
+        name: getattr(rules, f"table_{name}").params
+        for name in [Path(table).stem for table in REPORT_TABLES]
+    }
+    return {
+        name: {"table": of.table, "request": of.request}
+        for name, of in params.items()
+        if "table" in of.keys()
+    }
+
+
 rule collect_numbers:
     """The numbers of prose, by name, as JSON and for LaTeX."""
     input:
@@ -131,6 +143,7 @@ rule collect_numbers:
         runtime="30m",
     params:
         version="collect_numbers 1",
+        request=lambda wildcards: TablesTold(tables=tables_told()).as_params(),
     script:
         "../workflow_scripts/steps/collect_numbers.py"
 
@@ -168,8 +181,10 @@ rule report:
         runtime="30m",
     params:
         version="report 1",
-        request=report_request(
-            SETTINGS, "page", {"Leaderboard": "leaderboard.html"} if LEADERBOARD_PAGE else {}
+        request=lambda wildcards: Report(
+            form="page",
+            tables=tables_told(),
+            links={"Leaderboard": "leaderboard.html"} if LEADERBOARD_PAGE else {},
         ).as_params(),
     script:
         "../workflow_scripts/steps/report.py"
@@ -185,7 +200,7 @@ use rule report as paper_source with:
         "logs/paper_source.log",
     params:
         version="paper_source 1",
-        request=report_request(SETTINGS, "paper", {}).as_params(),
+        request=lambda wildcards: Report(form="paper", tables=tables_told()).as_params(),
 
 
 rule paper_pdf:

@@ -10,7 +10,7 @@ from workflow_scripts.paper.studies import STUDIES
 from workflow_scripts.paper.tables import table_of
 from workflow_scripts.render.numbers import Numbers
 from workflow_scripts.render.tables import ShownTable
-from workflow_scripts.settings.request import Nothing
+from workflow_scripts.settings.paper import ToldTable
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,12 @@ def chapters(
     tables: list[Path],
     figures: list[Path],
     captions: list[Path],
-    requests: Mapping[str, dict[str, Any]],
+    described: Mapping[str, ToldTable],
 ) -> tuple[list[Chapter], list[str]]:
     """The chapters there is something for, and the titles of those there is nothing for.
 
     `tables` and `figures` are of every kind that the config has made; a table or figure that no study
-    claims stands in a chapter of its own, so that nothing made is lost. `requests` are what the tables
-    were asked, by their names.
+    claims stands in a chapter of its own, so that nothing made is lost.
     """
     captions = {path.stem: path for path in captions}
     made_tables = {path.stem: path for path in tables}
@@ -66,7 +65,7 @@ def chapters(
                 for name in _of(study.key, study.figures, made_figures)
             ],
             [
-                _table(made_tables[name], requests)
+                _table(made_tables[name], described[name])
                 for name in _of(study.key, study.tables, made_tables)
             ],
         )
@@ -76,7 +75,9 @@ def chapters(
         else:
             absent.append(study.title)
     figures = [_figure(made_figures[n], captions) for n in sorted(set(made_figures) - claimed)]
-    tables = [_table(made_tables[name], requests) for name in sorted(set(made_tables) - claimed)]
+    tables = [
+        _table(made_tables[name], described[name]) for name in sorted(set(made_tables) - claimed)
+    ]
     if figures or tables:
         found.append(Chapter("more", "More tables and figures", [], figures, tables))
     return found, absent
@@ -95,10 +96,10 @@ def _figure(path: Path, captions: dict[str, Path]) -> Figure:
     return Figure(path.stem, text, path.with_suffix(".png"), path.with_suffix(".pdf"))
 
 
-def _table(path: Path, requests: Mapping[str, dict[str, Any]]) -> Table:
-    table = table_of(path.stem)
-    asked = table.asks.of(requests[table.name]) if table.name in requests else Nothing()
-    return Table(path.stem, table.shown(table.read(path), asked), path, path.with_suffix(".tex"))
+def _table(path: Path, described: ToldTable) -> Table:
+    table = table_of(described.table)
+    shown = table.shown(table.read(path), table.asks.of(described.request))
+    return Table(path.stem, shown, path, path.with_suffix(".tex"))
 
 
 def read_sources(path: Path) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from workflow_scripts.paper.tables import read_table
+from workflow_scripts.paper.tables import table_of
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import number, with_errors
@@ -21,6 +21,11 @@ NOTE = (
     " cannot be compared has no difference. Numbers that were not measured here, for one reason, share"
     " a line; the CSV has each."
 )
+_OURS = {
+    "mmlu_by_subject": "studies.mmlu.by_subject",
+    "prompt_runs": "studies.prompts.runs",
+    "harmony_leaderboard": "studies.harmony.leaderboard",
+}
 
 
 def reproduced(inputs: Inputs, asked: Reproduction) -> pd.DataFrame:
@@ -28,8 +33,8 @@ def reproduced(inputs: Inputs, asked: Reproduction) -> pd.DataFrame:
     theirs = {path.stem: pd.read_csv(path) for path in inputs["published"]}
     leaderboard, runs = theirs.pop("harmony_leaderboard"), theirs.pop("prompt_runs")
     ours = {
-        name: read_table(inputs.one(name))
-        for name in ("mmlu_by_subject", "prompt_runs", "harmony_leaderboard")
+        name: table_of(module).read(inputs.one(name))
+        for name, module in _OURS.items()
         if name in inputs
     }
     rows = [

@@ -7,13 +7,8 @@ from pydantic import Field
 from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.mmlu import published_table
-from workflow_scripts.settings.prompts.tables import (
-    PromptComparison,
-    prompt_comparison,
-    prompt_tables,
-)
+from workflow_scripts.settings.prompts.tables import PromptComparison, prompt_comparison
 from workflow_scripts.settings.request import StepRequest
-from workflow_scripts.settings.suite_tables import suite_tables
 
 
 class MmluComparison(StepRequest):
@@ -53,9 +48,19 @@ class LeaderboardPage(StepRequest):
     tasks: tuple[dict[str, Any], ...] = Field(description="Of the Harmony grid")
 
 
-class Report(StepRequest):
+class ToldTable(StepRequest):
+    table: str = Field(description="The module that describes it")
+    request: dict[str, Any]
+
+
+class TablesTold(StepRequest):
+    """The tables that numbers and a report are taken from, by name, each as its own rule has it."""
+
+    tables: dict[str, ToldTable]
+
+
+class Report(TablesTold):
     form: Literal["page", "paper"]
-    tables: dict[str, dict[str, Any]] = Field(description="What the tables were asked, by name")
     links: dict[str, str] = Field({}, description="Other pages beside this one")
 
 
@@ -83,22 +88,6 @@ def reproduction(settings: Settings) -> Reproduction:
             differs=settings.harmony.differs_from_published(settings.source),
         ),
     )
-
-
-def table_requests(settings: Settings) -> dict[str, StepRequest]:
-    """By table what it is asked; of one that is not among these nothing."""
-    return {
-        "prompt_runs": prompt_tables(settings),
-        "prompt_runs_by_subject": prompt_tables(settings),
-        "suite_leaderboard": suite_tables(settings),
-        "suite_checks": suite_tables(settings),
-        "reproduction": reproduction(settings),
-    }
-
-
-def report(settings: Settings, form: str, links: dict[str, str]) -> Report:
-    asked = {name: request.as_params() for name, request in table_requests(settings).items()}
-    return Report(form=form, tables=asked, links=links)
 
 
 def shown_config(settings: Settings) -> dict[str, Any]:
