@@ -62,7 +62,7 @@ def _why_not(checkpoint: str | None, settings: MmluComparison) -> str | None:
     if checkpoint is None:
         return "no checkpoint of this variant is in the config"
     if settings.shots != _SHOTS:
-        return f"asked with {settings['shots']} examples here, with {_SHOTS} there"
+        return f"asked with {settings.shots} examples here, with {_SHOTS} there"
     if (asked := settings.max_items_per_subject) is not None:
         return f"at most {asked} questions of a subject were asked here, all of them there"
     if recipe := settings.recipes.get(checkpoint):
