@@ -1,7 +1,6 @@
 """What the report is given: tables and figures that the studies of this config have made."""
 
 from workflow_scripts.core.tex_engine import find_engine
-from workflow_scripts.settings.chunked_tables import mmlu_comparison, sized_checkpoints
 from workflow_scripts.settings.mmlu import PUBLISHED
 
 # Whatever the target of one of these asks for is in the report; a study that this workflow has not, is not.
@@ -52,27 +51,3 @@ REPORT_CAPTIONS = [
     for figure in PAPER_FIGURES
     if (path := Path(workflow.basedir, "docs/captions", f"{Path(figure).stem}.rst")).is_file()
 ]
-
-
-def comparable_settings():
-    """What decides whether a published number can be compared with ours, by study."""
-    return {
-        "mmlu": mmlu_comparison(SETTINGS).as_params(),
-        "prompts": {
-            "source": SETTINGS.source,
-            **SETTINGS.prompts.model_dump(include={"max_items_per_subject"}),
-            "checkpoint": next((row["id"] for row in PROMPT_ROWS if row["published"]), None),
-            "runs": {
-                run.published: name for name, run in SETTINGS.prompt_runs.items() if run.published
-            },
-        },
-        "harmony": {
-            "source": SETTINGS.source,
-            "differs": SETTINGS.harmony.differs_from_published(SETTINGS.source),
-        },
-    }
-
-
-def shown_config():
-    """The config as it was read, without the rows of its tables."""
-    return SETTINGS.model_dump(mode="json", exclude={"models", "tasks", "prompt_runs", "explain"})

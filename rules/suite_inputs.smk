@@ -179,20 +179,3 @@ def suite_need(protocol, tasks):
         return PLANNER.suite_row(request, tuple(tasks_of_job(tasks, wildcards)))
 
     return need
-
-
-def rows_of_suite_tasks():
-    return [
-        {
-            "task": one.task,
-            "title": SETTINGS.task(one.task).display_name,
-            "shots": one.shots,
-            "metric": one.metric or SETTINGS.task(one.task).full_metric,
-            "shown_as": one.shown_as or one.metric or SETTINGS.task(one.task).full_metric,
-        }
-        for one in SETTINGS.suite.tasks
-    ]
-
-
-def suite_flags():
-    return [flag.model_dump(mode="json") for flag in SETTINGS.flags]

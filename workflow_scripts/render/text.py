@@ -61,8 +61,8 @@ def perplexity(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}" if value >= 1 else f"{value:.2f}"
 
 
-def p_value(value: float | None) -> str | None:
-    return None if pd.isna(value) else "below 0.001" if value < 0.001 else f"{value:.3f}"
+def p_value(value: float | None, below: str = "below") -> str | None:
+    return None if pd.isna(value) else f"{below} 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def millisecond(seconds: float) -> str:

@@ -43,16 +43,6 @@ class MmluCheckpoints(StepRequest):
         return {one.published: one.id for one in self.checkpoints if one.published}
 
 
-class MmluComparison(StepRequest):
-    """What decides whether a published number of MMLU can be compared with ours."""
-
-    source: str
-    shots: int
-    max_items_per_subject: int | None  # None for all
-    checkpoints: dict[str, str]  # by published table
-    recipes: dict[str, str]  # of trained checkpoints, those that are not the published one's
-
-
 def measured_models(settings: Settings) -> MeasuredModels:
     return MeasuredModels(models=settings.chunking.models, texts=_texts(settings))
 
@@ -80,21 +70,6 @@ def mmlu_checkpoints(settings: Settings) -> MmluCheckpoints:
             {"id": str(one), "published": published_table(one, settings.source)}
             for one in settings.mmlu_checkpoints()
         ]
-    )
-
-
-def mmlu_comparison(settings: Settings) -> MmluComparison:
-    differs = settings.training.unpublished(settings.source)
-    return MmluComparison(
-        source=settings.source,
-        **settings.mmlu.model_dump(include={"shots", "max_items_per_subject"}),
-        checkpoints=mmlu_checkpoints(settings).published,
-        recipes={
-            str(checkpoint): differs[stage]
-            for checkpoint in settings.staged_checkpoints()
-            for stage in checkpoint.stages
-            if stage in differs
-        },
     )
 
 

@@ -18,6 +18,7 @@ from workflow_scripts.core.records import Metric, write_record
 from workflow_scripts.paper.leaderboard import leaderboard
 from workflow_scripts.render.web.board import read_tab
 from workflow_scripts.render.web.page import LIBRARY, leaderboard_page
+from workflow_scripts.settings.paper import LeaderboardPage
 from workflow_scripts.studies.chunking.board import chunked_tab
 from workflow_scripts.studies.harmony.board import harmony_tab
 from workflow_scripts.studies.harmony.components import harmony_components
@@ -136,7 +137,7 @@ def prompt_files(folder: Path) -> dict:
         {"model": "a/b", "variant": None, "run": "run2", "changed": "JSON", "n": 4, "micro": 0.5}
         | {"micro_stderr": 0.25, "macro": 0.5, "macro_stderr": 0.25, "floor": 0.25, "p": None}
         | {"format_met": 1.0, "strict_share": None, "after": "run1", "pairs": 4.0, "won": 2.0}
-        | {"difference": -0.25, "lost": 3.0, "published_micro": None},
+        | {"difference": -0.25, "lost": 3.0, "published_micro": None, "published_macro": None},
     ]
     pd.DataFrame(rows).to_csv(folder / "runs.csv", index=False)
     subject = {"subject": "high_school_biology", "model": "a/b", "variant": None, "run": "run2"}
@@ -237,9 +238,9 @@ def test_a_study_that_is_not_there_has_no_tab(tmp_path):
         "harmony": {},
         "prompts": prompt_files(tmp_path),
     }
-    made = leaderboard(inputs, source="miniature", seed=0, tasks=[])
+    made = leaderboard(inputs, LeaderboardPage(source="miniature", seed=0, tasks=()))
     assert [one.id for one in made.tabs] == ["suite", "prompts"]
     assert "miniature" in made.about
-    real = leaderboard(inputs, source="huggingface", seed=0, tasks=[])
+    real = leaderboard(inputs, LeaderboardPage(source="huggingface", seed=0, tasks=()))
     assert "miniature" not in real.about
     assert '<a href="index.html">The report</a>' in leaderboard_page(made)

@@ -259,7 +259,8 @@ def test_names_are_of_one_kind():
 def suite(second: float) -> pd.DataFrame:
     rows = [("a/first", 0.6), ("a/second", second), ("a/part", None)]
     table = pd.DataFrame(rows, columns=["model", "average"])
-    return table.assign(average_stderr=0.01, flag=[None, "copied", None])
+    told_apart_by = {"precision": "float32", "protocol": "few_shot", "commit": "0" * 40}
+    return table.assign(average_stderr=0.01, flag=[None, "copied", None], **told_apart_by)
 
 
 def test_the_suite_names_its_first_and_how_sure_its_lead_is():

@@ -7,7 +7,7 @@ import pandas as pd
 
 from workflow_scripts.render.frames import cells
 from workflow_scripts.render.verdict import GENERATED, verdict
-from workflow_scripts.settings.chunked_tables import MmluComparison
+from workflow_scripts.settings.paper import MmluComparison
 from workflow_scripts.studies.mmlu.by_subject import MACRO, published_scores
 
 _PRINTED_TO = 1e-4
