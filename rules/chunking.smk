@@ -20,11 +20,7 @@ rule build_chunked:
         **planned("build_chunked", planned_of("building"), gpu=False),
     params:
         version="build_chunked 1",
-        settings=lambda wildcards: {
-            "id": str(CheckpointId.parse(wildcards.checkpoint)),
-            "keys": CHECKPOINTS[wildcards.checkpoint].keys,
-            "seed": SETTINGS.seed,
-        },
+        request=asked_of_building,
     script:
         "../workflow_scripts/steps/build_chunked.py"
 
@@ -48,7 +44,7 @@ rule verify_chunked:
     params:
         version="verify_chunked 1",
         compute_threads=SETTINGS.compute.threads,
-        settings={"seed": SETTINGS.seed, "compute": COMPUTE},
+        request=verify_request(SETTINGS).as_params(),
     script:
         "../workflow_scripts/steps/verify_chunked.py"
 
@@ -74,9 +70,9 @@ rule measure_perplexity:
     resources:
         **planned("measure_perplexity", perplexity_need),
     params:
-        version="measure_perplexity 1",
+        version="measure_perplexity 2",
         compute_threads=SETTINGS.compute.threads,
-        settings=perplexity_settings,
+        request=asked_of_perplexity,
     script:
         "../workflow_scripts/steps/measure_perplexity.py"
 
@@ -99,9 +95,9 @@ rule measure_latency:
     resources:
         **planned("measure_latency", latency_need),
     params:
-        version="measure_latency 1",
+        version="measure_latency 2",
         compute_threads=SETTINGS.compute.threads,
-        settings=latency_settings,
+        request=asked_of_latency,
     script:
         "../workflow_scripts/steps/measure_latency.py"
 

@@ -1,6 +1,7 @@
 """MMLU as published: each model that is cut into chunks, and its checkpoints, on all 57 subjects."""
 
 from workflow_scripts.settings.chunked_tables import mmlu_checkpoints
+from workflow_scripts.settings.mmlu import mmlu_request
 
 MMLU_CHECKPOINTS = SETTINGS.mmlu_checkpoints()
 _MMLU_TABLE = mmlu_checkpoints(SETTINGS)
@@ -28,16 +29,7 @@ rule evaluate_mmlu:
     params:
         version="evaluate_mmlu 1",  # raise it when the meaning of the record changes
         compute_threads=SETTINGS.compute.threads,
-        settings={
-            "shots": SETTINGS.mmlu.shots,
-            "max_items_per_subject": SETTINGS.mmlu.max_items_per_subject,
-            "seed": SETTINGS.seed,
-            "threads": SETTINGS.compute.threads,
-            "device": SETTINGS.compute.device,
-            "dtype": SETTINGS.compute.dtype,
-            "attention": SETTINGS.compute.attention,
-            "batch_size": SETTINGS.compute.batch_size,
-        },
+        request=mmlu_request(SETTINGS).as_params(),
     script:
         "../workflow_scripts/steps/evaluate_mmlu.py"
 

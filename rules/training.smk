@@ -1,6 +1,7 @@
 """Training: continued pre-training and fine-tuning of chunked checkpoints, stage by stage."""
 
 from workflow_scripts.settings.chunked_tables import staged_checkpoints
+from workflow_scripts.settings.measures import stage_perplexity_request
 
 
 rule tokenise_samples:
@@ -85,11 +86,11 @@ rule measure_stage_perplexity:
     resources:
         **planned("measure_stage_perplexity", stage_perplexity_need),
     params:
-        version="measure_stage_perplexity 1",
+        version="measure_stage_perplexity 2",
         compute_threads=SETTINGS.compute.threads,
-        settings=perplexity_measures() | {"plans": {}, "study": "training"},
+        request=stage_perplexity_request(SETTINGS).as_params(),
     script:
-        "../workflow_scripts/steps/measure_stage_perplexity.py"
+        "../workflow_scripts/steps/measure_perplexity.py"
 
 
 if TRAINED:

@@ -78,14 +78,15 @@ def _cells(settings: Settings, protocol: str, tasks: tuple[str, ...]) -> Scene:
 
 def _prompt_run(settings: Settings, run: str) -> Scene:
     """A question of each subject, answered in words."""
+    from workflow_scripts.settings.prompts.requests import prompt_request
     from workflow_scripts.steps.ask_prompt_run import main
 
-    asking = settings.prompt_runs[run].asking()
-    asking["decoding"]["new_tokens"] = 4
+    request = prompt_request(settings, run).as_params() | {"max_items_per_subject": 1}
+    request["asking"]["decoding"]["new_tokens"] = 4
     # A base model has no chat template.
-    asking |= {"messages": None, "text": "{{ question }}\nChoices: {{ choices }}\nAnswer:"}
+    text = "{{ question }}\nChoices: {{ choices }}\nAnswer:"
+    request["asking"] |= {"messages": None, "text": text}
     outputs = Path(f"results/outputs/prompts/{run}.json")
-    asked = {"run": run, "asking": asking, "max_items_per_subject": 1, "seed": settings.seed}
 
     def work() -> None:
         main(
@@ -93,7 +94,7 @@ def _prompt_run(settings: Settings, run: str) -> Scene:
             [Path("resources/hub/datasets/cais/mmlu/manifest.json")],
             outputs,
             "1",
-            asked | _compute(settings, "threads", "device", "dtype", "attention"),
+            request,
         )
 
     return Scene("a prompt run", work, (outputs, outputs.with_suffix(".parquet")))

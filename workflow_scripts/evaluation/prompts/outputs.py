@@ -7,7 +7,7 @@ reads nothing else, so a changed parser needs no model.
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
@@ -44,6 +44,7 @@ class OutputsFacts(StrictModel):
     """The parts of the record that are known before anything is scored."""
 
     schema_version: Literal[1] = 1
+    request: dict[str, Any]
     model: ModelFacts
     task: TaskFacts
     protocol: Protocol

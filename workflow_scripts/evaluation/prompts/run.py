@@ -18,6 +18,7 @@ from workflow_scripts.evaluation.prompts.rendering import Prompt, Renderer
 from workflow_scripts.evaluation.scored_items import Answers, ScoredItems
 from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.recording import Recording, model_facts
+from workflow_scripts.settings.prompts.requests import PromptRequest
 from workflow_scripts.settings.prompts.spec import Asking
 
 HARNESS, HARNESS_VERSION = "chorus", "1"  # raise it when a run's outputs change their meaning
@@ -26,29 +27,15 @@ _OWN_SETTINGS = ("do_sample", "temperature", "top_p", "top_k")
 
 
 def ask_prompt_run(
-    manifest_path: Path,
-    hub: Path,
-    path: Path,
-    *,
-    run: str,
-    asking: dict[str, Any],
-    max_items_per_subject: int | None,
-    seed: int,
-    threads: int,
-    device: str,
-    dtype: str,
-    attention: str,
+    manifest_path: Path, hub: Path, path: Path, asked: PromptRequest
 ) -> OutputsFacts:
     """Ask all questions of the run and write the outputs, going on where a killed job stopped."""
-    settings = {k: v for k, v in locals().items() if k not in ("manifest_path", "hub", "path")}
-    spec = Asking.model_validate(asking)
-    recording = Recording()
-    loaded = load_model(
-        manifest_path, device=device, dtype=spec.dtype or dtype, attention=attention
-    )
-    provenance = recording.provenance(settings)
+    spec, recording = asked.asking, Recording()
+    loading = asked.compute.loading
+    loaded = load_model(manifest_path, **loading | {"dtype": spec.dtype or loading["dtype"]})
+    provenance = recording.provenance(asked)
     questions, dataset = read_questions(hub, spec.questions)
-    questions = chosen(questions, spec.first, max_items_per_subject)
+    questions = chosen(questions, spec.first, asked.max_items_per_subject)
     renderer = renderer_for(spec, loaded.tokenizer, loaded.model.config, hub)
     prompts = [renderer.prompt(question) for question in questions]
     scored_items = ScoredItems.beside(
@@ -59,13 +46,14 @@ def ask_prompt_run(
         decoding=spec.decoding.model_dump(mode="json"),
     )
     with scored_items:
-        outputs, engine = answer(loaded, spec, questions, prompts, seed, scored_items)
+        outputs, engine = answer(loaded, spec, questions, prompts, asked.seed, scored_items)
     return write_outputs(
         path,
         outputs,
+        request=asked.as_params(),
         model=model_facts(loaded.manifest),
         task=TaskFacts(
-            name=run,
+            name=asked.run,
             harness=HARNESS,
             harness_version=HARNESS_VERSION,
             dataset=dataset.repository,
@@ -80,9 +68,9 @@ def ask_prompt_run(
             engine=engine.description,
             batch_size=1,
             threads=loaded.threads,
-            seed=seed,
+            seed=asked.seed,
             chat_template=spec.messages is not None,
-            max_items=max_items_per_subject,
+            max_items=asked.max_items_per_subject,
             generation=spec.decoding.model_dump(mode="json")
             | {"model_generation_config": _own_settings(loaded)},
         ),

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -14,28 +13,30 @@ from workflow_scripts.evaluation.outcome import NO_FLOOR, Measured, with_average
 from workflow_scripts.evaluation.prompts.outputs import Output, read_outputs
 from workflow_scripts.evaluation.prompts.parsers import PARSERS, RIGHT
 from workflow_scripts.evaluation.prompts.questions import LETTERS
+from workflow_scripts.settings.prompts.requests import ReadingRequest
 from workflow_scripts.settings.prompts.spec import LETTER_PARSERS, Reading
 
 STUDY = "prompts"
 
 
-def score_prompt_run(outputs_path: Path, record_path: Path, *, reading: dict[str, Any]) -> Record:
+def score_prompt_run(outputs_path: Path, record_path: Path, asked: ReadingRequest) -> Record:
     """Score the outputs as the run's file says now and write the record and its items."""
-    spec = Reading.model_validate(reading)
     facts, outputs = read_outputs(outputs_path)
-    asked, provenance = facts.protocol, facts.provenance
+    reading = asked.as_params()
+    request = facts.request | reading
     return write_record(
         record_path,
-        [item_of(output, spec) for output in outputs],
+        [item_of(output, asked.read) for output in outputs],
         study=STUDY,
+        request=request,
         model=facts.model,
         task=facts.task,
-        protocol=asked.model_copy(update={"generation": asked.generation | {"read": reading}}),
-        metrics=metrics_of(outputs, spec),
-        cost=facts.cost,
-        provenance=provenance.model_copy(
-            update={"settings_sha256": sha256_json([provenance.settings_sha256, reading])}
+        protocol=facts.protocol.model_copy(
+            update={"generation": facts.protocol.generation | reading}
         ),
+        metrics=metrics_of(outputs, asked.read),
+        cost=facts.cost,
+        provenance=facts.provenance.model_copy(update={"settings_sha256": sha256_json(request)}),
         volatile=facts.volatile,
     )
 

@@ -211,12 +211,6 @@ class PromptRun(Asking):
     )
     read: Reading = Field(description="How answers are read and judged.")
 
-    def asking(self) -> dict[str, Any]:
-        return self.model_dump(mode="json", include=set(Asking.model_fields))
-
-    def reading(self) -> dict[str, Any]:
-        return self.read.model_dump(mode="json")
-
 
 # What says what a run is among others, and would be wrong of the run that extends it.
 NOT_INHERITED = ("extends", "changed", "after", "published")
