@@ -1,5 +1,6 @@
 """The Harmony grid: each model on each task, as it is, with examples, and after training on it."""
 
+
 rule table_harmony_scores:
     """Table: scores of the Harmony grid as the models are, beside their floors."""
     input:

@@ -1,5 +1,8 @@
 """The paper: from records to scores, and from the tables of all studies to one report."""
 
+from workflow_scripts.settings.chunked_tables import sized_checkpoints
+from workflow_scripts.settings.paper import Report, TablesTold, reproduction, shown_config
+
 
 rule collect_scores:
     """Gather a study's records into one tidy table of scores."""
@@ -43,58 +46,38 @@ rule merge_scores:
         runtime="30m",
     params:
         version="merge_scores 2",
-        settings={"metrics": METRICS_OF_TASKS},
+        metrics=METRICS_OF_TASKS,
     script:
         "../workflow_scripts/steps/merge_scores.py"
 
 
-rule table_chunking_summary:
+use rule table from tables as table_chunking_summary with:
     """Table: a line per chunked checkpoint: size, MMLU, perplexity, time."""
     input:
         **SUMMARY_TABLES,
     output:
-        csv="results/tables/chunking_summary.csv",
-        md="results/tables/chunking_summary.md",
-        tex="results/tables/chunking_summary.tex",
+        **table_files("chunking_summary"),
     log:
         "logs/table_chunking_summary.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
-        version="table_chunking_summary 1",
-        settings={"tables": list(SUMMARY_TABLES), "checkpoints": SUMMARY_ROWS},
-    script:
-        "../workflow_scripts/steps/table_chunking_summary.py"
+        version=1,
+        table="studies.chunking.summary",
+        request=sized_checkpoints(SETTINGS).as_params(),
 
 
-rule table_reproduction:
+use rule table from tables as table_reproduction with:
     """Table: each published number beside ours, with a verdict."""
     input:
         **REPRODUCED_TABLES,
         published=[published_file(name) for name in PUBLISHED_TABLES],
     output:
-        csv="results/tables/reproduction.csv",
-        md="results/tables/reproduction.md",
-        tex="results/tables/reproduction.tex",
+        **table_files("reproduction"),
     log:
         "logs/table_reproduction.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
-        version="table_reproduction 1",
-        settings={"tables": list(REPRODUCED_TABLES)} | comparable_settings(),
-    script:
-        "../workflow_scripts/steps/table_reproduction.py"
+        version=1,
+        table="paper.reproduction",
+        request=reproduction(SETTINGS).as_params(),
 
 
 rule gather_provenance:
@@ -114,16 +97,29 @@ rule gather_provenance:
         runtime="30m",
     params:
         version="gather_provenance 1",
-        settings={"config": shown_config()},
+        config=shown_config(SETTINGS),
     script:
         "../workflow_scripts/steps/gather_provenance.py"
+
+
+def tables_told():
+    """What describes each table of the report, and what it was asked: as its rule has it."""
+    params = {
+        name: getattr(rules, f"table_{name}").params
+        for name in [Path(table).stem for table in REPORT_TABLES]
+    }
+    return {
+        name: {"table": of.table, "request": of.request}
+        for name, of in params.items()
+        if "table" in of.keys()
+    }
 
 
 rule collect_numbers:
     """The numbers of prose, by name, as JSON and for LaTeX."""
     input:
         tables=REPORT_TABLES,
-        provenance=rules.gather_provenance.output.provenance,
+        provenance="results/report/provenance.json",
     output:
         json="results/tables/numbers.json",
         tex="results/tables/numbers.tex",
@@ -138,19 +134,26 @@ rule collect_numbers:
         runtime="30m",
     params:
         version="collect_numbers 1",
+        request=lambda wildcards: TablesTold(tables=tables_told()).as_params(),
     script:
         "../workflow_scripts/steps/collect_numbers.py"
+
+
+# What the page and the paper are told from.
+TOLD = {
+    "tables": REPORT_TABLES,
+    "figures": PAPER_FIGURES,
+    "numbers": "results/tables/numbers.json",
+    "provenance": "results/report/provenance.json",
+    "captions": REPORT_CAPTIONS,
+}
 
 
 rule report:
     """The report: all studies on one page, results/report/index.html."""
     input:
-        tables=REPORT_TABLES,
-        figures=PAPER_FIGURES,
-        numbers=rules.collect_numbers.output.json,
-        provenance=rules.gather_provenance.output.provenance,
+        **TOLD,
         sources=published_file("sources"),
-        captions=REPORT_CAPTIONS,
         pages="results/report/leaderboard.html",
     output:
         page=report(
@@ -169,34 +172,26 @@ rule report:
         runtime="30m",
     params:
         version="report 1",
-        settings={"links": {"Leaderboard": "leaderboard.html"}},
+        request=lambda wildcards: Report(
+            form="page",
+            tables=tables_told(),
+            links={"Leaderboard": "leaderboard.html"},
+        ).as_params(),
     script:
         "../workflow_scripts/steps/report.py"
 
 
-rule paper_source:
+use rule report as paper_source with:
     """The report as a paper in LaTeX."""
     input:
-        tables=REPORT_TABLES,
-        figures=PAPER_FIGURES,
-        numbers=rules.collect_numbers.output.json,
-        provenance=rules.gather_provenance.output.provenance,
-        captions=REPORT_CAPTIONS,
+        **TOLD,
     output:
         paper="results/report/paper.tex",
     log:
         "logs/paper_source.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version="paper_source 1",
-    script:
-        "../workflow_scripts/steps/paper_source.py"
+        request=lambda wildcards: Report(form="paper", tables=tables_told()).as_params(),
 
 
 rule paper_pdf:

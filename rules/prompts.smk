@@ -1,5 +1,7 @@
 """Prompt ablations: the same MMLU questions asked in many ways, each a file in config/prompts."""
 
+from workflow_scripts.settings.prompts.tables import prompt_tables
+
 PROMPT_CHECKPOINTS = SETTINGS.prompt_checkpoints()
 
 
@@ -59,80 +61,48 @@ rule score_prompt_run:
         "../workflow_scripts/steps/score_prompt_run.py"
 
 
-rule table_prompt_runs:
+use rule table from tables as table_prompt_runs with:
     """Table: prompt runs: accuracy, format, and what each changed."""
     input:
         scores="results/scores/prompts.parquet",
         records=RECORDS.get("prompts", []),
         published=published_file("prompt_runs"),
     output:
-        csv="results/tables/prompt_runs.csv",
-        md="results/tables/prompt_runs.md",
-        tex="results/tables/prompt_runs.tex",
+        **table_files("prompt_runs"),
     log:
         "logs/table_prompt_runs.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
-        version="table_prompt_runs 1",
-        settings={"checkpoints": PROMPT_ROWS, "runs": rows_of_prompt_runs()},
-    script:
-        "../workflow_scripts/steps/table_prompt_runs.py"
+        version=1,
+        table="studies.prompts.runs",
+        request=prompt_tables(SETTINGS).as_params(),
 
 
-rule table_prompt_runs_by_subject:
+use rule table from tables as table_prompt_runs_by_subject with:
     """Table: prompt runs by subject."""
     input:
         scores="results/scores/prompts.parquet",
     output:
-        csv="results/tables/prompt_runs_by_subject.csv",
-        md="results/tables/prompt_runs_by_subject.md",
-        tex="results/tables/prompt_runs_by_subject.tex",
+        **table_files("prompt_runs_by_subject"),
     log:
         "logs/table_prompt_runs_by_subject.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
-        version="table_prompt_runs_by_subject 1",
-        settings={"checkpoints": PROMPT_ROWS, "runs": rows_of_prompt_runs()},
-    script:
-        "../workflow_scripts/steps/table_prompt_runs_by_subject.py"
+        version=1,
+        table="studies.prompts.by_subject",
+        request=prompt_tables(SETTINGS).as_params(),
 
 
-rule figure_prompt_runs:
+use rule figure from figures as figure_prompt_runs with:
     """Figure: accuracy and format of the prompt runs."""
     input:
-        table=rules.table_prompt_runs.output.csv,
+        table="results/tables/prompt_runs.csv",
     output:
-        pdf="results/figures/prompt_runs.pdf",
-        png=report(
-            "results/figures/prompt_runs.png",
-            category="Prompts",
-            caption="../docs/captions/prompt_runs.rst",
-        ),
+        **figure_files("prompt_runs", "Prompts"),
     log:
         "logs/figure_prompt_runs.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
-        version="figure_prompt_runs 2",
-    script:
-        "../workflow_scripts/steps/figure_prompt_runs.py"
+        version=2,
+        figure="studies.prompts.runs",
+        request={},
 
 
 rule explain_prompt:

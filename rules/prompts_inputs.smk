@@ -24,21 +24,6 @@ def asked_of_reading(wildcards):
     return reading_request(SETTINGS, wildcards.run).as_params()
 
 
-# What the tables say of the models and runs.
-PROMPT_ROWS = [
-    {"id": str(asked), "published": has_published_scores(asked, SETTINGS.source)}
-    for asked in SETTINGS.prompt_checkpoints()
-]
-
-
-def rows_of_prompt_runs():
-    fields = {"changed", "after", "published"}
-    return [
-        {"name": name} | run.model_dump(include=fields)
-        for name, run in SETTINGS.prompt_runs.items()
-    ]
-
-
 def explained_model(wildcards):
     """The first model of the prompt runs; of a chunked one the base, whose tokenizer it has."""
     if not SETTINGS.prompt_runs:

@@ -1,5 +1,7 @@
 """The leaderboard: submitted models, checked before they cost anything, on a suite of tasks."""
 
+from workflow_scripts.settings.suite_tables import suite_board, suite_tables
+
 
 # Which rows there are is known once this has run: what it refuses is never asked anything.
 checkpoint check_requests:
@@ -44,94 +46,59 @@ rule submit:
         "../workflow_scripts/steps/submit.py"
 
 
-
-
-rule table_suite_leaderboard:
+use rule table from tables as table_suite_leaderboard with:
     """Table: submitted models on the suite of tasks, with their average."""
     input:
         scores="results/scores/suite.parquet",
-        checks=rules.check_requests.output.checks,
+        checks="results/requests/checks.json",
     output:
-        csv="results/tables/suite_leaderboard.csv",
-        md="results/tables/suite_leaderboard.md",
-        tex="results/tables/suite_leaderboard.tex",
+        **table_files("suite_leaderboard"),
     log:
         "logs/table_suite_leaderboard.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
-        version="table_suite_leaderboard 1",
-        settings={"tasks": rows_of_suite_tasks(), "flags": suite_flags()},
-    script:
-        "../workflow_scripts/steps/table_suite_leaderboard.py"
+        version=1,
+        table="studies.suite.leaderboard",
+        request=suite_tables(SETTINGS).as_params(),
 
 
-rule table_suite_checks:
+use rule table from tables as table_suite_checks with:
     """Table: rows of the leaderboard that are worth a look by a person."""
     input:
-        leaderboard=rules.table_suite_leaderboard.output.csv,
-        checks=rules.check_requests.output.checks,
+        leaderboard="results/tables/suite_leaderboard.csv",
+        checks="results/requests/checks.json",
         records=suite_records,
     output:
-        csv="results/tables/suite_checks.csv",
-        md="results/tables/suite_checks.md",
-        tex="results/tables/suite_checks.tex",
+        **table_files("suite_checks"),
     log:
         "logs/table_suite_checks.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
-        version="table_suite_checks 1",
-        settings={
-            "tasks": rows_of_suite_tasks(),
-            "flags": suite_flags(),
-            "source": SETTINGS.source,
-        },
-    script:
-        "../workflow_scripts/steps/table_suite_checks.py"
+        version=1,
+        table="studies.suite.checks",
+        request=suite_tables(SETTINGS).as_params(),
 
 
-rule table_suite_requests:
+use rule table from tables as table_suite_requests with:
     """Table: how each request stands."""
     input:
-        checks=rules.check_requests.output.checks,
+        checks="results/requests/checks.json",
         records=suite_records,
     output:
-        csv="results/tables/suite_requests.csv",
-        md="results/tables/suite_requests.md",
-        tex="results/tables/suite_requests.tex",
+        **table_files("suite_requests"),
     log:
         "logs/table_suite_requests.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
-        version="table_suite_requests 1",
-    script:
-        "../workflow_scripts/steps/table_suite_requests.py"
+        version=1,
+        table="studies.suite.requests_table",
+        request={},
 
 
 # What the leaderboard's page shows in its first tab.
 rule board_suite:
     """The suite's tab of the leaderboard, as data for its page."""
     input:
-        leaderboard=rules.table_suite_leaderboard.output.csv,
-        found=rules.table_suite_checks.output.csv,
-        checks=rules.check_requests.output.checks,
+        leaderboard="results/tables/suite_leaderboard.csv",
+        found="results/tables/suite_checks.csv",
+        checks="results/requests/checks.json",
         records=suite_records,
     output:
         tab="results/report/tabs/suite.json",
@@ -146,10 +113,7 @@ rule board_suite:
         runtime="30m",
     params:
         version="board_suite 1",
-        settings={
-            "tasks": rows_of_suite_tasks(),
-            "shown_items": SETTINGS.suite.shown_items,
-        },
+        request=suite_board(SETTINGS).as_params(),
     script:
         "../workflow_scripts/steps/board_suite.py"
 

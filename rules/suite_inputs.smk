@@ -48,20 +48,3 @@ def suite_checked():
 def suite_records(wildcards):
     """Of the rows whose requests were accepted."""
     return [path for one in suite_checked() for path in one["records"].values()]
-
-
-def rows_of_suite_tasks():
-    return [
-        {
-            "task": one.task,
-            "title": SETTINGS.task(one.task).display_name,
-            "shots": one.shots,
-            "metric": one.metric or SETTINGS.task(one.task).full_metric,
-            "shown_as": one.shown_as or one.metric or SETTINGS.task(one.task).full_metric,
-        }
-        for one in SETTINGS.suite.tasks
-    ]
-
-
-def suite_flags():
-    return [flag.model_dump(mode="json") for flag in SETTINGS.flags]

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from workflow_scripts.render.web.board import Board, read_tab
+from workflow_scripts.settings.paper import LeaderboardPage
 from workflow_scripts.studies.chunking.board import chunked_tab
 from workflow_scripts.studies.harmony.board import harmony_tab
 from workflow_scripts.studies.prompts.board import prompts_tab
@@ -15,21 +16,22 @@ _MINIATURE = (
 )
 
 
-def leaderboard(inputs: dict[str, dict], *, source: str, seed: int, tasks: list[dict]) -> Board:
+def leaderboard(inputs: dict[str, dict], asked: LeaderboardPage) -> Board:
     """`inputs` has the files of each tab by the names its function knows them by; none, no tab."""
     tabs = {
         "suite": lambda files: read_tab(Path(files["tab"])),
-        "harmony": lambda files: harmony_tab(**files, tasks=tasks),
+        "harmony": lambda files: harmony_tab(**files, tasks=list(asked.tasks)),
         "prompts": lambda files: prompts_tab(**files),
         "chunked": lambda files: chunked_tab(**files),
     }
+    miniature = asked.source == "miniature"
     return Board(
         title="Chorus leaderboard",
-        about=_ABOUT + (_MINIATURE if source == "miniature" else ""),
+        about=_ABOUT + (_MINIATURE if miniature else ""),
         tabs=[make(inputs[name]) for name, make in tabs.items() if inputs.get(name)],
         report="index.html",
         provenance={
-            "Models and data": "miniature world" if source == "miniature" else "Hugging Face hub",
-            "Seed": str(seed),
+            "Models and data": "miniature world" if miniature else "Hugging Face hub",
+            "Seed": str(asked.seed),
         },
     )

@@ -10,24 +10,16 @@ from pathlib import Path
 from workflow_scripts.bridge.step import step
 
 
-def main(
-    leaderboard: Path, found: Path, checks: Path, tab: Path, *, tasks: list[dict], shown_items: int
-) -> None:
-    import pandas as pd
-
+def main(leaderboard: Path, found: Path, checks: Path, tab: Path, request: dict) -> None:
     from workflow_scripts.core.files import write_json
+    from workflow_scripts.settings.suite_tables import SuiteBoard
+    from workflow_scripts.studies.suite import checks as findings
+    from workflow_scripts.studies.suite import leaderboard as board
     from workflow_scripts.studies.suite.board import suite_tab
-    from workflow_scripts.studies.suite.leaderboard import read_leaderboard
     from workflow_scripts.studies.suite.requests import read_checks
 
-    made = suite_tab(
-        read_leaderboard(leaderboard),
-        pd.read_csv(found),
-        read_checks(checks),
-        tasks,
-        shown_items=shown_items,
-    )
-    write_json(tab, asdict(made))
+    tables = board.TABLE.read(leaderboard), findings.TABLE.read(found)
+    write_json(tab, asdict(suite_tab(*tables, read_checks(checks), SuiteBoard.of(request))))
 
 
 if "snakemake" in globals():
@@ -37,5 +29,5 @@ if "snakemake" in globals():
             Path(snakemake.input.found),
             Path(snakemake.input.checks),
             Path(snakemake.output.tab),
-            **snakemake.params.settings,
+            snakemake.params.request,
         )

@@ -21,5 +21,5 @@ if "snakemake" in globals():
         main(
             [Path(path) for path in snakemake.input.records],
             Path(snakemake.output.provenance),
-            config=snakemake.params.settings["config"],
+            config=snakemake.params.config,
         )

@@ -28,5 +28,5 @@ if "snakemake" in globals():
             [Path(path) for path in snakemake.input.imported],
             Path(snakemake.output.parquet),
             Path(snakemake.output.csv),
-            **snakemake.params.settings,
+            metrics=snakemake.params.metrics,
         )

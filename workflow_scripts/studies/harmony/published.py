@@ -12,6 +12,7 @@ from workflow_scripts.render.verdict import (
     within,
 )
 from workflow_scripts.scores.published_leaderboard import LEADING_COLUMNS, TEST_ITEMS
+from workflow_scripts.settings.paper import HarmonyComparison
 from workflow_scripts.studies.harmony.grid import OWN
 
 SOURCE = "harmony_leaderboard"
@@ -21,13 +22,9 @@ _PRINTED_TO = 1e-4
 
 
 def compare_harmony(
-    published: pd.DataFrame, ours: pd.DataFrame | None, settings: dict
+    published: pd.DataFrame, ours: pd.DataFrame | None, settings: HarmonyComparison
 ) -> Iterator[dict]:
-    """A row for each number of the published table: a score a task, PC1 and rank.
-
-    `settings` has the `source` of the models, and what of `recipe`, `max_test_items` and `chat_template`
-    differs from the published protocol, as `differs`: a sentence, or None.
-    """
+    """A row for each number of the published table: a score a task, PC1 and rank."""
     tasks = [column for column in published.columns if column not in LEADING_COLUMNS]
     cells, of_panel = {}, pd.DataFrame(columns=["model"])
     if ours is not None:
@@ -38,7 +35,7 @@ def compare_harmony(
     same_grid = set(of_panel["model"]) == set(published["model"]) and not any(
         pd.isna(cells[model].get(task)) for model in published["model"] for task in tasks
     )
-    general = GENERATED if settings["source"] == "miniature" else settings["differs"]
+    general = GENERATED if settings.source == "miniature" else settings.differs
     grid = None if same_grid else "it depends on all models and tasks, and here the grid is another"
     for theirs in published.to_dict("records"):
         cell = cells.get(theirs["model"])
