@@ -33,9 +33,8 @@ use rule table from tables as table_cost with:
     log:
         "logs/table_cost.log",
     conda:
-        "../envs/planning.yaml"
+        "../../envs/planning.yaml"
     params:
-        version=1,
         table="paper.cost",
         request=CostTable(
             snakefile=str(workflow.main_snakefile), config=config, cluster=SETTINGS.cluster
