@@ -66,6 +66,11 @@ module figures:
         "shapes/figure.smk"
 
 
+module makers:
+    snakefile:
+        "shapes/files.smk"
+
+
 def table_files(name):
     """The three forms of a table."""
     return {kind: f"results/tables/{name}.{kind}" for kind in ("csv", "md", "tex")}

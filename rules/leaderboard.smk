@@ -35,7 +35,7 @@ BOARD_INPUTS = {
 }
 
 
-rule leaderboard_page:
+use rule files from makers as leaderboard_page with:
     """The leaderboard's page, a tab for each study of the config."""
     input:
         **{
@@ -47,22 +47,13 @@ rule leaderboard_page:
         page="results/report/leaderboard.html",
     log:
         "logs/leaderboard_page.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
-        version="leaderboard_page 1",
+        function="paper.leaderboard.write_leaderboard",
         request=LeaderboardPage(
             source=SETTINGS.source,
             seed=SETTINGS.seed,
             tasks=rows_of_tasks(SETTINGS.harmony.tasks),
         ).as_params(),
-    script:
-        "../workflow_scripts/steps/leaderboard_page.py"
 
 
 rule leaderboard:

@@ -4,7 +4,7 @@ from workflow_scripts.settings.chunked_tables import sized_checkpoints
 from workflow_scripts.settings.paper import Report, TablesTold, reproduction, shown_config
 
 
-rule collect_scores:
+use rule files from makers as collect_scores with:
     """Gather a study's records into one tidy table of scores."""
     input:
         records=lambda wildcards: records_of(wildcards.study, wildcards),
@@ -14,20 +14,11 @@ rule collect_scores:
         "logs/collect_scores/{study}.log",
     wildcard_constraints:
         study=one_of(RECORDS),
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
-        version=1,
-    script:
-        "../workflow_scripts/steps/collect_scores.py"
+        function="scores.tidy.collect_scores",
 
 
-rule merge_scores:
+use rule files from makers as merge_scores with:
     """All studies' scores in one table, with those imported from elsewhere."""
     input:
         studies=[f"results/scores/{study}.parquet" for study in RECORDS if study not in TIMED],
@@ -37,18 +28,10 @@ rule merge_scores:
         csv="results/scores.csv",
     log:
         "logs/merge_scores.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
-        version="merge_scores 2",
-        metrics=METRICS_OF_TASKS,
-    script:
-        "../workflow_scripts/steps/merge_scores.py"
+        version=2,
+        function="scores.tidy.merge_scores",
+        request=METRICS_OF_TASKS,
 
 
 use rule table from tables as table_chunking_summary with:
@@ -75,12 +58,11 @@ use rule table from tables as table_reproduction with:
     log:
         "logs/table_reproduction.log",
     params:
-        version=1,
         table="paper.reproduction",
         request=reproduction(SETTINGS).as_params(),
 
 
-rule gather_provenance:
+use rule files from makers as gather_provenance with:
     """Gather from all records the code, machines, models and data behind them."""
     input:
         records=all_records,
@@ -88,18 +70,9 @@ rule gather_provenance:
         provenance="results/report/provenance.json",
     log:
         "logs/gather_provenance.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
-        version="gather_provenance 1",
-        config=shown_config(SETTINGS),
-    script:
-        "../workflow_scripts/steps/gather_provenance.py"
+        function="paper.provenance.gather_provenance",
+        request=shown_config(SETTINGS),
 
 
 def tables_told():
@@ -115,7 +88,7 @@ def tables_told():
     }
 
 
-rule collect_numbers:
+use rule files from makers as collect_numbers with:
     """The numbers of prose, by name, as JSON and for LaTeX."""
     input:
         tables=REPORT_TABLES,
@@ -125,18 +98,12 @@ rule collect_numbers:
         tex="results/tables/numbers.tex",
     log:
         "logs/collect_numbers.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
     resources:
         mem_mb=4000,
         runtime="30m",
     params:
-        version="collect_numbers 1",
+        function="paper.studies.collect_numbers",
         request=lambda wildcards: TablesTold(tables=tables_told()).as_params(),
-    script:
-        "../workflow_scripts/steps/collect_numbers.py"
 
 
 # What the page and the paper are told from.
@@ -149,7 +116,7 @@ TOLD = {
 }
 
 
-rule report:
+use rule files from makers as report with:
     """The report: all studies on one page, results/report/index.html."""
     input:
         **TOLD,
@@ -159,29 +126,22 @@ rule report:
         page=report(
             "results/report/index.html",
             category="Report",
-            caption="../docs/captions/report.rst",
+            caption="../../docs/captions/report.rst",
         ),
     log:
         "logs/report.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
     resources:
         mem_mb=4000,
         runtime="30m",
     params:
-        version="report 1",
+        function="paper.report.report",
         request=lambda wildcards: Report(
-            form="page",
             tables=tables_told(),
             links={"Leaderboard": "leaderboard.html"},
         ).as_params(),
-    script:
-        "../workflow_scripts/steps/report.py"
 
 
-use rule report as paper_source with:
+use rule files from makers as paper_source with:
     """The report as a paper in LaTeX."""
     input:
         **TOLD,
@@ -190,11 +150,11 @@ use rule report as paper_source with:
     log:
         "logs/paper_source.log",
     params:
-        version="paper_source 1",
-        request=lambda wildcards: Report(form="paper", tables=tables_told()).as_params(),
+        function="paper.report.report",
+        request=lambda wildcards: Report(tables=tables_told()).as_params(),
 
 
-rule paper_pdf:
+use rule files from makers as paper_pdf with:
     """The paper as PDF, asked for by name; needs a TeX engine."""
     input:
         paper=rules.paper_source.output.paper,
@@ -203,17 +163,8 @@ rule paper_pdf:
         pdf="results/report/paper.pdf",
     log:
         "logs/paper_pdf.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
-        version="paper_pdf 1",
-    script:
-        "../workflow_scripts/steps/paper_pdf.py"
+        function="paper.latex.paper_pdf",
 
 
 rule paper:

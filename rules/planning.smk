@@ -34,9 +34,8 @@ use rule table from tables as table_cost with:
     log:
         "logs/table_cost.log",
     conda:
-        "../envs/planning.yaml"
+        "../../envs/planning.yaml"
     params:
-        version=1,
         table="paper.cost",
         request=CostTable(
             snakefile=main_snakefile(workflow), config=config, cluster=SETTINGS.cluster

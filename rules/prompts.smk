@@ -72,7 +72,6 @@ use rule table from tables as table_prompt_runs with:
     log:
         "logs/table_prompt_runs.log",
     params:
-        version=1,
         table="studies.prompts.runs",
         request=prompt_tables(SETTINGS).as_params(),
 
@@ -86,7 +85,6 @@ use rule table from tables as table_prompt_runs_by_subject with:
     log:
         "logs/table_prompt_runs_by_subject.log",
     params:
-        version=1,
         table="studies.prompts.by_subject",
         request=prompt_tables(SETTINGS).as_params(),
 

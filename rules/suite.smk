@@ -56,7 +56,6 @@ use rule table from tables as table_suite_leaderboard with:
     log:
         "logs/table_suite_leaderboard.log",
     params:
-        version=1,
         table="studies.suite.leaderboard",
         request=suite_tables(SETTINGS).as_params(),
 
@@ -72,7 +71,6 @@ use rule table from tables as table_suite_checks with:
     log:
         "logs/table_suite_checks.log",
     params:
-        version=1,
         table="studies.suite.checks",
         request=suite_tables(SETTINGS).as_params(),
 
@@ -87,13 +85,12 @@ use rule table from tables as table_suite_requests with:
     log:
         "logs/table_suite_requests.log",
     params:
-        version=1,
         table="studies.suite.requests_table",
         request={},
 
 
 # What the leaderboard's page shows in its first tab.
-rule board_suite:
+use rule files from makers as board_suite with:
     """The suite's tab of the leaderboard, as data for its page."""
     input:
         leaderboard="results/tables/suite_leaderboard.csv",
@@ -104,18 +101,9 @@ rule board_suite:
         tab="results/report/tabs/suite.json",
     log:
         "logs/board_suite.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
-        version="board_suite 1",
+        function="studies.suite.board.board_suite",
         request=suite_board(SETTINGS).as_params(),
-    script:
-        "../workflow_scripts/steps/board_suite.py"
 
 
 rule suite:

@@ -4,7 +4,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.core.files import write_json
 from workflow_scripts.core.records import Broken, read_without_items
+from workflow_scripts.render.inputs import Inputs
+
+
+def gather_provenance(inputs: Inputs, config: dict[str, Any], outputs: dict[str, Path]) -> None:
+    write_json(outputs["provenance"], gather(inputs["records"], config))
 
 
 def gather(records: list[Path], config: dict[str, Any]) -> dict[str, Any]:

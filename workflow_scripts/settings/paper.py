@@ -1,6 +1,6 @@
 """What the paper's own tables, its report and the leaderboard's page are asked."""
 
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field
 
@@ -60,7 +60,6 @@ class TablesTold(StepRequest):
 
 
 class Report(TablesTold):
-    form: Literal["page", "paper"]
     links: dict[str, str] = Field({}, description="Other pages beside this one")
 
 

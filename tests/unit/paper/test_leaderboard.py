@@ -16,6 +16,7 @@ from workflow_scripts.core.files import sha256_file, sha256_text
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Metric, write_record
 from workflow_scripts.paper.leaderboard import leaderboard
+from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.web.board import read_tab
 from workflow_scripts.render.web.page import LIBRARY, leaderboard_page
 from workflow_scripts.settings.paper import LeaderboardPage
@@ -163,9 +164,9 @@ def prompt_files(folder: Path) -> dict:
     ]
     write_record(folder / "run2.json", items, **fields)
     return {
-        "runs": str(folder / "runs.csv"),
-        "by_subject": str(folder / "subjects.csv"),
-        "records": [str(folder / "run2.json")],
+        "runs": folder / "runs.csv",
+        "by_subject": folder / "subjects.csv",
+        "records": [folder / "run2.json"],
     }
 
 
@@ -234,9 +235,8 @@ def test_a_study_that_is_not_there_has_no_tab(tmp_path):
     suite = replace(plain_board().tabs[0], id="suite")
     (tmp_path / "suite.json").write_text(json.dumps(asdict(suite)))
     inputs = {
-        "suite": {"tab": str(tmp_path / "suite.json")},
-        "harmony": {},
-        "prompts": prompt_files(tmp_path),
+        "suite": Inputs({"tab": tmp_path / "suite.json"}),
+        "prompts": Inputs(prompt_files(tmp_path)),
     }
     made = leaderboard(inputs, LeaderboardPage(source="miniature", seed=0, tasks=()))
     assert [one.id for one in made.tabs] == ["suite", "prompts"]

@@ -48,13 +48,13 @@ _COLUMNS = [
 ]
 
 
-def prompts_tab(runs: str, by_subject: str, records: list[str]) -> Tab:
+def prompts_tab(runs: Path, by_subject: Path, records: list[Path]) -> Tab:
     """From the tables of the runs; the records add some answers."""
-    subjects = _subjects(Path(by_subject))
-    whole, _ = sort_records(map(Path, records))
+    subjects = _subjects(by_subject)
+    whole, _ = sort_records(records)
     items = {(record.model.id, record.task.name): _items(path, record) for path, record in whole}
     rows = []
-    for row in cells(prompt_runs.TABLE.read(Path(runs))):
+    for row in cells(prompt_runs.TABLE.read(runs)):
         checkpoint, run = row["model"] + row["variant"], row["run"]
         values = {"name": run, "model": checkpoint}
         fields = [column.field for column in _COLUMNS[2:]]

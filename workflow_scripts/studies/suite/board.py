@@ -2,18 +2,21 @@
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from workflow_scripts.core.files import write_json
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import Record, read_record
 from workflow_scripts.render.frames import Cells, cells
+from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.web.board import Column, Details, Item, Row, Tab
 from workflow_scripts.settings.suite_tables import ShownTask, SuiteBoard
-from workflow_scripts.studies.suite.checks import LOST_FLAG
-from workflow_scripts.studies.suite.requests import accepted
+from workflow_scripts.studies.suite import checks, leaderboard
+from workflow_scripts.studies.suite.requests import accepted, read_checks
 
 ABOUT = (
     "Submitted models on a suite of tasks, each with its own number of worked examples. The average"
@@ -26,15 +29,24 @@ MOST_ITEMS = 4_000
 PROMPT, ANSWER = 600, 300  # characters shown
 
 
+def board_suite(inputs: Inputs, request: dict[str, Any], outputs: dict[str, Path]) -> None:
+    tables = (
+        leaderboard.TABLE.read(inputs.one("leaderboard")),
+        checks.TABLE.read(inputs.one("found")),
+    )
+    found = suite_tab(*tables, read_checks(inputs.one("checks")), SuiteBoard.of(request))
+    write_json(outputs["tab"], asdict(found))
+
+
 def suite_tab(
-    leaderboard: pd.DataFrame, found: pd.DataFrame, checks: list[dict], asked: SuiteBoard
+    board: pd.DataFrame, found: pd.DataFrame, requests: list[dict], asked: SuiteBoard
 ) -> Tab:
     """From the tables suite_leaderboard and suite_checks, and from the records behind them."""
     tasks = asked.tasks
-    entries = {entry["file"]: entry for entry in accepted(checks)}
-    lost = found[found["check"] == LOST_FLAG]
+    entries = {entry["file"]: entry for entry in accepted(requests)}
+    lost = found[found["check"] == checks.LOST_FLAG]
     notes = found.groupby("file")["detail"].agg(list).to_dict()
-    of_a_row = min(2 * asked.shown_items * len(tasks), MOST_ITEMS // max(1, len(leaderboard)))
+    of_a_row = min(2 * asked.shown_items * len(tasks), MOST_ITEMS // max(1, len(board)))
     return Tab(
         id="suite",
         title="Leaderboard",
@@ -42,7 +54,7 @@ def suite_tab(
         columns=_columns(tasks),
         rows=[
             _row(row, entries[row["file"]], notes.get(row["file"], []), tasks, of_a_row)
-            for row in cells(leaderboard)
+            for row in cells(board)
         ],
         sort="average",
         search=("name", "note"),

@@ -174,9 +174,7 @@ def test_a_run_that_broke_costs_its_own_row_and_no_more(table, records, tmp_path
     files = written(parts, tmp_path, by_subject.TABLE)
     head = next(line for line in files["md"].read_text().splitlines() if "run1" in line)
     assert "run2" in head
-    board = prompts_tab(
-        str(tmp_path / "prompt_runs.csv"), str(files["csv"]), list(map(str, records))
-    )
+    board = prompts_tab(tmp_path / "prompt_runs.csv", files["csv"], records)
     found = {row.id: row for row in board.rows}
     assert found[f"{MODEL}/run2"].notes and not found[f"{MODEL}/run1"].notes
     assert found[f"{MODEL}/run2"].values["micro"] is None
@@ -190,7 +188,7 @@ def test_where_every_run_broke_there_are_tables_a_figure_and_a_tab(records, tmp_
     csv = written(table, tmp_path)["csv"]
     parts = written(prompt_runs_by_subject(collect(records), ASKED), tmp_path, by_subject.TABLE)
     write_prompt_figure(TABLE.read(csv), tmp_path / "f.pdf", tmp_path / "f.png")
-    board = prompts_tab(str(csv), str(parts["csv"]), list(map(str, records)))
+    board = prompts_tab(csv, parts["csv"], records)
     assert all(row.notes for row in board.rows)
     assert prompt_numbers({"prompt_runs": TABLE.read(csv)}) == []
 
