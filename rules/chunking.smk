@@ -102,9 +102,6 @@ rule measure_latency:
         "../workflow_scripts/steps/measure_latency.py"
 
 
-_MEASURED = [CheckpointId(name).in_path for name in SETTINGS.chunking.models]
-
-
 use rule table from tables as table_chunking_plans with:
     """Table: the chunked checkpoints, what they are made of and how exact they are."""
     input:
@@ -208,12 +205,4 @@ rule chunking:
     """Study: chunked models, built, verified, and measured in many plans before any training."""
     input:
         expand(rules.build_chunked.output.manifest, checkpoint=CHECKPOINTS),
-        [RECORDS.get(study, []) for study in ("chunking", "latency")],
-        rules.table_chunking_plans.output if CHECKPOINTS else [],
-        [
-            output
-            for name in ("perplexity", "latency", "pruning")
-            for kind in ("table", "figure")
-            for output in getattr(rules, f"{kind}_chunking_{name}").output
-            if _MEASURED
-        ],
+        made_of("plans", "chunking", "latency"),

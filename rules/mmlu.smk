@@ -66,11 +66,4 @@ use rule figure from figures as figure_mmlu_by_subject with:
 rule mmlu:
     """Study: MMLU as published, of each model that is cut into chunks, and its checkpoints."""
     input:
-        # The records too, or a deleted one would stay away while its table is there.
-        [
-            RECORDS["mmlu"],
-            rules.table_mmlu_by_subject.output,
-            rules.figure_mmlu_by_subject.output,
-        ]
-        if MMLU_CHECKPOINTS
-        else [],
+        made_of("mmlu"),

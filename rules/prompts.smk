@@ -129,17 +129,10 @@ rule explain_prompt:
 rule prompts:
     """Study: the same MMLU questions asked in many ways, each a file in config/prompts."""
     input:
-        # The records and outputs too, or a deleted one would stay away while its table is there.
-        [
-            RECORDS["prompts"],
-            expand(
-                rules.ask_prompt_run.output,
-                checkpoint=[asked.in_path for asked in PROMPT_CHECKPOINTS],
-                run=list(SETTINGS.prompt_runs),
-            ),
-            rules.table_prompt_runs.output,
-            rules.table_prompt_runs_by_subject.output,
-            rules.figure_prompt_runs.output,
-        ]
-        if PROMPT_CHECKPOINTS
-        else [],
+        made_of("prompts"),
+        # The outputs too, or a deleted one would stay away while its record is there.
+        expand(
+            rules.ask_prompt_run.output,
+            checkpoint=[asked.in_path for asked in PROMPT_CHECKPOINTS],
+            run=list(SETTINGS.prompt_runs),
+        ),

@@ -125,11 +125,4 @@ use rule figure from figures as figure_training_curves with:
 rule training:
     """Study: continued pre-training and fine-tuning of chunked checkpoints, stage by stage."""
     input:
-        # The records too, or a deleted one would stay away while its table is there.
-        [
-            RECORDS["training"],
-            rules.table_training_stages.output,
-            rules.figure_training_curves.output,
-        ]
-        if TRAINED
-        else [],
+        made_of("training"),
