@@ -7,6 +7,7 @@ The file list is the hub's, so that a check without a network sees what the repo
 
 import json
 from pathlib import Path
+from typing import Any
 
 from huggingface_hub import hf_hub_url
 from pydantic import BaseModel, ConfigDict, Field
@@ -52,7 +53,7 @@ def refuse(metadata: Path, error: UserError, log: Path) -> None:
 
     As with a broken cell, the next run tries again.
     """
-    about = {"record": str(metadata), "reason": str(error), "log": str(log)}
+    about: dict[str, Any] = {"record": str(metadata), "reason": str(error), "log": str(log)}
     if isinstance(error, Unreachable):
         about["unreachable"] = True
     write_json(metadata, {"broken": about})

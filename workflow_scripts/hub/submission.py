@@ -64,7 +64,7 @@ def check(
             if isinstance(error, Unreachable):
                 verdicts[file]["status"] = UNCHECKED
             continue
-        facts = {"commit": submitted.commit, "licence": submitted.licence}
+        facts: dict[str, Any] = {"commit": submitted.commit, "licence": submitted.licence}
         problems = list(_problems(request, submitted, open_licences))
         if not problems:
             try:

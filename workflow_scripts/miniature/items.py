@@ -40,7 +40,9 @@ def draw_splits(
 
     The key is what a model is shown of a row, so a question of one split is never one of another.
     """
-    seen, rows, needed = set(), [], sum(sizes.values())
+    seen: set[Any] = set()
+    rows: list[Row] = []
+    needed = sum(sizes.values())
     for _ in range(60 * needed):
         if len(rows) == needed:
             break

@@ -149,7 +149,8 @@ def _described(workflow) -> list[dict[str, Any]]:
     dag, needs = workflow.dag, workflow.globals["NEEDS"]
     cluster = workflow.globals["SETTINGS"].cluster
     as_if_accepted = workflow.globals["AS_IF_ACCEPTED"]
-    place, described = {}, []
+    place: dict[Any, int] = {}
+    described: list[dict[str, Any]] = []
     for level in dag.toposorted():
         for job in sorted(level, key=lambda job: (job.rule.name, list(job.output))):
             place[job] = len(described)

@@ -325,7 +325,7 @@ class Planner:
     def _work(self, task: str) -> WorkRow:
         row = self._settings.work.get(task)
         if row is None:
-            row = WorkRow.model_construct(task=task, source="an estimate", **_USUAL_WORK)
+            row = WorkRow.model_construct(None, task=task, source="an estimate", **_USUAL_WORK)
         if self._miniature:
             items = self._settings.miniature.items
             row = row.model_copy(update=_MINIATURE_WORK | {"test_items": items})

@@ -155,16 +155,17 @@ def _value_problems(path: Path, frame: pd.DataFrame) -> list[str]:
     for column in {"value", "stderr", "floor", "chance"} & set(frame.columns):
         frame[column] = frame[column] / per
     for row in frame.index:
-        low, high = RANGES.get(bare(frame.at[row, "metric"]), (None, None))
+        bounds = RANGES.get(bare(frame.at[row, "metric"]))
         value, where = frame.at[row, "value"], f"{path}, line {_line(frame, row)}"
         in_percent = unit is not None and unit[row] == "percent"
-        if low is None:
+        if bounds is None:
             if in_percent:
                 problems.append(
                     f"{where}: unit is 'percent'; expected nothing there, as the metric"
                     f" {frame.at[row, 'metric']!r} is no fraction."
                 )
-        elif not low <= value <= high:
+        elif not bounds[0] <= value <= bounds[1]:
+            low, high = bounds
             scale = 100 if in_percent else 1
             hint = "" if in_percent else ", or percent in the column unit"
             problems.append(

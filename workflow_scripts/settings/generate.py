@@ -51,11 +51,11 @@ def _section(section: Section, indent: str) -> str:
     return text
 
 
-def _comment(text: str, indent: str, hanging: str = "") -> str:
+def _comment(text: str | None, indent: str, hanging: str = "") -> str:
     prefix = f"{indent}# "
     return (
         textwrap.fill(
-            text,
+            text or "",
             _WIDTH,
             initial_indent=prefix,
             subsequent_indent=prefix + hanging,

@@ -55,7 +55,7 @@ class TaskRecipe(TrainingKeys):
 
 
 # The published code's: low-rank adapters where PEFT puts them by itself, no warm-up, the best epoch.
-_PUBLISHED = {
+_PUBLISHED: dict[str, Any] = {
     "method": "lora",
     "lora_alpha": 32.0,
     "lora_dropout": 0.1,

@@ -89,6 +89,7 @@ class Settings(Config):
     def stage_recipe(self, stage: str) -> tuple[str, Recipe]:
         """Its name, and the recipe."""
         name = self.training.recipe_name(stage, self.source)
+        assert name is not None, f"no checkpoint has the stage {stage}, which has no recipe"
         return name, self.training.recipes[name]
 
     def prompt_checkpoints(self) -> list[CheckpointId]:

@@ -256,7 +256,7 @@ def _cell_problems(
     columns = row_type.json_schema()["properties"]
     problems = []
     for problem in error.errors(include_url=False):
-        column = problem["loc"][0]
+        column = str(problem["loc"][0])
         if problem["type"] == "unlike":
             expected = problem["ctx"]["text"]
         else:

@@ -217,13 +217,17 @@ class Recipe(TrainingKeys):
         return self
 
 
-_WIKITEXT = {"data": "text", "dataset": "Salesforce/wikitext", "subset": "wikitext-103-v1"}
-_MAGPIE = {
+_WIKITEXT: dict[str, Any] = {
+    "data": "text",
+    "dataset": "Salesforce/wikitext",
+    "subset": "wikitext-103-v1",
+}
+_MAGPIE: dict[str, Any] = {
     "data": "chat",
     "dataset": "Magpie-Align/Magpie-Qwen2.5-Pro-1M-v0.1",
     "max_samples": 100_000,
 }
-_OFTEN = {"evaluate_every": 500}
+_OFTEN: dict[str, Any] = {"evaluate_every": 500}
 
 RECIPES: Mapping[str, Recipe] = {
     # As published: Qwen2.5-0.5B-Instruct, 2,048 tokens, 16 samples a step, one epoch.

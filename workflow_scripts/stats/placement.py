@@ -127,15 +127,15 @@ def _standardised(
 def _fit(standard: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Ridge weights with the penalty of least leave-one-out error, and those errors."""
     gram, products = standard.T @ standard, standard.T @ target
-    best = None
+    least = np.inf
     for penalty in PENALTIES:
         inverse = np.linalg.inv(gram + len(standard) * penalty * np.eye(len(gram)))
         weights = inverse @ products
         leverage = np.einsum("mt,tu,mu->m", standard, inverse, standard)
         errors = (target - standard @ weights) / (1 - leverage)
-        if best is None or (errors**2).sum() < best[0]:
-            best = ((errors**2).sum(), weights, errors)
-    return best[1], best[2]
+        if (errors**2).sum() < least:
+            least, best = (errors**2).sum(), (weights, errors)
+    return best
 
 
 def _conformal(errors: np.ndarray, level: float) -> float:

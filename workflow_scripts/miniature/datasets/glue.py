@@ -1,6 +1,7 @@
 """nyu-mll/glue: acceptability, sentiment, inference and paraphrase."""
 
 import random
+from operator import itemgetter
 
 from datasets import ClassLabel, Features, Value
 
@@ -49,7 +50,7 @@ def build(world: World, items: int) -> list[Repository]:
             make,
             world.rng("glue", name),
             usual_sizes(items, *splits),
-            key=lambda row, texts=texts: tuple(row[text] for text in texts),
+            key=itemgetter(*texts),
         )
         withheld = {
             split: without_labels(rows[split], label=-1)

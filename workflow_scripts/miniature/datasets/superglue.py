@@ -1,6 +1,7 @@
 """aps/super_glue (boolq, wic) and facebook/anli: reading, word senses, harder inference."""
 
 import random
+from operator import itemgetter
 
 from datasets import ClassLabel, Features, Value
 
@@ -62,7 +63,7 @@ def _super_glue(world: World, items: int) -> Repository:
             make,
             world.rng("super_glue", name),
             usual_sizes(items, "train", "validation", "test"),
-            key=lambda row, texts=texts: tuple(row[text] for text in texts),
+            key=itemgetter(*texts),
         )
         splits["test"] = without_labels(splits["test"], label=-1)
         configs[name] = Config(features, numbered(splits))

@@ -63,14 +63,14 @@ class _Reader:
         extends = (self._raw[name] or {}).get("extends")
         if extends is not None:
             self.run(extends)
-        inherited = self._said.get(extends, set())
+        inherited = self._said.get(extends, set()) if extends else set()
         found = self._problems_of(name, merged)
         said = found if isinstance(found, list) else []
         self._said[name] = set(said) | inherited
         for sentence in said:
             if sentence not in inherited:  # what a file got from another is said of that other
                 self._complain(name, sentence)
-        return None if said else found
+        return None if isinstance(found, list) else found
 
     def _problems_of(self, name: str, merged: dict[str, Any]) -> list[str] | PromptRun:
         complaints = raw_problems(merged)
