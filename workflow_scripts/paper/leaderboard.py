@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from workflow_scripts.render.web.board import Board, read_tab
+from workflow_scripts.settings.ranking import RankedTask
 from workflow_scripts.studies.chunking.board import chunked_tab
 from workflow_scripts.studies.harmony.board import harmony_tab
 from workflow_scripts.studies.prompts.board import prompts_tab
@@ -19,7 +20,9 @@ def leaderboard(inputs: dict[str, dict], *, source: str, seed: int, tasks: list[
     """`inputs` has the files of each tab by the names its function knows them by; none, no tab."""
     tabs = {
         "suite": lambda files: read_tab(Path(files["tab"])),
-        "harmony": lambda files: harmony_tab(**files, tasks=tasks),
+        "harmony": lambda files: harmony_tab(
+            **files, tasks=[RankedTask.model_validate(task) for task in tasks]
+        ),
         "prompts": lambda files: prompts_tab(**files),
         "chunked": lambda files: chunked_tab(**files),
     }
