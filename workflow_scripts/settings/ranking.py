@@ -35,13 +35,6 @@ class RankedModel(_Facts):
     kind: str
 
 
-class SizedModel(_Facts):
-    """A model or checkpoint of the config; a checkpoint goes by the size of what it was made from."""
-
-    model: str
-    parameters: int
-
-
 class Wanted(_Facts):
     """What one protocol is to measure: of that the tables name what is missing."""
 
@@ -78,9 +71,12 @@ class RankingRequest(GridRequest):
 
 
 class ScoresRequest(TasksRequest):
-    """The models and tasks of the config; `metrics` are of all tasks, as imported scores may have others."""
+    """The models and tasks of the config; imported scores may be on others, whose metrics are checked.
 
-    models: tuple[SizedModel, ...]
+    A checkpoint goes by the size of the model that it was made from.
+    """
+
+    parameters: dict[str, int]
     metrics: dict[str, str]
 
 
@@ -122,12 +118,11 @@ def ranking_asked(settings: Settings) -> RankingRequest:
 
 
 def scores_asked(settings: Settings) -> ScoresRequest:
-    sizes = {
-        name: settings.model(CheckpointId.parse(name).model).parameters
-        for name in settings.harmony.models
-    }
+    models = settings.harmony.models
     return ScoresRequest(
         tasks=ranked_tasks(map(settings.task, settings.harmony.tasks)),
-        models=tuple(SizedModel(model=name, parameters=size) for name, size in sizes.items()),
+        parameters={
+            name: settings.model(CheckpointId.parse(name).model).parameters for name in models
+        },
         metrics={name: row.full_metric for name, row in settings.tasks.items()},
     )

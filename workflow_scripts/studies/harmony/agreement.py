@@ -24,22 +24,7 @@ from workflow_scripts.stats.intervals import (
     percentiles,
 )
 from workflow_scripts.stats.noise import ceiling_of_pairs, noise_ceiling
-from workflow_scripts.studies.harmony.frame import (
-    CATEGORY,
-    CEILING,
-    DIFFERENCE,
-    DIRECT,
-    MEAN,
-    OWN_REDRAW,
-    PAIR,
-    PROTOCOLS,
-    RAW_AND_MISSING,
-    SHARE,
-    STATISTICS,
-    TASK,
-    TASK_CEILING,
-    of_kind,
-)
+from workflow_scripts.studies.harmony import frame
 from workflow_scripts.studies.harmony.grid import Grid, read_grids
 
 NOTE = (
@@ -49,14 +34,14 @@ NOTE = (
     " agreement of a task with its scores drawn again within their standard errors, mean over tasks."
     " Noise ceiling: what tasks could agree at most if they differed in nothing but noise. Against"
     " direct: over the models and cells that both protocols have, the interval paired over models."
-    f" A dash is a number that the scores at hand do not give. {RAW_AND_MISSING}"
+    f" A dash is a number that the scores at hand do not give. {frame.RAW_AND_MISSING}"
 )
 COLUMNS = Columns(
     {
-        **of_kind("text", "protocol origins statistic"),
-        **of_kind("maybe", "first second"),
-        **of_kind("number", "value models_low models_high items_low items_high"),
-        **of_kind("whole", "models pairs"),
+        **frame.of_kind("text", "protocol origins statistic"),
+        **frame.of_kind("maybe", "first second"),
+        **frame.of_kind("number", "value models_low models_high items_low items_high"),
+        **frame.of_kind("whole", "models pairs"),
     }
 )
 
@@ -66,9 +51,9 @@ def harmony_agreement(grids: dict[str, Grid], asked: RankingRequest) -> pd.DataF
     rows = []
     for grid in grids.values():
         rows += _of_protocol(grid, asked)
-        if grid.protocol != DIRECT and DIRECT in grids:
-            rows += _against_direct(grids[DIRECT], grid, asked)
-    order = {name: at for at, name in enumerate([*PROTOCOLS, *STATISTICS])}
+        if grid.protocol != frame.DIRECT and frame.DIRECT in grids:
+            rows += _against_direct(grids[frame.DIRECT], grid, asked)
+    order = {name: at for at, name in enumerate([*frame.PROTOCOLS, *frame.STATISTICS])}
     return pd.DataFrame(rows, columns=list(COLUMNS.named)).sort_values(
         ["protocol", "statistic"],
         key=lambda column: column.map(order),
@@ -92,35 +77,35 @@ def _of_protocol(grid: Grid, asked: RankingRequest) -> list[dict]:
         return base | {"statistic": statistic, "value": value} | others
 
     pairs = [
-        row(PAIR, matrix.at[a, b], first=a, second=b)
+        row(frame.PAIR, matrix.at[a, b], first=a, second=b)
         for at, a in enumerate(matrix)
         for b in matrix.columns[at + 1 :]
     ]
     rows = [
         row(
-            MEAN,
+            frame.MEAN,
             mean_agreement(scores),
             **{"models_low": over_models.low, "models_high": over_models.high},
             **{"items_low": over_items.low, "items_high": over_items.high},
             pairs=sum(pd.notna(pair["value"]) for pair in pairs),
         ),
-        row(OWN_REDRAW, redrawn["own_redraw"].mean()),
-        row(CEILING, mean_of_pairs(ceilings.to_numpy())),
+        row(frame.OWN_REDRAW, redrawn["own_redraw"].mean()),
+        row(frame.CEILING, mean_of_pairs(ceilings.to_numpy())),
     ]
     by_task, ceiling_by_task = agreement_by_task(matrix), agreement_by_task(ceilings)
     drawn = bootstrapped_by_task(scores, **often) if len(scores) > 2 else None
     for at, task in enumerate(scores):
         low, high = (np.nan, np.nan) if drawn is None else percentiles(drawn[:, at])
         rows += [
-            row(TASK, by_task[task], first=task, models_low=low, models_high=high),
-            row(TASK_CEILING, ceiling_by_task[task], first=task),
+            row(frame.TASK, by_task[task], first=task, models_low=low, models_high=high),
+            row(frame.TASK_CEILING, ceiling_by_task[task], first=task),
         ]
     by_category = agreement_by_category(matrix, {one.task: one.category for one in asked.tasks})
     for at, first in enumerate(by_category):
         for second in by_category.columns[at:]:
             value = by_category.at[first, second]
             if pd.notna(value):  # a category of one task has no pairs within
-                rows.append(row(CATEGORY, value, first=first, second=second))
+                rows.append(row(frame.CATEGORY, value, first=first, second=second))
     return rows + pairs
 
 
@@ -137,8 +122,8 @@ def _against_direct(direct: Grid, other: Grid, asked: RankingRequest) -> list[di
     base |= {"pairs": improved.pairs}
     reach = {"models_low": difference.low, "models_high": difference.high}
     return [
-        base | {"statistic": DIFFERENCE, "value": difference.value} | reach,
-        base | {"statistic": SHARE, "value": improved.share},
+        base | {"statistic": frame.DIFFERENCE, "value": difference.value} | reach,
+        base | {"statistic": frame.SHARE, "value": improved.share},
     ]
 
 
@@ -152,12 +137,12 @@ def _of(first: str | None, second: str | None, names: dict[str, str]) -> str:
 
 
 def _show(table: pd.DataFrame, asked: RankingRequest) -> pd.DataFrame:
-    table = table[table["statistic"] != PAIR]  # hundreds; they are in the CSV and the figure
+    table = table[table["statistic"] != frame.PAIR]  # hundreds; they are in the CSV and the figure
     about = zip(table["first"], table["second"], strict=True)
     return pd.DataFrame(
         {
-            "Protocol": table["protocol"].map(PROTOCOLS),
-            "Statistic": table["statistic"].map(STATISTICS),
+            "Protocol": table["protocol"].map(frame.PROTOCOLS),
+            "Statistic": table["statistic"].map(frame.STATISTICS),
             "Of": [_of(first, second, asked.names) for first, second in about],
             "Value": numbers(table["value"]),
             "Over models": intervals(table["models_low"], table["models_high"]),

@@ -8,22 +8,12 @@ import pandas as pd
 from workflow_scripts.render.frames import Cells, cells
 from workflow_scripts.render.web.board import Column, Details, Row, Tab
 from workflow_scripts.settings.ranking import RankedTask
+from workflow_scripts.studies.harmony import frame
 from workflow_scripts.studies.harmony.components import TABLE as COMPONENTS
-from workflow_scripts.studies.harmony.frame import (
-    DIRECT,
-    ERROR,
-    EXPLAINED,
-    FEW_SHOT,
-    FIRST_COMPONENT,
-    FLOORED,
-    OWN,
-    PROTOCOLS,
-    TRAINED,
-)
 from workflow_scripts.studies.harmony.leaderboard import TABLE as LEADERBOARD
 
 # The ranking that the tab shows is that of the first of these that was measured.
-_SHOWN_FIRST = (TRAINED, FEW_SHOT, DIRECT)
+_SHOWN_FIRST = (frame.TRAINED, frame.FEW_SHOT, frame.DIRECT)
 Tasks = list[RankedTask]
 Facts = Mapping[tuple[str, str], Cells]  # by label and task, of the protocol that is shown
 
@@ -32,8 +22,8 @@ def harmony_tab(leaderboard: str, components: str, scores: str, tasks: Tasks) ->
     """Make the tab; the scores' file adds what a task's floor and number of items are."""
     table = cells(LEADERBOARD.read(Path(leaderboard)))
     found = {row["protocol"] for row in table}
-    shown = next((one for one in _SHOWN_FIRST if one in found), DIRECT)
-    others = [one for one in (*_SHOWN_FIRST, FLOORED) if one in found and one != shown]
+    shown = next((one for one in _SHOWN_FIRST if one in found), frame.DIRECT)
+    others = [one for one in (*_SHOWN_FIRST, frame.FLOORED) if one in found and one != shown]
     ranked = {one: {row["label"]: row for row in table if row["protocol"] == one} for one in found}
     tasks = [task for task in tasks if any(row.get(task.task) is not None for row in table)]
     facts = _facts_of_tasks(Path(scores), shown, tasks)
@@ -43,7 +33,7 @@ def harmony_tab(leaderboard: str, components: str, scores: str, tasks: Tasks) ->
     ]
     return Tab(
         id="harmony",
-        title="Train before test" if shown == TRAINED else "Ranking by PC1",
+        title="Train before test" if shown == frame.TRAINED else "Ranking by PC1",
         about=_about(shown, cells(COMPONENTS.read(Path(components)))),
         columns=_columns(shown, others, tasks, {row["origin"] for row in table}),
         rows=rows,
@@ -56,14 +46,14 @@ def _columns(shown: str, others: list[str], tasks: Tasks, origins: set) -> list[
     return [
         Column("name", "Model", "name"),
         Column("rank", "Rank", "count", "By PC1; models that lack a task have none."),
-        Column("pc1", "PC1", "number", f"Of the {PROTOCOLS[shown]} scores.", digits=2),
+        Column("pc1", "PC1", "number", f"Of the {frame.PROTOCOLS[shown]} scores.", digits=2),
         *(
             Column(
                 f"rank_{one}",
-                f"Rank {PROTOCOLS[one]}",
+                f"Rank {frame.PROTOCOLS[one]}",
                 "count",
-                f"The rank by PC1 of the {PROTOCOLS[one]} scores.",
-                shown=one != FLOORED,
+                f"The rank by PC1 of the {frame.PROTOCOLS[one]} scores.",
+                shown=one != frame.FLOORED,
             )
             for one in others
         ),
@@ -72,7 +62,7 @@ def _columns(shown: str, others: list[str], tasks: Tasks, origins: set) -> list[
                 task.task,
                 task.display_name,
                 "score",
-                f"{task.metric}, {PROTOCOLS[shown]}, in percent, ± standard error.",
+                f"{task.metric}, {frame.PROTOCOLS[shown]}, in percent, ± standard error.",
                 digits=1,
             )
             for task in tasks
@@ -81,7 +71,11 @@ def _columns(shown: str, others: list[str], tasks: Tasks, origins: set) -> list[
         Column("family", "Family", "choice", shown=False),
         Column("parameters", "Parameters", "count", ranged=True),
         Column(
-            "origin", "Origin", "choice", "Own runs, or another's file.", shown=origins != {OWN}
+            "origin",
+            "Origin",
+            "choice",
+            "Own runs, or another's file.",
+            shown=origins != {frame.OWN},
         ),
     ]
 
@@ -90,12 +84,12 @@ def _about(shown: str, components: list[Cells]) -> str:
     shares = [
         f" It holds {100 * row['share']:.0f}% of their variance{_interval(row)}."
         for row in components
-        if (row["protocol"], row["component"]) == (shown, FIRST_COMPONENT)
+        if (row["protocol"], row["component"]) == (shown, frame.FIRST_COMPONENT)
         and row["share"] is not None
     ]
     return (
         f"Models ranked by PC1, 100 times the first principal component of the standardised scores,"
-        f" {EXPLAINED[shown]}.{''.join(shares[:1])} Scores in percent, ± standard error; higher is"
+        f" {frame.EXPLAINED[shown]}.{''.join(shares[:1])} Scores in percent, ± standard error; higher is"
         " better."
     )
 
@@ -117,17 +111,17 @@ def _row(ranked: dict[str, Cells], tasks: Tasks, facts: Facts) -> Row:
     values |= {f"rank_{one}": other.get("rank") for one, other in others}
     for task in tasks:
         values[task.task] = row[task.task]
-        values[f"{task.task}_stderr"] = row[task.task + ERROR]
+        values[f"{task.task}_stderr"] = row[task.task + frame.ERROR]
         values[f"{task.task}_n"] = facts.get((label, task.task), {}).get("n")
     names = {task.task: task.display_name for task in tasks}
     missing = [names.get(task, task) for task in row["missing"].split()]
     reason = ": ".join(part for part in (row["reason"], ", ".join(missing)) if part)
     ranges = {
-        f"Rank {PROTOCOLS[one]}, 95% interval": f"{other['rank_low']} to {other['rank_high']}"
+        f"Rank {frame.PROTOCOLS[one]}, 95% interval": f"{other['rank_low']} to {other['rank_high']}"
         for one, other in ranked.items()
         if other.get("rank_low") is not None
     }
-    components = {f"PC1 {PROTOCOLS[one]}": other.get("pc1") for one, other in others}
+    components = {f"PC1 {frame.PROTOCOLS[one]}": other.get("pc1") for one, other in others}
     return Row(
         id=label,
         values=values,
@@ -136,7 +130,7 @@ def _row(ranked: dict[str, Cells], tasks: Tasks, facts: Facts) -> Row:
             facts=ranges | components,
             tasks=[_task(task, ranked, facts.get((label, task.task), {})) for task in tasks],
             percents=(
-                *(f"{mark}{PROTOCOLS[one]}" for one in ranked for mark in ("", "± ")),
+                *(f"{mark}{frame.PROTOCOLS[one]}" for one in ranked for mark in ("", "± ")),
                 "floor",
             ),
         ),
@@ -146,8 +140,8 @@ def _row(ranked: dict[str, Cells], tasks: Tasks, facts: Facts) -> Row:
 def _task(task: RankedTask, ranked: dict[str, Cells], known: Cells) -> Cells:
     found = {"task": task.display_name, "metric": task.metric}
     for one, scores in ranked.items():
-        found[PROTOCOLS[one]] = scores.get(task.task)
-        found[f"± {PROTOCOLS[one]}"] = scores.get(task.task + ERROR)
+        found[frame.PROTOCOLS[one]] = scores.get(task.task)
+        found[f"± {frame.PROTOCOLS[one]}"] = scores.get(task.task + frame.ERROR)
     return found | {"floor": known.get("floor"), "n": known.get("n")}
 
 

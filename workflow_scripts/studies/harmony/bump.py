@@ -7,16 +7,7 @@ import pandas as pd
 
 from workflow_scripts.render.figures import Figure, say_empty
 from workflow_scripts.settings.request import Nothing
-from workflow_scripts.studies.harmony.labels import (
-    IMPORTED,
-    MARK_NOTE,
-    drawing,
-    drawn_from,
-    families,
-    short_names,
-    shown_protocols,
-    titles,
-)
+from workflow_scripts.studies.harmony import labels
 from workflow_scripts.studies.harmony.leaderboard import TABLE
 
 SHADED = 20  # models; the ranges of more would be one fog
@@ -25,13 +16,13 @@ SHADED = 20  # models; the ranges of more would be one fog
 def write_bump(table: pd.DataFrame, _: Nothing, pdf: Path, png: Path) -> None:
     """One column per protocol, best on top; a line per model, strong where its ranges of ranks do not meet."""
     table = table.dropna(subset=["rank"])
-    table = table.assign(name=short_names(table), family=table["family"].fillna("other"))
-    protocols, said = shown_protocols(table), titles(table)
+    table = table.assign(name=labels.short_names(table), family=table["family"].fillna("other"))
+    protocols, said = labels.shown_protocols(table), labels.titles(table)
     table = table[table["protocol"].isin(protocols)]
-    looks = families(table)
+    looks = labels.families(table)
     most = int(table["rank"].max()) if len(table) else 8
     size = 3.2 + 2.6 * max(len(protocols), 1), 1.6 + 0.17 * max(most, 8)
-    with drawing(pdf, png, *size) as (fig, axes):
+    with labels.drawing(pdf, png, *size) as (fig, axes):
         if not protocols:
             say_empty(axes, "Fewer than two models have all tasks of a protocol.")
             return
@@ -65,8 +56,8 @@ def write_bump(table: pd.DataFrame, _: Nothing, pdf: Path, png: Path) -> None:
         axes.tick_params(length=0)
         for family in [f for f in looks if f in set(table["family"])]:
             axes.plot([], [], "o-", color=looks[family][0], label=family)
-        if table["name"].str.endswith(IMPORTED).any():
-            axes.plot([], [], " ", label=MARK_NOTE)
+        if table["name"].str.endswith(labels.IMPORTED).any():
+            axes.plot([], [], " ", label=labels.MARK_NOTE)
         fig.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=4)
 
 
@@ -80,4 +71,4 @@ def _name_models(axes, rows: pd.DataFrame, looks: dict, across: float, side: str
         axes.text(across, rank, text, ha=side, va="center", fontsize=size, color=colour)
 
 
-FIGURE = Figure(name="harmony_bump", asks=Nothing, draw=drawn_from(TABLE, write_bump))
+FIGURE = Figure(name="harmony_bump", asks=Nothing, draw=labels.drawn_from(TABLE, write_bump))

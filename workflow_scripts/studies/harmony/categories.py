@@ -8,8 +8,8 @@ from workflow_scripts.render.figures import Figure
 from workflow_scripts.settings.request import Nothing
 from workflow_scripts.studies.harmony.agreement import TABLE
 from workflow_scripts.studies.harmony.frame import CATEGORY
-from workflow_scripts.studies.harmony.heatmaps import draw_matrices
 from workflow_scripts.studies.harmony.labels import drawn_from
+from workflow_scripts.studies.harmony.matrices import draw_matrices
 
 
 def write_categories(table: pd.DataFrame, _: Nothing, pdf: Path, png: Path) -> None:

@@ -16,24 +16,8 @@ from workflow_scripts.stats.principal import (
     component_names,
     principal_components,
 )
-from workflow_scripts.studies.harmony.frame import (
-    LOADING,
-    PROTOCOLS,
-    RAW_AND_MISSING,
-    TASK_NAME,
-    of_kind,
-)
+from workflow_scripts.studies.harmony import frame, labels
 from workflow_scripts.studies.harmony.grid import Grid, read_grids
-from workflow_scripts.studies.harmony.labels import (
-    COLOURS,
-    MARKERS,
-    drawing,
-    drawn_from,
-    reach,
-    rule,
-    shown_protocols,
-    titles,
-)
 from workflow_scripts.studies.harmony.leaderboard import ranked_scores
 
 SHOWN = 6  # components in the figure
@@ -42,16 +26,16 @@ NOTE = (
     " over models, for the models that have all tasks of the protocol. Even scores without anything in"
     " common give a first component of more than 1 / tasks, and two models always give one of 100%:"
     " read it beside the number of models. Loadings of the tasks are in the CSV."
-    f" {RAW_AND_MISSING}"
+    f" {frame.RAW_AND_MISSING}"
 )
 COLUMNS = Columns(
     {
-        **of_kind("text", "protocol origins"),
-        **of_kind("whole", "models tasks"),
-        **of_kind("text", "component"),
-        **of_kind("number", "share low high"),
+        **frame.of_kind("text", "protocol origins"),
+        **frame.of_kind("whole", "models tasks"),
+        **frame.of_kind("text", "component"),
+        **frame.of_kind("number", "share low high"),
     },
-    like={LOADING + TASK_NAME: "number"},
+    like={frame.LOADING + frame.TASK_NAME: "number"},
 )
 
 
@@ -71,7 +55,7 @@ def _of_protocol(grid: Grid, asked: RankingRequest) -> pd.DataFrame:
     interval = bootstrapped_variance(scores, draws=asked.draws, seed=asked.seed)
     ends = {end: interval[end].to_numpy() for end in ("low", "high")}
     table = pd.DataFrame(base | {"component": shares.index, "share": shares.to_numpy()} | ends)
-    return table.join(component_loadings(scores).T.add_prefix(LOADING), on="component")
+    return table.join(component_loadings(scores).T.add_prefix(frame.LOADING), on="component")
 
 
 def _show(table: pd.DataFrame, _: RankingRequest) -> pd.DataFrame:
@@ -80,7 +64,7 @@ def _show(table: pd.DataFrame, _: RankingRequest) -> pd.DataFrame:
 
     return pd.DataFrame(
         {
-            "Protocol": table["protocol"].map(PROTOCOLS),
+            "Protocol": table["protocol"].map(frame.PROTOCOLS),
             "Models": numbers(table["models"], "d"),
             "Tasks": numbers(table["tasks"], "d"),
             "Component": table["component"].replace("", None),
@@ -104,41 +88,37 @@ TABLE = Table(
 def write_components_figure(table: pd.DataFrame, asked: TasksRequest, pdf: Path, png: Path) -> None:
     """Left the share of variance of the first components, right the tasks' loadings on the first."""
     table = table.dropna(subset=["share"])
-    protocols = shown_protocols(table)
-    columns = [name for name in table if name.startswith(LOADING) and table[name].notna().any()]
-    with drawing(pdf, png, 9, 1.6 + 0.22 * max(len(columns), 9), ncols=2) as (fig, axes):
+    protocols = labels.shown_protocols(table)
+    columns = [
+        name for name in table if name.startswith(frame.LOADING) and table[name].notna().any()
+    ]
+    with labels.drawing(pdf, png, 9, 1.6 + 0.22 * max(len(columns), 9), ncols=2) as (fig, axes):
         if not protocols:
             for axis in axes:
                 say_empty(axis, "Fewer than two models have all tasks of a protocol.")
-        for at, protocol in enumerate(protocols):
-            of = table[table["protocol"] == protocol].head(SHOWN)
-            shift = (at - (len(protocols) - 1) / 2) * 0.18
-            ends = [100 * side for side in reach(of["share"], of["low"], of["high"])]
-            said = f"{titles(table)[protocol]}, {of['models'].iloc[0]} models"
-            style = {"fmt": MARKERS[protocol], "color": COLOURS[protocol], "markersize": 4.5}
-            axes[0].errorbar(
-                np.arange(len(of)) + shift, 100 * of["share"], yerr=ends, label=said, **style
-            )
-            style["linestyle"] = "none"
-            axes[1].errorbar(
-                of[columns].iloc[0], np.arange(len(columns)) + shift, label=said, **style
-            )
+        for _, rows, shift, look in labels.beside(table, gap=0.18):
+            look["label"] += f", {rows['models'].iloc[0]} models"
+            of = rows.head(SHOWN)
+            ends = [100 * side for side in labels.reach(of["share"], of["low"], of["high"])]
+            axes[0].errorbar(np.arange(len(of)) + shift, 100 * of["share"], yerr=ends, **look)
+            down = np.arange(len(columns)) + shift
+            axes[1].errorbar(of[columns].iloc[0], down, linestyle="none", **look)
         if protocols:
             axes[0].set_xticks(range(SHOWN), component_names(SHOWN))
             axes[0].set_ylim(0, 100)
             axes[0].set_ylabel("share of the variance, %")
-            names = [asked.names[column.removeprefix(LOADING)] for column in columns]
+            names = [asked.names[column.removeprefix(frame.LOADING)] for column in columns]
             axes[1].set_yticks(range(len(columns)), names, fontsize=8)
             axes[1].set_ylim(len(columns) - 0.4, -0.6)
             axes[1].axvline(0, color="0.6", linewidth=0.8)
             axes[1].set_xlabel("loading on PC1")
             for axis, direction in zip(axes, "yx", strict=True):
-                rule(axis, direction)
+                labels.rule(axis, direction)
             fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
 
 
 FIGURE = Figure(
     name="harmony_components",
     asks=TasksRequest,
-    draw=drawn_from(TABLE, write_components_figure),
+    draw=labels.drawn_from(TABLE, write_components_figure),
 )

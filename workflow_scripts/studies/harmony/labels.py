@@ -8,17 +8,13 @@ import pandas as pd
 
 from workflow_scripts.render.figures import PALETTE, figure, save_both
 from workflow_scripts.render.tables import Table
-from workflow_scripts.studies.harmony.frame import (
-    DIRECT,
-    FEW_SHOT,
-    FLOORED,
-    OWN,
-    PROTOCOLS,
-    TRAINED,
-)
+from workflow_scripts.studies.harmony import frame
 
-COLOURS = {DIRECT: PALETTE[1], FEW_SHOT: PALETTE[2], TRAINED: PALETTE[0]}
-MARKERS = {DIRECT: "o", FEW_SHOT: "^", TRAINED: "s"}
+_LOOKS = {
+    frame.DIRECT: (PALETTE[1], "o"),
+    frame.FEW_SHOT: (PALETTE[2], "^"),
+    frame.TRAINED: (PALETTE[0], "s"),
+}
 IMPORTED = "*"
 MARK_NOTE = f"{IMPORTED} imported scores"
 
@@ -50,7 +46,9 @@ def reach(values: pd.Series, low: pd.Series, high: pd.Series) -> list[pd.Series]
 def shown_protocols(table: pd.DataFrame) -> list[str]:
     """Those of the table in the order of the study; floored scores are for tables."""
     found = set(table["protocol"])
-    return [protocol for protocol in PROTOCOLS if protocol in found and protocol != FLOORED]
+    return [
+        protocol for protocol in frame.PROTOCOLS if protocol in found and protocol != frame.FLOORED
+    ]
 
 
 def titles(table: pd.DataFrame) -> dict[str, str]:
@@ -59,16 +57,28 @@ def titles(table: pd.DataFrame) -> dict[str, str]:
     found = {}
     for protocol, rows in table.groupby("protocol"):
         origins = {name for cell in rows[column] for name in cell.split()}
-        kind = "raw" if origins <= {OWN} else "ours raw" if OWN in origins else "imported"
-        scores = f" ({kind} scores)" if protocol == TRAINED else ""
-        found[protocol] = PROTOCOLS[protocol] + scores
+        kind = (
+            "raw" if origins <= {frame.OWN} else "ours raw" if frame.OWN in origins else "imported"
+        )
+        scores = f" ({kind} scores)" if protocol == frame.TRAINED else ""
+        found[protocol] = frame.PROTOCOLS[protocol] + scores
     return found
+
+
+def beside(table: pd.DataFrame, gap: float) -> Iterator[tuple[str, pd.DataFrame, float, dict]]:
+    """Each shown protocol, its rows, how far beside its line they stand, and how they are drawn."""
+    protocols, said = shown_protocols(table), titles(table)
+    for at, protocol in enumerate(protocols):
+        colour, marker = _LOOKS[protocol]
+        look = {"fmt": marker, "markersize": 4.5, "color": colour, "label": said[protocol]}
+        shift = (at - (len(protocols) - 1) / 2) * gap
+        yield protocol, table[table["protocol"] == protocol], shift, look
 
 
 def short_names(table: pd.DataFrame) -> pd.Series:
     """Models without their organisation; those with imported scores marked."""
     names = table["model"].str.split("/").str[-1] + table["variant"]
-    return names.where(table["origin"] == OWN, names + IMPORTED)
+    return names.where(table["origin"] == frame.OWN, names + IMPORTED)
 
 
 def families(table: pd.DataFrame) -> dict[str, tuple[str, str]]:

@@ -8,13 +8,7 @@ from workflow_scripts.render.text import numbers, percents
 from workflow_scripts.settings.ranking import RankingRequest
 from workflow_scripts.stats.principal import principal_components
 from workflow_scripts.stats.ranks import rank_ranges, ranks
-from workflow_scripts.studies.harmony.frame import (
-    ERROR,
-    FIRST_COMPONENT,
-    PROTOCOLS,
-    TASK_NAME,
-    of_kind,
-)
+from workflow_scripts.studies.harmony import frame
 from workflow_scripts.studies.harmony.grid import Grid, read_grids
 
 NOTE = (
@@ -29,14 +23,14 @@ NOTE = (
 )
 COLUMNS = Columns(
     {
-        **of_kind("text", "protocol label model variant origin"),
-        **of_kind("maybe", "family"),
-        **of_kind("whole", "parameters"),
-        **of_kind("maybe", "kind"),
-        **of_kind("number", "pc1 rank rank_low rank_high"),
-        **of_kind("text", "reason missing"),
+        **frame.of_kind("text", "protocol label model variant origin"),
+        **frame.of_kind("maybe", "family"),
+        **frame.of_kind("whole", "parameters"),
+        **frame.of_kind("maybe", "kind"),
+        **frame.of_kind("number", "pc1 rank rank_low rank_high"),
+        **frame.of_kind("text", "reason missing"),
     },
-    like={TASK_NAME: "number"},  # each task's score, and its standard error
+    like={frame.TASK_NAME: "number"},  # each task's score, and its standard error
 )
 _TOO_FEW = "fewer than two models that have all tasks differ"
 
@@ -61,7 +55,7 @@ def _of_protocol(grid: Grid, tasks: list[str], asked: RankingRequest) -> pd.Data
     reasons = {label: _reason(grid, label) for label in table.index}
     scores = ranked_scores(grid)
     if len(scores) >= 2 and scores.shape[1]:
-        table["pc1"] = pc1 = principal_components(scores).scores[FIRST_COMPONENT]
+        table["pc1"] = pc1 = principal_components(scores).scores[frame.FIRST_COMPONENT]
         table["rank"] = ranks(pc1)
         errors = grid.stderrs.loc[scores.index, scores.columns]
         ranges = rank_ranges(scores, errors, draws=asked.draws, seed=asked.seed)
@@ -74,7 +68,7 @@ def _of_protocol(grid: Grid, tasks: list[str], asked: RankingRequest) -> pd.Data
     table["reason"] = pd.Series(reasons)
     table["missing"] = pd.Series({label: " ".join(names) for label, names in missing.items()})
     values = grid.values.reindex(columns=tasks)
-    errors = grid.stderrs.reindex(columns=tasks).add_suffix(ERROR)
+    errors = grid.stderrs.reindex(columns=tasks).add_suffix(frame.ERROR)
     table = table.join(values).join(errors).reset_index()
     table.insert(0, "protocol", grid.protocol)
     return table.sort_values(["rank", "label"], kind="stable", ignore_index=True)
@@ -114,7 +108,7 @@ def _show(table: pd.DataFrame, asked: RankingRequest) -> pd.DataFrame:
     unranked = zip(table["reason"], table["missing"], strict=True)
     return pd.DataFrame(
         {
-            "Protocol": table["protocol"].map(PROTOCOLS),
+            "Protocol": table["protocol"].map(frame.PROTOCOLS),
             "Rank": [rank_range(*row) for row in ranked],
             "Model": table["model"] + table["variant"],
             "Origin": table["origin"],

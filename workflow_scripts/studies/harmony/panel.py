@@ -14,36 +14,17 @@ from workflow_scripts.scores.published_leaderboard import read_panel
 from workflow_scripts.settings.ranking import GridRequest
 from workflow_scripts.settings.request import Nothing
 from workflow_scripts.stats.placement import leave_one_out, place
-from workflow_scripts.studies.harmony.frame import (
-    DIRECT,
-    FEW_SHOT,
-    FLOORED,
-    PROTOCOLS,
-    RESIDUAL,
-    TASK_NAME,
-    TRAINED,
-    of_kind,
-)
+from workflow_scripts.studies.harmony import frame, labels
 from workflow_scripts.studies.harmony.grid import Grid, read_grids
-from workflow_scripts.studies.harmony.labels import (
-    COLOURS,
-    MARKERS,
-    drawing,
-    reach,
-    rule,
-    short_names,
-    shown_protocols,
-    titles,
-)
 from workflow_scripts.studies.harmony.leaderboard import rank_range
 
 PLACES = 28  # names of panel models that would fit side by side in the figure
 ODD = 2.0  # standard deviations, from which on a task is named as unusual
 _CAUTIONS = {
-    DIRECT: "not fine-tuned, unlike the panel: a lower bound",
-    FEW_SHOT: "not fine-tuned, unlike the panel: a lower bound",
-    TRAINED: "raw; the panel looks floored",
-    FLOORED: "",
+    frame.DIRECT: "not fine-tuned, unlike the panel: a lower bound",
+    frame.FEW_SHOT: "not fine-tuned, unlike the panel: a lower bound",
+    frame.TRAINED: "raw; the panel looks floored",
+    frame.FLOORED: "",
 }
 NOTE = (
     "PC1 that a model would have on the published leaderboard (61 models, 24 tasks, trained before"
@@ -57,14 +38,14 @@ NOTE = (
 )
 COLUMNS = Columns(
     {
-        **of_kind("text", "protocol model variant origin"),
-        **of_kind("whole", "tasks panel_tasks"),
-        **of_kind("number", "pc1 low high"),
-        **of_kind("whole", "rank best_rank worst_rank"),
-        **of_kind("number", "coverage"),
-        **of_kind("text", "neighbours good_at bad_at outside caution"),
+        **frame.of_kind("text", "protocol model variant origin"),
+        **frame.of_kind("whole", "tasks panel_tasks"),
+        **frame.of_kind("number", "pc1 low high"),
+        **frame.of_kind("whole", "rank best_rank worst_rank"),
+        **frame.of_kind("number", "coverage"),
+        **frame.of_kind("text", "neighbours good_at bad_at outside caution"),
     },
-    like={RESIDUAL + TASK_NAME: "number"},
+    like={frame.RESIDUAL + frame.TASK_NAME: "number"},
 )
 _OF_PLACE = ("pc1", "low", "high", "rank", "best_rank", "worst_rank", "coverage")
 
@@ -96,11 +77,11 @@ def harmony_panel(grids: dict[str, Grid], panel: pd.DataFrame) -> pd.DataFrame:
                     "bad_at": " ".join(unusual[unusual <= -ODD].sort_values().index),
                     "outside": " ".join(found.outside),
                     "caution": _CAUTIONS[grid.protocol],
-                    **unusual.add_prefix(RESIDUAL),
+                    **unusual.add_prefix(frame.RESIDUAL),
                 }
             )
     table = pd.DataFrame(rows)
-    residuals = [name for task in panel if (name := f"{RESIDUAL}{task}") in table]
+    residuals = [name for task in panel if (name := f"{frame.RESIDUAL}{task}") in table]
     return table.reindex(columns=[*COLUMNS.named, *residuals])
 
 
@@ -117,7 +98,7 @@ def _show(table: pd.DataFrame, asked: GridRequest) -> pd.DataFrame:
     measured = zip(table["tasks"], table["panel_tasks"], strict=True)
     return pd.DataFrame(
         {
-            "Protocol": table["protocol"].map(PROTOCOLS),
+            "Protocol": table["protocol"].map(frame.PROTOCOLS),
             "Model": table["model"] + table["variant"],
             "Origin": table["origin"],
             "Tasks": [f"{n} of {of}" for n, of in measured],
@@ -151,9 +132,9 @@ TABLE = Table(
 
 def write_panel_figure(table: pd.DataFrame, published: pd.DataFrame, pdf: Path, png: Path) -> None:
     """The panel's models as a row of ticks on top; below, each model's place with its interval."""
-    names = short_names(table)
+    names = labels.short_names(table)
     order = list(dict.fromkeys(names))
-    with drawing(pdf, png, 8, 2.6 + 0.32 * max(len(order), 1)) as (fig, axes):
+    with labels.drawing(pdf, png, 8, 2.6 + 0.32 * max(len(order), 1)) as (fig, axes):
         axes.plot(published["pc1"], np.full(len(published), -1.0), "|", color="0.4", markersize=9)
         ends = [*published["pc1"], *table["low"], *table["high"]]
         last = np.inf
@@ -169,14 +150,10 @@ def write_panel_figure(table: pd.DataFrame, published: pd.DataFrame, pdf: Path, 
             axes.text(
                 published["pc1"].mean(), 0, "No model shares a task with the panel.", ha="center"
             )
-        protocols = shown_protocols(table)
-        for at, protocol in enumerate(protocols):
-            of = table[table["protocol"] == protocol]
-            down = [order.index(names[row]) for row in of.index]
-            down = np.array(down) + (at - (len(protocols) - 1) / 2) * 0.22
-            ends = reach(of["pc1"], of["low"], of["high"])
-            axes.errorbar(of["pc1"], down, xerr=ends, fmt=MARKERS[protocol], markersize=4.5,
-                          color=COLOURS[protocol], linewidth=1.2, label=titles(table)[protocol])  # fmt: skip
+        for _, of, shift, look in labels.beside(table, gap=0.22):
+            down = np.array([order.index(names[row]) for row in of.index]) + shift
+            ends = labels.reach(of["pc1"], of["low"], of["high"])
+            axes.errorbar(of["pc1"], down, xerr=ends, linewidth=1.2, **look)
             for y, row in zip(down, of.itertuples(), strict=True):
                 axes.annotate(f"{row.tasks}", (row.high, y), xytext=(3, 0), fontsize=6.5, va="center",
                               textcoords="offset points", color="0.35")  # fmt: skip
@@ -185,10 +162,10 @@ def write_panel_figure(table: pd.DataFrame, published: pd.DataFrame, pdf: Path, 
         axes.set_xlabel(
             "PC1 on the published panel, 95% interval; number of tasks measured behind it"
         )
-        rule(axes, "x", "0.92")
+        labels.rule(axes, "x", "0.92")
         axes.spines["left"].set_visible(False)
         axes.tick_params(axis="y", length=0)
-        if protocols:
+        if len(table):
             fig.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
 
 

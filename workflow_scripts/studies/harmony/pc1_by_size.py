@@ -7,15 +7,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from workflow_scripts.render.figures import Figure, say_empty
 from workflow_scripts.settings.request import Nothing
+from workflow_scripts.studies.harmony import labels
 from workflow_scripts.studies.harmony.frame import OWN
-from workflow_scripts.studies.harmony.labels import (
-    drawing,
-    drawn_from,
-    families,
-    rule,
-    shown_protocols,
-    titles,
-)
 from workflow_scripts.studies.harmony.leaderboard import TABLE
 
 MANY = 25  # models, from which on their marks would hide one another
@@ -25,11 +18,11 @@ def write_pc1_by_size(table: pd.DataFrame, _: Nothing, pdf: Path, png: Path) -> 
     """One panel per protocol; families by colour and shape, instruct models hollow, chunked ones crosses."""
     table = table.dropna(subset=["pc1", "parameters"])
     table = table.assign(family=table["family"].fillna("other"))
-    protocols = shown_protocols(table)
-    looks = families(table)
+    protocols = labels.shown_protocols(table)
+    looks = labels.families(table)
     columns = max(len(protocols), 1)
     size = 1.0 + 3.9 * columns, 4.2
-    with drawing(pdf, png, *size, ncols=columns, squeeze=False) as (fig, (axes,)):
+    with labels.drawing(pdf, png, *size, ncols=columns, squeeze=False) as (fig, (axes,)):
         if not protocols:
             say_empty(axes[0], "No model of known size has all tasks of a protocol.")
         for axis, protocol in zip(axes, protocols, strict=False):
@@ -51,8 +44,8 @@ def write_pc1_by_size(table: pd.DataFrame, _: Nothing, pdf: Path, png: Path) -> 
             axis.xaxis.set_major_formatter(FuncFormatter(_size))
             axis.xaxis.set_minor_formatter(NullFormatter())
             axis.set_xlabel("parameters")
-            axis.set_title(titles(table)[protocol], fontsize=9)
-            rule(axis, "both", "0.92")
+            axis.set_title(labels.titles(table)[protocol], fontsize=9)
+            labels.rule(axis, "both", "0.92")
         if protocols:
             axes[0].set_ylabel("PC1 (of each protocol's own scores)")
             _explain(fig, axes[0], looks, table)
@@ -79,4 +72,6 @@ def _explain(fig, axis, looks: dict, table: pd.DataFrame) -> None:
     )
 
 
-FIGURE = Figure(name="harmony_pc1_by_size", asks=Nothing, draw=drawn_from(TABLE, write_pc1_by_size))
+FIGURE = Figure(
+    name="harmony_pc1_by_size", asks=Nothing, draw=labels.drawn_from(TABLE, write_pc1_by_size)
+)

@@ -48,7 +48,7 @@ def harmony_scores(
     chosen = (tidy["protocol"] == DIRECT) & (tidy["variant"] == "") & tidy["subset"].isna()
     direct = tidy[chosen & (tidy["metric"] == tidy["task"].map(asked.metrics))]
     theirs = tidy.loc[(tidy["protocol"] == DIRECT) & (tidy["study"] != STUDY), ["model", "study"]]
-    models = [(STUDY, row.model, row.parameters) for row in asked.models]
+    models = [(STUDY, *sized) for sized in asked.parameters.items()]
     models += [(row.study, row.model, None) for row in theirs.drop_duplicates().itertuples()]
     cells = dict(list(direct.groupby(["study", "model", "task"])))
     rows = []

@@ -7,24 +7,14 @@ import pandas as pd
 from workflow_scripts.render.chapter import Study, Tables
 from workflow_scripts.render.numbers import Number, Numbers, count, fixed, number, percent
 from workflow_scripts.render.words import CLEAR, LEVEL, joined
-from workflow_scripts.studies.harmony.frame import (
-    CEILING,
-    DIFFERENCE,
-    FIRST_COMPONENT,
-    KEYS,
-    MEAN,
-    OVERALL,
-    OWN,
-    TOLD,
-    TRAINED,
-)
+from workflow_scripts.studies.harmony import frame
 
 # By the key that stands in the names of numbers.
-_WORDS = {key: TOLD[protocol] for protocol, key in KEYS.items()}
+_WORDS = {key: frame.TOLD[protocol] for protocol, key in frame.KEYS.items()}
 _AGREEMENT = (
-    (MEAN, "agreement", "mean Kendall's tau-b of two different tasks"),
-    (CEILING, "ceiling", "what that mean could be if noise alone parted the tasks"),
-    (DIFFERENCE, "difference", "its difference from models as they are"),
+    (frame.MEAN, "agreement", "mean Kendall's tau-b of two different tasks"),
+    (frame.CEILING, "ceiling", "what that mean could be if noise alone parted the tasks"),
+    (frame.DIFFERENCE, "difference", "its difference from models as they are"),
 )
 
 
@@ -41,7 +31,7 @@ def harmony_numbers(tables: Tables) -> list[Number]:
 
 
 def _scores(table: pd.DataFrame) -> Iterator[Number]:
-    own = table[(table["origin"] == OWN) & table["value"].notna()]
+    own = table[(table["origin"] == frame.OWN) & table["value"].notna()]
     clear = int((own["z"] >= CLEAR).sum())
     yield from number("harmony.models", own["model"].nunique(), count, "models of the grid")
     yield from number("harmony.tasks", own["task"].nunique(), count, "tasks of the grid")
@@ -54,7 +44,7 @@ def _scores(table: pd.DataFrame) -> Iterator[Number]:
 
 
 def _agreement(table: pd.DataFrame) -> Iterator[Number]:
-    for protocol, name in KEYS.items():
+    for protocol, name in frame.KEYS.items():
         for statistic, key, about in _AGREEMENT:
             chosen = (table["protocol"] == protocol) & (table["statistic"] == statistic)
             for row in table[chosen].itertuples():
@@ -66,7 +56,7 @@ def _agreement(table: pd.DataFrame) -> Iterator[Number]:
 
 
 def _ranking(table: pd.DataFrame) -> Iterator[Number]:
-    for protocol, name in KEYS.items():
+    for protocol, name in frame.KEYS.items():
         ranked = table[(table["protocol"] == protocol) & table["rank"].notna()]
         if len(ranked):
             about = f"models ranked, {name}"
@@ -78,22 +68,22 @@ def _ranking(table: pd.DataFrame) -> Iterator[Number]:
             yield from number(f"harmony.{name}.first", row.label, str, about)
             about = f"the last rank it could have within the errors of the scores, {name}"
             yield from number(f"harmony.{name}.first_last", row.rank_high, count, about)
-    asked = table[(table["origin"] == OWN) & table["protocol"].isin(list(KEYS))]
+    asked = table[(table["origin"] == frame.OWN) & table["protocol"].isin(list(frame.KEYS))]
     cells = int(asked["missing"].dropna().astype(str).str.split().map(len).sum())
     yield from number("harmony.missing", cells, count, "cells of the grid without a score")
 
 
 def _components(table: pd.DataFrame) -> Iterator[Number]:
-    for protocol, name in KEYS.items():
-        first = (table["protocol"] == protocol) & (table["component"] == FIRST_COMPONENT)
+    for protocol, name in frame.KEYS.items():
+        first = (table["protocol"] == protocol) & (table["component"] == frame.FIRST_COMPONENT)
         for share in table.loc[first, "share"]:
             about = f"share of the variance that the first component has, {name}"
             yield from number(f"harmony.{name}.component_share", share, percent, about)
 
 
 def _significance(table: pd.DataFrame) -> Iterator[Number]:
-    for protocol, name in KEYS.items():
-        pairs = table[(table["protocol"] == protocol) & (table["task"] == OVERALL)]
+    for protocol, name in frame.KEYS.items():
+        pairs = table[(table["protocol"] == protocol) & (table["task"] == frame.OVERALL)]
         if len(pairs):
             differ = int((pairs["p_holm"] < LEVEL).sum())
             about = f"pairs of models, {name}"
@@ -103,7 +93,7 @@ def _significance(table: pd.DataFrame) -> Iterator[Number]:
 
 
 def _panel(table: pd.DataFrame) -> Iterator[Number]:
-    own = table[(table["origin"] == OWN) & table["pc1"].notna()]
+    own = table[(table["origin"] == frame.OWN) & table["pc1"].notna()]
     if len(table):
         outside = own.loc[own["outside"].fillna("") != "", "model"].nunique()
         about = "models placed on the panel"
@@ -146,7 +136,7 @@ def _tell_agreement(numbers: Numbers) -> str:
         "The mean agreement of two tasks about the models, Kendall’s tau-b of their rankings, is "
         f"{'; '.join(each)}."
     )
-    start = f"harmony.{KEYS[TRAINED]}.difference"
+    start = f"harmony.{frame.KEYS[frame.TRAINED]}.difference"
     if not all(f"{start}{end}" in numbers for end in ("", "_low", "_high")):
         return text
     interval = f"{{{start}_low}} to {{{start}_high}}"

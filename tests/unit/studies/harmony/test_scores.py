@@ -7,7 +7,7 @@ from tests.records import write_example
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.scores.imported import read_imported
 from workflow_scripts.scores.tidy import collect
-from workflow_scripts.settings.ranking import RankedTask, ScoresRequest, SizedModel
+from workflow_scripts.settings.ranking import RankedTask, ScoresRequest
 from workflow_scripts.settings.request import Nothing
 from workflow_scripts.studies.harmony.scores import (
     TABLE,
@@ -16,10 +16,7 @@ from workflow_scripts.studies.harmony.scores import (
 )
 
 ASKED = ScoresRequest(
-    models=(
-        SizedModel(model="miniature/Llama-1.4M", parameters=3_000_000),
-        SizedModel(model="miniature/Pythia-0.1M", parameters=100_000),
-    ),
+    parameters={"miniature/Llama-1.4M": 3_000_000, "miniature/Pythia-0.1M": 100_000},
     tasks=(
         RankedTask(task="sst2", display_name="SST-2", category="Language", metric="acc"),
         RankedTask(task="arc_easy", display_name="ARC & Easy_1", category="Science", metric="acc"),
