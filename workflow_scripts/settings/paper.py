@@ -8,6 +8,7 @@ from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.mmlu import published_table
 from workflow_scripts.settings.prompts.tables import PromptComparison, prompt_comparison
+from workflow_scripts.settings.ranking import RankedTask
 from workflow_scripts.settings.request import StepRequest
 
 
@@ -45,7 +46,7 @@ class CostTable(StepRequest):
 class LeaderboardPage(StepRequest):
     source: str
     seed: int
-    tasks: tuple[dict[str, Any], ...] = Field(description="Of the Harmony grid")
+    tasks: tuple[RankedTask, ...] = Field(description="Of the Harmony grid")
 
 
 class ToldTable(StepRequest):
