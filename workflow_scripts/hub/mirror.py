@@ -65,6 +65,17 @@ def mirror(hub: Path) -> Iterator[dict[str, Manifest]]:
                 vars(module)["load_dataset"] = original
 
 
+def read_rows(
+    hub: Path, name: str, config: str | None, split: str
+) -> tuple[list[dict[str, Any]], Manifest]:
+    """All rows of one split, and the manifest of their dataset."""
+    import datasets
+
+    with mirror(hub) as read:
+        rows = datasets.load_dataset(name, config, split=split).to_list()
+    return rows, read[name]
+
+
 def _read_once(card: Any) -> type:
     """The same, but a dataset's card is parsed once and not for each of its configurations.
 

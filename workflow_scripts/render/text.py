@@ -27,6 +27,10 @@ def numbers(values: Iterable[float | None], spec: str = ".3f") -> list[str | Non
     return [number(value, spec) for value in values]
 
 
+def shown(values: Iterable[float | None], show: Callable[[float], str | None]) -> list[str | None]:
+    return [show(value) if is_known(value) else None for value in values]
+
+
 def percents(values: Iterable[float | None], spec: str = ".1f") -> list[str | None]:
     """Shares of one in percent, without its sign."""
     return [number(100 * value, spec) if is_known(value) else None for value in values]
@@ -63,10 +67,10 @@ def perplexity(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}" if value >= 1 else f"{value:.2f}"
 
 
-def p_value(value: float | None) -> str | None:
+def p_value(value: float | None, below: str = "below") -> str | None:
     if not is_known(value):
         return None
-    return "below 0.001" if value < 0.001 else f"{value:.3f}"
+    return f"{below} 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def millisecond(seconds: float) -> str:
