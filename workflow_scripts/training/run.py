@@ -16,6 +16,7 @@ from transformers.integrations import is_tensorboard_available
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.records import Training
 from workflow_scripts.core.seeds import derive_seed, seed_everything
+from workflow_scripts.planning.arithmetic import TRAINING_OPERATIONS
 from workflow_scripts.training import attention, processes
 from workflow_scripts.training.packing import Collator, Order, amount_trained
 from workflow_scripts.training.precision import (
@@ -319,7 +320,7 @@ def _speed(tokens: int, progress: Progress, trainer, peak: float | None) -> dict
     use = None
     if peak and per_second:
         parameters = sum(p.numel() for p in trainer.model.parameters())
-        use = 6 * parameters * per_second / peak / trainer.args.world_size
+        use = TRAINING_OPERATIONS * parameters * per_second / peak / trainer.args.world_size
     return {
         "went_on_from_step": progress.first_step,
         "step_seconds": round(progress.step_seconds, 3),
