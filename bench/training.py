@@ -125,7 +125,7 @@ def ours(base, case: Case, clock: Clock) -> float:
             case.samples,
             None,
             Path(folder, "state"),
-            keys=keys.model_dump(mode="json"),
+            keys=keys,
             device="cpu",
             seed=SEED,
             belongs_to={},

@@ -1,10 +1,12 @@
 """What the sections of the config have in common, and how their checks speak."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticCustomError
+
+Part = TypeVar("Part", bound="Section")
 
 
 class Section(BaseModel):
@@ -18,6 +20,10 @@ class Section(BaseModel):
         validate_default=True,
         revalidate_instances="always",
     )
+
+    def part(self, kind: type[Part]) -> Part:
+        """What a section inherits from another, as that other one."""
+        return kind.model_validate(self.model_dump(include=set(kind.model_fields)))
 
     @classmethod
     def json_schema(cls) -> dict[str, Any]:

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
 from workflow_scripts.settings.names import DataFile
+from workflow_scripts.settings.request import StepRequest
 from workflow_scripts.settings.section import Section, contradiction, unlike
 from workflow_scripts.settings.sentences import hint
 
@@ -152,8 +153,8 @@ class TrainingKeys(Section):
         return self
 
 
-class Recipe(TrainingKeys):
-    """How one stage of a checkpoint is trained, and on what."""
+class SampleKeys(Section):
+    """What is trained on, but for the length of its samples."""
 
     data: Literal["text", "chat"] = Field(
         description="text: running text in blocks of max_length; chat: conversations."
@@ -180,20 +181,23 @@ class Recipe(TrainingKeys):
     max_samples: int | None = Field(
         None, ge=1, description="Take the first so many blocks or conversations."
     )
+
+    @model_validator(mode="after")
+    def _reads_something(self) -> "SampleKeys":
+        if (self.dataset is None) == (not self.files):
+            raise contradiction(
+                f"dataset is {self.dataset!r} and files is {list(self.files)}; expected exactly one of"
+                " them."
+            )
+        return self
+
+
+class Recipe(SampleKeys, TrainingKeys):
+    """How one stage of a checkpoint is trained, and on what."""
+
     validation: float = Field(
         0.1, ge=0, lt=1, description="Share of the samples held out for evaluation, by seed."
     )
-
-    @property
-    def data_keys(self) -> dict[str, Any]:
-        """What decides the samples."""
-        keys = {"data", "dataset", "subset", "split", "files", "column", "document", "max_samples"}
-        return self.model_dump(mode="json", include=keys | {"max_length"})
-
-    @property
-    def training_keys(self) -> dict[str, Any]:
-        """What decides the training, given the samples."""
-        return self.model_dump(mode="json", include=set(TrainingKeys.model_fields))
 
     @property
     def needs_chunks(self) -> bool:
@@ -204,17 +208,33 @@ class Recipe(TrainingKeys):
         )
 
     @model_validator(mode="after")
-    def _reads_something(self) -> "Recipe":
-        if (self.dataset is None) == (not self.files):
-            raise contradiction(
-                f"dataset is {self.dataset!r} and files is {list(self.files)}; expected exactly one of"
-                " them."
-            )
+    def _can_choose(self) -> "Recipe":
         if self.select == "best" and not self.validation:
             raise contradiction(
                 "select is 'best' and validation is 0; expected a share to choose the best on."
             )
         return self
+
+
+class SamplesRequest(StepRequest):
+    """What tokenising a recipe's data is asked, once for all checkpoints of a model."""
+
+    hub: str
+    keys: SampleKeys
+    max_length: int
+
+
+class StageRequest(StepRequest):
+    """What one stage of a checkpoint's training is asked: nothing that does not decide its outcome."""
+
+    id: str
+    recipe: str
+    keys: TrainingKeys
+    validation: float
+    seed: int
+    device: str
+    attention: str
+    threads: int
 
 
 _WIKITEXT = {"data": "text", "dataset": "Salesforce/wikitext", "subset": "wikitext-103-v1"}

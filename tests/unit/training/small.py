@@ -46,9 +46,9 @@ def drawn_samples(count: int, seed: int = 0, most: int = 24) -> Samples:
     return samples_of(rng.integers(2, most, count), seed)
 
 
-def keys_of(**changes: Any) -> dict[str, Any]:
+def keys_of(**changes: Any) -> TrainingKeys:
     usual = {"batch_size": 4, "learning_rate": 1e-3, "save_every": 3}
-    return TrainingKeys(**usual | changes).model_dump(mode="json")
+    return TrainingKeys(**usual | changes)
 
 
 def train_small(
