@@ -129,7 +129,7 @@ def needs_remote_code(folder: Path) -> bool:
 
 
 def count_parameters(folder: Path) -> int:
-    """Of the model that the Auto classes make of the folder, tokenizer and all; or why they do not."""
+    """Count them in what the Auto classes make of the folder; raises where they make nothing of it."""
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 

@@ -44,7 +44,7 @@ Method = Literal["full", "freeze", "lora"]
 
 @dataclass(frozen=True)
 class Size:
-    """Of a model, as far as the models table tells."""
+    """A model's size, as far as the models table tells."""
 
     parameters: int
     layers: int
@@ -58,7 +58,7 @@ class Size:
 
     @property
     def width(self) -> int:
-        """Of the hidden state: a layer has about twelve times its square in parameters."""
+        """The hidden state's: a layer has about twelve times its square in parameters."""
         return math.ceil(math.sqrt(self.parameters / (12 * self.layers)))
 
     def weights(self, dtype: str) -> int:
@@ -67,7 +67,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Speed:
-    """Of one device in one number format, at the shares of its peak that are reached."""
+    """What one device does in one number format, at the shares of its peak that are reached."""
 
     operations: float  # a second, when a model reads
     trained_operations: float
@@ -87,7 +87,7 @@ def reading_seconds(size: Size, speed: Speed, tokens: float, passes: float) -> f
 
 
 def generating_seconds(size: Size, speed: Speed, dtype: str, tokens: float) -> float:
-    """Of so many tokens one after another, each of a whole batch."""
+    """So many tokens are generated one after another, each for a whole batch."""
     return tokens * (size.weights(dtype) / speed.bandwidth + size.layers * speed.layer)
 
 
@@ -111,7 +111,7 @@ def evaluation_bytes(size: Size, dtype: str, batch: int, length: int) -> int:
 
 
 def trained_share(method: Method, rank: int = 8) -> float:
-    """Of the parameters, as far as one can tell without the model."""
+    """Which share of the parameters is trained, as far as one can tell without the model."""
     return {"full": 1.0, "freeze": 0.6, "lora": 0.001 * rank}[method]
 
 

@@ -73,7 +73,7 @@ class Planner:
         return self._machine.evaluated(checkpoint, seconds, [work])
 
     def suite_row(self, request: Request, tasks: tuple[str, ...]) -> Need:
-        """Of a submitted model; of one that no table has, what is planned for any."""
+        """A submitted model's need; that of one in no table is what is planned for any."""
         suite = self._settings.suite
         if request.checkpoint.model not in self._settings.models:
             gpus = int(self._machine.on_gpu)
@@ -92,7 +92,7 @@ class Planner:
         return self._measured(checkpoint, [self._work.prompt_run(run)])
 
     def perplexity(self, checkpoint: str, plans: int) -> Need:
-        """Of the texts, in the model's own plan and in so many others."""
+        """The texts are read in the model's own plan and in so many others."""
         measures = self._settings.chunking.measures
         responses = measures.responses * len(measures.difficulties)
         seconds = self._machine.windows(checkpoint, self._work.wikitext_tokens)

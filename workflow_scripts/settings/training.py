@@ -327,7 +327,7 @@ class Training(Section):
         return self
 
     def recipe_name(self, stage: str, source: str) -> str | None:
-        """Of `usual` the one that fits where models come from."""
+        """The recipe's name; `usual` is the one that fits where models come from."""
         name = getattr(self, stage)
         if name != USUAL:
             return name
