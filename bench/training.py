@@ -27,7 +27,7 @@ import torch
 from datasets import Dataset, disable_progress_bars
 from transformers import PrinterCallback, Qwen2Config, Qwen2ForCausalLM, TrainerCallback
 
-from workflow_scripts.settings.training import TrainingKeys
+from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.packing import Order
 from workflow_scripts.training.run import train
 from workflow_scripts.training.samples import Sample, Samples

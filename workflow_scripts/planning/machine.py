@@ -21,7 +21,7 @@ from workflow_scripts.planning.arithmetic import (
 from workflow_scripts.planning.need import Need
 from workflow_scripts.planning.work import Amount
 from workflow_scripts.settings.load import Settings
-from workflow_scripts.settings.training import TrainingKeys
+from workflow_scripts.settings.training_keys import TrainingKeys
 
 START = 12  # seconds, of a job before its model is read
 # Tokenising, requests, scoring and writing, of one item.

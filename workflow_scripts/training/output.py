@@ -20,7 +20,7 @@ from workflow_scripts.hub.manifest import (
     read_manifest,
     write_manifest,
 )
-from workflow_scripts.settings.training import TrainingKeys
+from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.trained_parameters import choose_parts, set_parameters
 
 _ADAPTER = "adapter_config.json"

@@ -17,7 +17,7 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.records import Training
 from workflow_scripts.core.seeds import derive_seed, seed_everything
 from workflow_scripts.planning.arithmetic import TRAINING_OPERATIONS
-from workflow_scripts.settings.training import TrainingKeys
+from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training import attention, processes
 from workflow_scripts.training.packing import Collator, Order, amount_trained
 from workflow_scripts.training.precision import (
@@ -176,12 +176,7 @@ class Attempt:
         seed_everything(derive_seed(self.seed, "training"))
         precision = choose_precision(keys.precision, self.device)
         model = self.load(precision)
-        packing = attention.choose_packing(
-            model,
-            wanted=keys.packing,
-            compiled=keys.compile,
-            max_length=keys.max_length,
-        )
+        packing = attention.choose_packing(model, keys)
         self.refuse_too_long(model)
         model = choose_parts(model, keys)
         about = report(model, keys.method)
@@ -197,14 +192,8 @@ class Attempt:
         if keys.tensorboard and processes.is_first():
             callbacks.append(to_tensorboard(self.tensorboard_folder))
         args = self.arguments(micro, precision, model)
-        order = Order(
-            len(self.samples),
-            keys.batch_size,
-            micro,
-            self.seed,
-            args.process_index,
-            args.world_size,
-        )
+        shared = args.process_index, args.world_size
+        order = Order(len(self.samples), keys.batch_size, micro, self.seed, *shared)
         trainer = PackedTrainer(
             model,
             args,
@@ -259,9 +248,7 @@ class Attempt:
                 "padding": amount.padding,
                 "micro_batch_size": micro,
             },
-            speed=_speed(
-                amount.tokens - before.tokens, progress, trainer, peak_flops(model.device)
-            ),
+            speed=_speed(amount.tokens - before.tokens, progress, trainer),
         )
 
     def refuse_too_long(self, model) -> None:
@@ -318,9 +305,9 @@ _SHARDED = {"fsdp": True, "fsdp_config": {"fsdp_version": 2}}
 _SCHEDULES = {"constant": "constant_with_warmup", "linear": "linear", "cosine": "cosine"}
 
 
-def _speed(tokens: int, progress: Progress, trainer, peak: float | None) -> dict[str, Any]:
+def _speed(tokens: int, progress: Progress, trainer: PackedTrainer) -> dict[str, Any]:
     per_second = tokens / progress.step_seconds if progress.step_seconds else None
-    use = None
+    use, peak = None, peak_flops(trainer.model.device)
     if peak and per_second:
         parameters = sum(p.numel() for p in trainer.model.parameters())
         use = TRAINING_OPERATIONS * parameters * per_second / peak / trainer.args.world_size

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.settings.training import (
+from workflow_scripts.settings.training_keys import (
     CHUNKED_LAYERS,
     LAST_LAYERS,
     LAYERS,

@@ -8,7 +8,7 @@ import torch
 
 from tests.unit.chunked.reference import base_model, chunked_model
 from tests.unit.evaluation.tiny_models import make_model
-from workflow_scripts.settings.training import TrainingKeys
+from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.run import Trained, train
 from workflow_scripts.training.samples import Sample, Samples
 
