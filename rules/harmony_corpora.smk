@@ -27,18 +27,9 @@ rule measure_corpus:
     params:
         version="measure_corpus 1",
         compute_threads=SETTINGS.compute.threads,
-        settings=corpus_settings,
+        request=lambda wildcards: corpus_request(SETTINGS, wildcards.corpus).as_params(),
     script:
         "../workflow_scripts/steps/measure_corpus.py"
-
-
-if SETTINGS.harmony.corpora:
-    RECORDS["corpora"] = [
-        f"results/records/corpora/{protocol}/{model}/{corpus}.json"
-        for protocol in ("direct", "train_before_test")
-        for model in HARMONY_MODELS
-        for corpus in SETTINGS.harmony.corpora
-    ]
 
 
 use rule table from tables as table_harmony_perplexity with:

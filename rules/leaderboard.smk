@@ -1,12 +1,15 @@
 """The leaderboard: one page with a tab for each study that the config has; `snakemake leaderboard`."""
 
+from workflow_scripts.settings.paper import LeaderboardPage
+from workflow_scripts.settings.ranking import ranked_tasks
+
 # By tab, what it is made from; a study that is not part of the config has none.
 BOARD_INPUTS = {
-    "suite": {"tab": rules.board_suite.output.tab} if "suite" in RECORDS else {},
+    "suite": {"tab": "results/report/tabs/suite.json"} if "suite" in RECORDS else {},
     "harmony": (
         {
-            "leaderboard": rules.table_harmony_leaderboard.output.csv,
-            "components": rules.table_harmony_components.output.csv,
+            "leaderboard": "results/tables/harmony_leaderboard.csv",
+            "components": "results/tables/harmony_components.csv",
             "scores": "results/scores/harmony.parquet",
         }
         if HARMONY_MODELS
@@ -14,8 +17,8 @@ BOARD_INPUTS = {
     ),
     "prompts": (
         {
-            "runs": rules.table_prompt_runs.output.csv,
-            "by_subject": rules.table_prompt_runs_by_subject.output.csv,
+            "runs": "results/tables/prompt_runs.csv",
+            "by_subject": "results/tables/prompt_runs_by_subject.csv",
             "records": RECORDS["prompts"],
         }
         if PROMPT_CHECKPOINTS
@@ -23,9 +26,9 @@ BOARD_INPUTS = {
     ),
     "chunked": (
         {
-            "plans": [rules.table_chunking_plans.output.csv] if CHECKPOINTS else [],
-            "stages": [rules.table_training_stages.output.csv] if TRAINED else [],
-            "mmlu": [rules.table_mmlu_by_subject.output.csv] if MMLU_CHECKPOINTS else [],
+            "plans": ["results/tables/chunking_plans.csv"] if CHECKPOINTS else [],
+            "stages": ["results/tables/training_stages.csv"] if TRAINED else [],
+            "mmlu": ["results/tables/mmlu_by_subject.csv"] if MMLU_CHECKPOINTS else [],
         }
         if CHECKPOINTS or TRAINED or MMLU_CHECKPOINTS
         else {}
@@ -33,7 +36,7 @@ BOARD_INPUTS = {
 }
 
 
-rule leaderboard_page:
+use rule files from makers as leaderboard_page with:
     """The leaderboard's page, a tab for each study of the config."""
     input:
         **{
@@ -45,23 +48,13 @@ rule leaderboard_page:
         page="results/report/leaderboard.html",
     log:
         "logs/leaderboard_page.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
-        version="leaderboard_page 1",
-        settings={
-            "tabs": {tab: list(files) for tab, files in BOARD_INPUTS.items() if files},
-            "source": SETTINGS.source,
-            "seed": SETTINGS.seed,
-            "tasks": rows_of_tasks(SETTINGS.harmony.tasks),
-        },
-    script:
-        "../workflow_scripts/steps/leaderboard_page.py"
+        function="paper.leaderboard.write_leaderboard",
+        request=LeaderboardPage(
+            source=SETTINGS.source,
+            seed=SETTINGS.seed,
+            tasks=ranked_tasks(map(SETTINGS.task, SETTINGS.harmony.tasks)),
+        ).as_params(),
 
 
 rule leaderboard:

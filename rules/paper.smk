@@ -1,30 +1,24 @@
 """The paper: from records to scores, and from the tables of all studies to one report."""
 
+from workflow_scripts.settings.chunked_tables import sized_checkpoints
+from workflow_scripts.settings.paper import Report, TablesTold, reproduction, shown_config
 
-rule collect_scores:
+
+use rule files from makers as collect_scores with:
     """Gather a study's records into one tidy table of scores."""
     input:
-        records=records_or_again,
+        records=lambda wildcards: records_of(wildcards.study, wildcards),
     output:
         scores="results/scores/{study}.parquet",
     log:
         "logs/collect_scores/{study}.log",
     wildcard_constraints:
         study=one_of(RECORDS),
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
-        version=1,
-    script:
-        "../workflow_scripts/steps/collect_scores.py"
+        function="scores.tidy.collect_scores",
 
 
-rule merge_scores:
+use rule files from makers as merge_scores with:
     """All studies' scores in one table, with those imported from elsewhere."""
     input:
         studies=[f"results/scores/{study}.parquet" for study in RECORDS if study not in TIMED],
@@ -34,70 +28,41 @@ rule merge_scores:
         csv="results/scores.csv",
     log:
         "logs/merge_scores.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
-        version="merge_scores 2",
-        settings={"metrics": METRICS_OF_TASKS},
-    script:
-        "../workflow_scripts/steps/merge_scores.py"
+        version=2,
+        function="scores.tidy.merge_scores",
+        request=METRICS_OF_TASKS,
 
 
-rule table_chunking_summary:
+use rule table from tables as table_chunking_summary with:
     """Table: a line per chunked checkpoint: size, MMLU, perplexity, time."""
     input:
         **SUMMARY_TABLES,
     output:
-        csv="results/tables/chunking_summary.csv",
-        md="results/tables/chunking_summary.md",
-        tex="results/tables/chunking_summary.tex",
+        **table_files("chunking_summary"),
     log:
         "logs/table_chunking_summary.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
-        version="table_chunking_summary 1",
-        settings={"tables": list(SUMMARY_TABLES), "checkpoints": SUMMARY_ROWS},
-    script:
-        "../workflow_scripts/steps/table_chunking_summary.py"
+        version=1,
+        table="studies.chunking.summary",
+        request=sized_checkpoints(SETTINGS).as_params(),
 
 
-rule table_reproduction:
+use rule table from tables as table_reproduction with:
     """Table: each published number beside ours, with a verdict."""
     input:
         **REPRODUCED_TABLES,
         published=[published_file(name) for name in PUBLISHED_TABLES],
     output:
-        csv="results/tables/reproduction.csv",
-        md="results/tables/reproduction.md",
-        tex="results/tables/reproduction.tex",
+        **table_files("reproduction"),
     log:
         "logs/table_reproduction.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
-        version="table_reproduction 1",
-        settings={"tables": list(REPRODUCED_TABLES)} | comparable_settings(),
-    script:
-        "../workflow_scripts/steps/table_reproduction.py"
+        table="paper.reproduction",
+        request=reproduction(SETTINGS).as_params(),
 
 
-rule gather_provenance:
+use rule files from makers as gather_provenance with:
     """Gather from all records the code, machines, models and data behind them."""
     input:
         records=all_records,
@@ -105,102 +70,92 @@ rule gather_provenance:
         provenance="results/report/provenance.json",
     log:
         "logs/gather_provenance.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
-        version="gather_provenance 1",
-        settings={"config": shown_config()},
-    script:
-        "../workflow_scripts/steps/gather_provenance.py"
+        function="paper.provenance.gather_provenance",
+        request=shown_config(SETTINGS),
 
 
-rule collect_numbers:
+def tables_told():
+    """What describes each table of the report, and what it was asked: as its rule has it."""
+    params = {
+        name: getattr(rules, f"table_{name}").params
+        for name in [Path(table).stem for table in REPORT_TABLES]
+    }
+    return {
+        name: {"table": of.table, "request": of.request}
+        for name, of in params.items()
+        if "table" in of.keys()
+    }
+
+
+use rule files from makers as collect_numbers with:
     """The numbers of prose, by name, as JSON and for LaTeX."""
     input:
         tables=REPORT_TABLES,
-        provenance=rules.gather_provenance.output.provenance,
+        provenance="results/report/provenance.json",
     output:
         json="results/tables/numbers.json",
         tex="results/tables/numbers.tex",
     log:
         "logs/collect_numbers.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
     resources:
         mem_mb=4000,
         runtime="30m",
     params:
-        version="collect_numbers 1",
-    script:
-        "../workflow_scripts/steps/collect_numbers.py"
+        function="paper.studies.collect_numbers",
+        request=lambda wildcards: TablesTold(tables=tables_told()).as_params(),
 
 
-rule report:
+# What the page and the paper are told from.
+TOLD = {
+    "tables": REPORT_TABLES,
+    "figures": PAPER_FIGURES,
+    "numbers": "results/tables/numbers.json",
+    "provenance": "results/report/provenance.json",
+    "captions": REPORT_CAPTIONS,
+}
+
+
+use rule files from makers as report with:
     """The report: all studies on one page, results/report/index.html."""
     input:
-        tables=REPORT_TABLES,
-        figures=PAPER_FIGURES,
-        numbers=rules.collect_numbers.output.json,
-        provenance=rules.gather_provenance.output.provenance,
+        **TOLD,
         sources=published_file("sources"),
-        captions=REPORT_CAPTIONS,
-        pages=LEADERBOARD_PAGE,
+        pages="results/report/leaderboard.html",
     output:
         page=report(
             "results/report/index.html",
             category="Report",
-            caption="../docs/captions/report.rst",
+            caption="../../docs/captions/report.rst",
         ),
     log:
         "logs/report.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
     resources:
         mem_mb=4000,
         runtime="30m",
     params:
-        version="report 1",
-        settings={"links": {"Leaderboard": "leaderboard.html"} if LEADERBOARD_PAGE else {}},
-    script:
-        "../workflow_scripts/steps/report.py"
+        function="paper.report.report",
+        request=lambda wildcards: Report(
+            tables=tables_told(),
+            links={"Leaderboard": "leaderboard.html"},
+        ).as_params(),
 
 
-rule paper_source:
+use rule files from makers as paper_source with:
     """The report as a paper in LaTeX."""
     input:
-        tables=REPORT_TABLES,
-        figures=PAPER_FIGURES,
-        numbers=rules.collect_numbers.output.json,
-        provenance=rules.gather_provenance.output.provenance,
-        captions=REPORT_CAPTIONS,
+        **TOLD,
     output:
         paper="results/report/paper.tex",
     log:
         "logs/paper_source.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
-        version="paper_source 1",
-    script:
-        "../workflow_scripts/steps/paper_source.py"
+        function="paper.report.report",
+        request=lambda wildcards: Report(tables=tables_told()).as_params(),
 
 
-rule paper_pdf:
-    """The paper as PDF; needs a TeX engine."""
+use rule files from makers as paper_pdf with:
+    """The paper as PDF, asked for by name; needs a TeX engine."""
     input:
         paper=rules.paper_source.output.paper,
         numbers=rules.collect_numbers.output.tex,
@@ -208,25 +163,15 @@ rule paper_pdf:
         pdf="results/report/paper.pdf",
     log:
         "logs/paper_pdf.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
-        version="paper_pdf 1",
-    script:
-        "../workflow_scripts/steps/paper_pdf.py"
+        function="paper.latex.paper_pdf",
 
 
 rule paper:
-    """The whole report: summary and reproduction tables, numbers, page, and paper."""
+    """The whole report: summary and reproduction tables, numbers, page, and the paper's source."""
     input:
         SUMMARY_MADE,
         rules.table_reproduction.output,
         rules.collect_numbers.output,
         rules.report.output,
         rules.paper_source.output,
-        rules.paper_pdf.output if find_engine() else [],

@@ -1,5 +1,8 @@
 """What a run will cost, before it runs (`snakemake plan`), and what it did cost."""
 
+from workflow_scripts.bridge.snakemake_settings import main_snakefile
+from workflow_scripts.settings.paper import CostTable
+
 
 # Without an output: asked for by name it always runs.
 rule plan:
@@ -15,33 +18,25 @@ rule plan:
         runtime="30m",
     params:
         version="plan 1",
-        snakefile=workflow.main_snakefile,
+        snakefile=main_snakefile(workflow),
         settings={"config": config, "cluster": SETTINGS.cluster.model_dump()},
     script:
         "../workflow_scripts/steps/plan.py"
 
 
 # A table of times: never twice the same, and nothing is made from it.
-rule table_cost:
+use rule table from tables as table_cost with:
     """Table: planned and actual time, memory and tokens of each rule."""
     input:
         records=all_records,
     output:
-        csv="results/tables/cost.csv",
-        md="results/tables/cost.md",
-        tex="results/tables/cost.tex",
+        **table_files("cost"),
     log:
         "logs/table_cost.log",
-    localrule: True
     conda:
-        "../envs/planning.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
+        "../../envs/planning.yaml"
     params:
-        version="table_cost 1",
-        snakefile=workflow.main_snakefile,
-        settings={"config": config, "cluster": SETTINGS.cluster.model_dump()},
-    script:
-        "../workflow_scripts/steps/table_cost.py"
+        table="paper.cost",
+        request=CostTable(
+            snakefile=main_snakefile(workflow), config=config, cluster=SETTINGS.cluster
+        ).as_params(),

@@ -1,5 +1,7 @@
 """Prompt ablations: the same MMLU questions asked in many ways, each a file in config/prompts."""
 
+from workflow_scripts.settings.prompts.tables import prompt_tables
+
 PROMPT_CHECKPOINTS = SETTINGS.prompt_checkpoints()
 
 
@@ -26,7 +28,7 @@ rule ask_prompt_run:
     params:
         version="ask_prompt_run 1",  # raise it when the meaning of the outputs changes
         compute_threads=SETTINGS.compute.threads,
-        settings=prompt_settings,
+        request=asked_of_prompt_run,
     script:
         "../workflow_scripts/steps/ask_prompt_run.py"
 
@@ -54,93 +56,51 @@ rule score_prompt_run:
         runtime="30m",
     params:
         version="score_prompt_run 1",  # raise it when a parser or a rule changes its meaning
-        settings=reading_settings,
+        request=asked_of_reading,
     script:
         "../workflow_scripts/steps/score_prompt_run.py"
 
 
-if PROMPT_CHECKPOINTS:
-    RECORDS["prompts"] = [
-        f"results/records/prompts/prompt_run/{asked.in_path}/{run}.json"
-        for asked in PROMPT_CHECKPOINTS
-        for run in SETTINGS.prompt_runs
-    ]
-
-
-rule table_prompt_runs:
+use rule table from tables as table_prompt_runs with:
     """Table: prompt runs: accuracy, format, and what each changed."""
     input:
         scores="results/scores/prompts.parquet",
         records=RECORDS.get("prompts", []),
         published=published_file("prompt_runs"),
     output:
-        csv="results/tables/prompt_runs.csv",
-        md="results/tables/prompt_runs.md",
-        tex="results/tables/prompt_runs.tex",
+        **table_files("prompt_runs"),
     log:
         "logs/table_prompt_runs.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
-        version="table_prompt_runs 1",
-        settings={"checkpoints": PROMPT_ROWS, "runs": rows_of_prompt_runs()},
-    script:
-        "../workflow_scripts/steps/table_prompt_runs.py"
+        table="studies.prompts.runs",
+        request=prompt_tables(SETTINGS).as_params(),
 
 
-rule table_prompt_runs_by_subject:
+use rule table from tables as table_prompt_runs_by_subject with:
     """Table: prompt runs by subject."""
     input:
         scores="results/scores/prompts.parquet",
     output:
-        csv="results/tables/prompt_runs_by_subject.csv",
-        md="results/tables/prompt_runs_by_subject.md",
-        tex="results/tables/prompt_runs_by_subject.tex",
+        **table_files("prompt_runs_by_subject"),
     log:
         "logs/table_prompt_runs_by_subject.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
-        version="table_prompt_runs_by_subject 1",
-        settings={"checkpoints": PROMPT_ROWS, "runs": rows_of_prompt_runs()},
-    script:
-        "../workflow_scripts/steps/table_prompt_runs_by_subject.py"
+        table="studies.prompts.by_subject",
+        request=prompt_tables(SETTINGS).as_params(),
 
 
-rule figure_prompt_runs:
+use rule figure from figures as figure_prompt_runs with:
     """Figure: accuracy and format of the prompt runs."""
     input:
-        table=rules.table_prompt_runs.output.csv,
+        table="results/tables/prompt_runs.csv",
     output:
-        pdf="results/figures/prompt_runs.pdf",
-        png=report(
-            "results/figures/prompt_runs.png",
-            category="Prompts",
-            caption="../docs/captions/prompt_runs.rst",
-        ),
+        **figure_files("prompt_runs", "Prompts"),
     log:
         "logs/figure_prompt_runs.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
-        version="figure_prompt_runs 2",
-    script:
-        "../workflow_scripts/steps/figure_prompt_runs.py"
+        version=2,
+        figure="studies.prompts.runs",
+        request={},
 
 
 rule explain_prompt:
@@ -161,7 +121,7 @@ rule explain_prompt:
         runtime="30m",
     params:
         version="explain_prompt 1",
-        settings=explain_settings,
+        request=lambda wildcards: explain_request(SETTINGS).as_params(),
     script:
         "../workflow_scripts/steps/explain_prompt.py"
 

@@ -1,11 +1,13 @@
 """The leaderboard: submitted models, checked before they cost anything, on a suite of tasks."""
 
+from workflow_scripts.settings.suite_tables import suite_board, suite_tables
+
 
 # Which rows there are is known once this has run: what it refuses is never asked anything.
 checkpoint check_requests:
     """Check every request of the leaderboard before it costs anything."""
     input:
-        sources=[suite_source(request) for request in SUITE_REQUESTS.values()],
+        sources=[one.source for one in SUITE_CHECKS.submissions.values()],
     output:
         checks="results/requests/checks.json",
     log:
@@ -19,13 +21,7 @@ checkpoint check_requests:
         runtime="30m",
     params:
         version="check_requests 1",  # raise it when a check changes its meaning
-        settings={
-            "plan": suite_plan(),
-            "refused": SUITE_REFUSED,
-            "aside": SETTINGS.requests_aside,
-            "memory_mb": SETTINGS.suite.memory_mb,
-            "open_licences": SETTINGS.suite.open_licences,
-        },
+        request=SUITE_CHECKS.as_params(),
     script:
         "../workflow_scripts/steps/check_requests.py"
 
@@ -50,182 +46,64 @@ rule submit:
         "../workflow_scripts/steps/submit.py"
 
 
-for _pack, _tasks in SUITE_PACKS["few_shot"].items():
-
-    rule:
-        """Measure a submitted model on a task of the suite."""
-        name:
-            f"evaluate_suite{_pack}"
-        input:
-            model=suite_model,
-            data=harmony_datasets(_tasks),
-        output:
-            records=suite_outputs("few_shot", _tasks, "json"),
-            answers=suite_outputs("few_shot", _tasks, "parquet"),
-        log:
-            f"logs/evaluate_suite/{{row}}/{harmony_label(_pack, _tasks)}.log",
-        benchmark:
-            f"benchmarks/evaluate_suite/{{row}}/{harmony_label(_pack, _tasks)}.tsv"
-        wildcard_constraints:
-            row=one_of(SUITE_ROWS),
-        retries: retries(CELL_RETRIES["few_shot"])
-        conda:
-            EVALUATION_ENVIRONMENT
-        threads: SETTINGS.compute.threads
-        resources:
-            **planned(f"evaluate_suite{_pack}", suite_need("few_shot", _tasks)),
-            tries_left=tries_left("few_shot"),
-        params:
-            version="evaluate_suite 1",  # raise it when the meaning of the record changes
-            compute_threads=SETTINGS.compute.threads,
-            settings=suite_settings("few_shot", _tasks),
-        script:
-            "../workflow_scripts/steps/evaluate_suite.py"
-
-
-for _pack, _tasks in SUITE_PACKS["train_before_test"].items():
-
-    rule:
-        """Train a submitted model on a task of the suite, then measure it on that."""
-        name:
-            f"train_suite{_pack}"
-        input:
-            model=suite_model,
-            data=harmony_datasets(_tasks),
-        output:
-            records=suite_outputs("train_before_test", _tasks, "json"),
-            answers=suite_outputs("train_before_test", _tasks, "parquet"),
-        log:
-            f"logs/train_suite/{{row}}/{harmony_label(_pack, _tasks)}.log",
-        benchmark:
-            f"benchmarks/train_suite/{{row}}/{harmony_label(_pack, _tasks)}.tsv"
-        wildcard_constraints:
-            row=one_of(SUITE_ROWS),
-        retries: retries(CELL_RETRIES["train_before_test"])
-        conda:
-            EVALUATION_ENVIRONMENT
-        threads: SETTINGS.compute.threads
-        resources:
-            **planned(f"train_suite{_pack}", suite_need("train_before_test", _tasks)),
-            tries_left=tries_left("train_before_test"),
-        params:
-            version="train_suite 1",
-            compute_threads=SETTINGS.compute.threads,
-            settings=suite_settings("train_before_test", _tasks),
-        script:
-            "../workflow_scripts/steps/train_suite.py"
-
-
-if SUITE_REQUESTS or SUITE_REFUSED:
-    RECORDS["suite"] = suite_records
-
-
-rule table_suite_leaderboard:
+use rule table from tables as table_suite_leaderboard with:
     """Table: submitted models on the suite of tasks, with their average."""
     input:
         scores="results/scores/suite.parquet",
-        checks=rules.check_requests.output.checks,
+        checks="results/requests/checks.json",
     output:
-        csv="results/tables/suite_leaderboard.csv",
-        md="results/tables/suite_leaderboard.md",
-        tex="results/tables/suite_leaderboard.tex",
+        **table_files("suite_leaderboard"),
     log:
         "logs/table_suite_leaderboard.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
-        version="table_suite_leaderboard 1",
-        settings={"tasks": rows_of_suite_tasks(), "flags": suite_flags()},
-    script:
-        "../workflow_scripts/steps/table_suite_leaderboard.py"
+        table="studies.suite.leaderboard",
+        request=suite_tables(SETTINGS).as_params(),
 
 
-rule table_suite_checks:
+use rule table from tables as table_suite_checks with:
     """Table: rows of the leaderboard that are worth a look by a person."""
     input:
-        leaderboard=rules.table_suite_leaderboard.output.csv,
-        checks=rules.check_requests.output.checks,
+        leaderboard="results/tables/suite_leaderboard.csv",
+        checks="results/requests/checks.json",
         records=suite_records,
     output:
-        csv="results/tables/suite_checks.csv",
-        md="results/tables/suite_checks.md",
-        tex="results/tables/suite_checks.tex",
+        **table_files("suite_checks"),
     log:
         "logs/table_suite_checks.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
-        version="table_suite_checks 1",
-        settings={
-            "tasks": rows_of_suite_tasks(),
-            "flags": suite_flags(),
-            "source": SETTINGS.source,
-        },
-    script:
-        "../workflow_scripts/steps/table_suite_checks.py"
+        table="studies.suite.checks",
+        request=suite_tables(SETTINGS).as_params(),
 
 
-rule table_suite_requests:
+use rule table from tables as table_suite_requests with:
     """Table: how each request stands."""
     input:
-        checks=rules.check_requests.output.checks,
+        checks="results/requests/checks.json",
         records=suite_records,
     output:
-        csv="results/tables/suite_requests.csv",
-        md="results/tables/suite_requests.md",
-        tex="results/tables/suite_requests.tex",
+        **table_files("suite_requests"),
     log:
         "logs/table_suite_requests.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
-        version="table_suite_requests 1",
-    script:
-        "../workflow_scripts/steps/table_suite_requests.py"
+        table="studies.suite.requests_table",
+        request={},
 
 
 # What the leaderboard's page shows in its first tab.
-rule board_suite:
+use rule files from makers as board_suite with:
     """The suite's tab of the leaderboard, as data for its page."""
     input:
-        leaderboard=rules.table_suite_leaderboard.output.csv,
-        found=rules.table_suite_checks.output.csv,
-        checks=rules.check_requests.output.checks,
+        leaderboard="results/tables/suite_leaderboard.csv",
+        found="results/tables/suite_checks.csv",
+        checks="results/requests/checks.json",
         records=suite_records,
     output:
         tab="results/report/tabs/suite.json",
     log:
         "logs/board_suite.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
-        version="board_suite 1",
-        settings={
-            "tasks": rows_of_suite_tasks(),
-            "shown_items": SETTINGS.suite.shown_items,
-        },
-    script:
-        "../workflow_scripts/steps/board_suite.py"
+        function="studies.suite.board.board_suite",
+        request=suite_board(SETTINGS).as_params(),
 
 
 rule suite:

@@ -6,9 +6,8 @@ What is damaged is set aside under a hidden name, so that the next run makes it 
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from workflow_scripts.core.broken import is_broken
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.records import read_record
+from workflow_scripts.core.records import Broken, read_record, read_without_items
 from workflow_scripts.core.training_record import read_training_record
 from workflow_scripts.hub.manifest import MANIFEST, read_manifest, verify
 
@@ -29,11 +28,13 @@ def find_damage(hub: Path, results: Path) -> dict[Path, list[str]]:
 
 
 def counted(hub: Path, results: Path) -> tuple[int, int]:
-    """What there is to check: files of models, datasets and checkpoints, and records."""
+    """What was checked and is whole: files of models, datasets and checkpoints, and records."""
     found = [path for path, _ in _checks(hub, results)]
     manifests = [path for path in found if path.name == MANIFEST]
     files = sum(len(read_manifest(path).files) for path in manifests)
-    return files, len(found) - len(manifests)
+    cells = [read_without_items(path) for path in _visible(results / "records", "*.json")]
+    broken = sum(isinstance(cell, Broken) for cell in cells)
+    return files, len(found) - len(manifests) - broken
 
 
 def set_aside(path: Path) -> None:
@@ -48,8 +49,7 @@ def _checks(hub: Path, results: Path) -> Iterator[tuple[Path, Callable[[Path], l
         for path in _visible(folder, MANIFEST):
             yield path, _of_manifest
     for path in _visible(results / "records", "*.json"):
-        if not is_broken(path):
-            yield path, _of(read_record)
+        yield path, _of(read_record)  # a broken cell's is whole too
     for path in _visible(results / "training", "*.json"):
         yield path, _of(read_training_record)
 

@@ -1,13 +1,16 @@
 """What a page and a paper show: chapters of paragraphs, figures and tables, read from the results."""
 
 import csv
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from workflow_scripts.paper.studies import STUDIES
+from workflow_scripts.paper.tables import table_of
 from workflow_scripts.render.numbers import Numbers
-from workflow_scripts.render.tables import ShownTable, read_markdown
+from workflow_scripts.render.tables import ShownTable
+from workflow_scripts.settings.paper import ToldTable
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,11 @@ class Chapter:
 
 
 def chapters(
-    numbers: Numbers, tables: list[Path], figures: list[Path], captions: list[Path]
+    numbers: Numbers,
+    tables: list[Path],
+    figures: list[Path],
+    captions: list[Path],
+    described: Mapping[str, ToldTable],
 ) -> tuple[list[Chapter], list[str]]:
     """The chapters there is something for, and the titles of those there is nothing for.
 
@@ -57,7 +64,10 @@ def chapters(
                 _figure(made_figures[name], captions)
                 for name in _of(study.key, study.figures, made_figures)
             ],
-            [_table(made_tables[name]) for name in _of(study.key, study.tables, made_tables)],
+            [
+                _table(made_tables[name], described[name])
+                for name in _of(study.key, study.tables, made_tables)
+            ],
         )
         claimed |= {shown.name for shown in (*chapter.figures, *chapter.tables)}
         if chapter.paragraphs or chapter.figures or chapter.tables:
@@ -65,7 +75,9 @@ def chapters(
         else:
             absent.append(study.title)
     figures = [_figure(made_figures[n], captions) for n in sorted(set(made_figures) - claimed)]
-    tables = [_table(made_tables[name]) for name in sorted(set(made_tables) - claimed)]
+    tables = [
+        _table(made_tables[name], described[name]) for name in sorted(set(made_tables) - claimed)
+    ]
     if figures or tables:
         found.append(Chapter("more", "More tables and figures", [], figures, tables))
     return found, absent
@@ -84,9 +96,10 @@ def _figure(path: Path, captions: dict[str, Path]) -> Figure:
     return Figure(path.stem, text, path.with_suffix(".png"), path.with_suffix(".pdf"))
 
 
-def _table(path: Path) -> Table:
-    csv_path, tex = path.with_suffix(".csv"), path.with_suffix(".tex")
-    return Table(path.stem, read_markdown(path.with_suffix(".md")), csv_path, tex)
+def _table(path: Path, described: ToldTable) -> Table:
+    table = table_of(described.table)
+    shown = table.shown(table.read(path), table.asks.of(described.request))
+    return Table(path.stem, shown, path, path.with_suffix(".tex"))
 
 
 def read_sources(path: Path) -> list[dict[str, Any]]:

@@ -5,23 +5,34 @@ times: never twice the same, and no other table is made from it.
 """
 
 import csv
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from workflow_scripts.planning.jobs import PlannedJob, rule_of
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.records import Broken, Record, read_without_items
+from workflow_scripts.core.training_record import TrainingRecord, read_training_record
+from workflow_scripts.evaluation.prompts.outputs import OutputsFacts, read_outputs
+from workflow_scripts.planning.jobs import PlannedJob, planned_jobs, rule_of
 from workflow_scripts.planning.wording import HOUR, clock
-from workflow_scripts.render.tables import write_table
+from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.tables import Table
+from workflow_scripts.render.text import DASH, numbers
+from workflow_scripts.settings.cluster import Cluster
+from workflow_scripts.settings.paper import CostTable
 
-COLUMNS = [
-    *("study", "rule", "jobs", "measured"),
-    *("planned_hours", "hours", "time_ratio"),
-    *("planned_mem_mb", "mem_mb", "planned_gpu_mb", "gpu_mb"),
-    *("planned_tokens", "tokens", "token_ratio", "correct"),
-]
+COLUMNS = Columns(
+    {
+        **{"study": "text", "rule": "text", "jobs": "whole", "measured": "whole"},
+        **{"planned_hours": "number", "hours": "number", "time_ratio": "number"},
+        **{"planned_mem_mb": "whole", "mem_mb": "whole"},
+        **{"planned_gpu_mb": "whole", "gpu_mb": "whole"},
+        **{"planned_tokens": "whole", "tokens": "whole", "token_ratio": "number"},
+        **{"correct": "maybe"},
+    }
+)
 # What decides the planned time of a rule, where a GPU runs it; without one it is the device itself.
 _RATES = {
     "evaluate_direct": "reading_use",
@@ -37,12 +48,16 @@ _RATES = {
 }
 # Estimates are called wrong from here on.
 _OFF = 1.5
-_WITH_COST = ("results/records/", "results/outputs/", "results/training/")
+# What a job writes with its cost, by where it lies.
+Costly = Record | OutputsFacts | TrainingRecord
+_READERS: dict[str, Callable[[Path], Costly | Broken]] = {
+    "results/records/": read_without_items,
+    "results/outputs/": lambda path: read_outputs(path)[0],
+    "results/training/": read_training_record,
+}
 
 
-def cost_table(
-    jobs: Sequence[PlannedJob], cluster: Mapping[str, Any], folder: Path
-) -> pd.DataFrame:
+def cost_table(jobs: Sequence[PlannedJob], cluster: Cluster, folder: Path) -> pd.DataFrame:
     """A row a study and rule, of the jobs that left a benchmark."""
     measured: dict[tuple[str, str], list[tuple[PlannedJob, float, float]]] = {}
     count: dict[tuple[str, str], int] = {}
@@ -52,15 +67,22 @@ def cost_table(
         if job.benchmark and (found := _benchmark(folder / job.benchmark)):
             measured.setdefault(key, []).append((job, *found))
     rows = [_row(*key, count[key], found, cluster, folder) for key, found in measured.items()]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return pd.DataFrame(rows, columns=list(COLUMNS.named))
 
 
-def _row(study, rule, jobs, found, cluster, folder) -> dict[str, Any]:
+def _row(
+    study: str,
+    rule: str,
+    jobs: int,
+    found: list[tuple[PlannedJob, float, float]],
+    cluster: Cluster,
+    folder: Path,
+) -> dict[str, Any]:
     needs = [job.need for job, _, _ in found]
     records = [one for job, _, _ in found for one in _records(job, folder)]
     tokens = sum(map(_tokens, records))
     planned, actual = sum(need.seconds for need in needs), sum(seconds for _, seconds, _ in found)
-    gpu_mb = [one["volatile"].get("peak_gpu_memory_mb") or 0 for one in records]
+    gpu_mb = [one.volatile.peak_gpu_memory_mb or 0 for one in records]
     row = {
         "study": study,
         "rule": rule,
@@ -81,7 +103,7 @@ def _row(study, rule, jobs, found, cluster, folder) -> dict[str, Any]:
     return row | {"correct": _correction(row, any(need.gpus for need in needs), cluster)}
 
 
-def _correction(row: Mapping[str, Any], on_gpus: bool, cluster: Mapping[str, Any]) -> str | None:
+def _correction(row: dict[str, Any], on_gpus: bool, cluster: Cluster) -> str | None:
     """What would have made the plan right; the tokens first, because the time follows from them."""
     said = []
     tokens = row["token_ratio"]
@@ -91,9 +113,8 @@ def _correction(row: Mapping[str, Any], on_gpus: bool, cluster: Mapping[str, Any
     if not 1 / _OFF < ratio < _OFF:
         rate = _RATES.get(row["rule"]) if on_gpus else None
         if rate:
-            said.append(
-                f"cluster.{rate} {cluster[rate]:g} -> {min(1.0, cluster[rate] / ratio):.2g}"
-            )
+            now = getattr(cluster, rate)
+            said.append(f"cluster.{rate} {now:g} -> {min(1.0, now / ratio):.2g}")
         elif ratio > 1:
             said.append(f"cluster.reserve at least {ratio:.2g}")
     if row["mem_mb"] > row["planned_mem_mb"]:
@@ -111,50 +132,33 @@ def _benchmark(path: Path) -> tuple[float, float] | None:
         return None
 
 
-def _tokens(record: Mapping[str, Any]) -> int:
+def _tokens(record: Costly) -> int:
     """Those that decide how long the job took: of a training, those that it trained on."""
-    if "facts" in record:  # a stage of a checkpoint
-        return record["facts"]["tokens"]
-    return record["training"]["tokens"] if record.get("training") else record["cost"]["tokens"]
+    if isinstance(record, TrainingRecord):
+        return record.facts["tokens"]
+    trained = record.training if isinstance(record, Record) else None
+    return trained.tokens if trained else record.cost.tokens
 
 
-def _records(job: PlannedJob, folder: Path) -> list[dict[str, Any]]:
-    """Of what the job wrote; a cell that failed has none."""
-    found = []
+def _records(job: PlannedJob, folder: Path) -> Iterator[Costly]:
+    """Of what the job wrote; a cell that broke cost nothing that is known."""
     for output in job.outputs:
-        if output.endswith(".json") and output.startswith(_WITH_COST):
+        read = next((read for start, read in _READERS.items() if output.startswith(start)), None)
+        if read and output.endswith(".json"):
             try:
-                record = json.loads((folder / output).read_text(encoding="utf-8"))
-            except (OSError, ValueError):
+                found = read(folder / output)
+            except UserError:  # missing, or damaged: other steps say so
                 continue
-            if "cost" in record or "facts" in record:
-                found.append(record)
-    return found
+            if not isinstance(found, Broken):
+                yield found
 
 
-def write_cost_table(table: pd.DataFrame, csv: Path, md: Path, tex: Path) -> None:
-    write_table(
-        table,
-        csv=csv,
-        md=md,
-        tex=tex,
-        title="Cost: planned and actual",
-        note=(
-            "Of the jobs that left a benchmark: their times together, the largest memory, and the tokens"
-            " that models read. A ratio is actual over planned. Where it is off by half or more and a"
-            " number of the config would mend it, the last column names it: tokens in work.tsv, on GPUs a"
-            " rate, elsewhere the reserve where jobs took longer than planned."
-        ),
-        show=_shown,
-    )
-
-
-def _shown(table: pd.DataFrame) -> pd.DataFrame:
+def _show(table: pd.DataFrame, _: CostTable) -> pd.DataFrame:
     def pair(planned: str, actual: str, say: Callable[[float], str]) -> list[str | None]:
         return [
             None
             if pd.isna(one) and pd.isna(other)
-            else " / ".join("—" if pd.isna(value) else say(value) for value in (one, other))
+            else " / ".join(DASH if pd.isna(value) else say(value) for value in (one, other))
             for one, other in zip(table[planned], table[actual], strict=True)
         ]
 
@@ -162,12 +166,30 @@ def _shown(table: pd.DataFrame) -> pd.DataFrame:
         {
             "study": table["study"],
             "rule": table["rule"],
-            "jobs": table["jobs"].map("{:,}".format),
+            "jobs": numbers(table["jobs"], ",d"),
             "time, planned / actual": pair("planned_hours", "hours", clock),
-            "ratio": table["time_ratio"].map("{:.2f}".format),
+            "ratio": numbers(table["time_ratio"], ".2f"),
             "memory, GB": pair("planned_mem_mb", "mem_mb", lambda mb: f"{mb / 1_000:.1f}"),
             "GPU memory, GB": pair("planned_gpu_mb", "gpu_mb", lambda mb: f"{mb / 1_000:.1f}"),
             "tokens, thousands": pair("planned_tokens", "tokens", lambda n: f"{n / 1_000:,.0f}"),
             "to correct": table["correct"],
         }
     )
+
+
+TABLE = Table(
+    name="cost",
+    title="Cost: planned and actual",
+    note=(
+        "Of the jobs that left a benchmark: their times together, the largest memory, and the tokens"
+        " that models read. A ratio is actual over planned. Where it is off by half or more and a"
+        " number of the config would mend it, the last column names it: tokens in work.tsv, on GPUs a"
+        " rate, elsewhere the reserve where jobs took longer than planned."
+    ),
+    columns=COLUMNS,
+    asks=CostTable,
+    make=lambda _, asked: cost_table(
+        planned_jobs(Path(asked.snakefile), asked.config), asked.cluster, Path()
+    ),
+    show=_show,
+)

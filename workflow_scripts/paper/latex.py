@@ -13,6 +13,7 @@ from workflow_scripts.core.files import atomic_path, write_text
 from workflow_scripts.core.tex_engine import NONE_FOUND, find_engine
 from workflow_scripts.paper.chapters import Chapter, Table
 from workflow_scripts.paper.run import tell_run
+from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.numbers import filled
 from workflow_scripts.render.tables import latex_text
 
@@ -61,6 +62,10 @@ def size_of(table: Table) -> tuple[str, bool] | None:
     columns = zip(table.shown.head, *table.shown.rows, strict=True)
     width = sum(max(map(len, column)) + _GAP for column in columns)
     return next(((size, turned) for size, most, turned in _SIZES if width <= most), None)
+
+
+def paper_pdf(inputs: Inputs, _: dict[str, Any], outputs: dict[str, Path]) -> None:
+    build_pdf(inputs.one("paper"), outputs["pdf"])
 
 
 def build_pdf(source: Path, pdf: Path) -> None:

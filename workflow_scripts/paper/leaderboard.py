@@ -1,9 +1,13 @@
 """The leaderboard: a tab for each study that has something to show."""
 
 from pathlib import Path
+from typing import Any
 
+from workflow_scripts.core.files import write_text
+from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.web.board import Board, read_tab
-from workflow_scripts.settings.ranking import RankedTask
+from workflow_scripts.render.web.page import leaderboard_page
+from workflow_scripts.settings.paper import LeaderboardPage
 from workflow_scripts.studies.chunking.board import chunked_tab
 from workflow_scripts.studies.harmony.board import harmony_tab
 from workflow_scripts.studies.prompts.board import prompts_tab
@@ -16,23 +20,38 @@ _MINIATURE = (
 )
 
 
-def leaderboard(inputs: dict[str, dict], *, source: str, seed: int, tasks: list[dict]) -> Board:
-    """`inputs` has the files of each tab by the names its function knows them by; none, no tab."""
+def write_leaderboard(inputs: Inputs, request: dict[str, Any], outputs: dict[str, Path]) -> None:
+    """What an input's name begins with is the tab that it is for."""
+    tabs: dict[str, dict[str, list[Path]]] = {}
+    for name, files in inputs.items():
+        tab, _, what = name.partition("_")
+        tabs.setdefault(tab, {})[what] = files
+    board = leaderboard(
+        {tab: Inputs(files) for tab, files in tabs.items()}, LeaderboardPage.of(request)
+    )
+    write_text(outputs["page"], leaderboard_page(board))
+
+
+def leaderboard(inputs: dict[str, Inputs], asked: LeaderboardPage) -> Board:
+    """The tabs of which there are files."""
     tabs = {
-        "suite": lambda files: read_tab(Path(files["tab"])),
+        "suite": lambda files: read_tab(files.one("tab")),
         "harmony": lambda files: harmony_tab(
-            **files, tasks=[RankedTask.model_validate(task) for task in tasks]
+            *map(files.one, ("leaderboard", "components", "scores")), asked.tasks
         ),
-        "prompts": lambda files: prompts_tab(**files),
+        "prompts": lambda files: prompts_tab(
+            files.one("runs"), files.one("by_subject"), files["records"]
+        ),
         "chunked": lambda files: chunked_tab(**files),
     }
+    miniature = asked.source == "miniature"
     return Board(
         title="Chorus leaderboard",
-        about=_ABOUT + (_MINIATURE if source == "miniature" else ""),
-        tabs=[make(inputs[name]) for name, make in tabs.items() if inputs.get(name)],
+        about=_ABOUT + (_MINIATURE if miniature else ""),
+        tabs=[make(inputs[name]) for name, make in tabs.items() if name in inputs],
         report="index.html",
         provenance={
-            "Models and data": "miniature world" if source == "miniature" else "Hugging Face hub",
-            "Seed": str(seed),
+            "Models and data": "miniature world" if miniature else "Hugging Face hub",
+            "Seed": str(asked.seed),
         },
     )

@@ -50,7 +50,7 @@ def write_page(
     )
     script = (WEB / "report.js").read_text(encoding="utf-8")
     text = environment.get_template("report.html.j2").render(
-        policy=policy([script], [style]),
+        policy=policy([script], [style], pictures=True),
         style=Markup(style),
         script=Markup(script),
         chapters=chapters,

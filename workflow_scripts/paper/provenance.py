@@ -1,12 +1,16 @@
 """What produced the numbers, gathered from the records: code, packages, machines, models, data."""
 
-import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.records import Record
+from workflow_scripts.core.files import write_json
+from workflow_scripts.core.records import Broken, read_without_items
+from workflow_scripts.render.inputs import Inputs
+
+
+def gather_provenance(inputs: Inputs, config: dict[str, Any], outputs: dict[str, Path]) -> None:
+    write_json(outputs["provenance"], gather(inputs["records"], config))
 
 
 def gather(records: list[Path], config: dict[str, Any]) -> dict[str, Any]:
@@ -18,15 +22,10 @@ def gather(records: list[Path], config: dict[str, Any]) -> dict[str, Any]:
     seen: dict[str, set] = {key: set() for key in _SEEN}
     models, datasets, broken = {}, {}, []
     for path in sorted(records):
-        text = path.read_text(encoding="utf-8")
-        fields = json.loads(text)
-        if list(fields) == ["broken"]:
-            broken.append({key: fields["broken"][key] for key in ("record", "reason", "log")})
+        record = read_without_items(path)
+        if isinstance(record, Broken):
+            broken.append(record.model_dump())
             continue
-        try:
-            record = Record.model_validate(fields)
-        except ValueError as error:
-            raise UserError(f"{path} is no record ({error}).") from None
         study = studies.setdefault(record.study, Counter())
         study["records"] += 1
         study["items"] += record.items.n

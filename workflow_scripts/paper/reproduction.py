@@ -1,13 +1,17 @@
-"""The table of all published numbers, and its shorter form for reading."""
-
-from pathlib import Path
+"""The table of all published numbers beside ours, and its shorter form for reading."""
 
 import pandas as pd
 
-from workflow_scripts.render.tables import write_table
-from workflow_scripts.render.verdict import BY_LUCK, LIMIT, NOT_COMPARABLE
+from workflow_scripts.paper.tables import table_of
+from workflow_scripts.render.inputs import Inputs
+from workflow_scripts.render.tables import Table
+from workflow_scripts.render.text import number, with_errors
+from workflow_scripts.render.verdict import BY_LUCK, COLUMNS, LIMIT, NOT_COMPARABLE, as_table
+from workflow_scripts.settings.paper import Reproduction
+from workflow_scripts.studies.harmony.published import compare_harmony
+from workflow_scripts.studies.mmlu.published import compare_mmlu
+from workflow_scripts.studies.prompts.published import compare_prompts
 
-TITLE = "Reproduction of published numbers"
 NOTE = (
     "Each published number beside ours, as a fraction. z: the difference over the standard error of the"
     f" two runs together; below {LIMIT:.0f} either way the numbers agree, and of numbers without any"
@@ -17,13 +21,31 @@ NOTE = (
     " cannot be compared has no difference. Numbers that were not measured here, for one reason, share"
     " a line; the CSV has each."
 )
+_OURS = {
+    "mmlu_by_subject": "studies.mmlu.by_subject",
+    "prompt_runs": "studies.prompts.runs",
+    "harmony_leaderboard": "studies.harmony.leaderboard",
+}
 
 
-def write_reproduction_table(table: pd.DataFrame, csv: Path, md: Path, tex: Path) -> None:
-    write_table(table, csv=csv, md=md, tex=tex, title=TITLE, note=NOTE, show=_show)
+def reproduced(inputs: Inputs, asked: Reproduction) -> pd.DataFrame:
+    """A row a published number; a table of ours that the config has not is not among the inputs."""
+    theirs = {path.stem: pd.read_csv(path) for path in inputs["published"]}
+    leaderboard, runs = theirs.pop("harmony_leaderboard"), theirs.pop("prompt_runs")
+    ours = {
+        name: table_of(module).read(inputs.one(name))
+        for name, module in _OURS.items()
+        if name in inputs
+    }
+    rows = [
+        *compare_mmlu(theirs, ours.get("mmlu_by_subject"), asked.mmlu),
+        *compare_prompts(runs, ours.get("prompt_runs"), asked.prompts),
+        *compare_harmony(leaderboard, ours.get("harmony_leaderboard"), asked.harmony),
+    ]
+    return as_table(rows)
 
 
-def _show(table: pd.DataFrame) -> pd.DataFrame:
+def _show(table: pd.DataFrame, _: Reproduction) -> pd.DataFrame:
     absent = table["ours"].isna() & (table["verdict"] == NOT_COMPARABLE)
     lines = [_line(row) for row in table[~absent].to_dict("records")]
     for (source, because), rows in table[absent].groupby(["source", "because"], sort=False):
@@ -46,19 +68,24 @@ def _line(row: dict) -> dict:
         "Published in": row["source"],
         "Of": row["of"],
         "What": f"{row['item'].replace('_', ' ')}, {row['metric']}",
-        "Published": _number(row["published"], None if whole else row["published_stderr"], whole),
-        "Ours": _number(row["ours"], None if whole else row["ours_stderr"], whole),
-        "Difference": _signed(row["difference"], "+.3f"),
-        "z": _signed(row["z"], "+.1f"),
+        "Published": _score(row["published"], row["published_stderr"], whole),
+        "Ours": _score(row["ours"], row["ours_stderr"], whole),
+        "Difference": number(row["difference"], "+.3f"),
+        "z": number(row["z"], "+.1f"),
         "Verdict": row["verdict"] + because,
     }
 
 
-def _number(value: float, stderr: float | None, whole: bool) -> str:
-    if whole:
-        return f"{value:g}".replace("-", "−")
-    return f"{value:.3f}" + ("" if pd.isna(stderr) else f" ± {stderr:.3f}")
+def _score(value: float, stderr: float | None, whole: bool) -> str | None:
+    return number(value, "g") if whole else with_errors([value], [stderr])[0]
 
 
-def _signed(value: float | None, spec: str) -> str | None:
-    return None if pd.isna(value) else format(value, spec).replace("-", "−").replace("inf", "∞")
+TABLE = Table(
+    name="reproduction",
+    title="Reproduction of published numbers",
+    note=NOTE,
+    columns=COLUMNS,
+    asks=Reproduction,
+    make=reproduced,
+    show=_show,
+)

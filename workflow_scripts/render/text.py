@@ -21,6 +21,10 @@ def numbers(values: Iterable[float | None], spec: str = ".3f") -> list[str | Non
     return [number(value, spec) for value in values]
 
 
+def shown(values: Iterable[float | None], show: Callable[[float], str | None]) -> list[str | None]:
+    return [None if pd.isna(value) else show(value) for value in values]
+
+
 def percents(values: Iterable[float | None], spec: str = ".1f") -> list[str | None]:
     """Shares of one in percent, without its sign."""
     return [None if pd.isna(value) else number(100 * value, spec) for value in values]
@@ -57,8 +61,8 @@ def perplexity(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}" if value >= 1 else f"{value:.2f}"
 
 
-def p_value(value: float | None) -> str | None:
-    return None if pd.isna(value) else "below 0.001" if value < 0.001 else f"{value:.3f}"
+def p_value(value: float | None, below: str = "below") -> str | None:
+    return None if pd.isna(value) else f"{below} 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def millisecond(seconds: float) -> str:

@@ -5,14 +5,20 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from workflow_scripts.render.frames import Columns
+
 AGREES, DIFFERS, NOT_COMPARABLE = "agrees", "differs", "not comparable"
 LIMIT = 2.0  # standard errors of the difference, from which on two numbers differ
 BY_LUCK = math.erfc(LIMIT / math.sqrt(2))  # how often they do although nothing differs
 GENERATED = "the models and questions here are generated ones"
 NOT_MEASURED = "it was not measured here"
-COLUMNS = (
-    *("source", "of", "item", "metric", "published", "published_stderr", "ours", "ours_stderr"),
-    *("n", "difference", "z", "verdict", "because"),
+COLUMNS = Columns(
+    {
+        **{"source": "text", "of": "maybe", "item": "text", "metric": "text"},
+        **{"published": "number", "published_stderr": "number", "ours": "number"},
+        **{"ours_stderr": "number", "n": "whole", "difference": "number", "z": "number"},
+        **{"verdict": "text", "because": "maybe"},
+    }
 )
 
 
@@ -61,8 +67,7 @@ def _refused(because: str) -> dict:
 
 
 def as_table(rows: Iterator[dict]) -> pd.DataFrame:
-    table = pd.DataFrame(rows, columns=list(COLUMNS))
-    texts = ["source", "of", "item", "metric", "verdict", "because"]
-    numbers = table.columns.drop(texts)
+    table = pd.DataFrame(rows, columns=list(COLUMNS.named))
+    numbers = [name for name, kind in COLUMNS.named.items() if kind in ("number", "whole")]
     table[numbers] = table[numbers].apply(pd.to_numeric)
     return table

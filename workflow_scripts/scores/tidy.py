@@ -1,6 +1,6 @@
 """Tidy scores: one row per number, from records and from other people's CSV files."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -13,8 +13,21 @@ from workflow_scripts.core.records import Broken, Metric, Record, read_record
 from workflow_scripts.scores.columns import COLUMNS
 from workflow_scripts.scores.imported import read_imported
 
+Files = Mapping[str, Sequence[Path]]  # by what the rule calls them
 
-def collect(records: list[Path]) -> pd.DataFrame:
+
+def collect_scores(inputs: Files, _: dict, outputs: Mapping[str, Path]) -> None:
+    write_parquet(collect(inputs["records"]), outputs["scores"])
+
+
+def merge_scores(inputs: Files, metrics: dict[str, str], outputs: Mapping[str, Path]) -> None:
+    """In one table, with those imported from elsewhere; `metrics` are those that tables report of a task."""
+    scores = merge(list(map(pd.read_parquet, inputs["studies"])), inputs["imported"], metrics)
+    write_parquet(scores, outputs["parquet"])
+    write_csv(scores, outputs["csv"])
+
+
+def collect(records: Sequence[Path]) -> pd.DataFrame:
     """The scores of a study from its records; all that is wrong with any of them at once.
 
     Of a cell that is broken there is none, and the tables say that it is missing.
@@ -36,7 +49,7 @@ def collect(records: list[Path]) -> pd.DataFrame:
 
 
 def merge(
-    studies: list[pd.DataFrame], imported: list[Path], metrics: Mapping[str, str]
+    studies: list[pd.DataFrame], imported: Sequence[Path], metrics: Mapping[str, str]
 ) -> pd.DataFrame:
     """All studies together with other people's scores, which must not pass for ours."""
     ours = {study for frame in studies for study in frame["study"].unique()}
@@ -45,7 +58,7 @@ def merge(
 
 
 def import_all(
-    paths: list[Path], metrics: Mapping[str, str], taken: set[str]
+    paths: Sequence[Path], metrics: Mapping[str, str], taken: set[str]
 ) -> list[pd.DataFrame]:
     """The scores of each file; `taken` are the names that a file may not have as its own."""
     frames, problems, seen = [], [], {}

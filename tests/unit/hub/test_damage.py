@@ -93,3 +93,11 @@ def test_a_record_whose_numbers_were_changed_by_hand_is_damage(folder):
     fields["metrics"][0]["n"] = 3
     path.write_text(json.dumps(fields))
     assert list(find_damage(folder / "hub", folder / "results")) == [path]
+
+
+def test_the_record_of_a_cell_that_broke_is_whole_and_is_not_counted(folder, capsys):
+    path = folder / "results/records/harmony/direct/m1/sst2.json"
+    about = {"record": str(path), "reason": "It died.", "log": "logs/x.log"}
+    path.write_text(json.dumps({"broken": about}))
+    main(folder / "hub")
+    assert "1 records with their items" in capsys.readouterr().out

@@ -1,14 +1,17 @@
 """Planned beside actual, and what to correct."""
 
-import json
-
 import pytest
 
-from workflow_scripts.paper.cost import cost_table, write_cost_table
+from tests.records import make_items, record_fields
+from workflow_scripts.core.files import write_json
+from workflow_scripts.core.records import Cost, write_record
+from workflow_scripts.paper.cost import TABLE, cost_table
 from workflow_scripts.planning.jobs import PlannedJob
 from workflow_scripts.planning.needs import Need
+from workflow_scripts.settings.cluster import Cluster
+from workflow_scripts.settings.paper import CostTable
 
-CLUSTER = {"reading_use": 0.3, "training_use": 0.4, "generating_use": 0.5, "reserve": 2.0}
+CLUSTER = Cluster(reading_use=0.3, training_use=0.4, generating_use=0.5, reserve=2.0)
 HEADER = "s\th:m:s\tmax_rss"
 
 
@@ -16,7 +19,7 @@ HEADER = "s\th:m:s\tmax_rss"
 def run(tmp_path):
     """Two jobs of one rule that ran twice as long as planned, with half the tokens; one that did not run."""
 
-    def made(rule, gpus, *, seconds, tokens, mem="900"):
+    def made(rule, gpus, *, seconds, tokens, mem="900", broken=()):
         jobs = []
         for number in range(2):
             benchmark = tmp_path / f"benchmarks/{rule}/{number}.tsv"
@@ -25,8 +28,15 @@ def run(tmp_path):
             benchmark.write_text("\n".join(lines) + "\n")
             record = tmp_path / f"results/records/harmony/direct/{number}.json"
             record.parent.mkdir(parents=True, exist_ok=True)
-            volatile = {"peak_gpu_memory_mb": 5_000 if gpus else None}
-            record.write_text(json.dumps({"cost": {"tokens": tokens}, "volatile": volatile}))
+            if number in broken:
+                about = {"record": str(record), "reason": "It died.", "log": "logs/x.log"}
+                write_json(record, {"broken": about})
+            else:
+                fields = record_fields()
+                peak = {"peak_gpu_memory_mb": 5_000 if gpus else None}
+                fields["volatile"] = fields["volatile"].model_copy(update=peak)
+                fields["cost"] = Cost(tokens=tokens, device="cpu")
+                write_record(record, make_items(), **fields)
             jobs.append(
                 PlannedJob(
                     rule=rule,
@@ -79,11 +89,18 @@ def test_benchmarks_that_are_missing_or_half_written_are_left_out(run):
     assert run("evaluate_direct", 1, seconds="NA", tokens=1, mem="NA").empty
 
 
+def test_a_cell_that_broke_has_a_time_and_no_tokens(run):
+    (row,) = run("evaluate_direct", 1, seconds=7_200, tokens=1_000, broken=[0]).to_dict("records")
+    assert (row["measured"], row["hours"], row["tokens"]) == (2, 4, 1_000)
+
+
 def test_the_table_is_written_even_when_nothing_was_measured(run, tmp_path):
-    files = [tmp_path / f"cost.{ending}" for ending in ("csv", "md", "tex")]
+    files = {kind: tmp_path / f"cost.{kind}" for kind in ("csv", "md", "tex")}
+    asked = CostTable(snakefile="Snakefile", config={}, cluster=CLUSTER)
     for table in (
         run("evaluate_direct", 1, seconds=7_200, tokens=10),
-        cost_table([], {}, tmp_path),
+        cost_table([], CLUSTER, tmp_path),
     ):
-        write_cost_table(table, *files)
-        assert all(path.stat().st_size for path in files)
+        TABLE.write(table, asked, **files)
+        assert all(path.stat().st_size for path in files.values())
+        assert TABLE.read(files["csv"])["rule"].tolist() == table["rule"].tolist()

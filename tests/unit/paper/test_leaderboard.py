@@ -26,6 +26,7 @@ from workflow_scripts.paper.leaderboard import leaderboard
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.web.board import read_tab
 from workflow_scripts.render.web.page import LIBRARY, leaderboard_page
+from workflow_scripts.settings.paper import LeaderboardPage
 from workflow_scripts.studies.chunking.board import chunked_tab
 from workflow_scripts.studies.harmony.board import harmony_tab
 from workflow_scripts.studies.harmony.components import TABLE as COMPONENTS
@@ -147,7 +148,7 @@ def prompt_files(folder: Path) -> dict:
         {"model": "a/b", "variant": None, "run": "run2", "changed": "JSON", "n": 4, "micro": 0.5}
         | {"micro_stderr": 0.25, "macro": 0.5, "macro_stderr": 0.25, "floor": 0.25, "p": None}
         | {"format_met": 1.0, "strict_share": None, "after": "run1", "pairs": 4.0, "won": 2.0}
-        | {"difference": -0.25, "lost": 3.0, "published_micro": None},
+        | {"difference": -0.25, "lost": 3.0, "published_micro": None, "published_macro": None},
     ]
     pd.DataFrame(rows).to_csv(folder / "runs.csv", index=False)
     subject = {"subject": "high_school_biology", "model": "a/b", "variant": None, "run": "run2"}
@@ -173,9 +174,9 @@ def prompt_files(folder: Path) -> dict:
     ]
     write_record(folder / "run2.json", items, **fields)
     return {
-        "runs": str(folder / "runs.csv"),
-        "by_subject": str(folder / "subjects.csv"),
-        "records": [str(folder / "run2.json")],
+        "runs": folder / "runs.csv",
+        "by_subject": folder / "subjects.csv",
+        "records": [folder / "run2.json"],
     }
 
 
@@ -201,9 +202,10 @@ def test_a_chunked_variant_joins_plan_training_and_mmlu(tmp_path):
     plan = base | {"variant": "@k2m2", "plan": "0 [1|2] 3", "depth": 3, "layers": 4}
     plan |= {"parameters": 10, "new_parameters": 2, "fused_from_loop": 1e-5, "fused_from_base": 1}
     unchanged = plan | {"variant": "@k0m0", "plan": "0 1 2 3", "depth": 4}
-    pd.DataFrame([unchanged, plan]).to_csv(tmp_path / "plans.csv", index=False)
+    plans = pd.DataFrame([unchanged, plan]).assign(dtype="float32")
+    plans.to_csv(tmp_path / "plans.csv", index=False)
     stages = [
-        base | {"variant": one, "recipe": None, "trained_parameters": None, "steps": None}
+        base | {"variant": one, "stage": "untrained", "recipe": None, "trained_parameters": None, "steps": None}
         | {"tokens": None, "held_out_loss": None, "wikitext": 9.5 + at, "wikitext stderr": 0.5}
         for at, one in enumerate(variants)
     ]  # fmt: skip
@@ -211,7 +213,8 @@ def test_a_chunked_variant_joins_plan_training_and_mmlu(tmp_path):
     mmlu = [
         base | {"variant": one, "subject": subject, "n": 4, "floor": 0.25, "published_qem": None}
         | dict.fromkeys(("qem", "em", "acc"), 0.5)
-        | {f"{metric}_stderr": 0.1 for metric in ("qem", "em", "acc")}
+        | {"published_stderr": None}
+        | {f"{metric}_{of}": 0.1 for metric in ("qem", "em", "acc") for of in ("stderr", "z")}
         for one in variants
         for subject in ("macro", "anatomy")
     ]  # fmt: skip
@@ -228,6 +231,12 @@ def test_a_chunked_variant_joins_plan_training_and_mmlu(tmp_path):
     stages = {"a/b": "original", "a/b@k2m2": "untrained", "a/b@k2m2+cpt": "trained: cpt"}
     assert values(shown, "stage") == stages
     assert [task["subject"] for task in shown.rows[0].details.tasks] == ["macro", "anatomy"]
+    assert not any(one.notes for one in shown.rows)
+    gone = {"n": None, **dict.fromkeys(("qem", "em", "acc"))}
+    broken = [row | gone if row["variant"] == "@k2m2" else row for row in mmlu]
+    pd.DataFrame(broken).to_csv(tmp_path / "mmlu.csv", index=False)
+    notes = {one.id: one.notes for one in chunked_tab(**files).rows}
+    assert notes == {"a/b": [], "a/b@k2m2": ["Not measured: MMLU"], "a/b@k2m2+cpt": []}
     without_plans = chunked_tab(**files | {"plans": []})
     assert "depth" not in {column.field for column in without_plans.columns}
 
@@ -236,13 +245,12 @@ def test_a_study_that_is_not_there_has_no_tab(tmp_path):
     suite = replace(plain_board().tabs[0], id="suite")
     (tmp_path / "suite.json").write_text(json.dumps(asdict(suite)))
     inputs = {
-        "suite": {"tab": str(tmp_path / "suite.json")},
-        "harmony": {},
-        "prompts": prompt_files(tmp_path),
+        "suite": Inputs({"tab": tmp_path / "suite.json"}),
+        "prompts": Inputs(prompt_files(tmp_path)),
     }
-    made = leaderboard(inputs, source="miniature", seed=0, tasks=[])
+    made = leaderboard(inputs, LeaderboardPage(source="miniature", seed=0, tasks=()))
     assert [one.id for one in made.tabs] == ["suite", "prompts"]
     assert "miniature" in made.about
-    real = leaderboard(inputs, source="huggingface", seed=0, tasks=[])
+    real = leaderboard(inputs, LeaderboardPage(source="huggingface", seed=0, tasks=()))
     assert "miniature" not in real.about
     assert '<a href="index.html">The report</a>' in leaderboard_page(made)

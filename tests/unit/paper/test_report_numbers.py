@@ -78,7 +78,7 @@ def test_agreement_rises_or_falls_only_where_its_interval_says_so(
 
 
 def pruning(best: float, whole: float) -> pd.DataFrame:
-    rows = [("1, 2", best), ("5", 4 * whole), (None, whole)]
+    rows = [("1, 2", best), ("5", 4 * whole), ("", whole)]
     return pd.DataFrame(
         {"left_out": name, "perplexity": value, "perplexity_stderr": 1.0} for name, value in rows
     )
@@ -94,7 +94,7 @@ def test_leaving_layers_out_costs_what_it_costs(best, expected):
 
 
 def mmlu(acc_z: float, em: float = 0.2) -> pd.DataFrame:
-    row = {"subject": "micro", "model": "a/b", "variant": None, "n": 100, "floor": 0.3}
+    row = {"subject": "micro", "model": "a/b", "variant": "", "n": 100, "floor": 0.3}
     scores = {"em": em, "qem": 0.2, "acc": 0.3 + acc_z / 100}
     return pd.DataFrame([{**row, **scores, "em_z": -9.0, "qem_z": -9.0, "acc_z": acc_z}])
 
@@ -259,7 +259,8 @@ def test_names_are_of_one_kind():
 def suite(second: float) -> pd.DataFrame:
     rows = [("a/first", 0.6), ("a/second", second), ("a/part", None)]
     table = pd.DataFrame(rows, columns=["model", "average"])
-    return table.assign(average_stderr=0.01, flag=[None, "copied", None])
+    told_apart_by = {"precision": "float32", "protocol": "few_shot", "commit": "0" * 40}
+    return table.assign(average_stderr=0.01, flag=[None, "copied", None], **told_apart_by)
 
 
 def test_the_suite_names_its_first_and_how_sure_its_lead_is():

@@ -12,16 +12,44 @@ from workflow_scripts.paper.chapters import chapters
 from workflow_scripts.paper.latex import size_of, write_paper
 from workflow_scripts.paper.page import ROWS_SHOWN, write_page
 from workflow_scripts.paper.run import run_numbers, what_is_missing
+from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.numbers import Number, Numbers
-from workflow_scripts.render.tables import read_markdown, write_table
+from workflow_scripts.render.tables import Table
 from workflow_scripts.render.web.policy import digest
 from workflow_scripts.render.words import limits
+from workflow_scripts.settings.paper import ToldTable
+from workflow_scripts.settings.request import Nothing
 
 KINDS = (("table", "csv"), ("figure", "png"))
 EVIL = '<script>alert("x")</script> & | {{ 7 }} \\'
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
+
+
+def made_up(name: str) -> Table:
+    """A table of texts, shown as they are."""
+    return Table(
+        name=name,
+        title=f"Table {name}",
+        note=f"Note {EVIL}",
+        columns=Columns({}, like={".*": "maybe"}),
+        asks=Nothing,
+        make=lambda inputs, _: pd.DataFrame(),
+        show=lambda frame, _: frame,
+    )
+
+
+@pytest.fixture(autouse=True)
+def tables_are_made_up(monkeypatch):
+    monkeypatch.setattr("workflow_scripts.paper.chapters.table_of", made_up)
+
+
+def described(*names: str) -> dict[str, ToldTable]:
+    return {name: ToldTable(table=name, request={}) for name in names}
+
+
+TOLD = described("prompt_runs", "mystery")
 
 
 def provenance(**changes) -> dict:
@@ -41,10 +69,10 @@ def results(folder: Path, rows: int = 3) -> tuple[list[Path], list[Path]]:
     """A table of the prompts study, one nobody knows, and a figure of each."""
     (folder / "tables").mkdir(parents=True)
     (folder / "figures").mkdir()
-    frame = pd.DataFrame({"Run": [f"{EVIL} {at}" for at in range(rows)], "Score": 0.5})
+    frame = pd.DataFrame({"Run": [f"{EVIL} {at}" for at in range(rows)], "Score": "0.5"})
     for name in ("prompt_runs", "mystery"):
         files = {kind: folder / f"tables/{name}.{kind}" for kind in ("csv", "md", "tex")}
-        write_table(frame, **files, title=f"Table {name}", note=f"Note {EVIL}")
+        made_up(name).write(frame, Nothing(), **files)
         (folder / f"figures/{name}.png").write_bytes(PIXEL)
         (folder / f"figures/{name}.pdf").write_bytes(b"%PDF-1.4")
     return sorted((folder / "tables").glob("*.csv")), sorted((folder / "figures").glob("*.png"))
@@ -56,7 +84,7 @@ def page(folder: Path, rows: int = 3, links: dict | None = None, **changes) -> s
     caption.write_text(f"Caption of the runs\n{EVIL}\n")
     about = provenance(**changes)
     numbers = Numbers([*limits(), *run_numbers(about), Number("prompts.lowest", 0.1, EVIL, EVIL)])
-    told, absent = chapters(numbers_with_prompts(numbers), tables, figures, [caption])
+    told, absent = chapters(numbers_with_prompts(numbers), tables, figures, [caption], TOLD)
     path = folder / "report/index.html"
     missing = what_is_missing(numbers, about, absent)
     sources = [{"file": "f", "source": EVIL, "model": "m", "task": "t", "metric": "q"}]
@@ -142,6 +170,7 @@ def test_a_figure_higher_than_wide_takes_the_whole_width(tmp_path):
         numbers_with_prompts(Numbers(limits())),
         *(sorted((tmp_path / f"{kind}s").glob(f"*.{end}")) for kind, end in KINDS),
         [],
+        TOLD,
     )
     about = provenance()
     numbers = numbers_with_prompts(Numbers([*limits(), *run_numbers(about)]))
@@ -192,12 +221,13 @@ def test_the_same_results_give_the_same_bytes(tmp_path):
     assert page(tmp_path / "a") == page(tmp_path / "b")
 
 
-def test_a_markdown_table_is_read_back_as_it_was_shown(tmp_path):
+def test_a_table_is_shown_as_its_markdown_has_it(tmp_path):
     frame = pd.DataFrame({"Name": [EVIL, "b"], "Score": ["0.5", None]})
     files = {kind: tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex")}
-    write_table(frame, **files, title="A title", note="A note.")
-    shown = read_markdown(files["md"])
-    assert (shown.title, shown.note, shown.head) == ("A title", "A note.", ["Name", "Score"])
+    made_up("t").write(frame, Nothing(), **files)
+    (*_, chapter), _ = chapters(Numbers(limits()), [files["csv"]], [], [], described("t"))
+    shown = chapter.tables[0].shown
+    assert (shown.title, shown.head) == ("Table t", ["Name", "Score"])
     assert shown.rows == [[EVIL, "0.5"], ["b", "—"]]
     assert shown.right == [False, True]
 
@@ -214,8 +244,8 @@ def test_a_markdown_table_is_read_back_as_it_was_shown(tmp_path):
 def test_a_table_is_printed_where_it_fits_on_a_page(tmp_path, columns, rows, expected):
     frame = pd.DataFrame({f"c{at}": ["x" * 25] * rows for at in range(columns)})
     files = {kind: tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex")}
-    write_table(frame, **files, title="T", note="N")
-    (*_, chapter), _ = chapters(Numbers(limits()), [files["csv"]], [], [])
+    made_up("t").write(frame, Nothing(), **files)
+    (*_, chapter), _ = chapters(Numbers(limits()), [files["csv"]], [], [], described("t"))
     assert size_of(chapter.tables[0]) == expected
 
 
@@ -225,7 +255,7 @@ def test_the_paper_says_the_same_with_numbers_by_name(tmp_path):
     numbers = numbers_with_prompts(
         Numbers([*limits(), *run_numbers(about), Number("prompts.lowest", 0.1, "10%", "")])
     )
-    told, _ = chapters(numbers, tables, figures, [])
+    told, _ = chapters(numbers, tables, figures, [], TOLD)
     write_paper(tmp_path / "report/paper.tex", told, about, [])
     text = (tmp_path / "report/paper.tex").read_text()
     assert r"\val{prompts.lowest}" in text

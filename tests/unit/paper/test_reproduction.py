@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from workflow_scripts.paper.reproduction import write_reproduction_table
+from workflow_scripts.paper.reproduction import TABLE
 from workflow_scripts.render.verdict import (
     AGREES,
     DIFFERS,
@@ -19,6 +19,8 @@ from workflow_scripts.render.verdict import (
 )
 from workflow_scripts.scores.published_leaderboard import LEADING_COLUMNS
 from workflow_scripts.settings.harmony import Harmony
+from workflow_scripts.settings.paper import HarmonyComparison, MmluComparison, Reproduction
+from workflow_scripts.settings.prompts.tables import PromptComparison
 from workflow_scripts.settings.training import RECIPES, Training
 from workflow_scripts.studies.harmony.published import compare_harmony
 from workflow_scripts.studies.mmlu.published import compare_mmlu
@@ -77,15 +79,15 @@ def test_a_rank_agrees_within_our_interval():
 # --- MMLU
 
 
-def mmlu_settings(**changes) -> dict:
-    return {
+def mmlu_settings(**changes) -> MmluComparison:
+    asked = {
         "source": "huggingface",
         "shots": 5,
         "max_items_per_subject": None,
         "checkpoints": {"mmlu_baseline": MODEL, "mmlu_k2m12_cpt": f"{MODEL}@k2m12+cpt"},
         "recipes": {},
-        **changes,
     }
+    return MmluComparison.of(asked | changes)
 
 
 def published_mmlu() -> dict[str, pd.DataFrame]:
@@ -167,15 +169,15 @@ def test_only_the_published_recipes_train_as_published():
 # --- Prompt runs
 
 
-def prompt_settings(**changes) -> dict:
+def prompt_settings(**changes) -> PromptComparison:
     runs = {str(run): f"run{run}" for run in range(1, 8)} | {"4": "run4_first285"}
-    return {
+    asked = {
         "source": "huggingface",
         "checkpoint": LLAMA,
         "max_items_per_subject": None,
         "runs": runs,
-        **changes,
     }
+    return PromptComparison.of(asked | changes)
 
 
 def our_runs() -> pd.DataFrame:
@@ -187,7 +189,7 @@ def our_runs() -> pd.DataFrame:
             **{"micro": scores[number, "micro"], "micro_stderr": 0.004},
             **{"macro": scores.get((number, "macro"), 0.4), "macro_stderr": 0.004},
         }
-        for number, run in prompt_settings()["runs"].items()
+        for number, run in prompt_settings().runs.items()
     )
 
 
@@ -208,6 +210,14 @@ def test_run_four_has_the_error_of_its_few_questions():
     table = compared_runs(our_runs()).set_index(["item", "metric"])
     assert table.loc[("run 4", "micro"), "published_stderr"] > 0.02
     assert table.loc[("run 5", "micro"), "published_stderr"] < 0.005
+
+
+def test_a_prompt_run_that_broke_was_not_measured():
+    ours = our_runs().astype({"n": "Int64"})
+    ours.loc[ours["run"] == "run2", ["n", "micro", "micro_stderr", "macro", "macro_stderr"]] = None
+    table = compared_runs(ours)
+    assert table.loc[table["item"] == "run 2", "because"].tolist() == [NOT_MEASURED]
+    assert (table.loc[table["item"] != "run 2", "verdict"] == AGREES).all()
 
 
 def test_prompt_runs_of_fewer_questions_are_not_compared():
@@ -242,8 +252,11 @@ def our_leaderboard() -> pd.DataFrame:
 
 
 def compared_panel(ours: pd.DataFrame | None, **changes) -> pd.DataFrame:
-    settings = {"source": "huggingface", "differs": None, **changes}
-    return as_table(compare_harmony(panel(), ours, settings))
+    return as_table(compare_harmony(panel(), ours, harmony_settings(**changes)))
+
+
+def harmony_settings(**changes) -> HarmonyComparison:
+    return HarmonyComparison.of({"source": "huggingface", "differs": None, **changes})
 
 
 def test_every_number_of_the_leaderboard_is_compared():
@@ -298,10 +311,14 @@ def test_imported_and_direct_scores_are_not_ours():
 def test_for_reading_what_was_not_measured_shares_a_line(tmp_path):
     rows = [
         *compare_mmlu(published_mmlu(), our_mmlu("virology", -0.3), mmlu_settings()),
-        *compare_harmony(panel(), None, {"source": "huggingface", "differs": None}),
+        *compare_harmony(panel(), None, harmony_settings()),
     ]
     files = {kind: tmp_path / f"reproduction.{kind}" for kind in ("csv", "md", "tex")}
-    write_reproduction_table(as_table(rows), **files)
+    asked = Reproduction(
+        mmlu=mmlu_settings(), prompts=prompt_settings(), harmony=harmony_settings()
+    )
+    TABLE.write(as_table(rows), asked, **files)
+    assert TABLE.read(files["csv"])["verdict"].tolist() == as_table(rows)["verdict"].tolist()
     assert len(pd.read_csv(files["csv"])) == 2 * 58 + 61 * 26
     text = files["md"].read_text()
     lines = [line for line in text.splitlines() if line.startswith("| ")][2:]

@@ -15,7 +15,7 @@ from typing import Any
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.render.web.board import Board, Row, Tab
-from workflow_scripts.render.web.policy import digest
+from workflow_scripts.render.web.policy import policy
 
 HERE = Path(__file__).parent
 LIBRARY = HERE / "vendor/tabulator"
@@ -39,7 +39,7 @@ def leaderboard_page(board: Board) -> str:
         style += "\n" + (HERE / name).read_text(encoding="utf-8")
     script = _scripts()
     page = Template((HERE / "template.html").read_text(encoding="utf-8")).substitute(
-        policy=_policy(scripts=[library, script], style=style),
+        policy=policy([library, script], [style], trusted="default"),
         title=html.escape(board.title),
         report=_link(board.report),
         style=style,
@@ -55,21 +55,6 @@ def leaderboard_page(board: Board) -> str:
 def _scripts() -> str:
     parts = ((HERE / f"scripts/{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
     return '(() => {\n"use strict";\n' + "\n".join(parts) + "})();"
-
-
-def _policy(scripts: list[str], style: str) -> str:
-    allowed = " ".join(digest(script) for script in scripts)
-    return "; ".join(
-        [
-            "default-src 'none'",
-            f"script-src {allowed}",
-            f"style-src {digest(style)}",
-            "base-uri 'none'",
-            "form-action 'none'",
-            "require-trusted-types-for 'script'",
-            "trusted-types default",
-        ]
-    )
 
 
 def _link(report: str | None) -> str:

@@ -4,18 +4,20 @@ import base64
 import hashlib
 
 
-def policy(scripts: list[str], styles: list[str]) -> str:
-    """These scripts and styles by their digests, pictures in the page itself, and nothing else."""
+def policy(
+    scripts: list[str], styles: list[str], *, pictures: bool = False, trusted: str = "'none'"
+) -> str:
+    """These scripts and styles by their digests, perhaps pictures in the page itself, and nothing else."""
     return "; ".join(
         [
             "default-src 'none'",
             f"script-src {' '.join(map(digest, scripts))}",
             f"style-src {' '.join(map(digest, styles))}",
-            "img-src data:",
+            *(["img-src data:"] if pictures else []),
             "base-uri 'none'",
             "form-action 'none'",
             "require-trusted-types-for 'script'",
-            "trusted-types 'none'",
+            f"trusted-types {trusted}",
         ]
     )
 

@@ -7,6 +7,7 @@ import pandas as pd
 
 from workflow_scripts.render.verdict import GENERATED, NOT_MEASURED, verdict, within
 from workflow_scripts.scores.published_leaderboard import LEADING_COLUMNS, TEST_ITEMS
+from workflow_scripts.settings.paper import HarmonyComparison
 from workflow_scripts.studies.harmony.frame import ERROR, FLOORED, OWN
 
 SOURCE = "harmony_leaderboard"
@@ -15,19 +16,15 @@ _PRINTED_TO = 1e-4
 
 
 def compare_harmony(
-    published: pd.DataFrame, ours: pd.DataFrame | None, settings: dict
+    published: pd.DataFrame, ours: pd.DataFrame | None, settings: HarmonyComparison
 ) -> Iterator[dict]:
-    """A row for each number of the published table: a score a task, PC1 and rank.
-
-    `settings` has the `source` of the models, and what of `recipe`, `max_test_items` and `chat_template`
-    differs from the published protocol, as `differs`: a sentence, or None.
-    """
+    """A row for each number of the published table: a score a task, PC1 and rank."""
     tasks = [column for column in published.columns if column not in LEADING_COLUMNS]
     cells = {} if ours is None else _comparable(ours)
     same_grid = set(cells) == set(published["model"]) and not any(
         pd.isna(cells[model].get(task)) for model in published["model"] for task in tasks
     )
-    general = GENERATED if settings["source"] == "miniature" else settings["differs"]
+    general = GENERATED if settings.source == "miniature" else settings.differs
     grid = None if same_grid else "it depends on all models and tasks, and here the grid is another"
     no_error = "no standard error of it is known; the ranks are compared"
     for theirs in published.to_dict("records"):

@@ -5,10 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from workflow_scripts.core.items import read_items
-from workflow_scripts.core.records import read_record
-from workflow_scripts.render.cells import Cells, checkpoint_of, read_cells
+from workflow_scripts.core.records import Record, sort_records
+from workflow_scripts.render.frames import Cells, cells
 from workflow_scripts.render.web.board import Column, Details, Item, Row, Tab
 from workflow_scripts.settings.requests import GENERATED
+from workflow_scripts.studies.prompts import by_subject as subjects_of_runs
+from workflow_scripts.studies.prompts import runs as prompt_runs
 
 # Enough to see how a run answers; all of them lie beside its record.
 _ITEMS_SHOWN = 3
@@ -46,11 +48,14 @@ _COLUMNS = [
 ]
 
 
-def prompts_tab(runs: str, by_subject: str, records: list[str]) -> Tab:
-    subjects, items = _subjects(Path(by_subject)), _items([Path(path) for path in records])
+def prompts_tab(runs: Path, by_subject: Path, records: list[Path]) -> Tab:
+    """From the tables of the runs; the records add some answers."""
+    subjects = _subjects(by_subject)
+    whole, _ = sort_records(records)
+    items = {(record.model.id, record.task.name): _items(path, record) for path, record in whole}
     rows = []
-    for row in read_cells(Path(runs)):
-        checkpoint, run = checkpoint_of(row), row["run"]
+    for row in cells(prompt_runs.TABLE.read(runs)):
+        checkpoint, run = row["model"] + row["variant"], row["run"]
         values = {"name": run, "model": checkpoint}
         fields = [column.field for column in _COLUMNS[2:]]
         values |= {field: row[field] for field in (*fields, "micro_stderr", "macro_stderr")}
@@ -61,6 +66,7 @@ def prompts_tab(runs: str, by_subject: str, records: list[str]) -> Tab:
             Row(
                 id=f"{checkpoint}/{run}",
                 values=values,
+                notes=[] if row["n"] else ["It could not be measured; the report names why."],
                 details=Details(
                     facts=facts,
                     tasks=subjects[checkpoint, run],
@@ -91,31 +97,27 @@ def prompts_tab(runs: str, by_subject: str, records: list[str]) -> Tab:
 
 def _subjects(csv: Path) -> dict[tuple[str, str], list[Cells]]:
     found = defaultdict(list)
-    for row in read_cells(csv):
+    for row in cells(subjects_of_runs.TABLE.read(csv)):
         shown = ("n", "acc", "stderr", "floor", "acc_strict", "format_met")
-        subject = {"subject": row["subject"].replace("_", " ")}
-        found[checkpoint_of(row), row["run"]].append(subject | {name: row[name] for name in shown})
+        subject = {"subject": row["subject"].replace("_", " ")} | {one: row[one] for one in shown}
+        found[row["model"] + row["variant"], row["run"]].append(subject)
     return found
 
 
-def _items(records: list[Path]) -> dict[tuple[str, str], list[Item]]:
-    """The first right and wrong ones of each run."""
-    found = {}
-    for path in records:
-        record = read_record(path)
-        columns = ["item", "subset", "gold", "prediction", "correct", "text"]
-        items = read_items(path.with_name(record.items.file)).select(columns).to_pylist()
-        chosen = []
-        for right in (True, False):
-            chosen += [item for item in items if bool(item["correct"]) is right][:_ITEMS_SHOWN]
-        found[record.model.id, record.task.name] = [
-            Item(
-                task=(item["subset"] or record.task.name).replace("_", " "),
-                right=bool(item["correct"]),
-                prompt=item["item"],  # its text is not kept, only its digest
-                answer=item["text"] or item["prediction"] or "",
-                gold=item["gold"] or "",
-            )
-            for item in chosen
-        ]
-    return found
+def _items(path: Path, record: Record) -> list[Item]:
+    """The first right and wrong ones of a run."""
+    columns = ["item", "subset", "gold", "prediction", "correct", "text"]
+    items = read_items(path.with_name(record.items.file)).select(columns).to_pylist()
+    chosen = []
+    for right in (True, False):
+        chosen += [item for item in items if bool(item["correct"]) is right][:_ITEMS_SHOWN]
+    return [
+        Item(
+            task=(item["subset"] or record.task.name).replace("_", " "),
+            right=bool(item["correct"]),
+            prompt=item["item"],  # its text is not kept, only its digest
+            answer=item["text"] or item["prediction"] or "",
+            gold=item["gold"] or "",
+        )
+        for item in chosen
+    ]

@@ -1,23 +1,27 @@
 """The accuracy of each prompt run by subject."""
 
-from pathlib import Path
-
 import pandas as pd
 
-from workflow_scripts.render.tables import write_table
+from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.tables import Table
+from workflow_scripts.settings.prompts.tables import PromptTables
 
-TITLE = "Prompt runs by subject"
 NOTE = (
     "Share of a subject's n questions that each run answered right, and in brackets the share of outputs"
     " in the format that the run asks for, in percent. The floor and the standard errors are in the CSV"
     " file; with n questions, one is 1/n."
 )
+COLUMNS = Columns(
+    {
+        **{"subject": "text", "model": "text", "variant": "text", "run": "text", "n": "whole"},
+        **{"acc": "number", "stderr": "number", "floor": "number"},
+        **{"acc_strict": "number", "format_met": "number"},
+    }
+)
 _METRICS = ("acc", "acc_strict", "format_met")
 
 
-def prompt_runs_by_subject(
-    scores: pd.DataFrame, checkpoints: list[dict], runs: list[dict]
-) -> pd.DataFrame:
+def prompt_runs_by_subject(scores: pd.DataFrame, asked: PromptTables) -> pd.DataFrame:
     """One row per subject, checkpoint and run, subjects by name."""
     scores = scores[(scores["study"] == "prompts") & scores["subset"].notna()]
     found = {
@@ -26,14 +30,12 @@ def prompt_runs_by_subject(
     }
     rows = []
     for subject in sorted(scores["subset"].unique()):
-        for checkpoint in checkpoints:
-            for run in runs:
-                cells = [
-                    found.get((subject, checkpoint["id"], run["name"], name)) for name in _METRICS
-                ]
+        for checkpoint in asked.checkpoints:
+            for run in asked.runs:
+                cells = [found.get((subject, checkpoint.id, run.name, name)) for name in _METRICS]
                 if cells[0] is not None:
-                    rows.append(_row(subject, run["name"], *cells))
-    return pd.DataFrame(rows)
+                    rows.append(_row(subject, run.name, *cells))
+    return pd.DataFrame(rows, columns=list(COLUMNS.named))
 
 
 def _row(subject: str, run: str, acc, strict, met) -> dict:
@@ -51,12 +53,8 @@ def _row(subject: str, run: str, acc, strict, met) -> dict:
     }
 
 
-def write_subject_table(table: pd.DataFrame, csv: Path, md: Path, tex: Path) -> None:
-    write_table(table, csv=csv, md=md, tex=tex, title=TITLE, note=NOTE, show=_show)
-
-
-def _show(table: pd.DataFrame) -> pd.DataFrame:
-    """One column a run, where the CSV file has a row."""
+def _show(table: pd.DataFrame, asked: PromptTables) -> pd.DataFrame:
+    """One column a run, where the CSV file has a row; of a run that broke its name alone."""
     shown = table.assign(
         Subject=table["subject"].str.replace("_", " "),
         Model=table["model"] + table["variant"],
@@ -65,10 +63,21 @@ def _show(table: pd.DataFrame) -> pd.DataFrame:
             for acc, met in zip(table["acc"], table["format_met"], strict=True)
         ],
     )
-    runs = list(dict.fromkeys(table["run"]))
     index = ["Subject", "Model"]
     n = shown.groupby(index, sort=False)["n"].max().astype("string")
-    wide = shown.pivot(index=index, columns="run", values="cell")[runs].loc[n.index]
+    wide = shown.pivot(index=index, columns="run", values="cell").loc[n.index]
+    wide = wide.reindex(columns=[run.name for run in asked.runs])
     wide.insert(0, "n", n)
     wide = wide.reset_index()
     return wide.drop(columns="Model") if wide["Model"].nunique() == 1 else wide
+
+
+TABLE = Table(
+    name="prompt_runs_by_subject",
+    title="Prompt runs by subject",
+    note=NOTE,
+    columns=COLUMNS,
+    asks=PromptTables,
+    make=lambda inputs, asked: prompt_runs_by_subject(pd.read_parquet(inputs.one("scores")), asked),
+    show=_show,
+)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from workflow_scripts.render.verdict import GENERATED, NOT_MEASURED, verdict
+from workflow_scripts.settings.prompts.tables import PromptComparison
 
 SOURCE = "prompt_runs"
 _ALL_QUESTIONS = 14_042
@@ -15,22 +16,18 @@ _PRINTED_TO = 1e-3
 
 
 def compare_prompts(
-    published: pd.DataFrame, ours: pd.DataFrame | None, settings: dict
+    published: pd.DataFrame, ours: pd.DataFrame | None, settings: PromptComparison
 ) -> Iterator[dict]:
-    """A row for each published number.
-
-    `settings` has the `source` of the models, the `checkpoint` that was asked what the published model
-    was, or None, by published run the `runs` of ours, and `max_items_per_subject`, None for all.
-    """
+    """A row for each published number; a run that broke was not measured."""
     cells = {}
     if ours is not None:
-        ours = ours.fillna({"variant": ""})
-        cells = {(r.model + r.variant, r.run): r for r in ours.itertuples()}
+        measured = ours[ours["n"].notna()]
+        cells = {(r.model + r.variant, r.run): r for r in measured.itertuples()}
     for row in published.itertuples():
         value = float(row.percent) / 100
-        run = settings["runs"].get(str(row.run))
+        run = settings.runs.get(str(row.run))
         asked = _QUESTIONS.get(str(row.run), _ALL_QUESTIONS)
-        cell = cells.get((settings["checkpoint"], run))
+        cell = cells.get((settings.checkpoint, run))
         score = None
         if cell is not None:
             score = (getattr(cell, row.metric), getattr(cell, f"{row.metric}_stderr"))
@@ -39,7 +36,7 @@ def compare_prompts(
         why_not = _why_not(run, None if cell is None else cell.n, asked, settings)
         yield {
             "source": SOURCE,
-            "of": settings["checkpoint"],
+            "of": settings.checkpoint,
             "item": f"run {row.run}",
             "metric": row.metric,
             "published": value,
@@ -51,13 +48,13 @@ def compare_prompts(
         }
 
 
-def _why_not(run: str | None, n: float | None, asked: int, settings: dict) -> str | None:
-    if settings["source"] == "miniature":
+def _why_not(run: str | None, n: int | None, asked: int, settings: PromptComparison) -> str | None:
+    if settings.source == "miniature":
         return GENERATED
-    if settings["checkpoint"] is None:
+    if settings.checkpoint is None:
         return "the published model is not asked here"
     if run is None or n is None:
         return NOT_MEASURED
-    if settings["max_items_per_subject"] is not None or n != asked:
+    if settings.max_items_per_subject is not None or n != asked:
         return f"asked {n:,.0f} questions here, {asked:,} there"
     return None

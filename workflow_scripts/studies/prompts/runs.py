@@ -1,5 +1,6 @@
 """The prompt runs of each model: accuracy, format, and what each run changed against another."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from textwrap import wrap
 
@@ -9,13 +10,17 @@ import pandas as pd
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.items import read_items
-from workflow_scripts.core.records import read_record
-from workflow_scripts.render.figures import FORMATS, model_colours, save
+from workflow_scripts.core.records import sort_records
+from workflow_scripts.render.figures import Figure, model_colours, save_both, say_empty
 from workflow_scripts.render.figures import figure as styled_figure
-from workflow_scripts.render.tables import write_table
+from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.inputs import Inputs
+from workflow_scripts.render.tables import Table
+from workflow_scripts.render.text import number, numbers, p_value, with_errors
+from workflow_scripts.settings.prompts.tables import AskedModel, AskedRun, PromptTables
+from workflow_scripts.settings.request import Nothing
 from workflow_scripts.stats.significance import mcnemar
 
-TITLE = "Prompt runs"
 NOTE = (
     "The same questions, asked in different ways. Micro: share of all n questions answered right, ±"
     " standard error; macro: mean over the subjects. Floor: the best that always naming the first,"
@@ -28,15 +33,24 @@ NOTE = (
     " run 4 on 285 questions; in the miniature world models and questions are others, and only the"
     " shape can be compared."
 )
+COLUMNS = Columns(
+    {
+        **{"model": "text", "variant": "text", "run": "text", "changed": "text", "n": "whole"},
+        **{"micro": "number", "micro_stderr": "number", "macro": "number"},
+        **{"macro_stderr": "number", "floor": "number", "format_met": "number"},
+        **{"strict_share": "number", "after": "maybe", "pairs": "whole", "difference": "number"},
+        **{"won": "whole", "lost": "whole", "p": "number"},
+        **{"published_micro": "number", "published_macro": "number"},
+    }
+)
 Right = dict[tuple[str, str], pd.Series]
 _LABEL_WIDTH = 34  # characters beside one run of the figure
 
 
-def read_right(records: list[Path]) -> Right:
-    """By checkpoint and run: whether each question was answered right, by its id."""
+def read_right(records: Iterable[Path]) -> Right:
+    """By checkpoint and run: whether each question was answered right, by its id; of broken ones nothing."""
     found = {}
-    for path in records:
-        record = read_record(path)
+    for path, record in sort_records(records)[0]:
         items = read_items(path.with_name(record.items.file)).select(["item", "correct"])
         frame = items.to_pandas().set_index("item")
         found[record.model.id, record.task.name] = frame["correct"].astype(bool)
@@ -44,17 +58,9 @@ def read_right(records: list[Path]) -> Right:
 
 
 def prompt_runs(
-    scores: pd.DataFrame,
-    right: Right,
-    published: pd.DataFrame,
-    checkpoints: list[dict],
-    runs: list[dict],
+    scores: pd.DataFrame, right: Right, published: pd.DataFrame, asked: PromptTables
 ) -> pd.DataFrame:
-    """One row per checkpoint and run, in the order given.
-
-    A checkpoint is its `id` and whether the `published` scores may stand beside its own; a run is its
-    `name`, what it `changed`, which run it comes `after`, and its `published` name, or None.
-    """
+    """One row per checkpoint and run, in the order asked; a run that broke has a row without numbers."""
     whole = scores[(scores["study"] == "prompts") & scores["subset"].isna()]
     found = {
         (row.model + row.variant, row.task, row.metric): row
@@ -62,34 +68,39 @@ def prompt_runs(
     }
     theirs = {(row.run, row.metric): float(row.percent) / 100 for row in published.itertuples()}
     rows = [
-        _row(checkpoint, run, found, right, theirs) for checkpoint in checkpoints for run in runs
+        _row(checkpoint, run, found, right, theirs)
+        for checkpoint in asked.checkpoints
+        for run in asked.runs
     ]
-    table = pd.DataFrame(rows)
-    texts = ["model", "variant", "run", "changed", "after"]
-    numbers = table.columns.drop(texts)
-    table[numbers] = table[numbers].apply(pd.to_numeric)
-    return table
+    table = pd.DataFrame(rows, columns=list(COLUMNS.named))
+    measured = [name for name, kind in COLUMNS.named.items() if kind in ("whole", "number")]
+    table[measured] = table[measured].apply(pd.to_numeric)
+    return table.astype({"n": "Int64"})
 
 
-def _row(checkpoint: dict, run: dict, found: dict, right: Right, theirs: dict) -> dict:
-    id, name = checkpoint["id"], run["name"]
-    parsed = CheckpointId.parse(id)
-
-    def score(metric: str):
-        return found.get((id, name, metric))
-
-    micro, macro, strict, met = map(score, ("acc", "acc_macro", "acc_strict", "format_met"))
-    if micro is None or macro is None or strict is None:
-        raise UserError(
-            f"The run {name} of {id} has no score in results/scores/prompts.parquet; delete that file"
-            " and run snakemake again."
-        )
-    with_format = met is not None
+def _row(checkpoint: AskedModel, run: AskedRun, found: dict, right: Right, theirs: dict) -> dict:
+    key = (checkpoint.id, run.name)
+    parsed = CheckpointId.parse(checkpoint.id)
     row = {
         "model": parsed.model,
         "variant": parsed.variant,
-        "run": name,
-        "changed": run["changed"],
+        "run": run.name,
+        "changed": run.changed,
+    }
+    for metric in ("micro", "macro"):
+        name = f"published_{metric}"
+        row[name] = theirs.get((run.published, metric)) if checkpoint.published else None
+    scores = ("acc", "acc_macro", "acc_strict", "format_met")
+    micro, macro, strict, met = (found.get((*key, metric)) for metric in scores)
+    if micro is None or macro is None or strict is None:
+        if key not in right:
+            return row
+        raise UserError(
+            f"The run {run.name} of {checkpoint.id} has no score in results/scores/prompts.parquet;"
+            " delete that file and run snakemake again."
+        )
+    with_format = met is not None
+    return row | {
         "n": micro.n,
         "micro": micro.value,
         "micro_stderr": micro.stderr,
@@ -98,22 +109,17 @@ def _row(checkpoint: dict, run: dict, found: dict, right: Right, theirs: dict) -
         "floor": micro.floor,
         "format_met": met.value if with_format else None,
         "strict_share": strict.value / micro.value if with_format and micro.value else None,
-        **_compared(id, name, run["after"], right),
+        **_compared(*key, run.after, right),
     }
-    for metric in ("micro", "macro"):
-        key = (run["published"], metric)
-        row[f"published_{metric}"] = theirs.get(key) if checkpoint["published"] else None
-    return row
 
 
 def _compared(id: str, name: str, after: str | None, right: Right) -> dict:
     """With the run before, on the questions that both were asked."""
-    empty = dict.fromkeys(("pairs", "difference", "won", "lost", "p"))
-    if after is None or (id, after) not in right:
-        return {"after": None, **empty}
+    if not {(id, after), (id, name)} <= set(right):
+        return {}
     before, here = right[id, after].align(right[id, name], join="inner")
     if before.empty:
-        return {"after": after, **empty, "pairs": 0}
+        return {"after": after, "pairs": 0}
     test = mcnemar(before.to_numpy(dtype=bool), here.to_numpy(dtype=bool))
     return {
         "after": after,
@@ -125,61 +131,64 @@ def _compared(id: str, name: str, after: str | None, right: Right) -> dict:
     }
 
 
-def write_prompt_table(table: pd.DataFrame, csv: Path, md: Path, tex: Path) -> None:
-    write_table(table, csv=csv, md=md, tex=tex, title=TITLE, note=NOTE, show=_show)
-
-
-def _show(table: pd.DataFrame) -> pd.DataFrame:
-    def number(value: float, spec: str) -> str | None:
-        return None if pd.isna(value) else format(value, spec).replace("-", "−")
-
-    def numbers(name: str, spec: str) -> list[str | None]:
-        return [number(value, spec) for value in table[name]]
-
-    def score(name: str) -> list[str]:
-        return [
-            number(value, ".3f") + ("" if pd.isna(error) else f" ± {error:.3f}")
-            for value, error in zip(table[name], table[f"{name}_stderr"], strict=True)
-        ]
-
-    def published() -> list[str | None]:
-        both = zip(
-            numbers("published_micro", ".3f"), numbers("published_macro", ".3f"), strict=True
-        )
-        return [micro and (f"{micro}, macro {macro}" if macro else micro) for micro, macro in both]
-
+def _show(table: pd.DataFrame, _: PromptTables) -> pd.DataFrame:
+    published = zip(
+        numbers(table["published_micro"]), numbers(table["published_macro"]), strict=True
+    )
     shown = {
         "Run": table["run"],
         "Model": table["model"] + table["variant"],
         "What changed": table["changed"],
-        "n": numbers("n", ".0f"),
-        "Micro": score("micro"),
-        "Macro": score("macro"),
-        "Floor": numbers("floor", ".3f"),
-        "Format met": numbers("format_met", ".3f"),
-        "Strict": numbers("strict_share", ".3f"),
+        "n": numbers(table["n"], "d"),
+        "Micro": with_errors(table["micro"], table["micro_stderr"]),
+        "Macro": with_errors(table["macro"], table["macro_stderr"]),
+        "Floor": numbers(table["floor"]),
+        "Format met": numbers(table["format_met"]),
+        "Strict": numbers(table["strict_share"]),
         "Difference": [
-            None
-            if pd.isna(row.difference)
-            else f"{number(100 * row.difference, '+.1f')} to {row.after}"
-            for row in table.itertuples()
+            None if pd.isna(points) else f"{number(100 * points, '+.1f')} to {after}"
+            for points, after in zip(table["difference"], table["after"], strict=True)
         ],
-        "p": ["< 0.001" if p < 0.001 else number(p, ".3f") for p in table["p"]],
-        "Published": published(),
+        "p": [p_value(p, below="<") for p in table["p"]],
+        "Published": [
+            f"{micro}, macro {macro}" if micro and macro else micro for micro, macro in published
+        ],
     }
     if table[["model", "variant"]].drop_duplicates().shape[0] == 1:
         del shown["Model"]
     return pd.DataFrame(shown)
 
 
+def _make(inputs: Inputs, asked: PromptTables) -> pd.DataFrame:
+    # As text: a run's name is no number.
+    theirs = pd.read_csv(inputs.one("published"), dtype="string")
+    scores = pd.read_parquet(inputs.one("scores"))
+    return prompt_runs(scores, read_right(inputs["records"]), theirs, asked)
+
+
+TABLE = Table(
+    name="prompt_runs",
+    title="Prompt runs",
+    note=NOTE,
+    columns=COLUMNS,
+    asks=PromptTables,
+    make=_make,
+    show=_show,
+)
+
+
 def write_prompt_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     """Runs down; accuracy on the left, how many answers were in the asked form on the right."""
-    variant = table["variant"].astype("object").fillna("")  # read from CSV, none is no text
-    table = table.assign(id=table["model"] + variant)
+    table = table[table["n"].notna()]
+    table = table.assign(id=table["model"] + table["variant"])
     runs = list(dict.fromkeys(table["run"]))
     colours = model_colours(list(dict.fromkeys(table["id"])))
     changed = table.drop_duplicates("run").set_index("run")["changed"]
     with styled_figure(width=7.6, height=1.6 + 0.36 * max(len(runs), 4)) as (fig, axes):
+        if table.empty:
+            say_empty(axes, "No run could be measured.")
+            save_both(fig, pdf, png)
+            return
         axes.remove()
         left, right = fig.subplots(1, 2, sharey=True, width_ratios=[3, 2])
         for at, (id, rows) in enumerate(table.groupby("id", sort=False)):
@@ -212,8 +221,7 @@ def write_prompt_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
             panel.grid(axis="x", color="0.92", linewidth=0.6)
             panel.set_axisbelow(True)
         _legend(fig, left, right)
-        for path, kind in ((pdf, FORMATS[0]), (png, FORMATS[1])):
-            save(fig, path, kind)
+        save_both(fig, pdf, png)
 
 
 def _legend(fig, *panels) -> None:
@@ -228,8 +236,9 @@ def _legend(fig, *panels) -> None:
 def _accuracy(axes, rows: pd.DataFrame, runs: list[str], shift: float, colour, id: str) -> None:
     """A run of fewer questions stands beside the line, hollow: it compares with no other."""
     places = np.arange(len(runs)) + shift
-    whole = rows["n"].reindex(runs) == rows["n"].max()
-    for mine, style in ((whole, {"linestyle": "-"}), (~whole, {"markerfacecolor": "white"})):
+    n = rows["n"].reindex(runs).astype("float64")  # of a run that broke none
+    whole, fewer = n == n.max(), n < n.max()
+    for mine, style in ((whole, {"linestyle": "-"}), (fewer, {"markerfacecolor": "white"})):
         if mine.any():
             axes.errorbar(
                 rows["micro"].reindex(runs)[mine],
@@ -273,3 +282,10 @@ def _format(axes, rows: pd.DataFrame, runs: list[str], shift: float, colour) -> 
         color=colour,
         label="right answers that a strict reading counts too",
     )
+
+
+FIGURE = Figure(
+    name="prompt_runs",
+    asks=Nothing,
+    draw=lambda inputs, _, pdf, png: write_prompt_figure(TABLE.read(inputs.one("table")), pdf, png),
+)

@@ -17,7 +17,9 @@ def prompt_numbers(tables: Tables) -> list[Number]:
     table = tables.get("prompt_runs")
     if table is None:
         return []
-    table = table.fillna({"variant": ""})
+    table = table[table["n"].notna()]  # the others broke
+    if table.empty:
+        return []
     # A run of fewer questions compares with no other.
     whole = table[table["n"] == table["n"].max()]
     low, high = whole.loc[whole["micro"].idxmin()], whole.loc[whole["micro"].idxmax()]

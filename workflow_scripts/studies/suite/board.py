@@ -1,17 +1,22 @@
 """The first tab of the leaderboard's page: the suite, with what opens beneath each row."""
 
 import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from workflow_scripts.core.broken import is_broken
+from workflow_scripts.core.files import write_json
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import Record, read_record
+from workflow_scripts.render.frames import Cells, cells
+from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.web.board import Column, Details, Item, Row, Tab
-from workflow_scripts.studies.suite.checks import LOST_FLAG
-from workflow_scripts.studies.suite.requests import accepted
+from workflow_scripts.settings.suite_tables import ShownTask, SuiteBoard
+from workflow_scripts.studies.suite import checks, leaderboard
+from workflow_scripts.studies.suite.requests import accepted, read_checks
 
 ABOUT = (
     "Submitted models on a suite of tasks, each with its own number of worked examples. The average"
@@ -24,19 +29,24 @@ MOST_ITEMS = 4_000
 PROMPT, ANSWER = 600, 300  # characters shown
 
 
+def board_suite(inputs: Inputs, request: dict[str, Any], outputs: dict[str, Path]) -> None:
+    tables = (
+        leaderboard.TABLE.read(inputs.one("leaderboard")),
+        checks.TABLE.read(inputs.one("found")),
+    )
+    found = suite_tab(*tables, read_checks(inputs.one("checks")), SuiteBoard.of(request))
+    write_json(outputs["tab"], asdict(found))
+
+
 def suite_tab(
-    leaderboard: pd.DataFrame,
-    found: pd.DataFrame,
-    checks: list[dict],
-    tasks: list[dict],
-    *,
-    shown_items: int,
+    board: pd.DataFrame, found: pd.DataFrame, requests: list[dict], asked: SuiteBoard
 ) -> Tab:
     """From the tables suite_leaderboard and suite_checks, and from the records behind them."""
-    entries = {entry["file"]: entry for entry in accepted(checks)}
-    lost = found[found["check"] == LOST_FLAG]
+    tasks = asked.tasks
+    entries = {entry["file"]: entry for entry in accepted(requests)}
+    lost = found[found["check"] == checks.LOST_FLAG]
     notes = found.groupby("file")["detail"].agg(list).to_dict()
-    of_a_row = min(2 * shown_items * len(tasks), MOST_ITEMS // max(1, len(leaderboard)))
+    of_a_row = min(2 * asked.shown_items * len(tasks), MOST_ITEMS // max(1, len(board)))
     return Tab(
         id="suite",
         title="Leaderboard",
@@ -44,24 +54,24 @@ def suite_tab(
         columns=_columns(tasks),
         rows=[
             _row(row, entries[row["file"]], notes.get(row["file"], []), tasks, of_a_row)
-            for row in _plain(leaderboard)
+            for row in cells(board)
         ],
         sort="average",
         search=("name", "note"),
     )
 
 
-def _columns(tasks: list[dict]) -> list[Column]:
+def _columns(tasks: Sequence[ShownTask]) -> list[Column]:
     return [
         Column("name", "Model", "name"),
         Column("precision", "Precision", "choice"),
         Column("average", "Average", "score", "The mean of all tasks, where all are there."),
         *(
             Column(
-                task["task"],
-                task["title"],
+                task.task,
+                task.title,
                 "score",
-                f"{task['shots']}-shot, {task['shown_as']} ({task['metric']} of lm-eval).",
+                f"{task.shots}-shot, {task.shown_as} ({task.metric} of lm-eval).",
             )
             for task in tasks
         ),
@@ -76,49 +86,46 @@ def _columns(tasks: list[dict]) -> list[Column]:
     ]
 
 
-def _plain(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Rows of plain values, None for what is missing."""
-    table = table.astype(object)
-    return table.where(table.notna(), None).to_dict("records")
-
-
-def _row(row: dict[str, Any], entry: dict, notes: list[str], tasks: list[dict], most: int) -> Row:
-    names = [task["task"] for task in tasks]
+def _row(row: Cells, entry: dict, notes: list[str], tasks: Sequence[ShownTask], most: int) -> Row:
+    names = [task.task for task in tasks]
     scores = ["average", "average_stderr", *names, *(f"{name}_stderr" for name in names)]
+    scores += [f"{name}_floor" for name in names]
+    # A score is a share, whole or not.
+    row |= {key: None if row[key] is None else float(row[key]) for key in scores}
     facts = ("model_type", "precision", "licence", "protocol", "weight_type", "commit", "note")
     records = {
-        name: read_record(Path(path))
+        name: record
         for name, path in entry["records"].items()
-        if Path(path).is_file() and not is_broken(Path(path))
+        if Path(path).is_file() and isinstance(record := read_record(Path(path)), Record)
     }
     return Row(
         id=_id(row),
         values={
             "name": row["model"],
-            "parameters": None if row["parameters"] is None else int(row["parameters"]),
+            "parameters": row["parameters"],
             "flag": row["flag"],
-            **{key: row[key] for key in (*scores, *facts)},
-            **{f"{name}_n": _count(row[f"{name}_n"]) for name in names},
+            **{key: row[key] for key in (*scores, *facts) if not key.endswith("_floor")},
+            **{f"{name}_n": row[f"{name}_n"] for name in names},
         },
         flag=row["flag"],
         flag_link=row["flag_link"],
         notes=notes,
         details=Details(
             facts=_facts(row, records),
-            tasks=[_of_task(row, task, records.get(task["task"])) for task in tasks],
+            tasks=[_of_task(row, task, records.get(task.task)) for task in tasks],
             percents=("score", "standard error", "floor"),
             items=_items(entry, records, tasks, most),
         ),
     )
 
 
-def _id(row: dict[str, Any]) -> str:
+def _id(row: Cells) -> str:
     """Unique: of the same model in the same precision and protocol, one commit is there once."""
     parts = (row["model"], row["precision"], row["commit"][:12], row["protocol"])
     return "~".join(parts)
 
 
-def _facts(row: dict[str, Any], records: dict[str, Record]) -> dict[str, Any]:
+def _facts(row: Cells, records: dict[str, Record]) -> Cells:
     first = next(iter(records.values()), None)
     spent = sum(record.volatile.seconds for record in records.values())
     return {
@@ -137,15 +144,15 @@ def _facts(row: dict[str, Any], records: dict[str, Record]) -> dict[str, Any]:
     }
 
 
-def _of_task(row: dict[str, Any], task: dict, record: Record | None) -> dict[str, Any]:
-    name = task["task"]
+def _of_task(row: Cells, task: ShownTask, record: Record | None) -> Cells:
+    name = task.task
     return {
-        "task": task["title"],
-        "metric": task["shown_as"],
-        "shots": record.task.shots if record else task["shots"],
+        "task": task.title,
+        "metric": task.shown_as,
+        "shots": record.task.shots if record else task.shots,
         "score": row[name],
         "standard error": row[f"{name}_stderr"],
-        "n": _count(row[f"{name}_n"]),
+        "n": row[f"{name}_n"],
         "floor": row[f"{name}_floor"],
         "dataset": record.task.dataset if record else None,
         "revision": record.task.dataset_commit if record else None,
@@ -154,18 +161,16 @@ def _of_task(row: dict[str, Any], task: dict, record: Record | None) -> dict[str
     }
 
 
-def _count(value: float | None) -> int | None:
-    return None if value is None else int(value)
-
-
-def _items(entry: dict, records: dict[str, Record], tasks: list[dict], most: int) -> list[Item]:
+def _items(
+    entry: dict, records: dict[str, Record], tasks: Sequence[ShownTask], most: int
+) -> list[Item]:
     """Of each task right and wrong ones in turn, the same items of every row where that can be."""
     chosen = []
     for at, task in enumerate(tasks):
         room = most * (at + 1) // len(tasks) - most * at // len(tasks)
-        if task["task"] not in records:
+        if task.task not in records:
             continue
-        path = Path(entry["records"][task["task"]]).with_suffix(".parquet")
+        path = Path(entry["records"][task.task]).with_suffix(".parquet")
         items = [_item(task, item) for item in _shuffled(read_items(path).to_pylist())]
         right = [item for item in items if item.right][: (room + 1) // 2]
         chosen += right
@@ -178,13 +183,13 @@ def _shuffled(items: list[dict]) -> list[dict]:
     return sorted(items, key=lambda item: hashlib.sha256(item["item"].encode()).digest())
 
 
-def _item(task: dict, item: dict) -> Item:
+def _item(task: ShownTask, item: dict[str, Any]) -> Item:
     scores = dict(item["scores"])
     graded = item["correct"] is None  # a share of the probability: right where most of it is
-    value = scores.get(task["metric"], 0.0)
+    value = scores.get(task.metric, 0.0)
     prompt = (item["prompt"] or "").strip()
     return Item(
-        task=task["title"],
+        task=task.title,
         right=value > 0.5 if graded else item["correct"],
         prompt=prompt if len(prompt) <= PROMPT else "…" + prompt[-PROMPT:],
         answer=_cut(item["text"] or _choice(item, "prediction")),

@@ -1,23 +1,27 @@
 """What an automatic look at the leaderboard finds: rows that are worth a look by a person."""
 
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
 
-from workflow_scripts.core.broken import is_broken
 from workflow_scripts.core.errors import did_you_mean
 from workflow_scripts.core.files import sha256_json
 from workflow_scripts.core.items import read_items
-from workflow_scripts.render.tables import write_table
+from workflow_scripts.core.records import Broken, read_record
+from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.inputs import Inputs
+from workflow_scripts.render.tables import Table
+from workflow_scripts.render.words import CLEAR
+from workflow_scripts.settings.flags import Flag
 from workflow_scripts.settings.requests import GENERATED
-from workflow_scripts.studies.suite.leaderboard import marks
-from workflow_scripts.studies.suite.requests import accepted
+from workflow_scripts.settings.suite_tables import ShownTask, SuiteTables
+from workflow_scripts.studies.suite import leaderboard
+from workflow_scripts.studies.suite.requests import accepted, read_checks
 
-CLEAR = 2  # standard errors above the floor, from which on something was shown
 SUSPICIOUS = 0.95
 LOST_FLAG = "flag without a row"
-TITLE = "What is worth a look on the leaderboard"
 NOTE = (
     "Found by rules, and no judgement. At the floor: the score does not clear the better of a random"
     f" and a fixed answer by {CLEAR} standard errors. Above {SUSPICIOUS:.0%}: rare unless the test was"
@@ -26,60 +30,62 @@ NOTE = (
     " stands last: its model, precision or commit is none that was accepted."
 )
 # A row is known by its request's file: one model may be there under two protocols.
-COLUMNS = ("model", "precision", "commit", "protocol", "file", "check", "tasks", "detail")
+_OF_ROW = ("model", "precision", "commit", "protocol", "file")
+COLUMNS = Columns(
+    {
+        **{"model": "text", **dict.fromkeys(_OF_ROW[1:], "maybe")},
+        **{"check": "text", "tasks": "maybe", "detail": "text"},
+    }
+)
 
 
-def suite_checks(
-    table: pd.DataFrame,
-    checks: list[dict],
-    tasks: list[dict],
-    flags: list[dict] = (),
-    source: str = "huggingface",
-) -> pd.DataFrame:
+def suite_checks(table: pd.DataFrame, checks: list[dict], asked: SuiteTables) -> pd.DataFrame:
     """One row per finding, in the order of the leaderboard; `table` is the leaderboard.
 
     Flags that mark no row come last. A flag of a model of another source than the config's is none of
     them: one file serves both.
     """
-    alike = _alike(checks, tasks)
-    most = {task["task"]: table[f"{task['task']}_n"].max() for task in tasks}
+    alike = _alike(checks, asked.tasks)
+    most = {one.task: table[f"{one.task}_n"].max() for one in asked.tasks}
     found = []
     for _, row in table.iterrows():
-        facts = {key: row[key] for key in COLUMNS[:5]}
+        facts = {key: row[key] for key in _OF_ROW}
         for check, names, detail in (
-            *_of_scores(row, tasks, most),
+            *_of_scores(row, asked.tasks, most),
             *((("alike", "", alike[row["file"]]),) if row["file"] in alike else ()),
         ):
             found.append({**facts, "check": check, "tasks": names, "detail": detail})
-    for flag in flags:
-        of_this_source = flag["model"].startswith(GENERATED) == (source == "miniature")
-        if of_this_source and not any(marks(flag, entry) for entry in accepted(checks)):
+    for flag in asked.flags:
+        of_this_source = flag.model.startswith(GENERATED) == (asked.source == "miniature")
+        if of_this_source and not any(leaderboard.marks(flag, entry) for entry in accepted(checks)):
             found.append(
                 {
-                    "model": flag["model"],
-                    "precision": flag["precision"],
-                    "commit": flag["revision"],
+                    "model": flag.model,
+                    "precision": flag.precision,
+                    "commit": flag.revision,
                     "check": LOST_FLAG,
                     "detail": _why_lost(flag, checks),
                 }
             )
-    return pd.DataFrame(found, columns=list(COLUMNS))
+    return pd.DataFrame(found, columns=list(COLUMNS.named))
 
 
-def _why_lost(flag: dict, checks: list[dict]) -> str:
-    rows = [one for one in accepted(checks) if one["request"]["name"] == flag["model"]]
+def _why_lost(flag: Flag, checks: list[dict]) -> str:
+    rows = [one for one in accepted(checks) if one["request"]["name"] == flag.model]
     if rows:
         there = ", ".join(f"{one['request']['precision']} at {one['commit'][:7]}" for one in rows)
         return f"Its flag marks no row: the model is there in {there}."
     names = {one["request"]["name"] for one in checks if one["request"]}
-    if flag["model"] in names:
+    if flag.model in names:
         return "Its flag marks no row: no request for this model was accepted."
-    near = did_you_mean(flag["model"], sorted(names))
+    near = did_you_mean(flag.model, sorted(names))
     return f"Its flag marks no row: no request names this model.{near}"
 
 
-def _of_scores(row: pd.Series, tasks: list[dict], most: dict[str, float]):
-    titles = {task["task"]: task["title"] for task in tasks}
+def _of_scores(
+    row: pd.Series, tasks: Sequence[ShownTask], most: dict[str, float]
+) -> Iterator[tuple[str, str, str]]:
+    titles = {one.task: one.title for one in tasks}
 
     def said(names: list[str], sentence: str) -> tuple[str, str]:
         return " ".join(names), sentence.format(", ".join(titles[name] for name in names))
@@ -102,14 +108,14 @@ def _clears(row: pd.Series, name: str) -> bool:
     return pd.isna(floor) or row[name] > floor + CLEAR * (0.0 if pd.isna(error) else error)
 
 
-def _alike(checks: list[dict], tasks: list[dict]) -> dict[str, str]:
+def _alike(checks: list[dict], tasks: Sequence[ShownTask]) -> dict[str, str]:
     """By request: which other models gave every answer that it gave.
 
     A model's own precisions and protocols are no copies of it.
     """
     same = defaultdict(list)
     for entry in accepted(checks):
-        whole = set(entry["records"]) == {task["task"] for task in tasks}
+        whole = set(entry["records"]) == {one.task for one in tasks}
         if whole and (digest := _digest(entry)):
             same[digest].append(entry)
     found = {}
@@ -123,11 +129,11 @@ def _alike(checks: list[dict], tasks: list[dict]) -> dict[str, str]:
 
 
 def _digest(entry: dict) -> str | None:
-    """Of all predictions; None where some are missing."""
+    """Of all predictions; None where some are missing or broken."""
     answers = []
-    for task in sorted(entry["records"]):
-        record = Path(entry["records"][task])
-        if not record.is_file() or is_broken(record):
+    for task, path in sorted(entry["records"].items()):
+        record = Path(path)
+        if not record.is_file() or isinstance(read_record(record), Broken):
             return None
         items = read_items(record.with_suffix(".parquet"))
         predictions = items.column("prediction").to_pylist()
@@ -135,16 +141,29 @@ def _digest(entry: dict) -> str | None:
     return sha256_json(answers)
 
 
-def write_suite_checks(table: pd.DataFrame, csv: Path, md: Path, tex: Path) -> None:
-    def show(frame: pd.DataFrame) -> pd.DataFrame:
-        return pd.DataFrame(
-            {
-                "Model": frame["model"],
-                "Precision": frame["precision"],
-                "Commit": frame["commit"].astype("string").str[:7],
-                "Protocol": frame["protocol"].astype("string").str.replace("_", "-"),
-                "Found": frame["detail"],
-            }
-        )
+def _make(inputs: Inputs, asked: SuiteTables) -> pd.DataFrame:
+    board = leaderboard.TABLE.read(inputs.one("leaderboard"))
+    return suite_checks(board, read_checks(inputs.one("checks")), asked)
 
-    write_table(table, csv=csv, md=md, tex=tex, title=TITLE, note=NOTE, show=show)
+
+def _show(frame: pd.DataFrame, _: SuiteTables) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "Model": frame["model"],
+            "Precision": frame["precision"],
+            "Commit": frame["commit"].astype("string").str[:7],
+            "Protocol": frame["protocol"].astype("string").str.replace("_", "-"),
+            "Found": frame["detail"],
+        }
+    )
+
+
+TABLE = Table(
+    name="suite_checks",
+    title="What is worth a look on the leaderboard",
+    note=NOTE,
+    columns=COLUMNS,
+    asks=SuiteTables,
+    make=_make,
+    show=_show,
+)

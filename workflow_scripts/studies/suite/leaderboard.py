@@ -1,6 +1,5 @@
 """The leaderboard: a row for each model, precision and commit, with the suite's tasks and their average."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,10 +7,14 @@ import pandas as pd
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.render.tables import write_table
-from workflow_scripts.studies.suite.requests import accepted, parameters_of
+from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.inputs import Inputs
+from workflow_scripts.render.tables import Table
+from workflow_scripts.render.text import percents, with_errors
+from workflow_scripts.settings.flags import Flag
+from workflow_scripts.settings.suite_tables import ShownTask, SuiteTables
+from workflow_scripts.studies.suite.requests import accepted, parameters_of, read_checks
 
-TITLE = "Leaderboard"
 NOTE = (
     "Scores in percent ± standard error, which is 0 where none or all of the items are right, however"
     " few they are; n is in the CSV. Average: the mean of all tasks of the suite, for rows that"
@@ -19,31 +22,26 @@ NOTE = (
     " row, the best that answering at random or a fixed answer scores. A flag was set by hand, its"
     " reason is in the last column; the row stays."
 )
-_FACTS = ("model_type", "weight_type", "protocol", "note")
-_TEXTS = (
-    "model",
-    "precision",
-    "commit",
-    "licence",
-    *_FACTS,
-    "file",
-    "row",
-    "missing",
-    "flag",
-    "flag_link",
+COLUMNS = Columns(
+    {
+        **{"model": "text", "precision": "text", "commit": "text", "licence": "maybe"},
+        **{"parameters": "whole", "model_type": "maybe", "weight_type": "maybe"},
+        **{"protocol": "text", "note": "maybe", "file": "text", "row": "text"},
+        **{"average": "number", "average_stderr": "number", "missing": "maybe"},
+        **{"flag": "maybe", "flag_link": "maybe"},
+    },
+    like={".+_n": "whole", ".+": "number"},  # of each task
 )
+_FACTS = ("model_type", "weight_type", "protocol", "note")
 
 
-def suite_leaderboard(
-    scores: pd.DataFrame, checks: list[dict], tasks: list[dict], flags: list[dict]
-) -> pd.DataFrame:
+def suite_leaderboard(scores: pd.DataFrame, checks: list[dict], asked: SuiteTables) -> pd.DataFrame:
     """One row per accepted request, best first, those without an average at the end."""
     scores = scores[(scores["study"] == "suite") & scores["subset"].isna()]
-    rows = [_row(entry, scores, tasks, flags) for entry in accepted(checks)]
-    columns = ["model", "precision", "commit", "licence", "parameters", *_FACTS, "file", "row"]
-    columns += ["average", "average_stderr", "missing", "flag", "flag_link"]
-    for task in tasks:
-        columns += [f"{task['task']}{part}" for part in ("", "_stderr", "_n", "_floor")]
+    rows = [_row(entry, scores, asked) for entry in accepted(checks)]
+    columns = list(COLUMNS.named)
+    for one in asked.tasks:
+        columns += [f"{one.task}{part}" for part in ("", "_stderr", "_n", "_floor")]
     table = pd.DataFrame(rows, columns=columns)
     return table.sort_values(
         ["average", "model", "precision"],
@@ -53,30 +51,23 @@ def suite_leaderboard(
     )
 
 
-def read_leaderboard(csv: Path) -> pd.DataFrame:
-    """The table as it was written: a commit of digits alone, or with one e in it, is no number."""
-    names = pd.read_csv(csv, nrows=0).columns
-    texts = {name: "string" for name in names if name in _TEXTS}
-    return pd.read_csv(csv, dtype=texts, keep_default_na=False, na_values=[""])
-
-
-def _row(entry: dict, scores: pd.DataFrame, tasks: list[dict], flags: list[dict]) -> dict[str, Any]:
+def _row(entry: dict, scores: pd.DataFrame, asked: SuiteTables) -> dict[str, Any]:
     request = entry["request"]
     own = _scores_of(entry, scores)
-    flag = next((flag for flag in flags if marks(flag, entry)), {})
+    flag = next((flag for flag in asked.flags if marks(flag, entry)), None)
     row = {
         "model": request["name"],
         "precision": request["precision"],
         **{key: entry[key] for key in ("commit", "licence", "file", "row")},
         "parameters": parameters_of(entry),
         **{key: request[key] for key in _FACTS},
-        "flag": flag.get("reason"),
-        "flag_link": flag.get("link"),
+        "flag": flag and flag.reason,
+        "flag_link": flag and flag.link,
     }
     missing = []
-    for task in tasks:
-        name = task["task"]
-        found = own[(own["task"] == name) & (own["metric"] == task["metric"])]
+    for task in asked.tasks:
+        name = task.task
+        found = own[(own["task"] == name) & (own["metric"] == task.metric)]
         if len(found) > 1:
             raise UserError(
                 f"There are {len(found)} scores of {request['name']} in {request['precision']} on"
@@ -90,10 +81,10 @@ def _row(entry: dict, scores: pd.DataFrame, tasks: list[dict], flags: list[dict]
         row[f"{name}_floor"] = one["floor"]
     row["missing"] = " ".join(missing) or None
     if not missing:
-        row["average"] = float(np.mean([row[task["task"]] for task in tasks]))
-        errors = [row[f"{task['task']}_stderr"] for task in tasks]
+        row["average"] = float(np.mean([row[task.task] for task in asked.tasks]))
+        errors = [row[f"{task.task}_stderr"] for task in asked.tasks]
         if not any(pd.isna(error) for error in errors):
-            row["average_stderr"] = float(np.linalg.norm(errors) / len(tasks))
+            row["average_stderr"] = float(np.linalg.norm(errors) / len(errors))
     return row
 
 
@@ -111,54 +102,54 @@ def _scores_of(entry: dict, scores: pd.DataFrame) -> pd.DataFrame:
     return scores[own]
 
 
-def marks(flag: dict, entry: dict) -> bool:
+def marks(flag: Flag, entry: dict) -> bool:
     """Whether a flag is of the row that this accepted request has."""
     request = entry["request"]
     return (
-        flag["model"] == request["name"]
-        and flag["precision"] in (None, request["precision"])
-        and entry["commit"].startswith(flag["revision"] or "")
+        flag.model == request["name"]
+        and flag.precision in (None, request["precision"])
+        and entry["commit"].startswith(flag.revision or "")
     )
 
 
-def write_suite_leaderboard(
-    table: pd.DataFrame, tasks: list[dict], csv: Path, md: Path, tex: Path
-) -> None:
-    def show(frame: pd.DataFrame) -> pd.DataFrame:
-        names = {task["task"]: task["title"] for task in tasks}
-        shown = {
-            "Model": ["Floor", *frame["model"]],
-            "Precision": [None, *frame["precision"]],
-            "Commit": [None, *frame["commit"].str[:7]],
-            "Type": [None, *frame["model_type"]],
-            "Protocol": [None, *frame["protocol"].str.replace("_", "-")],
-            "Average": [None, *_scores(frame, "average")],
-        }
-        for task in tasks:
-            head = f"{task['title']} ({task['shown_as']}, {task['shots']}-shot)"
-            floor = frame[f"{task['task']}_floor"].max()
-            shown[head] = [_percent(floor), *_scores(frame, task["task"])]
-        shown["Missing"] = [
-            None,
-            *(
-                None if pd.isna(one) else ", ".join(names[task] for task in one.split())
-                for one in frame["missing"]
-            ),
-        ]
-        shown["Flag"] = [None, *frame["flag"]]
-        return pd.DataFrame(shown)
+def _show(frame: pd.DataFrame, asked: SuiteTables) -> pd.DataFrame:
+    names = {one.task: one.title for one in asked.tasks}
+    missing = [None if pd.isna(one) else one.split() for one in frame["missing"]]
+    shown = {
+        "Model": ["Floor", *frame["model"]],
+        "Precision": [None, *frame["precision"]],
+        "Commit": [None, *frame["commit"].str[:7]],
+        "Type": [None, *frame["model_type"]],
+        "Protocol": [None, *frame["protocol"].str.replace("_", "-")],
+        "Average": [None, *_scores(frame, "average")],
+    }
+    for one in asked.tasks:
+        floor = percents([frame[f"{one.task}_floor"].max()])
+        shown[_head(one)] = [*floor, *_scores(frame, one.task)]
+    shown["Missing"] = [None, *(one and ", ".join(map(names.get, one)) for one in missing)]
+    shown["Flag"] = [None, *frame["flag"]]
+    return pd.DataFrame(shown)
 
-    write_table(table, csv=csv, md=md, tex=tex, title=TITLE, note=NOTE, show=show)
+
+def _head(one: ShownTask) -> str:
+    return f"{one.title} ({one.shown_as}, {one.shots}-shot)"
 
 
 def _scores(frame: pd.DataFrame, name: str) -> list[str | None]:
-    return [
-        None
-        if pd.isna(value)
-        else f"{100 * value:.1f}" + ("" if pd.isna(error) else f" ± {100 * error:.1f}")
-        for value, error in zip(frame[name], frame[f"{name}_stderr"], strict=True)
-    ]
+    return with_errors(frame[name], frame[f"{name}_stderr"], lambda share: f"{100 * share:.1f}")
 
 
-def _percent(value: float) -> str | None:
-    return None if pd.isna(value) else f"{100 * value:.1f}"
+def _make(inputs: Inputs, asked: SuiteTables) -> pd.DataFrame:
+    scores = pd.read_parquet(inputs.one("scores"))
+    return suite_leaderboard(scores, read_checks(inputs.one("checks")), asked)
+
+
+TABLE = Table(
+    name="suite_leaderboard",
+    title="Leaderboard",
+    note=NOTE,
+    columns=COLUMNS,
+    asks=SuiteTables,
+    make=_make,
+    show=_show,
+)

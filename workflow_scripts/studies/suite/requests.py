@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.bridge.run_lock import run_under_way
-from workflow_scripts.core.broken import is_broken
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.records import Broken, read_without_items
 from workflow_scripts.settings.requests import ASIDE, UNCHECKED
 
 CHECKS = Path("results/requests/checks.json")
@@ -23,14 +23,6 @@ REFUSED, PENDING, RUNNING, FINISHED, FAILED = (
     "running",
     "finished",
     "failed",
-)
-TITLE = "Requests for the leaderboard"
-NOTE = (
-    "Refused: the request was checked and costs nothing until it is mended. Unchecked:"
-    " the hub could not be asked about it; the next run asks again. Left aside: its model is of"
-    " another source than this config's. Pending: accepted, and"
-    " not begun. Running, finished. Failed: some of its tasks could not be measured; the reason is"
-    " the first one's, and the next run tries them again."
 )
 
 
@@ -60,15 +52,17 @@ def status_of(entry: dict[str, Any], since: float | None) -> dict[str, str | Non
     if entry["reason"]:
         return {"status": entry.get("status") or REFUSED, "reason": entry["reason"], "log": None}
     records = {task: Path(path) for task, path in entry["records"].items()}
-    for task, record in records.items():
-        if is_broken(record):
-            about = json.loads(record.read_text(encoding="utf-8"))["broken"]
-            return {
-                "status": FAILED,
-                "reason": f"{task}: {about['reason']}",
-                "log": about["log"],
-            }
     missing = [task for task, record in records.items() if not record.is_file()]
+    for task, record in records.items():
+        if task in missing:
+            continue
+        try:
+            found = read_without_items(record)
+        except UserError as error:  # damaged, and measured again only once it is set aside
+            reason = f"{task}: {error.problems[0]}"
+            return {"status": FAILED, "reason": reason, "log": entry["logs"][task]}
+        if isinstance(found, Broken):
+            return {"status": FAILED, "reason": f"{task}: {found.reason}", "log": found.log}
     if not missing:
         return {"status": FINISHED, "reason": None, "log": None}
     for task in missing:

@@ -4,23 +4,45 @@ from pathlib import Path
 
 import pandas as pd
 
-from workflow_scripts.render.tables import write_table
-from workflow_scripts.studies.suite.requests import NOTE, TITLE
+from workflow_scripts.bridge.run_lock import run_under_way
+from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.tables import Table
+from workflow_scripts.settings.request import Nothing
+from workflow_scripts.studies.suite.requests import read_checks, requests
+
+NOTE = (
+    "Refused: the request was checked and costs nothing until it is mended. Unchecked:"
+    " the hub could not be asked about it; the next run asks again. Left aside: its model is of"
+    " another source than this config's. Pending: accepted, and"
+    " not begun. Running, finished. Failed: some of its tasks could not be measured; the reason is"
+    " the first one's, and the next run tries them again."
+)
+COLUMNS = Columns(
+    {
+        **{"request": "text", "name": "maybe", "precision": "maybe", "model_type": "maybe"},
+        **{"weight_type": "maybe", "protocol": "maybe", "note": "maybe", "commit": "maybe"},
+        **{"licence": "maybe", "parameters": "whole", "status": "text", "reason": "maybe"},
+        **{"log": "maybe"},
+    }
+)
 
 
-def write_requests_table(rows: list[dict], csv: Path, md: Path, tex: Path) -> None:
-    table = pd.DataFrame(rows).astype({"parameters": "Int64"})
+def requests_table(checks: Path) -> pd.DataFrame:
+    rows = requests(read_checks(checks), run_under_way(Path(".snakemake")))
+    return pd.DataFrame(rows, columns=list(COLUMNS.named)).astype({"parameters": "Int64"})
 
-    def show(frame: pd.DataFrame) -> pd.DataFrame:
-        return pd.DataFrame(
-            {
-                "Request": frame["request"],
-                "Model": frame["name"],
-                "Precision": frame["precision"],
-                "Status": frame["status"],
-                "Reason": frame["reason"],
-                "Log": frame["log"],
-            }
-        )
 
-    write_table(table, csv=csv, md=md, tex=tex, title=TITLE, note=NOTE, show=show)
+def _show(frame: pd.DataFrame, _: Nothing) -> pd.DataFrame:
+    shown = ("request", "name", "precision", "status", "reason", "log")
+    return frame[list(shown)].rename(columns=str.capitalize).rename(columns={"Name": "Model"})
+
+
+TABLE = Table(
+    name="suite_requests",
+    title="Requests for the leaderboard",
+    note=NOTE,
+    columns=COLUMNS,
+    asks=Nothing,
+    make=lambda inputs, _: requests_table(inputs.one("checks")),
+    show=_show,
+)

@@ -14,10 +14,10 @@ _SHORT = 17  # the longest protocol; of a commit enough to tell it from another
 
 def suite_numbers(tables: Tables) -> list[Number]:
     table = tables.get("suite_leaderboard")
-    if table is None or not {"model", "average", "average_stderr"} <= set(table):
+    if table is None:
         return []
     ranked = table.dropna(subset=["average"]).sort_values("average", ascending=False, kind="stable")
-    flagged = int(table["flag"].notna().sum()) if "flag" in table else 0
+    flagged = int(table["flag"].notna().sum())
     found = [
         *number("suite.rows", len(table), count, "models, each in a precision, on the suite"),
         *number("suite.ranked", len(ranked), count, "of these, rows with every task"),
@@ -42,7 +42,7 @@ def _place(ranked: pd.DataFrame, at: int, key: str) -> list[Number]:
     name = str(row["model"])
     # A model may have several rows: then its name alone would say nothing.
     same = ranked[ranked["model"] == name]
-    told_apart_by = [one for one in ("precision", "protocol", "commit") if one in same]
+    told_apart_by = ("precision", "protocol", "commit")
     marks = [str(row[one])[:_SHORT] for one in told_apart_by if same[one].nunique() > 1]
     if marks:
         name = f"{name} ({', '.join(marks)})"

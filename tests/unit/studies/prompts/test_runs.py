@@ -6,20 +6,21 @@ import pytest
 from tests.records import record_fields
 from tests.unit.settings.merged import ROOT
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import sha256_text
+from workflow_scripts.core.files import sha256_text, write_json
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Metric, write_record
 from workflow_scripts.scores.tidy import collect
-from workflow_scripts.studies.prompts.by_subject import (
-    prompt_runs_by_subject,
-    write_subject_table,
-)
+from workflow_scripts.settings.prompts.tables import PromptTables
+from workflow_scripts.studies.prompts import by_subject
+from workflow_scripts.studies.prompts.board import prompts_tab
+from workflow_scripts.studies.prompts.by_subject import prompt_runs_by_subject
 from workflow_scripts.studies.prompts.runs import (
+    TABLE,
     prompt_runs,
     read_right,
     write_prompt_figure,
-    write_prompt_table,
 )
+from workflow_scripts.studies.prompts.sentences import prompt_numbers
 
 MODEL, CHUNKED = "miniature/Llama-1.4M-Instruct", "miniature/Llama-1.4M-Instruct@k2m1"
 RIGHT = {
@@ -86,15 +87,14 @@ def records(tmp_path):
     return paths
 
 
-@pytest.fixture
-def checkpoints():
-    return [{"id": MODEL, "published": True}, {"id": CHUNKED, "published": False}]
+CHECKPOINTS = [{"id": MODEL, "published": True}, {"id": CHUNKED, "published": False}]
+ASKED = PromptTables.of({"checkpoints": CHECKPOINTS, "runs": RUNS})
+PUBLISHED = pd.read_csv(ROOT / "resources/published/prompt_runs.csv", dtype="string")
 
 
 @pytest.fixture
-def table(records, checkpoints):
-    published = pd.read_csv(ROOT / "resources/published/prompt_runs.csv", dtype="string")
-    return prompt_runs(collect(records), read_right(records), published, checkpoints, RUNS)
+def table(records):
+    return prompt_runs(collect(records), read_right(records), PUBLISHED, ASKED)
 
 
 def test_a_difference_is_of_the_same_questions_whatever_their_order(table):
@@ -137,41 +137,86 @@ def test_a_strict_share_is_of_the_right_answers_and_of_runs_with_a_format(table)
     assert pd.isna(rows.loc["run9", "format_met"])
 
 
-def test_a_run_without_a_score_is_named(records, checkpoints):
-    published = pd.read_csv(ROOT / "resources/published/prompt_runs.csv", dtype="string")
+def test_a_run_whose_score_is_out_of_date_is_named(records):
+    right = read_right(records)
+    right |= {(MODEL, "run77"): right[MODEL, "run1"]}
+    runs = [*RUNS, RUNS[0] | {"name": "run77"}]
+    asked = PromptTables.of({"checkpoints": CHECKPOINTS, "runs": runs})
     with pytest.raises(UserError, match="The run run77 of"):
-        prompt_runs(
-            collect(records), {}, published, checkpoints, [*RUNS, RUNS[0] | {"name": "run77"}]
-        )
+        prompt_runs(collect(records), right, PUBLISHED, asked)
 
 
-def test_tables_and_figure_are_written_for_one_model_and_for_two(table, tmp_path, records):
+def broken(path):
+    write_json(path, {"broken": {"record": str(path), "reason": "It died.", "log": "logs/x.log"}})
+
+
+def written(table, folder, of=TABLE):
+    files = {kind: folder / f"{of.name}.{kind}" for kind in ("csv", "md", "tex")}
+    of.write(table, ASKED, **files)
+    return files
+
+
+def test_a_run_that_broke_costs_its_own_row_and_no_more(table, records, tmp_path):
+    broken(records[1])
+    again = prompt_runs(collect(records), read_right(records), PUBLISHED, ASKED)
+    written(again, tmp_path)
+    read = TABLE.read(tmp_path / "prompt_runs.csv")
+    assert len(read) == len(table)
+    assert read.loc[1, ["run", "variant"]].tolist() == ["run2", ""]
+    measured = ["n", "micro", "macro", "floor", "format_met", "pairs", "p"]
+    assert read.loc[1, measured].isna().all()
+    assert read.drop(index=1)["micro"].tolist() == table.drop(index=1)["micro"].tolist()
+    lines = (tmp_path / "prompt_runs.md").read_text().splitlines()
+    (line,) = [one for one in lines if "run2 " in one and "@" not in one]
+    assert line.count("—") == 8, "its name, the model, what it changed and the published score stay"
+    write_prompt_figure(read, tmp_path / "f.pdf", tmp_path / "f.png")
+    parts = prompt_runs_by_subject(collect(records), ASKED)
+    files = written(parts, tmp_path, by_subject.TABLE)
+    head = next(line for line in files["md"].read_text().splitlines() if "run1" in line)
+    assert "run2" in head
+    board = prompts_tab(tmp_path / "prompt_runs.csv", files["csv"], records)
+    found = {row.id: row for row in board.rows}
+    assert found[f"{MODEL}/run2"].notes and not found[f"{MODEL}/run1"].notes
+    assert found[f"{MODEL}/run2"].values["micro"] is None
+    assert {number.name for number in prompt_numbers({"prompt_runs": read})} > {"prompts.lowest"}
+
+
+def test_where_every_run_broke_there_are_tables_a_figure_and_a_tab(records, tmp_path):
+    for path in records:
+        broken(path)
+    table = prompt_runs(collect(records), read_right(records), PUBLISHED, ASKED)
+    csv = written(table, tmp_path)["csv"]
+    parts = written(prompt_runs_by_subject(collect(records), ASKED), tmp_path, by_subject.TABLE)
+    write_prompt_figure(TABLE.read(csv), tmp_path / "f.pdf", tmp_path / "f.png")
+    board = prompts_tab(csv, parts["csv"], records)
+    assert all(row.notes for row in board.rows)
+    assert prompt_numbers({"prompt_runs": TABLE.read(csv)}) == []
+
+
+def test_tables_and_figure_are_written_for_one_model_and_for_two(table, tmp_path):
     for name, some in (("one", table[table["variant"] == ""]), ("two", table)):
         csv, md, tex, pdf, png = (
             tmp_path / f"{name}.{kind}" for kind in ["csv", "md", "tex", "pdf", "png"]
         )
-        write_prompt_table(some, csv, md, tex)
+        TABLE.write(some, ASKED, csv=csv, md=md, tex=tex)
         text = md.read_text()
         assert "+37.5 to run1" in text
         assert "0.371, macro 0.390" in text
         assert ("Model" in text) == (name == "two")
-        write_prompt_figure(pd.read_csv(csv), pdf, png)
+        write_prompt_figure(TABLE.read(csv), pdf, png)
         first = png.read_bytes()
-        write_prompt_figure(pd.read_csv(csv), pdf, png)
+        write_prompt_figure(TABLE.read(csv), pdf, png)
         assert png.read_bytes() == first
         assert len(first) > 10_000
 
 
-def test_by_subject_there_is_a_row_of_each_run_and_a_column_in_print(
-    records, checkpoints, tmp_path
-):
-    table = prompt_runs_by_subject(collect(records), checkpoints, RUNS)
+def test_by_subject_there_is_a_row_of_each_run_and_a_column_in_print(records, tmp_path):
+    table = prompt_runs_by_subject(collect(records), ASKED)
     cells = table[table["variant"] == ""].set_index(["subject", "run"])
     assert cells.loc[("anatomy", "run1"), "acc"] == pytest.approx(2 / 3)
     assert cells.loc[("virology", "run2"), "n"] == 5
     assert ("virology", "part") not in cells.index
-    csv, md, tex = (tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex"))
-    write_subject_table(table, csv, md, tex)
+    md = written(table, tmp_path, by_subject.TABLE)["md"]
     header = next(line for line in md.read_text().splitlines() if line.startswith("| Subject"))
     assert [cell.strip() for cell in header.strip("|").split("|")] == [
         "Subject", "Model", "n", "run1", "run2", "part", "run9",

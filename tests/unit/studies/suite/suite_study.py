@@ -4,14 +4,21 @@ import json
 from pathlib import Path
 
 from tests.records import record_fields
-from workflow_scripts.core.files import sha256_text
+from workflow_scripts.core.files import sha256_text, write_json
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Metric, write_record
+from workflow_scripts.settings.suite_tables import ShownTask, SuiteTables
 
-TASKS = [
-    {"task": "sst2", "title": "SST-2", "shots": 5, "metric": "acc", "shown_as": "acc"},
-    {"task": "truth", "title": "Truth", "shots": 0, "metric": "acc", "shown_as": "mc2"},
-]
+TASKS = (
+    ShownTask(task="sst2", title="SST-2", shots=5, metric="acc", shown_as="acc"),
+    ShownTask(task="truth", title="Truth", shots=0, metric="acc", shown_as="mc2"),
+)
+
+
+def asked(*flags: dict, source: str = "huggingface") -> SuiteTables:
+    return SuiteTables.of({"tasks": TASKS, "flags": flags, "source": source})
+
+
 COMMIT = "0" * 40
 
 
@@ -33,8 +40,8 @@ def entry(name="org/net", precision="float32", *, reason=None, commit=COMMIT, **
         }
         | keys,
         "row": row,
-        "records": {t["task"]: f"records/{protocol}/{row}/{t['task']}.json" for t in TASKS},
-        "logs": {t["task"]: f"logs/{row}/{t['task']}.log" for t in TASKS},
+        "records": {t.task: f"records/{protocol}/{row}/{t.task}.json" for t in TASKS},
+        "logs": {t.task: f"logs/{row}/{t.task}.log" for t in TASKS},
         "commit": commit,
         "licence": "mit",
         "parameters": 1_000_000,
@@ -79,6 +86,13 @@ def measure(entry: dict, task: str, right: list[bool], *, stderr=0.1, floor=0.25
     ]
     write_record(path, items, **fields)
     return path
+
+
+def break_off(entry: dict, task: str) -> None:
+    """What stands in the place of a record whose cell failed."""
+    path = Path(entry["records"][task])
+    about = {"record": str(path), "reason": "CUDA is gone.", "log": "logs/x.log"}
+    write_json(path, {"broken": about})
 
 
 def write_checks(path: Path, *entries: dict) -> Path:

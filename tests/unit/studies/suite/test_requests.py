@@ -2,18 +2,22 @@
 
 import fcntl
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.unit.studies.suite.suite_study import entry, measure, write_checks
+from tests.unit.settings.merged import ROOT
+from tests.unit.studies.suite.suite_study import break_off, entry, measure, write_checks
 from workflow_scripts.bridge.closing import closing_words
 from workflow_scripts.bridge.run_lock import run_under_way
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import write_json
+from workflow_scripts.settings.request import Nothing
 from workflow_scripts.studies.suite import requests as suite_requests
 from workflow_scripts.studies.suite.requests import lines, read_checks, requests, status_of
-from workflow_scripts.studies.suite.requests_table import write_requests_table
+from workflow_scripts.studies.suite.requests_table import TABLE, requests_table
 
 
 @pytest.fixture(autouse=True)
@@ -54,13 +58,29 @@ def test_a_log_of_an_earlier_run_is_not_taken_for_a_running_job():
 def test_failed_names_the_reason_and_the_log():
     one = entry()
     measure(one, "sst2", [True])
-    about = {"record": one["records"]["truth"], "reason": "CUDA is gone.", "log": "logs/x.log"}
-    write_json(one["records"]["truth"], {"broken": about})
+    break_off(one, "truth")
     assert status_of(one, since=None) == {
         "status": "failed",
         "reason": "truth: CUDA is gone.",
         "log": "logs/x.log",
     }
+
+
+def test_a_damaged_record_has_failed_and_stops_no_other():
+    one = entry()
+    measure(one, "sst2", [True])
+    Path(one["records"]["sst2"]).write_text("{")
+    found = status_of(one, since=None)
+    assert found["status"] == "failed" and "is not a JSON record" in found["reason"]
+    assert found["log"] == one["logs"]["sst2"]
+
+
+def test_saying_how_requests_stand_loads_no_tables():
+    code = (
+        "import sys, workflow_scripts.studies.suite.requests;"
+        "assert not {'pandas', 'pyarrow', 'numpy'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
 
 def test_a_job_that_was_killed_has_failed_once_no_run_is_under_way():
@@ -90,9 +110,11 @@ def test_a_request_is_one_line_even_where_its_file_could_not_be_read(tmp_path):
         "left aside real.yaml: org/real is of the hub",
         "unchecked  org--far~float32.yaml: org/far in float32: it cannot be reached.",
     ]
-    paths = [tmp_path / f"requests.{kind}" for kind in ("csv", "md", "tex")]
-    write_requests_table(rows, *paths)
-    assert "its licence 'x' is not open." in paths[1].read_text()
+    table = requests_table(write_checks(tmp_path / "checks.json", *entries))
+    paths = {kind: tmp_path / f"requests.{kind}" for kind in ("csv", "md", "tex")}
+    TABLE.write(table, Nothing(), **paths)
+    assert "its licence 'x' is not open." in paths["md"].read_text()
+    assert TABLE.read(paths["csv"])["status"].tolist() == table["status"].tolist()
 
 
 def test_a_checkpoint_has_its_own_parameters_once_it_was_built(tmp_path):

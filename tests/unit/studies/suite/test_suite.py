@@ -7,16 +7,15 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tests.unit.studies.suite.suite_study import COMMIT, TASKS, entry, measure
+from tests.unit.studies.suite.suite_study import COMMIT, TASKS, asked, break_off, entry, measure
 from workflow_scripts.scores.tidy import collect
+from workflow_scripts.settings.suite_tables import SuiteBoard
 from workflow_scripts.studies.suite import board as board_suite
+from workflow_scripts.studies.suite import checks as found_checks
 from workflow_scripts.studies.suite.board import suite_tab
-from workflow_scripts.studies.suite.checks import suite_checks, write_suite_checks
-from workflow_scripts.studies.suite.leaderboard import (
-    read_leaderboard,
-    suite_leaderboard,
-    write_suite_leaderboard,
-)
+from workflow_scripts.studies.suite.checks import suite_checks
+from workflow_scripts.studies.suite.leaderboard import TABLE, suite_leaderboard
+from workflow_scripts.studies.suite.sentences import suite_numbers
 
 GOOD, POOR = [True] * 8 + [False] * 2, [True] * 2 + [False] * 8
 OTHER = "1" * 40
@@ -30,16 +29,19 @@ def here(tmp_path, monkeypatch):
 def leaderboard(*entries, flags=()):
     paths = [Path(path) for one in entries for path in one["records"].values()]
     scores = collect([path for path in paths if path.is_file()])
-    return suite_leaderboard(scores, list(entries), TASKS, list(flags))
+    return suite_leaderboard(scores, list(entries), asked(*flags))
 
 
 def tab(*entries, flags=(), shown_items=2):
-    table = leaderboard(*entries, flags=flags)
-    # As the rule does: through CSV, where None and no text are one.
-    table.to_csv("leaderboard.csv", index=False)
-    found = suite_checks(read_leaderboard("leaderboard.csv"), list(entries), TASKS)
-    table = read_leaderboard("leaderboard.csv")
-    return suite_tab(table, found, list(entries), TASKS, shown_items=shown_items)
+    table = written(leaderboard(*entries, flags=flags))
+    found = written(suite_checks(table, list(entries), asked()), found_checks.TABLE)
+    return suite_tab(table, found, list(entries), SuiteBoard(tasks=TASKS, shown_items=shown_items))
+
+
+def written(table, of=TABLE):
+    """As the next rule reads it."""
+    of.write(table, asked(), **{kind: Path(f"{of.name}.{kind}") for kind in ("csv", "md", "tex")})
+    return of.read(Path(f"{of.name}.csv"))
 
 
 def both(one, right):
@@ -99,18 +101,16 @@ def test_a_flag_marks_its_rows_and_no_others_and_removes_none():
     assert len(table) == 3
 
 
-def test_the_table_is_written_with_the_floor_and_what_readers_know_the_metrics_as(tmp_path):
-    table = leaderboard(both(entry("org/net"), GOOD))
-    paths = [tmp_path / f"board.{kind}" for kind in ("csv", "md", "tex")]
-    write_suite_leaderboard(table, TASKS, *paths)
-    text = paths[1].read_text()
+def test_the_table_is_written_with_the_floor_and_what_readers_know_the_metrics_as():
+    written(leaderboard(both(entry("org/net"), GOOD)))
+    text = Path("suite_leaderboard.md").read_text()
     assert "SST-2 (acc, 5-shot)" in text and "Truth (mc2, 0-shot)" in text
     assert "80.0 ± 10.0" in text and "25.0" in text
-    assert pd.read_csv(paths[0]).loc[0, "sst2"] == 0.8
+    assert pd.read_csv("suite_leaderboard.csv").loc[0, "sst2"] == 0.8
 
 
 def checks_of(*entries):
-    found = suite_checks(leaderboard(*entries), list(entries), TASKS)
+    found = suite_checks(leaderboard(*entries), list(entries), asked())
     return {(row.model, row.check): row.tasks for row in found.itertuples()}
 
 
@@ -138,10 +138,10 @@ def lost(*flags, source="huggingface"):
     whole = {"precision": None, "revision": None, "reason": "Copied.", "link": "https://a.org"}
     rows = both(entry("org/net"), GOOD), entry("org/bad", reason="its licence.")
     flags = [whole | flag for flag in flags]
-    return suite_checks(leaderboard(*rows), list(rows), TASKS, flags, source), rows
+    return suite_checks(leaderboard(*rows), list(rows), asked(*flags, source=source)), rows
 
 
-def test_a_flag_that_marks_no_row_is_named_with_what_may_have_been_meant(tmp_path):
+def test_a_flag_that_marks_no_row_is_named_with_what_may_have_been_meant():
     found, rows = lost(
         {"model": "org/net"},
         {"model": "org/nett"},
@@ -158,10 +158,10 @@ def test_a_flag_that_marks_no_row_is_named_with_what_may_have_been_meant(tmp_pat
         ("org/net", "Its flag marks no row: the model is there in float32 at 0000000."),
         ("org/bad", "Its flag marks no row: no request for this model was accepted."),
     ]
-    paths = [tmp_path / f"checks.{kind}" for kind in ("csv", "md", "tex")]
-    write_suite_checks(found, *paths)
-    assert "no request names this model" in paths[1].read_text()
-    board = suite_tab(leaderboard(*rows), pd.read_csv(paths[0]), list(rows), TASKS, shown_items=0)
+    found = written(found, found_checks.TABLE)
+    assert "no request names this model" in Path("suite_checks.md").read_text()
+    shown = SuiteBoard(tasks=TASKS, shown_items=0)
+    board = suite_tab(written(leaderboard(*rows)), found, list(rows), shown)
     assert "org/nett: Its flag marks no row" in board.about
     assert not board.rows[0].notes
 
@@ -174,7 +174,7 @@ def test_flags_of_the_other_source_wait_for_their_run():
 def test_two_models_that_answer_alike_are_named_and_twins_of_one_model_are_not():
     one, copy = both(entry("org/one"), GOOD), both(entry("org/copy"), GOOD)
     half, other = both(entry("org/one", "bfloat16"), GOOD), both(entry("org/other"), POOR[::-1])
-    found = suite_checks(leaderboard(one, copy, half, other), [one, copy, half, other], TASKS)
+    found = suite_checks(leaderboard(one, copy, half, other), [one, copy, half, other], asked())
     alike = found[found["check"] == "alike"].set_index(["model", "precision"])["detail"]
     assert alike.to_dict() == {
         ("org/one", "float32"): "Answers every item as org/copy does.",
@@ -185,19 +185,47 @@ def test_two_models_that_answer_alike_are_named_and_twins_of_one_model_are_not()
     assert ("org/alone", "alike") not in checks_of(*alone)
 
 
-def test_nothing_found_is_a_table_all_the_same(tmp_path):
-    found = suite_checks(leaderboard(both(entry(), GOOD)), [entry()], TASKS)
-    paths = [tmp_path / f"checks.{kind}" for kind in ("csv", "md", "tex")]
-    write_suite_checks(found, *paths)
-    assert pd.read_csv(paths[0]).empty
+def test_nothing_found_is_a_table_all_the_same():
+    found = suite_checks(leaderboard(both(entry(), GOOD)), [entry()], asked())
+    assert written(found, found_checks.TABLE).empty
 
 
-def test_a_leaderboard_without_a_row_is_one(tmp_path):
+def test_a_leaderboard_without_a_row_is_one():
     refused = entry("org/bad", reason="its licence.")
     board = tab(refused)
     assert board.rows == []
-    paths = [tmp_path / f"board.{kind}" for kind in ("csv", "md", "tex")]
-    write_suite_leaderboard(leaderboard(refused), TASKS, *paths)
+    assert written(leaderboard(refused)).empty
+
+
+@pytest.mark.parametrize("protocol", ["few_shot", "train_before_test"])
+def test_a_cell_that_broke_is_named_and_costs_its_own_row_the_average_alone(protocol):
+    whole = both(entry("org/whole", protocol=protocol), POOR)
+    partial = both(entry("org/partial", protocol=protocol), POOR)
+    break_off(partial, "truth")
+    table = written(leaderboard(whole, partial))
+    assert table["model"].tolist() == ["org/whole", "org/partial"]
+    assert table["missing"].tolist() == [None, "truth"]
+    (line,) = [
+        one for one in Path("suite_leaderboard.md").read_text().splitlines() if "partial" in one
+    ]
+    assert "Truth" in line and "—" in line
+    found = checks_of(whole, partial)
+    assert found["org/partial", "missing"] == "truth"
+    assert ("org/partial", "alike") not in found, "not all of its answers are known"
+    rows = {row.values["name"]: row for row in tab(whole, partial).rows}
+    assert "Missing: Truth." in rows["org/partial"].notes
+    assert {item.task for item in rows["org/partial"].details.items} == {"SST-2"}
+    named = {number.name: number.value for number in suite_numbers({"suite_leaderboard": table})}
+    assert (named["suite.rows"], named["suite.ranked"]) == (2, 1)
+
+
+def test_where_every_cell_broke_there_are_tables_and_a_tab():
+    one = both(entry(), POOR)
+    for task in ("sst2", "truth"):
+        break_off(one, task)
+    (row,) = tab(one).rows
+    assert row.values["average"] is None
+    assert row.notes == ["Missing: SST-2, Truth."]
 
 
 def test_the_tab_is_plain_json_with_a_row_for_each_and_their_ids_differ():
@@ -213,7 +241,7 @@ def test_the_tab_is_plain_json_with_a_row_for_each_and_their_ids_differ():
     fields = {column.field for column in board.columns}
     for row in board.rows:
         assert fields <= set(row.values)
-        assert {f"{task['task']}_stderr" for task in TASKS} <= set(row.values)
+        assert {f"{task.task}_stderr" for task in TASKS} <= set(row.values)
     assert hostile in [row.values["note"] for row in board.rows]
     assert {board.sort, *board.search} <= fields
 

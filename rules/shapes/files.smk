@@ -1,0 +1,25 @@
+"""The shape of small work on files, taken by `use rule files from makers as ... with`: scores, numbers, pages.
+
+Whoever takes it names inputs, outputs and log, and in `params` the function that makes the ones from the
+others, its request and a version, which is raised when its meaning changes.
+"""
+
+
+rule files:
+    """Files that a function makes from others."""
+    output:
+        "results/files/{files}",
+    log:
+        "logs/files_{files}.log",
+    localrule: True
+    conda:
+        "../../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version=1,
+        request={},
+    script:
+        "../../workflow_scripts/steps/files.py"

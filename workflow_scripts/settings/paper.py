@@ -1,0 +1,92 @@
+"""What the paper's own tables, its report and the leaderboard's page are asked."""
+
+from typing import Any
+
+from pydantic import Field
+
+from workflow_scripts.settings.chunked_tables import mmlu_checkpoints
+from workflow_scripts.settings.cluster import Cluster
+from workflow_scripts.settings.load import Settings
+from workflow_scripts.settings.prompts.tables import PromptComparison, prompt_comparison
+from workflow_scripts.settings.ranking import RankedTask
+from workflow_scripts.settings.request import StepRequest
+
+
+class MmluComparison(StepRequest):
+    """What decides whether a published score on MMLU can be compared with ours."""
+
+    source: str
+    shots: int
+    max_items_per_subject: int | None
+    checkpoints: dict[str, str] = Field(description="Those of its variant, by published table")
+    recipes: dict[str, str] = Field(
+        description="Of the trained ones those that are not the published one's, by checkpoint"
+    )
+
+
+class HarmonyComparison(StepRequest):
+    """What decides whether the published leaderboard can be compared with ours."""
+
+    source: str
+    differs: str | None = Field(description="What differs from the published protocol")
+
+
+class Reproduction(StepRequest):
+    mmlu: MmluComparison
+    prompts: PromptComparison
+    harmony: HarmonyComparison
+
+
+class CostTable(StepRequest):
+    snakefile: str
+    config: dict[str, Any]
+    cluster: Cluster
+
+
+class LeaderboardPage(StepRequest):
+    source: str
+    seed: int
+    tasks: tuple[RankedTask, ...] = Field(description="Of the Harmony grid")
+
+
+class ToldTable(StepRequest):
+    table: str = Field(description="The module that describes it")
+    request: dict[str, Any]
+
+
+class TablesTold(StepRequest):
+    """The tables that numbers and a report are taken from, by name, each as its own rule has it."""
+
+    tables: dict[str, ToldTable]
+
+
+class Report(TablesTold):
+    links: dict[str, str] = Field({}, description="Other pages beside this one")
+
+
+def reproduction(settings: Settings) -> Reproduction:
+    differs = settings.training.unpublished(settings.source)
+    return Reproduction(
+        mmlu=MmluComparison(
+            source=settings.source,
+            shots=settings.mmlu.shots,
+            max_items_per_subject=settings.mmlu.max_items_per_subject,
+            checkpoints=mmlu_checkpoints(settings).published,
+            recipes={
+                str(checkpoint): differs[stage]
+                for checkpoint in settings.staged_checkpoints()
+                for stage in checkpoint.stages
+                if stage in differs
+            },
+        ),
+        prompts=prompt_comparison(settings),
+        harmony=HarmonyComparison(
+            source=settings.source,
+            differs=settings.harmony.differs_from_published(settings.source),
+        ),
+    )
+
+
+def shown_config(settings: Settings) -> dict[str, Any]:
+    """The config as it was read, without the rows of its tables."""
+    return settings.model_dump(mode="json", exclude={"models", "tasks", "prompt_runs", "explain"})
