@@ -31,7 +31,7 @@ def manifests_of_cells(asked):
 
 
 def cells_need(pack):
-    """Of a job: several tasks add up in time, and the largest decides about memory."""
+    """Several tasks of a job add up in time, and the largest decides about memory."""
 
     def need(wildcards):
         tasks = pack.tasks_of(wildcards)

@@ -214,14 +214,6 @@ def download_need(kind):
     return lambda wildcards: PLANNER.download(kind, f"{wildcards.org}/{wildcards.name}")
 
 
-def rows_of_models(names):
-    """Of models and of checkpoints, which go by the size of the model they were made from."""
-    return [
-        {"model": name, "parameters": SETTINGS.model(CheckpointId.parse(name).model).parameters}
-        for name in names
-    ]
-
-
 def rows_of_tasks(names):
     fields = {"task", "display_name", "category"}
     return [

@@ -46,5 +46,5 @@ def suite_checked():
 
 
 def suite_records(wildcards):
-    """Of the rows whose requests were accepted."""
+    """The records of the rows whose requests were accepted."""
     return [path for one in suite_checked() for path in one["records"].values()]

@@ -42,7 +42,7 @@ def evaluate_loaded(
     weights_sha256: str | None = None,
     training: Training | None = None,
 ) -> Record:
-    """As above, of a model in memory; `weights_sha256` is of these where they are not the manifest's.
+    """Put it to a model in memory; `weights_sha256` is of its weights where they are not the manifest's.
 
     What was scored stays beside the record: whoever called this removes it when the record is safe.
     """

@@ -115,7 +115,7 @@ def choose_items(
 def choose_items_of_each(
     available: dict[str, int], cap: int | None, seed: int
 ) -> dict[str, list[int]]:
-    """As above, with `cap` for each member, so that a mean over the members is over all of them."""
+    """Draw `cap` items of each member, so that a mean over the members is over all of them."""
     drawn: dict[str, list[int]] = {}
     for name, count in available.items():
         drawn |= choose_items({name: count}, cap, seed, name)

@@ -122,7 +122,7 @@ def subject_of(task: str) -> str:
 
 
 def metrics_of(run: LightevalRun, configs: list[Any]) -> tuple[Metric, ...]:
-    """Of each subject, of all questions, and the mean over the subjects; and how they went."""
+    """The scores of each subject and of all questions, the mean over the subjects, and how it went."""
     measured = [
         Measured(
             task=subject_of(config.name),

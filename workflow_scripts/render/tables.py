@@ -104,7 +104,7 @@ class Table:
 
 def write_table(frame, *, csv, md, tex, title, note, show=lambda frame: frame) -> None:
     """Until every study has its tables as `Table`."""
-    Table("", title, note, Columns({}), StepRequest, None, lambda f, _: show(f)).write(
+    Table("", title, note, Columns({}), StepRequest, lambda *_: frame, lambda f, _: show(f)).write(
         frame, StepRequest(), csv=csv, md=md, tex=tex
     )
 

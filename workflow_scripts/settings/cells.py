@@ -101,7 +101,7 @@ def harmony_cells(settings: Settings, protocol: Protocol, tasks: tuple[str, ...]
 def suite_cells(
     settings: Settings, request: Request, protocol: Protocol, tasks: tuple[str, ...]
 ) -> CellsRequest:
-    """The same of a row of the leaderboard, in the precision that its request names."""
+    """A row of the leaderboard is asked in the precision that its request names."""
     compute, precision = settings.compute, request.precision
     if compute.attention == "flash_attention_2" and precision == "float32":
         compute = compute.model_copy(update={"attention": "auto"})  # it takes 16 bits only

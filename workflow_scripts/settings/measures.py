@@ -22,7 +22,7 @@ class VerifyRequest(StepRequest):
 
 
 class PerplexityRequest(StepRequest):
-    """Of a model as it is, and in each of the plans."""
+    """The perplexity of a model as it is, and in each of the plans."""
 
     study: Literal["chunking", "training"]
     plans: tuple[Checkpoint, ...]
@@ -52,7 +52,7 @@ def perplexity_request(settings: "Settings", model: str) -> PerplexityRequest:
 
 
 def stage_perplexity_request(settings: "Settings") -> PerplexityRequest:
-    """Of a checkpoint, whose plan is part of what it is."""
+    """A checkpoint is measured as it is: its plan is part of it."""
     return _perplexity_request(settings, "training", ())
 
 

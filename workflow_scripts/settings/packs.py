@@ -1,6 +1,6 @@
 """Which tasks of a model share a job, and what its rule and files are called."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from workflow_scripts.settings.cells import Study, cell_names, seeds_of, tasks_of
@@ -60,11 +60,10 @@ class Pack:
 def packs(settings: Settings) -> list[Pack]:
     """All of both studies; what the config does not ask for can be asked for by name."""
     return [
-        Pack(study, protocol, tasks, seeds_of(settings, study, protocol), number)
+        replace(whole, tasks=tasks, number=number)
         for study, protocol in RULES
-        for number, tasks in _cut(
-            tasks_of(settings, study, protocol), getattr(settings, study).tasks_per_job
-        ).items()
+        for whole in [_whole(settings, study, protocol)]
+        for number, tasks in _cut(whole.tasks, getattr(settings, study).tasks_per_job).items()
     ]
 
 

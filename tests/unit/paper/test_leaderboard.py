@@ -10,7 +10,14 @@ import pytest
 
 from tests.browser.boards import board, hostile_board, plain_board, row, tab
 from tests.records import record_fields
-from tests.unit.studies.harmony.harmony_study import MODELS, TASK_ROWS, settings, study, without
+from tests.unit.studies.harmony.harmony_study import (
+    MODELS,
+    TASK_ROWS,
+    request,
+    study,
+    without,
+    written,
+)
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import sha256_file, sha256_text
 from workflow_scripts.core.items import Item
@@ -22,8 +29,10 @@ from workflow_scripts.render.web.page import LIBRARY, leaderboard_page
 from workflow_scripts.settings.paper import LeaderboardPage
 from workflow_scripts.studies.chunking.board import chunked_tab
 from workflow_scripts.studies.harmony.board import harmony_tab
+from workflow_scripts.studies.harmony.components import TABLE as COMPONENTS
 from workflow_scripts.studies.harmony.components import harmony_components
 from workflow_scripts.studies.harmony.grid import read_grids
+from workflow_scripts.studies.harmony.leaderboard import TABLE as RANKING
 from workflow_scripts.studies.harmony.leaderboard import harmony_leaderboard
 from workflow_scripts.studies.prompts.board import prompts_tab
 
@@ -84,13 +93,14 @@ def test_a_tab_is_read_back_as_it_was_written(tmp_path):
 
 def harmony(folder: Path, scores: pd.DataFrame, **changes):
     scores.to_parquet(folder / "scores.parquet")
-    grids = read_grids(folder / "scores.parquet", [], settings(**changes))
-    ranking = harmony_leaderboard(grids, draws=20, seed=0)
-    ranking.to_csv(folder / "ranking.csv", index=False)
-    harmony_components(grids, draws=20, seed=0).to_csv(folder / "components.csv", index=False)
-    files = {name: str(folder / f"{name}.csv") for name in ("ranking", "components")}
+    asked = request(**changes)
+    grids = read_grids(Inputs({"scores": folder / "scores.parquet", "imported": []}), asked)
+    ranking = harmony_leaderboard(grids, asked)
     made = harmony_tab(
-        files["ranking"], files["components"], str(folder / "scores.parquet"), TASK_ROWS
+        str(written(RANKING, ranking, folder, asked)),
+        str(written(COMPONENTS, harmony_components(grids, asked), folder, asked)),
+        str(folder / "scores.parquet"),
+        list(TASK_ROWS),
     )
     return made, ranking[ranking["protocol"] == "train_before_test"].set_index("label"), ranking
 

@@ -82,7 +82,7 @@ def likeliest(loglikelihoods: Sequence[float]) -> str:
 
 
 def metrics_of(outputs: list[Item], spec: Reading) -> tuple[Metric, ...]:
-    """Of each subject, of all questions, and the mean over the subjects."""
+    """The scores of each subject and of all questions, and the mean over the subjects."""
     by_subject: dict[str, list[Item]] = {}
     for output in outputs:
         by_subject.setdefault(output.subset, []).append(output)

@@ -1,13 +1,15 @@
-"""Agreement of tasks as pictures: every pair of tasks, and every pair of categories."""
+"""Figure: the agreement of every pair of tasks, in the order of their categories."""
 
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.render.figures import figure, save_both, say_empty
-from workflow_scripts.studies.harmony.agreement import CATEGORY, MEAN, PAIR
-from workflow_scripts.studies.harmony.labels import shown_protocols, titles
+from workflow_scripts.render.figures import Figure, say_empty
+from workflow_scripts.settings.ranking import TasksRequest
+from workflow_scripts.studies.harmony.agreement import TABLE
+from workflow_scripts.studies.harmony.frame import MEAN, PAIR
+from workflow_scripts.studies.harmony.labels import drawing, drawn_from, shown_protocols, titles
 
 _COLOURS = (
     "RdBu"  # red for opposite, white for unrelated, blue for equal rankings; safe for all eyes
@@ -15,58 +17,33 @@ _COLOURS = (
 _LABEL = "Kendall's tau-b of the two rankings of models"
 
 
-def write_harmony_matrices(table: pd.DataFrame, tasks: list[dict], pdf: Path, png: Path) -> None:
-    """One matrix per protocol, side by side, tasks in the order of their categories."""
-    categories = list(dict.fromkeys(row["category"] for row in tasks))
-    ordered = sorted(tasks, key=lambda row: categories.index(row["category"]))
-    pairs = table[table["statistic"] == PAIR]
-    seen = set(pairs["first"]) | set(pairs["second"])
-    ordered = [row for row in ordered if row["task"] in seen]
-    names = {row["task"]: row["display_name"] for row in ordered}
-    borders = [
-        at
-        for at in range(1, len(ordered))
-        if ordered[at]["category"] != ordered[at - 1]["category"]
-    ]
-    _write(table, PAIR, names, borders, 0.27, pdf, png)
-
-
-def write_harmony_categories(table: pd.DataFrame, pdf: Path, png: Path) -> None:
-    """One matrix of categories per protocol: on the diagonal the agreement within each."""
-    rows = table[table["statistic"] == CATEGORY]
-    names = dict.fromkeys([*rows["first"], *rows["second"]])
-    _write(
-        table, CATEGORY, {name: name.replace(" ", "\n", 1) for name in names}, [], 0.62, pdf, png
-    )
-
-
-def _write(
+def draw_matrices(
+    *,
     table: pd.DataFrame,
     statistic: str,
     names: dict[str, str],
-    borders: list[int],
     cell: float,
+    borders: list[int],
+    diagonal: bool,
     pdf: Path,
     png: Path,
 ) -> None:
+    """Draw the pairs of one statistic; `diagonal` where a name has a number with itself."""
     rows = table[table["statistic"] == statistic]
     protocols = shown_protocols(rows)
     side = max(cell * len(names), 2.2)
     columns = max(len(protocols), 1)
+    grid = {"ncols": columns, "squeeze": False, "sharey": True, "layout": "compressed"}
     width, height = 1.6 + (side + 0.3) * columns, side + 2.6
-    grid = {"ncols": columns, "squeeze": False, "sharey": True}
-    with figure(width, height, layout="compressed", **grid) as (fig, (axes,)):
+    with drawing(pdf, png, width, height, **grid) as (fig, (axes,)):
         if not protocols:
             say_empty(axes[0], "No two tasks have scores of the same models.")
         for axis, protocol in zip(axes, protocols, strict=bool(protocols)):
             values = _square(rows[rows["protocol"] == protocol], list(names))
-            if statistic == CATEGORY:
-                diagonal = np.diag(_square(rows[rows["protocol"] == protocol], list(names), True))
-                np.fill_diagonal(values, diagonal)
             mesh = axis.pcolormesh(
                 values, cmap=_COLOURS, vmin=-1, vmax=1, edgecolors="white", linewidth=0.5
             )
-            _write_numbers(axis, values, small=len(names) > 12, diagonal=statistic == CATEGORY)
+            _write_numbers(axis, values, small=len(names) > 12, diagonal=diagonal)
             for at in borders:
                 axis.axhline(at, color="black", linewidth=0.6)
                 axis.axvline(at, color="black", linewidth=0.6)
@@ -84,17 +61,14 @@ def _write(
             bar = fig.colorbar(mesh, ax=list(axes), location="bottom", aspect=50, shrink=0.6)
             bar.set_label(_LABEL)
             bar.outline.set_visible(False)
-        save_both(fig, pdf, png)
 
 
-def _square(rows: pd.DataFrame, names: list[str], diagonal: bool = False) -> np.ndarray:
+def _square(rows: pd.DataFrame, names: list[str]) -> np.ndarray:
     values = np.full((len(names), len(names)), np.nan)
     at = {name: place for place, name in enumerate(names)}
     for row in rows.itertuples():
-        if diagonal or row.first != row.second:
-            values[at[row.first], at[row.second]] = values[at[row.second], at[row.first]] = (
-                row.value
-            )
+        one, other = at[row.first], at[row.second]
+        values[one, other] = values[other, one] = row.value
     return values
 
 
@@ -108,3 +82,28 @@ def _write_numbers(axis, values: np.ndarray, *, small: bool, diagonal: bool) -> 
         colour = "white" if abs(value) > 0.6 else "black"
         axis.text(across + 0.5, down + 0.5, text, ha="center", va="center", color=colour,
                   fontsize=5.5 if small else 7.5)  # fmt: skip
+
+
+def write_matrices(table: pd.DataFrame, asked: TasksRequest, pdf: Path, png: Path) -> None:
+    categories = list(dict.fromkeys(row.category for row in asked.tasks))
+    pairs = table[table["statistic"] == PAIR]
+    seen = set(pairs["first"]) | set(pairs["second"])
+    ordered = sorted(
+        (row for row in asked.tasks if row.task in seen),
+        key=lambda row: categories.index(row.category),
+    )
+    draw_matrices(
+        table=table,
+        statistic=PAIR,
+        names={row.task: row.display_name for row in ordered},
+        cell=0.27,
+        borders=[
+            at for at in range(1, len(ordered)) if ordered[at].category != ordered[at - 1].category
+        ],
+        diagonal=False,
+        pdf=pdf,
+        png=png,
+    )
+
+
+FIGURE = Figure(name="harmony_matrices", asks=TasksRequest, draw=drawn_from(TABLE, write_matrices))
