@@ -1,5 +1,7 @@
 """Chunked models: built, verified, and measured in many plans before any training."""
 
+from workflow_scripts.settings.chunked_tables import measured_models
+
 
 rule build_chunked:
     """Cut a model into chunks of layers that run side by side: a checkpoint, its weights linked."""
@@ -18,11 +20,7 @@ rule build_chunked:
         **planned("build_chunked", planned_of("building"), gpu=False),
     params:
         version="build_chunked 1",
-        settings=lambda wildcards: {
-            "id": str(CheckpointId.parse(wildcards.checkpoint)),
-            "keys": CHECKPOINTS[wildcards.checkpoint].keys,
-            "seed": SETTINGS.seed,
-        },
+        request=asked_of_building,
     script:
         "../workflow_scripts/steps/build_chunked.py"
 
@@ -46,7 +44,7 @@ rule verify_chunked:
     params:
         version="verify_chunked 1",
         compute_threads=SETTINGS.compute.threads,
-        settings={"seed": SETTINGS.seed, "compute": COMPUTE},
+        request=verify_request(SETTINGS).as_params(),
     script:
         "../workflow_scripts/steps/verify_chunked.py"
 
@@ -72,9 +70,9 @@ rule measure_perplexity:
     resources:
         **planned("measure_perplexity", perplexity_need),
     params:
-        version="measure_perplexity 1",
+        version="measure_perplexity 2",
         compute_threads=SETTINGS.compute.threads,
-        settings=perplexity_settings,
+        request=asked_of_perplexity,
     script:
         "../workflow_scripts/steps/measure_perplexity.py"
 
@@ -97,95 +95,56 @@ rule measure_latency:
     resources:
         **planned("measure_latency", latency_need),
     params:
-        version="measure_latency 1",
+        version="measure_latency 2",
         compute_threads=SETTINGS.compute.threads,
-        settings=latency_settings,
+        request=asked_of_latency,
     script:
         "../workflow_scripts/steps/measure_latency.py"
 
 
 _MEASURED = [CheckpointId(name).in_path for name in SETTINGS.chunking.models]
-if _MEASURED:
-    RECORDS["chunking"] = expand(
-        [
-            rules.measure_perplexity.output.wikitext,
-            rules.measure_perplexity.output.magpie,
-        ],
-        model=_MEASURED,
-    )
-    RECORDS["latency"] = expand(rules.measure_latency.output.record, model=_MEASURED)
 
 
-rule table_chunking_plans:
+use rule table from tables as table_chunking_plans with:
     """Table: the chunked checkpoints, what they are made of and how exact they are."""
     input:
         reports=expand(rules.verify_chunked.output.report, checkpoint=CHECKPOINTS),
     output:
-        csv="results/tables/chunking_plans.csv",
-        md="results/tables/chunking_plans.md",
-        tex="results/tables/chunking_plans.tex",
+        **table_files("chunking_plans"),
     log:
         "logs/table_chunking_plans.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version=1,
-    script:
-        "../workflow_scripts/steps/table_chunking_plans.py"
+        table="studies.chunking.plans",
+        request={},
 
 
-rule table_chunking_perplexity:
+use rule table from tables as table_chunking_perplexity with:
     """Table: perplexity of untrained plans by the number of chunks."""
     input:
         scores="results/scores/chunking.parquet",
     output:
-        csv="results/tables/chunking_perplexity.csv",
-        md="results/tables/chunking_perplexity.md",
-        tex="results/tables/chunking_perplexity.tex",
+        **table_files("chunking_perplexity"),
     log:
         "logs/table_chunking_perplexity.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version=1,
-    script:
-        "../workflow_scripts/steps/table_chunking_perplexity.py"
+        table="studies.chunking.perplexity",
+        request=measured_models(SETTINGS).as_params(),
 
 
-rule figure_chunking_perplexity:
+use rule figure from figures as figure_chunking_perplexity with:
     """Figure: how much an untrained model loses when its layers are cut into chunks."""
     input:
-        table=rules.table_chunking_perplexity.output.csv,
+        table="results/tables/chunking_perplexity.csv",
     output:
-        pdf="results/figures/chunking_perplexity.pdf",
-        png=report(
-            "results/figures/chunking_perplexity.png",
-            category="Chunking",
-            caption="../docs/captions/chunking_perplexity.rst",
-        ),
+        **figure_files("chunking_perplexity", "Chunking"),
     log:
         "logs/figure_chunking_perplexity.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version=1,
-    script:
-        "../workflow_scripts/steps/figure_chunking_perplexity.py"
+        figure="studies.chunking.perplexity",
+        request={},
 
 
 use rule table from tables as table_chunking_latency with:
@@ -199,7 +158,7 @@ use rule table from tables as table_chunking_latency with:
     params:
         version=1,
         table="studies.chunking.latency",
-        request={},
+        request=measured_models(SETTINGS).as_params(),
 
 
 use rule figure from figures as figure_chunking_latency with:
@@ -216,54 +175,33 @@ use rule figure from figures as figure_chunking_latency with:
         request={},
 
 
-rule table_chunking_pruning:
+use rule table from tables as table_chunking_pruning with:
     """Table: what leaving layers out costs in perplexity and saves in time."""
     input:
         perplexity="results/scores/chunking.parquet",
         latency="results/scores/latency.parquet",
     output:
-        csv="results/tables/chunking_pruning.csv",
-        md="results/tables/chunking_pruning.md",
-        tex="results/tables/chunking_pruning.tex",
+        **table_files("chunking_pruning"),
     log:
         "logs/table_chunking_pruning.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version=1,
-    script:
-        "../workflow_scripts/steps/table_chunking_pruning.py"
+        table="studies.chunking.pruning",
+        request=measured_models(SETTINGS).as_params(),
 
 
-rule figure_chunking_pruning:
+use rule figure from figures as figure_chunking_pruning with:
     """Figure: perplexity with layers left out."""
     input:
-        table=rules.table_chunking_pruning.output.csv,
+        table="results/tables/chunking_pruning.csv",
     output:
-        pdf="results/figures/chunking_pruning.pdf",
-        png=report(
-            "results/figures/chunking_pruning.png",
-            category="Chunking",
-            caption="../docs/captions/chunking_pruning.rst",
-        ),
+        **figure_files("chunking_pruning", "Chunking"),
     log:
         "logs/figure_chunking_pruning.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version=1,
-    script:
-        "../workflow_scripts/steps/figure_chunking_pruning.py"
+        figure="studies.chunking.pruning",
+        request={},
 
 
 rule chunking:

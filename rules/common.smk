@@ -1,35 +1,29 @@
 """Shared by all the studies: the checked settings, and the ways from a wildcard to a file."""
 
 import re
-import sys
 from pathlib import Path
 
+from workflow_scripts.bridge.forced_files import force_where_needed
+from workflow_scripts.bridge.opening import checked_settings, mending
+from workflow_scripts.bridge.resources import gpu_request, resources, signed
+from workflow_scripts.bridge.snakemake_settings import is_main_process
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import UNCHANGED, CheckpointId
 from workflow_scripts.hub.lock import read_lock
+from workflow_scripts.planning.made import TIMED, records_made, scores_that_lost_a_record
 from workflow_scripts.planning.needs import Planner
-from workflow_scripts.planning.resources import gpu_request, resources, signed
-from workflow_scripts.settings.load import load_settings
 from workflow_scripts.settings.mmlu import DATASET as MMLU_DATASET
 from workflow_scripts.settings.names import find_file
 from workflow_scripts.settings.prompts.section import has_published_scores
-from workflow_scripts.settings.yaml_files import read_yaml
 
-try:
-    for _path in workflow.configfiles:
-        read_yaml(
-            Path(_path)
-        )  # Snakemake has read it too, but says nothing of a key that stands twice
-    SETTINGS = load_settings(config, Path(workflow.basedir))
+with mending():
+    SETTINGS = checked_settings(workflow, config)
     LOCK_FILE = find_file(SETTINGS.hub.lock, Path(workflow.basedir)) or Path(SETTINGS.hub.lock)
     read_lock(LOCK_FILE)  # what is wrong with it is said now, not by the first job
-    GPU_REQUEST = gpu_request(workflow.resource_settings.default_resources)
+    GPU_REQUEST = gpu_request(workflow)
     PLANNER = Planner(SETTINGS)
     if too_large := PLANNER.too_large():
         raise UserError(too_large)
-except UserError as error:
-    # Not a WorkflowError: Snakemake would add a line of traceback to it.
-    sys.exit("\n".join(["The configuration needs mending:", *error.problems]))
 
 HUB = SETTINGS.hub.path
 # The miniature world needs no GPU, and would only keep one from others.
@@ -52,10 +46,9 @@ MEASURED_DATASETS = (
 )
 # What tables report of every known task; scores from elsewhere are held against it.
 METRICS_OF_TASKS = {name: row.full_metric for name, row in SETTINGS.tasks.items()}
-# Each study enters its records here, and rules/paper.smk collects them.
-RECORDS = {}
-# Studies that measure times: never twice the same, so results/scores.parquet, which is, leaves them out.
-TIMED = {"latency"}
+# By study. The suite's are asked of `records_of`: they are known once its requests are checked.
+RECORDS = records_made(SETTINGS)
+force_where_needed(workflow, lambda: scores_that_lost_a_record(RECORDS))
 
 
 def one_of(names):
@@ -151,25 +144,12 @@ def all_hub_manifests(wildcards):
     ]
 
 
-def records_of(wildcards):
-    """Of a study; those of the suite are known once its requests are checked."""
-    records = RECORDS[wildcards.study]
-    return records(wildcards) if callable(records) else records
-
-
-def records_or_again(wildcards):
-    """The same; and where one is gone, the table made of them is out of date."""
-    records = records_of(wildcards)
-    if not all(Path(path).exists() for path in records):
-        # What --forcerun does. By itself Snakemake takes the loss of an input for no reason.
-        workflow.dag.forcefiles.add(f"results/scores/{wildcards.study}.parquet")
-    return records
+def records_of(study, wildcards):
+    return suite_records(wildcards) if study == "suite" else RECORDS[study]
 
 
 def all_records(wildcards):
-    """Of all studies; those of a study whose models are checked first are known after that."""
-    found = [one(wildcards) if callable(one) else one for one in RECORDS.values()]
-    return [path for paths in found for path in paths]
+    return [path for study in RECORDS for path in records_of(study, wildcards)]
 
 
 def model_revision(wildcards):
@@ -180,7 +160,7 @@ def model_revision(wildcards):
 
 def retries(number):
     """Of the Snakemake that submits: the one inside a job would try again with the same memory and time."""
-    return number if workflow.is_main_process else 0
+    return number if is_main_process(workflow) else 0
 
 
 # Of the jobs of cells. One that was killed, or asked to leave, goes on where it was. Its last try only says
@@ -208,17 +188,18 @@ def download_need(kind):
     return lambda wildcards: PLANNER.download(kind, f"{wildcards.org}/{wildcards.name}")
 
 
-def rows_of_models(names):
-    """Of models and of checkpoints, which go by the size of the model they were made from."""
-    return [
-        {"model": name, "parameters": SETTINGS.model(CheckpointId.parse(name).model).parameters}
-        for name in names
-    ]
-
-
 def rows_of_tasks(names):
     fields = {"task", "display_name", "category"}
     return [
         SETTINGS.task(name).model_dump(include=fields) | {"metric": SETTINGS.task(name).full_metric}
         for name in names
     ]
+
+
+# What the rules of each study are given; the rule files themselves may come in any order.
+include: "chunking_inputs.smk"
+include: "training_inputs.smk"
+include: "harmony_inputs.smk"
+include: "prompts_inputs.smk"
+include: "suite_inputs.smk"
+include: "paper_inputs.smk"

@@ -27,74 +27,44 @@ rule measure_corpus:
     params:
         version="measure_corpus 1",
         compute_threads=SETTINGS.compute.threads,
-        settings=corpus_settings,
+        request=lambda wildcards: corpus_request(SETTINGS, wildcards.corpus).as_params(),
     script:
         "../workflow_scripts/steps/measure_corpus.py"
 
 
-if SETTINGS.harmony.corpora:
-    RECORDS["corpora"] = [
-        f"results/records/corpora/{protocol}/{model}/{corpus}.json"
-        for protocol in ("direct", "train_before_test")
-        for model in HARMONY_MODELS
-        for corpus in SETTINGS.harmony.corpora
-    ]
-
-
-rule table_harmony_perplexity:
+use rule table from tables as table_harmony_perplexity with:
     """Table: perplexity of texts of your own, before and after training."""
     input:
         scores="results/scores/corpora.parquet",
     output:
-        csv="results/tables/harmony_perplexity.csv",
-        md="results/tables/harmony_perplexity.md",
-        tex="results/tables/harmony_perplexity.tex",
+        **table_files("harmony_perplexity"),
     log:
         "logs/table_harmony_perplexity.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version="table_harmony_perplexity 1",
-    script:
-        "../workflow_scripts/steps/table_harmony_perplexity.py"
+        table="studies.harmony.perplexity",
+        request={},
 
 
-rule figure_harmony_perplexity:
+use rule figure from figures as figure_harmony_perplexity with:
     """Figure: perplexity of texts of your own, before and after training."""
     input:
-        table=rules.table_harmony_perplexity.output.csv,
+        table="results/tables/harmony_perplexity.csv",
     output:
-        pdf="results/figures/harmony_perplexity.pdf",
-        png=report(
-            "results/figures/harmony_perplexity.png",
-            category="Harmony",
-            caption="../docs/captions/harmony_perplexity.rst",
-        ),
+        **figure_files("harmony_perplexity", "Harmony"),
     log:
         "logs/figure_harmony_perplexity.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version="figure_harmony_perplexity 1",
-    script:
-        "../workflow_scripts/steps/figure_harmony_perplexity.py"
+        figure="studies.harmony.perplexity",
+        request={},
 
 
 HARMONY_PERPLEXITY = (
     [
         RECORDS["corpora"],
-        rules.table_harmony_perplexity.output,
-        rules.figure_harmony_perplexity.output,
+        expand("results/tables/harmony_perplexity.{kind}", kind=["csv", "md", "tex"]),
+        expand("results/figures/harmony_perplexity.{kind}", kind=["pdf", "png"]),
     ]
     if SETTINGS.harmony.corpora
     else []

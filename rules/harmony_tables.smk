@@ -1,152 +1,213 @@
-"""Tables of the Harmony study: ranking, agreement, components, significance, place on the panel."""
+"""Tables of the Harmony study, and its figures, each drawn from one of those tables."""
 
-# What every table of the ranking is made with. `wanted` is, by protocol, what is to be measured: of
-# that the tables name what is missing.
-HARMONY_GRID = {
-    "models": [
-        row.model_dump(include={"model", "parameters", "family", "kind"})
-        for row in SETTINGS.models.values()
-    ],
-    "tasks": rows_of_tasks(SETTINGS.tasks),
-    "wanted": {
-        protocol: {"models": list(SETTINGS.harmony.models), "tasks": tasks}
-        for protocol, tasks in HARMONY_WANTED.items()
-    },
+from workflow_scripts.settings.ranking import (
+    grid_asked,
+    ranking_asked,
+    scores_asked,
+    tasks_asked,
+)
+
+# What every table of the study is made from.
+HARMONY_SCORES = {
+    "scores": "results/scores/harmony.parquet",
+    "imported": SETTINGS.harmony.imported_scores,
 }
-HARMONY_DRAWS = {"draws": SETTINGS.harmony.bootstrap_draws, "seed": SETTINGS.seed}
 
 
-rule table_harmony_leaderboard:
+use rule table from tables as table_harmony_scores with:
+    """Table: scores of the Harmony grid as the models are, beside their floors."""
+    input:
+        **HARMONY_SCORES,
+    output:
+        **table_files("harmony_scores"),
+    log:
+        "logs/table_harmony_scores.log",
+    params:
+        version="table_harmony_scores 2",
+        table="studies.harmony.scores",
+        request=scores_asked(SETTINGS).as_params(),
+
+
+use rule table from tables as table_harmony_leaderboard with:
     """Table: models ranked by the first principal component, with ranges of ranks."""
     input:
-        scores="results/scores/harmony.parquet",
-        imported=SETTINGS.harmony.imported_scores,
+        **HARMONY_SCORES,
     output:
-        csv="results/tables/harmony_leaderboard.csv",
-        md="results/tables/harmony_leaderboard.md",
-        tex="results/tables/harmony_leaderboard.tex",
+        **table_files("harmony_leaderboard"),
     log:
         "logs/table_harmony_leaderboard.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="1h",
     params:
         version="table_harmony_leaderboard 1",
-        settings={"grid": HARMONY_GRID} | HARMONY_DRAWS,
-    script:
-        "../workflow_scripts/steps/table_harmony_leaderboard.py"
+        table="studies.harmony.leaderboard",
+        request=ranking_asked(SETTINGS).as_params(),
 
 
-rule table_harmony_agreement:
+use rule table from tables as table_harmony_agreement with:
     """Table: agreement of tasks about models, with intervals and noise ceilings."""
     input:
-        scores="results/scores/harmony.parquet",
-        imported=SETTINGS.harmony.imported_scores,
+        **HARMONY_SCORES,
     output:
-        csv="results/tables/harmony_agreement.csv",
-        md="results/tables/harmony_agreement.md",
-        tex="results/tables/harmony_agreement.tex",
+        **table_files("harmony_agreement"),
     log:
         "logs/table_harmony_agreement.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="1h",
     params:
         version="table_harmony_agreement 1",
-        settings={"grid": HARMONY_GRID} | HARMONY_DRAWS,
-    script:
-        "../workflow_scripts/steps/table_harmony_agreement.py"
+        table="studies.harmony.agreement",
+        request=ranking_asked(SETTINGS).as_params(),
 
 
-rule table_harmony_components:
+use rule table from tables as table_harmony_components with:
     """Table: principal components of the scores."""
     input:
-        scores="results/scores/harmony.parquet",
-        imported=SETTINGS.harmony.imported_scores,
+        **HARMONY_SCORES,
     output:
-        csv="results/tables/harmony_components.csv",
-        md="results/tables/harmony_components.md",
-        tex="results/tables/harmony_components.tex",
+        **table_files("harmony_components"),
     log:
         "logs/table_harmony_components.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="1h",
     params:
         version="table_harmony_components 1",
-        settings={"grid": HARMONY_GRID} | HARMONY_DRAWS,
-    script:
-        "../workflow_scripts/steps/table_harmony_components.py"
+        table="studies.harmony.components",
+        request=ranking_asked(SETTINGS).as_params(),
 
 
-rule table_harmony_significance:
+use rule table from tables as table_harmony_significance with:
     """Table: which models differ, on the mean of the tasks and on each."""
     input:
-        scores="results/scores/harmony.parquet",
-        imported=SETTINGS.harmony.imported_scores,
+        **HARMONY_SCORES,
         records=lambda wildcards: RECORDS.get("harmony", []),
     output:
-        csv="results/tables/harmony_significance.csv",
-        md="results/tables/harmony_significance.md",
-        tex="results/tables/harmony_significance.tex",
+        **table_files("harmony_significance"),
     log:
         "logs/table_harmony_significance.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="1h",
     params:
         version="table_harmony_significance 1",
-        settings={"grid": HARMONY_GRID},
-    script:
-        "../workflow_scripts/steps/table_harmony_significance.py"
+        table="studies.harmony.significance",
+        request=grid_asked(SETTINGS).as_params(),
 
 
-rule table_harmony_panel:
+use rule table from tables as table_harmony_panel with:
     """Table: the place of each model on the published leaderboard, with an interval."""
     input:
-        scores="results/scores/harmony.parquet",
-        imported=SETTINGS.harmony.imported_scores,
+        **HARMONY_SCORES,
         published=published_file("harmony_leaderboard"),
     output:
-        csv="results/tables/harmony_panel.csv",
-        md="results/tables/harmony_panel.md",
-        tex="results/tables/harmony_panel.tex",
+        **table_files("harmony_panel"),
     log:
         "logs/table_harmony_panel.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="1h",
     params:
         version="table_harmony_panel 1",
-        settings={"grid": HARMONY_GRID},
-    script:
-        "../workflow_scripts/steps/table_harmony_panel.py"
+        table="studies.harmony.panel",
+        request=grid_asked(SETTINGS).as_params(),
 
 
-HARMONY_TABLES = [
-    rules.table_harmony_leaderboard.output,
-    rules.table_harmony_agreement.output,
-    rules.table_harmony_components.output,
-    rules.table_harmony_significance.output,
-    rules.table_harmony_panel.output,
-]
+use rule figure from figures as figure_harmony_scores with:
+    """Figure: scores of the Harmony grid as the models are, beside their floors."""
+    input:
+        table="results/tables/harmony_scores.csv",
+    output:
+        **figure_files("harmony_scores", "Harmony"),
+    log:
+        "logs/figure_harmony_scores.log",
+    params:
+        version=1,
+        figure="studies.harmony.scores",
+        request={},
+
+
+use rule figure from figures as figure_harmony_matrices with:
+    """Figure: agreement of every pair of tasks about the models."""
+    input:
+        table="results/tables/harmony_agreement.csv",
+    output:
+        **figure_files("harmony_matrices", "Harmony"),
+    log:
+        "logs/figure_harmony_matrices.log",
+    params:
+        version="figure_harmony_matrices 1",
+        figure="studies.harmony.matrices",
+        request=tasks_asked(SETTINGS).as_params(),
+
+
+use rule figure from figures as figure_harmony_agreement_by_task with:
+    """Figure: agreement of each task with all others, and its noise ceiling."""
+    input:
+        table="results/tables/harmony_agreement.csv",
+    output:
+        **figure_files("harmony_agreement_by_task", "Harmony"),
+    log:
+        "logs/figure_harmony_agreement_by_task.log",
+    params:
+        version="figure_harmony_agreement_by_task 1",
+        figure="studies.harmony.agreement_by_task",
+        request=tasks_asked(SETTINGS).as_params(),
+
+
+use rule figure from figures as figure_harmony_categories with:
+    """Figure: agreement of tasks by their categories."""
+    input:
+        table="results/tables/harmony_agreement.csv",
+    output:
+        **figure_files("harmony_categories", "Harmony"),
+    log:
+        "logs/figure_harmony_categories.log",
+    params:
+        version="figure_harmony_categories 1",
+        figure="studies.harmony.categories",
+        request={},
+
+
+use rule figure from figures as figure_harmony_components with:
+    """Figure: principal components of the scores, and the loadings of the tasks."""
+    input:
+        table="results/tables/harmony_components.csv",
+    output:
+        **figure_files("harmony_components", "Harmony"),
+    log:
+        "logs/figure_harmony_components.log",
+    params:
+        version="figure_harmony_components 1",
+        figure="studies.harmony.components",
+        request=tasks_asked(SETTINGS).as_params(),
+
+
+use rule figure from figures as figure_harmony_pc1_by_size with:
+    """Figure: the first principal component of each model beside its size."""
+    input:
+        table="results/tables/harmony_leaderboard.csv",
+    output:
+        **figure_files("harmony_pc1_by_size", "Harmony"),
+    log:
+        "logs/figure_harmony_pc1_by_size.log",
+    params:
+        version="figure_harmony_pc1_by_size 2",
+        figure="studies.harmony.pc1_by_size",
+        request={},
+
+
+use rule figure from figures as figure_harmony_bump with:
+    """Figure: ranks of the models under each protocol."""
+    input:
+        table="results/tables/harmony_leaderboard.csv",
+    output:
+        **figure_files("harmony_bump", "Harmony"),
+    log:
+        "logs/figure_harmony_bump.log",
+    params:
+        version="figure_harmony_bump 2",
+        figure="studies.harmony.bump",
+        request={},
+
+
+use rule figure from figures as figure_harmony_panel with:
+    """Figure: the place of each model on the published leaderboard."""
+    input:
+        table="results/tables/harmony_panel.csv",
+        published=published_file("harmony_leaderboard"),
+    output:
+        **figure_files("harmony_panel", "Harmony"),
+    log:
+        "logs/figure_harmony_panel.log",
+    params:
+        version="figure_harmony_panel 1",
+        figure="studies.harmony.panel",
+        request={},

@@ -1,14 +1,19 @@
-"""What comes from the Hugging Face hub; the only rules that use the network."""
+"""The hub folder: generated, or fetched by the only rules that use the network."""
 
 import sys
 from pathlib import Path
 
+from workflow_scripts.bridge.snakemake_settings import is_main_process
 from workflow_scripts.hub.lock import departures
 
-if SETTINGS.source == "huggingface":
+if SETTINGS.source == "miniature":
+
+    include: "miniature.smk"
+
+else:
     # The jobs of a run parse this again while it may just be mending the folder; and what a command
     # forces is not known to Snakemake yet while it parses.
-    if workflow.is_main_process:
+    if is_main_process(workflow):
         if LOCK_PROBLEMS := departures(LOCK_FILE, Path(HUB), named=sys.argv):
             sys.exit("\n".join(["The hub folder departs from the lock:", *LOCK_PROBLEMS]))
 
@@ -29,11 +34,12 @@ if SETTINGS.source == "huggingface":
             **planned("fetch_model", download_need("model"), gpu=False),
         params:
             version=1,  # raise when other files are wanted or the manifest changes
+            kind="model",
             repository="{org}/{name}",
             revision=model_revision,
             lock=SETTINGS.hub.lock,  # by name: to freeze the commit in use reruns nothing
         script:
-            "../workflow_scripts/steps/fetch_model.py"
+            "../workflow_scripts/steps/fetch.py"
 
     # Beside the one that other studies use: a leaderboard may hold a model at several commits.
     rule fetch_model_at:
@@ -54,8 +60,12 @@ if SETTINGS.source == "huggingface":
             **planned("fetch_model_at", download_need("model"), gpu=False),
         params:
             version=1,
+            kind="model",
+            repository="{org}/{name}",
+            revision="{commit}",
+            lock=None,  # which is of the one that other studies use
         script:
-            "../workflow_scripts/steps/fetch_model_at.py"
+            "../workflow_scripts/steps/fetch.py"
 
     # What a request is checked by: all of a repository but its weights.
     rule fetch_metadata:
@@ -97,11 +107,12 @@ if SETTINGS.source == "huggingface":
             **planned("fetch_dataset", download_need("dataset"), gpu=False),
         params:
             version=1,
+            kind="dataset",
             repository="{org}/{name}",
             revision=None,
             lock=SETTINGS.hub.lock,
         script:
-            "../workflow_scripts/steps/fetch_dataset.py"
+            "../workflow_scripts/steps/fetch.py"
 
 
 # Without an output: asked for by name it always runs, and the lock, which is kept in git and read

@@ -1,6 +1,7 @@
 """The leaderboard: one page with a tab for each study that the config has; `snakemake leaderboard`."""
 
 from workflow_scripts.settings.paper import LeaderboardPage
+from workflow_scripts.settings.ranking import ranked_tasks
 
 # By tab, what it is made from; a study that is not part of the config has none.
 BOARD_INPUTS = {
@@ -52,7 +53,7 @@ use rule files from makers as leaderboard_page with:
         request=LeaderboardPage(
             source=SETTINGS.source,
             seed=SETTINGS.seed,
-            tasks=rows_of_tasks(SETTINGS.harmony.tasks),
+            tasks=ranked_tasks(map(SETTINGS.task, SETTINGS.harmony.tasks)),
         ).as_params(),
 
 

@@ -1,6 +1,11 @@
 """The generated world: everything that the hub would give, made on this machine."""
 
 from workflow_scripts.miniature import catalogue
+from workflow_scripts.settings.miniature import (
+    FaultyModelsRequest,
+    MiniatureModelRequest,
+    WorldRequest,
+)
 
 
 rule build_world:
@@ -20,11 +25,10 @@ rule build_world:
     resources:
         **planned("build_world", lambda wildcards: PLANNER.world(), gpu=False),
     params:
-        # One parameter with names in it: Snakemake compares parameters as a set of bare values.
         version="build_world 1",  # raise it when the world changes
-        settings={"seed": SETTINGS.seed, "items": SETTINGS.miniature.items},
+        request=WorldRequest(seed=SETTINGS.seed, items=SETTINGS.miniature.items).as_params(),
     script:
-        "../workflow_scripts/steps/build_world.py"
+        "../workflow_scripts/steps/miniature.py"
 
 
 rule train_miniature_model:
@@ -51,9 +55,11 @@ rule train_miniature_model:
     params:
         version="train_miniature_model 1",
         compute_threads=1,
-        settings={"seed": SETTINGS.seed, "effort": SETTINGS.miniature.effort},
+        request=lambda wildcards: MiniatureModelRequest(
+            name=wildcards.name, seed=SETTINGS.seed, effort=SETTINGS.miniature.effort
+        ).as_params(),
     script:
-        "../workflow_scripts/steps/train_miniature_model.py"
+        "../workflow_scripts/steps/miniature.py"
 
 
 # The names of its models would fit the rule above as well.
@@ -76,6 +82,6 @@ rule build_faulty_models:
         runtime="30m",
     params:
         version="build_faulty_models 1",
-        settings={"seed": SETTINGS.seed},
+        request=FaultyModelsRequest(seed=SETTINGS.seed).as_params(),
     script:
-        "../workflow_scripts/steps/build_faulty_models.py"
+        "../workflow_scripts/steps/miniature.py"

@@ -1,12 +1,10 @@
 """MMLU as published: each model that is cut into chunks, and its checkpoints, on all 57 subjects."""
 
-from workflow_scripts.settings.mmlu import published_table
+from workflow_scripts.settings.chunked_tables import mmlu_checkpoints
+from workflow_scripts.settings.mmlu import mmlu_request
 
 MMLU_CHECKPOINTS = SETTINGS.mmlu_checkpoints()
-# By checkpoint: which of the tables in resources/published is of the same variant.
-MMLU_PUBLISHED = {
-    str(evaluated): published_table(evaluated, SETTINGS.source) for evaluated in MMLU_CHECKPOINTS
-}
+_MMLU_TABLE = mmlu_checkpoints(SETTINGS)
 
 
 rule evaluate_mmlu:
@@ -31,80 +29,38 @@ rule evaluate_mmlu:
     params:
         version="evaluate_mmlu 1",  # raise it when the meaning of the record changes
         compute_threads=SETTINGS.compute.threads,
-        settings={
-            "shots": SETTINGS.mmlu.shots,
-            "max_items_per_subject": SETTINGS.mmlu.max_items_per_subject,
-            "seed": SETTINGS.seed,
-            "threads": SETTINGS.compute.threads,
-            "device": SETTINGS.compute.device,
-            "dtype": SETTINGS.compute.dtype,
-            "attention": SETTINGS.compute.attention,
-            "batch_size": SETTINGS.compute.batch_size,
-        },
+        request=mmlu_request(SETTINGS).as_params(),
     script:
         "../workflow_scripts/steps/evaluate_mmlu.py"
 
 
-if MMLU_CHECKPOINTS:
-    RECORDS["mmlu"] = [
-        f"results/records/mmlu/few_shot/{evaluated.in_path}/mmlu_helm.json"
-        for evaluated in MMLU_CHECKPOINTS
-    ]
-
-
-rule table_mmlu_by_subject:
+use rule table from tables as table_mmlu_by_subject with:
     """Table: MMLU by subject, beside floors and published scores."""
     input:
         scores="results/scores/mmlu.parquet",
-        published=[published_file(name) for name in dict.fromkeys(MMLU_PUBLISHED.values()) if name],
+        published=[published_file(name) for name in _MMLU_TABLE.published],
     output:
-        csv="results/tables/mmlu_by_subject.csv",
-        md="results/tables/mmlu_by_subject.md",
-        tex="results/tables/mmlu_by_subject.tex",
+        **table_files("mmlu_by_subject"),
     log:
         "logs/table_mmlu_by_subject.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
-        version="table_mmlu_by_subject 1",
-        settings={
-            "checkpoints": [
-                {"id": name, "published": published} for name, published in MMLU_PUBLISHED.items()
-            ],
-        },
-    script:
-        "../workflow_scripts/steps/table_mmlu_by_subject.py"
+        version=1,
+        table="studies.mmlu.by_subject",
+        request=_MMLU_TABLE.as_params(),
 
 
-rule figure_mmlu_by_subject:
+use rule figure from figures as figure_mmlu_by_subject with:
     """Figure: MMLU by subject, above and below the floor."""
     input:
-        table=rules.table_mmlu_by_subject.output.csv,
+        table="results/tables/mmlu_by_subject.csv",
     output:
-        pdf="results/figures/mmlu_by_subject.pdf",
-        png=report(
-            "results/figures/mmlu_by_subject.png",
-            category="MMLU",
-            caption="../docs/captions/mmlu_by_subject.rst",
-        ),
+        **figure_files("mmlu_by_subject", "MMLU"),
     log:
         "logs/figure_mmlu_by_subject.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
-        version="figure_mmlu_by_subject 1",
-    script:
-        "../workflow_scripts/steps/figure_mmlu_by_subject.py"
+        version=1,
+        figure="studies.mmlu.by_subject",
+        request={},
 
 
 rule mmlu:

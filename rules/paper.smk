@@ -1,12 +1,13 @@
 """The paper: from records to scores, and from the tables of all studies to one report."""
 
+from workflow_scripts.settings.chunked_tables import sized_checkpoints
 from workflow_scripts.settings.paper import Report, TablesTold, reproduction, shown_config
 
 
 use rule files from makers as collect_scores with:
     """Gather a study's records into one tidy table of scores."""
     input:
-        records=records_or_again,
+        records=lambda wildcards: records_of(wildcards.study, wildcards),
     output:
         scores="results/scores/{study}.parquet",
     log:
@@ -33,28 +34,18 @@ use rule files from makers as merge_scores with:
         request=METRICS_OF_TASKS,
 
 
-rule table_chunking_summary:
+use rule table from tables as table_chunking_summary with:
     """Table: a line per chunked checkpoint: size, MMLU, perplexity, time."""
     input:
         **SUMMARY_TABLES,
     output:
-        csv="results/tables/chunking_summary.csv",
-        md="results/tables/chunking_summary.md",
-        tex="results/tables/chunking_summary.tex",
+        **table_files("chunking_summary"),
     log:
         "logs/table_chunking_summary.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
-        version="table_chunking_summary 1",
-        settings={"tables": list(SUMMARY_TABLES), "checkpoints": SUMMARY_ROWS},
-    script:
-        "../workflow_scripts/steps/table_chunking_summary.py"
+        version=1,
+        table="studies.chunking.summary",
+        request=sized_checkpoints(SETTINGS).as_params(),
 
 
 use rule table from tables as table_reproduction with:
@@ -130,7 +121,7 @@ use rule files from makers as report with:
     input:
         **TOLD,
         sources=published_file("sources"),
-        pages=LEADERBOARD_PAGE,
+        pages="results/report/leaderboard.html",
     output:
         page=report(
             "results/report/index.html",
@@ -146,7 +137,7 @@ use rule files from makers as report with:
         function="paper.report.report",
         request=lambda wildcards: Report(
             tables=tables_told(),
-            links={"Leaderboard": "leaderboard.html"} if LEADERBOARD_PAGE else {},
+            links={"Leaderboard": "leaderboard.html"},
         ).as_params(),
 
 
@@ -164,7 +155,7 @@ use rule files from makers as paper_source with:
 
 
 use rule files from makers as paper_pdf with:
-    """The paper as PDF; needs a TeX engine."""
+    """The paper as PDF, asked for by name; needs a TeX engine."""
     input:
         paper=rules.paper_source.output.paper,
         numbers=rules.collect_numbers.output.tex,
@@ -177,11 +168,10 @@ use rule files from makers as paper_pdf with:
 
 
 rule paper:
-    """The whole report: summary and reproduction tables, numbers, page, and paper."""
+    """The whole report: summary and reproduction tables, numbers, page, and the paper's source."""
     input:
         SUMMARY_MADE,
         rules.table_reproduction.output,
         rules.collect_numbers.output,
         rules.report.output,
         rules.paper_source.output,
-        rules.paper_pdf.output if find_engine() else [],

@@ -1,5 +1,6 @@
 """What a run will cost, before it runs (`snakemake plan`), and what it did cost."""
 
+from workflow_scripts.bridge.snakemake_settings import main_snakefile
 from workflow_scripts.settings.paper import CostTable
 
 
@@ -17,7 +18,7 @@ rule plan:
         runtime="30m",
     params:
         version="plan 1",
-        snakefile=workflow.main_snakefile,
+        snakefile=main_snakefile(workflow),
         settings={"config": config, "cluster": SETTINGS.cluster.model_dump()},
     script:
         "../workflow_scripts/steps/plan.py"
@@ -37,5 +38,5 @@ use rule table from tables as table_cost with:
     params:
         table="paper.cost",
         request=CostTable(
-            snakefile=str(workflow.main_snakefile), config=config, cluster=SETTINGS.cluster
+            snakefile=main_snakefile(workflow), config=config, cluster=SETTINGS.cluster
         ).as_params(),

@@ -28,7 +28,7 @@ rule ask_prompt_run:
     params:
         version="ask_prompt_run 1",  # raise it when the meaning of the outputs changes
         compute_threads=SETTINGS.compute.threads,
-        settings=prompt_settings,
+        request=asked_of_prompt_run,
     script:
         "../workflow_scripts/steps/ask_prompt_run.py"
 
@@ -56,17 +56,9 @@ rule score_prompt_run:
         runtime="30m",
     params:
         version="score_prompt_run 1",  # raise it when a parser or a rule changes its meaning
-        settings=reading_settings,
+        request=asked_of_reading,
     script:
         "../workflow_scripts/steps/score_prompt_run.py"
-
-
-if PROMPT_CHECKPOINTS:
-    RECORDS["prompts"] = [
-        f"results/records/prompts/prompt_run/{asked.in_path}/{run}.json"
-        for asked in PROMPT_CHECKPOINTS
-        for run in SETTINGS.prompt_runs
-    ]
 
 
 use rule table from tables as table_prompt_runs with:
@@ -129,7 +121,7 @@ rule explain_prompt:
         runtime="30m",
     params:
         version="explain_prompt 1",
-        settings=explain_settings,
+        request=lambda wildcards: explain_request(SETTINGS).as_params(),
     script:
         "../workflow_scripts/steps/explain_prompt.py"
 

@@ -1,5 +1,11 @@
 """What the rules of the prompt runs are given: runs, their datasets, and what a question is shown of."""
 
+from workflow_scripts.settings.prompts.requests import (
+    explain_request,
+    prompt_request,
+    reading_request,
+)
+
 
 def prompt_datasets(wildcards):
     names = SETTINGS.prompt_runs[wildcards.run].datasets
@@ -10,20 +16,12 @@ def prompt_need(wildcards):
     return PLANNER.prompt_run(wildcards.checkpoint, wildcards.run)
 
 
-def prompt_settings(wildcards):
-    """All that the outputs of a prompt run depend on; how they are read is not."""
-    return {
-        "run": wildcards.run,
-        "asking": SETTINGS.prompt_runs[wildcards.run].asking(),
-        "max_items_per_subject": SETTINGS.prompts.max_items_per_subject,
-        "seed": SETTINGS.seed,
-        "threads": SETTINGS.compute.threads,
-        **COMPUTE,
-    }
+def asked_of_prompt_run(wildcards):
+    return prompt_request(SETTINGS, wildcards.run).as_params()
 
 
-def reading_settings(wildcards):
-    return {"reading": SETTINGS.prompt_runs[wildcards.run].reading()}
+def asked_of_reading(wildcards):
+    return reading_request(SETTINGS, wildcards.run).as_params()
 
 
 def explained_model(wildcards):
@@ -38,13 +36,3 @@ def explained_model(wildcards):
 def explained_datasets(wildcards):
     name, _, _ = SETTINGS.explained()
     return [manifest_of("dataset", dataset) for dataset in SETTINGS.prompt_runs[name].datasets]
-
-
-def explain_settings(wildcards):
-    name, subject, number = SETTINGS.explained()
-    return {
-        "run": name,
-        "asking": SETTINGS.prompt_runs[name].asking(),
-        "subject": subject,
-        "number": number,
-    }

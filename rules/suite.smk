@@ -7,7 +7,7 @@ from workflow_scripts.settings.suite_tables import suite_board, suite_tables
 checkpoint check_requests:
     """Check every request of the leaderboard before it costs anything."""
     input:
-        sources=[suite_source(request) for request in SUITE_REQUESTS.values()],
+        sources=[one.source for one in SUITE_CHECKS.submissions.values()],
     output:
         checks="results/requests/checks.json",
     log:
@@ -21,13 +21,7 @@ checkpoint check_requests:
         runtime="30m",
     params:
         version="check_requests 1",  # raise it when a check changes its meaning
-        settings={
-            "plan": suite_plan(),
-            "refused": SUITE_REFUSED,
-            "aside": SETTINGS.requests_aside,
-            "memory_mb": SETTINGS.suite.memory_mb,
-            "open_licences": SETTINGS.suite.open_licences,
-        },
+        request=SUITE_CHECKS.as_params(),
     script:
         "../workflow_scripts/steps/check_requests.py"
 
@@ -50,76 +44,6 @@ rule submit:
         version="submit 1",
     script:
         "../workflow_scripts/steps/submit.py"
-
-
-for _pack, _tasks in SUITE_PACKS["few_shot"].items():
-
-    rule:
-        """Measure a submitted model on a task of the suite."""
-        name:
-            f"evaluate_suite{_pack}"
-        input:
-            model=suite_model,
-            data=harmony_datasets(_tasks),
-        output:
-            records=suite_outputs("few_shot", _tasks, "json"),
-            answers=suite_outputs("few_shot", _tasks, "parquet"),
-        log:
-            f"logs/evaluate_suite/{{row}}/{harmony_label(_pack, _tasks)}.log",
-        benchmark:
-            f"benchmarks/evaluate_suite/{{row}}/{harmony_label(_pack, _tasks)}.tsv"
-        wildcard_constraints:
-            row=one_of(SUITE_ROWS),
-        retries: retries(CELL_RETRIES["few_shot"])
-        conda:
-            EVALUATION_ENVIRONMENT
-        threads: SETTINGS.compute.threads
-        resources:
-            **planned(f"evaluate_suite{_pack}", suite_need("few_shot", _tasks)),
-            tries_left=tries_left("few_shot"),
-        params:
-            version="evaluate_suite 1",  # raise it when the meaning of the record changes
-            compute_threads=SETTINGS.compute.threads,
-            settings=suite_settings("few_shot", _tasks),
-        script:
-            "../workflow_scripts/steps/evaluate_suite.py"
-
-
-for _pack, _tasks in SUITE_PACKS["train_before_test"].items():
-
-    rule:
-        """Train a submitted model on a task of the suite, then measure it on that."""
-        name:
-            f"train_suite{_pack}"
-        input:
-            model=suite_model,
-            data=harmony_datasets(_tasks),
-        output:
-            records=suite_outputs("train_before_test", _tasks, "json"),
-            answers=suite_outputs("train_before_test", _tasks, "parquet"),
-        log:
-            f"logs/train_suite/{{row}}/{harmony_label(_pack, _tasks)}.log",
-        benchmark:
-            f"benchmarks/train_suite/{{row}}/{harmony_label(_pack, _tasks)}.tsv"
-        wildcard_constraints:
-            row=one_of(SUITE_ROWS),
-        retries: retries(CELL_RETRIES["train_before_test"])
-        conda:
-            EVALUATION_ENVIRONMENT
-        threads: SETTINGS.compute.threads
-        resources:
-            **planned(f"train_suite{_pack}", suite_need("train_before_test", _tasks)),
-            tries_left=tries_left("train_before_test"),
-        params:
-            version="train_suite 1",
-            compute_threads=SETTINGS.compute.threads,
-            settings=suite_settings("train_before_test", _tasks),
-        script:
-            "../workflow_scripts/steps/train_suite.py"
-
-
-if SUITE_REQUESTS or SUITE_REFUSED:
-    RECORDS["suite"] = suite_records
 
 
 use rule table from tables as table_suite_leaderboard with:

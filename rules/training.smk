@@ -1,5 +1,8 @@
 """Training: continued pre-training and fine-tuning of chunked checkpoints, stage by stage."""
 
+from workflow_scripts.settings.chunked_tables import staged_checkpoints
+from workflow_scripts.settings.measures import stage_perplexity_request
+
 
 rule tokenise_samples:
     """Tokenise what a training recipe reads, once for all its checkpoints."""
@@ -83,70 +86,40 @@ rule measure_stage_perplexity:
     resources:
         **planned("measure_stage_perplexity", stage_perplexity_need),
     params:
-        version="measure_stage_perplexity 1",
+        version="measure_stage_perplexity 2",
         compute_threads=SETTINGS.compute.threads,
-        settings=perplexity_measures() | {"plans": {}, "study": "training"},
+        request=stage_perplexity_request(SETTINGS).as_params(),
     script:
-        "../workflow_scripts/steps/measure_stage_perplexity.py"
+        "../workflow_scripts/steps/measure_perplexity.py"
 
 
-if TRAINED:
-    RECORDS["training"] = [
-        f"results/records/training/perplexity/{name}/{text}.json"
-        for name in STAGED
-        for text in ("wikitext", "magpie")
-    ]
-
-
-rule table_training_stages:
+use rule table from tables as table_training_stages with:
     """Table: perplexity after each stage of training, and what the stage trained."""
     input:
         scores="results/scores/training.parquet",
         records=expand(rules.train_checkpoint.output.record, checkpoint=TRAINED),
     output:
-        csv="results/tables/training_stages.csv",
-        md="results/tables/training_stages.md",
-        tex="results/tables/training_stages.tex",
+        **table_files("training_stages"),
     log:
         "logs/table_training_stages.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
-        version="table_training_stages 1",
-        settings={"checkpoints": [str(one) for one in STAGED.values()]},
-    script:
-        "../workflow_scripts/steps/table_training_stages.py"
+        version=1,
+        table="studies.training.stages",
+        request=staged_checkpoints(SETTINGS).as_params(),
 
 
-rule figure_training_curves:
+use rule figure from figures as figure_training_curves with:
     """Figure: loss of each stage of training."""
     input:
         records=expand(rules.train_checkpoint.output.record, checkpoint=TRAINED),
     output:
-        pdf="results/figures/training_curves.pdf",
-        png=report(
-            "results/figures/training_curves.png",
-            category="Training",
-            caption="../docs/captions/training_curves.rst",
-        ),
+        **figure_files("training_curves", "Training"),
     log:
         "logs/figure_training_curves.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
-        version="figure_training_curves 1",
-    script:
-        "../workflow_scripts/steps/figure_training_curves.py"
+        version=1,
+        figure="studies.training.curves",
+        request={},
 
 
 rule training:

@@ -38,39 +38,16 @@ def scenes(folder: Path) -> list[Scene]:
 
 
 def _cells(settings: Settings, protocol: str, tasks: tuple[str, ...]) -> Scene:
-    """A job of several cells, as rules/harmony.smk has them."""
-    from workflow_scripts.grid.job import run_job
-    from workflow_scripts.grid.train_before_test import train_before_test
+    """A job of several cells, as rules/cells.smk has them."""
+    from workflow_scripts.settings.cells import harmony_cells
+    from workflow_scripts.steps.measure_cells import main
 
     records = [Path(_RECORDS.format(protocol, task)) for task in tasks]
-    rows = {task: settings.task(task) for task in tasks}
-    recipe = settings.harmony.task_recipe(settings.source)
-    trained = {
-        "measure": train_before_test,
-        "keys": recipe.training_keys,
-        "protocol": recipe.protocol_keys,
-    }
+    asked = harmony_cells(settings, protocol, tasks).as_params()
 
     def work() -> None:
-        run_job(
-            _MANIFEST,
-            [Path(f"resources/hub/datasets/{DATASET}/manifest.json")],
-            records,
-            Path("log"),
-            version="1",
-            tasks={
-                name: (row.harness_task, row.full_metric, row.dataset) for name, row in rows.items()
-            },
-            question={
-                "study": "harmony",
-                "protocol": protocol,
-                "shots": 0,
-                "max_items": settings.harmony.max_test_items,
-                "seed": settings.seed,
-                **_compute(settings, "threads", "device", "dtype", "attention", "batch_size"),
-            },
-            **(trained if protocol == "train_before_test" else {}),
-        )
+        data = [Path(f"resources/hub/datasets/{DATASET}/manifest.json")]
+        main(_MANIFEST, data, records, Path("log"), "1", asked)
 
     outputs = (*records, *(record.with_suffix(".parquet") for record in records))
     return Scene(f"{protocol}, {len(tasks)} cells", work, outputs)
@@ -78,14 +55,15 @@ def _cells(settings: Settings, protocol: str, tasks: tuple[str, ...]) -> Scene:
 
 def _prompt_run(settings: Settings, run: str) -> Scene:
     """A question of each subject, answered in words."""
+    from workflow_scripts.settings.prompts.requests import prompt_request
     from workflow_scripts.steps.ask_prompt_run import main
 
-    asking = settings.prompt_runs[run].asking()
-    asking["decoding"]["new_tokens"] = 4
+    request = prompt_request(settings, run).as_params() | {"max_items_per_subject": 1}
+    request["asking"]["decoding"]["new_tokens"] = 4
     # A base model has no chat template.
-    asking |= {"messages": None, "text": "{{ question }}\nChoices: {{ choices }}\nAnswer:"}
+    text = "{{ question }}\nChoices: {{ choices }}\nAnswer:"
+    request["asking"] |= {"messages": None, "text": text}
     outputs = Path(f"results/outputs/prompts/{run}.json")
-    asked = {"run": run, "asking": asking, "max_items_per_subject": 1, "seed": settings.seed}
 
     def work() -> None:
         main(
@@ -93,7 +71,7 @@ def _prompt_run(settings: Settings, run: str) -> Scene:
             [Path("resources/hub/datasets/cais/mmlu/manifest.json")],
             outputs,
             "1",
-            asked | _compute(settings, "threads", "device", "dtype", "attention"),
+            request,
         )
 
     return Scene("a prompt run", work, (outputs, outputs.with_suffix(".parquet")))

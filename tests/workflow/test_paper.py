@@ -116,17 +116,20 @@ def test_every_table_goes_through_latex(finished, tmp_path):
 
 
 @pytest.mark.tex
-def test_the_paper_is_set_and_has_no_date(finished):
-    pdf = (finished[0] / "results/report/paper.pdf").read_bytes()
+def test_the_paper_is_set_when_it_is_asked_for_and_has_no_date(copy):
+    result = run_snakemake(copy, "paper_pdf", *SMALL)
+    assert jobs_of(result) == {"paper_pdf": 1}
+    pdf = (copy / "results/report/paper.pdf").read_bytes()
     assert pdf.startswith(b"%PDF-")
     assert b"/CreationDate" not in pdf
     assert b"/ModDate" not in pdf
 
 
-def test_without_tex_the_paper_is_left_out_with_a_word(copy, tmp_path):
+def test_what_is_made_does_not_depend_on_what_the_machine_has_and_without_tex_the_paper_says_so(
+    copy, tmp_path
+):
     """A path on which there is everything but TeX."""
-    for path in (copy / "results/report").glob("paper.*"):
-        path.unlink()
+    (copy / "results/report/paper.tex").unlink()
     programs = tmp_path / "bin"
     programs.mkdir()
     for folder in map(Path, os.environ["PATH"].split(os.pathsep)):
@@ -137,6 +140,9 @@ def test_without_tex_the_paper_is_left_out_with_a_word(copy, tmp_path):
     result = run_snakemake(copy, *SMALL, PATH=str(programs))
     said = result.stdout + result.stderr
     assert result.returncode == 0, said
-    assert "results/report/paper.pdf was left out: no TeX engine was found" in said
+    assert "`snakemake paper_pdf` sets it" in said
     assert (copy / "results/report/paper.tex").is_file()
     assert not (copy / "results/report/paper.pdf").exists()
+    asked = run_snakemake(copy, "paper_pdf", *SMALL, PATH=str(programs))
+    assert asked.returncode != 0
+    assert "paper.pdf cannot be made: no TeX engine was found" in asked.stdout + asked.stderr

@@ -24,7 +24,6 @@ from tests.workflow.snakemake import (
 )
 from workflow_scripts.bridge.run_lock import is_run_alive
 from workflow_scripts.core.records import read_record
-from workflow_scripts.core.tex_engine import find_engine
 
 pytestmark = pytest.mark.workflow
 
@@ -40,7 +39,6 @@ FIGURES = [
     "panel",
 ]
 REPORT_RULES = ["gather_provenance", "collect_numbers", "report", "paper_source"]
-REPORT_RULES += ["paper_pdf"] if find_engine() else []
 RECORD = "results/records/harmony/direct/miniature--Llama-1.4M/mnli.json"
 
 

@@ -4,7 +4,6 @@ from pathlib import Path
 
 from workflow_scripts.bridge.terminal_table import narrowed
 from workflow_scripts.core.broken import broken_cells
-from workflow_scripts.core.tex_engine import NONE_FOUND, find_engine
 
 FAILED = """
 Not everything was made. The log of each failed job is shown above and kept in logs/. Mend the cause
@@ -56,7 +55,8 @@ def closing_words(
             lines += [text, ""]
     about = {
         results / "report/index.html": "  the report: all studies on one page",
-        results / "report/paper.pdf": "  the same as a paper",
+        results / "report/paper.tex": "  the same as a paper; `snakemake paper_pdf` sets it",
+        results / "report/paper.pdf": "  the paper, set",
         results / "report/leaderboard.html": "  open it in a browser",
         results / "scores.csv": "  every number, one a row",
         results / "explained_prompt.txt": "  what the model is sent",
@@ -70,8 +70,6 @@ def closing_words(
     places = [path for path in (*tables, *figures, *about) if path.exists()]
     if places:
         lines += ["Where to look:", *(f"  {path}{about.get(path, '')}" for path in places)]
-    if results / "report/paper.tex" in new and find_engine() is None:
-        lines += ["", f"results/report/paper.pdf was left out: {NONE_FOUND}."]
     broken = broken_cells()
     if broken:
         lines += ["", "Broken cells; their tables say so, and the next run tries them again:"]

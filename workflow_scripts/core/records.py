@@ -144,8 +144,16 @@ class Record(StrictModel):
         return self
 
     def stable_bytes(self) -> bytes:
-        """The record without its volatile block: equal for two runs of the same measurement."""
-        return canonical_json(self.model_dump(mode="json", exclude={"volatile"})).encode()
+        """The record without its volatile block: equal for two runs of the same measurement.
+
+        Fields that came later count where they are set, so that older records keep their checksum.
+        """
+        fields = self.model_dump(mode="json", exclude={"volatile"})
+        later = [(fields, "request"), *((metric, "condition") for metric in fields["metrics"])]
+        for part, name in later:
+            if part[name] is None:
+                del part[name]
+        return canonical_json(fields).encode()
 
 
 class Broken(StrictModel):

@@ -1,4 +1,4 @@
-"""Which TeX engine this machine has; standard library alone, for the Snakefile asks."""
+"""Which TeX engine this machine has."""
 
 import shutil
 

@@ -45,13 +45,13 @@ def floors(task, docs: list[dict], seed: int) -> dict[tuple[str, str], Floor]:
 def average(members: list[Floor], weights: np.ndarray) -> Floor:
     """The floor of a weighted mean over several tasks: one fixed answer for all of them."""
     shared = set.intersection(*(set(member.constants) for member in members))
-    chances = [member.chance for member in members]
+    chances = [member.chance for member in members if member.chance is not None]
     return Floor(
         {
             text: float(np.dot(weights, [member.constants[text] for member in members]))
             for text in sorted(shared)
         },
-        None if None in chances else float(np.dot(weights, chances)),
+        float(np.dot(weights, chances)) if len(chances) == len(members) else None,
     )
 
 
@@ -82,7 +82,7 @@ def _multiple_choice(task, docs: list[dict], seed: int) -> dict[tuple[str, str],
 
         if _is_mean(aggregate):
             chance = np.mean([np.mean([one[metric] for one in row]) for row in scores])
-            constants = {text: of(text) for text in candidates}
+            offered = candidates
         else:
             chance = np.mean(
                 [
@@ -90,9 +90,8 @@ def _multiple_choice(task, docs: list[dict], seed: int) -> dict[tuple[str, str],
                     for draw in draws
                 ]
             )
-            everywhere = [text for text in candidates if all(text in texts for texts in choices)]
-            constants = {text: of(text) for text in everywhere}
-        found[metric, "none"] = Floor(constants, float(chance))
+            offered = [text for text in candidates if all(text in texts for texts in choices)]
+        found[metric, "none"] = Floor({text: of(text) for text in offered}, float(chance))
     return found
 
 

@@ -19,6 +19,10 @@ class Timings:
     prefill: list[float] = field(default_factory=list)
     per_token: list[float] = field(default_factory=list)
 
+    @property
+    def named(self) -> dict[str, list[float]]:
+        return {"prefill_seconds": self.prefill, "token_seconds": self.per_token}
+
 
 def interleaved(variants: dict[str, Callable[[], tuple[float, float]]], rounds: int) -> dict:
     """Each variant once per round, in turn; a variant gives its seconds for prefill and per token."""

@@ -16,6 +16,7 @@ from workflow_scripts.evaluation.scored_items import ScoredItems
 from workflow_scripts.hub.load import LoadedModel
 from workflow_scripts.hub.manifest import Manifest
 from workflow_scripts.hub.mirror import mirror
+from workflow_scripts.settings.mmlu import MmluRequest
 
 _ALIAS = "chorus/model"  # lighteval wants a name; it would look for the real one on the hub
 
@@ -47,14 +48,10 @@ def run_lighteval(
     folder: Path,
     hub: Path,
     configs: list[Any],
-    *,
-    shots: int,
-    batch_size: int,
-    max_items: int | None,
-    seed: int,
-    scored_items: ScoredItems | None = None,
+    asked: MmluRequest,
+    scored_items: ScoredItems,
 ) -> LightevalRun:
-    """Run these task configs; of each, `max_items` questions of lighteval's own choice, or all.
+    """Run these task configs; of each, so many questions of lighteval's own choice, or all.
 
     `folder` holds the tokenizer, which lighteval reads by itself.
     """
@@ -71,28 +68,28 @@ def run_lighteval(
                 model_name=_ALIAS,
                 tokenizer=str(folder),
                 dtype=loaded.dtype,
-                batch_size=batch_size,
+                batch_size=asked.compute.batch_size,
                 device=loaded.device,
                 cache_dir=unused,
                 override_chat_template=False,
             ),
-            seed=seed,
+            seed=asked.seed,
             scored_items=scored_items,
         )
         tracker = EvaluationTracker(output_dir=unused)
         with mirror(hub) as datasets, _only(configs), counted_tokens(loaded.model) as count:
             pipeline = Pipeline(
-                tasks=",".join(f"{config.name}|{shots}" for config in configs),
+                tasks=",".join(f"{config.name}|{asked.shots}" for config in configs),
                 pipeline_parameters=PipelineParameters(
                     launcher_type=ParallelismManager.NONE,
-                    max_samples=max_items,
+                    max_samples=asked.max_items_per_subject,
                     bootstrap_iters=1,  # the error of a mean is computed, not drawn
                 ),
                 evaluation_tracker=tracker,
                 model=model,
             )
             pipeline.evaluate()
-    names = {f"{config.name}|{shots}": config.name for config in configs}
+    names = {f"{config.name}|{asked.shots}": config.name for config in configs}
     aggregated = tracker.metrics_logger.metric_aggregated
     return LightevalRun(
         answered={

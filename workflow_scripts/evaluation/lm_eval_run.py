@@ -15,6 +15,7 @@ from workflow_scripts.hub.load import LoadedModel
 from workflow_scripts.hub.manifest import Manifest
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.tasks import load_tasks
+from workflow_scripts.settings.cells import CellsRequest
 
 # lm-eval's own default; few-shot examples are drawn with it unless a task fixes them.
 FEWSHOT_SEED = 1234
@@ -35,35 +36,28 @@ class LmEvalRun:
 
 
 def run_lm_eval(
-    loaded: LoadedModel,
-    hub: Path,
-    task: str,
-    *,
-    shots: int,
-    batch_size: int,
-    max_items: int | None,
-    max_items_per_member: bool = False,
-    seed: int,
-    chat_template: bool = False,
-    scored_items: ScoredItems | None = None,
+    loaded: LoadedModel, hub: Path, asked: CellsRequest, scored_items: ScoredItems
 ) -> LmEvalRun:
     import torch
 
+    task, seed = asked.task, asked.seed
     with mirror(hub) as datasets, torch.inference_mode():
-        tasks = load_tasks([task])
+        tasks = load_tasks([task.harness_task])
         for one in tasks.values():
             if one.get_config("num_fewshot") != 0:  # a 0 in the task itself is not to be overridden
-                one.set_config("num_fewshot", shots)
+                one.set_config("num_fewshot", task.shots)
             one.set_fewshot_seed(FEWSHOT_SEED)
         available = {name: len(one.eval_docs) for name, one in tasks.items()}
-        if max_items_per_member:
-            drawn = choose_items_of_each(available, max_items, seed)
+        if asked.max_items_per_member:
+            drawn = choose_items_of_each(available, task.max_test_items, seed)
         else:
-            drawn = choose_items(available, max_items, seed, task)
+            drawn = choose_items(available, task.max_test_items, seed, task.harness_task)
         tasks = {name: tasks[name] for name in drawn}
-        lm = language_model(loaded, batch_size=batch_size, seed=seed, scored_items=scored_items)
+        lm = language_model(
+            loaded, batch_size=asked.compute.batch_size, seed=seed, scored_items=scored_items
+        )
         with counted_tokens(loaded.model) as count:
-            output = ask(lm, tasks, drawn, chat_template=chat_template)
+            output = ask(lm, tasks, drawn, chat_template=asked.chat_template)
         return LmEvalRun(
             tasks=tasks,
             results={name: output["results"][name] for name in tasks},
@@ -121,7 +115,7 @@ def choose_items(
 def choose_items_of_each(
     available: dict[str, int], cap: int | None, seed: int
 ) -> dict[str, list[int]]:
-    """As above, with `cap` for each member, so that a mean over the members is over all of them."""
+    """Draw `cap` items of each member, so that a mean over the members is over all of them."""
     drawn: dict[str, list[int]] = {}
     for name, count in available.items():
         drawn |= choose_items({name: count}, cap, seed, name)

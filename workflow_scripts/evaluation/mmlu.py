@@ -25,10 +25,11 @@ from workflow_scripts.core.records import (
 )
 from workflow_scripts.evaluation.floors import Floor
 from workflow_scripts.evaluation.lighteval_run import Answered, LightevalRun, run_lighteval
-from workflow_scripts.evaluation.outcome import Measured, with_averages
+from workflow_scripts.evaluation.outcome import NO_FLOOR, Measured, with_averages
 from workflow_scripts.evaluation.scored_items import ScoredItems
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.hub.recording import Recording, model_facts
+from workflow_scripts.settings.mmlu import MmluRequest
 
 TASK, STUDY = "mmlu_helm", "mmlu"
 LETTERS = ("A", "B", "C", "D")
@@ -36,50 +37,22 @@ LETTERS = ("A", "B", "C", "D")
 PUNCTUATION = "."
 
 
-def evaluate_mmlu(
-    manifest_path: Path,
-    hub: Path,
-    record_path: Path,
-    *,
-    shots: int,
-    max_items_per_subject: int | None,
-    seed: int,
-    threads: int,
-    device: str,
-    dtype: str,
-    attention: str,
-    batch_size: int,
-) -> Record:
+def evaluate_mmlu(manifest_path: Path, hub: Path, record_path: Path, asked: MmluRequest) -> Record:
     """Ask a checkpoint all questions and write the record and its items."""
-    settings = {
-        name: value
-        for name, value in locals().items()
-        if name not in ("manifest_path", "hub", "record_path")
-    }
     recording = Recording()
-    loaded = load_model(manifest_path, device=device, dtype=dtype, attention=attention)
-    provenance = recording.provenance(settings)
+    loaded = load_model(manifest_path, **asked.compute.loading)
+    provenance = recording.provenance(asked)
     scored_items = ScoredItems.beside(
         record_path,
         loaded,
         provenance.packages,
         harness=f"lighteval {provenance.packages['lighteval']}",
-        batch_size=batch_size,
-        seed=seed,
+        batch_size=asked.compute.batch_size,
+        seed=asked.seed,
     )
     configs = subject_configs()
     with scored_items:
-        run = run_lighteval(
-            loaded,
-            manifest_path.parent,
-            hub,
-            configs,
-            shots=shots,
-            batch_size=batch_size,
-            max_items=max_items_per_subject,
-            seed=seed,
-            scored_items=scored_items,
-        )
+        run = run_lighteval(loaded, manifest_path.parent, hub, configs, asked, scored_items)
     (dataset,) = run.datasets.values()
     first = configs[0]
     items = items_of(run)
@@ -87,6 +60,7 @@ def evaluate_mmlu(
         record_path,
         items,
         study=STUDY,
+        request=asked.as_params(),
         model=model_facts(loaded.manifest),
         task=TaskFacts(
             name=TASK,
@@ -95,7 +69,7 @@ def evaluate_mmlu(
             dataset=dataset.repository,
             dataset_commit=dataset.commit,
             split=first.evaluation_splits[0],
-            shots=shots,
+            shots=asked.shots,
             version=str(first.version),
         ),
         protocol=Protocol(
@@ -103,10 +77,10 @@ def evaluate_mmlu(
             dtype=loaded.dtype,
             attention=run.attention or loaded.attention,
             engine=run.engine,
-            batch_size=batch_size,
+            batch_size=asked.compute.batch_size,
             threads=loaded.threads,
-            seed=seed,
-            max_items=max_items_per_subject,
+            seed=asked.seed,
+            max_items=asked.max_items_per_subject,
             generation={
                 "max_new_tokens": first.generation_size,
                 "until": list(first.stop_sequence),
@@ -148,7 +122,7 @@ def subject_of(task: str) -> str:
 
 
 def metrics_of(run: LightevalRun, configs: list[Any]) -> tuple[Metric, ...]:
-    """Of each subject, of all questions, and the mean over the subjects; and how they went."""
+    """The scores of each subject and of all questions, the mean over the subjects, and how it went."""
     measured = [
         Measured(
             task=subject_of(config.name),
@@ -168,14 +142,7 @@ def metrics_of(run: LightevalRun, configs: list[Any]) -> tuple[Metric, ...]:
         "truncated_prompts": np.mean([one.truncated for one in everything]),
     }
     return with_averages(measured) + tuple(
-        Metric(
-            name=name,
-            value=float(share),
-            stderr=None,
-            n=len(everything),
-            best_constant=None,
-            chance=None,
-        )
+        Measured("", name, float(share), None, len(everything), NO_FLOOR).row(None)
         for name, share in looks.items()
     )
 

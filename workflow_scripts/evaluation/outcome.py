@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from workflow_scripts.core.records import Metric
 from workflow_scripts.core.seeds import derive_seed
 from workflow_scripts.evaluation.floors import Floor, average, floors, gold_index
 from workflow_scripts.evaluation.lm_eval_run import LmEvalRun
+from workflow_scripts.settings.cells import TaskAsked
 
 KEPT_CHARACTERS = 1_000  # of what was asked: the question; the examples before it are in the task
 NO_FLOOR = Floor(constants={}, chance=None)
@@ -21,6 +23,14 @@ NO_FLOOR = Floor(constants={}, chance=None)
 def metric_name(metric: str, filter_name: str) -> str:
     """lm-eval's own key, without the filter that does nothing: `acc`, `exact_match,strict-match`."""
     return metric if filter_name == "none" else f"{metric},{filter_name}"
+
+
+def refuse_unreported(task: TaskAsked, reported: Collection[str]) -> None:
+    if task.metric not in reported:
+        raise UserError(
+            f"lm-eval reports no {task.metric!r} for the task {task.harness_task}; it reports"
+            f" {', '.join(reported)}. Correct the columns metric and filter of the tasks table."
+        )
 
 
 @dataclass(frozen=True)
@@ -149,7 +159,7 @@ def _item(task, item: str, subset: str | None, of_doc: list[dict], primary_metri
         "prompt_sha256": first["prompt_hash"],
         "scores": scores,
         # A graded score, such as a share of probability, is neither right nor wrong.
-        "correct": {0.0: False, 1.0: True}.get(scores.get(primary_metric)),
+        "correct": {0.0: False, 1.0: True}.get(scores.get(primary_metric, math.nan)),
     }
     if task.OUTPUT_TYPE == "multiple_choice":
         lls = [float(loglikelihood) for loglikelihood, _ in first["filtered_resps"]]

@@ -5,13 +5,14 @@ from typing import Any
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.load import LoadedModel, load_model
+from workflow_scripts.settings.measures import VerifyRequest
 
 # Two ways of summing the same products differ in the last bits, more so in half precision.
 _ALLOWED = {"float32": 1e-4, "float16": 5e-2, "bfloat16": 3e-1}
 _ROWS, _TOKENS = 2, 32
 
 
-def parity(checkpoint: Path, model: Path, *, seed: int, compute: dict[str, Any]) -> dict[str, Any]:
+def parity(checkpoint: Path, model: Path, asked: VerifyRequest) -> dict[str, Any]:
     """Parameters, the plan as text, and the largest differences of logits on random tokens.
 
     The unchanged plan must agree with the base model to the last bit, every other plan with its own
@@ -19,8 +20,8 @@ def parity(checkpoint: Path, model: Path, *, seed: int, compute: dict[str, Any])
     """
     import torch
 
-    base, chunked = load_model(model, **compute), load_model(checkpoint, **compute)
-    generator = torch.Generator().manual_seed(seed)
+    base, chunked = (load_model(path, **asked.compute.loading) for path in (model, checkpoint))
+    generator = torch.Generator().manual_seed(asked.seed)
     vocabulary = base.model.config.vocab_size
     ids = torch.randint(vocabulary, (_ROWS, _TOKENS), generator=generator).to(base.device)
     plan = chunked.model.config.plan()

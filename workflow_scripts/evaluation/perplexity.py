@@ -8,7 +8,11 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from workflow_scripts.core.conditions import Condition
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.files import sha256_json
+from workflow_scripts.core.items import Item
+from workflow_scripts.core.records import Metric
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,54 @@ def summary(pieces: Sequence[Scored]) -> Summary:
         stderr = perplexity * math.sqrt(spread * len(pieces)) / tokens
     bits = nats / math.log(2) / sum(p.bytes for p in pieces)
     return Summary(perplexity, bits, stderr, len(pieces))
+
+
+def perplexity_metrics(
+    pieces: Sequence[Scored], condition: Condition | None = None
+) -> tuple[Metric, ...]:
+    """What a record says of the pieces of one text."""
+    found = summary(pieces)
+    return (
+        measure("perplexity", found.perplexity, found.n, condition, stderr=found.stderr),
+        measure("bits_per_byte", found.bits_per_byte, found.n, condition),
+    )
+
+
+def perplexity_items(
+    task: str, pieces: Sequence[Scored], condition: Condition | None = None
+) -> list[Item]:
+    return [
+        Item(
+            item=f"{labelled(task, condition)}/{at}",
+            condition=condition,
+            prompt_sha256=sha256_json([task, at]),
+            gold=None,
+            prediction=None,
+            scores={"nats": piece.nats, "tokens": piece.tokens, "bytes": piece.bytes},
+        )
+        for at, piece in enumerate(pieces)
+    ]
+
+
+def measure(
+    name: str, value: float, n: int, condition: Condition | None, stderr: float | None = None
+) -> Metric:
+    """A quantity that no answer at random could have."""
+    return Metric(
+        name=name,
+        condition=condition,
+        value=value,
+        stderr=stderr,
+        n=n,
+        best_constant=None,
+        chance=None,
+    )
+
+
+def labelled(task: str, condition: Condition | None) -> str:
+    """magpie/k2m12-sequential/mean/easy: the task, and what was varied."""
+    varied = condition.model_dump(exclude_none=True).values() if condition else ()
+    return "/".join([task, *map(str, varied)])
 
 
 def windows(tokens: int, window: int, stride: int) -> Iterator[tuple[int, int, int]]:

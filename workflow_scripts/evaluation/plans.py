@@ -1,17 +1,26 @@
 """What a model is worth and how fast it runs in many chunk plans, before any training.
 
-One record per measure; its subsets are the plans. A plan's name is the variant of a checkpoint,
-without its @, and what else was varied stands behind it, after slashes.
+One record per measure; its conditions are the plans, and what else was varied.
 """
 
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.core.conditions import Condition
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import sha256_json, sha256_text
+from workflow_scripts.core.files import sha256_text
+from workflow_scripts.core.ids import UNCHANGED
 from workflow_scripts.core.items import Item
-from workflow_scripts.core.records import Cost, Metric, Protocol, Record, TaskFacts, write_record
+from workflow_scripts.core.records import (
+    Cost,
+    Metric,
+    Protocol,
+    Record,
+    TaskFacts,
+    write_record,
+)
 from workflow_scripts.evaluation.latency import (
+    Timings,
     greedy_latency,
     interleaved,
     left_padded,
@@ -19,168 +28,148 @@ from workflow_scripts.evaluation.latency import (
 )
 from workflow_scripts.evaluation.perplexity import (
     Scored,
+    labelled,
+    measure,
+    perplexity_items,
+    perplexity_metrics,
     response_perplexity,
-    summary,
     text_perplexity,
 )
+from workflow_scripts.evaluation.prompts.questions import read_questions
 from workflow_scripts.hub.load import LoadedModel, load_model
-from workflow_scripts.hub.manifest import Manifest, read_manifest
+from workflow_scripts.hub.manifest import Manifest
+from workflow_scripts.hub.mirror import read_rows
 from workflow_scripts.hub.recording import Recording, model_facts
+from workflow_scripts.settings.chunking import Checkpoint
+from workflow_scripts.settings.measures import LatencyRequest, PerplexityRequest
 
-UNCHANGED, NOTHING = "k0m0", "-"
-WIKITEXT, MAGPIE, MMLU = (
-    "Salesforce/wikitext",
-    "Magpie-Align/Magpie-Qwen2-Pro-200K-English",
-    "cais/mmlu",
-)
+WIKITEXT = "Salesforce/wikitext"
+MAGPIE = "Magpie-Align/Magpie-Qwen2-Pro-200K-English"
 
 
 def measure_perplexity(
-    model: Path,
-    hub: Path,
-    wikitext: Path,
-    magpie: Path,
-    *,
-    plans: dict[str, dict[str, Any]],
-    window: int,
-    stride: int,
-    responses: int,
-    difficulties: list[str],
-    compute: dict[str, Any],
-    batch_size: int,
-    threads: int,
-    seed: int,
-    study: str = "chunking",
+    model: Path, hub: Path, wikitext: Path, magpie: Path, asked: PerplexityRequest
 ) -> tuple[Record, Record]:
-    """Perplexity of a text and of responses of the model as it is, and in each plan (config keys by
-    its name)."""
-    settings = {name: value for name, value in locals().items() if name not in _PATHS}
-    recording = Recording()
-    text = _wikitext(hub)
-    pairs = {difficulty: _magpie(hub, responses, difficulty) for difficulty in difficulties}
-    pieces: dict[str, dict[str, list[Scored]]] = {"wikitext": {}, "magpie": {}}
-    for name, keys in {UNCHANGED: None, **plans}.items():
-        loaded = load_model(model, chunking=keys, **compute)
-        seen = min(window, loaded.model.config.max_position_embeddings)
-        print(f"perplexity of {name}", flush=True)
-        pieces["wikitext"][_subset(name)] = text_perplexity(
+    """Perplexity of a text and of responses, of the model as it is and in each plan."""
+    recording, measures = Recording(), asked.measures
+    rows, text_dataset = read_rows(hub, WIKITEXT, "wikitext-103-v1", "validation")
+    text = "\n\n".join(row["text"] for row in rows)
+    rows, response_dataset = read_rows(hub, MAGPIE, None, "train")
+    pairs = {one: _responses(rows, measures.responses, one) for one in measures.difficulties}
+    texts: list[tuple[Condition | None, list[Scored]]] = []
+    responses: list[tuple[Condition | None, list[Scored]]] = []
+    layers = None
+    for plan in (None, *asked.plans):
+        loaded = load_model(model, chunking=plan and plan.keys, **asked.compute.loading)
+        layers = layers or loaded.model.config.num_hidden_layers
+        # Of a checkpoint the plan is part of the model's own id.
+        varied = {} if asked.study == "training" else _varied(plan, layers)
+        print(f"perplexity of {varied.get('plan', loaded.manifest.repository)}", flush=True)
+        window = min(measures.window, loaded.model.config.max_position_embeddings)
+        rows_at_once = asked.compute.batch_size
+        scored = text_perplexity(
             loaded.model,
             loaded.tokenizer,
             text,
-            window=seen,
-            stride=min(stride, seen),
-            batch_size=batch_size,
+            window=window,
+            stride=min(measures.stride, window),
+            batch_size=rows_at_once,
         )
+        texts.append((Condition(**varied) if varied else None, scored))
         for difficulty, chosen in pairs.items():
-            pieces["magpie"][_subset(name, difficulty)] = response_perplexity(
-                loaded.model, loaded.tokenizer, chosen, window=seen, batch_size=batch_size
+            scored = response_perplexity(
+                loaded.model, loaded.tokenizer, chosen, window=window, batch_size=rows_at_once
             )
+            responses.append((Condition(**varied, difficulty=difficulty), scored))
 
-    def record(path: Path, task: str, dataset: str, split: str, generation: dict) -> Record:
-        metrics, items = [], []
-        for subset, scored in pieces[task].items():
-            metrics += _perplexity_metrics(subset, scored)
-            items += [
-                Item(
-                    item=f"{subset}/{at}",
-                    subset=subset,
-                    prompt_sha256=sha256_json([task, at]),
-                    gold=None,
-                    prediction=None,
-                    scores={"nats": piece.nats, "tokens": piece.tokens, "bytes": piece.bytes},
-                )
-                for at, piece in enumerate(scored)
-            ]
+    def record(
+        path: Path,
+        task: TaskFacts,
+        found: list[tuple[Condition | None, list[Scored]]],
+        generation: dict[str, Any],
+    ) -> Record:
         return write_record(
             path,
-            items,
-            study=study,
+            [
+                item
+                for under, scored in found
+                for item in perplexity_items(task.name, scored, under)
+            ],
+            study=asked.study,
+            request=asked.as_params(),
             model=model_facts(loaded.manifest),
-            task=_task(task, _dataset(hub, dataset), split),
-            protocol=_protocol("perplexity", loaded, batch_size, seed, generation),
-            metrics=tuple(metrics),
-            cost=Cost(tokens=sum(int(i.scores["tokens"]) for i in items), device=loaded.device),
-            provenance=recording.provenance(settings),
+            task=task,
+            protocol=_protocol(
+                "perplexity", loaded, asked.compute.batch_size, asked.seed, generation
+            ),
+            metrics=tuple(m for under, scored in found for m in perplexity_metrics(scored, under)),
+            cost=Cost(
+                tokens=sum(piece.tokens for _, scored in found for piece in scored),
+                device=loaded.device,
+            ),
+            provenance=recording.provenance(asked),
             volatile=recording.volatile(loaded.device),
         )
 
-    sight = {"window": window, "stride": stride}
-    asked = {"window": window, "responses": responses, "difficulties": difficulties}
+    sight = measures.model_dump(mode="json", include={"window", "stride"})
+    of_responses = measures.model_dump(mode="json", exclude={"stride"})
     return (
-        record(wikitext, "wikitext", WIKITEXT, "validation", sight),
-        record(magpie, "magpie", MAGPIE, "train", asked),
+        record(wikitext, _task("wikitext", text_dataset, "validation"), texts, sight),
+        record(magpie, _task("magpie", response_dataset, "train"), responses, of_responses),
     )
 
 
-def measure_latency(
-    model: Path,
-    hub: Path,
-    path: Path,
-    *,
-    plans: dict[str, dict[str, Any]],
-    batch_sizes: list[int],
-    questions: int,
-    new_tokens: int,
-    repeats: int,
-    compute: dict[str, Any],
-    threads: int,
-    seed: int,
-) -> Record:
+def measure_latency(model: Path, hub: Path, path: Path, asked: LatencyRequest) -> Record:
     """Each plan against the unchanged model, which takes turns with it: fused, and as the loop."""
-    settings = {name: value for name, value in locals().items() if name not in _PATHS}
-    recording = Recording()
-    texts = _mmlu(hub, questions)
+    recording, measures = Recording(), asked.measures
+    texts, dataset = _questions(hub, measures.questions)
     prompts = sha256_text("\n".join(texts))
-    base = load_model(model, **compute)
-    metrics, items = [], []
-    for plan, keys in plans.items():
-        loaded = load_model(model, chunking=keys, **compute)
+    base = load_model(model, **asked.compute.loading)
+    layers = base.model.config.num_hidden_layers
+    metrics: list[Metric] = []
+    items: list[Item] = []
+    for plan in asked.plans:
+        loaded = load_model(model, chunking=plan.keys, **asked.compute.loading)
         chunked = bool(loaded.model.config.plan().chunks)
         ways = ("fused", "loop") if chunked else ("loop",)
         # A pruned model is a shorter one of the same kind; one batch size says how much shorter.
-        for size in batch_sizes if chunked else batch_sizes[:1]:
-            print(f"latency of {plan} at batch size {size}", flush=True)
+        for size in measures.batch_sizes if chunked else measures.batch_sizes[:1]:
+            print(f"latency of {plan.plan_name(layers)} at batch size {size}", flush=True)
             batches = left_padded(base.tokenizer, texts, size, base.device)
-            variants = {"unchanged": lambda b=batches: greedy_latency(base.model, b, new_tokens)}
-            for way in ways:
-                variants[way] = _run_as(loaded, way, batches, new_tokens)
-            for way, timing in interleaved(variants, repeats).items():
-                subset = f"{plan}/{way}/{size}"
-                found = {"prefill_seconds": timing.prefill, "token_seconds": timing.per_token}
-                for metric, seconds in found.items():
-                    median, spread = median_and_spread(seconds)
-                    metrics += [
-                        _metric(metric, subset, median, repeats),
-                        _metric(f"{metric}_spread", subset, spread, repeats),
-                    ]
-                items += [
-                    Item(
-                        item=f"{subset}/{at}",
-                        subset=subset,
-                        prompt_sha256=prompts,
-                        gold=None,
-                        prediction=None,
-                        scores={metric: seconds[at] for metric, seconds in found.items()},
-                    )
-                    for at in range(repeats)
-                ]
-    tokens = sum(len(base.tokenizer(text)["input_ids"]) + new_tokens - 1 for text in texts)
-    generation = {"new_tokens": new_tokens, "questions": len(texts), "batch_sizes": batch_sizes}
+            variants = {
+                "unchanged": lambda b=batches: greedy_latency(base.model, b, measures.new_tokens),
+                **{way: _run_as(loaded, way, batches, measures.new_tokens) for way in ways},
+            }
+            for way, timing in interleaved(variants, measures.repeats).items():
+                condition = Condition(**_varied(plan, layers), way=way, batch=size)
+                metrics += _latency_metrics(timing, condition)
+                items += _rounds(timing, condition, prompts)
+    tokens = sum(len(base.tokenizer(text)["input_ids"]) + measures.new_tokens - 1 for text in texts)
     return write_record(
         path,
         items,
         study="latency",
+        request=asked.as_params(),
         model=model_facts(base.manifest),
-        task=_task("mmlu", _dataset(hub, MMLU), "test"),
-        protocol=_protocol("latency", base, max(batch_sizes), seed, generation),
+        task=_task("mmlu", dataset, "test"),
+        protocol=_protocol(
+            "latency",
+            base,
+            max(measures.batch_sizes),
+            asked.seed,
+            measures.model_dump(mode="json", exclude={"repeats"}),
+        ),
         metrics=tuple(metrics),
         cost=Cost(tokens=tokens * len(items), device=base.device),
-        provenance=recording.provenance(settings),
+        provenance=recording.provenance(asked),
         volatile=recording.volatile(base.device),
     )
 
 
-_PATHS = {"model", "hub", "path", "wikitext", "magpie"}
+def _varied(plan: Checkpoint | None, layers: int) -> dict[str, str | None]:
+    if plan is None:
+        return {"plan": UNCHANGED}
+    return {"plan": plan.plan_name(layers), "aggregation": plan.aggregation}
 
 
 def _run_as(loaded: LoadedModel, way: str, batches: list, new_tokens: int):
@@ -191,24 +180,29 @@ def _run_as(loaded: LoadedModel, way: str, batches: list, new_tokens: int):
     return run
 
 
-def _subset(name: str, difficulty: str = NOTHING) -> str:
-    """plan/aggregation/difficulty, with a dash for what there is not."""
-    plan, _, aggregation = name.partition("/")
-    return "/".join((plan, aggregation or NOTHING, difficulty))
+def _latency_metrics(timing: Timings, condition: Condition) -> list[Metric]:
+    metrics = []
+    for name, seconds in timing.named.items():
+        median, spread = median_and_spread(seconds)
+        metrics += [
+            measure(name, median, len(seconds), condition),
+            measure(f"{name}_spread", spread, len(seconds), condition),
+        ]
+    return metrics
 
 
-def _perplexity_metrics(plan: str, scored: list[Scored]) -> list[Metric]:
-    found = summary(scored)
+def _rounds(timing: Timings, condition: Condition, prompts: str) -> list[Item]:
     return [
-        _metric("perplexity", plan, found.perplexity, found.n, found.stderr),
-        _metric("bits_per_byte", plan, found.bits_per_byte, found.n),
+        Item(
+            item=f"{labelled('mmlu', condition)}/{at}",
+            condition=condition,
+            prompt_sha256=prompts,
+            gold=None,
+            prediction=None,
+            scores={name: seconds[at] for name, seconds in timing.named.items()},
+        )
+        for at in range(len(timing.prefill))
     ]
-
-
-def _metric(name: str, subset: str, value: float, n: int, stderr: float | None = None) -> Metric:
-    return Metric(
-        name=name, subset=subset, value=value, stderr=stderr, n=n, best_constant=None, chance=None
-    )
 
 
 def _task(name: str, dataset: Manifest, split: str) -> TaskFacts:
@@ -238,26 +232,7 @@ def _protocol(
     )
 
 
-def _dataset(hub: Path, name: str) -> Manifest:
-    return read_manifest(hub / "datasets" / name / "manifest.json")
-
-
-def _rows(hub: Path, name: str, config: str | None, split: str) -> list[dict[str, Any]]:
-    import datasets
-
-    from workflow_scripts.hub.mirror import mirror
-
-    with mirror(hub):
-        return list(datasets.load_dataset(name, config, split=split))
-
-
-def _wikitext(hub: Path) -> str:
-    rows = _rows(hub, WIKITEXT, "wikitext-103-v1", "validation")
-    return "\n\n".join(row["text"] for row in rows)
-
-
-def _magpie(hub: Path, number: int, difficulty: str) -> list[tuple[str, str]]:
-    rows = _rows(hub, MAGPIE, None, "train")
+def _responses(rows: list[dict[str, Any]], number: int, difficulty: str) -> list[tuple[str, str]]:
     chosen = [row for row in rows if row["difficulty"] == difficulty and row["response"].strip()]
     if not chosen:
         known = sorted({str(row["difficulty"]) for row in rows})
@@ -268,16 +243,16 @@ def _magpie(hub: Path, number: int, difficulty: str) -> list[tuple[str, str]]:
     return [(row["instruction"], row["response"]) for row in chosen[:number]]
 
 
-def _mmlu(hub: Path, number: int) -> list[str]:
-    rows = _rows(hub, MMLU, "all", "test")
-    if len(rows) < number:
+def _questions(hub: Path, number: int) -> tuple[list[str], Manifest]:
+    questions, dataset = read_questions(hub, "mmlu")
+    if len(questions) < number:
         raise UserError(
-            f"chunking.measures.questions is {number}, but MMLU has {len(rows)} test questions."
+            f"chunking.measures.questions is {number}, but MMLU has {len(questions)} test questions."
         )
-    return [
+    texts = [
         "\n".join(
-            [row["question"], *(f"{a}. {c}" for a, c in zip("ABCD", row["choices"], strict=True))]
+            [one.text, *(f"{a}. {c}" for a, c in zip("ABCD", one.choices, strict=True)), "Answer:"]
         )
-        + "\nAnswer:"
-        for row in rows[:number]
+        for one in questions[:number]
     ]
+    return texts, dataset

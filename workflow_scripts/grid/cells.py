@@ -18,16 +18,20 @@ from workflow_scripts.core.files import write_json
 from workflow_scripts.core.finished import Finished, forget_way
 from workflow_scripts.core.items import write_items
 from workflow_scripts.core.machine import machine_problem
-from workflow_scripts.core.records import whole_record
+from workflow_scripts.core.records import Broken, whole_record
 from workflow_scripts.evaluation.scored_items import scored_beside
 
 
 @dataclass(frozen=True)
 class Cell:
-    task: str  # as the config names it
     record: Path
     decides: dict[str, Any]  # all that its outcome depends on
     log: Path
+
+    @property
+    def name(self) -> str:
+        """Its task's, and where it is not the first, its seed."""
+        return self.record.stem
 
     @property
     def items(self) -> Path:
@@ -49,7 +53,7 @@ def run_cells(cells: Iterable[Cell], measure: Callable[[Cell], Any]) -> None:
     for cell in cells:
         finished = _finished(cell)
         if finished.restore():
-            print(f"{cell.task}: finished before, and kept", flush=True)
+            print(f"{cell.name}: finished before, and kept", flush=True)
             cell.forget_the_way()
             continue
         try:
@@ -59,7 +63,7 @@ def run_cells(cells: Iterable[Cell], measure: Callable[[Cell], Any]) -> None:
         except Exception as error:
             if machine_problem(error):
                 raise
-            print(f"{cell.task} is broken:\n{traceback.format_exc()}", flush=True)
+            print(f"{cell.name} is broken:\n{traceback.format_exc()}", flush=True)
             _write_broken(cell, error)
             continue
         finished.keep()
@@ -72,7 +76,7 @@ def give_up(cells: Iterable[Cell]) -> None:
     for cell in cells:
         if not _finished(cell).restore():
             _write_broken(cell, UserError(_GIVEN_UP))
-            print(f"{cell.task}: {_GIVEN_UP}", flush=True)
+            print(f"{cell.name}: {_GIVEN_UP}", flush=True)
 
 
 _GIVEN_UP = (
@@ -89,7 +93,7 @@ def _write_broken(cell: Cell, error: Exception) -> None:
     reason = str(error).strip() or type(error).__name__
     if not isinstance(error, UserError):
         reason = f"{type(error).__name__}: {reason}"
-    about = {"record": str(cell.record), "reason": reason, "log": str(cell.log)}
+    about = Broken(record=str(cell.record), reason=reason, log=str(cell.log)).model_dump()
     write_items(cell.items, [])
     write_json(cell.record, {"broken": about})
     write_json(note_of(cell.record), about)

@@ -4,26 +4,29 @@ stands before the training's end.
 """
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import sha256_file, sha256_json
-from workflow_scripts.core.items import Item
+from workflow_scripts.core.files import sha256_file
 from workflow_scripts.core.records import (
     Cost,
-    Metric,
     Protocol,
     Record,
     TaskFacts,
     Training,
     write_record,
 )
-from workflow_scripts.evaluation.perplexity import Scored, summary, text_perplexity
+from workflow_scripts.evaluation.perplexity import (
+    Scored,
+    perplexity_items,
+    perplexity_metrics,
+    text_perplexity,
+)
 from workflow_scripts.grid.cells import training_beside
 from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.recording import Recording, model_facts
+from workflow_scripts.settings.cells import CorpusRequest
 from workflow_scripts.training.run import as_evaluated, padding_token, train
 from workflow_scripts.training.samples import SampleList, Samples
 from workflow_scripts.training.tokenise import write_text_blocks
@@ -32,57 +35,36 @@ TRAINED, CHOSEN_ON = 0.8, 0.1
 
 
 def measure_corpus(
-    model: Path,
-    text: Path,
-    before: Path,
-    after: Path,
-    *,
-    corpus: str,
-    keys: dict[str, Any],
-    window: int,
-    stride: int,
-    batch_size: int,
-    compute: dict[str, Any],
-    threads: int,
-    seed: int,
+    model: Path, text: Path, before: Path, after: Path, asked: CorpusRequest
 ) -> tuple[Record, Record]:
     """The records of both measurements, of the same bytes."""
-    settings = {
-        name: value
-        for name, value in locals().items()
-        if name not in ("model", "text", "before", "after")
-    }
+    compute = asked.compute
+
+    def load(dtype: str) -> LoadedModel:
+        return load_model(model, **compute.loading | {"dtype": dtype})
+
     training, choosing, test = _cut(text)
     recording = Recording()
-    provenance = recording.provenance(settings)
-    loaded = load_model(model, **compute)
-    seen = min(window, loaded.model.config.max_position_embeddings)
-    score = partial(
-        text_perplexity, text=test, window=seen, stride=min(stride, seen), batch_size=batch_size
-    )
+    provenance = recording.provenance(asked)
+    loaded = load(compute.dtype)
+    window = min(asked.window, loaded.model.config.max_position_embeddings)
+    windows = {"window": window, "stride": min(asked.stride, window)}
+
+    def score(model: Any) -> list[Scored]:
+        return text_perplexity(
+            model, loaded.tokenizer, test, **windows, batch_size=compute.batch_size
+        )
 
     def write(path: Path, protocol: str, pieces: list[Scored], trained: Training | None) -> Record:
-        found = summary(pieces)
-        values = {
-            "bits_per_byte": (found.bits_per_byte, None),
-            "perplexity": (found.perplexity, found.stderr),
-        }
+        perplexity, bits_per_byte = perplexity_metrics(pieces)
         return write_record(
             path,
-            [
-                Item(
-                    item=f"{corpus}/{at}",
-                    prompt_sha256=sha256_json([corpus, at]),
-                    gold=None,
-                    prediction=None,
-                    scores={"nats": piece.nats, "tokens": piece.tokens, "bytes": piece.bytes},
-                )
-                for at, piece in enumerate(pieces)
-            ],
+            perplexity_items(asked.corpus, pieces),
             study="corpora",
+            request=asked.as_params(),
             model=model_facts(loaded.manifest),
             task=TaskFacts(
-                name=corpus,
+                name=asked.corpus,
                 harness="chorus",
                 harness_version="1",
                 dataset=text.name,
@@ -94,37 +76,27 @@ def measure_corpus(
                 name=protocol,
                 dtype=loaded.dtype,
                 attention=loaded.attention,
-                batch_size=batch_size,
-                threads=threads,
-                seed=seed,
-                generation={"window": seen, "stride": min(stride, seen)},
+                batch_size=compute.batch_size,
+                threads=compute.threads,
+                seed=asked.seed,
+                generation=windows,
             ),
-            metrics=tuple(
-                Metric(
-                    name=name,
-                    value=value,
-                    stderr=stderr,
-                    n=found.n,
-                    best_constant=None,
-                    chance=None,
-                )
-                for name, (value, stderr) in values.items()
-            ),
+            metrics=(bits_per_byte, perplexity),
             cost=Cost(tokens=sum(piece.tokens for piece in pieces), device=loaded.device),
             training=trained,
             provenance=provenance,
             volatile=recording.volatile(loaded.device),
         )
 
-    direct = write(before, "direct", score(loaded.model, loaded.tokenizer), None)
+    direct = write(before, "direct", score(loaded.model), None)
     best = train(
-        lambda dtype: load_model(model, **compute | {"dtype": dtype}).model,
-        _blocks(loaded, training, keys["max_length"]),
-        _blocks(loaded, choosing, keys["max_length"]),
+        lambda dtype: load(dtype).model,
+        _blocks(loaded, training, asked.keys.max_length),
+        _blocks(loaded, choosing, asked.keys.max_length),
         training_beside(after),
-        keys=keys,
+        keys=asked.keys.model_dump(mode="json"),
         device=loaded.device,
-        seed=seed,
+        seed=asked.seed,
         belongs_to={
             "base": loaded.manifest.commit,
             "text": sha256_file(text),
@@ -135,7 +107,7 @@ def measure_corpus(
     trained = write(
         after,
         "train_before_test",
-        score(as_evaluated(best.model), loaded.tokenizer),
+        score(as_evaluated(best.model)),
         best.as_fact(held_out_split="ninth tenth"),
     )
     return direct, trained

@@ -13,6 +13,7 @@ import numpy as np
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.seeds import derive_seed
 from workflow_scripts.hub.tasks import load_tasks
+from workflow_scripts.settings.harmony import TaskRecipe
 
 _HELD_OUT = "held_out_of_training"
 
@@ -24,20 +25,11 @@ class Splits:
     test: Any  # lm-eval's own, untouched
     choosing: Any  # the same, evaluating the items to choose on
     training: list[dict]
-    training_split: str
     choosing_split: str
     choosing_items: list[int]  # of those that `choosing` evaluates
-    available: dict[str, int]
 
 
-def load_splits(
-    name: str,
-    *,
-    held_out_share: float,
-    max_training_items: int | None,
-    max_choosing_items: int | None,
-    seed: int,
-) -> Splits:
+def load_splits(name: str, recipe: TaskRecipe, seed: int) -> Splits:
     (test,) = load_tasks([name]).values()
     (choosing,) = load_tasks([name]).values()
     if not test.has_training_docs():
@@ -47,22 +39,20 @@ def load_splits(
     config = choosing.config
     own = config.validation_split if _has_both(config) else None
     if own is None:
-        _hold_out(choosing, held_out_share, derive_seed(seed, "held out", name))
+        _hold_out(choosing, recipe.held_out_share, derive_seed(seed, "held out", name))
         own = _HELD_OUT
     choosing.set_config("validation_split", own)
     choosing.set_config("test_split", None)
     documents = choosing.training_docs()
     order = np.random.default_rng(derive_seed(seed, "training items", name))
-    chosen = _draw(len(documents), max_training_items, order)
+    chosen = _draw(len(documents), recipe.max_training_items, order)
     order = np.random.default_rng(derive_seed(seed, "choosing items", name))
     return Splits(
         test=test,
         choosing=choosing,
         training=[documents[at] for at in chosen],
-        training_split=config.training_split,
         choosing_split=own,
-        choosing_items=_draw(len(choosing.eval_docs), max_choosing_items, order),
-        available={"training": len(documents), "choosing": len(choosing.eval_docs)},
+        choosing_items=_draw(len(choosing.eval_docs), recipe.max_validation_items, order),
     )
 
 

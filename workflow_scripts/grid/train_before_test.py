@@ -5,7 +5,6 @@ and put the test once, to the state that was chosen.
 import hashlib
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,69 +13,62 @@ import torch
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.provenance import package_versions
 from workflow_scripts.core.records import Record
-from workflow_scripts.evaluation.direct import Question, evaluate_loaded
+from workflow_scripts.evaluation.direct import evaluate_loaded
 from workflow_scripts.evaluation.lm_eval_run import ask, language_model
-from workflow_scripts.evaluation.outcome import metric_name
+from workflow_scripts.evaluation.outcome import metric_name, refuse_unreported
 from workflow_scripts.grid.cells import training_beside
 from workflow_scripts.grid.splits import Splits, load_splits
 from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.recording import Recording
 from workflow_scripts.hub.tasks import training_pair
+from workflow_scripts.settings.cells import CellsRequest
+from workflow_scripts.settings.harmony import TaskRecipe
 from workflow_scripts.training.run import as_evaluated, padding_token, train
 from workflow_scripts.training.samples import SampleList, Samples
 from workflow_scripts.training.tokenise import write_pairs
 
 
 def train_before_test(
-    manifest_path: Path,
-    hub: Path,
-    record_path: Path,
-    asked: Question,
-    *,
-    keys: dict[str, Any],
-    protocol: dict[str, Any],
+    manifest_path: Path, hub: Path, record_path: Path, asked: CellsRequest
 ) -> Record:
-    """`keys` are how to train, `protocol` the caps, the held-out share and the rates to try."""
     recording = Recording()
+    task, recipe = asked.task, asked.recipe
+    assert recipe, "only a request to train before the test comes here"
     state = training_beside(record_path)  # stays until the record is safe
-    load = partial(_load, manifest_path, asked)
+
+    def load(dtype: str) -> LoadedModel:
+        return load_model(manifest_path, **asked.compute.loading | {"dtype": dtype})
+
     # The training loads its own, and a GPU may have no room for two.
-    loaded = replace(load(asked.dtype), model=None)
+    loaded = replace(load(asked.compute.dtype), model=None)
     with mirror(hub) as datasets:
-        splits = load_splits(
-            asked.task,
-            held_out_share=protocol["held_out_share"],
-            max_training_items=protocol["max_training_items"],
-            max_choosing_items=protocol["max_validation_items"],
-            seed=asked.seed,
-        )
-        samples, bad = _samples(splits, loaded, keys, protocol["loss_on"], asked.chat_template)
+        splits = load_splits(task.harness_task, recipe, asked.seed)
+        samples, bad = _samples(splits, loaded, recipe, asked.chat_template)
         ((_, dataset),) = datasets.items()
         score = _scorer(splits, loaded, asked)
-        larger_is_better = _larger_is_better(splits.choosing, asked.primary_metric)
+        larger_is_better = _larger_is_better(splits.choosing, task.metric)
         candidates = []
-        for rate in protocol["learning_rates"] or [keys["learning_rate"]]:
-            print(f"{asked.task}: training at a rate of {rate:g}", flush=True)
+        for rate in recipe.learning_rates or [recipe.learning_rate]:
+            print(f"{task.harness_task}: training at a rate of {rate:g}", flush=True)
             candidates.append(
                 train(
                     lambda dtype: load(dtype).model,
                     samples,
                     None,
                     state / f"{rate:g}",
-                    keys=keys | {"learning_rate": rate},
+                    keys=recipe.training_keys | {"learning_rate": rate},
                     device=loaded.device,
                     seed=asked.seed,
                     belongs_to={
                         "base": loaded.manifest.commit,
                         "dataset": dataset.commit,
-                        "asked": asked.__dict__,
-                        "protocol": protocol,
+                        "asked": asked.as_params(),
                         "packages": package_versions(),
                     },
                     padding_token=padding_token(loaded.tokenizer),
                     score=score,
-                    best_by=(asked.primary_metric, larger_is_better),
+                    best_by=(task.metric, larger_is_better),
                 )
             )
         sign = 1 if larger_is_better else -1
@@ -90,19 +82,15 @@ def train_before_test(
         weights_sha256=_digest(best.parameters),
         training=best.as_fact(
             splits.choosing_split,
-            protocol=protocol,
+            protocol=recipe.protocol_keys,
             held_out_samples=len(splits.choosing_items),
             bad_samples=bad,
         ),
     )
 
 
-def _load(manifest_path: Path, asked: Question, dtype: str) -> LoadedModel:
-    return load_model(manifest_path, device=asked.device, dtype=dtype, attention=asked.attention)
-
-
 def _samples(
-    splits: Splits, loaded: LoadedModel, keys: dict[str, Any], counted: str, chat: bool
+    splits: Splits, loaded: LoadedModel, recipe: TaskRecipe, chat: bool
 ) -> tuple[Samples, dict[str, Any]]:
     """The training items as the evaluator would put them, with the right answer behind."""
     template = _chat_template(loaded) if chat else None
@@ -111,7 +99,7 @@ def _samples(
         for at, document in enumerate(splits.training)
     )
     writer = SampleList()
-    write_pairs(writer, loaded.tokenizer, pairs, length=keys["max_length"], counted=counted)
+    write_pairs(writer, loaded.tokenizer, pairs, length=recipe.max_length, counted=recipe.loss_on)
     return writer.all(), writer.bad.as_json()
 
 
@@ -133,14 +121,14 @@ def _chat_template(loaded: LoadedModel) -> Callable[..., str]:
     return render
 
 
-def _scorer(splits: Splits, loaded: LoadedModel, asked: Question):
+def _scorer(splits: Splits, loaded: LoadedModel, asked: CellsRequest):
     """The primary metric on the items to choose on; the test's are never looked at."""
-    task, name = splits.choosing, splits.choosing.config.task
+    task, name, metric = splits.choosing, splits.choosing.config.task, asked.task.metric
     task.set_config("num_fewshot", 0)
 
     def score(model) -> dict[str, float]:
         lm = language_model(
-            replace(loaded, model=model), batch_size=asked.batch_size, seed=asked.seed
+            replace(loaded, model=model), batch_size=asked.compute.batch_size, seed=asked.seed
         )
         with torch.inference_mode():
             output = ask(
@@ -151,12 +139,8 @@ def _scorer(splits: Splits, loaded: LoadedModel, asked: Question):
             for key, value in output["results"][name].items()
             if "," in key and "_stderr" not in key
         }
-        if asked.primary_metric not in values:
-            raise UserError(
-                f"lm-eval reports no {asked.primary_metric!r} for the task {asked.task}; it reports"
-                f" {', '.join(values)}. Correct the columns metric and filter of the tasks table."
-            )
-        return {asked.primary_metric: float(values[asked.primary_metric])}
+        refuse_unreported(asked.task, values)
+        return {metric: float(values[metric])}
 
     return score
 

@@ -21,21 +21,20 @@ from workflow_scripts.hub.manifest import (
     read_manifest,
     write_manifest,
 )
+from workflow_scripts.settings.measures import BuildRequest
 
 NEW_WEIGHTS = "wrapped_chunk_layers.safetensors"
 _CONFIG, _SINGLE, _INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
 _LINKED = "base.safetensors"  # a single file beside an index would be read alone
 
 
-def build_chunked(
-    base_manifest: Path, folder: Path, *, id: str, keys: dict[str, Any], seed: int
-) -> Manifest:
-    """Write the checkpoint with these config keys into `folder`, its manifest last."""
+def build_chunked(base_manifest: Path, folder: Path, asked: BuildRequest) -> Manifest:
+    """Write the checkpoint into `folder`, its manifest last."""
     base = read_manifest(base_manifest)
     source = base_manifest.parent
     if problems := differing_sizes(source, base):
         raise UserError(problems)
-    model = _empty_model(source, base.repository, keys, seed)
+    model = _empty_model(source, base.repository, asked.checkpoint.keys, asked.seed)
     new = {
         name: tensor
         for name, tensor in model.state_dict().items()
@@ -53,7 +52,7 @@ def build_chunked(
         manifest = Manifest(
             kind="model",
             source=base.source,
-            repository=id,
+            repository=asked.id,
             revision=base.commit,
             commit=content_commit(files),
             licence=base.licence,

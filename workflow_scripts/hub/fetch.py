@@ -61,10 +61,15 @@ def fetch(
 
 
 def fetch_locked(
-    kind: Kind, repository: str, revision: str | None, manifest: Path, lock: str, workflow: Path
+    kind: Kind,
+    repository: str,
+    revision: str | None,
+    manifest: Path,
+    lock: str | None,
+    workflow: Path,
 ) -> Manifest:
     """Fetch the commit that the lock file names, where there is a lock file and it names one."""
-    commits = read_lock(find_file(lock, workflow) or Path(lock))
+    commits = read_lock(find_file(lock, workflow) or Path(lock)) if lock else {}
     return fetch(kind, repository, revision, manifest.parent, commits.get((kind, repository)))
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.manifest import MANIFEST, Manifest, read_manifest
@@ -62,6 +63,17 @@ def mirror(hub: Path) -> Iterator[dict[str, Manifest]]:
             datasets.load.DatasetCard = card
             for module in holders:
                 module.load_dataset = original
+
+
+def read_rows(
+    hub: Path, name: str, config: str | None, split: str
+) -> tuple[list[dict[str, Any]], Manifest]:
+    """All rows of one split, and the manifest of their dataset."""
+    import datasets
+
+    with mirror(hub) as read:
+        rows = datasets.load_dataset(name, config, split=split).to_list()
+    return rows, read[name]
 
 
 def _read_once(card: type) -> type:

@@ -37,7 +37,7 @@ def leaderboard(inputs: dict[str, Inputs], asked: LeaderboardPage) -> Board:
     tabs = {
         "suite": lambda files: read_tab(files.one("tab")),
         "harmony": lambda files: harmony_tab(
-            *map(files.one, ("leaderboard", "components", "scores")), list(asked.tasks)
+            *map(files.one, ("leaderboard", "components", "scores")), asked.tasks
         ),
         "prompts": lambda files: prompts_tab(
             files.one("runs"), files.one("by_subject"), files["records"]

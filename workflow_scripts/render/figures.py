@@ -4,20 +4,22 @@ A study's module describes each of its figures as a `Figure`, by the name FIGURE
 module, and steps/figure.py draws it.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import matplotlib
+import pandas as pd
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 from workflow_scripts.core.files import atomic_path
 from workflow_scripts.render.inputs import Inputs
-from workflow_scripts.settings.request import StepRequest
+from workflow_scripts.render.tables import Table
+from workflow_scripts.settings.request import Nothing, StepRequest
 
 FORMATS = ("pdf", "png")
 # Okabe and Ito's palette, its pale yellow left out because it vanishes on paper.
@@ -42,6 +44,15 @@ class Figure:
     name: str  # of its files in results/figures; its rule is figure_<name>
     asks: type[StepRequest]
     draw: Callable[[Inputs, Any, Path, Path], None]  # inputs, request, PDF, PNG
+
+
+def figure_of(table: Table, write: Callable[[pd.DataFrame, Path, Path], None]) -> Figure:
+    """The figure that shows a table, and has its name."""
+    return Figure(
+        table.name,
+        Nothing,
+        lambda inputs, _, pdf, png: write(table.read(inputs.one("table")), pdf, png),
+    )
 
 
 @contextmanager
@@ -72,6 +83,37 @@ def say_empty(axes, sentence: str) -> None:
     """Where a figure has nothing to show, it says why."""
     axes.set_axis_off()
     axes.text(0.5, 0.5, sentence, ha="center", va="center", wrap=True, transform=axes.transAxes)
+
+
+def save_lines(
+    table: pd.DataFrame,
+    shown: str,
+    draw: Callable[[Any, pd.DataFrame], None],
+    pdf: Path,
+    png: Path,
+    *,
+    width: float = 6.5,
+    height: float = 3.6,
+    ncols: int = 1,
+) -> None:
+    """Axes that `draw` fills with what the column `shown` holds, and a legend below.
+
+    Where it holds nothing, because all cells are broken, the figure says so.
+    """
+    with figure(width=width, height=height) as (fig, axes):
+        if table[shown].isna().all():
+            say_empty(axes, "Nothing was measured: all cells of this figure are broken.")
+        else:
+            draw(axes, table)
+            axes.set_axisbelow(True)
+            fig.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=ncols)
+        save_both(fig, pdf, png)
+
+
+def name_missing(axes, names: Iterable[str]) -> None:
+    """In the legend: what was asked for, and has no line because its cell is broken."""
+    for name in names:
+        axes.plot([], [], " ", label=f"{name}: not measured")
 
 
 def save(fig, path: Path, kind: str) -> None:

@@ -42,11 +42,23 @@ class Columns:
             )
         return frame.assign(**{name: _typed(frame[name], self.kind(name)) for name in frame})
 
+    def typed(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """The frame with these columns alone, of the types that they are read with."""
+        names = [*self.named, *(name for name in frame if name not in self.named)]
+        names = [name for name in names if self.kind(name)]
+        typed = {name: _typed(frame[name].astype(object), self.kind(name)) for name in names}
+        return pd.DataFrame(typed).reset_index(drop=True)
+
 
 def cells(frame: pd.DataFrame) -> list[Cells]:
     """The rows as plain values; whole numbers are int, though a missing one beside them made them float."""
     rows = frame.astype(object).to_dict("records")
     return [{str(name): plain(value) for name, value in row.items()} for row in rows]
+
+
+def checkpoint_of(row: Cells) -> str:
+    """The checkpoint of a row, by its model and variant."""
+    return f"{row['model']}{row['variant'] or ''}"
 
 
 def plain(value: Any) -> str | int | float | bool | None:
@@ -66,5 +78,5 @@ def _typed(column: pd.Series, kind: Kind | None) -> pd.Series:
         return column.fillna("")
     if kind == "maybe":
         return column.where(column.notna(), None)
-    values = column.astype("float64")
+    values = pd.to_numeric(column).astype("float64")
     return values.astype("Int64") if kind == "whole" else values

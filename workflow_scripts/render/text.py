@@ -21,6 +21,10 @@ def numbers(values: Iterable[float | None], spec: str = ".3f") -> list[str | Non
     return [number(value, spec) for value in values]
 
 
+def shown(values: Iterable[float | None], show: Callable[[float], str | None]) -> list[str | None]:
+    return [None if pd.isna(value) else show(value) for value in values]
+
+
 def percents(values: Iterable[float | None], spec: str = ".1f") -> list[str | None]:
     """Shares of one in percent, without its sign."""
     return [None if pd.isna(value) else number(100 * value, spec) for value in values]

@@ -1,7 +1,9 @@
 """Other people's scores, from CSV to the columns of ours: strict, and marked by their file's name."""
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
+from typing import get_args
 
 import pandas as pd
 
@@ -13,10 +15,11 @@ from workflow_scripts.scores.published_leaderboard import (
     TEST_ITEMS,
     is_leaderboard,
 )
+from workflow_scripts.settings.harmony import Protocol
 
 REQUIRED = ("model", "task", "protocol", "metric", "value")
 KNOWN = (*(column for column in COLUMNS if column != "study"), "unit")
-PROTOCOLS = ("direct", "few_shot", "train_before_test")
+PROTOCOLS = get_args(Protocol)
 UNITS = {"fraction": 1, "percent": 100}
 LEAST = {"stderr": 0, "n": 1, "shots": 0}
 # What a score can be at all, by the metric's name without its filter; others are taken as they are.
@@ -41,15 +44,11 @@ def read_imported(path: Path, metrics: Mapping[str, str]) -> pd.DataFrame:
     if is_leaderboard(list(frame.columns)):
         frame = _from_leaderboard(path, frame, metrics)
     problems = _column_problems(path, frame)
+    problems = problems or _text_problems(path, frame, metrics) + _numbers(path, frame)
     if not problems:
-        problems = _text_problems(path, frame, metrics) + _numbers(path, frame)
-    if problems:
-        raise UserError(problems)
-    frame["metric"] = [
-        metrics[task] if metric == bare(metrics[task]) else metric
-        for task, metric in zip(frame["task"], frame["metric"], strict=True)
-    ]
-    problems = _value_problems(path, frame)
+        reported = frame["task"].map(dict(metrics)).astype("string")
+        frame["metric"] = reported.where(frame["metric"] == reported.map(bare), frame["metric"])
+        problems = _value_problems(path, frame)
     if problems:
         raise UserError(problems)
     frame = frame.reindex(columns=list(COLUMNS)).astype(COLUMNS)
@@ -66,18 +65,18 @@ def _from_leaderboard(path: Path, wide: pd.DataFrame, metrics: Mapping[str, str]
     # Model by model, so that the line of a problem can be told from the row.
     long = wide.melt(id_vars="model", value_vars=tasks, var_name="task", ignore_index=False)
     long = long.sort_index(kind="stable").astype("string")
-    items = pd.Series({task: str(n) for task, n in TEST_ITEMS.items()}, dtype="string")
     return long.assign(
         protocol=PROTOCOL,
         metric=long["task"].map(dict(metrics)).astype("string"),
         unit="percent",
-        n=long["task"].map(items).astype("string"),
+        n=long["task"].map({task: str(n) for task, n in TEST_ITEMS.items()}).astype("string"),
         line=long.index + 2,
     ).reset_index(drop=True)
 
 
-def _line(frame: pd.DataFrame, row: int) -> int:
-    return int(frame.at[row, "line"]) if "line" in frame else row + 2
+def _at(path: Path, frame: pd.DataFrame, row: int) -> str:
+    line = int(frame.at[row, "line"]) if "line" in frame else row + 2
+    return f"{path}, line {line}"
 
 
 def _column_problems(path: Path, frame: pd.DataFrame) -> list[str]:
@@ -96,7 +95,7 @@ def _column_problems(path: Path, frame: pd.DataFrame) -> list[str]:
 
 def _text_problems(path: Path, frame: pd.DataFrame, metrics: Mapping[str, str]) -> list[str]:
     problems = [
-        f"{path}, line {_line(frame, row)}: the column {column!r} is empty."
+        f"{_at(path, frame, row)}: the column {column!r} is empty."
         for column in REQUIRED
         for row in frame.index[frame[column].isna()]
     ]
@@ -107,20 +106,18 @@ def _text_problems(path: Path, frame: pd.DataFrame, metrics: Mapping[str, str]) 
     ):
         if column in frame:
             problems += [
-                f"{path}, line {_line(frame, row)}: {column} is {frame.at[row, column]!r};"
-                f" expected {what}.{did_you_mean(frame.at[row, column], known)}"
+                f"{_at(path, frame, row)}: {column} is {frame.at[row, column]!r}; expected"
+                f" {what}.{did_you_mean(frame.at[row, column], known)}"
                 for row in frame.index[frame[column].notna() & ~frame[column].isin(list(known))]
             ]
-        if column == "task":
-            reported = frame["task"].map(dict(metrics))
-            odd = frame["metric"].notna() & reported.notna()
-            odd &= (frame["metric"] != reported) & (frame["metric"] != reported.map(bare, "ignore"))
-            problems += [
-                f"{path}, line {_line(frame, row)}: metric is {frame.at[row, 'metric']!r}; expected"
-                f" {bare(reported[row])!r}, which tables report for {frame.at[row, 'task']}."
-                for row in frame.index[odd]
-            ]
-    return problems
+    reported = frame["task"].map(dict(metrics))
+    odd = frame["metric"].notna() & reported.notna()
+    odd &= (frame["metric"] != reported) & (frame["metric"] != reported.map(bare, "ignore"))
+    return problems + [
+        f"{_at(path, frame, row)}: metric is {frame.at[row, 'metric']!r}; expected"
+        f" {bare(reported[row])!r}, which tables report for {frame.at[row, 'task']}."
+        for row in frame.index[odd]
+    ]
 
 
 def _numbers(path: Path, frame: pd.DataFrame) -> list[str]:
@@ -130,18 +127,16 @@ def _numbers(path: Path, frame: pd.DataFrame) -> list[str]:
         if column not in frame.columns or dtype == "string":
             continue
         numbers = pd.to_numeric(frame[column], errors="coerce")
-        bad = frame[column].notna() & (numbers.isna() | numbers.abs().eq(float("inf")))
-        if dtype == "Int64":
-            bad |= numbers.notna() & (numbers % 1 != 0)
-        least = LEAST.get(column)
-        if least is not None:
-            bad |= numbers.notna() & (numbers < least)
-        for row in frame.index[bad]:
-            problems.append(
-                f"{path}, line {_line(frame, row)}: {column} is {frame.at[row, column]!r};"
-                f" expected a {'whole ' if dtype == 'Int64' else ''}number"
-                f"{'' if least is None else f' of at least {least}'}."
-            )
+        whole, least = dtype == "Int64", LEAST.get(column, -math.inf)
+        bad = numbers.isna() | numbers.abs().eq(math.inf) | (numbers < least)
+        if whole:
+            bad |= numbers % 1 != 0
+        bad = frame[column].notna() & bad.fillna(True)
+        expected = f"a {'whole ' * whole}number" + f" of at least {least}" * (column in LEAST)
+        problems += [
+            f"{_at(path, frame, row)}: {column} is {frame.at[row, column]!r}; expected {expected}."
+            for row in frame.index[bad]
+        ]
         frame[column] = numbers.mask(bad)
     return problems
 
@@ -149,33 +144,30 @@ def _numbers(path: Path, frame: pd.DataFrame) -> list[str]:
 def _value_problems(path: Path, frame: pd.DataFrame) -> list[str]:
     """Values in their unit, turned into fractions in place; outside of its range one is a problem."""
     problems = []
-    unit = frame["unit"].fillna("fraction") if "unit" in frame else None
-    per = 1.0 if unit is None else unit.map(UNITS).astype(float)
+    units = frame["unit"] if "unit" in frame else pd.Series("fraction", frame.index)
+    per = units.fillna("fraction").map(UNITS).astype(float)
     printed = frame["value"].copy()
     for column in {"value", "stderr", "floor", "chance"} & set(frame.columns):
         frame[column] = frame[column] / per
     for row in frame.index:
-        low, high = RANGES.get(bare(frame.at[row, "metric"]), (None, None))
-        value, where = frame.at[row, "value"], f"{path}, line {_line(frame, row)}"
-        in_percent = unit is not None and unit[row] == "percent"
+        metric, scale = frame.at[row, "metric"], int(per[row])
+        low, high = RANGES.get(bare(metric), (None, None))
         if low is None:
-            if in_percent:
+            if scale != 1:
                 problems.append(
-                    f"{where}: unit is 'percent'; expected nothing there, as the metric"
-                    f" {frame.at[row, 'metric']!r} is no fraction."
+                    f"{_at(path, frame, row)}: unit is 'percent'; expected nothing there, as the"
+                    f" metric {metric!r} is no fraction."
                 )
-        elif not low <= value <= high:
-            scale = 100 if in_percent else 1
-            hint = "" if in_percent else ", or percent in the column unit"
+        elif not low <= frame.at[row, "value"] <= high:
+            hint = "" if scale != 1 else ", or percent in the column unit"
             problems.append(
-                f"{where}: value is {printed[row]:g}; expected a number from {low * scale:g} to"
-                f" {high * scale:g}, the range of {frame.at[row, 'metric']}{hint}."
+                f"{_at(path, frame, row)}: value is {printed[row]:g}; expected a number from"
+                f" {low * scale:g} to {high * scale:g}, the range of {metric}{hint}."
             )
     cell = [column for column in _CELL if column in frame]
-    problems += [
-        f"{path}, line {_line(frame, row)}: the score {frame.at[row, 'metric']} of"
+    return problems + [
+        f"{_at(path, frame, row)}: the score {frame.at[row, 'metric']} of"
         f" {frame.at[row, 'model']} on {frame.at[row, 'task']} stands here a second time; expected"
         " each once."
         for row in frame.index[frame.duplicated(cell)]
     ]
-    return problems

@@ -90,6 +90,14 @@ class Checkpoint(Section):
             },
         }
 
+    @property
+    def aggregation(self) -> str | None:
+        """How chunks become one; a pruned model has none."""
+        return None if self.mode == "prune" else self.aggregation_mode
+
+    def plan_name(self, layers: int) -> str:
+        return self.id(layers).variant.removeprefix("@")
+
     def plan(self, layers: int) -> ChunkPlan:
         return chunk_plan(
             layers, self.mode, self.num_layers_per_chunk, self.num_chunks, self.layers_to_prune
@@ -135,8 +143,8 @@ class Checkpoint(Section):
 Numbers = Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(strict=False)]
 
 
-class Measures(Section):
-    """What is measured of each model that a checkpoint names, in plans of its own, untrained."""
+class MeasuredPlans(Section):
+    """Which plans a model is measured in."""
 
     sequential_chunks: Numbers = Field(
         (1, 2, 3, 4, 6, 8, 12, 24),
@@ -153,26 +161,9 @@ class Measures(Section):
     latency_layers: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(strict=False)] = Field(
         (0, 2, 4, 8, 12), description="Layers per chunk (m) in the latency grid; 0: unchanged."
     )
-    batch_sizes: Numbers = Field((2, 4, 8), min_length=1, description="Batch sizes of the grid.")
-    questions: int = Field(16, ge=1, description="MMLU questions that latency is measured on.")
-    new_tokens: int = Field(5, ge=2, description="Tokens generated for each of them.")
-    repeats: int = Field(
-        4, ge=3, description="Rounds of the latency grid; its variants take turns in each."
-    )
-    window: int = Field(
-        256, ge=2, description="Tokens that a perplexity window sees, at most the model's context."
-    )
-    stride: int = Field(128, ge=1, description="Tokens that each window scores: its last ones.")
-    responses: int = Field(60, ge=1, description="Magpie responses of each difficulty to score.")
-    difficulties: Annotated[tuple[str, ...], Field(strict=False)] = Field(
-        ("easy",), min_length=1, description="Difficulties of those responses, as the dataset says."
-    )
 
-    def perplexity_plans(self, model: str, layers: int) -> dict[str, dict[str, Any]]:
-        """Config keys by the plan's name, here sequential and pruned plans that the layers allow.
-
-        A name is the id's variant, and behind a slash how the chunks become one.
-        """
+    def perplexity_plans(self, model: str, layers: int) -> tuple[Checkpoint, ...]:
+        """Sequential and pruned plans that the layers allow."""
         sequential = [
             Checkpoint(
                 model=model,
@@ -185,9 +176,9 @@ class Measures(Section):
             if chunks > 1 and layers % chunks == 0
             for aggregation in self.aggregations
         ]
-        return _by_name([*sequential, *self._pruned(model, layers)], layers)
+        return _each_once([*sequential, *self._pruned(model, layers)], layers)
 
-    def latency_plans(self, model: str, layers: int) -> dict[str, dict[str, Any]]:
+    def latency_plans(self, model: str, layers: int) -> tuple[Checkpoint, ...]:
         """Those of the latency grid that come out even, and the pruned ones."""
         k = self.latency_chunks
         grid = [
@@ -201,7 +192,7 @@ class Measures(Section):
             for m in self.latency_layers
             if m > 0 and layers - k * m >= 0 and (layers - k * m) % 2 == 0
         ]
-        return _by_name([*grid, *self._pruned(model, layers)], layers)
+        return _each_once([*grid, *self._pruned(model, layers)], layers)
 
     def _pruned(self, model: str, layers: int) -> list[Checkpoint]:
         return [
@@ -210,8 +201,24 @@ class Measures(Section):
             if max(dropped) <= layers and len(set(dropped)) < layers
         ]
 
+
+def _each_once(plans: list[Checkpoint], layers: int) -> tuple[Checkpoint, ...]:
+    """The config may name a plan twice, or in two ways."""
+    return tuple({(one.plan_name(layers), one.aggregation): one for one in plans}.values())
+
+
+class LatencyMeasures(Section):
+    """What times are taken of."""
+
+    batch_sizes: Numbers = Field((2, 4, 8), min_length=1, description="Batch sizes of the grid.")
+    questions: int = Field(16, ge=1, description="MMLU questions that latency is measured on.")
+    new_tokens: int = Field(5, ge=2, description="Tokens generated for each of them.")
+    repeats: int = Field(
+        4, ge=3, description="Rounds of the latency grid; its variants take turns in each."
+    )
+
     @model_validator(mode="after")
-    def _batches_can_be_filled(self) -> "Measures":
+    def _batches_can_be_filled(self) -> "LatencyMeasures":
         if max(self.batch_sizes) > self.questions:
             raise contradiction(
                 f"batch_sizes goes up to {max(self.batch_sizes)}, but questions is"
@@ -219,8 +226,21 @@ class Measures(Section):
             )
         return self
 
+
+class PerplexityMeasures(Section):
+    """What perplexity is taken of."""
+
+    window: int = Field(
+        256, ge=2, description="Tokens that a perplexity window sees, at most the model's context."
+    )
+    stride: int = Field(128, ge=1, description="Tokens that each window scores: its last ones.")
+    responses: int = Field(60, ge=1, description="Magpie responses of each difficulty to score.")
+    difficulties: Annotated[tuple[str, ...], Field(strict=False)] = Field(
+        ("easy",), min_length=1, description="Difficulties of those responses, as the dataset says."
+    )
+
     @model_validator(mode="after")
-    def _stride_fits(self) -> "Measures":
+    def _stride_fits(self) -> "PerplexityMeasures":
         if self.stride > self.window:
             raise contradiction(
                 f"stride is {self.stride}, more than window, {self.window}; tokens between two"
@@ -229,12 +249,8 @@ class Measures(Section):
         return self
 
 
-def _by_name(plans: list[Checkpoint], layers: int) -> dict[str, dict[str, Any]]:
-    named = {}
-    for plan in plans:
-        name = plan.id(layers).variant.removeprefix("@")
-        named[name if plan.mode == "prune" else f"{name}/{plan.aggregation_mode}"] = plan.keys
-    return named
+class Measures(PerplexityMeasures, LatencyMeasures, MeasuredPlans):
+    """What is measured of each model that a checkpoint names, in plans of its own, untrained."""
 
 
 class Chunking(Section):

@@ -1,13 +1,15 @@
 """How models are run."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
 from workflow_scripts.settings.section import Section, unlike
 
 
-class Compute(Section):
+class Loading(Section):
+    """How a model is loaded and run, whatever it is then asked."""
+
     device: Literal["auto", "cpu", "cuda"] = Field(
         "auto", description="Where models run: auto takes a GPU where the job has one."
     )
@@ -30,9 +32,6 @@ class Compute(Section):
             " from what a machine offers."
         ),
     )
-    batch_size: int = Field(
-        32, ge=1, description="Sequences that go through a model at once in evaluation."
-    )
 
     @field_validator("attention")
     @classmethod
@@ -47,3 +46,14 @@ class Compute(Section):
                     "another attention with compute.dtype 'float32'; this one takes bfloat16 or float16"
                 )
         return attention
+
+    @property
+    def loading(self) -> dict[str, Any]:
+        """What load_model is told."""
+        return self.model_dump(include={"device", "dtype", "attention"})
+
+
+class Compute(Loading):
+    batch_size: int = Field(
+        32, ge=1, description="Sequences that go through a model at once in evaluation."
+    )

@@ -1,6 +1,6 @@
 """The grid of models and tasks that are ranked, before and after training on each task."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
@@ -199,15 +199,3 @@ class Harmony(Section):
         if self.chat_template:
             return "asked in the model's chat template here, without one there"
         return None
-
-    def packs(self, tasks: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        return packs(tasks, self.tasks_per_job)
-
-
-def packs(tasks: Sequence[str], tasks_per_job: int | None) -> dict[str, tuple[str, ...]]:
-    """The tasks that one job takes, by what is added to the rule's name; {task} where it is one."""
-    if tasks_per_job == 1:
-        return {"": ("{task}",)}
-    size = tasks_per_job or len(tasks)
-    cut = [tuple(tasks[at : at + size]) for at in range(0, len(tasks), size)]
-    return {"": cut[0]} if len(cut) == 1 else {f"_{n}": p for n, p in enumerate(cut, start=1)}

@@ -2,6 +2,7 @@
 
 from pydantic import Field
 
+from workflow_scripts.settings.request import StepRequest
 from workflow_scripts.settings.section import Section
 
 
@@ -12,3 +13,18 @@ class Miniature(Section):
         gt=0,
         description="Factor on the training steps of the generated models; below 1 they learn less.",
     )
+
+
+class WorldRequest(StepRequest):
+    seed: int
+    items: int
+
+
+class MiniatureModelRequest(StepRequest):
+    name: str
+    seed: int
+    effort: float
+
+
+class FaultyModelsRequest(StepRequest):
+    seed: int

@@ -4,10 +4,11 @@ from typing import Any
 
 from pydantic import Field
 
+from workflow_scripts.settings.chunked_tables import mmlu_checkpoints
 from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.load import Settings
-from workflow_scripts.settings.mmlu import published_table
 from workflow_scripts.settings.prompts.tables import PromptComparison, prompt_comparison
+from workflow_scripts.settings.ranking import RankedTask
 from workflow_scripts.settings.request import StepRequest
 
 
@@ -45,7 +46,7 @@ class CostTable(StepRequest):
 class LeaderboardPage(StepRequest):
     source: str
     seed: int
-    tasks: tuple[dict[str, Any], ...] = Field(description="Of the Harmony grid")
+    tasks: tuple[RankedTask, ...] = Field(description="Of the Harmony grid")
 
 
 class ToldTable(StepRequest):
@@ -65,15 +66,12 @@ class Report(TablesTold):
 
 def reproduction(settings: Settings) -> Reproduction:
     differs = settings.training.unpublished(settings.source)
-    tables = {
-        published_table(one, settings.source): str(one) for one in settings.mmlu_checkpoints()
-    }
     return Reproduction(
         mmlu=MmluComparison(
             source=settings.source,
             shots=settings.mmlu.shots,
             max_items_per_subject=settings.mmlu.max_items_per_subject,
-            checkpoints={table: id for table, id in tables.items() if table},
+            checkpoints=mmlu_checkpoints(settings).published,
             recipes={
                 str(checkpoint): differs[stage]
                 for checkpoint in settings.staged_checkpoints()

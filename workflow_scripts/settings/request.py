@@ -15,7 +15,10 @@ class StepRequest(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     def as_params(self) -> dict[str, Any]:
-        """As plain values, which Snakemake can compare and hand on."""
+        """As plain values, which Snakemake can compare and hand on.
+
+        They stand under one name, since it compares parameters as a set of bare values.
+        """
         return self.model_dump(mode="json")
 
     @classmethod

@@ -1,6 +1,6 @@
 """What the sections of the config have in common, and how their checks speak."""
 
-from typing import Any
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
 from pydantic.json_schema import GenerateJsonSchema
@@ -18,6 +18,11 @@ class Section(BaseModel):
         validate_default=True,
         revalidate_instances="always",
     )
+
+    @classmethod
+    def part_of(cls, whole: "Section") -> Self:
+        """These keys alone of a section that has more: a step is told what it uses and nothing else."""
+        return cls(**{name: getattr(whole, name) for name in cls.model_fields})
 
     @classmethod
     def json_schema(cls) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from workflow_scripts.bridge.step import step
 
 
-def main(model: Path, data: list[Path], outputs: Path, version: str, settings: dict) -> None:
+def main(model: Path, data: list[Path], outputs: Path, version: str, request: dict) -> None:
     from datasets import disable_progress_bars
 
     from workflow_scripts.core.finished import finish_once
@@ -17,13 +17,14 @@ def main(model: Path, data: list[Path], outputs: Path, version: str, settings: d
     from workflow_scripts.evaluation.prompts.run import ask_prompt_run
     from workflow_scripts.evaluation.scored_items import scored_beside
     from workflow_scripts.hub.manifest import hub_of
+    from workflow_scripts.settings.prompts.requests import PromptRequest
 
     disable_progress_bars()  # the log is a file
     finish_once(
-        lambda: ask_prompt_run(model, hub_of(data[0]), outputs, **settings),
+        lambda: ask_prompt_run(model, hub_of(data[0]), outputs, PromptRequest.of(request)),
         inputs=[model, *data],
         outputs=[outputs.with_suffix(".parquet"), outputs],
-        decides=[version, settings],
+        decides=[version, request],
         sound=lambda: read_outputs(outputs),
         way=scored_beside(outputs),
     )
@@ -36,5 +37,5 @@ if "snakemake" in globals():
             [Path(path) for path in snakemake.input.data],
             Path(snakemake.output.run),
             snakemake.params.version,
-            snakemake.params.settings,
+            snakemake.params.request,
         )

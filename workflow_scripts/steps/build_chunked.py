@@ -8,10 +8,11 @@ from pathlib import Path
 from workflow_scripts.bridge.step import step
 
 
-def main(model: Path, manifest: Path, *, id: str, keys: dict, seed: int) -> None:
+def main(model: Path, manifest: Path, request: dict) -> None:
     from workflow_scripts.hub.chunk import build_chunked
+    from workflow_scripts.settings.measures import BuildRequest
 
-    build_chunked(model, manifest.parent, id=id, keys=keys, seed=seed)
+    build_chunked(model, manifest.parent, BuildRequest.of(request))
 
 
 if "snakemake" in globals():
@@ -19,5 +20,5 @@ if "snakemake" in globals():
         main(
             Path(snakemake.input.model),
             Path(snakemake.output.manifest),
-            **snakemake.params.settings,
+            snakemake.params.request,
         )

@@ -5,40 +5,41 @@ request, with the reason where it is refused and where its records and logs will
 """
 
 from pathlib import Path
+from typing import Any
 
 from workflow_scripts.bridge.step import step
 
 
-def main(
-    checks: Path,
-    *,
-    plan: dict[str, dict],
-    refused: dict[str, str],
-    aside: dict[str, str],
-    memory_mb: int,
-    open_licences: list[str],
-) -> None:
+def main(checks: Path, request: dict[str, Any]) -> None:
     from workflow_scripts.core.files import write_json
     from workflow_scripts.hub.submission import check
-    from workflow_scripts.settings.requests import ASIDE, Request
+    from workflow_scripts.settings.requests import ASIDE
+    from workflow_scripts.settings.submissions import CheckRequests
 
-    requests = {file: Request.model_validate(one["request"]) for file, one in plan.items()}
-    sources = {file: Path(one["source"]) for file, one in plan.items()}
-    verdicts = check(requests, sources, memory_mb=memory_mb, open_licences=open_licences)
-    verdicts |= {file: {"reason": why} for file, why in refused.items()}
-    verdicts |= {file: {"reason": why, "status": ASIDE} for file, why in aside.items()}
-    unread = {"request": None, "row": None, "built": None, "records": {}, "logs": {}}
+    asked = CheckRequests.of(request)
+    read = asked.submissions
+    verdicts = check(
+        {file: one.request for file, one in read.items()},
+        {file: Path(one.source) for file, one in read.items()},
+        memory_mb=asked.memory_mb,
+        open_licences=asked.open_licences,
+    )
+    verdicts |= {file: {"reason": why} for file, why in asked.refused.items()}
+    verdicts |= {file: {"reason": why, "status": ASIDE} for file, why in asked.aside.items()}
+    known = {file: one.model_dump(mode="json", exclude={"source"}) for file, one in read.items()}
+    unread: dict[str, Any] = {
+        "request": None,
+        "row": None,
+        "built": None,
+        "records": {},
+        "logs": {},
+    }
     entries = [
-        {
-            "file": file,
-            **{key: plan.get(file, unread)[key] for key in unread},
-            **verdicts[file],
-        }
-        for file in sorted(verdicts)
+        {"file": file, **known.get(file, unread), **verdicts[file]} for file in sorted(verdicts)
     ]
     write_json(checks, entries)
 
 
 if "snakemake" in globals():
     with step(snakemake):
-        main(Path(snakemake.output.checks), **snakemake.params.settings)
+        main(Path(snakemake.output.checks), snakemake.params.request)

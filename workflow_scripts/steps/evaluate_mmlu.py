@@ -8,7 +8,7 @@ from pathlib import Path
 from workflow_scripts.bridge.step import step
 
 
-def main(model: Path, data: Path, record: Path, version: str, settings: dict) -> None:
+def main(model: Path, data: Path, record: Path, version: str, request: dict) -> None:
     from datasets import disable_progress_bars
 
     from workflow_scripts.core.finished import finish_once
@@ -16,13 +16,14 @@ def main(model: Path, data: Path, record: Path, version: str, settings: dict) ->
     from workflow_scripts.evaluation.mmlu import evaluate_mmlu
     from workflow_scripts.evaluation.scored_items import scored_beside
     from workflow_scripts.hub.manifest import hub_of
+    from workflow_scripts.settings.mmlu import MmluRequest
 
     disable_progress_bars()  # the log is a file
     finish_once(
-        lambda: evaluate_mmlu(model, hub_of(data), record, **settings),
+        lambda: evaluate_mmlu(model, hub_of(data), record, MmluRequest.of(request)),
         inputs=[model, data],
         outputs=[record.with_suffix(".parquet"), record],
-        decides=[version, settings],
+        decides=[version, request],
         sound=lambda: whole_record(record),
         way=scored_beside(record),
     )
@@ -35,5 +36,5 @@ if "snakemake" in globals():
             Path(snakemake.input.data),
             Path(snakemake.output.record),
             snakemake.params.version,
-            snakemake.params.settings,
+            snakemake.params.request,
         )

@@ -4,22 +4,26 @@ In: the model's manifest and the text. Out: a record and its windows for either.
 """
 
 from pathlib import Path
+from typing import Any
 
 from workflow_scripts.bridge.step import step
 
 
-def main(model: Path, text: Path, before: Path, after: Path, version: str, settings: dict) -> None:
+def main(
+    model: Path, text: Path, before: Path, after: Path, version: str, request: dict[str, Any]
+) -> None:
     from workflow_scripts.core.finished import finish_once
     from workflow_scripts.core.records import whole_record
     from workflow_scripts.grid.cells import training_beside
     from workflow_scripts.grid.corpora import measure_corpus
+    from workflow_scripts.settings.cells import CorpusRequest
 
     records = [before, after]
     finish_once(
-        lambda: measure_corpus(model, text, before, after, **settings),
+        lambda: measure_corpus(model, text, before, after, CorpusRequest.of(request)),
         inputs=[model, text],
         outputs=[*(record.with_suffix(".parquet") for record in records), *records],
-        decides=[version, settings],
+        decides=[version, request],
         sound=lambda: [whole_record(record) for record in records],
         way=training_beside(after),
     )
@@ -33,5 +37,5 @@ if "snakemake" in globals():
             Path(snakemake.output.before),
             Path(snakemake.output.after),
             snakemake.params.version,
-            snakemake.params.settings,
+            snakemake.params.request,
         )

@@ -8,11 +8,12 @@ from pathlib import Path
 from workflow_scripts.bridge.step import step
 
 
-def main(model: Path, data: Path, record: Path, settings: dict) -> None:
+def main(model: Path, data: Path, record: Path, request: dict) -> None:
     from workflow_scripts.evaluation.plans import measure_latency
     from workflow_scripts.hub.manifest import hub_of
+    from workflow_scripts.settings.measures import LatencyRequest
 
-    measure_latency(model, hub_of(data), record, **settings)
+    measure_latency(model, hub_of(data), record, LatencyRequest.of(request))
 
 
 if "snakemake" in globals():
@@ -21,5 +22,5 @@ if "snakemake" in globals():
             Path(snakemake.input.model),
             Path(snakemake.input.data),
             Path(snakemake.output.record),
-            snakemake.params.settings,
+            snakemake.params.request,
         )

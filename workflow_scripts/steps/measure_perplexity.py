@@ -1,4 +1,4 @@
-"""Measure the perplexity of a model in many chunk plans, untrained: of wikitext and of responses.
+"""Measure the perplexity of a model in many chunk plans, or of a checkpoint: of wikitext and of responses.
 
 In: the manifests of the model and of both datasets. Out: a record and its pieces for each dataset.
 """
@@ -8,11 +8,12 @@ from pathlib import Path
 from workflow_scripts.bridge.step import step
 
 
-def main(model: Path, data: Path, wikitext: Path, magpie: Path, settings: dict) -> None:
+def main(model: Path, data: Path, wikitext: Path, magpie: Path, request: dict) -> None:
     from workflow_scripts.evaluation.plans import measure_perplexity
     from workflow_scripts.hub.manifest import hub_of
+    from workflow_scripts.settings.measures import PerplexityRequest
 
-    measure_perplexity(model, hub_of(data), wikitext, magpie, **settings)
+    measure_perplexity(model, hub_of(data), wikitext, magpie, PerplexityRequest.of(request))
 
 
 if "snakemake" in globals():
@@ -22,5 +23,5 @@ if "snakemake" in globals():
             Path(snakemake.input.wikitext),
             Path(snakemake.output.wikitext),
             Path(snakemake.output.magpie),
-            snakemake.params.settings,
+            snakemake.params.request,
         )

@@ -8,10 +8,11 @@ from pathlib import Path
 from workflow_scripts.bridge.step import step
 
 
-def main(outputs: Path, record: Path, settings: dict) -> None:
+def main(outputs: Path, record: Path, request: dict) -> None:
     from workflow_scripts.evaluation.prompts.scoring import score_prompt_run
+    from workflow_scripts.settings.prompts.requests import ReadingRequest
 
-    score_prompt_run(outputs, record, **settings)
+    score_prompt_run(outputs, record, ReadingRequest.of(request))
 
 
 if "snakemake" in globals():
@@ -19,5 +20,5 @@ if "snakemake" in globals():
         main(
             Path(snakemake.input.run),
             Path(snakemake.output.record),
-            snakemake.params.settings,
+            snakemake.params.request,
         )

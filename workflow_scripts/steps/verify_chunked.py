@@ -9,11 +9,12 @@ from pathlib import Path
 from workflow_scripts.bridge.step import step
 
 
-def main(checkpoint: Path, model: Path, report: Path, *, seed: int, compute: dict) -> None:
+def main(checkpoint: Path, model: Path, report: Path, request: dict) -> None:
     from workflow_scripts.core.files import write_json
     from workflow_scripts.evaluation.parity import parity
+    from workflow_scripts.settings.measures import VerifyRequest
 
-    write_json(report, parity(checkpoint, model, seed=seed, compute=compute))
+    write_json(report, parity(checkpoint, model, VerifyRequest.of(request)))
 
 
 if "snakemake" in globals():
@@ -22,5 +23,5 @@ if "snakemake" in globals():
             Path(snakemake.input.checkpoint),
             Path(snakemake.input.model),
             Path(snakemake.output.report),
-            **snakemake.params.settings,
+            snakemake.params.request,
         )

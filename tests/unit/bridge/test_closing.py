@@ -25,6 +25,13 @@ def test_a_leaderboard_that_was_made_is_named(tmp_path):
     assert f"{page}  open it in a browser" in closing_words(tmp_path)
 
 
+def test_of_a_paper_that_was_written_it_is_said_how_to_set_it(tmp_path):
+    paper = tmp_path / "report/paper.tex"
+    paper.parent.mkdir()
+    paper.write_text("")
+    assert f"{paper}  the same as a paper; `snakemake paper_pdf` sets it" in closing_words(tmp_path)
+
+
 def test_what_a_check_of_files_found_is_the_last_word_and_an_older_check_says_nothing(tmp_path):
     log = tmp_path / "verify_files.log"
     assert words_of_failure(checked=log) == FAILED

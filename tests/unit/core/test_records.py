@@ -15,6 +15,7 @@ from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import (
     Broken,
     Metric,
+    Record,
     read_record,
     sort_records,
     whole_record,
@@ -171,3 +172,20 @@ def test_a_broken_cell_is_read_as_broken_and_nothing_else(tmp_path):
     assert broken == [Broken(**about)]
     write_json(path, {"broken": {"reason": "no memory"}})
     assert "broken.record" in problems_of(path)[0] or "record" in problems_of(path)[0]
+
+
+def test_a_record_written_before_there_were_requests_and_conditions_is_not_taken_for_altered(
+    tmp_path,
+):
+    path = tmp_path / "sst2.json"
+    write_example(path)
+
+    def as_before(fields):
+        del fields["request"]
+        for metric in fields["metrics"]:
+            del metric["condition"]
+
+    edit(path, as_before)
+    assert isinstance(read_record(path), Record)
+    edit(path, lambda fields: fields["metrics"][0].update(value=0.75))
+    assert "was altered" in problems_of(path)[0]

@@ -9,6 +9,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from tests.cells import cell
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_record
@@ -23,26 +24,12 @@ from workflow_scripts.hub.manifest import (
 )
 from workflow_scripts.hub.mirror import mirror
 
-SETTINGS = {
-    "study": "harmony",
-    "shots": 0,
-    "max_items": None,
-    "seed": 0,
-    "threads": 1,
-    "device": "cpu",
-    "dtype": "float32",
-    "attention": "auto",
-    "batch_size": 8,
-}
-
 
 @pytest.fixture
 def evaluate(world, model_manifest, tmp_path):
     def run(task: str, metric: str, name: str = "record", **changes):
         path = tmp_path / f"{name}.json"
-        evaluate_direct(
-            model_manifest, world, path, task=task, primary_metric=metric, **(SETTINGS | changes)
-        )
+        evaluate_direct(model_manifest, world, path, cell(task, metric, **changes))
         record = read_record(path)
         return record, read_items(path.with_suffix(".parquet")).to_pylist()
 
@@ -89,7 +76,7 @@ def test_twice_the_same_measurement_has_the_same_bytes(evaluate, tmp_path):
 
 
 def test_the_record_says_what_was_run(evaluate, model_manifest, world):
-    record, _ = evaluate("arc_easy", "acc_norm", max_items=10, seed=7)
+    record, _ = evaluate("arc_easy", "acc_norm", max_test_items=10, seed=7)
     manifest = read_manifest(model_manifest)
     dataset = read_manifest(world / "datasets/allenai/ai2_arc/manifest.json")
     assert record.model.commit == manifest.commit
@@ -101,13 +88,16 @@ def test_the_record_says_what_was_run(evaluate, model_manifest, world):
     assert {metric.name for metric in record.metrics} == {"acc", "acc_norm"}
     assert record.items.n == 10
     assert record.cost.tokens > 0
+    asked = cell("arc_easy", "acc_norm", max_test_items=10, seed=7)
+    assert record.request == asked.as_params()
+    assert record.provenance.settings_sha256 == asked.sha256
 
 
 def test_a_metric_of_the_whole_set_and_a_generation(evaluate):
     record, items = evaluate("cola", "mcc")
     assert [metric.name for metric in record.metrics] == ["mcc"]
     assert {item["correct"] for item in items} <= {True, False}
-    record, items = evaluate("gsm8k", "exact_match,flexible-extract", max_items=4)
+    record, items = evaluate("gsm8k", "exact_match,flexible-extract", max_test_items=4)
     assert [metric.n for metric in record.metrics] == [4, 4]
     assert all(isinstance(item["text"], str) for item in items)
 
@@ -149,28 +139,28 @@ def test_the_cap_is_on_the_whole_group_and_large_members_keep_their_weight():
 
 
 def test_of_a_group_as_many_items_of_each_member_can_be_drawn(evaluate):
-    record, items = evaluate("mmlu", "acc_macro", max_items=1, max_items_per_member=True)
+    record, items = evaluate("mmlu", "acc_macro", max_test_items=1, max_items_per_member=True)
     assert len(items) == len({item["subset"] for item in items}) == 57
     (macro,) = (metric for metric in record.metrics if metric.name == "acc_macro")
     assert macro.value == pytest.approx(sum(item["correct"] for item in items) / 57)
 
 
 def test_what_was_asked_is_kept_where_it_is_wanted(evaluate):
-    _, items = evaluate("arc_easy", "acc_norm", shots=2, max_items=4)
+    _, items = evaluate("arc_easy", "acc_norm", shots=2, max_test_items=4)
     assert {item["prompt"] for item in items} == {None}
-    _, kept = evaluate("arc_easy", "acc_norm", "kept", shots=2, max_items=4, keep_texts=True)
+    _, kept = evaluate("arc_easy", "acc_norm", "kept", shots=2, max_test_items=4, keep_texts=True)
     for item, plain in zip(kept, items, strict=True):
         assert item["prompt"].startswith("Question: ") and item["prompt"].endswith("\nAnswer:")
         assert item["prompt"].count("Question: ") == 3, "two examples in front"
         assert item["choices"][int(item["gold"])] not in ("", None)
         assert {**item, "prompt": None, "choices": None} == plain
-    _, pairs = evaluate("winogrande", "acc", "pairs", max_items=4, keep_texts=True)
+    _, pairs = evaluate("winogrande", "acc", "pairs", max_test_items=4, keep_texts=True)
     for item in pairs:  # the sentence up to the gap; the choices fill it and go on to the end
         one, other = item["choices"]
         assert one != other and one.split()[1:] == other.split()[1:]
         assert not item["prompt"].endswith(one)
     _, spoken = evaluate(
-        "gsm8k", "exact_match,strict-match", "spoken", max_items=1, keep_texts=True
+        "gsm8k", "exact_match,strict-match", "spoken", max_test_items=1, keep_texts=True
     )
     assert spoken[0]["choices"] is None and spoken[0]["prompt"].startswith("Question: ")
 

@@ -12,6 +12,7 @@ import pytest
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.mmlu import LETTERS, STUDY, TASK
+from workflow_scripts.settings.mmlu import MmluRequest
 
 ROOT = Path(__file__).parents[3]
 SUBJECTS, PER_SUBJECT = 6, 3
@@ -35,11 +36,13 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation import lighteval_run, mmlu
 from workflow_scripts.evaluation.scored_items import ScoredItems
 from workflow_scripts.hub.mirror import mirror
+from workflow_scripts.settings.compute import Compute
+from workflow_scripts.settings.mmlu import MmluRequest
 
 manifest, hub, out, subjects, per_subject = sys.argv[1:]
 manifest, hub, out, per_subject = Path(manifest), Path(hub), Path(out), int(per_subject)
-settings = dict(shots=5, max_items_per_subject=per_subject, seed=0, threads=1, device="cpu",
-                dtype="float32", attention="auto", batch_size=4)
+asked = MmluRequest(shots=5, max_items_per_subject=per_subject, seed=0,
+                    compute=Compute(device="cpu", batch_size=4))
 said = {"all": [mmlu.subject_of(config.name) for config in mmlu.subject_configs()]}
 # One token an answer: an untrained model would not stop behind a letter.
 configs = [
@@ -91,7 +94,7 @@ said["answers"] = {
     if detail.model_response.text
 }
 
-mmlu.evaluate_mmlu(manifest, hub, out / "whole.json", **settings)
+mmlu.evaluate_mmlu(manifest, hub, out / "whole.json", asked)
 
 # stopped in the middle, and gone on with
 add, done = ScoredItems.add, []
@@ -104,13 +107,13 @@ def stop(self, key, value):
 
 ScoredItems.add = stop
 try:
-    mmlu.evaluate_mmlu(manifest, hub, out / "resumed.json", **settings)
+    mmlu.evaluate_mmlu(manifest, hub, out / "resumed.json", asked)
 except KeyboardInterrupt:
     said["left"] = (out / ".resumed.scored").stat().st_size
 ScoredItems.add = add
 counts, leave = [], ScoredItems.__exit__
 ScoredItems.__exit__ = lambda self, *e: (counts.append((self.found, self.computed)), leave(self))[1]
-mmlu.evaluate_mmlu(manifest, hub, out / "resumed.json", **settings)
+mmlu.evaluate_mmlu(manifest, hub, out / "resumed.json", asked)
 said["counts"] = counts[-1]
 
 # floors of two questions whose key is A and one whose key is C
@@ -188,6 +191,9 @@ def test_the_record_says_what_was_run(run):
         "test",
         5,
     )
+    asked = MmluRequest.of(record.request)
+    assert (asked.shots, asked.max_items_per_subject) == (5, PER_SUBJECT)
+    assert record.provenance.settings_sha256 == asked.sha256
     assert (record.protocol.name, record.protocol.engine) == ("few_shot", "prefix sharing")
     assert record.protocol.generation == {
         "max_new_tokens": 1,

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.cells import cell
 from tests.unit.evaluation.tiny_models import WINDOW, Requests, fresh_seed, make_model
 from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.direct import evaluate_direct
@@ -108,12 +109,12 @@ def test_the_rest_alone_is_run_and_has_the_same_bytes(part):
 CHILD = """
 import sys, torch
 from pathlib import Path
+from tests.cells import cell
 from workflow_scripts.evaluation.direct import evaluate_direct
 torch.set_num_threads(1)
 manifest, hub, record, task, metric = sys.argv[1:]
-evaluate_direct(Path(manifest), Path(hub), Path(record), study="harmony", task=task,
-    primary_metric=metric, shots=2, max_items=8, seed=0, threads=1, device="cpu",
-    dtype="float32", attention="auto", batch_size=4)
+asked = cell(task, metric, shots=2, max_test_items=8, batch_size=4)
+evaluate_direct(Path(manifest), Path(hub), Path(record), asked)
 """
 # A slower model, so that there is something to kill; it must not change what is computed.
 SLOW = """
@@ -165,10 +166,7 @@ def test_a_killed_job_goes_on_and_writes_the_bytes_of_one_that_was_not(
 
     computed = {}
     add = ScoredItems.add
-    settings = {"study": "harmony", "primary_metric": metric, "shots": 2, "max_items": 8} | {
-        "seed": 0, "threads": 1, "device": "cpu", "dtype": "float32", "attention": "auto",
-        "batch_size": 4,
-    }  # fmt: skip
+    asked = cell(task, metric, shots=2, max_test_items=8, batch_size=4)
     with pytest.MonkeyPatch.context() as patch:
         for folder in ("killed", "whole"):
 
@@ -181,7 +179,7 @@ def test_a_killed_job_goes_on_and_writes_the_bytes_of_one_that_was_not(
             patch.setattr("workflow_scripts.evaluation.prefix.engine.CPU_TOKENS", 64)
             torch.set_num_threads(1)
             record = tmp_path / folder / "record.json"
-            evaluate_direct(model_manifest, world, record, task=task, **settings)
+            evaluate_direct(model_manifest, world, record, asked)
     assert computed["killed"] == computed["whole"] - stored
     killed, whole = (read_record(tmp_path / name / "record.json") for name in ("killed", "whole"))
     assert killed.stable_bytes() == whole.stable_bytes()

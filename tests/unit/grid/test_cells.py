@@ -23,7 +23,7 @@ def folder(tmp_path, monkeypatch):
 
 def cells(folder, tasks=("mnli", "sst2", "cola"), **decides):
     log = folder / "log"
-    return [Cell(task, folder / f"{task}.json", {"task": task, **decides}, log) for task in tasks]
+    return [Cell(folder / f"{task}.json", {"task": task, **decides}, log) for task in tasks]
 
 
 class Measure:
@@ -33,10 +33,10 @@ class Measure:
         self.fails, self.measured = fails, []
 
     def __call__(self, cell):
-        self.measured.append(cell.task)
-        if error := self.fails.get(cell.task):
+        self.measured.append(cell.name)
+        if error := self.fails.get(cell.name):
             raise error
-        write_example(cell.record, task=cell.task)
+        write_example(cell.record, task=cell.name)
 
 
 def test_a_broken_cell_stops_no_other_and_says_why(folder):
@@ -75,7 +75,7 @@ def test_what_a_cell_goes_on_from_is_removed_only_when_its_record_is_kept(folder
         scored_beside(cell.record).parent.mkdir(parents=True, exist_ok=True)
         scored_beside(cell.record).touch()
         training_beside(cell.record).mkdir()
-        write_example(cell.record, task=cell.task)
+        write_example(cell.record, task=cell.name)
 
     def killed(*arguments):
         raise KeyboardInterrupt

@@ -10,6 +10,7 @@ from workflow_scripts.core.files import canonical_json
 from workflow_scripts.grid.splits import load_splits
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.tasks import load_tasks, training_pair
+from workflow_scripts.settings.harmony import TaskRecipe
 
 ROOT = Path(__file__).parents[3]
 
@@ -26,7 +27,7 @@ def trained_tasks() -> list[str]:
 
 
 TASKS = trained_tasks()
-CAPS = {"held_out_share": 0.2, "max_training_items": 50_000, "max_choosing_items": 1_000}
+RECIPE = TaskRecipe(held_out_share=0.2, max_training_items=50_000, max_validation_items=1_000)
 
 
 def texts(documents) -> set[str]:
@@ -45,7 +46,7 @@ def test_there_are_24_tasks():
 @pytest.mark.parametrize("name", TASKS)
 def test_training_choosing_and_test_share_no_item(world, name):
     with mirror(world):
-        splits = load_splits(name, **CAPS, seed=0)
+        splits = load_splits(name, RECIPE, seed=0)
         (untouched,) = load_tasks([name]).values()
         test = texts(untouched.eval_docs)
         assert texts(splits.test.eval_docs) == test
@@ -69,14 +70,14 @@ def test_medmcqa_is_not_chosen_on_its_test(world):
     with mirror(world):
         (task,) = load_tasks(["medmcqa"]).values()
         assert task.config.validation_split == task.config.test_split
-        assert load_splits("medmcqa", **CAPS, seed=0).choosing_split == "held_out_of_training"
+        assert load_splits("medmcqa", RECIPE, seed=0).choosing_split == "held_out_of_training"
 
 
 def test_caps_draw_by_seed(world):
     def draw(seed):
-        caps = {"held_out_share": 0.2, "max_training_items": 30, "max_choosing_items": 7}
+        caps = RECIPE.model_copy(update={"max_training_items": 30, "max_validation_items": 7})
         with mirror(world):
-            splits = load_splits("sst2", **caps, seed=seed)
+            splits = load_splits("sst2", caps, seed=seed)
             return texts(splits.training), texts(choosing_documents(splits))
 
     first, again, other = draw(1), draw(1), draw(2)
@@ -87,7 +88,7 @@ def test_caps_draw_by_seed(world):
 
 def test_a_task_without_training_items_is_refused(world):
     with mirror(world), pytest.raises(UserError, match="'truthfulqa_mc2' has no training split"):
-        load_splits("truthfulqa_mc2", **CAPS, seed=0)
+        load_splits("truthfulqa_mc2", RECIPE, seed=0)
 
 
 @pytest.mark.parametrize("name", TASKS)

@@ -4,15 +4,15 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 
 import pytest
 
+from tests.cells import cell
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation import lm_eval_run
-from workflow_scripts.evaluation.direct import Question, evaluate_direct
+from workflow_scripts.evaluation.direct import evaluate_direct
 from workflow_scripts.grid import train_before_test as module
 from workflow_scripts.grid.splits import load_splits
 from workflow_scripts.grid.train_before_test import train_before_test
@@ -30,31 +30,11 @@ RECIPE = TaskRecipe(
     max_training_items=24,
     max_validation_items=8,
 )
-ASKED = Question(
-    study="harmony",
-    task="sst2",
-    primary_metric="acc",
-    shots=0,
-    max_items=None,
-    seed=0,
-    threads=1,
-    device="cpu",
-    dtype="float32",
-    attention="auto",
-    batch_size=8,
-    protocol="train_before_test",
-)
 
 
-def run(manifest, world, record, asked=ASKED, recipe=RECIPE):
-    return train_before_test(
-        manifest,
-        world,
-        record,
-        asked,
-        keys=recipe.training_keys,
-        protocol=recipe.protocol_keys,
-    )
+def run(manifest, world, record, task="sst2", metric="acc", recipe=RECIPE):
+    asked = cell(task, metric, protocol="train_before_test", recipe=recipe)
+    return train_before_test(manifest, world, record, asked)
 
 
 def test_the_record_says_what_was_done(world, model_manifest, tmp_path):
@@ -91,8 +71,7 @@ def test_the_test_is_put_once_and_after_all_choosing(
 
     monkeypatch.setattr(lm_eval_run, "ask", spy)
     monkeypatch.setattr(module, "ask", spy)
-    asked = replace(ASKED, task=task, primary_metric=metric)
-    run(model_manifest, world, tmp_path / "record.json", asked)
+    run(model_manifest, world, tmp_path / "record.json", task, metric)
     *choosing, test = asked_in_turn
     assert len(choosing) == RECIPE.epochs
     items = read_items(tmp_path / "record.parquet").column("prompt_sha256").to_pylist()
@@ -104,8 +83,7 @@ def test_the_test_is_put_once_and_after_all_choosing(
 
 def test_training_on_the_task_changes_what_is_measured(world, model_manifest, tmp_path):
     trained = run(model_manifest, world, tmp_path / "trained.json")
-    direct = {k: v for k, v in ASKED.__dict__.items() if k != "protocol"}
-    evaluate_direct(model_manifest, world, tmp_path / "direct.json", **direct)
+    evaluate_direct(model_manifest, world, tmp_path / "direct.json", cell("sst2", "acc"))
     before = read_items(tmp_path / "direct.parquet").column("loglikelihoods").to_pylist()
     after = read_items(tmp_path / "trained.parquet").column("loglikelihoods").to_pylist()
     assert before != after
@@ -157,7 +135,7 @@ def test_of_a_metric_that_is_better_smaller_the_smallest_is_kept(
 
 def test_a_metric_that_lm_eval_does_not_report_is_named(world, model_manifest, tmp_path):
     with pytest.raises(UserError, match="reports no 'mcc' for the task sst2; it reports acc"):
-        run(model_manifest, world, tmp_path / "r.json", replace(ASKED, primary_metric="mcc"))
+        run(model_manifest, world, tmp_path / "r.json", metric="mcc")
 
 
 PROGRAM = """

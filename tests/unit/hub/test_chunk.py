@@ -19,8 +19,11 @@ from workflow_scripts.hub.manifest import (
     verify,
     write_manifest,
 )
+from workflow_scripts.settings.chunking import Checkpoint
+from workflow_scripts.settings.measures import BuildRequest, VerifyRequest
 
 COMPUTE = {"device": "cpu", "dtype": "float32", "attention": "auto"}
+VERIFY = VerifyRequest(compute=COMPUTE, seed=0)
 K2M2 = {"num_layers_per_chunk": 2, "num_chunks": 2}
 
 
@@ -51,8 +54,10 @@ def hub_model(folder, family="qwen2", shard="5GB", layers=6):
     return base, folder / "manifest.json"
 
 
-def build(manifest, folder, **keys):
-    build_chunked(manifest, folder, id="org/base@k2m2", keys={**K2M2, **keys}, seed=0)
+def build(manifest, folder, seed=0, **keys):
+    checkpoint = Checkpoint(model="org/base", **K2M2 | keys)
+    asked = BuildRequest(id="org/base@k2m2", checkpoint=checkpoint, seed=seed)
+    build_chunked(manifest, folder, asked)
     return folder / "manifest.json"
 
 
@@ -82,8 +87,7 @@ def test_the_same_settings_give_the_same_bytes_and_another_seed_others(tmp_path)
     _, manifest = hub_model(tmp_path / "base")
     first, again = (read_manifest(build(manifest, tmp_path / name)) for name in ("a", "b"))
     assert first == again
-    build_chunked(manifest, tmp_path / "c", id="org/base@k2m2", keys=K2M2, seed=1)
-    other = read_manifest(tmp_path / "c" / "manifest.json")
+    other = read_manifest(build(manifest, tmp_path / "c", seed=1))
     assert other.weights_sha256 != first.weights_sha256
 
 
@@ -92,7 +96,7 @@ def test_the_same_settings_give_the_same_bytes_and_another_seed_others(tmp_path)
     [
         {"num_layers_per_chunk": 0, "num_chunks": 0},
         {"aggregation_mode": "mean", "use_adapters": False},
-        {"chunking_mode": "prune", "layers_to_prune": [2, 3]},
+        {"mode": "prune", "layers_to_prune": [2, 3]},
     ],
     ids=["unchanged", "nothing new", "pruned"],
 )
@@ -119,7 +123,7 @@ def test_no_weight_of_the_base_is_read(tmp_path, monkeypatch):
 def test_architectures_that_cannot_be_cut_get_a_sentence(world, tmp_path):
     pythia = world / "models/miniature/Pythia-0.1M/manifest.json"
     with pytest.raises(UserError, match="of the type 'gpt_neox'; only qwen2, qwen3, llama"):
-        build_chunked(pythia, tmp_path / "built", id="a/b@k1m2", keys=K2M2, seed=0)
+        build(pythia, tmp_path / "built")
     assert not (tmp_path / "built").exists()
 
 
@@ -132,17 +136,17 @@ def test_a_damaged_base_is_refused(tmp_path):
 
 def test_parity_reports_the_plan_and_holds_it_to_its_word(tmp_path):
     _, manifest = hub_model(tmp_path / "base")
-    report = parity(build(manifest, tmp_path / "built"), manifest, seed=0, compute=COMPUTE)
+    report = parity(build(manifest, tmp_path / "built"), manifest, VERIFY)
     assert report["plan"] == "0 → [1 3 | 2 4] → 5"
     assert report["depth"] == 4 and report["fused_from_loop"] < 1e-5
     assert report["parameters"] - report["base_parameters"] == report["new_parameters"] > 0
 
     same = build(manifest, tmp_path / "same", num_layers_per_chunk=0, num_chunks=0)
-    assert parity(same, manifest, seed=0, compute=COMPUTE)["fused_from_base"] == 0
+    assert parity(same, manifest, VERIFY)["fused_from_base"] == 0
 
     _, other = hub_model(tmp_path / "other")
     with pytest.raises(UserError, match="unchanged plan, but its logits differ"):
-        parity(same, other, seed=0, compute=COMPUTE)
+        parity(same, other, VERIFY)
 
 
 def test_plans_are_drawn_as_text():

@@ -452,7 +452,7 @@ snakemake = SimpleNamespace(
     output=SimpleNamespace(manifest=told["manifest"]), params=SimpleNamespace(**told["params"]),
     scriptdir="workflow_scripts/steps",
 )
-runpy.run_path(f"workflow_scripts/steps/{told['rule']}.py", init_globals={"snakemake": snakemake})
+runpy.run_path("workflow_scripts/steps/fetch.py", init_globals={"snakemake": snakemake})
 """
 
 
@@ -463,6 +463,7 @@ def start_step(hub, tmp_path: Path, rule: str, folder: Path, **environment) -> s
         "log": str(tmp_path / "logs" / f"{rule}.log"),
         "manifest": str(folder / MANIFEST),
         "params": {
+            "kind": kind,
             "repository": {"model": MODEL, "dataset": DATASET}[kind],
             "revision": None,
             "lock": str(tmp_path / "hub.lock.tsv"),

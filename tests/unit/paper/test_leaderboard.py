@@ -10,7 +10,14 @@ import pytest
 
 from tests.browser.boards import board, hostile_board, plain_board, row, tab
 from tests.records import record_fields
-from tests.unit.studies.harmony.harmony_study import MODELS, TASK_ROWS, settings, study, without
+from tests.unit.studies.harmony.harmony_study import (
+    MODELS,
+    TASK_ROWS,
+    request,
+    study,
+    without,
+    written,
+)
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import sha256_file, sha256_text
 from workflow_scripts.core.items import Item
@@ -22,8 +29,10 @@ from workflow_scripts.render.web.page import LIBRARY, leaderboard_page
 from workflow_scripts.settings.paper import LeaderboardPage
 from workflow_scripts.studies.chunking.board import chunked_tab
 from workflow_scripts.studies.harmony.board import harmony_tab
+from workflow_scripts.studies.harmony.components import TABLE as COMPONENTS
 from workflow_scripts.studies.harmony.components import harmony_components
 from workflow_scripts.studies.harmony.grid import read_grids
+from workflow_scripts.studies.harmony.leaderboard import TABLE as RANKING
 from workflow_scripts.studies.harmony.leaderboard import harmony_leaderboard
 from workflow_scripts.studies.prompts.board import prompts_tab
 
@@ -84,13 +93,14 @@ def test_a_tab_is_read_back_as_it_was_written(tmp_path):
 
 def harmony(folder: Path, scores: pd.DataFrame, **changes):
     scores.to_parquet(folder / "scores.parquet")
-    grids = read_grids(folder / "scores.parquet", [], settings(**changes))
-    ranking = harmony_leaderboard(grids, draws=20, seed=0)
-    ranking.to_csv(folder / "ranking.csv", index=False)
-    harmony_components(grids, draws=20, seed=0).to_csv(folder / "components.csv", index=False)
-    files = {name: str(folder / f"{name}.csv") for name in ("ranking", "components")}
+    asked = request(**changes)
+    grids = read_grids(Inputs({"scores": folder / "scores.parquet", "imported": []}), asked)
+    ranking = harmony_leaderboard(grids, asked)
     made = harmony_tab(
-        files["ranking"], files["components"], str(folder / "scores.parquet"), TASK_ROWS
+        str(written(RANKING, ranking, folder, asked)),
+        str(written(COMPONENTS, harmony_components(grids, asked), folder, asked)),
+        str(folder / "scores.parquet"),
+        list(TASK_ROWS),
     )
     return made, ranking[ranking["protocol"] == "train_before_test"].set_index("label"), ranking
 
@@ -192,9 +202,10 @@ def test_a_chunked_variant_joins_plan_training_and_mmlu(tmp_path):
     plan = base | {"variant": "@k2m2", "plan": "0 [1|2] 3", "depth": 3, "layers": 4}
     plan |= {"parameters": 10, "new_parameters": 2, "fused_from_loop": 1e-5, "fused_from_base": 1}
     unchanged = plan | {"variant": "@k0m0", "plan": "0 1 2 3", "depth": 4}
-    pd.DataFrame([unchanged, plan]).to_csv(tmp_path / "plans.csv", index=False)
+    plans = pd.DataFrame([unchanged, plan]).assign(dtype="float32")
+    plans.to_csv(tmp_path / "plans.csv", index=False)
     stages = [
-        base | {"variant": one, "recipe": None, "trained_parameters": None, "steps": None}
+        base | {"variant": one, "stage": "untrained", "recipe": None, "trained_parameters": None, "steps": None}
         | {"tokens": None, "held_out_loss": None, "wikitext": 9.5 + at, "wikitext stderr": 0.5}
         for at, one in enumerate(variants)
     ]  # fmt: skip
@@ -202,7 +213,8 @@ def test_a_chunked_variant_joins_plan_training_and_mmlu(tmp_path):
     mmlu = [
         base | {"variant": one, "subject": subject, "n": 4, "floor": 0.25, "published_qem": None}
         | dict.fromkeys(("qem", "em", "acc"), 0.5)
-        | {f"{metric}_stderr": 0.1 for metric in ("qem", "em", "acc")}
+        | {"published_stderr": None}
+        | {f"{metric}_{of}": 0.1 for metric in ("qem", "em", "acc") for of in ("stderr", "z")}
         for one in variants
         for subject in ("macro", "anatomy")
     ]  # fmt: skip
@@ -219,6 +231,12 @@ def test_a_chunked_variant_joins_plan_training_and_mmlu(tmp_path):
     stages = {"a/b": "original", "a/b@k2m2": "untrained", "a/b@k2m2+cpt": "trained: cpt"}
     assert values(shown, "stage") == stages
     assert [task["subject"] for task in shown.rows[0].details.tasks] == ["macro", "anatomy"]
+    assert not any(one.notes for one in shown.rows)
+    gone = {"n": None, **dict.fromkeys(("qem", "em", "acc"))}
+    broken = [row | gone if row["variant"] == "@k2m2" else row for row in mmlu]
+    pd.DataFrame(broken).to_csv(tmp_path / "mmlu.csv", index=False)
+    notes = {one.id: one.notes for one in chunked_tab(**files).rows}
+    assert notes == {"a/b": [], "a/b@k2m2": ["Not measured: MMLU"], "a/b@k2m2+cpt": []}
     without_plans = chunked_tab(**files | {"plans": []})
     assert "depth" not in {column.field for column in without_plans.columns}
 

@@ -78,7 +78,7 @@ def test_agreement_rises_or_falls_only_where_its_interval_says_so(
 
 
 def pruning(best: float, whole: float) -> pd.DataFrame:
-    rows = [("1, 2", best), ("5", 4 * whole), (None, whole)]
+    rows = [("1, 2", best), ("5", 4 * whole), ("", whole)]
     return pd.DataFrame(
         {"left_out": name, "perplexity": value, "perplexity_stderr": 1.0} for name, value in rows
     )
@@ -94,7 +94,7 @@ def test_leaving_layers_out_costs_what_it_costs(best, expected):
 
 
 def mmlu(acc_z: float, em: float = 0.2) -> pd.DataFrame:
-    row = {"subject": "micro", "model": "a/b", "variant": None, "n": 100, "floor": 0.3}
+    row = {"subject": "micro", "model": "a/b", "variant": "", "n": 100, "floor": 0.3}
     scores = {"em": em, "qem": 0.2, "acc": 0.3 + acc_z / 100}
     return pd.DataFrame([{**row, **scores, "em_z": -9.0, "qem_z": -9.0, "acc_z": acc_z}])
 

@@ -6,12 +6,9 @@ from workflow_scripts.planning.jobs import planned_jobs
 
 SNAKEFILE = """
 import os
-from types import SimpleNamespace
 
-from workflow_scripts.settings.cluster import Cluster
 
-NEEDS, SUITE_ROWS, AS_IF_ACCEPTED = {}, {}, False
-SETTINGS = SimpleNamespace(cluster=Cluster())
+NEEDS, AS_IF_ACCEPTED = {}, False
 os.access = lambda *arguments: False  # a job has removed its output since it was found
 
 

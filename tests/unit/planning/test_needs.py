@@ -4,14 +4,10 @@ import csv
 from functools import cache
 from pathlib import Path
 
-import pytest
 import yaml
-from snakemake.resources import Resources
 
 from tests.unit.settings.merged import ROOT, merged
-from workflow_scripts.core.errors import UserError
 from workflow_scripts.planning.needs import Need, Planner
-from workflow_scripts.planning.resources import gpu_request, resources
 from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.load import load_settings
 from workflow_scripts.settings.requests import Request
@@ -148,41 +144,3 @@ def test_the_demo_took_what_was_planned():
         seconds, mb = float(measured[rule]["s"]), float(measured[rule]["max_rss"])
         assert need.seconds / 2 < seconds < 2 * need.seconds, rule
         assert mb < need.mem_mb < 4 * mb, rule
-
-
-@pytest.mark.parametrize(
-    ("spelling", "expected"),
-    [
-        ("gpus", {"gpu": 2}),
-        ("gpus:a100", {"gpu": 2, "gpu_model": "a100"}),
-        ("gres", {"gres": "gpu:2"}),
-        ("gres:a100", {"gres": "gpu:a100:2"}),
-        (None, {}),
-    ],
-)
-def test_gpus_are_asked_for_as_the_cluster_spells_it(spelling, expected):
-    made = resources(lambda wildcards: Need(60, 1_000, gpus=2), Cluster(), spelling)
-    gpus = {name: value for name, value in made.items() if name not in ("mem_mb", "runtime")}
-    assert {n: v({}) if callable(v) else v for n, v in gpus.items()} == expected
-    assert made["mem_mb"]({}, attempt=1) == 1_000
-    assert made["runtime"]({}, attempt=1) == 12
-
-
-def profile(*lines):
-    """The default resources of a profile, as Snakemake reads them."""
-    return Resources.parse(list(lines), allow_expressions=True, defaults="full")
-
-
-@pytest.mark.parametrize("spelling", ["gpus", "gpus:a100", "gres", "gres:a100", "'gres:a100'"])
-def test_a_profile_says_how(spelling):
-    assert gpu_request(profile(f"gpu_request={spelling}")) == spelling.strip("'")
-
-
-@pytest.mark.parametrize("spelling", ["gpu", "gres:", "--gres=gpu"])
-def test_another_spelling_is_refused_in_a_sentence(spelling):
-    with pytest.raises(UserError, match=r"gpu_request is .*; expected gpus, gres"):
-        gpu_request(profile(f"gpu_request={spelling}"))
-
-
-def test_without_a_profile_gpus_are_asked_for_as_slurm_does():
-    assert gpu_request(None) == gpu_request(profile()) == "gpus"

@@ -98,5 +98,7 @@ def test_hours_are_said_as_people_say_them(value, said):
 
 
 def test_a_rule_belongs_to_the_study_that_its_file_is_named_after():
-    assert study_of("/somewhere/rules/harmony_corpora.smk") == "harmony"
-    assert study_of("rules/paper.smk") == study_of("Snakefile") == "all"
+    assert study_of("/somewhere/rules/harmony_corpora.smk", {}) == "harmony"
+    assert study_of("rules/paper.smk", {}) == study_of("Snakefile", {}) == "all"
+    assert study_of("rules/cells.smk", {"row": "a--b~float32"}) == "suite"
+    assert study_of("rules/cells.smk", {"checkpoint": "a--b"}) == "harmony"

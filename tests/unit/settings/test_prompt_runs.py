@@ -9,8 +9,8 @@ from tests.unit.settings.merged import ROOT, merged
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.load import load_settings
 from workflow_scripts.settings.prompts.files import find_runs, natural
+from workflow_scripts.settings.prompts.requests import PromptRequest, prompt_request
 from workflow_scripts.settings.prompts.spec import (
-    Asking,
     Decoding,
     Example,
     Link,
@@ -295,9 +295,12 @@ def test_every_field_of_a_run_is_described():
 
 def test_what_a_model_is_asked_does_not_hold_how_it_is_read():
     """Or a changed parser would run the model again."""
-    run = load_settings(merged({}), ROOT).prompt_runs["run6"]
-    assert not {"read", "changed", "after", "published", "extends"} & set(run.asking())
-    assert Asking.model_validate(run.asking()).shots == run.shots
+    settings = load_settings(merged({}), ROOT)
+    request = prompt_request(settings, "run6").as_params()
+    assert not {"read", "changed", "after", "published", "extends"} & set(request["asking"])
+    asked = PromptRequest.of(request)
+    assert asked == prompt_request(settings, "run6")
+    assert asked.asking.shots == settings.prompt_runs["run6"].shots
 
 
 def test_names_are_sorted_as_people_count():

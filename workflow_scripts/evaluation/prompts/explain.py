@@ -8,34 +8,25 @@ from workflow_scripts.core.files import sha256_text, write_text
 from workflow_scripts.evaluation.prompts.questions import LETTERS, Question, read_questions
 from workflow_scripts.evaluation.prompts.rendering import Prompt
 from workflow_scripts.evaluation.prompts.run import renderer_for
+from workflow_scripts.hub.load import load_tokenizer
 from workflow_scripts.hub.manifest import read_manifest
+from workflow_scripts.settings.prompts.requests import ExplainRequest
 from workflow_scripts.settings.prompts.spec import Asking
 
 
-def explain_prompt(
-    manifest_path: Path,
-    hub: Path,
-    path: Path,
-    *,
-    run: str,
-    asking: dict[str, Any],
-    subject: str | None,
-    number: int,
-) -> None:
+def explain_prompt(manifest_path: Path, hub: Path, path: Path, asked: ExplainRequest) -> None:
     """Write it as text."""
-    from transformers import AutoConfig, AutoTokenizer
+    from transformers import AutoConfig
 
     import workflow_scripts.chunked  # noqa: F401 (registers the chunked architectures)
 
-    spec = Asking.model_validate(asking)
-    folder, options = manifest_path.parent, {"local_files_only": True, "trust_remote_code": False}
-    tokenizer = AutoTokenizer.from_pretrained(folder, **options)
-    config = AutoConfig.from_pretrained(folder, **options)
+    spec, tokenizer = asked.asking, load_tokenizer(manifest_path)
+    config = AutoConfig.from_pretrained(manifest_path.parent, local_files_only=True)
     questions, _ = read_questions(hub, spec.questions)
-    question = question_of(questions, subject, number)
+    question = question_of(questions, asked.subject, asked.number)
     prompt = renderer_for(spec, tokenizer, config, hub).prompt(question)
     model = read_manifest(manifest_path).repository
-    write_text(path, explanation(run, model, spec, question, prompt, tokenizer))
+    write_text(path, explanation(asked.run, model, spec, question, prompt, tokenizer))
 
 
 def question_of(questions: list[Question], subject: str | None, number: int) -> Question:

@@ -1,18 +1,18 @@
 """What a model said in one run, kept apart from what is made of it.
 
-A JSON file about the run and, beside it, a Parquet file of the outputs, one row a question. Scoring
-reads nothing else, so a changed parser needs no model.
+A JSON file about the run and, beside it, its items, of which nothing is judged yet. Scoring reads
+nothing else, so a changed parser needs no model.
 """
 
 import json
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import atomic_path, canonical_json, sha256_file, write_json
+from workflow_scripts.core.files import canonical_json, sha256_file, write_json
+from workflow_scripts.core.items import Item, read_items, write_items
 from workflow_scripts.core.records import (
     Cost,
     ItemsFile,
@@ -25,25 +25,11 @@ from workflow_scripts.core.records import (
 )
 
 
-@dataclass(frozen=True)
-class Output:
-    """What a model was asked and what it said."""
-
-    item: str
-    subject: str
-    prompt_sha256: str
-    choices: list[str]
-    gold: int
-    text: str | None  # what was generated, as it is
-    loglikelihoods: list[float] | None  # of the letters, where nothing is generated
-    new_tokens: int
-    truncated: bool
-
-
 class OutputsFacts(StrictModel):
     """The parts of the record that are known before anything is scored."""
 
     schema_version: Literal[1] = 1
+    request: dict[str, Any]
     model: ModelFacts
     task: TaskFacts
     protocol: Protocol
@@ -57,50 +43,23 @@ class OutputsFacts(StrictModel):
         return canonical_json(self.model_dump(mode="json", exclude={"volatile"})).encode()
 
 
-def _schema():
-    import pyarrow as pa
-
-    return pa.schema(
-        [
-            pa.field("item", pa.string(), nullable=False),
-            pa.field("subject", pa.string(), nullable=False),
-            pa.field("prompt_sha256", pa.string(), nullable=False),
-            pa.field("choices", pa.list_(pa.string()), nullable=False),
-            pa.field("gold", pa.int64(), nullable=False),
-            pa.field("text", pa.string()),
-            pa.field("loglikelihoods", pa.list_(pa.float64())),
-            pa.field("new_tokens", pa.int64(), nullable=False),
-            pa.field("truncated", pa.bool_(), nullable=False),
-        ]
-    )
-
-
-def write_outputs(path: Path, outputs: list[Output], **facts) -> OutputsFacts:
+def write_outputs(path: Path, outputs: list[Item], **facts) -> OutputsFacts:
     """Write the outputs, then the file that vouches for them."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    table_path = path.with_suffix(".parquet")
-    with atomic_path(table_path) as temporary:
-        rows = [asdict(output) for output in outputs]
-        pq.write_table(pa.Table.from_pylist(rows, _schema()), temporary, compression="zstd")
-    written = OutputsFacts(
-        outputs=ItemsFile(file=table_path.name, sha256=sha256_file(table_path), n=len(outputs)),
-        **facts,
-    )
+    table = path.with_suffix(".parquet")
+    write_items(table, outputs)
+    file = ItemsFile(file=table.name, sha256=sha256_file(table), n=len(outputs))
+    written = OutputsFacts(outputs=file, **facts)
     write_json(path, written.model_dump(mode="json"))
     return written
 
 
-def read_outputs(path: Path) -> tuple[OutputsFacts, list[Output]]:
+def read_outputs(path: Path) -> tuple[OutputsFacts, list[Item]]:
     """Strictly: a file that is not what was written is named."""
-    import pyarrow.parquet as pq
-
     try:
         facts = OutputsFacts.model_validate(json.loads(path.read_text(encoding="utf-8")))
-        table_path = path.with_name(facts.outputs.file)
-        if sha256_file(table_path) != facts.outputs.sha256:
-            raise UserError(f"{table_path} was altered: its sha256 is not the one in {path}.")
+        table = path.with_name(facts.outputs.file)
+        if sha256_file(table) != facts.outputs.sha256:
+            raise UserError(f"{table} was altered: its sha256 is not the one in {path}.")
     except FileNotFoundError as error:
         raise UserError(f"{error.filename} is missing.") from None
     except ValidationError as error:
@@ -110,4 +69,5 @@ def read_outputs(path: Path) -> tuple[OutputsFacts, list[Output]]:
         ) from None
     except ValueError as error:
         raise UserError(f"{path} is not a JSON file of ours ({error}).") from None
-    return facts, [Output(**row) for row in pq.read_table(table_path).to_pylist()]
+    rows = read_items(table).to_pylist()
+    return facts, [Item(**row | {"scores": dict(row["scores"])}) for row in rows]

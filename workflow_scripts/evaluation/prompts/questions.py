@@ -2,14 +2,14 @@
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import sha256_text
 from workflow_scripts.hub.manifest import Manifest
-from workflow_scripts.hub.mirror import mirror
+from workflow_scripts.hub.mirror import read_rows
 from workflow_scripts.settings.prompts.spec import DATASETS
 
 LETTERS = "ABCDEFGHIJ"
@@ -36,14 +36,14 @@ class Question:
 def read_questions(hub: Path, source: str) -> tuple[list[Question], Manifest]:
     """The test questions, in the order of the dataset."""
     if source == "vendor":
-        rows, manifest = _rows(hub, DATASETS[source], _VENDOR_CONFIG, "latest")
+        rows, manifest = read_rows(hub, DATASETS[source], _VENDOR_CONFIG, "latest")
         return _named([_vendor_question(row) for row in rows]), manifest
-    rows, manifest = _rows(hub, DATASETS[source], "all", "test")
+    rows, manifest = read_rows(hub, DATASETS[source], "all", "test")
     return _named([_question(row) for row in rows]), manifest
 
 
 def read_dev(hub: Path) -> list[Question]:
-    rows, _ = _rows(hub, DATASETS["mmlu"], "all", "dev")
+    rows, _ = read_rows(hub, DATASETS["mmlu"], "all", "dev")
     return _named([_question(row) for row in rows])
 
 
@@ -56,14 +56,6 @@ def chosen(questions: list[Question], first: int | None, per_subject: int | None
         if per_subject is None or seen[question.subject] <= per_subject:
             kept.append(question)
     return kept
-
-
-def _rows(hub: Path, name: str, config: str, split: str) -> tuple[list[dict[str, Any]], Manifest]:
-    import datasets
-
-    with mirror(hub) as read:
-        rows = datasets.load_dataset(name, config, split=split).to_list()
-    return rows, read[name]
 
 
 def _question(row: dict[str, Any]) -> Question:
@@ -95,14 +87,5 @@ def _named(questions: list[Question]) -> list[Question]:
         id = f"{question.subject}/{sha256_text(asked)[:12]}"
         seen[id] += 1
         id += f"-{seen[id]}" if seen[id] > 1 else ""
-        named.append(
-            Question(
-                id,
-                question.subject,
-                question.text,
-                question.choices,
-                question.gold,
-                question.prompt,
-            )
-        )
+        named.append(replace(question, id=id))
     return named

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from jinja2 import TemplateError as JinjaError
+
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.seeds import derive_seed
 from workflow_scripts.evaluation.prompts.questions import LETTERS, Question
@@ -76,14 +78,12 @@ class Renderer:
             return self._tokenizer.apply_chat_template(
                 turns, tokenize=False, add_generation_prompt=True, date_string=asking.date
             )
-        except (ValueError, TypeError) as error:  # no template
+        except (
+            ValueError,
+            TypeError,
+            JinjaError,
+        ) as error:  # no template, or a role it does not take
             raise UserError(f"The messages do not fit the model's chat template: {error}") from None
-        except Exception as error:
-            if type(error).__module__.partition(".")[0] != "jinja2":  # a role it does not take
-                raise
-            raise UserError(
-                f"The messages do not fit the model's chat template: {error}."
-            ) from None
 
     def _values(self, question: Question) -> dict[str, Any]:
         return {
@@ -137,12 +137,9 @@ class _Shots:
 
     def __init__(self, spec: Shots, dev: list[Question]):
         self._spec = spec
-        self._by_subject = {
-            subject: list(of_it)
-            for subject, of_it in groupby(
-                sorted(dev, key=lambda question: question.subject), key=lambda q: q.subject
-            )
-        }
+        self._by_subject: dict[str, list[Question]] = {}
+        for question in dev:
+            self._by_subject.setdefault(question.subject, []).append(question)
         self._fixed: list[Question] = []
         if spec.source == "hand_made":
             self._fixed = [

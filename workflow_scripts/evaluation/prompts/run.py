@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.files import sha256_text
+from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Cost, Protocol, TaskFacts
 from workflow_scripts.core.seeds import derive_seed
-from workflow_scripts.evaluation.prompts.outputs import Output, OutputsFacts, write_outputs
+from workflow_scripts.evaluation.prompts.outputs import OutputsFacts, write_outputs
 from workflow_scripts.evaluation.prompts.questions import (
+    LETTERS,
     Question,
     chosen,
     read_dev,
@@ -18,6 +20,7 @@ from workflow_scripts.evaluation.prompts.rendering import Prompt, Renderer
 from workflow_scripts.evaluation.scored_items import Answers, ScoredItems
 from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.recording import Recording, model_facts
+from workflow_scripts.settings.prompts.requests import PromptRequest
 from workflow_scripts.settings.prompts.spec import Asking
 
 HARNESS, HARNESS_VERSION = "chorus", "1"  # raise it when a run's outputs change their meaning
@@ -26,29 +29,15 @@ _OWN_SETTINGS = ("do_sample", "temperature", "top_p", "top_k")
 
 
 def ask_prompt_run(
-    manifest_path: Path,
-    hub: Path,
-    path: Path,
-    *,
-    run: str,
-    asking: dict[str, Any],
-    max_items_per_subject: int | None,
-    seed: int,
-    threads: int,
-    device: str,
-    dtype: str,
-    attention: str,
+    manifest_path: Path, hub: Path, path: Path, asked: PromptRequest
 ) -> OutputsFacts:
     """Ask all questions of the run and write the outputs, going on where a killed job stopped."""
-    settings = {k: v for k, v in locals().items() if k not in ("manifest_path", "hub", "path")}
-    spec = Asking.model_validate(asking)
-    recording = Recording()
-    loaded = load_model(
-        manifest_path, device=device, dtype=spec.dtype or dtype, attention=attention
-    )
-    provenance = recording.provenance(settings)
+    spec, recording = asked.asking, Recording()
+    loading = asked.compute.loading
+    loaded = load_model(manifest_path, **loading | {"dtype": spec.dtype or loading["dtype"]})
+    provenance = recording.provenance(asked)
     questions, dataset = read_questions(hub, spec.questions)
-    questions = chosen(questions, spec.first, max_items_per_subject)
+    questions = chosen(questions, spec.first, asked.max_items_per_subject)
     renderer = renderer_for(spec, loaded.tokenizer, loaded.model.config, hub)
     prompts = [renderer.prompt(question) for question in questions]
     scored_items = ScoredItems.beside(
@@ -59,13 +48,14 @@ def ask_prompt_run(
         decoding=spec.decoding.model_dump(mode="json"),
     )
     with scored_items:
-        outputs, engine = answer(loaded, spec, questions, prompts, seed, scored_items)
+        outputs, engine = answer(loaded, spec, questions, prompts, asked.seed, scored_items)
     return write_outputs(
         path,
         outputs,
+        request=asked.as_params(),
         model=model_facts(loaded.manifest),
         task=TaskFacts(
-            name=run,
+            name=asked.run,
             harness=HARNESS,
             harness_version=HARNESS_VERSION,
             dataset=dataset.repository,
@@ -80,9 +70,9 @@ def ask_prompt_run(
             engine=engine.description,
             batch_size=1,
             threads=loaded.threads,
-            seed=seed,
+            seed=asked.seed,
             chat_template=spec.messages is not None,
-            max_items=max_items_per_subject,
+            max_items=asked.max_items_per_subject,
             generation=spec.decoding.model_dump(mode="json")
             | {"model_generation_config": _own_settings(loaded)},
         ),
@@ -115,13 +105,14 @@ def answer(
     get: Callable = _likelihoods if spec.decoding.method == "likelihood" else _generated
     answers = get(engine, loaded.tokenizer, spec, questions, prompts, seed, scored_items)
     outputs = [
-        Output(
+        Item(
             item=question.id,
-            subject=question.subject,
+            subset=question.subject,
             prompt_sha256=sha256_text(prompt.text),
             choices=list(question.choices),
-            gold=question.gold,
-            truncated=prompt.truncated,
+            gold=LETTERS[question.gold],
+            prediction=None,
+            scores={"truncated": float(prompt.truncated)},
             **said,
         )
         for question, prompt, said in zip(questions, prompts, answers, strict=True)
@@ -155,14 +146,8 @@ def _generated(engine, tokenizer, spec, questions, prompts, seed, scored_items) 
         known=stored.known,
         on_generated=stored.store,
     )
-    return [
-        {
-            "text": _until(tokenizer.decode(tokens, skip_special_tokens=True), decoding.stop),
-            "loglikelihoods": None,
-            "new_tokens": len(tokens),
-        }
-        for tokens in generated
-    ]
+    texts = (tokenizer.decode(tokens, skip_special_tokens=True) for tokens in generated)
+    return [{"text": _until(text, decoding.stop)} for text in texts]
 
 
 def _likelihoods(engine, tokenizer, spec, questions, prompts, seed, scored_items) -> list[dict]:
@@ -170,14 +155,12 @@ def _likelihoods(engine, tokenizer, spec, questions, prompts, seed, scored_items
         (prompt.tokens, continuation) for prompt in prompts for continuation in prompt.continuations
     ]
     stored = Answers(scored_items, [("loglikelihood", pair, {}) for pair in pairs])
-    known = {at: (value, greedy) for at, (value, greedy) in stored.known.items()}
+    known = {at: tuple(value) for at, value in stored.known.items()}
     window = max((len(context) + len(target) for context, target in pairs), default=1)
     scores = iter(engine.loglikelihoods(pairs, window=window, known=known, on_scored=stored.store))
-    found = []
-    for prompt in prompts:
-        values = [next(scores)[0] for _ in prompt.continuations]
-        found.append({"text": None, "loglikelihoods": values, "new_tokens": 0})
-    return found
+    return [
+        {"loglikelihoods": [next(scores)[0] for _ in prompt.continuations]} for prompt in prompts
+    ]
 
 
 def _until(text: str, stops: tuple[str, ...]) -> str:

@@ -1,8 +1,8 @@
 """From stored outputs to a record: read each answer, judge it, and count. Runs no model."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -11,57 +11,58 @@ from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Metric, Record, write_record
 from workflow_scripts.evaluation.floors import Floor
 from workflow_scripts.evaluation.outcome import NO_FLOOR, Measured, with_averages
-from workflow_scripts.evaluation.prompts.outputs import Output, read_outputs
+from workflow_scripts.evaluation.prompts.outputs import read_outputs
 from workflow_scripts.evaluation.prompts.parsers import PARSERS, RIGHT
 from workflow_scripts.evaluation.prompts.questions import LETTERS
+from workflow_scripts.settings.prompts.requests import ReadingRequest
 from workflow_scripts.settings.prompts.spec import LETTER_PARSERS, Reading
 
 STUDY = "prompts"
 
 
-def score_prompt_run(outputs_path: Path, record_path: Path, *, reading: dict[str, Any]) -> Record:
+def score_prompt_run(outputs_path: Path, record_path: Path, asked: ReadingRequest) -> Record:
     """Score the outputs as the run's file says now and write the record and its items."""
-    spec = Reading.model_validate(reading)
     facts, outputs = read_outputs(outputs_path)
-    asked, provenance = facts.protocol, facts.provenance
+    reading = asked.as_params()
+    request = facts.request | reading
     return write_record(
         record_path,
-        [item_of(output, spec) for output in outputs],
+        [item_of(output, asked.read) for output in outputs],
         study=STUDY,
+        request=request,
         model=facts.model,
         task=facts.task,
-        protocol=asked.model_copy(update={"generation": asked.generation | {"read": reading}}),
-        metrics=metrics_of(outputs, spec),
-        cost=facts.cost,
-        provenance=provenance.model_copy(
-            update={"settings_sha256": sha256_json([provenance.settings_sha256, reading])}
+        protocol=facts.protocol.model_copy(
+            update={"generation": facts.protocol.generation | reading}
         ),
+        metrics=metrics_of(outputs, asked.read),
+        cost=facts.cost,
+        provenance=facts.provenance.model_copy(update={"settings_sha256": sha256_json(request)}),
         volatile=facts.volatile,
     )
 
 
-def item_of(output: Output, spec: Reading) -> Item:
+def item_of(output: Item, spec: Reading) -> Item:
     """What was made of one output."""
     text = output.text if output.loglikelihoods is None else likeliest(output.loglikelihoods)
-    answer, parser, right = read_answer(text, output.choices, output.gold, spec)
+    gold = LETTERS.index(output.gold)
+    answer, parser, right = read_answer(text, output.choices, gold, spec)
     met, strict = None, right
     if spec.format is not None:
         stated = PARSERS[spec.format](text, output.choices)
         met = stated is not None
         rule = RIGHT["letter" if spec.format in LETTER_PARSERS else "equal"]
-        strict = right and met and rule(stated, output.choices, output.gold)
-    return Item(
-        item=output.item,
-        subset=output.subject,
-        prompt_sha256=output.prompt_sha256,
-        gold=_gold(output, spec),
+        strict = right and met and rule(stated, output.choices, gold)
+    by_letter = spec.answers[0].parser in LETTER_PARSERS
+    return replace(
+        output,
+        gold=output.gold if by_letter else output.choices[gold],
         prediction=answer,
         correct=right,
         scores={"acc": float(right), "acc_strict": float(strict)},
-        loglikelihoods=output.loglikelihoods,
-        text=output.text,
         format_met=met,
         parser=parser,
+        choices=None,
     )
 
 
@@ -80,16 +81,11 @@ def likeliest(loglikelihoods: Sequence[float]) -> str:
     return LETTERS[max(range(len(loglikelihoods)), key=loglikelihoods.__getitem__)]
 
 
-def _gold(output: Output, spec: Reading) -> str:
-    letters = spec.answers[0].parser in LETTER_PARSERS
-    return LETTERS[output.gold] if letters else output.choices[output.gold]
-
-
-def metrics_of(outputs: list[Output], spec: Reading) -> tuple[Metric, ...]:
-    """Of each subject, of all questions, and the mean over the subjects."""
-    by_subject: dict[str, list[Output]] = {}
+def metrics_of(outputs: list[Item], spec: Reading) -> tuple[Metric, ...]:
+    """The scores of each subject and of all questions, and the mean over the subjects."""
+    by_subject: dict[str, list[Item]] = {}
     for output in outputs:
-        by_subject.setdefault(output.subject, []).append(output)
+        by_subject.setdefault(output.subset, []).append(output)
     measured = []
     for subject, of_it in sorted(by_subject.items()):
         items = [item_of(output, spec) for output in of_it]
@@ -98,7 +94,7 @@ def metrics_of(outputs: list[Output], spec: Reading) -> tuple[Metric, ...]:
             "acc": ([item.scores["acc"] for item in items], below),
             "acc_strict": ([item.scores["acc_strict"] for item in items], below),
             "read": ([item.prediction is not None for item in items], NO_FLOOR),
-            "truncated_prompts": ([output.truncated for output in of_it], NO_FLOOR),
+            "truncated_prompts": ([output.scores["truncated"] for output in of_it], NO_FLOOR),
         }
         if spec.format is not None:
             columns["format_met"] = ([item.format_met for item in items], NO_FLOOR)
@@ -115,17 +111,17 @@ def _measured(subject: str, name: str, values: np.ndarray, floor: Floor) -> Meas
     return Measured(subject, name, float(values.mean()), stderr, n, floor)
 
 
-def floor(outputs: list[Output], spec: Reading) -> Floor:
+def floor(outputs: list[Item], spec: Reading) -> Floor:
     """What always the first, second, ... choice scores, and a choice at random.
 
     Under the rules of the run itself: where "4" counts in "24", answering anything scores more.
     """
 
-    def scores(output: Output, at: int) -> float:
-        said = {"letter": LETTERS[at]}
+    def scores(output: Item, at: int) -> float:
+        said, gold = {"letter": LETTERS[at]}, LETTERS.index(output.gold)
         return float(
             any(
-                RIGHT[rule](said.get(rule, output.choices[at]), output.choices, output.gold)
+                RIGHT[rule](said.get(rule, output.choices[at]), output.choices, gold)
                 for rule in {link.right for link in spec.answers}
             )
         )

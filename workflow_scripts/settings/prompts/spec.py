@@ -112,7 +112,7 @@ class Decoding(Section):
     )
 
     def options(self) -> dict[str, Any]:
-        """Of transformers' generate; what is left out is the model's generation config."""
+        """What transformers' generate is told; what is left out is the model's generation config."""
         if self.method != "sample":
             return {"do_sample": False}
         drawn = {"temperature": self.temperature, "top_p": self.top_p, "top_k": self.top_k}
@@ -210,12 +210,6 @@ class PromptRun(Asking):
         None, description="Its name in resources/published/prompt_runs.csv, where it is in it."
     )
     read: Reading = Field(description="How answers are read and judged.")
-
-    def asking(self) -> dict[str, Any]:
-        return self.model_dump(mode="json", include=set(Asking.model_fields))
-
-    def reading(self) -> dict[str, Any]:
-        return self.read.model_dump(mode="json")
 
 
 # What says what a run is among others, and would be wrong of the run that extends it.

@@ -1,11 +1,18 @@
 """The leaderboard's tab of chunked models: each variant's plan, perplexity and MMLU in one row."""
 
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 
 from workflow_scripts.core.ids import UNCHANGED, CheckpointId
-from workflow_scripts.render.cells import Cells, checkpoint_of, read_cells
+from workflow_scripts.render.frames import Cells, cells, checkpoint_of
 from workflow_scripts.render.web.board import Column, Details, Row, Tab
+from workflow_scripts.render.words import joined
+from workflow_scripts.studies.chunking.plans import TABLE as PLANS
+from workflow_scripts.studies.mmlu.by_subject import MACRO
+from workflow_scripts.studies.mmlu.by_subject import TABLE as MMLU
+from workflow_scripts.studies.training.stages import TABLE as STAGES
+from workflow_scripts.studies.training.stages import texts_of
 
 _MMLU = {
     "acc": ("MMLU acc", "The likeliest letter; mean over the subjects."),
@@ -17,32 +24,31 @@ _PLAN = ("depth", "layers", "parameters", "new_parameters")
 
 def chunked_tab(plans: list[str], stages: list[str], mmlu: list[str]) -> Tab:
     """Of those tables that the config makes; a variant that one of them lacks has no value there."""
-    by_plan = {checkpoint_of(row): row for path in plans for row in read_cells(Path(path))}
-    by_stage = {checkpoint_of(row): row for path in stages for row in read_cells(Path(path))}
+    by_plan = {checkpoint_of(row): row for path in plans for row in cells(PLANS.read(Path(path)))}
+    by_stage = {
+        checkpoint_of(row): row for path in stages for row in cells(STAGES.read(Path(path)))
+    }
     by_subject = defaultdict(list)
+    for path in mmlu:
+        for row in cells(MMLU.read(Path(path))):
+            by_subject[checkpoint_of(row)].append(row)
     by_plan |= {
         CheckpointId.parse(name).model: row
         for name, row in list(by_plan.items())
         if CheckpointId.parse(name).plan == UNCHANGED
     }
-    for path in mmlu:
-        for row in read_cells(Path(path)):
-            by_subject[checkpoint_of(row)].append(row)
-    texts = _texts(list(by_stage.values()))
+    texts = texts_of(next(iter(by_stage.values()), {}))
+    # A plan that nothing was asked of, as the unchanged one, has nothing to show beside the others.
     rows = [
         _row(
             name,
-            by_plan.get(str(_plan_of(name)), {}),
+            by_plan.get(str(replace(CheckpointId.parse(name), stages=())), {}),
             by_stage.get(name, {}),
             by_subject.get(name, []),
             texts,
         )
-        for name in dict.fromkeys([*by_subject, *by_stage, *by_plan])
+        for name in {**by_subject, **by_stage} or by_plan
     ]
-    # A plan that nothing was asked of, as the unchanged one, has nothing to show beside the others.
-    scored = (*(f"mmlu_{metric}" for metric in _MMLU), *(f"ppl {text}" for text in texts))
-    if any(_has(row, scored) for row in rows):
-        rows = [row for row in rows if _has(row, scored)]
     columns = _columns(texts)
     return Tab(
         id="chunked",
@@ -55,20 +61,6 @@ def chunked_tab(plans: list[str], stages: list[str], mmlu: list[str]) -> Tab:
         rows=rows,
         search=("name",),
     )
-
-
-def _has(row: Row, fields: tuple[str, ...]) -> bool:
-    return any(row.values[field] is not None for field in fields)
-
-
-def _plan_of(name: str) -> CheckpointId:
-    """The checkpoint before any stage of training, whose plan it has kept."""
-    checkpoint = CheckpointId.parse(name)
-    return CheckpointId(checkpoint.model, checkpoint.plan, checkpoint.mode)
-
-
-def _texts(rows: list[Cells]) -> list[str]:
-    return [name.removesuffix(" stderr") for name in (rows or [{}])[0] if name.endswith(" stderr")]
 
 
 def _columns(texts: list[str]) -> list[Column]:
@@ -91,7 +83,7 @@ def _columns(texts: list[str]) -> list[Column]:
 
 
 def _row(name: str, plan: Cells, stage: Cells, mmlu: list[Cells], texts: list[str]) -> Row:
-    mean = next((row for row in mmlu if row["subject"] == "macro"), {})
+    mean = next((row for row in mmlu if row["subject"] == MACRO), {})
     checkpoint = CheckpointId.parse(name)
     trained = "trained: " + ", ".join(checkpoint.stages) if checkpoint.stages else "untrained"
     values = {
@@ -109,6 +101,9 @@ def _row(name: str, plan: Cells, stage: Cells, mmlu: list[Cells], texts: list[st
     for text in texts:
         values[f"ppl {text}"] = stage.get(text)
         values[f"ppl {text}_stderr"] = stage.get(f"{text} stderr")
+    # Asked for, but its cell is broken.
+    broken = ["MMLU"] if mmlu and mean.get("n") is None else []
+    broken += [text for text in texts if stage and stage[text] is None]
     facts = {
         "Plan": plan.get("plan"),
         "Largest difference of logits, fused from loop": plan.get("fused_from_loop"),
@@ -120,6 +115,7 @@ def _row(name: str, plan: Cells, stage: Cells, mmlu: list[Cells], texts: list[st
     return Row(
         id=name,
         values=values,
+        notes=[f"Not measured: {joined(broken)}"] if broken else [],
         details=Details(
             facts={key: value for key, value in facts.items() if value is not None},
             tasks=[_subject(row) for row in mmlu],

@@ -1,27 +1,52 @@
-"""The rows of the chunking and latency studies, with the plan's name and what was varied beside it apart."""
+"""The rows of the chunking and latency studies, by plan and what was varied beside it."""
+
+from collections.abc import Sequence
 
 import pandas as pd
 
 from workflow_scripts.core.errors import UserError
 
-UNCHANGED, NOTHING = "k0m0", "-"
+TEXT = "wikitext"  # that pruned and trained models are compared on
+_METRICS = {
+    "perplexity": ("perplexity", "bits_per_byte"),
+    "latency": (
+        *("prefill_seconds", "prefill_seconds_spread"),
+        *("token_seconds", "token_seconds_spread"),
+    ),
+}
 
 
-def measured(scores: pd.DataFrame, protocol: str, *, varied: tuple[str, ...]) -> pd.DataFrame:
-    """One row per model, task, plan and what was varied; a column per metric."""
-    rows = scores[scores.protocol == protocol]
-    if rows.empty:
+def measured(
+    scores: pd.DataFrame, protocol: str, *, varied: tuple[str, ...], asked: Sequence[str]
+) -> pd.DataFrame:
+    """One row per model, task, plan and what was varied; a column per metric and its standard error.
+
+    `asked` are the models: where there are some and no row, their cells are broken.
+    """
+    rows = scores[scores["protocol"] == protocol]
+    if rows.empty and not asked:
         raise UserError(
             f"The scores hold no {protocol} of any plan; the rule measure_{protocol} makes them."
         )
-    keys = ["model", "task", "subset", "n"]
-    values = rows.pivot(index=keys, columns="metric", values="value")
-    errors = rows.dropna(subset="stderr").pivot(index=keys, columns="metric", values="stderr")
-    wide = pd.concat([values, errors.add_suffix("_stderr")], axis=1).reset_index()
-    parts = wide.pop("subset").str.split("/")
-    for at, name in enumerate(("plan", *varied)):
-        wide[name] = parts.str.get(at).replace(NOTHING, None)
-    return wide.astype(dict.fromkeys(("plan", *varied), "string"))
+    keys, metrics = ["model", "task", "plan", *varied, "n"], list(_METRICS[protocol])
+    values = rows.pivot(index=keys, columns="metric", values="value").reindex(columns=metrics)
+    errors = rows.pivot(index=keys, columns="metric", values="stderr").reindex(columns=metrics)
+    return values.join(errors.add_suffix("_stderr")).reset_index()
+
+
+def with_broken(rows: pd.DataFrame, asked: pd.DataFrame) -> pd.DataFrame:
+    """With a row for each that was asked and has none, because its cell is broken; it holds no more."""
+    return asked.merge(rows, how="outer", on=list(asked))
+
+
+def in_doublings(axes, across: pd.Series) -> None:
+    """A tick for each number across, and a line where a model is as the unchanged one."""
+    axes.axhline(1, color="0.6", linewidth=0.8)
+    axes.set_xscale("log", base=2)
+    ticks = sorted(set(across))
+    axes.set_xticks(ticks, [str(tick) for tick in ticks])
+    axes.minorticks_off()
+    axes.grid(color="0.9", linewidth=0.6)
 
 
 def chunks_of(plan: str) -> int:
@@ -31,8 +56,3 @@ def chunks_of(plan: str) -> int:
 
 def layers_per_chunk(plan: str) -> int:
     return int(plan[plan.index("m") + 1 :].split("-")[0])
-
-
-def left_out(plan: str) -> str:
-    """`prune19-21-23` leaves out 19, 21, 23."""
-    return plan.removeprefix("prune").replace("-", ", ")

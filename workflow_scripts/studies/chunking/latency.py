@@ -4,12 +4,18 @@ from pathlib import Path
 
 import pandas as pd
 
-from workflow_scripts.render.figures import PALETTE, Figure, figure, save_both
+from workflow_scripts.render.figures import PALETTE, figure_of, name_missing, save_lines
 from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import millisecond, numbers, with_errors
-from workflow_scripts.settings.request import Nothing
-from workflow_scripts.studies.chunking.frame import chunks_of, layers_per_chunk, measured
+from workflow_scripts.settings.chunked_tables import MeasuredModels
+from workflow_scripts.studies.chunking.frame import (
+    chunks_of,
+    in_doublings,
+    layers_per_chunk,
+    measured,
+    with_broken,
+)
 
 NOTE = (
     "Median milliseconds ± half the distance between the quartiles over n rounds, in which the"
@@ -19,8 +25,8 @@ NOTE = (
 )
 COLUMNS = Columns(
     {
-        **{"model": "text", "plan": "text", "chunks": "whole", "layers_per_chunk": "whole"},
-        **{"batch": "whole", "way": "text"},
+        **{"model": "text", "plan": "maybe", "chunks": "whole", "layers_per_chunk": "whole"},
+        **{"batch": "whole", "way": "maybe"},
         **{"prefill_seconds": "number", "prefill_seconds_spread": "number"},
         **{"prefill_faster": "number", "token_seconds": "number"},
         **{"token_seconds_spread": "number", "token_faster": "number", "n": "whole"},
@@ -28,19 +34,18 @@ COLUMNS = Columns(
 )
 
 
-def latency_table(scores: pd.DataFrame) -> pd.DataFrame:
-    rows = measured(scores, "latency", varied=("aggregation", "way", "batch"))
-    rows = rows[rows["plan"].str.startswith("k")].copy()
-    rows["batch"] = rows["batch"].astype(int)
+def latency_table(scores: pd.DataFrame, asked: MeasuredModels) -> pd.DataFrame:
+    rows = measured(scores, "latency", varied=("way", "batch"), asked=asked.models)
+    rows = with_speed_up(rows[rows["plan"].str.startswith("k")].copy())
     rows["chunks"] = rows["plan"].map(chunks_of)
     rows["layers_per_chunk"] = rows["plan"].map(layers_per_chunk)
-    return with_speed_up(rows, ["model", "plan", "batch"]).sort_values(
-        ["model", "layers_per_chunk", "batch", "way"], ignore_index=True
-    )[list(COLUMNS.named)]
+    rows = with_broken(rows, pd.DataFrame({"model": asked.models}))
+    return COLUMNS.typed(rows.sort_values(["model", "layers_per_chunk", "batch", "way"]))
 
 
-def with_speed_up(rows: pd.DataFrame, group: list[str]) -> pd.DataFrame:
+def with_speed_up(rows: pd.DataFrame) -> pd.DataFrame:
     """How many times faster than the unchanged model that took turns with it."""
+    group = ["model", "plan", "batch"]
     unchanged = rows[rows["way"] == "unchanged"].set_index(group)
     keys = pd.MultiIndex.from_frame(rows[group])
     for kind in ("prefill", "token"):
@@ -49,7 +54,7 @@ def with_speed_up(rows: pd.DataFrame, group: list[str]) -> pd.DataFrame:
     return rows
 
 
-def _show(table: pd.DataFrame, _: Nothing) -> pd.DataFrame:
+def _show(table: pd.DataFrame, _: MeasuredModels) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "Model": table["model"],
@@ -75,48 +80,38 @@ TABLE = Table(
     title="Latency of chunked models",
     note=NOTE,
     columns=COLUMNS,
-    asks=Nothing,
-    make=lambda inputs, _: latency_table(pd.read_parquet(inputs.one("scores"))),
+    asks=MeasuredModels,
+    make=lambda inputs, asked: latency_table(pd.read_parquet(inputs.one("scores")), asked),
     show=_show,
 )
 
 
 def write_latency_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     """Batch size across, times faster at writing up: a colour per plan, solid fused, dashed loop."""
+    save_lines(table, "token_faster", _draw, pdf, png, ncols=4)
+
+
+def _draw(axes, table: pd.DataFrame) -> None:
     several = table["model"].nunique() > 1
-    with figure(width=6.5, height=3.6) as (fig, axes):
-        for model in dict.fromkeys(table["model"]):
-            ours = table[table["model"] == model]
-            for at, plan in enumerate(dict.fromkeys(ours["plan"])):
-                for way, style in (("fused", "-"), ("loop", "--")):
-                    rows = ours[(ours["plan"] == plan) & (ours["way"] == way)]
-                    axes.plot(
-                        rows["batch"],
-                        rows["token_faster"],
-                        style,
-                        color=PALETTE[at % len(PALETTE)],
-                        marker="o",
-                        markersize=4,
-                        label=" · ".join([model] * several + [f"{plan} {way}"]),
-                    )
-        axes.axhline(1, color="0.6", linewidth=0.8)
-        axes.set_xscale("log", base=2)
-        ticks = sorted(set(table["batch"]))
-        axes.set_xticks(ticks, [str(tick) for tick in ticks])
-        axes.minorticks_off()
-        axes.set_ylim(bottom=0)
-        axes.set_xlabel("rows in a batch")
-        axes.set_ylabel("writing a token, times faster\nthan the unchanged model")
-        axes.grid(color="0.9", linewidth=0.6)
-        axes.set_axisbelow(True)
-        fig.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=4)
-        save_both(fig, pdf, png)
+    there = table[table["token_faster"].notna()]
+    for model, ours in there.groupby("model", sort=False):
+        for at, plan in enumerate(dict.fromkeys(ours["plan"])):
+            for way, style in (("fused", "-"), ("loop", "--")):
+                rows = ours[(ours["plan"] == plan) & (ours["way"] == way)]
+                axes.plot(
+                    rows["batch"],
+                    rows["token_faster"],
+                    style,
+                    color=PALETTE[at % len(PALETTE)],
+                    marker="o",
+                    markersize=4,
+                    label=" · ".join([model] * several + [f"{plan} {way}"]),
+                )
+    name_missing(axes, table.loc[table["token_faster"].isna(), "model"])
+    in_doublings(axes, there["batch"])
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("rows in a batch")
+    axes.set_ylabel("writing a token, times faster\nthan the unchanged model")
 
 
-FIGURE = Figure(
-    name="chunking_latency",
-    asks=Nothing,
-    draw=lambda inputs, _, pdf, png: write_latency_figure(
-        TABLE.read(inputs.one("table")), pdf, png
-    ),
-)
+FIGURE = figure_of(TABLE, write_latency_figure)

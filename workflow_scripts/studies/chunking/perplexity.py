@@ -4,96 +4,106 @@ from pathlib import Path
 
 import pandas as pd
 
-from workflow_scripts.render.figures import FORMATS, PALETTE, figure, save
-from workflow_scripts.render.tables import write_table
-from workflow_scripts.studies.chunking.frame import UNCHANGED, chunks_of, measured
+from workflow_scripts.core.ids import UNCHANGED
+from workflow_scripts.render.figures import PALETTE, figure_of, name_missing, save_lines
+from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.tables import Table
+from workflow_scripts.render.text import numbers, perplexity, shown, with_errors
+from workflow_scripts.settings.chunked_tables import MeasuredModels
+from workflow_scripts.studies.chunking.frame import (
+    chunks_of,
+    in_doublings,
+    measured,
+    with_broken,
+)
+from workflow_scripts.studies.training.stages import text_of
 
-TITLE = "Perplexity of untrained sequential plans"
 NOTE = (
     "Perplexity ± standard error over n windows of wikitext, or n responses of Magpie, in chunks of"
     " consecutive layers; the same weights throughout, nothing trained. Aggregation mean: the mean"
     " of the chunks' outputs, as published; residual: the shared input plus what every chunk"
     " changed. Ratio: to the unchanged model."
 )
+COLUMNS = Columns(
+    {
+        **{"model": "text", "task": "text", "chunks": "whole", "plan": "maybe"},
+        **{"aggregation": "maybe", "perplexity": "number", "perplexity_stderr": "number"},
+        **{"bits_per_byte": "number", "ratio": "number", "n": "whole"},
+    }
+)
 
 
-def perplexity_table(scores: pd.DataFrame) -> pd.DataFrame:
-    rows = measured(scores, "perplexity", varied=("aggregation", "difficulty"))
-    # One text for each difficulty: magpie (easy).
-    rows["task"] += (" (" + rows["difficulty"] + ")").fillna("")
+def perplexity_table(scores: pd.DataFrame, asked: MeasuredModels) -> pd.DataFrame:
+    rows = measured(scores, "perplexity", varied=("aggregation", "difficulty"), asked=asked.models)
+    rows["task"] = text_of(rows)
     rows = rows[~rows["plan"].str.startswith("prune")].copy()
     rows["chunks"] = rows["plan"].map(chunks_of)
     unchanged = rows[rows["plan"] == UNCHANGED].set_index(["model", "task"])["perplexity"]
     keys = pd.MultiIndex.from_frame(rows[["model", "task"]])
     rows["ratio"] = rows["perplexity"].to_numpy() / unchanged.loc[keys].to_numpy()
-    columns = ["model", "task", "chunks", "plan", "aggregation", "perplexity", "perplexity_stderr"]
-    return rows.sort_values(["model", "task", "aggregation", "chunks"], na_position="first")[
-        [*columns, "bits_per_byte", "ratio", "n"]
-    ].reset_index(drop=True)
+    pairs = [(model, text) for model in asked.models for text in asked.texts]
+    rows = with_broken(rows, pd.DataFrame(pairs, columns=["model", "task"]))
+    order = ["model", "task", "aggregation", "chunks"]
+    return COLUMNS.typed(rows.sort_values(order, na_position="first"))
 
 
-def write_perplexity_table(table: pd.DataFrame, csv: Path, md: Path, tex: Path) -> None:
-    write_table(table, csv=csv, md=md, tex=tex, title=TITLE, note=NOTE, show=_show)
-
-
-def _show(table: pd.DataFrame) -> pd.DataFrame:
+def _show(table: pd.DataFrame, _: MeasuredModels) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "Model": table["model"],
             "Text": table["task"],
-            "Chunks": [f"{k}" for k in table["chunks"]],
+            "Chunks": numbers(table["chunks"], "d"),
             "Plan": table["plan"],
             "Aggregation": table["aggregation"],
-            "Perplexity": [
-                big(value) + ("" if pd.isna(error) else f" ± {big(error)}")
-                for value, error in zip(
-                    table["perplexity"], table["perplexity_stderr"], strict=True
-                )
-            ],
-            "Bits per byte": [f"{b:.3f}" for b in table["bits_per_byte"]],
-            "Ratio": [big(r) for r in table["ratio"]],
-            "n": [f"{n}" for n in table["n"]],
+            "Perplexity": with_errors(table["perplexity"], table["perplexity_stderr"], perplexity),
+            "Bits per byte": numbers(table["bits_per_byte"]),
+            "Ratio": shown(table["ratio"], perplexity),
+            "n": numbers(table["n"], "d"),
         }
     )
 
 
-def big(value: float) -> str:
-    """Four digits or so, whatever the size: an untrained plan's perplexity may be millions."""
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}" if value >= 1 else f"{value:.2f}"
+TABLE = Table(
+    name="chunking_perplexity",
+    title="Perplexity of untrained sequential plans",
+    note=NOTE,
+    columns=COLUMNS,
+    asks=MeasuredModels,
+    make=lambda inputs, asked: perplexity_table(pd.read_parquet(inputs.one("scores")), asked),
+    show=_show,
+)
 
 
 def write_perplexity_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     """Chunks across, times the unchanged perplexity up, both in doublings; a line per aggregation."""
-    texts = list(dict.fromkeys(table["task"]))
-    aggregations = list(dict.fromkeys(table["aggregation"].dropna()))
+    save_lines(table, "ratio", _draw, pdf, png, ncols=2)
+
+
+def _draw(axes, table: pd.DataFrame) -> None:
+    there, broken = table[table["ratio"].notna()], table[table["ratio"].isna()]
     several = table["model"].nunique() > 1
-    with figure(width=6.5, height=3.6) as (fig, axes):
-        for model in dict.fromkeys(table["model"]):
-            for at, aggregation in enumerate(aggregations):
-                for line, text in enumerate(texts):
-                    chosen = (table["model"] == model) & (table["task"] == text)
-                    rows = table[
-                        chosen & ((table["aggregation"] == aggregation) | (table["chunks"] == 1))
-                    ].sort_values("chunks")
-                    axes.plot(
-                        rows["chunks"],
-                        rows["ratio"],
-                        color=PALETTE[at % len(PALETTE)],
-                        linestyle=("-", "--", ":")[line % 3],
-                        marker="os^D"[line % 4],
-                        markersize=4,
-                        label=" · ".join([model] * several + [aggregation, text]),
-                    )
-        axes.axhline(1, color="0.6", linewidth=0.8)
-        axes.set_xscale("log", base=2)
-        axes.set_yscale("log")
-        ticks = sorted(set(table["chunks"]))
-        axes.set_xticks(ticks, [str(tick) for tick in ticks])
-        axes.minorticks_off()
-        axes.set_xlabel("chunks of consecutive layers, side by side")
-        axes.set_ylabel("perplexity, times the unchanged model's")
-        axes.grid(color="0.9", linewidth=0.6)
-        axes.set_axisbelow(True)
-        fig.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
-        for path, kind in ((pdf, FORMATS[0]), (png, FORMATS[1])):
-            save(fig, path, kind)
+    for model in dict.fromkeys(there["model"]):
+        for at, aggregation in enumerate(dict.fromkeys(there["aggregation"].dropna())):
+            for line, text in enumerate(dict.fromkeys(there["task"])):
+                rows = there[
+                    (there["model"] == model)
+                    & (there["task"] == text)
+                    & ((there["aggregation"] == aggregation) | (there["chunks"] == 1))
+                ].sort_values("chunks")
+                axes.plot(
+                    rows["chunks"],
+                    rows["ratio"],
+                    color=PALETTE[at % len(PALETTE)],
+                    linestyle=("-", "--", ":")[line % 3],
+                    marker="os^D"[line % 4],
+                    markersize=4,
+                    label=" · ".join([model] * several + [aggregation, text]),
+                )
+    name_missing(axes, broken["model"] + " · " + broken["task"])
+    axes.set_yscale("log")
+    in_doublings(axes, there["chunks"])
+    axes.set_xlabel("chunks of consecutive layers, side by side")
+    axes.set_ylabel("perplexity, times the unchanged model's")
+
+
+FIGURE = figure_of(TABLE, write_perplexity_figure)

@@ -1,53 +1,66 @@
 """The chunked checkpoints: what they are made of, and how exact they are."""
 
-from pathlib import Path
+import json
+from collections.abc import Iterable
 
 import pandas as pd
 
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.render.tables import write_table
+from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.tables import Table
+from workflow_scripts.render.text import numbers
+from workflow_scripts.settings.request import Nothing
 
-TITLE = "Chunked checkpoints"
 NOTE = (
     "Plan: layers counted from 0; chunks side by side in brackets. Depth: layers that run one after"
     " the other. New: adapters and aggregation. Largest differences of logits on random tokens:"
     " of the fused way from the plain loop, and from the base model, which is 0 where the plan is"
     " the unchanged one."
 )
+COLUMNS = Columns(
+    {
+        **{"model": "text", "variant": "text", "plan": "text", "depth": "whole"},
+        **{"layers": "whole", "parameters": "whole", "new_parameters": "whole"},
+        **{"fused_from_loop": "number", "fused_from_base": "number", "dtype": "text"},
+    }
+)
 
 
-def plans_table(reports: list[dict]) -> pd.DataFrame:
+def plans_table(reports: Iterable[dict]) -> pd.DataFrame:
     rows = [
-        {
+        report
+        | {
             "model": report["base"],
             "variant": CheckpointId.parse(report["checkpoint"]).variant,
-            **{
-                key: report[key]
-                for key in (
-                    *("plan", "depth", "layers", "parameters", "new_parameters"),
-                    *("fused_from_loop", "fused_from_base", "dtype"),
-                )
-            },
         }
         for report in reports
     ]
-    return pd.DataFrame(rows)
+    return COLUMNS.typed(pd.DataFrame(rows))
 
 
-def write_plans_table(table: pd.DataFrame, csv: Path, md: Path, tex: Path) -> None:
-    write_table(table, csv=csv, md=md, tex=tex, title=TITLE, note=NOTE, show=_show)
-
-
-def _show(table: pd.DataFrame) -> pd.DataFrame:
+def _show(table: pd.DataFrame, _: Nothing) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "Model": table["model"],
             "Variant": table["variant"],
             "Plan": table["plan"],
-            "Depth": [f"{d}" for d in table["depth"]],
-            "Parameters": [f"{p:,}" for p in table["parameters"]],
-            "New": [f"{p:,}" for p in table["new_parameters"]],
+            "Depth": numbers(table["depth"], "d"),
+            "Parameters": numbers(table["parameters"], ",d"),
+            "New": numbers(table["new_parameters"], ",d"),
             "Fused from loop": [f"{d:.1e}" for d in table["fused_from_loop"]],
             "From base": [f"{d:.1e}" if d else "0" for d in table["fused_from_base"]],
         }
     )
+
+
+TABLE = Table(
+    name="chunking_plans",
+    title="Chunked checkpoints",
+    note=NOTE,
+    columns=COLUMNS,
+    asks=Nothing,
+    make=lambda inputs, _: plans_table(
+        json.loads(report.read_text(encoding="utf-8")) for report in inputs["reports"]
+    ),
+    show=_show,
+)

@@ -4,106 +4,111 @@ from pathlib import Path
 
 import pandas as pd
 
-from workflow_scripts.render.figures import FORMATS, PALETTE, figure, save
-from workflow_scripts.render.tables import write_table
-from workflow_scripts.studies.chunking.frame import UNCHANGED, left_out, measured
+from workflow_scripts.core.ids import UNCHANGED
+from workflow_scripts.render.figures import PALETTE, figure_of, save_lines
+from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.tables import Table
+from workflow_scripts.render.text import numbers, perplexity, with_errors
+from workflow_scripts.settings.chunked_tables import MeasuredModels
+from workflow_scripts.studies.chunking.frame import TEXT, measured, with_broken
 from workflow_scripts.studies.chunking.latency import milliseconds, with_speed_up
-from workflow_scripts.studies.chunking.perplexity import big
 
-TITLE = "Pruned models"
 NOTE = (
     "Layers left out, counted from 1; nothing trained. Perplexity ± standard error on wikitext. Time:"
     " median milliseconds ± half the distance between the quartiles for reading all prompts in"
     " batches of the smallest size; faster: than the unchanged model, which took turns."
 )
+COLUMNS = Columns(
+    {
+        **{"model": "text", "left_out": "text", "perplexity": "number"},
+        **{"perplexity_stderr": "number", "n": "whole", "prefill_seconds": "number"},
+        **{"prefill_seconds_spread": "number", "prefill_faster": "number"},
+    }
+)
 
 
-def pruning_table(perplexities: pd.DataFrame, latencies: pd.DataFrame) -> pd.DataFrame:
-    cost = measured(perplexities, "perplexity", varied=("aggregation", "difficulty"))
-    cost = cost[(cost["task"] == "wikitext")].set_index(["model", "plan"])
-    time = measured(latencies, "latency", varied=("way", "batch"))
-    time = time[time["plan"].str.startswith("prune")].copy()
-    time["batch"] = time["batch"].astype(int)
-    time = with_speed_up(time, ["model", "plan", "batch"])
+def pruning_table(
+    perplexities: pd.DataFrame, latencies: pd.DataFrame, asked: MeasuredModels
+) -> pd.DataFrame:
+    """One row per model and set of layers, and of each the whole model, which leaves out none."""
+    cost = measured(
+        perplexities, "perplexity", varied=("aggregation", "difficulty"), asked=asked.models
+    )
+    pruned = cost["plan"].str.startswith("prune")
+    cost = cost[(cost["task"] == TEXT) & (pruned | (cost["plan"] == UNCHANGED))]
+    time = measured(latencies, "latency", varied=("way", "batch"), asked=asked.models)
+    time = with_speed_up(time[time["plan"].str.startswith("prune")].copy())
     time = time[(time["way"] != "unchanged") & (time["batch"] == time["batch"].min())]
-    time = time.set_index(["model", "plan"])
-    rows = []
-    for model, plan in cost.index:
-        if plan != UNCHANGED and not plan.startswith("prune"):
-            continue
-        found = time.loc[(model, plan)] if (model, plan) in time.index else {}
-        rows.append(
-            {
-                "model": model,
-                "left_out": left_out(plan) if plan != UNCHANGED else "",
-                "perplexity": cost.loc[(model, plan), "perplexity"],
-                "perplexity_stderr": cost.loc[(model, plan), "perplexity_stderr"],
-                "n": cost.loc[(model, plan), "n"],
-                **{
-                    key: found.get(key)
-                    for key in ("prefill_seconds", "prefill_seconds_spread", "prefill_faster")
-                },
-            }
-        )
-    numbers = ["prefill_seconds", "prefill_seconds_spread", "prefill_faster"]
-    table = pd.DataFrame(rows)
-    table[numbers] = table[numbers].apply(pd.to_numeric)
-    return table.sort_values(["model", "perplexity"], ignore_index=True)
+    rows = with_broken(cost, pd.DataFrame({"model": asked.models, "plan": UNCHANGED}))
+    rows = rows.merge(time.drop(columns=["task", "n"]), how="outer", on=["model", "plan"])
+    rows["left_out"] = rows["plan"].map(_left_out)
+    return COLUMNS.typed(rows.sort_values(["model", "perplexity"]))
 
 
-def write_pruning_table(table: pd.DataFrame, csv: Path, md: Path, tex: Path) -> None:
-    write_table(table, csv=csv, md=md, tex=tex, title=TITLE, note=NOTE, show=_show)
+def _left_out(plan: str) -> str:
+    """`prune19-21-23` leaves out 19, 21, 23."""
+    return "" if plan == UNCHANGED else plan.removeprefix("prune").replace("-", ", ")
 
 
-def _show(table: pd.DataFrame) -> pd.DataFrame:
-    timed = table["prefill_seconds"].notna()
+def _show(table: pd.DataFrame, _: MeasuredModels) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "Model": table["model"],
-            "Layers left out": table["left_out"].fillna("").replace("", "none"),
-            "Perplexity": [
-                f"{big(value)} ± {big(error)}"
-                for value, error in zip(
-                    table["perplexity"], table["perplexity_stderr"], strict=True
-                )
-            ],
-            "n": [f"{n}" for n in table["n"]],
-            "Time": pd.Series(milliseconds(table, "prefill")).where(timed),
-            "Faster": pd.Series([f"{r:.2f}" for r in table["prefill_faster"]]).where(timed),
+            "Layers left out": table["left_out"].replace("", "none"),
+            "Perplexity": with_errors(table["perplexity"], table["perplexity_stderr"], perplexity),
+            "n": numbers(table["n"], "d"),
+            "Time": milliseconds(table, "prefill"),
+            "Faster": numbers(table["prefill_faster"], ".2f"),
         }
     )
 
 
+TABLE = Table(
+    name="chunking_pruning",
+    title="Pruned models",
+    note=NOTE,
+    columns=COLUMNS,
+    asks=MeasuredModels,
+    make=lambda inputs, asked: pruning_table(
+        pd.read_parquet(inputs.one("perplexity")), pd.read_parquet(inputs.one("latency")), asked
+    ),
+    show=_show,
+)
+
+
 def write_pruning_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     """One line per set of layers, best first: how many times the unchanged perplexity."""
-    models = list(dict.fromkeys(table["model"]))
-    shown = table.copy()
-    shown["left_out"] = shown["left_out"].fillna("").replace("", "none")
-    sets = list(dict.fromkeys(shown["left_out"]))
-    with figure(width=6.5, height=1.2 + 0.28 * len(sets)) as (fig, axes):
-        for at, model in enumerate(models):
-            rows = shown[shown["model"] == model]
-            axes.errorbar(
-                rows["perplexity"],
-                [sets.index(name) + 0.12 * at for name in rows["left_out"]],
-                xerr=2 * rows["perplexity_stderr"],
-                fmt="o",
-                markersize=4.5,
-                color=PALETTE[at % len(PALETTE)],
-                label=model,
-            )
+    table = table.assign(left_out=table["left_out"].replace("", "none"))
+    height = 1.2 + 0.28 * table["left_out"].nunique()
+    save_lines(table, "perplexity", _draw, pdf, png, height=height)
+
+
+def _draw(axes, table: pd.DataFrame) -> None:
+    sets = list(dict.fromkeys(table["left_out"]))
+    for at, (model, rows) in enumerate(table.groupby("model", sort=False)):
+        colour = PALETTE[at % len(PALETTE)]
+        there = rows["perplexity"].notna().any()
+        axes.errorbar(
+            rows["perplexity"],
+            [sets.index(name) + 0.12 * at for name in rows["left_out"]],
+            xerr=2 * rows["perplexity_stderr"],
+            fmt="o",
+            markersize=4.5,
+            color=colour,
+            label=model if there else f"{model}: not measured",
+        )
+        if there:
             unchanged = rows.loc[rows["left_out"] == "none", "perplexity"]
-            axes.axvline(unchanged.iloc[0], color=PALETTE[at % len(PALETTE)], linewidth=0.8)
-        axes.set_yticks(range(len(sets)), sets)
-        axes.set_ylim(len(sets) - 0.4, -0.6)
-        axes.set_xscale("log")
-        for axis_ticks in (axes.xaxis.set_major_formatter, axes.xaxis.set_minor_formatter):
-            axis_ticks(lambda value, _: big(value))
-        axes.set_xlabel("perplexity on wikitext, with two standard errors each way")
-        axes.set_ylabel("layers left out")
-        axes.tick_params(axis="x", which="both", labelrotation=30)
-        axes.grid(axis="x", which="both", color="0.9", linewidth=0.6)
-        axes.set_axisbelow(True)
-        fig.legend(*axes.get_legend_handles_labels(), loc="outside lower center")
-        for path, kind in ((pdf, FORMATS[0]), (png, FORMATS[1])):
-            save(fig, path, kind)
+            axes.axvline(unchanged.iloc[0], color=colour, linewidth=0.8)
+    axes.set_yticks(range(len(sets)), sets)
+    axes.set_ylim(len(sets) - 0.4, -0.6)
+    axes.set_xscale("log")
+    for axis_ticks in (axes.xaxis.set_major_formatter, axes.xaxis.set_minor_formatter):
+        axis_ticks(lambda value, _: perplexity(value))
+    axes.set_xlabel("perplexity on wikitext, with two standard errors each way")
+    axes.set_ylabel("layers left out")
+    axes.tick_params(axis="x", which="both", labelrotation=30)
+    axes.grid(axis="x", which="both", color="0.9", linewidth=0.6)
+
+
+FIGURE = figure_of(TABLE, write_pruning_figure)

@@ -1,4 +1,7 @@
-"""The chunking study in numbers and sentences: what cutting layers into chunks costs and saves."""
+"""The chunking study in numbers and sentences: what cutting layers into chunks costs and saves.
+
+The chapter of the report holds what training and MMLU have to tell of the same checkpoints too.
+"""
 
 import math
 
@@ -6,76 +9,44 @@ import pandas as pd
 
 from workflow_scripts.render.chapter import Study, Tables
 from workflow_scripts.render.numbers import Number, Numbers, count, fixed, number
-from workflow_scripts.render.words import CLEAR, joined
-from workflow_scripts.studies.chunking.perplexity import big
-from workflow_scripts.studies.mmlu.by_subject import METRICS, MICRO
+from workflow_scripts.render.text import perplexity
+from workflow_scripts.render.words import CLEAR
+from workflow_scripts.studies.chunking.frame import TEXT
+from workflow_scripts.studies.chunking.latency import TABLE as LATENCY
+from workflow_scripts.studies.chunking.perplexity import TABLE as PERPLEXITY
+from workflow_scripts.studies.chunking.pruning import TABLE as PRUNING
+from workflow_scripts.studies.chunking.summary import TABLE as SUMMARY
+from workflow_scripts.studies.mmlu.by_subject import TABLE as MMLU
+from workflow_scripts.studies.mmlu.sentences import mmlu_numbers, tell_mmlu
+from workflow_scripts.studies.training.sentences import tell_training, training_numbers
+from workflow_scripts.studies.training.stages import TABLE as STAGES
 
-_TEXT = "wikitext"
-_HOW = {"em": "by the generated letter", "qem": "as published", "acc": "by the likeliest letter"}
 
-
-def chunking_numbers(tables: Tables) -> list[Number]:
+def _checkpoints(table: pd.DataFrame) -> list[Number]:
     return [
-        *_summary(tables.get("chunking_summary")),
-        *_untrained(tables.get("chunking_perplexity")),
-        *_times(tables.get("chunking_latency")),
-        *_pruned(tables.get("chunking_pruning")),
-        *_mmlu(tables.get("mmlu_by_subject")),
-    ]
-
-
-def _summary(table: pd.DataFrame | None) -> list[Number]:
-    """How many there are, and the trained checkpoint that reads wikitext best."""
-    if table is None:
-        return []
-    table = table.fillna({"variant": ""})
-    found = [
         *number("chunking.models", table["model"].nunique(), count, "models that are cut"),
         *number("chunking.checkpoints", int((table["variant"] != "").sum()), count, "checkpoints"),
     ]
-    trained = table[table["variant"].str.contains("+", regex=False)].dropna(subset=[_TEXT])
-    if trained.empty:
-        return found
-    best = trained.loc[trained[_TEXT].idxmin()]
-    same = table[table["model"] == best["model"]].set_index("variant")
-    start = best["variant"].split("+")[0]
-    found += number(
-        "chunking.best", best["model"] + best["variant"], str, "the best trained on wikitext"
-    )
-    for key, variant, about in (
-        ("best", best["variant"], "its perplexity of wikitext"),
-        ("before", start, "the same before training"),
-        ("whole", "", "the same of the model it is cut from"),
-    ):
-        if variant in same.index:
-            row = same.loc[variant]
-            found += number(f"chunking.{key}_wikitext", row[_TEXT], big, about)
-            error = f"standard error of {about}"
-            found += number(f"chunking.{key}_wikitext_stderr", row[f"{_TEXT}_stderr"], big, error)
-    return found
 
 
-def _untrained(table: pd.DataFrame | None) -> list[Number]:
-    if table is None:
-        return []
-    cut = table[(table["chunks"] > 1) & (table["task"] == _TEXT)]
+def _untrained(table: pd.DataFrame) -> list[Number]:
+    cut = table[(table["chunks"] > 1) & (table["task"] == TEXT)]
     if cut.empty:
         return []
     least, most = cut.loc[cut["ratio"].idxmin()], cut.loc[cut["ratio"].idxmax()]
+    about = "least ratio of wikitext's perplexity"
     return [
-        *number(
-            "chunking.ratio_least", least["ratio"], big, "least ratio of wikitext's perplexity"
-        ),
+        *number("chunking.ratio_least", least["ratio"], perplexity, about),
         *number("chunking.ratio_least_chunks", least["chunks"], count, "in how many chunks"),
-        *number("chunking.ratio_most", most["ratio"], big, "greatest ratio of that perplexity"),
+        *number(
+            "chunking.ratio_most", most["ratio"], perplexity, "greatest ratio of that perplexity"
+        ),
         *number("chunking.ratio_most_chunks", most["chunks"], count, "in how many chunks"),
     ]
 
 
-def _times(table: pd.DataFrame | None) -> list[Number]:
+def _times(table: pd.DataFrame) -> list[Number]:
     """Of the plans, run as one, the one that writes fastest beside the unchanged model."""
-    if table is None:
-        return []
     fused = table[table["way"] == "fused"].dropna(subset=["token_faster"])
     if fused.empty:
         return []
@@ -94,59 +65,42 @@ def _times(table: pd.DataFrame | None) -> list[Number]:
     ]
 
 
-def _pruned(table: pd.DataFrame | None) -> list[Number]:
-    if table is None:
-        return []
-    whole = table[table["left_out"].isna() | (table["left_out"].astype(str) == "")]
-    cut = table.drop(whole.index)
+def _pruned(table: pd.DataFrame) -> list[Number]:
+    table = table.dropna(subset=["perplexity"])
+    whole, cut = table[table["left_out"] == ""], table[table["left_out"] != ""]
     if len(whole) != 1 or cut.empty:  # of several models no single set is the best
         return []
     (whole,), best = whole.itertuples(), cut.loc[cut["perplexity"].idxmin()]
     z = (best["perplexity"] - whole.perplexity) / math.hypot(
         best["perplexity_stderr"], whole.perplexity_stderr
     )
+    about = "its perplexity of wikitext"
     return [
         *number("chunking.pruned", len(cut), count, "sets of layers left out"),
         *number("chunking.pruned_best", best["left_out"], str, "the set with the least perplexity"),
-        *number(
-            "chunking.pruned_perplexity", best["perplexity"], big, "its perplexity of wikitext"
-        ),
-        *number("chunking.pruned_whole", whole.perplexity, big, "the same with every layer"),
+        *number("chunking.pruned_perplexity", best["perplexity"], perplexity, about),
+        *number("chunking.pruned_whole", whole.perplexity, perplexity, "the same with every layer"),
         *number("chunking.pruned_z", z, fixed(1), "their difference in standard errors"),
     ]
 
 
-def _mmlu(table: pd.DataFrame | None) -> list[Number]:
-    if table is None:
-        return []
-    table = table.fillna({"variant": ""})
-    micro = table[table["subject"] == MICRO]
-    found = [
-        *number("mmlu.models", len(micro), count, "models and checkpoints that MMLU was asked"),
-        *number("mmlu.questions", micro["n"].max(), count, "questions of MMLU"),
-        *number("mmlu.floor", micro["floor"].max(), fixed(3), "the floor of all questions"),
-    ]
-    for metric in METRICS:
-        scored = micro.dropna(subset=[metric])
-        if scored.empty:
-            continue
-        clear = int((scored[f"{metric}_z"] >= CLEAR).sum())
-        best = scored.loc[scored[metric].idxmax()]
-        found += number(f"mmlu.{metric}_clear", clear, count, f"that clear the floor by {metric}")
-        found += number(f"mmlu.{metric}_best", best[metric], fixed(3), f"the best by {metric}")
-        name = best["model"] + best["variant"]
-        found += number(f"mmlu.{metric}_best_of", name, str, f"which that is, {metric}")
-    gain = (micro["qem"] - micro["em"]).dropna()
-    if len(gain):
-        about = "most that HELM's normalisation adds to a score, in percentage points"
-        found += number("mmlu.qem_gain", 100 * gain.max(), fixed(1), about)
-        of = micro.loc[gain.idxmax()]
-        found += number("mmlu.qem_gain_of", of["model"] + of["variant"], str, "whose that is")
-    return found
+_NUMBERS = {
+    SUMMARY.name: _checkpoints,
+    STAGES.name: training_numbers,
+    PERPLEXITY.name: _untrained,
+    LATENCY.name: _times,
+    PRUNING.name: _pruned,
+    MMLU.name: mmlu_numbers,
+}
+
+
+def chunking_numbers(tables: Tables) -> list[Number]:
+    made = [numbers_of(tables[name]) for name, numbers_of in _NUMBERS.items() if name in tables]
+    return [number for numbers in made for number in numbers]
 
 
 def tell_chunking(numbers: Numbers) -> list[str]:
-    told = (_tell_cost(numbers), _tell_training(numbers), _tell_mmlu(numbers), _tell_times(numbers))
+    told = (_tell_cost(numbers), tell_training(numbers), tell_mmlu(numbers), _tell_times(numbers))
     return [paragraph for paragraph in told if paragraph]
 
 
@@ -169,62 +123,6 @@ def _tell_cost(numbers: Numbers) -> str:
             " the whole model. It is the best of several on this text, and so flattered by chance."
         )
     return " ".join(sentences)
-
-
-def _tell_training(numbers: Numbers) -> str:
-    if "chunking.best" not in numbers or "chunking.before_wikitext" not in numbers:
-        return ""
-    text = (
-        "Of the trained checkpoints {chunking.best} reads wikitext best: its perplexity went from"
-        " {chunking.before_wikitext} to {chunking.best_wikitext}"
-    )
-    if "chunking.whole_wikitext_stderr" not in numbers:
-        return f"{text}."
-    errors = [numbers.value(f"chunking.{key}_wikitext_stderr") for key in ("best", "whole")]
-    difference = numbers.value("chunking.best_wikitext") - numbers.value("chunking.whole_wikitext")
-    z = difference / (math.hypot(*errors) or math.inf)
-    compared = (
-        "below that of"
-        if z <= -CLEAR
-        else "above that of"
-        if z >= CLEAR
-        else "within its errors of"
-    )
-    text += f", {compared} the model it is cut from, {{chunking.whole_wikitext}}."
-    if z <= -CLEAR:
-        text += " That model was not trained on such text here, so this is no praise of the chunks."
-    return text
-
-
-def _tell_mmlu(numbers: Numbers) -> str:
-    asked = [metric for metric in METRICS if f"mmlu.{metric}_clear" in numbers]
-    if not asked:
-        return ""
-    text = (
-        "{mmlu.models} models and checkpoints answered {mmlu.questions} questions of MMLU, whose floor"
-        " is {mmlu.floor}."
-    )
-    clear = [metric for metric in asked if numbers.value(f"mmlu.{metric}_clear")]
-    if not clear:
-        text += (
-            " None clears it by {limit.clear} standard errors, however the answers are read: these scores"
-            " show nothing of what the models know."
-        )
-    else:
-        each = [
-            f"{{mmlu.{m}_clear}} {_HOW[m]} (best: {{mmlu.{m}_best_of}}, {{mmlu.{m}_best}})"
-            for m in clear
-        ]
-        text += f" It is cleared by {{limit.clear}} standard errors or more by {joined(each)}."
-        if others := [_HOW[m] for m in asked if m not in clear]:
-            text += f" Read {joined(others)}, none clears it."
-    if "mmlu.qem_gain" in numbers and numbers.value("mmlu.qem_gain") > 0:
-        text += (
-            " The published reading forgives articles and punctuation, and counts an answer of which then"
-            " nothing is left as a right A: that adds up to {mmlu.qem_gain} percentage points"
-            " ({mmlu.qem_gain_of})."
-        )
-    return text
 
 
 def _tell_times(numbers: Numbers) -> str:

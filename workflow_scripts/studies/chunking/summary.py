@@ -1,15 +1,20 @@
 """What each chunked checkpoint costs and gives, in one line: size, MMLU, perplexity, time."""
 
-from pathlib import Path
+from dataclasses import replace
 
 import pandas as pd
 
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.render.tables import write_table
-from workflow_scripts.studies.chunking.perplexity import big
+from workflow_scripts.render.frames import Columns, checkpoint_of
+from workflow_scripts.render.tables import Table
+from workflow_scripts.render.text import millisecond, numbers, perplexity, shown, with_errors
+from workflow_scripts.settings.chunked_tables import SizedCheckpoints
+from workflow_scripts.studies.chunking.latency import TABLE as LATENCY
+from workflow_scripts.studies.chunking.plans import TABLE as PLANS
 from workflow_scripts.studies.mmlu.by_subject import METRICS, MICRO
+from workflow_scripts.studies.mmlu.by_subject import TABLE as MMLU
+from workflow_scripts.studies.training.stages import TABLE as STAGES
 
-TITLE = "Chunked checkpoints, summed up"
 NOTE = (
     "One line per model and checkpoint. Depth: layers that run one after the other. MMLU: share of all"
     " questions right ± standard error, by generated letter as it is (em), after HELM's normalisation"
@@ -20,108 +25,92 @@ NOTE = (
     " plan, which training does not change. A dash was not measured."
 )
 _TEXTS = ("wikitext", "magpie")
+COLUMNS = Columns(
+    {
+        **{"model": "text", "variant": "text", "depth": "whole", "parameters": "whole"},
+        **{"n": "whole", "floor": "number"},
+        **{f"{metric}{of}": "number" for metric in METRICS for of in ("", "_stderr", "_z")},
+        **{f"{text}{of}": "number" for text in _TEXTS for of in ("", "_stderr")},
+        **{"batch": "number", "token_seconds": "number", "token_faster": "number"},
+    }
+)
+_MADE_FROM = {"plans": PLANS, "mmlu": MMLU, "stages": STAGES, "latency": LATENCY}
 
 
-def chunking_summary(
-    checkpoints: list[dict],
-    *,
-    plans: pd.DataFrame | None = None,
-    mmlu: pd.DataFrame | None = None,
-    stages: pd.DataFrame | None = None,
-    latency: pd.DataFrame | None = None,
-) -> pd.DataFrame:
-    """One row per checkpoint, in the order given: its `id` and its base's `parameters` and `layers`.
+def chunking_summary(asked: SizedCheckpoints, **made: pd.DataFrame) -> pd.DataFrame:
+    """One row per checkpoint, in the order given.
 
-    The other tables are those of the study, as their CSV files have them, or None where the config
-    asks for none of it.
+    `made` are those of the tables it is made from that the config asks for.
     """
-    sizes = _rows(plans, ["model", "variant"])
-    scores = _rows(None if mmlu is None else mmlu[mmlu["subject"] == MICRO], ["model", "variant"])
-    texts = _rows(stages, ["model", "variant"])
-    times = _fastest_way(latency)
+    found = {name: table.to_dict("records") for name, table in made.items()}
+    sizes = {checkpoint_of(row): row for row in found.get("plans", [])}
+    texts = {checkpoint_of(row): row for row in found.get("stages", [])}
+    scores = {checkpoint_of(row): row for row in found.get("mmlu", []) if row["subject"] == MICRO}
+    # In the smallest batch, where one user waits for one answer.
+    fused = [row for row in found.get("latency", []) if row["way"] == "fused"]
+    batch = min((row["batch"] for row in fused), default=None)
+    times = {f"{row['model']}@{row['plan']}": row for row in fused if row["batch"] == batch}
     rows = []
-    for checkpoint in checkpoints:
-        id = CheckpointId.parse(checkpoint["id"])
-        plan = CheckpointId(id.model, id.plan, id.mode)
-        size = sizes.get((id.model, plan.variant), {})
-        known = not id.variant or (id.model, plan.variant) in sizes
-        score, text = (found.get((id.model, id.variant), {}) for found in (scores, texts))
-        time = times.get((id.model, id.plan), {}) if id.plan and not id.mode else {}
+    for checkpoint in asked.checkpoints:
+        id = CheckpointId.parse(checkpoint.id)
+        plan = str(replace(id, stages=()))
+        size = sizes.get(plan, {})
+        known = not id.variant or plan in sizes
         rows.append(
             {
+                **times.get(plan, {}),
+                **{"n": None, **scores.get(str(id), {})},  # questions, and not rounds of a time
                 "model": id.model,
                 "variant": id.variant,
-                "depth": size.get("depth", checkpoint["layers"] if known else None),
-                "parameters": size.get("parameters", checkpoint["parameters"] if known else None),
-                "n": score.get("n"),
-                "floor": score.get("floor"),
-                **{
-                    f"{metric}{suffix}": score.get(f"{metric}{suffix}")
-                    for metric in METRICS
-                    for suffix in ("", "_stderr", "_z")
-                },
-                **_perplexities(text),
-                **{key: time.get(key) for key in ("batch", "token_seconds", "token_faster")},
+                "depth": size.get("depth", checkpoint.layers if known else None),
+                "parameters": size.get("parameters", checkpoint.parameters if known else None),
+                **_perplexities(texts.get(str(id), {})),
             }
         )
-    table = pd.DataFrame(rows)
-    numbers = table.columns.drop(["model", "variant"])
-    table[numbers] = table[numbers].apply(pd.to_numeric)
-    return table
-
-
-def _rows(table: pd.DataFrame | None, keys: list[str]) -> dict[tuple, dict]:
-    if table is None:
-        return {}
-    table = table.fillna({"variant": ""})  # read from CSV, no variant is no text
-    return {tuple(row[key] for key in keys): row for row in table.to_dict("records")}
-
-
-def _fastest_way(latency: pd.DataFrame | None) -> dict[tuple, dict]:
-    """By model and plan: the fused way in the smallest batch, where one user waits for one answer."""
-    if latency is None:
-        return {}
-    fused = latency[(latency["way"] == "fused") & (latency["batch"] == latency["batch"].min())]
-    return _rows(fused, ["model", "plan"])
+    return COLUMNS.typed(pd.DataFrame(rows, columns=list(COLUMNS.named)))
 
 
 def _perplexities(text: dict) -> dict[str, float | None]:
     """Of wikitext, and of Magpie's easiest responses, which stand in the first column of that name."""
     found = {}
     for name in _TEXTS:
-        columns = [c for c in text if c.split(" ")[0] == name and not c.endswith(" stderr")]
-        value = text[columns[0]] if columns else None
-        found[name] = value
-        found[f"{name}_stderr"] = text.get(f"{columns[0]} stderr") if columns else None
+        column = next((c for c in text if c.split(" ")[0] == name), None)
+        found[name], found[f"{name}_stderr"] = text.get(column), text.get(f"{column} stderr")
     return found
 
 
-def write_summary_table(table: pd.DataFrame, csv: Path, md: Path, tex: Path) -> None:
-    write_table(table, csv=csv, md=md, tex=tex, title=TITLE, note=NOTE, show=_show)
-
-
-def _show(table: pd.DataFrame) -> pd.DataFrame:
-    def column(name: str, show) -> list[str | None]:
-        return [None if pd.isna(value) else show(value) for value in table[name]]
-
-    def score(metric: str) -> list[str | None]:
-        errors = table[f"{metric}_stderr"]
-        return [
-            None if pd.isna(value) else f"{value:.3f}" + ("" if pd.isna(e) else f" ± {e:.3f}")
-            for value, e in zip(table[metric], errors, strict=True)
-        ]
-
+def _show(table: pd.DataFrame, _: SizedCheckpoints) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "Model": table["model"],
             "Variant": table["variant"].replace("", "as it is"),
-            "Depth": column("depth", "{:.0f}".format),
-            "Parameters": column("parameters", "{:,.0f}".format),
-            "Floor": column("floor", "{:.3f}".format),
-            **{metric: score(metric) for metric in ("em", "qem", "acc")},
-            "Wikitext": column("wikitext", big),
-            "Magpie": column("magpie", big),
-            "Token (ms)": column("token_seconds", lambda seconds: f"{1000 * seconds:.1f}"),
-            "Faster": column("token_faster", "{:.2f}".format),
+            "Depth": numbers(table["depth"], "d"),
+            "Parameters": numbers(table["parameters"], ",d"),
+            "Floor": numbers(table["floor"]),
+            **{
+                metric: with_errors(table[metric], table[f"{metric}_stderr"])
+                for metric in ("em", "qem", "acc")
+            },
+            **{text.capitalize(): shown(table[text], perplexity) for text in _TEXTS},
+            "Token (ms)": shown(table["token_seconds"], millisecond),
+            "Faster": numbers(table["token_faster"], ".2f"),
         }
     )
+
+
+TABLE = Table(
+    name="chunking_summary",
+    title="Chunked checkpoints, summed up",
+    note=NOTE,
+    columns=COLUMNS,
+    asks=SizedCheckpoints,
+    make=lambda inputs, asked: chunking_summary(
+        asked,
+        **{
+            name: table.read(inputs.one(name))
+            for name, table in _MADE_FROM.items()
+            if name in inputs
+        },
+    ),
+    show=_show,
+)

@@ -5,19 +5,19 @@ from pathlib import Path
 import pandas as pd
 import pyarrow.parquet as pq
 
-from workflow_scripts.core.records import read_record
+from workflow_scripts.core.records import sort_records
 
 
 def right_answers(records: list[Path]) -> dict[tuple[str, str, str], pd.Series]:
     """By protocol, checkpoint and task, in the order of the items' names.
 
-    Tasks whose items are not simply right or wrong are left out. Of several seeds the lowest is
-    taken: McNemar's test is about one answer to each item.
+    Tasks whose items are not simply right or wrong are left out, and so are broken cells, which have
+    no items. Of several seeds the lowest is taken: McNemar's test is about one answer to each item.
     """
+    whole, _ = sort_records(records)
     found: dict[tuple[str, str, str], tuple[int, pd.Series]] = {}
     indices: dict[str, pd.Index] = {}
-    for path in records:
-        record = read_record(path)
+    for path, record in whole:
         key = (record.protocol.name, record.model.id, record.task.name)
         if key in found and found[key][0] <= record.protocol.seed:
             continue

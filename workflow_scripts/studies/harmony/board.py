@@ -1,34 +1,40 @@
 """The leaderboard's tab of the Harmony study: models by PC1 after training on each task."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
 
-from workflow_scripts.render.cells import Cells, read_cells
+from workflow_scripts.render.frames import Cells, cells
 from workflow_scripts.render.web.board import Column, Details, Row, Tab
-from workflow_scripts.studies.harmony.grid import FLOORED, OWN, PROTOCOLS
+from workflow_scripts.settings.ranking import RankedTask
+from workflow_scripts.studies.harmony import frame
+from workflow_scripts.studies.harmony.components import TABLE as COMPONENTS
+from workflow_scripts.studies.harmony.leaderboard import TABLE as LEADERBOARD
 
 # The ranking that the tab shows is that of the first of these that was measured.
-_SHOWN_FIRST = ("train_before_test", "few_shot", "direct")
+_SHOWN_FIRST = (frame.TRAINED, frame.FEW_SHOT, frame.DIRECT)
+Tasks = list[RankedTask]
+Facts = Mapping[tuple[str, str], Cells]  # by label and task, of the protocol that is shown
 
 
-def harmony_tab(leaderboard: str, components: str, scores: str, tasks: list[dict]) -> Tab:
-    """Of the table of the ranking; the scores' file adds what a task's floor and number of items are."""
-    table = read_cells(Path(leaderboard))
+def harmony_tab(leaderboard: str, components: str, scores: str, tasks: Tasks) -> Tab:
+    """Make the tab; the scores' file adds what a task's floor and number of items are."""
+    table = cells(LEADERBOARD.read(Path(leaderboard)))
     found = {row["protocol"] for row in table}
-    shown = next((one for one in _SHOWN_FIRST if one in found), "direct")
-    others = [one for one in (*_SHOWN_FIRST, FLOORED) if one in found and one != shown]
+    shown = next((one for one in _SHOWN_FIRST if one in found), frame.DIRECT)
+    others = [one for one in (*_SHOWN_FIRST, frame.FLOORED) if one in found and one != shown]
     ranked = {one: {row["label"]: row for row in table if row["protocol"] == one} for one in found}
-    tasks = [task for task in tasks if any(row.get(task["task"]) is not None for row in table)]
-    facts = _facts_of_tasks(Path(scores))
+    tasks = [task for task in tasks if any(row.get(task.task) is not None for row in table)]
+    facts = _facts_of_tasks(Path(scores), shown, tasks)
     rows = [
-        _row(row, {one: ranked[one].get(label, {}) for one in others}, tasks, shown, facts)
+        _row({shown: row} | {one: ranked[one].get(label, {}) for one in others}, tasks, facts)
         for label, row in ranked.get(shown, {}).items()
     ]
     return Tab(
         id="harmony",
-        title="Train before test" if shown == "train_before_test" else "Ranking by PC1",
-        about=_about(shown, read_cells(Path(components))),
+        title="Train before test" if shown == frame.TRAINED else "Ranking by PC1",
+        about=_about(shown, cells(COMPONENTS.read(Path(components)))),
         columns=_columns(shown, others, tasks, {row["origin"] for row in table}),
         rows=rows,
         sort="rank",
@@ -36,27 +42,27 @@ def harmony_tab(leaderboard: str, components: str, scores: str, tasks: list[dict
     )
 
 
-def _columns(shown: str, others: list[str], tasks: list[dict], origins: set) -> list[Column]:
+def _columns(shown: str, others: list[str], tasks: Tasks, origins: set) -> list[Column]:
     return [
         Column("name", "Model", "name"),
         Column("rank", "Rank", "count", "By PC1; models that lack a task have none."),
-        Column("pc1", "PC1", "number", f"Of the {PROTOCOLS[shown]} scores.", digits=2),
+        Column("pc1", "PC1", "number", f"Of the {frame.PROTOCOLS[shown]} scores.", digits=2),
         *(
             Column(
                 f"rank_{one}",
-                f"Rank {PROTOCOLS[one]}",
+                f"Rank {frame.PROTOCOLS[one]}",
                 "count",
-                f"The rank by PC1 of the {PROTOCOLS[one]} scores.",
-                shown=one != FLOORED,
+                f"The rank by PC1 of the {frame.PROTOCOLS[one]} scores.",
+                shown=one != frame.FLOORED,
             )
             for one in others
         ),
         *(
             Column(
-                task["task"],
-                task["display_name"],
+                task.task,
+                task.display_name,
                 "score",
-                f"{task['metric']}, {PROTOCOLS[shown]}, in percent, ± standard error.",
+                f"{task.metric}, {frame.PROTOCOLS[shown]}, in percent, ± standard error.",
                 digits=1,
             )
             for task in tasks
@@ -65,7 +71,11 @@ def _columns(shown: str, others: list[str], tasks: list[dict], origins: set) -> 
         Column("family", "Family", "choice", shown=False),
         Column("parameters", "Parameters", "count", ranged=True),
         Column(
-            "origin", "Origin", "choice", "Own runs, or another's file.", shown=origins != {OWN}
+            "origin",
+            "Origin",
+            "choice",
+            "Own runs, or another's file.",
+            shown=origins != {frame.OWN},
         ),
     ]
 
@@ -74,16 +84,13 @@ def _about(shown: str, components: list[Cells]) -> str:
     shares = [
         f" It holds {100 * row['share']:.0f}% of their variance{_interval(row)}."
         for row in components
-        if (row["protocol"], row["component"]) == (shown, "PC1") and row["share"] is not None
+        if (row["protocol"], row["component"]) == (shown, frame.FIRST_COMPONENT)
+        and row["share"] is not None
     ]
-    of = {
-        "train_before_test": "after every model was trained on each task",
-        "few_shot": "with examples in front of each item",
-        "direct": "as the models are",
-    }[shown]
     return (
         f"Models ranked by PC1, 100 times the first principal component of the standardised scores,"
-        f" {of}.{''.join(shares[:1])} Scores in percent, ± standard error; higher is better."
+        f" {frame.EXPLAINED[shown]}.{''.join(shares[:1])} Scores in percent, ± standard error; higher is"
+        " better."
     )
 
 
@@ -94,63 +101,59 @@ def _interval(row: Cells) -> str:
     return f" (95%: {100 * row['low']:.0f} to {100 * row['high']:.0f})"
 
 
-def _row(
-    row: Cells, others: dict[str, Cells], tasks: list[dict], shown: str, facts: dict[tuple, Cells]
-) -> Row:
-    values = {"name": row["label"]} | {
+def _row(ranked: dict[str, Cells], tasks: Tasks, facts: Facts) -> Row:
+    """One model: its row of the ranking under each protocol, that which is shown first."""
+    (_, row), *others = ranked.items()
+    label = row["label"]
+    values = {"name": label} | {
         field: row[field] for field in ("rank", "pc1", "kind", "family", "parameters", "origin")
     }
-    values |= {f"rank_{one}": other.get("rank") for one, other in others.items()}
+    values |= {f"rank_{one}": other.get("rank") for one, other in others}
     for task in tasks:
-        values[task["task"]] = row[task["task"]]
-        values[f"{task['task']}_stderr"] = row[f"{task['task']}_stderr"]
-        known = facts.get((row["label"], shown, task["task"], task["metric"]), {})
-        values[f"{task['task']}_n"] = known.get("n")
-    names = {task["task"]: task["display_name"] for task in tasks}
-    missing = [names.get(task, task) for task in (row["missing"] or "").split()]
+        values[task.task] = row[task.task]
+        values[f"{task.task}_stderr"] = row[task.task + frame.ERROR]
+        values[f"{task.task}_n"] = facts.get((label, task.task), {}).get("n")
+    names = {task.task: task.display_name for task in tasks}
+    missing = [names.get(task, task) for task in row["missing"].split()]
     reason = ": ".join(part for part in (row["reason"], ", ".join(missing)) if part)
     ranges = {
-        PROTOCOLS[one]: ranked
-        for one, ranked in ({shown: row} | others).items()
-        if ranked.get("rank_low") is not None
+        f"Rank {frame.PROTOCOLS[one]}, 95% interval": f"{other['rank_low']} to {other['rank_high']}"
+        for one, other in ranked.items()
+        if other.get("rank_low") is not None
     }
+    components = {f"PC1 {frame.PROTOCOLS[one]}": other.get("pc1") for one, other in others}
     return Row(
-        id=row["label"],
+        id=label,
         values=values,
         notes=[reason] if reason else [],
         details=Details(
-            facts={
-                f"Rank {name}, 95% interval": f"{one['rank_low']} to {one['rank_high']}"
-                for name, one in ranges.items()
-            }
-            | {f"PC1 {PROTOCOLS[one]}": other.get("pc1") for one, other in others.items()},
-            tasks=[_task(task, row, others, shown, facts) for task in tasks],
+            facts=ranges | components,
+            tasks=[_task(task, ranked, facts.get((label, task.task), {})) for task in tasks],
             percents=(
-                *(f"{mark}{PROTOCOLS[one]}" for one in (shown, *others) for mark in ("", "± ")),
+                *(f"{mark}{frame.PROTOCOLS[one]}" for one in ranked for mark in ("", "± ")),
                 "floor",
             ),
         ),
     )
 
 
-def _task(task: dict, row: Cells, others: dict[str, Cells], shown: str, facts: dict) -> Cells:
-    known = facts.get((row["label"], shown, task["task"], task["metric"]), {})
-    cells = {"task": task["display_name"], "metric": task["metric"]}
-    for one, scores in ({shown: row} | others).items():
-        cells[PROTOCOLS[one]] = scores.get(task["task"])
-        cells[f"± {PROTOCOLS[one]}"] = scores.get(f"{task['task']}_stderr")
-    return cells | {"floor": known.get("floor"), "n": known.get("n")}
+def _task(task: RankedTask, ranked: dict[str, Cells], known: Cells) -> Cells:
+    found = {"task": task.display_name, "metric": task.metric}
+    for one, scores in ranked.items():
+        found[frame.PROTOCOLS[one]] = scores.get(task.task)
+        found[f"± {frame.PROTOCOLS[one]}"] = scores.get(task.task + frame.ERROR)
+    return found | {"floor": known.get("floor"), "n": known.get("n")}
 
 
-def _facts_of_tasks(scores: Path) -> dict[tuple, Cells]:
+def _facts_of_tasks(scores: Path, protocol: str, tasks: Tasks) -> Facts:
     """Floor and number of items of our own runs; a cell trained with several seeds has one of each."""
-    table = pd.read_parquet(
-        scores, columns=["model", "variant", "protocol", "task", "metric", "floor", "n"]
-    )
+    table = pd.read_parquet(scores)
+    metrics = {task.task: task.metric for task in tasks}
+    ours = (table["protocol"] == protocol) & (table["metric"] == table["task"].map(metrics))
     return {
-        (one.model + (one.variant or ""), one.protocol, one.task, one.metric): {
+        (one.model + one.variant, one.task): {
             "floor": None if pd.isna(one.floor) else float(one.floor),
             "n": None if pd.isna(one.n) else int(one.n),
         }
-        for one in table.itertuples()
+        for one in table[ours].itertuples()
     }

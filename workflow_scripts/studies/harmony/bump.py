@@ -1,35 +1,30 @@
-"""How the ranking changes from direct evaluation to train-before-test, and how sure each rank is."""
+"""Figure: how the ranking changes from direct evaluation to train-before-test, and how sure each rank is."""
 
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.render.figures import figure, save_both, say_empty
-from workflow_scripts.studies.harmony.labels import (
-    IMPORTED,
-    MARK_NOTE,
-    families,
-    short_names,
-    shown_protocols,
-    titles,
-)
+from workflow_scripts.render.figures import Figure, say_empty
+from workflow_scripts.settings.request import Nothing
+from workflow_scripts.studies.harmony import labels
+from workflow_scripts.studies.harmony.leaderboard import TABLE
 
 SHADED = 20  # models; the ranges of more would be one fog
 
 
-def write_harmony_bump(table: pd.DataFrame, pdf: Path, png: Path) -> None:
+def write_bump(table: pd.DataFrame, _: Nothing, pdf: Path, png: Path) -> None:
     """One column per protocol, best on top; a line per model, strong where its ranges of ranks do not meet."""
     table = table.dropna(subset=["rank"])
-    table = table.assign(name=short_names(table), family=table["family"].fillna("other"))
-    protocols, said = shown_protocols(table), titles(table)
+    table = table.assign(name=labels.short_names(table), family=table["family"].fillna("other"))
+    protocols, said = labels.shown_protocols(table), labels.titles(table)
     table = table[table["protocol"].isin(protocols)]
-    looks = families(table)
+    looks = labels.families(table)
     most = int(table["rank"].max()) if len(table) else 8
-    with figure(3.2 + 2.6 * max(len(protocols), 1), 1.6 + 0.17 * max(most, 8)) as (fig, axes):
+    size = 3.2 + 2.6 * max(len(protocols), 1), 1.6 + 0.17 * max(most, 8)
+    with labels.drawing(pdf, png, *size) as (fig, axes):
         if not protocols:
             say_empty(axes, "Fewer than two models have all tasks of a protocol.")
-            save_both(fig, pdf, png)
             return
         for _, rows in table.groupby("label", sort=True):
             rows = rows.set_index("protocol").reindex(protocols)
@@ -41,24 +36,17 @@ def write_harmony_bump(table: pd.DataFrame, pdf: Path, png: Path) -> None:
                     axes.fill_between(across, low, high, color=colour, alpha=0.07, linewidth=0)
                 for at in across[:-1]:
                     moved = low[at] > high[at + 1] or high[at] < low[at + 1]
-                    axes.plot(
-                        across[at : at + 2],
-                        rows["rank"].iloc[at : at + 2],
-                        color=colour,
-                        linewidth=1.5 if moved else 1.0,
-                        alpha=1.0 if moved else 0.3,
-                    )
+                    axes.plot(across[at : at + 2], rows["rank"].iloc[at : at + 2], color=colour,
+                              linewidth=1.5 if moved else 1.0, alpha=1.0 if moved else 0.3)  # fmt: skip
             # Beside one another, or the ranges of neighbours would be one bar.
             beside = across + ((rows["rank"].to_numpy(float) - 1) % 9 - 4) * 0.014
-            axes.vlines(
-                beside, low, high, color=colour, alpha=0.8, linewidth=1.2 if most <= SHADED else 0.8
-            )
+            width = 1.2 if most <= SHADED else 0.8
+            axes.vlines(beside, low, high, color=colour, alpha=0.8, linewidth=width)
             axes.plot(across, rows["rank"], "o", color=colour, markersize=3.5)
         _name_models(axes, table[table["protocol"] == protocols[0]], looks, -0.09, "right")
         if len(protocols) > 1:
-            last = len(protocols) - 1
-            of_last = table[table["protocol"] == protocols[last]]
-            _name_models(axes, of_last, looks, last + 0.09, "left")
+            of_last = table[table["protocol"] == protocols[-1]]
+            _name_models(axes, of_last, looks, len(protocols) - 1 + 0.09, "left")
         axes.set_xticks(range(len(protocols)), [said[p] for p in protocols])
         axes.xaxis.tick_top()
         axes.set_xlim(-0.75, len(protocols) - 0.25 if len(protocols) > 1 else 0.3)
@@ -68,11 +56,9 @@ def write_harmony_bump(table: pd.DataFrame, pdf: Path, png: Path) -> None:
         axes.tick_params(length=0)
         for family in [f for f in looks if f in set(table["family"])]:
             axes.plot([], [], "o-", color=looks[family][0], label=family)
-        marked = table["name"].str.endswith(IMPORTED).any()
-        if marked:
-            axes.plot([], [], " ", label=MARK_NOTE)
+        if table["name"].str.endswith(labels.IMPORTED).any():
+            axes.plot([], [], " ", label=labels.MARK_NOTE)
         fig.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=4)
-        save_both(fig, pdf, png)
 
 
 def _name_models(axes, rows: pd.DataFrame, looks: dict, across: float, side: str) -> None:
@@ -83,3 +69,6 @@ def _name_models(axes, rows: pd.DataFrame, looks: dict, across: float, side: str
         text = f"{names} {rank:.0f}" if side == "right" else f"{rank:.0f} {names}"
         colour = looks[tied["family"].iloc[0]][0]
         axes.text(across, rank, text, ha=side, va="center", fontsize=size, color=colour)
+
+
+FIGURE = Figure(name="harmony_bump", asks=Nothing, draw=labels.drawn_from(TABLE, write_bump))

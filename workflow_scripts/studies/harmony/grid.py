@@ -4,32 +4,19 @@ Own runs and other people's stand side by side, told apart by their origin. Noth
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
+from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.scores.imported import RANGES, bare
 from workflow_scripts.scores.tidy import import_all
+from workflow_scripts.settings.ranking import GridRequest
 from workflow_scripts.stats.noise import standard_error
+from workflow_scripts.studies.harmony.frame import DIRECT, FLOORED, OWN, PROTOCOLS, STUDY, TRAINED
 
-OWN = "own"
-STUDY = "harmony"
-FLOORED = "train_before_test_floored"
-PROTOCOLS = {
-    "direct": "direct",
-    "few_shot": "few-shot",
-    "train_before_test": "train-before-test",
-    FLOORED: "train-before-test, floored",
-}
-# Said under every table of the ranking.
-RAW_AND_MISSING = (
-    "train-before-test has our raw scores, and imported ones as their source has them; floored is the"
-    " better of the raw and the direct score. Missing cells are left out; harmony_leaderboard lists"
-    " them."
-)
 _CELL = ["label", "task"]
 
 
@@ -71,49 +58,43 @@ class Grid:
         return [task for task in self.values if pd.isna(self.values.at[label, task])]
 
 
-def read_grids(scores: Path, imported: list[Path], settings: dict) -> dict[str, Grid]:
+def read_grids(inputs: Inputs, asked: GridRequest) -> dict[str, Grid]:
     """The grids from the scores of the study and the files of imported ones."""
-    metrics = {row["task"]: row["metric"] for row in settings["tasks"]}
-    theirs = import_all(imported, metrics, taken={STUDY})
-    return harmony_grids(pd.read_parquet(scores), theirs, settings)
+    theirs = import_all(inputs["imported"], asked.metrics, taken={STUDY})
+    return harmony_grids(pd.read_parquet(inputs.one("scores")), theirs, asked)
 
 
 def harmony_grids(
-    scores: pd.DataFrame, imported: list[pd.DataFrame], settings: dict
+    scores: pd.DataFrame, imported: list[pd.DataFrame], asked: GridRequest
 ) -> dict[str, Grid]:
-    """A grid for each protocol that has a score or should have one, and the floored one.
-
-    `settings` has the rows of the tables as `models` and `tasks`, and as `wanted`, by protocol, the
-    checkpoints and tasks that are to be measured.
-    """
+    """A grid for each protocol that has a score or should have one, and the floored one."""
     tidy = pd.concat([scores[scores["study"] == STUDY], *imported], ignore_index=True)
-    metrics = {row["task"]: row["metric"] for row in settings["tasks"]}
-    tidy = tidy[tidy["subset"].isna() & (tidy["metric"] == tidy["task"].map(metrics))]
+    tidy = tidy[tidy["subset"].isna() & (tidy["metric"] == tidy["task"].map(asked.metrics))]
     tidy = tidy.assign(origin=tidy["study"].where(tidy["study"] != STUDY, OWN))
     name = tidy["model"] + tidy["variant"]
     tidy["label"] = name.where(tidy["origin"] == OWN, name + " [" + tidy["origin"] + "]")
     grids = {
-        protocol: _grid(protocol, tidy[tidy["protocol"] == protocol], settings)
+        protocol: _grid(protocol, tidy[tidy["protocol"] == protocol], asked)
         for protocol in PROTOCOLS
-        if protocol in settings["wanted"] or (tidy["protocol"] == protocol).any()
+        if protocol in asked.wanted or (tidy["protocol"] == protocol).any()
     }
-    if {"direct", "train_before_test"} <= grids.keys():
-        floored = _floored(grids["direct"], grids["train_before_test"])
+    if {DIRECT, TRAINED} <= grids.keys():
+        floored = _floored(grids[DIRECT], grids[TRAINED])
         if floored.values.notna().to_numpy().any():
             grids[FLOORED] = floored
     return grids
 
 
-def _grid(protocol: str, tidy: pd.DataFrame, settings: dict) -> Grid:
+def _grid(protocol: str, tidy: pd.DataFrame, asked: GridRequest) -> Grid:
     cells = _one_row_per_cell(tidy, protocol)
-    wanted = settings["wanted"].get(protocol, {"models": [], "tasks": []})
-    ids = [CheckpointId.parse(name) for name in wanted["models"]]
+    wanted = asked.wanted.get(protocol)
+    ids = [CheckpointId.parse(name) for name in wanted.models] if wanted else []
+    of_config = list(wanted.tasks) if wanted else []
     rows = {str(id): (id.model, id.variant, OWN) for id in ids}
     for row in cells.itertuples():
         rows.setdefault(row.label, (row.model, row.variant, row.origin))
-    known = [row["task"] for row in settings["tasks"]]
     found = set(cells["task"])
-    tasks = [*wanted["tasks"], *(t for t in known if t in found and t not in wanted["tasks"])]
+    tasks = [*of_config, *(t for t in asked.names if t in found and t not in of_config)]
     values, stderrs = (
         cells.pivot(index="label", columns="task", values=column)
         .reindex(index=list(rows), columns=tasks)
@@ -124,17 +105,17 @@ def _grid(protocol: str, tidy: pd.DataFrame, settings: dict) -> Grid:
         origin: [task for task in tasks if task in set(group["task"])]
         for origin, group in cells[cells["origin"] != OWN].groupby("origin")
     }
-    of_origin[OWN] = list(wanted["tasks"])
-    asked = set(map(str, ids))
+    of_origin[OWN] = of_config
+    of_us = set(map(str, ids))
     absent = [
         (label, task)
         for label, (_, _, origin) in rows.items()
-        if origin != OWN or label in asked
+        if origin != OWN or label in of_us
         for task in of_origin[origin]
         if pd.isna(values.at[label, task])
     ]
     models = pd.DataFrame(list(rows.values()), list(rows), ["model", "variant", "origin"])
-    about = pd.DataFrame(settings["models"]).set_index("model")
+    about = pd.DataFrame(map(dict, asked.models)).set_index("model")
     return Grid(protocol, values, stderrs, models.join(about, on="model"), tuple(absent))
 
 
@@ -151,9 +132,7 @@ def _one_row_per_cell(tidy: pd.DataFrame, protocol: str) -> pd.DataFrame:
     tidy = tidy.assign(stderr=_known_errors(tidy))
     groups = tidy.groupby(_CELL, sort=False, observed=True)
     means = groups.agg(
-        model=("model", "first"),
-        variant=("variant", "first"),
-        origin=("origin", "first"),
+        **{name: (name, "first") for name in ("model", "variant", "origin")},
         value=("value", "mean"),
         seeds=("value", "size"),
         between=("value", "var"),
@@ -166,9 +145,7 @@ def _one_row_per_cell(tidy: pd.DataFrame, protocol: str) -> pd.DataFrame:
 
 def _known_errors(tidy: pd.DataFrame) -> pd.Series:
     """Standard errors, from the number of items where only that is known and the metric allows it."""
-    lowest = pd.Series(
-        [RANGES.get(bare(metric), (np.nan, np.nan))[0] for metric in tidy["metric"]], tidy.index
-    ).astype(float)
+    lowest = tidy["metric"].map(lambda metric: RANGES.get(bare(metric), (np.nan,))[0]).astype(float)
     n = tidy["n"].astype("Float64").astype(float)
     errors = tidy["stderr"].astype("Float64").astype(float)
     inferred = errors.isna() & n.notna() & lowest.notna()
@@ -193,10 +170,5 @@ def _floored(direct: Grid, trained: Grid) -> Grid:
     absent = tuple(
         (label, task) for label in rows for task in tasks if pd.isna(values.at[label, task])
     )
-    return Grid(
-        FLOORED,
-        values.loc[rows, tasks],
-        stderrs.loc[rows, tasks],
-        trained.models.loc[rows],
-        absent,
-    )
+    cells = values.loc[rows, tasks], stderrs.loc[rows, tasks]
+    return Grid(FLOORED, *cells, trained.models.loc[rows], absent)

@@ -1,46 +1,91 @@
-"""How protocols and models are called and coloured in the figures of the Harmony study."""
+"""What the figures of the Harmony study share: how protocols and models are called and coloured."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pandas as pd
 
-from workflow_scripts.render.figures import PALETTE
-from workflow_scripts.studies.harmony.grid import FLOORED, OWN, PROTOCOLS
+from workflow_scripts.render.figures import PALETTE, figure, save_both
+from workflow_scripts.render.tables import Table
+from workflow_scripts.studies.harmony import frame
 
-COLOURS = {"direct": PALETTE[1], "few_shot": PALETTE[2], "train_before_test": PALETTE[0]}
-MARKERS = {"direct": "o", "few_shot": "^", "train_before_test": "s"}
+_LOOKS = {
+    frame.DIRECT: (PALETTE[1], "o"),
+    frame.FEW_SHOT: (PALETTE[2], "^"),
+    frame.TRAINED: (PALETTE[0], "s"),
+}
 IMPORTED = "*"
 MARK_NOTE = f"{IMPORTED} imported scores"
+
+
+def drawn_from(table: Table, write: Callable[..., None]) -> Callable[..., None]:
+    """How a figure of one table is drawn: `write` is given that table, the request and both files."""
+    return lambda inputs, asked, pdf, png: write(table.read(inputs.one("table")), asked, pdf, png)
+
+
+@contextmanager
+def drawing(pdf: Path, png: Path, width: float, height: float, **grid) -> Iterator[tuple]:
+    """A figure that is saved once it is drawn."""
+    with figure(width, height, **grid) as (fig, axes):
+        yield fig, axes
+        save_both(fig, pdf, png)
+
+
+def rule(axes, axis: str, grey: str = "0.9") -> None:
+    """Fine lines behind what is drawn."""
+    axes.grid(axis=axis, color=grey, linewidth=0.6)
+    axes.set_axisbelow(True)
+
+
+def reach(values: pd.Series, low: pd.Series, high: pd.Series) -> list[pd.Series]:
+    """How far an interval goes down and up; not at all where there is none."""
+    return [side.clip(lower=0).fillna(0) for side in (values - low, high - values)]
 
 
 def shown_protocols(table: pd.DataFrame) -> list[str]:
     """Those of the table in the order of the study; floored scores are for tables."""
     found = set(table["protocol"])
-    return [protocol for protocol in PROTOCOLS if protocol in found and protocol != FLOORED]
+    return [
+        protocol for protocol in frame.PROTOCOLS if protocol in found and protocol != frame.FLOORED
+    ]
 
 
 def titles(table: pd.DataFrame) -> dict[str, str]:
-    """Of each protocol, with what kind of scores it shows after training."""
+    """Each protocol's name, with what kind of scores it shows after training."""
     column = "origins" if "origins" in table else "origin"
     found = {}
     for protocol, rows in table.groupby("protocol"):
-        origins = {name for cell in rows[column].dropna() for name in cell.split(" ")}
-        kind = "raw" if origins <= {OWN} else "ours raw" if OWN in origins else "imported"
-        scores = f" ({kind} scores)" if protocol == "train_before_test" else ""
-        found[protocol] = PROTOCOLS[protocol] + scores
+        origins = {name for cell in rows[column] for name in cell.split()}
+        kind = (
+            "raw" if origins <= {frame.OWN} else "ours raw" if frame.OWN in origins else "imported"
+        )
+        scores = f" ({kind} scores)" if protocol == frame.TRAINED else ""
+        found[protocol] = frame.PROTOCOLS[protocol] + scores
     return found
+
+
+def beside(table: pd.DataFrame, gap: float) -> Iterator[tuple[str, pd.DataFrame, float, dict]]:
+    """Each shown protocol, its rows, how far beside its line they stand, and how they are drawn."""
+    protocols, said = shown_protocols(table), titles(table)
+    for at, protocol in enumerate(protocols):
+        colour, marker = _LOOKS[protocol]
+        look = {"fmt": marker, "markersize": 4.5, "color": colour, "label": said[protocol]}
+        shift = (at - (len(protocols) - 1) / 2) * gap
+        yield protocol, table[table["protocol"] == protocol], shift, look
 
 
 def short_names(table: pd.DataFrame) -> pd.Series:
     """Models without their organisation; those with imported scores marked."""
-    names = table["model"].str.split("/").str[-1] + table["variant"].astype("string").fillna("")
-    return names.where(table["origin"] == OWN, names + IMPORTED)
+    names = table["model"].str.split("/").str[-1] + table["variant"]
+    return names.where(table["origin"] == frame.OWN, names + IMPORTED)
 
 
 def families(table: pd.DataFrame) -> dict[str, tuple[str, str]]:
     """Colour and marker of each family; models that the models table lacks are 'other'."""
-    names = sorted(set(table["family"].dropna()))
     shapes = "osD^vPX"
     known = {
         name: (PALETTE[at % len(PALETTE)], shapes[at % len(shapes)])
-        for at, name in enumerate(names)
+        for at, name in enumerate(sorted(set(table["family"].dropna())))
     }
     return known | {"other": ("0.6", "h")}

@@ -1,15 +1,16 @@
 """The leaderboard of the Harmony study: rank, first component, and every score, by protocol."""
 
-from pathlib import Path
-
 import pandas as pd
 
-from workflow_scripts.render.tables import write_table
+from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.tables import Table
+from workflow_scripts.render.text import numbers, percents
+from workflow_scripts.settings.ranking import RankingRequest
 from workflow_scripts.stats.principal import principal_components
 from workflow_scripts.stats.ranks import rank_ranges, ranks
-from workflow_scripts.studies.harmony.grid import PROTOCOLS, Grid
+from workflow_scripts.studies.harmony import frame
+from workflow_scripts.studies.harmony.grid import Grid, read_grids
 
-TITLE = "Harmony leaderboard"
 NOTE = (
     "Models ranked by PC1, 100 times the first principal component of the standardised scores, within"
     " each protocol; in brackets the ranks between which a model lies when every score is drawn again"
@@ -20,14 +21,25 @@ NOTE = (
     " file that scores were imported from. A dash is a missing cell: none is filled, and a model that"
     " lacks one has no PC1; those that should be there are named in the last column."
 )
+COLUMNS = Columns(
+    {
+        **frame.of_kind("text", "protocol label model variant origin"),
+        **frame.of_kind("maybe", "family"),
+        **frame.of_kind("whole", "parameters"),
+        **frame.of_kind("maybe", "kind"),
+        **frame.of_kind("number", "pc1 rank rank_low rank_high"),
+        **frame.of_kind("text", "reason missing"),
+    },
+    like={frame.TASK_NAME: "number"},  # each task's score, and its standard error
+)
 _TOO_FEW = "fewer than two models that have all tasks differ"
 
 
-def harmony_leaderboard(grids: dict[str, Grid], *, draws: int, seed: int) -> pd.DataFrame:
+def harmony_leaderboard(grids: dict[str, Grid], asked: RankingRequest) -> pd.DataFrame:
     """One row per protocol and model, best first, models without a rank at the end."""
     tasks = list(dict.fromkeys(task for grid in grids.values() for task in grid.values))
     return pd.concat(
-        [_of_protocol(grid, tasks, draws, seed) for grid in grids.values()], ignore_index=True
+        [_of_protocol(grid, tasks, asked) for grid in grids.values()], ignore_index=True
     )
 
 
@@ -37,31 +49,28 @@ def ranked_scores(grid: Grid) -> pd.DataFrame:
     return complete.loc[:, complete.nunique() > 1]
 
 
-def _of_protocol(grid: Grid, tasks: list[str], draws: int, seed: int) -> pd.DataFrame:
-    table = grid.models.rename_axis("label").reset_index()
-    table.insert(0, "protocol", grid.protocol)
+def _of_protocol(grid: Grid, tasks: list[str], asked: RankingRequest) -> pd.DataFrame:
+    table = grid.models.rename_axis("label")
+    table[["pc1", "rank", "rank_low", "rank_high"]] = float("nan")
+    reasons = {label: _reason(grid, label) for label in table.index}
     scores = ranked_scores(grid)
-    reasons = {label: _reason(grid, label) for label in grid.values.index}
-    found = pd.DataFrame(
-        index=grid.values.index, columns=["pc1", "rank", "rank_low", "rank_high"], dtype=float
-    )
     if len(scores) >= 2 and scores.shape[1]:
-        pc1 = principal_components(scores).scores["PC1"]
-        found["pc1"], found["rank"] = pc1, ranks(pc1)
+        table["pc1"] = pc1 = principal_components(scores).scores[frame.FIRST_COMPONENT]
+        table["rank"] = ranks(pc1)
         errors = grid.stderrs.loc[scores.index, scores.columns]
-        ranges = rank_ranges(scores, errors, draws=draws, seed=seed)
-        found["rank_low"], found["rank_high"] = ranges["low"], ranges["high"]
+        ranges = rank_ranges(scores, errors, draws=asked.draws, seed=asked.seed)
+        table["rank_low"], table["rank_high"] = ranges["low"], ranges["high"]
     else:
         reasons = {label: reason or _TOO_FEW for label, reason in reasons.items()}
-    table = table.join(found, on="label")
-    table["reason"] = table["label"].map(reasons)
-    missing = {label: [] for label in grid.values.index}
+    missing = {label: [] for label in table.index}
     for label, task in grid.absent:
         missing[label].append(task)
-    table["missing"] = table["label"].map({k: " ".join(tasks) for k, tasks in missing.items()})
+    table["reason"] = pd.Series(reasons)
+    table["missing"] = pd.Series({label: " ".join(names) for label, names in missing.items()})
     values = grid.values.reindex(columns=tasks)
-    errors = grid.stderrs.reindex(columns=tasks).add_suffix("_stderr")
-    table = table.join(values, on="label").join(errors, on="label")
+    errors = grid.stderrs.reindex(columns=tasks).add_suffix(frame.ERROR)
+    table = table.join(values).join(errors).reset_index()
+    table.insert(0, "protocol", grid.protocol)
     return table.sort_values(["rank", "label"], kind="stable", ignore_index=True)
 
 
@@ -79,45 +88,43 @@ def _reason(grid: Grid, label: str) -> str:
     return ", ".join(part for part in said if part)
 
 
-def write_harmony_leaderboard(
-    table: pd.DataFrame, tasks: list[dict], csv: Path, md: Path, tex: Path
-) -> None:
-    names = {row["task"]: row["display_name"] for row in tasks if row["task"] in table}
-
-    def show(frame: pd.DataFrame) -> pd.DataFrame:
-        shown = {
-            "Protocol": frame["protocol"].map(PROTOCOLS),
-            "Rank": [
-                None if pd.isna(rank) else _rank(rank, low, high)
-                for rank, low, high in zip(
-                    frame["rank"], frame["rank_low"], frame["rank_high"], strict=True
-                )
-            ],
-            "Model": frame["model"] + frame["variant"],
-            "Origin": frame["origin"],
-            "PC1": [_number(value, ".2f") for value in frame["pc1"]],
-        }
-        for task, name in names.items():
-            shown[name] = [_number(100 * value, ".1f") for value in frame[task]]
-        shown["Missing"] = [
-            _named(reason, missing, names)
-            for reason, missing in zip(frame["reason"], frame["missing"], strict=True)
-        ]
-        return pd.DataFrame(shown)
-
-    write_table(table, csv=csv, md=md, tex=tex, title=TITLE, note=NOTE, show=show)
-
-
-def _number(value: float, spec: str) -> str | None:
-    return None if pd.isna(value) else format(value, spec).replace("-", "−")
-
-
-def _rank(rank: float, low: float, high: float) -> str:
+def rank_range(rank: float, low: float, high: float) -> str | None:
+    """The rank, in brackets those between which it lies, where they are known."""
+    if pd.isna(rank):
+        return None
     return f"{rank:.0f}" if pd.isna(low) else f"{rank:.0f} ({low:.0f}–{high:.0f})"
 
 
-def _named(reason: str, missing: str, names: dict[str, str]) -> str:
+def why_unranked(reason: str, missing: str, names: dict[str, str]) -> str:
     """The reason and the missing cells; one that lacks all of them is not listed task by task."""
     lacking = [names[task] for task in missing.split()]
     cells = "all" if lacking and len(lacking) == len(names) else ", ".join(lacking)
     return ": ".join(part for part in (reason, cells) if part)
+
+
+def _show(table: pd.DataFrame, asked: RankingRequest) -> pd.DataFrame:
+    names = {task: name for task, name in asked.names.items() if task in table}
+    ranked = zip(table["rank"], table["rank_low"], table["rank_high"], strict=True)
+    unranked = zip(table["reason"], table["missing"], strict=True)
+    return pd.DataFrame(
+        {
+            "Protocol": table["protocol"].map(frame.PROTOCOLS),
+            "Rank": [rank_range(*row) for row in ranked],
+            "Model": table["model"] + table["variant"],
+            "Origin": table["origin"],
+            "PC1": numbers(table["pc1"], ".2f"),
+            **{name: percents(table[task]) for task, name in names.items()},
+            "Missing": [why_unranked(*row, names) for row in unranked],
+        }
+    )
+
+
+TABLE = Table(
+    name="harmony_leaderboard",
+    title="Harmony leaderboard",
+    note=NOTE,
+    columns=COLUMNS,
+    asks=RankingRequest,
+    make=lambda inputs, asked: harmony_leaderboard(read_grids(inputs, asked), asked),
+    show=_show,
+)

@@ -5,27 +5,26 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.render.figures import figure, save_both
-from workflow_scripts.render.tables import write_table
-from workflow_scripts.scores.published_leaderboard import PROTOCOL as PANEL_PROTOCOL
+from workflow_scripts.render.figures import Figure
+from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.inputs import Inputs
+from workflow_scripts.render.tables import Table
+from workflow_scripts.render.text import intervals, number, numbers
+from workflow_scripts.scores.published_leaderboard import read_panel
+from workflow_scripts.settings.ranking import GridRequest
+from workflow_scripts.settings.request import Nothing
 from workflow_scripts.stats.placement import leave_one_out, place
-from workflow_scripts.studies.harmony.grid import FLOORED, PROTOCOLS, Grid
-from workflow_scripts.studies.harmony.labels import (
-    COLOURS,
-    MARKERS,
-    short_names,
-    shown_protocols,
-    titles,
-)
+from workflow_scripts.studies.harmony import frame, labels
+from workflow_scripts.studies.harmony.grid import Grid, read_grids
+from workflow_scripts.studies.harmony.leaderboard import rank_range
 
-TITLE = "Place on the published panel"
 PLACES = 28  # names of panel models that would fit side by side in the figure
 ODD = 2.0  # standard deviations, from which on a task is named as unusual
 _CAUTIONS = {
-    "direct": "not fine-tuned, unlike the panel: a lower bound",
-    "few_shot": "not fine-tuned, unlike the panel: a lower bound",
-    PANEL_PROTOCOL: "raw; the panel looks floored",
-    FLOORED: "",
+    frame.DIRECT: "not fine-tuned, unlike the panel: a lower bound",
+    frame.FEW_SHOT: "not fine-tuned, unlike the panel: a lower bound",
+    frame.TRAINED: "raw; the panel looks floored",
+    frame.FLOORED: "",
 }
 NOTE = (
     "PC1 that a model would have on the published leaderboard (61 models, 24 tasks, trained before"
@@ -37,26 +36,18 @@ NOTE = (
     " outside of the panel's range is no model of its kind, and its place is guesswork. Generated"
     " (miniature) models answer generated questions: their place shows the machinery and nothing else."
 )
-COLUMNS = [
-    "protocol",
-    "model",
-    "variant",
-    "origin",
-    "tasks",
-    "panel_tasks",
-    "pc1",
-    "low",
-    "high",
-    "rank",
-    "best_rank",
-    "worst_rank",
-    "coverage",
-    "neighbours",
-    "good_at",
-    "bad_at",
-    "outside",
-    "caution",
-]
+COLUMNS = Columns(
+    {
+        **frame.of_kind("text", "protocol model variant origin"),
+        **frame.of_kind("whole", "tasks panel_tasks"),
+        **frame.of_kind("number", "pc1 low high"),
+        **frame.of_kind("whole", "rank best_rank worst_rank"),
+        **frame.of_kind("number", "coverage"),
+        **frame.of_kind("text", "neighbours good_at bad_at outside caution"),
+    },
+    like={frame.RESIDUAL + frame.TASK_NAME: "number"},
+)
+_OF_PLACE = ("pc1", "low", "high", "rank", "best_rank", "worst_rank", "coverage")
 
 
 def harmony_panel(grids: dict[str, Grid], panel: pd.DataFrame) -> pd.DataFrame:
@@ -80,20 +71,18 @@ def harmony_panel(grids: dict[str, Grid], panel: pd.DataFrame) -> pd.DataFrame:
                     **about[["model", "variant", "origin"]],
                     "tasks": len(measured),
                     "panel_tasks": panel.shape[1],
-                    **{name: getattr(found, name) for name in COLUMNS[6:13]},
+                    **{name: getattr(found, name) for name in _OF_PLACE},
                     "neighbours": " ".join(found.neighbours.index),
                     "good_at": " ".join(unusual[unusual >= ODD].sort_values().index[::-1]),
                     "bad_at": " ".join(unusual[unusual <= -ODD].sort_values().index),
                     "outside": " ".join(found.outside),
                     "caution": _CAUTIONS[grid.protocol],
-                    **unusual.add_prefix("residual_"),
+                    **unusual.add_prefix(frame.RESIDUAL),
                 }
             )
-    columns = [*COLUMNS, *(f"residual_{task}" for task in panel)]
-    table = pd.DataFrame(rows).reindex(columns=columns)
-    return table.dropna(axis="columns", how="all").reindex(
-        columns=[c for c in columns if c in COLUMNS or (c in table and table[c].notna().any())]
-    )
+    table = pd.DataFrame(rows)
+    residuals = [name for task in panel if (name := f"{frame.RESIDUAL}{task}") in table]
+    return table.reindex(columns=[*COLUMNS.named, *residuals])
 
 
 def _of_panel(model: str, measured: pd.Series, panel: pd.DataFrame) -> bool:
@@ -101,63 +90,53 @@ def _of_panel(model: str, measured: pd.Series, panel: pd.DataFrame) -> bool:
     return model in panel.index and np.allclose(measured, panel.loc[model, measured.index])
 
 
-def write_harmony_panel(
-    table: pd.DataFrame, tasks: list[dict], csv: Path, md: Path, tex: Path
-) -> None:
-    names = {row["task"]: row["display_name"] for row in tasks}
+def _show(table: pd.DataFrame, asked: GridRequest) -> pd.DataFrame:
+    def named(column: str) -> list[str]:
+        return [", ".join(asked.names[task] for task in cell.split()) for cell in table[column]]
 
-    def show(frame: pd.DataFrame) -> pd.DataFrame:
-        def named(column: str) -> list[str]:
-            return [", ".join(names[task] for task in cell.split()) for cell in frame[column]]
-
-        return pd.DataFrame(
-            {
-                "Protocol": frame["protocol"].map(PROTOCOLS),
-                "Model": frame["model"] + frame["variant"],
-                "Origin": frame["origin"],
-                "Tasks": [
-                    f"{n} of {of}"
-                    for n, of in zip(frame["tasks"], frame["panel_tasks"], strict=True)
-                ],
-                "PC1": [_number(value) for value in frame["pc1"]],
-                "Interval": [
-                    f"{_number(low)} to {_number(high)}"
-                    for low, high in zip(frame["low"], frame["high"], strict=True)
-                ],
-                "Rank": [
-                    f"{rank} ({best}–{worst})"
-                    for rank, best, worst in zip(
-                        frame["rank"], frame["best_rank"], frame["worst_rank"], strict=True
-                    )
-                ],
-                "Coverage": [f"{share:.2f}" for share in frame["coverage"]],
-                "Neighbours": [cell.replace(" ", ", ") for cell in frame["neighbours"]],
-                "Good at": named("good_at"),
-                "Bad at": named("bad_at"),
-                "Outside the panel": named("outside"),
-                "Caution": frame["caution"],
-            }
-        )
-
-    write_table(table, csv=csv, md=md, tex=tex, title=TITLE, note=NOTE, show=show)
+    ranked = zip(table["rank"], table["best_rank"], table["worst_rank"], strict=True)
+    measured = zip(table["tasks"], table["panel_tasks"], strict=True)
+    return pd.DataFrame(
+        {
+            "Protocol": table["protocol"].map(frame.PROTOCOLS),
+            "Model": table["model"] + table["variant"],
+            "Origin": table["origin"],
+            "Tasks": [f"{n} of {of}" for n, of in measured],
+            "PC1": numbers(table["pc1"], ".0f"),
+            "Interval": intervals(table["low"], table["high"], lambda end: number(end, ".0f")),
+            "Rank": [rank_range(*row) for row in ranked],
+            "Coverage": numbers(table["coverage"], ".2f"),
+            "Neighbours": [cell.replace(" ", ", ") for cell in table["neighbours"]],
+            "Good at": named("good_at"),
+            "Bad at": named("bad_at"),
+            "Outside the panel": named("outside"),
+            "Caution": table["caution"],
+        }
+    )
 
 
-def _number(value: float) -> str:
-    return f"{value:.0f}".replace("-", "−")
+def _make(inputs: Inputs, asked: GridRequest) -> pd.DataFrame:
+    return harmony_panel(read_grids(inputs, asked), read_panel(inputs.one("published")))
 
 
-def write_harmony_panel_figure(
-    table: pd.DataFrame, published: pd.DataFrame, pdf: Path, png: Path
-) -> None:
+TABLE = Table(
+    name="harmony_panel",
+    title="Place on the published panel",
+    note=NOTE,
+    columns=COLUMNS,
+    asks=GridRequest,
+    make=_make,
+    show=_show,
+)
+
+
+def write_panel_figure(table: pd.DataFrame, published: pd.DataFrame, pdf: Path, png: Path) -> None:
     """The panel's models as a row of ticks on top; below, each model's place with its interval."""
-    names = short_names(table) if len(table) else pd.Series(dtype=str)
+    names = labels.short_names(table)
     order = list(dict.fromkeys(names))
-    with figure(8, 2.6 + 0.32 * max(len(order), 1)) as (fig, axes):
+    with labels.drawing(pdf, png, 8, 2.6 + 0.32 * max(len(order), 1)) as (fig, axes):
         axes.plot(published["pc1"], np.full(len(published), -1.0), "|", color="0.4", markersize=9)
-        ends = [
-            *published["pc1"],
-            *(table[["low", "high"]].to_numpy().ravel() if len(table) else []),
-        ]
+        ends = [*published["pc1"], *table["low"], *table["high"]]
         last = np.inf
         for row in published.sort_values("rank").itertuples():
             if last - row.pc1 < (max(ends) - min(ends)) / PLACES:
@@ -171,14 +150,10 @@ def write_harmony_panel_figure(
             axes.text(
                 published["pc1"].mean(), 0, "No model shares a task with the panel.", ha="center"
             )
-        protocols = shown_protocols(table)
-        for at, protocol in enumerate(protocols):
-            of = table[table["protocol"] == protocol]
-            down = [order.index(names[row]) for row in of.index]
-            down = np.array(down) + (at - (len(protocols) - 1) / 2) * 0.22
-            reach = [of["pc1"] - of["low"], of["high"] - of["pc1"]]
-            axes.errorbar(of["pc1"], down, xerr=reach, fmt=MARKERS[protocol], markersize=4.5,
-                          color=COLOURS[protocol], linewidth=1.2, label=titles(table)[protocol])  # fmt: skip
+        for _, of, shift, look in labels.beside(table, gap=0.22):
+            down = np.array([order.index(names[row]) for row in of.index]) + shift
+            ends = labels.reach(of["pc1"], of["low"], of["high"])
+            axes.errorbar(of["pc1"], down, xerr=ends, linewidth=1.2, **look)
             for y, row in zip(down, of.itertuples(), strict=True):
                 axes.annotate(f"{row.tasks}", (row.high, y), xytext=(3, 0), fontsize=6.5, va="center",
                               textcoords="offset points", color="0.35")  # fmt: skip
@@ -187,10 +162,17 @@ def write_harmony_panel_figure(
         axes.set_xlabel(
             "PC1 on the published panel, 95% interval; number of tasks measured behind it"
         )
-        axes.grid(axis="x", color="0.92", linewidth=0.6)
-        axes.set_axisbelow(True)
+        labels.rule(axes, "x", "0.92")
         axes.spines["left"].set_visible(False)
         axes.tick_params(axis="y", length=0)
-        if protocols:
+        if len(table):
             fig.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
-        save_both(fig, pdf, png)
+
+
+FIGURE = Figure(
+    name="harmony_panel",
+    asks=Nothing,
+    draw=lambda inputs, _, pdf, png: write_panel_figure(
+        TABLE.read(inputs.one("table")), pd.read_csv(inputs.one("published")), pdf, png
+    ),
+)

@@ -1,28 +1,28 @@
-"""The first component of each model beside its size: who does more with the same parameters."""
+"""Figure: the first component of each model beside its size: who does more with the same parameters."""
 
 from pathlib import Path
 
 import pandas as pd
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from workflow_scripts.render.figures import figure, save_both, say_empty
-from workflow_scripts.studies.harmony.grid import OWN
-from workflow_scripts.studies.harmony.labels import families, shown_protocols, titles
+from workflow_scripts.render.figures import Figure, say_empty
+from workflow_scripts.settings.request import Nothing
+from workflow_scripts.studies.harmony import labels
+from workflow_scripts.studies.harmony.frame import OWN
+from workflow_scripts.studies.harmony.leaderboard import TABLE
 
 MANY = 25  # models, from which on their marks would hide one another
 
 
-def write_harmony_pc1_by_size(table: pd.DataFrame, pdf: Path, png: Path) -> None:
+def write_pc1_by_size(table: pd.DataFrame, _: Nothing, pdf: Path, png: Path) -> None:
     """One panel per protocol; families by colour and shape, instruct models hollow, chunked ones crosses."""
     table = table.dropna(subset=["pc1", "parameters"])
-    table = table.assign(
-        family=table["family"].fillna("other"),
-        variant=table["variant"].astype("string").fillna(""),
-    )
-    protocols = shown_protocols(table)
-    looks = families(table)
+    table = table.assign(family=table["family"].fillna("other"))
+    protocols = labels.shown_protocols(table)
+    looks = labels.families(table)
     columns = max(len(protocols), 1)
-    with figure(1.0 + 3.9 * columns, 4.2, ncols=columns, squeeze=False) as (fig, (axes,)):
+    size = 1.0 + 3.9 * columns, 4.2
+    with labels.drawing(pdf, png, *size, ncols=columns, squeeze=False) as (fig, (axes,)):
         if not protocols:
             say_empty(axes[0], "No model of known size has all tasks of a protocol.")
         for axis, protocol in zip(axes, protocols, strict=False):
@@ -44,13 +44,11 @@ def write_harmony_pc1_by_size(table: pd.DataFrame, pdf: Path, png: Path) -> None
             axis.xaxis.set_major_formatter(FuncFormatter(_size))
             axis.xaxis.set_minor_formatter(NullFormatter())
             axis.set_xlabel("parameters")
-            axis.set_title(titles(table)[protocol], fontsize=9)
-            axis.grid(color="0.92", linewidth=0.6)
-            axis.set_axisbelow(True)
+            axis.set_title(labels.titles(table)[protocol], fontsize=9)
+            labels.rule(axis, "both", "0.92")
         if protocols:
             axes[0].set_ylabel("PC1 (of each protocol's own scores)")
             _explain(fig, axes[0], looks, table)
-        save_both(fig, pdf, png)
 
 
 def _size(parameters: float, _) -> str:
@@ -72,3 +70,8 @@ def _explain(fig, axis, looks: dict, table: pd.DataFrame) -> None:
     fig.legend(
         *axis.get_legend_handles_labels(), loc="outside lower center", ncols=3 * len(fig.axes)
     )
+
+
+FIGURE = Figure(
+    name="harmony_pc1_by_size", asks=Nothing, draw=labels.drawn_from(TABLE, write_pc1_by_size)
+)

@@ -5,18 +5,12 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from workflow_scripts.render.verdict import (
-    GENERATED,
-    NOT_MEASURED,
-    verdict,
-    within,
-)
+from workflow_scripts.render.verdict import GENERATED, NOT_MEASURED, verdict, within
 from workflow_scripts.scores.published_leaderboard import LEADING_COLUMNS, TEST_ITEMS
 from workflow_scripts.settings.paper import HarmonyComparison
-from workflow_scripts.studies.harmony.grid import OWN
+from workflow_scripts.studies.harmony.frame import ERROR, FLOORED, OWN
 
 SOURCE = "harmony_leaderboard"
-_PROTOCOL = "train_before_test_floored"  # the published scores look floored at the direct ones
 _NO_BINOMIAL = {"cola"}  # a correlation, whose error does not follow from its value
 _PRINTED_TO = 1e-4
 
@@ -26,61 +20,39 @@ def compare_harmony(
 ) -> Iterator[dict]:
     """A row for each number of the published table: a score a task, PC1 and rank."""
     tasks = [column for column in published.columns if column not in LEADING_COLUMNS]
-    cells, of_panel = {}, pd.DataFrame(columns=["model"])
-    if ours is not None:
-        mine = ours[(ours["protocol"] == _PROTOCOL) & (ours["origin"] == OWN)]
-        mine = mine[mine["variant"].isna() | (mine["variant"] == "")]
-        cells = {row["model"]: row for row in mine.to_dict("records")}
-        of_panel = mine
-    same_grid = set(of_panel["model"]) == set(published["model"]) and not any(
+    cells = {} if ours is None else _comparable(ours)
+    same_grid = set(cells) == set(published["model"]) and not any(
         pd.isna(cells[model].get(task)) for model in published["model"] for task in tasks
     )
     general = GENERATED if settings.source == "miniature" else settings.differs
     grid = None if same_grid else "it depends on all models and tasks, and here the grid is another"
+    no_error = "no standard error of it is known; the ranks are compared"
     for theirs in published.to_dict("records"):
-        cell = cells.get(theirs["model"])
+        cell = cells.get(theirs["model"], {})
+        about = {"source": SOURCE, "of": theirs["model"]}
         for task in tasks:
-            yield _score(theirs, cell, task, general)
-        common = {"source": SOURCE, "of": theirs["model"], "ours": None, "ours_stderr": None}
-        common |= {"published_stderr": None, "n": None}
-        unmeasured = NOT_MEASURED if cell is None else grid
-        yield common | {
-            "item": "rank",
-            "metric": "rank",
-            "published": theirs["rank"],
-            "ours": cell and cell["rank"],
-            **within(
-                theirs["rank"],
-                cell and cell["rank_low"],
-                cell and cell["rank_high"],
-                general or unmeasured,
-            ),
-        }
-        no_error = "no standard error of it is known; the ranks are compared"
-        yield common | {
-            "item": "PC1",
-            "metric": "pc1",
-            "published": theirs["pc1"],
-            "ours": cell and cell["pc1"],
-            **within(theirs["pc1"], None, None, general or unmeasured or no_error),
-        }
+            yield about | _score(theirs, cell, task, general)
+        why_not = general or (grid if cell else NOT_MEASURED)
+        numbers = {"published": theirs["rank"], "ours": cell.get("rank")}
+        agrees = within(theirs["rank"], cell.get("rank_low"), cell.get("rank_high"), why_not)
+        yield about | {"item": "rank", "metric": "rank"} | numbers | agrees
+        numbers = {"published": theirs["pc1"], "ours": cell.get("pc1")}
+        agrees = within(theirs["pc1"], None, None, why_not or no_error)
+        yield about | {"item": "PC1", "metric": "pc1"} | numbers | agrees
 
 
-def _score(theirs: dict, cell: dict | None, task: str, general: str | None) -> dict:
-    value = theirs[task] / 100
-    stderr = None
+def _comparable(ours: pd.DataFrame) -> dict[str, dict]:
+    """Our unchanged models by name, floored at their direct scores, as the published look."""
+    mine = ours[(ours["protocol"] == FLOORED) & (ours["origin"] == OWN)]
+    mine = mine[mine["variant"].isna() | (mine["variant"] == "")]
+    return {row["model"]: row for row in mine.to_dict("records")}
+
+
+def _score(theirs: dict, cell: dict, task: str, general: str | None) -> dict:
+    value, stderr = theirs[task] / 100, None
     if task not in _NO_BINOMIAL:
         stderr = math.sqrt(value * (1 - value) / (TEST_ITEMS[task] - 1))
-    score, error = (cell.get(task), cell.get(f"{task}_stderr")) if cell else (None, None)
-    return {
-        "source": SOURCE,
-        "of": theirs["model"],
-        "item": task,
-        "metric": "score",
-        "published": value,
-        "published_stderr": stderr,
-        "ours": score,
-        "ours_stderr": error,
-        "n": None,
-        **verdict(value, stderr, score, error, general, printed_to=_PRINTED_TO),
-    }
+    score, error = cell.get(task), cell.get(f"{task}{ERROR}")
+    found = {"item": task, "metric": "score", "published": value, "published_stderr": stderr}
+    found |= {"ours": score, "ours_stderr": error}
+    return found | verdict(value, stderr, score, error, general, printed_to=_PRINTED_TO)

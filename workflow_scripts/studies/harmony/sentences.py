@@ -1,128 +1,105 @@
 """The Harmony study in numbers and sentences: do tasks agree about models, before and after training?"""
 
+from collections.abc import Iterator
+
 import pandas as pd
 
 from workflow_scripts.render.chapter import Study, Tables
-from workflow_scripts.render.numbers import (
-    Number,
-    Numbers,
-    count,
-    fixed,
-    number,
-    percent,
-)
+from workflow_scripts.render.numbers import Number, Numbers, count, fixed, number, percent
 from workflow_scripts.render.words import CLEAR, LEVEL, joined
-from workflow_scripts.studies.harmony.grid import OWN
+from workflow_scripts.studies.harmony import frame
 
-# How each protocol is called in the names of numbers.
-_PROTOCOLS = {"direct": "direct", "few_shot": "few_shot", "train_before_test": "trained"}
-_WORDS = {
-    "direct": "as the models are",
-    "few_shot": "with worked examples",
-    "trained": "after training",
-}
+# By the key that stands in the names of numbers.
+_WORDS = {key: frame.TOLD[protocol] for protocol, key in frame.KEYS.items()}
+_AGREEMENT = (
+    (frame.MEAN, "agreement", "mean Kendall's tau-b of two different tasks"),
+    (frame.CEILING, "ceiling", "what that mean could be if noise alone parted the tasks"),
+    (frame.DIFFERENCE, "difference", "its difference from models as they are"),
+)
 
 
 def harmony_numbers(tables: Tables) -> list[Number]:
-    return [
-        *_scores(tables.get("harmony_scores")),
-        *_agreement(tables.get("harmony_agreement")),
-        *_ranking(tables.get("harmony_leaderboard")),
-        *_components(tables.get("harmony_components")),
-        *_significance(tables.get("harmony_significance")),
-        *_panel(tables.get("harmony_panel")),
-    ]
+    parts = {
+        "harmony_scores": _scores,
+        "harmony_agreement": _agreement,
+        "harmony_leaderboard": _ranking,
+        "harmony_components": _components,
+        "harmony_significance": _significance,
+        "harmony_panel": _panel,
+    }
+    return [one for name, part in parts.items() if name in tables for one in part(tables[name])]
 
 
-def _scores(table: pd.DataFrame | None) -> list[Number]:
-    if table is None:
-        return []
-    own = table[table["origin"] == OWN]
+def _scores(table: pd.DataFrame) -> Iterator[Number]:
+    own = table[(table["origin"] == frame.OWN) & table["value"].notna()]
     clear = int((own["z"] >= CLEAR).sum())
-    return [
-        *number("harmony.models", own["model"].nunique(), count, "models of the grid"),
-        *number("harmony.tasks", own["task"].nunique(), count, "tasks of the grid"),
-        *number("harmony.cells", len(own), count, "models times tasks measured as they are"),
-        *number("harmony.cells_clear", clear, count, "of these, scores that clear their floor"),
-        *number("harmony.clear_share", clear / len(own), percent, "the same as a share"),
-    ]
+    yield from number("harmony.models", own["model"].nunique(), count, "models of the grid")
+    yield from number("harmony.tasks", own["task"].nunique(), count, "tasks of the grid")
+    about = "models times tasks measured as they are"
+    yield from number("harmony.cells", len(own), count, about)
+    about = "of these, scores that clear their floor"
+    yield from number("harmony.cells_clear", clear, count, about)
+    share = clear / len(own) if len(own) else None
+    yield from number("harmony.clear_share", share, percent, "the same as a share")
 
 
-def _agreement(table: pd.DataFrame | None) -> list[Number]:
-    if table is None:
-        return []
-    found = []
-    for protocol, name in _PROTOCOLS.items():
-        for statistic, key, about in (
-            ("mean", "agreement", "mean Kendall's tau-b of two different tasks"),
-            ("ceiling", "ceiling", "what that mean could be if noise alone parted the tasks"),
-            ("difference_from_direct", "difference", "its difference from models as they are"),
-        ):
+def _agreement(table: pd.DataFrame) -> Iterator[Number]:
+    for protocol, name in frame.KEYS.items():
+        for statistic, key, about in _AGREEMENT:
             chosen = (table["protocol"] == protocol) & (table["statistic"] == statistic)
             for row in table[chosen].itertuples():
                 start = f"harmony.{name}.{key}"
-                found += number(start, row.value, fixed(2), f"{about}, {name}")
+                yield from number(start, row.value, fixed(2), f"{about}, {name}")
                 for end, value in (("low", row.models_low), ("high", row.models_high)):
                     about_end = f"the {end} end of its 95% interval over models"
-                    found += number(f"{start}_{end}", value, fixed(2), about_end)
-    return found
+                    yield from number(f"{start}_{end}", value, fixed(2), about_end)
 
 
-def _ranking(table: pd.DataFrame | None) -> list[Number]:
-    if table is None:
-        return []
-    found = []
-    for protocol, name in _PROTOCOLS.items():
+def _ranking(table: pd.DataFrame) -> Iterator[Number]:
+    for protocol, name in frame.KEYS.items():
         ranked = table[(table["protocol"] == protocol) & table["rank"].notna()]
-        about = f"models ranked, {name}"
-        found += number(f"harmony.{name}.ranked", len(ranked), count, about) if len(ranked) else []
+        if len(ranked):
+            about = f"models ranked, {name}"
+            yield from number(f"harmony.{name}.ranked", len(ranked), count, about)
         first = ranked[ranked["rank"] == 1]
         if len(first) == 1:
             (row,) = first.itertuples()
-            found += number(f"harmony.{name}.first", row.label, str, f"the first of them, {name}")
-            low = f"the last rank it could have within the errors of the scores, {name}"
-            found += number(f"harmony.{name}.first_last", row.rank_high, count, low)
-    asked = table[(table["origin"] == OWN) & table["protocol"].isin(list(_PROTOCOLS))]
+            about = f"the first of them, {name}"
+            yield from number(f"harmony.{name}.first", row.label, str, about)
+            about = f"the last rank it could have within the errors of the scores, {name}"
+            yield from number(f"harmony.{name}.first_last", row.rank_high, count, about)
+    asked = table[(table["origin"] == frame.OWN) & table["protocol"].isin(list(frame.KEYS))]
     cells = int(asked["missing"].dropna().astype(str).str.split().map(len).sum())
-    return found + number("harmony.missing", cells, count, "cells of the grid without a score")
+    yield from number("harmony.missing", cells, count, "cells of the grid without a score")
 
 
-def _components(table: pd.DataFrame | None) -> list[Number]:
-    if table is None:
-        return []
-    found = []
-    for protocol, name in _PROTOCOLS.items():
-        for row in table[
-            (table["protocol"] == protocol) & (table["component"] == "PC1")
-        ].itertuples():
+def _components(table: pd.DataFrame) -> Iterator[Number]:
+    for protocol, name in frame.KEYS.items():
+        first = (table["protocol"] == protocol) & (table["component"] == frame.FIRST_COMPONENT)
+        for share in table.loc[first, "share"]:
             about = f"share of the variance that the first component has, {name}"
-            found += number(f"harmony.{name}.component_share", row.share, percent, about)
-    return found
+            yield from number(f"harmony.{name}.component_share", share, percent, about)
 
 
-def _significance(table: pd.DataFrame | None) -> list[Number]:
-    if table is None:
-        return []
-    found = []
-    for protocol, name in _PROTOCOLS.items():
-        pairs = table[(table["protocol"] == protocol) & (table["task"] == "mean of tasks")]
+def _significance(table: pd.DataFrame) -> Iterator[Number]:
+    for protocol, name in frame.KEYS.items():
+        pairs = table[(table["protocol"] == protocol) & (table["task"] == frame.OVERALL)]
         if len(pairs):
             differ = int((pairs["p_holm"] < LEVEL).sum())
-            found += number(f"harmony.{name}.pairs", len(pairs), count, f"pairs of models, {name}")
+            about = f"pairs of models, {name}"
+            yield from number(f"harmony.{name}.pairs", len(pairs), count, about)
             about = f"of these, pairs whose mean scores differ significantly, {name}"
-            found += number(f"harmony.{name}.pairs_differ", differ, count, about)
-    return found
+            yield from number(f"harmony.{name}.pairs_differ", differ, count, about)
 
 
-def _panel(table: pd.DataFrame | None) -> list[Number]:
-    if table is None or table.empty:
-        return []
-    own = table[(table["origin"] == OWN) & table["pc1"].notna()]
-    outside = own.loc[own["outside"].notna(), "model"].nunique()
-    return [
-        *number("harmony.placed", own["model"].nunique(), count, "models placed on the panel"),
-        *number("harmony.placed_outside", outside, count, "of these, some with scores outside it"),
-    ]
+def _panel(table: pd.DataFrame) -> Iterator[Number]:
+    own = table[(table["origin"] == frame.OWN) & table["pc1"].notna()]
+    if len(table):
+        outside = own.loc[own["outside"].fillna("") != "", "model"].nunique()
+        about = "models placed on the panel"
+        yield from number("harmony.placed", own["model"].nunique(), count, about)
+        about = "of these, some with scores outside it"
+        yield from number("harmony.placed_outside", outside, count, about)
 
 
 def tell_harmony(numbers: Numbers) -> list[str]:
@@ -145,10 +122,8 @@ def tell_harmony(numbers: Numbers) -> list[str]:
 
 def _tell_agreement(numbers: Numbers) -> str:
     each = []
-    for name, words in _WORDS.items():
+    for name, words in _told(numbers, "agreement"):
         start = f"harmony.{name}.agreement"
-        if start not in numbers:
-            continue
         text = f"{{{start}}} {words}"
         if f"{start}_low" in numbers and f"{start}_high" in numbers:
             text += f" ({{{start}_low}} to {{{start}_high}} over other models of the kind)"
@@ -159,9 +134,9 @@ def _tell_agreement(numbers: Numbers) -> str:
         return ""
     text = (
         "The mean agreement of two tasks about the models, Kendall’s tau-b of their rankings, is "
+        f"{'; '.join(each)}."
     )
-    text += "; ".join(each) + "."
-    start = "harmony.trained.difference"
+    start = f"harmony.{frame.KEYS[frame.TRAINED]}.difference"
     if not all(f"{start}{end}" in numbers for end in ("", "_low", "_high")):
         return text
     interval = f"{{{start}_low}} to {{{start}_high}}"
@@ -175,41 +150,38 @@ def _tell_agreement(numbers: Numbers) -> str:
     )
 
 
+def _told(numbers: Numbers, key: str) -> list[tuple[str, str]]:
+    """The protocols that have a number of this key, each with its words."""
+    return [(name, words) for name, words in _WORDS.items() if f"harmony.{name}.{key}" in numbers]
+
+
 def _tell_ranking(numbers: Numbers) -> str:
-    firsts = {
-        n: numbers.value(f"harmony.{n}.first") for n in _WORDS if f"harmony.{n}.first" in numbers
-    }
-    sentences = []
-    if firsts and len(set(firsts.values())) == 1:
-        names = list(firsts)
-        how = joined([_WORDS[name] for name in names])
+    firsts, sentences = _told(numbers, "first"), []
+    if len({numbers.value(f"harmony.{name}.first") for name, _ in firsts}) == 1:
+        how = joined([words for _, words in firsts])
         sentences.append(
-            f"By the first principal component of the scores {{harmony.{names[0]}.first}} ranks first"
-            f" {how}."
+            "By the first principal component of the scores"
+            f" {{harmony.{firsts[0][0]}.first}} ranks first {how}."
         )
-    else:
-        each = [f"{_WORDS[name]} {{harmony.{name}.first}}" for name in firsts]
-        sentences += (
-            [f"First by the first principal component of the scores is {joined(each)}."]
-            if each
-            else []
-        )
-    for name in firsts:
+    elif firsts:
+        each = joined([f"{words} {{harmony.{name}.first}}" for name, words in firsts])
+        sentences.append(f"First by the first principal component of the scores is {each}.")
+    for name, words in firsts:
         if (key := f"harmony.{name}.first_last") in numbers and numbers.value(key) > 1:
             sentences.append(
-                f"Within the errors of the scores it could be as low as {{{key}}} {_WORDS[name]}."
+                f"Within the errors of the scores it could be as low as {{{key}}} {words}."
             )
-    shares = [n for n in _WORDS if f"harmony.{n}.component_share" in numbers]
-    if shares:
-        each = [f"{{harmony.{name}.component_share}} {_WORDS[name]}" for name in shares]
-        sentences.append(f"Of the variance of the scores that component has {joined(each)}.")
-    pairs = [n for n in _WORDS if f"harmony.{n}.pairs" in numbers]
-    if pairs:
-        each = [
-            f"{{harmony.{name}.pairs_differ}} of {{harmony.{name}.pairs}} {_WORDS[name]}"
-            for name in pairs
-        ]
-        sentences.append(f"Pairs of models whose mean scores differ significantly: {joined(each)}.")
+    if shares := _told(numbers, "component_share"):
+        each = joined([f"{{harmony.{name}.component_share}} {words}" for name, words in shares])
+        sentences.append(f"Of the variance of the scores that component has {each}.")
+    if pairs := _told(numbers, "pairs"):
+        each = joined(
+            [
+                f"{{harmony.{name}.pairs_differ}} of {{harmony.{name}.pairs}} {words}"
+                for name, words in pairs
+            ]
+        )
+        sentences.append(f"Pairs of models whose mean scores differ significantly: {each}.")
     return " ".join(sentences)
 
 

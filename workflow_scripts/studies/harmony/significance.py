@@ -1,19 +1,22 @@
 """Which models differ by more than chance, on each task and over all of them."""
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.render.tables import write_table
+from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.inputs import Inputs
+from workflow_scripts.render.tables import Table
+from workflow_scripts.render.text import number, numbers, p_value, with_errors
+from workflow_scripts.render.words import LEVEL
+from workflow_scripts.settings.ranking import GridRequest
 from workflow_scripts.stats.significance import exact_p, holm, z_test
-from workflow_scripts.studies.harmony.grid import PROTOCOLS, RAW_AND_MISSING, Grid
+from workflow_scripts.studies.harmony.answers import right_answers
+from workflow_scripts.studies.harmony.frame import OVERALL, PROTOCOLS, RAW_AND_MISSING, of_kind
+from workflow_scripts.studies.harmony.grid import Grid, read_grids
 
-TITLE = "Which models differ"
-LEVEL = 0.05
 ALL_SHOWN = 10  # models of a protocol, up to which the readable table has every pair
-OVERALL = "mean of tasks"
 NOTE = (
     "Difference of the mean score over the tasks that both models have, in percentage points, with its"
     " standard error, z and two-sided p; tasks won and lost count those on which the pair differs"
@@ -24,25 +27,15 @@ NOTE = (
     " lower by mean score; the CSV has every pair on every task."
     f" {RAW_AND_MISSING}"
 )
-COLUMNS = [
-    "protocol",
-    "first",
-    "second",
-    "first_place",
-    "second_place",
-    "task",
-    "test",
-    "difference",
-    "stderr",
-    "z",
-    "b",
-    "c",
-    "p",
-    "p_holm",
-    "tasks",
-    "won",
-    "lost",
-]
+COLUMNS = Columns(
+    {
+        **of_kind("text", "protocol first second"),
+        **of_kind("whole", "first_place second_place"),
+        **of_kind("text", "task test"),
+        **of_kind("number", "difference stderr z b c p p_holm"),
+        **of_kind("whole", "tasks won lost"),
+    }
+)
 Answers = Mapping[tuple[str, str, str], pd.Series]
 
 
@@ -64,11 +57,8 @@ def _of_protocol(grid: Grid, answers: Answers) -> pd.DataFrame:
     errors = grid.stderrs.loc[order, scores.columns].to_numpy()
     above, below = np.triu_indices(len(order), 1)
     pair = {
-        "protocol": grid.protocol,
-        "first": order[above],
-        "second": order[below],
-        "first_place": above + 1,
-        "second_place": below + 1,
+        **{"protocol": grid.protocol, "first": order[above], "second": order[below]},
+        **{"first_place": above + 1, "second_place": below + 1},
     }
     tables, won, lost = [], np.zeros(len(above)), np.zeros(len(above))
     for at, task in enumerate(scores):
@@ -88,11 +78,11 @@ def _of_protocol(grid: Grid, answers: Answers) -> pd.DataFrame:
             ).dropna(subset=["difference"])
         )
     if not len(above):
-        return pd.DataFrame(columns=COLUMNS)
+        return pd.DataFrame(columns=list(COLUMNS.named))
     overall = _overall(values, errors, above, below)
     counts = {"won": won, "lost": lost}
     tables.insert(0, pd.DataFrame(pair | {"task": OVERALL, "test": "z"} | overall | counts))
-    return pd.concat(tables, ignore_index=True).reindex(columns=COLUMNS)
+    return pd.concat(tables, ignore_index=True).reindex(columns=list(COLUMNS.named))
 
 
 def _overall(values: np.ndarray, errors: np.ndarray, above, below) -> dict[str, np.ndarray]:
@@ -105,14 +95,8 @@ def _overall(values: np.ndarray, errors: np.ndarray, above, below) -> dict[str, 
         mean = np.nansum(differences, axis=1) / count
         stderr = np.where(unknown, np.nan, np.sqrt(np.nansum(variances, axis=1)) / count)
     z = z_test(mean, stderr, 0.0, 0.0)
-    return {
-        "difference": mean,
-        "stderr": stderr,
-        "z": z.z,
-        "p": z.p,
-        "p_holm": holm(z.p),
-        "tasks": count,
-    }
+    found = {"difference": mean, "stderr": stderr, "z": z.z, "p": z.p, "p_holm": holm(z.p)}
+    return found | {"tasks": count}
 
 
 def _mcnemar(
@@ -143,39 +127,38 @@ def _mcnemar(
     return b, c, p
 
 
-def write_harmony_significance(table: pd.DataFrame, csv: Path, md: Path, tex: Path) -> None:
-    def show(frame: pd.DataFrame) -> pd.DataFrame:
-        frame = frame[frame["task"] == OVERALL]
-        models = frame.groupby("protocol")["second_place"].transform("max")
-        neighbours = frame["second_place"] == frame["first_place"] + 1
-        frame = frame[(models <= ALL_SHOWN) | neighbours]
-        return pd.DataFrame(
-            {
-                "Protocol": frame["protocol"].map(PROTOCOLS),
-                "Higher": frame["first"],
-                "Lower": frame["second"],
-                "Tasks": [f"{n:.0f}" for n in frame["tasks"]],
-                "Difference": [
-                    _number(100 * d, ".2f") + ("" if pd.isna(e) else f" ± {100 * e:.2f}")
-                    if pd.notna(d)
-                    else None
-                    for d, e in zip(frame["difference"], frame["stderr"], strict=True)
-                ],
-                "z": [_number(z, ".1f") for z in frame["z"]],
-                "p (Holm)": [_p(p) for p in frame["p_holm"]],
-                "Tasks won": [f"{n:.0f}" for n in frame["won"]],
-                "Tasks lost": [f"{n:.0f}" for n in frame["lost"]],
-            }
-        )
-
-    write_table(table, csv=csv, md=md, tex=tex, title=TITLE, note=NOTE, show=show)
+def _show(table: pd.DataFrame, _: GridRequest) -> pd.DataFrame:
+    table = table[table["task"] == OVERALL]
+    models = table.groupby("protocol")["second_place"].transform("max")
+    neighbours = table["second_place"] == table["first_place"] + 1
+    table = table[(models <= ALL_SHOWN) | neighbours]
+    return pd.DataFrame(
+        {
+            "Protocol": table["protocol"].map(PROTOCOLS),
+            "Higher": table["first"],
+            "Lower": table["second"],
+            "Tasks": numbers(table["tasks"], ".0f"),
+            "Difference": with_errors(
+                100 * table["difference"], 100 * table["stderr"], lambda value: number(value, ".2f")
+            ),
+            "z": numbers(table["z"], ".1f"),
+            "p (Holm)": list(map(p_value, table["p_holm"])),
+            "Tasks won": numbers(table["won"], ".0f"),
+            "Tasks lost": numbers(table["lost"], ".0f"),
+        }
+    )
 
 
-def _number(value: float, spec: str) -> str | None:
-    return None if pd.isna(value) else format(value, spec).replace("-", "−")
+def _make(inputs: Inputs, asked: GridRequest) -> pd.DataFrame:
+    return harmony_significance(read_grids(inputs, asked), right_answers(inputs["records"]))
 
 
-def _p(value: float) -> str | None:
-    if pd.isna(value):
-        return None
-    return f"{value:.3f}" if value >= 0.001 else "below 0.001"
+TABLE = Table(
+    name="harmony_significance",
+    title="Which models differ",
+    note=NOTE,
+    columns=COLUMNS,
+    asks=GridRequest,
+    make=_make,
+    show=_show,
+)

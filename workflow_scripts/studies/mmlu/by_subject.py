@@ -1,5 +1,7 @@
 """MMLU of each checkpoint by subject, beside the floor and the published numbers."""
 
+import re
+from collections.abc import Iterable
 from pathlib import Path
 from textwrap import wrap
 
@@ -8,35 +10,42 @@ import pandas as pd
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.render.figures import FORMATS, PALETTE, figure, save
-from workflow_scripts.render.tables import write_table
+from workflow_scripts.render.figures import PALETTE, figure, figure_of, save_both
+from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.tables import Table
+from workflow_scripts.render.text import numbers, with_errors
+from workflow_scripts.render.words import CLEAR
+from workflow_scripts.settings.chunked_tables import MmluCheckpoints, PublishedCheckpoint
 
-TITLE = "MMLU by subject"
 METRICS = ("qem", "em", "acc")
 MICRO, MACRO = "micro", "macro"
 _AVERAGES = {MICRO: "all questions (micro)", MACRO: "mean of the subjects (macro)"}
-_PUBLISHED_MACRO, _PUBLISHED_TASK = "all", r"helm:mmlu:(\w+):5"
+_PUBLISHED = re.compile(r"helm:mmlu:(\w+):5")
 _LABEL_WIDTH = 15  # characters over three columns of the figure
-_CLEAR = 2  # standard errors above the floor, from which on something was shown
 NOTE = (
     "Score ± standard error on n questions, lighteval's task. qem: generated answer after HELM's"
     " normalisation, which counts an answer of which nothing is left as a right A; em: generated"
     " answer as it is; acc: likeliest letter. Floor: the best that a fixed or a random answer scores."
-    f" Above by: standard errors above the floor; below {_CLEAR}, nothing was shown, and of 57"
+    f" Above by: standard errors above the floor; below {CLEAR}, nothing was shown, and of 57"
     " subjects one or two get there by luck. Published: qem of Qwen2.5-0.5B-Instruct in the same"
     " variant on all of MMLU; in the miniature world models and questions are others, and only the"
     " shape can be compared."
 )
+COLUMNS = Columns(
+    {
+        **{"subject": "text", "model": "text", "variant": "text", "n": "whole", "floor": "number"},
+        **{f"{metric}{of}": "number" for metric in METRICS for of in ("", "_stderr")},
+        **{"published_qem": "number", "published_stderr": "number"},
+        **{f"{metric}_z": "number" for metric in METRICS},
+    }
+)
 
 
 def mmlu_by_subject(
-    scores: pd.DataFrame, checkpoints: list[dict], published: dict[str, pd.DataFrame]
+    scores: pd.DataFrame, asked: MmluCheckpoints, published: dict[str, pd.DataFrame]
 ) -> pd.DataFrame:
-    """One row per subject and checkpoint, the averages first, checkpoints in the order given.
-
-    A checkpoint is its `id` and, as `published`, the key of its published table, or None.
-    """
-    if not checkpoints:
+    """One row per subject and checkpoint, the averages first, checkpoints in the order given."""
+    if not asked.checkpoints:
         raise UserError(
             "There is no model to show MMLU of: chunking.checkpoints and mmlu.models are empty;"
             " expected at least one entry in either."
@@ -49,91 +58,88 @@ def mmlu_by_subject(
             f"There are several scores {twice['metric']} of {twice['model']}{twice['variant']} in the"
             " study mmlu; expected one. Delete results/scores/mmlu.parquet."
         )
-    found = {
-        (row.model, row.variant, None if pd.isna(row.subset) else row.subset, row.metric): row
-        for row in scores.itertuples()
-    }
-    theirs = {name: _published(table) for name, table in published.items()}
-    subjects = sorted(scores["subset"].dropna().unique())
+    subjects = (MICRO, MACRO, *sorted(scores["subset"].dropna().unique()))
+    # One row for the three metrics: of the floor, the share of the most frequent letter, or of a random one.
+    macro = scores["metric"].str.endswith("_macro")
+    scores = scores.assign(
+        subject=scores["subset"].fillna(MICRO).mask(macro, MACRO),
+        metric=scores["metric"].str.removesuffix("_macro"),
+    )
+    scores = scores[scores["metric"].isin(METRICS)]
+    keys = ["subject", "model", "variant"]
+    theirs = {name: published_scores(table) for name, table in published.items()}
     rows = [
-        _row(subject, checkpoint, found, theirs)
-        for subject in (MICRO, MACRO, *subjects)
-        for checkpoint in checkpoints
+        _beside(subject, checkpoint, theirs)
+        for subject in subjects
+        for checkpoint in asked.checkpoints
     ]
-    table = pd.DataFrame(rows)
-    numbers = table.columns.drop(["subject", "model", "variant"])
-    table[numbers] = table[numbers].apply(pd.to_numeric)
+    table = pd.DataFrame(rows).set_index(keys)
+    table[["n", "floor"]] = scores.groupby(keys)[["n", "floor"]].max()
     for metric in METRICS:
+        found = scores[scores["metric"] == metric].set_index(keys)
+        table[metric], table[f"{metric}_stderr"] = found["value"], found["stderr"]
         # Always right is infinitely far above. Always the same wrong has no spread, and says nothing.
         z = (table[metric] - table["floor"]) / table[f"{metric}_stderr"]
-        table[f"{metric}_z"] = z.mask(z == -np.inf)
-    return table
+        table[f"{metric}_z"] = z.replace(-np.inf, np.nan)
+    return COLUMNS.typed(table.reset_index())
 
 
-def _row(subject: str, checkpoint: dict, found: dict, theirs: dict) -> dict:
-    id = CheckpointId.parse(checkpoint["id"])
-    subset = None if subject in _AVERAGES else subject
-    cells = {
-        metric: found.get(
-            (id.model, id.variant, subset, f"{metric}_macro" if subject == MACRO else metric)
-        )
-        for metric in METRICS
-    }
-    known = [cell for cell in cells.values() if cell is not None]
-    row = {
+def _beside(subject: str, checkpoint: PublishedCheckpoint, theirs: dict) -> dict:
+    id = CheckpointId.parse(checkpoint.id)
+    value, stderr = theirs.get(checkpoint.published, {}).get(subject, (None, None))
+    return {
         "subject": subject,
         "model": id.model,
         "variant": id.variant,
-        "n": max((cell.n for cell in known), default=None),
-        # One for the three: the share of the most frequent letter, or of a random one.
-        "floor": max((cell.floor for cell in known if pd.notna(cell.floor)), default=None),
+        "published_qem": value,
+        # What is printed beside their average is no standard error of the average.
+        "published_stderr": None if subject == MACRO else stderr,
     }
-    for metric, cell in cells.items():
-        row[metric] = None if cell is None else cell.value
-        row[f"{metric}_stderr"] = None if cell is None else cell.stderr
-    row["published_qem"], row["published_stderr"] = theirs.get(checkpoint["published"], {}).get(
-        subject, (None, None)
-    )
-    return row
 
 
-def _published(table: pd.DataFrame) -> dict[str, tuple[float, float | None]]:
-    """By subject. What is printed beside their average is no standard error of the average."""
+def published_scores(table: pd.DataFrame) -> dict[str, tuple[float, float]]:
+    """The average and each subject of a published table: the score, and what is printed beside it."""
     found = {}
     for row in table.itertuples():
-        if row.task == _PUBLISHED_MACRO:
-            found[MACRO] = (row.value, None)
-        elif name := pd.Series([row.task]).str.extract(_PUBLISHED_TASK)[0].dropna().tolist():
-            found[name[0]] = (row.value, row.stderr)
-    found.pop("_average", None)
+        match = _PUBLISHED.fullmatch(row.task)
+        if row.task == "all":
+            found[MACRO] = (row.value, row.stderr)
+        elif match and match[1] != "_average":  # it is `all` once more
+            found[match[1]] = (row.value, row.stderr)
     return found
 
 
-def write_mmlu_table(table: pd.DataFrame, csv: Path, md: Path, tex: Path) -> None:
-    write_table(table, csv=csv, md=md, tex=tex, title=TITLE, note=NOTE, show=_show)
-
-
-def _show(table: pd.DataFrame) -> pd.DataFrame:
-    def number(value: float, spec: str) -> str | None:
-        return None if pd.isna(value) else format(value, spec).replace("-", "−").replace("inf", "∞")
-
-    def score(values: pd.Series, stderrs: pd.Series) -> list[str | None]:
-        return [
-            None if pd.isna(v) else number(v, ".3f") + ("" if pd.isna(e) else f" ± {e:.3f}")
-            for v, e in zip(values, stderrs, strict=True)
-        ]
-
+def _show(table: pd.DataFrame, _: MmluCheckpoints) -> pd.DataFrame:
     shown = {
-        "Subject": [_AVERAGES.get(name, name.replace("_", " ")) for name in table["subject"]],
+        "Subject": _titles(table["subject"]),
         "Model": table["model"] + table["variant"],
-        "n": [number(n, ".0f") for n in table["n"]],
-        "Floor": [number(f, ".3f") for f in table["floor"]],
-        "Published qem": score(table["published_qem"], table["published_stderr"]),
+        "n": numbers(table["n"], "d"),
+        "Floor": numbers(table["floor"]),
+        "Published qem": with_errors(table["published_qem"], table["published_stderr"]),
     }
     for metric in METRICS:
-        shown[metric] = score(table[metric], table[f"{metric}_stderr"])
-        shown[f"{metric} above by"] = [number(z, "+.1f") for z in table[f"{metric}_z"]]
+        shown[metric] = with_errors(table[metric], table[f"{metric}_stderr"])
+        shown[f"{metric} above by"] = numbers(table[f"{metric}_z"], "+.1f")
     return pd.DataFrame(shown)
+
+
+def _titles(subjects: Iterable[str]) -> list[str]:
+    return [_AVERAGES.get(name, name.replace("_", " ")) for name in subjects]
+
+
+TABLE = Table(
+    name="mmlu_by_subject",
+    title="MMLU by subject",
+    note=NOTE,
+    columns=COLUMNS,
+    asks=MmluCheckpoints,
+    make=lambda inputs, asked: mmlu_by_subject(
+        pd.read_parquet(inputs.one("scores")),
+        asked,
+        {path.stem: pd.read_csv(path) for path in inputs["published"]},
+    ),
+    show=_show,
+)
 
 
 def write_mmlu_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
@@ -141,17 +147,16 @@ def write_mmlu_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.lines import Line2D
 
-    table = table.fillna({"variant": ""})  # read from CSV, no variant is no text
     checkpoints = list(dict.fromkeys(zip(table["model"], table["variant"], strict=True)))
     subjects = list(dict.fromkeys(table["subject"]))
-    columns = [(*checkpoint, metric) for checkpoint in checkpoints for metric in METRICS]
+    columns = [(metric, *checkpoint) for checkpoint in checkpoints for metric in METRICS]
     cells = table.set_index(["subject", "model", "variant"])
-    above, clear = (np.full((len(subjects), len(columns)), np.nan) for _ in range(2))
-    for down, subject in enumerate(subjects):
-        for across, (model, variant, metric) in enumerate(columns):
-            row = cells.loc[(subject, model, variant)]
-            above[down, across] = row[metric] - row["floor"]
-            clear[down, across] = row[f"{metric}_z"] >= _CLEAR
+
+    def spread(values: pd.DataFrame) -> np.ndarray:
+        return values.unstack(["model", "variant"]).loc[subjects, columns].to_numpy()
+
+    above = spread(cells[list(METRICS)].sub(cells["floor"], axis=0))
+    clear = spread(cells[[f"{m}_z" for m in METRICS]].set_axis(METRICS, axis=1) >= CLEAR)
     # Grey below: how far below the floor a score lies says nothing about what a model knows.
     colours = LinearSegmentedColormap.from_list("floor", ["0.6", "white", PALETTE[0]])
     reach = max(0.1, np.nanmax(np.abs(above), initial=0.0))
@@ -162,19 +167,15 @@ def write_mmlu_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
         )
         for down, across in zip(*np.nonzero(np.isnan(above)), strict=True):
             axes.text(across + 0.5, down + 0.5, "–", ha="center", va="center", fontsize=7)
-        downs, acrosses = np.nonzero(clear == 1)
+        downs, acrosses = np.nonzero(clear)
         axes.plot(acrosses + 0.5, downs + 0.5, "o", color="black", markersize=3)
         for at in range(0, len(columns) + 1, len(METRICS)):
             axes.axvline(at, color="black", linewidth=0.8, clip_on=False)
         if len(models := {model for model, _ in checkpoints}) == 1:
             fig.suptitle(*models, fontsize=9)
         axes.axhline(len(_AVERAGES), color="black", linewidth=0.8)
-        axes.set_yticks(
-            np.arange(len(subjects)) + 0.5,
-            [_AVERAGES.get(name, name.replace("_", " ")) for name in subjects],
-            fontsize=7,
-        )
-        axes.set_xticks(np.arange(len(columns)) + 0.5, [c[-1] for c in columns], fontsize=7)
+        axes.set_yticks(np.arange(len(subjects)) + 0.5, _titles(subjects), fontsize=7)
+        axes.set_xticks(np.arange(len(columns)) + 0.5, [c[0] for c in columns], fontsize=7)
         axes.invert_yaxis()
         axes.xaxis.tick_top()
         axes.tick_params(length=0)
@@ -193,12 +194,11 @@ def write_mmlu_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
         dot = Line2D([], [], color="black", marker="o", markersize=3, linestyle="none")
         fig.legend(
             [dot],
-            [f"above the floor by {_CLEAR} standard errors or more"],
+            [f"above the floor by {CLEAR} standard errors or more"],
             loc="outside lower center",
             handletextpad=0,
         )
-        for path, kind in ((pdf, FORMATS[0]), (png, FORMATS[1])):
-            save(fig, path, kind)
+        save_both(fig, pdf, png)
 
 
 def _labels(checkpoints: list[tuple[str, str]]) -> list[str]:
@@ -210,3 +210,6 @@ def _labels(checkpoints: list[tuple[str, str]]) -> list[str]:
         )
         for model, variant in checkpoints
     ]
+
+
+FIGURE = figure_of(TABLE, write_mmlu_figure)

@@ -1,11 +1,13 @@
 """The losses of all trainings, step by step."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.core.training_record import TrainingRecord
-from workflow_scripts.render.figures import FORMATS, figure, model_colours, save
+from workflow_scripts.core.training_record import TrainingRecord, read_training_record
+from workflow_scripts.render.figures import Figure, figure, model_colours, save_both
+from workflow_scripts.settings.request import Nothing
 
 _STAGES = {"cpt": "Continued pre-training", "sft": "Supervised fine-tuning"}
 
@@ -32,8 +34,7 @@ def write_curves_figure(records: Sequence[TrainingRecord], pdf: Path, png: Path)
         grid[0][0].set_ylabel("loss, nats per token")
         handles, labels = grid[0][0].get_legend_handles_labels()
         fig.legend(handles, labels, loc="outside lower center", ncols=2)
-        for path, kind in ((pdf, FORMATS[0]), (png, FORMATS[1])):
-            save(fig, path, kind)
+        save_both(fig, pdf, png)
 
 
 def _draw(axes, record: TrainingRecord, colour) -> None:
@@ -59,5 +60,13 @@ def _draw(axes, record: TrainingRecord, colour) -> None:
 
 def _variant(record: TrainingRecord) -> str:
     """Its model and plan, whatever the stage."""
-    checkpoint = CheckpointId.parse(record.trained.id)
-    return f"{checkpoint.model}{CheckpointId(checkpoint.model, checkpoint.plan, checkpoint.mode).variant}"
+    return str(replace(CheckpointId.parse(record.trained.id), stages=()))
+
+
+FIGURE = Figure(
+    name="training_curves",
+    asks=Nothing,
+    draw=lambda inputs, _, pdf, png: write_curves_figure(
+        [read_training_record(path) for path in inputs["records"]], pdf, png
+    ),
+)

@@ -1,43 +1,58 @@
 """What each stage of training is worth: perplexity before and after it."""
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.core.training_record import TrainingRecord
-from workflow_scripts.render.tables import write_table
-from workflow_scripts.studies.chunking.perplexity import big
+from workflow_scripts.core.training_record import TrainingRecord, read_training_record
+from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.tables import Table
+from workflow_scripts.render.text import numbers, perplexity, with_errors
+from workflow_scripts.settings.chunked_tables import StagedCheckpoints
 
-TITLE = "Perplexity after each stage of training"
 NOTE = (
     "Perplexity ± standard error of wikitext's validation text and of Magpie's responses (their"
     " difficulty in brackets); lower is better. Trained: parameters that the stage trains. Held out:"
     " the loss of its own held-out samples, in nats per token, at the state that is kept."
 )
+UNTRAINED = "untrained"  # in place of a stage
+COLUMNS = Columns(
+    {
+        **{"model": "text", "variant": "maybe", "stage": "text", "recipe": "maybe"},
+        **{"trained_parameters": "whole", "steps": "whole", "tokens": "whole"},
+        **{"held_out_loss": "number"},
+    },
+    like={r"(wikitext|magpie)( \(.+\))?( stderr)?": "number"},
+)
+
+
+def texts_of(columns: Iterable[str]) -> list[str]:
+    """The texts of which there is a column of perplexity, and one of its standard error."""
+    return [name.removesuffix(" stderr") for name in columns if name.endswith(" stderr")]
+
+
+def text_of(rows: pd.DataFrame) -> pd.Series:
+    """What was read: each difficulty of a task is a text of its own, as `magpie (easy)`."""
+    return rows["task"] + (" (" + rows["difficulty"] + ")").fillna("")
 
 
 def stages_table(
-    scores: pd.DataFrame, trained: Sequence[TrainingRecord], checkpoints: Sequence[str]
+    scores: pd.DataFrame, trained: Sequence[TrainingRecord], asked: StagedCheckpoints
 ) -> pd.DataFrame:
     """One row a checkpoint, in the given order; a column of perplexity and its error a text."""
-    rows = scores[scores["metric"] == "perplexity"].copy()
-    rows["checkpoint"] = rows["model"] + rows["variant"].fillna("")
-    difficulty = rows["subset"].str.split("/").str.get(2)
-    rows["text"] = rows["task"] + difficulty.map(lambda d: "" if d == "-" else f" ({d})")
+    rows = scores[scores["metric"] == "perplexity"]
+    keys = zip(rows["model"] + rows["variant"].fillna(""), text_of(rows), strict=True)
+    found = dict(zip(keys, zip(rows["value"], rows["stderr"], strict=True), strict=True))
     by_record = {record.trained.id: record for record in trained}
     table = []
-    for name in checkpoints:
+    for name in asked.checkpoints:
         checkpoint = CheckpointId.parse(name)
         row = {
             "model": checkpoint.model,
             "variant": checkpoint.variant or None,
-            "stage": checkpoint.stages[-1] if checkpoint.stages else "untrained",
+            "stage": checkpoint.stages[-1] if checkpoint.stages else UNTRAINED,
         }
-        for at in rows[rows["checkpoint"] == name].sort_values("text").itertuples():
-            row[at.text] = at.value
-            row[f"{at.text} stderr"] = at.stderr
         if record := by_record.get(name):
             row |= {
                 "recipe": record.recipe,
@@ -46,13 +61,11 @@ def stages_table(
                 "tokens": record.facts["tokens"],
                 "held_out_loss": _held_out(record),
             }
+        for text in asked.texts:  # where its cell is broken, there is nothing
+            row[text], row[f"{text} stderr"] = found.get((name, text), (None, None))
         table.append(row)
-    columns = ["model", "variant", "stage", "recipe", "trained_parameters", "steps", "tokens"]
-    frame = pd.DataFrame(table)
-    texts = [c for c in frame.columns if c.startswith(("wikitext", "magpie"))]
-    return frame.reindex(columns=[*columns, "held_out_loss", *texts]).astype(
-        {"trained_parameters": "Int64", "steps": "Int64", "tokens": "Int64"}
-    )
+    texts = [column for text in asked.texts for column in (text, f"{text} stderr")]
+    return COLUMNS.typed(pd.DataFrame(table, columns=[*COLUMNS.named, *texts]))
 
 
 def _held_out(record: TrainingRecord) -> float | None:
@@ -64,28 +77,34 @@ def _held_out(record: TrainingRecord) -> float | None:
     return found[-1] if found else None
 
 
-def write_stages_table(table: pd.DataFrame, csv: Path, md: Path, tex: Path) -> None:
-    write_table(table, csv=csv, md=md, tex=tex, title=TITLE, note=NOTE, show=_show)
+def _show(table: pd.DataFrame, _: StagedCheckpoints) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "Model": table["model"],
+            "Variant": table["variant"],
+            "Recipe": table["recipe"],
+            "Trained": numbers(table["trained_parameters"], ",d"),
+            "Steps": numbers(table["steps"], ",d"),
+            "Tokens": numbers(table["tokens"], ",d"),
+            "Held out": numbers(table["held_out_loss"]),
+            **{
+                text.capitalize(): with_errors(table[text], table[f"{text} stderr"], perplexity)
+                for text in texts_of(table)
+            },
+        }
+    )
 
 
-def _show(table: pd.DataFrame) -> pd.DataFrame:
-    shown = {
-        "Model": table["model"],
-        "Variant": table["variant"],
-        "Recipe": table["recipe"],
-        "Trained": _with_commas(table["trained_parameters"]),
-        "Steps": _with_commas(table["steps"]),
-        "Tokens": _with_commas(table["tokens"]),
-        "Held out": [None if pd.isna(v) else f"{v:.3f}" for v in table["held_out_loss"]],
-    }
-    texts = [c for c in table.columns if c.startswith(("wikitext", "magpie")) and "stderr" not in c]
-    for text in texts:
-        shown[text.capitalize()] = [
-            None if pd.isna(value) else f"{big(value)} ± {big(error)}"
-            for value, error in zip(table[text], table[f"{text} stderr"], strict=True)
-        ]
-    return pd.DataFrame(shown)
-
-
-def _with_commas(column: pd.Series) -> list[str | None]:
-    return [None if pd.isna(value) else f"{value:,}" for value in column]
+TABLE = Table(
+    name="training_stages",
+    title="Perplexity after each stage of training",
+    note=NOTE,
+    columns=COLUMNS,
+    asks=StagedCheckpoints,
+    make=lambda inputs, asked: stages_table(
+        pd.read_parquet(inputs.one("scores")),
+        [read_training_record(path) for path in inputs["records"]],
+        asked,
+    ),
+    show=_show,
+)

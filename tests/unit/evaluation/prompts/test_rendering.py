@@ -12,6 +12,8 @@ from workflow_scripts.evaluation.prompts.questions import (
     read_questions,
 )
 from workflow_scripts.evaluation.prompts.rendering import Renderer
+from workflow_scripts.settings.prompts.requests import ExplainRequest
+from workflow_scripts.settings.prompts.spec import Asking
 
 QUESTION = Question(
     "anatomy/0", "anatomy", "What's 2 + 2?", ("3", "it's 4", '"5"', "é"), 1, prompt="<vendor>"
@@ -212,15 +214,9 @@ def test_an_explanation_holds_text_and_tokens_and_no_model_is_loaded(
     from transformers import AutoModelForCausalLM
 
     monkeypatch.delattr(AutoModelForCausalLM, "from_pretrained")
-    explain_prompt(
-        chat_manifest,
-        world,
-        tmp_path / "explained.txt",
-        run="run9",
-        asking=runs["run9"].asking(),
-        subject="anatomy",
-        number=1,
-    )
+    asking = Asking.part_of(runs["run9"])
+    asked = ExplainRequest(run="run9", asking=asking, subject="anatomy", number=1)
+    explain_prompt(chat_manifest, world, tmp_path / "explained.txt", asked)
     written = (tmp_path / "explained.txt").read_text()
     question = question_of(read_questions(world, "vendor")[0], "anatomy", 1)
     prompt = renderer(runs["run9"]).prompt(question)

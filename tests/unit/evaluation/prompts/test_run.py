@@ -16,15 +16,19 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation.prompts.outputs import read_outputs
 from workflow_scripts.evaluation.prompts.questions import chosen, read_questions
 from workflow_scripts.evaluation.prompts.run import answer, ask_prompt_run, renderer_for
+from workflow_scripts.settings.compute import Loading
+from workflow_scripts.settings.prompts.requests import PromptRequest
+from workflow_scripts.settings.prompts.spec import Asking
 
-SETTINGS = {
-    "max_items_per_subject": 1,
-    "seed": 0,
-    "threads": 1,
-    "device": "cpu",
-    "dtype": "float32",
-    "attention": "auto",
-}
+
+def request_of(name, run):
+    return PromptRequest(
+        run=name,
+        asking=Asking.part_of(run),
+        max_items_per_subject=1,
+        compute=Loading(device="cpu"),
+        seed=0,
+    )
 
 
 @pytest.fixture
@@ -110,14 +114,15 @@ datasets.disable_progress_bars()
 torch.set_num_threads(1)
 from workflow_scripts.evaluation.prompts.run import ask_prompt_run
 from workflow_scripts.evaluation.scored_items import ScoredItems
+from workflow_scripts.settings.prompts.requests import PromptRequest
 
-manifest, hub, path, asking, settings, pause = sys.argv[1:]
+manifest, hub, path, request, pause = sys.argv[1:]
 add = ScoredItems.add
 def slowly(self, key, value):
     add(self, key, value)
     time.sleep(float(pause))
 ScoredItems.add = slowly
-ask_prompt_run(Path(manifest), Path(hub), Path(path), run="r", asking=json.loads(asking), **json.loads(settings))
+ask_prompt_run(Path(manifest), Path(hub), Path(path), PromptRequest.of(json.loads(request)))
 """
 
 
@@ -125,10 +130,10 @@ ask_prompt_run(Path(manifest), Path(hub), Path(path), run="r", asking=json.loads
 def test_killed_in_the_middle_it_goes_on_to_the_same_bytes(
     world, chat_manifest, runs, tmp_path, name
 ):
-    asking = runs[name].asking() | {"dtype": "float32"}
+    request = request_of("r", changed(runs[name], dtype="float32")).as_params()
 
     def start(path, pause):
-        arguments = (chat_manifest, world, path, json.dumps(asking), json.dumps(SETTINGS), pause)
+        arguments = (chat_manifest, world, path, json.dumps(request), pause)
         return subprocess.Popen(
             [sys.executable, "-c", CHILD, *map(str, arguments)],
             env={**os.environ, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"},
@@ -157,9 +162,10 @@ def test_the_file_says_what_was_asked_and_an_altered_one_is_refused(
     world, chat_manifest, runs, tmp_path
 ):
     path = tmp_path / "run5.json"
-    facts = ask_prompt_run(
-        chat_manifest, world, path, run="run5", asking=runs["run5"].asking(), **SETTINGS
-    )
+    asked = request_of("run5", runs["run5"])
+    facts = ask_prompt_run(chat_manifest, world, path, asked)
+    assert PromptRequest.of(facts.request) == asked
+    assert facts.provenance.settings_sha256 == asked.sha256
     assert read_outputs(path)[0] == facts
     assert (facts.task.name, facts.task.dataset, facts.task.shots) == ("run5", "cais/mmlu", 5)
     assert (facts.protocol.name, facts.protocol.dtype) == ("prompt_run", "float16")

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.records import DIGEST
-from workflow_scripts.core.items import read_items
+from workflow_scripts.core.items import Item, read_items
 from workflow_scripts.core.records import (
     Cost,
     ModelFacts,
@@ -13,8 +13,9 @@ from workflow_scripts.core.records import (
     Volatile,
     read_record,
 )
-from workflow_scripts.evaluation.prompts.outputs import Output, write_outputs
+from workflow_scripts.evaluation.prompts.outputs import write_outputs
 from workflow_scripts.evaluation.prompts.scoring import floor, item_of, score_prompt_run
+from workflow_scripts.settings.prompts.requests import ReadingRequest
 from workflow_scripts.settings.prompts.spec import Reading
 
 RUN5 = Reading.model_validate(
@@ -32,19 +33,17 @@ LETTER = Reading.model_validate(
 LIKELIHOOD = Reading.model_validate({"answers": [{"parser": "letter", "right": "letter"}]})
 
 
-def output(
-    text=None, gold=0, choices=("4", "24", "8", "16"), subject="s", lls=None, at=0
-) -> Output:
-    return Output(
+def output(text=None, gold=0, choices=("4", "24", "8", "16"), subject="s", lls=None, at=0) -> Item:
+    return Item(
         item=f"{subject}/{at}",
-        subject=subject,
+        subset=subject,
         prompt_sha256=DIGEST,
         choices=list(choices),
-        gold=gold,
+        gold="ABCD"[gold],
+        prediction=None,
         text=text,
         loglikelihoods=lls,
-        new_tokens=3,
-        truncated=False,
+        scores={"truncated": 0.0},
     )
 
 
@@ -96,6 +95,7 @@ def stored(tmp_path):
     write_outputs(
         path,
         outputs,
+        request={"run": "run5"},
         model=ModelFacts(id="o/m", repository="o/m", commit="0" * 40, weights_sha256=DIGEST),
         task=TaskFacts(
             name="run5", harness="chorus", harness_version="1", dataset="cais/mmlu",
@@ -115,7 +115,7 @@ def stored(tmp_path):
 
 
 def test_the_record_counts_micro_macro_format_and_strict(stored, tmp_path):
-    score_prompt_run(stored, tmp_path / "run5.json", reading=RUN5.model_dump(mode="json"))
+    score_prompt_run(stored, tmp_path / "run5.json", ReadingRequest(read=RUN5))
     record = read_record(tmp_path / "run5.json")
     found = {(metric.name, metric.subset): metric for metric in record.metrics}
     assert found["acc", None].value == pytest.approx(3 / 6)
@@ -126,15 +126,16 @@ def test_the_record_counts_micro_macro_format_and_strict(stored, tmp_path):
     assert (found["acc", "b"].value, found["acc", "b"].n) == (0.25, 4)
     assert found["acc", "b"].stderr == pytest.approx(0.25)  # sd / sqrt(n) of one right in four
     assert record.protocol.generation["read"]["format"] == "json"
+    assert (record.request["run"], record.request["read"]["format"]) == ("run5", "json")
     parsers = read_items(tmp_path / "run5.parquet").column("parser").to_pylist()
     assert parsers == ["json", "whole", "whole", "json", None, "json"]
 
 
 def test_stored_outputs_are_read_anew_with_other_parsers(stored, tmp_path):
     before = stored.read_bytes(), stored.with_suffix(".parquet").read_bytes()
-    first = score_prompt_run(stored, tmp_path / "a.json", reading=RUN5.model_dump(mode="json"))
+    first = score_prompt_run(stored, tmp_path / "a.json", ReadingRequest(read=RUN5))
     strict = RUN5.model_copy(update={"answers": RUN5.answers[:1]})
-    second = score_prompt_run(stored, tmp_path / "b.json", reading=strict.model_dump(mode="json"))
+    second = score_prompt_run(stored, tmp_path / "b.json", ReadingRequest(read=strict))
     acc = [
         next(m.value for m in record.metrics if m.name == "acc" and m.subset is None)
         for record in (first, second)

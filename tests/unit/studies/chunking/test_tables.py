@@ -5,17 +5,21 @@ import pytest
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.scores.tidy import COLUMNS
+from workflow_scripts.settings.chunked_tables import MeasuredModels, SizedCheckpoints
+from workflow_scripts.settings.request import Nothing
+from workflow_scripts.studies.chunking import latency, perplexity, plans, pruning, summary
 from workflow_scripts.studies.chunking.latency import latency_table, write_latency_figure
-from workflow_scripts.studies.chunking.perplexity import (
-    perplexity_table,
-    write_perplexity_figure,
-    write_perplexity_table,
-)
-from workflow_scripts.studies.chunking.plans import plans_table, write_plans_table
+from workflow_scripts.studies.chunking.perplexity import perplexity_table, write_perplexity_figure
+from workflow_scripts.studies.chunking.plans import plans_table
 from workflow_scripts.studies.chunking.pruning import pruning_table, write_pruning_figure
+from workflow_scripts.studies.chunking.sentences import chunking_numbers
+
+TEXTS = ("magpie (easy)", "wikitext")
+ONE = MeasuredModels(models=["org/name"], texts=TEXTS)
+TWO = MeasuredModels(models=["org/name", "org/other"], texts=TEXTS)
 
 
-def row(protocol, task, subset, metric, value, stderr=None, n=4):
+def row(protocol, task, varied, metric, value, stderr=None, n=4):
     return {
         **dict.fromkeys(COLUMNS),
         "study": "chunking",
@@ -23,7 +27,7 @@ def row(protocol, task, subset, metric, value, stderr=None, n=4):
         "variant": "",
         "protocol": protocol,
         "task": task,
-        "subset": subset,
+        **varied,
         "metric": metric,
         "value": value,
         "stderr": stderr,
@@ -31,25 +35,27 @@ def row(protocol, task, subset, metric, value, stderr=None, n=4):
     }
 
 
-def perplexities(task, **plans):
+def perplexities(task, difficulty, *measured):
     return [
         one
-        for subset, value in plans.items()
+        for plan, aggregation, value in measured
+        for varied in [{"plan": plan, "aggregation": aggregation, "difficulty": difficulty}]
         for one in (
-            row("perplexity", task, subset, "perplexity", value, value / 10),
-            row("perplexity", task, subset, "bits_per_byte", 1.5),
+            row("perplexity", task, varied, "perplexity", value, value / 10),
+            row("perplexity", task, varied, "bits_per_byte", 1.5),
         )
     ]
 
 
-def latencies(plan, **ways):
+def latencies(plan, aggregation, **ways):
     return [
         one
         for way, seconds in ways.items()
+        for varied in [{"plan": plan, "aggregation": aggregation, "way": way, "batch": 2}]
         for kind in ("prefill", "token")
         for one in (
-            row("latency", "latency", f"{plan}/{way}/2", f"{kind}_seconds", seconds),
-            row("latency", "latency", f"{plan}/{way}/2", f"{kind}_seconds_spread", 0.001),
+            row("latency", "latency", varied, f"{kind}_seconds", seconds),
+            row("latency", "latency", varied, f"{kind}_seconds_spread", 0.001),
         )
     ]
 
@@ -58,32 +64,40 @@ def latencies(plan, **ways):
 def scores():
     rows = [
         *perplexities(
-            "wikitext",
-            **{"k0m0/-/-": 10.0, "k2m12-sequential/mean/-": 400.0, "prune3-5/-/-": 30.0},
+            *("wikitext", None, ("k0m0", None, 10.0), ("prune3-5", None, 30.0)),
+            *(("k2m12-sequential", "mean", 400.0), ("k2m12-sequential", "residual", 40.0)),
         ),
-        *perplexities("magpie", **{"k0m0/-/easy": 5.0, "k2m12-sequential/mean/easy": 20.0}),
-        *latencies("k2m12/residual", unchanged=0.4, fused=0.1, loop=0.5),
-        *latencies("prune3-5", unchanged=0.4, loop=0.2),
+        *perplexities("magpie", "easy", ("k0m0", None, 5.0), ("k2m12-sequential", "mean", 20.0)),
+        *latencies("k2m12", "residual", unchanged=0.4, fused=0.1, loop=0.5),
+        *latencies("prune3-5", None, unchanged=0.4, loop=0.2),
     ]
     return pd.DataFrame(rows).astype(COLUMNS)
 
 
+def written(described, table, asked, folder):
+    """The table read again, and as people read it."""
+    files = {kind: folder / f"t.{kind}" for kind in ("csv", "md", "tex")}
+    described.write(table, asked, **files)
+    again = described.read(files["csv"])
+    pd.testing.assert_frame_equal(again, table, check_dtype=True)
+    assert described.shown(again, asked) == described.shown(table, asked)
+    return again, files["md"].read_text()
+
+
 def test_perplexity_is_set_beside_the_unchanged_model(scores, tmp_path):
-    table = perplexity_table(scores)
-    assert list(table["plan"]) == ["k0m0", "k2m12-sequential"] * 2
-    assert list(table["chunks"]) == [1, 2, 1, 2]
-    assert list(table["ratio"]) == [1, 4, 1, 40]
+    table = perplexity_table(scores, ONE)
+    assert list(table["plan"]) == [*["k0m0", "k2m12-sequential"] * 2, "k2m12-sequential"]
+    assert list(table["chunks"]) == [1, 2, 1, 2, 2]
+    assert list(table["ratio"]) == [1, 4, 1, 40, 4]
     assert list(dict.fromkeys(table["task"])) == ["magpie (easy)", "wikitext"]
-    files = [tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex")]
-    write_perplexity_table(table, *files)
-    assert "400 ± 40" in files[1].read_text()
-    again = pd.read_csv(files[0])
+    again, text = written(perplexity.TABLE, table, ONE, tmp_path)
+    assert "400 ± 40" in text
     write_perplexity_figure(again, tmp_path / "f.pdf", tmp_path / "f.png")
     assert (tmp_path / "f.png").stat().st_size > 5000
 
 
 def test_latency_is_compared_with_what_took_turns_with_it(scores, tmp_path):
-    table = latency_table(scores).set_index("way")
+    table = latency_table(scores, ONE).set_index("way")
     assert table.loc["fused", "token_faster"] == pytest.approx(4)
     assert table.loc["loop", "token_faster"] == pytest.approx(0.8)
     assert (table["layers_per_chunk"] == 12).all() and (table["batch"] == 2).all()
@@ -91,7 +105,7 @@ def test_latency_is_compared_with_what_took_turns_with_it(scores, tmp_path):
 
 
 def test_pruning_joins_perplexity_and_time(scores, tmp_path):
-    table = pruning_table(scores, scores).set_index("left_out")
+    table = pruning_table(scores, scores, ONE).set_index("left_out")
     assert table.loc["3, 5", "perplexity"] == 30
     assert table.loc["3, 5", "prefill_faster"] == pytest.approx(2)
     assert pd.isna(table.loc["", "prefill_seconds"])
@@ -113,12 +127,90 @@ def test_plans_are_shown_with_what_they_hold(tmp_path):
         "dtype": "float32",
         "device": "cpu",
     }
-    files = [tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex")]
-    write_plans_table(plans_table([report]), *files)
-    (line,) = [line for line in files[1].read_text().splitlines() if "@k2m1" in line]
+    _, text = written(plans.TABLE, plans_table([report]), Nothing(), tmp_path)
+    (line,) = [line for line in text.splitlines() if "@k2m1" in line]
     assert "0 → [1 \\| 2] → 3" in line and "1,200" in line
 
 
 def test_a_study_without_measures_says_which_rule_makes_them(scores):
     with pytest.raises(UserError, match="measure_latency"):
-        latency_table(scores[scores["protocol"] == "perplexity"])
+        latency_table(
+            scores[scores["protocol"] == "perplexity"], MeasuredModels(models=(), texts=())
+        )
+
+
+# A cell that is broken has no score.
+
+
+def drawn(folder):
+    return all((folder / f"f.{kind}").stat().st_size > 3000 for kind in ("pdf", "png"))
+
+
+@pytest.mark.parametrize("whole", [["org/name"], []])
+def test_a_broken_cell_of_perplexity_has_a_row_of_dashes(scores, whole, tmp_path):
+    table = perplexity_table(scores[scores["model"].isin(whole)], TWO)
+    again, text = written(perplexity.TABLE, table, TWO, tmp_path)
+    rows = table[table["perplexity"].isna()]
+    assert rows["model"].nunique() == 2 - len(whole)
+    assert set(rows["task"]) == set(TEXTS) and rows["chunks"].isna().all()
+    (line,) = [x for x in text.splitlines() if "org/other" in x and "wikitext" in x]
+    assert line.count("—") == 7
+    write_perplexity_figure(again, tmp_path / "f.pdf", tmp_path / "f.png")
+    assert drawn(tmp_path)
+
+
+@pytest.mark.parametrize("whole", [["org/name"], []])
+def test_a_broken_cell_of_latency_has_a_row_of_dashes(scores, whole, tmp_path):
+    table = latency_table(scores[scores["model"].isin(whole)], TWO)
+    again, text = written(latency.TABLE, table, TWO, tmp_path)
+    assert list(table.loc[table["way"].isna(), "model"]) == [
+        model for model in TWO.models if model not in whole
+    ]
+    (line,) = [x for x in text.splitlines() if "org/other" in x]
+    assert line.count("—") == 8
+    write_latency_figure(again, tmp_path / "f.pdf", tmp_path / "f.png")
+    assert drawn(tmp_path)
+
+
+@pytest.mark.parametrize("broken", [["perplexity"], ["latency"], ["perplexity", "latency"]])
+@pytest.mark.parametrize("asked", [ONE, TWO])
+def test_what_leaving_layers_out_costs_without_one_of_its_cells(scores, broken, asked, tmp_path):
+    scores = scores[~scores["protocol"].isin(broken)]
+    table = pruning_table(scores, scores, asked)
+    again, text = written(pruning.TABLE, table, asked, tmp_path)
+    ours = table[table["model"] == "org/name"]
+    assert list(ours["left_out"]) == (["", "3, 5"] if len(broken) == 1 else [""])
+    assert ours["perplexity"].isna().all() == ("perplexity" in broken)
+    assert ours["prefill_faster"].isna().all() == ("latency" in broken)
+    assert all(model in text for model in asked.models)
+    write_pruning_figure(again, tmp_path / "f.pdf", tmp_path / "f.png")
+    assert drawn(tmp_path)
+
+
+def test_what_is_broken_is_not_told_of(scores):
+    def told(of):
+        tables = {
+            "chunking_perplexity": perplexity_table(of, TWO),
+            "chunking_latency": latency_table(of, TWO),
+            "chunking_pruning": pruning_table(of, of, TWO),
+        }
+        return {number.name: number.value for number in chunking_numbers(tables)}
+
+    found = told(scores)
+    assert found["chunking.ratio_most"] == 40 and found["chunking.timed"] == 1
+    assert found["chunking.pruned_best"] == "3, 5"
+    assert told(scores[:0]) == {}
+
+
+def test_the_summary_has_a_line_for_each_checkpoint_whatever_was_measured(tmp_path):
+    asked = SizedCheckpoints(
+        checkpoints=[
+            {"id": name, "parameters": 10, "layers": 4} for name in ("org/name", "org/name@k2m1")
+        ]
+    )
+    none = pd.DataFrame(columns=list(latency.COLUMNS.named))
+    made = summary.chunking_summary(asked, latency=latency.COLUMNS.typed(none))
+    again, text = written(summary.TABLE, made, asked, tmp_path)
+    assert list(again["depth"].fillna(0)) == [4, 0]
+    assert again["token_seconds"].isna().all()
+    assert "| as it is" in text and "| @k2m1" in text

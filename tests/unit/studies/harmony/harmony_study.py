@@ -5,21 +5,18 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from workflow_scripts.render.tables import Table
 from workflow_scripts.scores.columns import COLUMNS
+from workflow_scripts.settings.ranking import RankingRequest, Wanted, ranked_models, ranked_tasks
+from workflow_scripts.settings.request import StepRequest
 from workflow_scripts.settings.tables import read_models, read_tasks
 
 ROOT = Path(__file__).parents[4]
 LEADERBOARD = ROOT / "resources/published/harmony_leaderboard.csv"
 _TASKS = read_tasks(ROOT / "config/tasks.tsv")
 METRICS = {name: row.full_metric for name, row in _TASKS.items()}
-TASK_ROWS = [
-    row.model_dump(include={"task", "display_name", "category"}) | {"metric": row.full_metric}
-    for row in _TASKS.values()
-]
-MODEL_ROWS = [
-    row.model_dump(include={"model", "parameters", "family", "kind"})
-    for row in read_models(ROOT / "config/models.tsv").values()
-]
+TASK_ROWS = ranked_tasks(_TASKS.values())
+MODEL_ROWS = ranked_models(read_models(ROOT / "config/models.tsv").values())
 MODELS = [
     "miniature/Qwen2-0.2M",
     "miniature/Qwen2-1M",
@@ -32,9 +29,19 @@ TASKS = ["cola", "mnli", "rte", "arc_easy", "gsm8k"]
 BOTH = ("direct", "train_before_test")
 
 
-def settings(protocols=BOTH, models=MODELS, tasks=TASKS) -> dict:
-    wanted = {name: {"models": list(models), "tasks": list(tasks)} for name in protocols}
-    return {"models": MODEL_ROWS, "tasks": TASK_ROWS, "wanted": wanted}
+def request(protocols=BOTH, models=MODELS, tasks=TASKS, draws: int = 20) -> RankingRequest:
+    wanted = {name: Wanted(models=models, tasks=tasks) for name in protocols}
+    rows = {"models": MODEL_ROWS, "tasks": TASK_ROWS}
+    return RankingRequest(**rows, wanted=wanted, draws=draws, seed=0)
+
+
+def written(
+    table: Table, frame: pd.DataFrame, folder: Path, asked: StepRequest, stem: str = ""
+) -> Path:
+    """The table's CSV; Markdown and LaTeX lie beside it."""
+    files = {kind: folder / f"{stem or table.name}.{kind}" for kind in ("csv", "md", "tex")}
+    table.write(frame, asked, **files)
+    return files["csv"]
 
 
 def score(model: str, task: str, protocol: str, value: float, **other) -> dict:

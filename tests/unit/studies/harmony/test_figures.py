@@ -1,9 +1,9 @@
 """The figures of the ranking study: drawn from little and from much, the same bytes each time."""
 
-import io
 from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
 
-import pandas as pd
 import pytest
 from matplotlib.text import Text
 
@@ -12,57 +12,47 @@ from tests.unit.studies.harmony.harmony_study import (
     LEADERBOARD,
     METRICS,
     MODELS,
-    TASK_ROWS,
     TASKS,
-    settings,
+    request,
     study,
     without,
+    written,
 )
 from workflow_scripts.render.figures import save_both
+from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.scores.imported import read_imported
 from workflow_scripts.scores.published_leaderboard import read_panel
-from workflow_scripts.studies.harmony import agreement_by_task as by_task
-from workflow_scripts.studies.harmony import bump as harmony_bump
-from workflow_scripts.studies.harmony import components
-from workflow_scripts.studies.harmony import heatmaps as harmony_heatmaps
-from workflow_scripts.studies.harmony import panel as panel_of
-from workflow_scripts.studies.harmony import pc1_by_size as harmony_pc1_by_size
-from workflow_scripts.studies.harmony.agreement import harmony_agreement
-from workflow_scripts.studies.harmony.grid import FLOORED, harmony_grids
-from workflow_scripts.studies.harmony.leaderboard import harmony_leaderboard
+from workflow_scripts.settings.ranking import TasksRequest
+from workflow_scripts.settings.request import Nothing
+from workflow_scripts.studies.harmony import (
+    agreement,
+    agreement_by_task,
+    bump,
+    categories,
+    components,
+    labels,
+    leaderboard,
+    matrices,
+    panel,
+    pc1_by_size,
+)
+from workflow_scripts.studies.harmony.frame import FLOORED
+from workflow_scripts.studies.harmony.grid import harmony_grids
 
-DRAWS = {"draws": 20, "seed": 0}
 CASES = {
     "no scores": (study().iloc[:0], ("direct",)),
     "two models": (study(("direct",), MODELS[:2], TASKS[:2]), ("direct",)),
     "a missing cell": (without(study(), MODELS[2], "rte", "direct"), BOTH),
     "three protocols": (study((*BOTH, "few_shot")), (*BOTH, "few_shot")),
 }
-PUBLISHED = pd.read_csv(LEADERBOARD)
 FIGURES = {
-    "matrices": (
-        "agreement",
-        harmony_heatmaps,
-        lambda t, *out: harmony_heatmaps.write_harmony_matrices(t, TASK_ROWS, *out),
-    ),
-    "categories": ("agreement", harmony_heatmaps, harmony_heatmaps.write_harmony_categories),
-    "by task": (
-        "agreement",
-        by_task,
-        lambda t, *out: by_task.write_harmony_agreement_by_task(t, TASK_ROWS, *out),
-    ),
-    "components": (
-        "components",
-        components,
-        lambda t, *out: components.write_harmony_components_figure(t, TASK_ROWS, *out),
-    ),
-    "size": ("leaderboard", harmony_pc1_by_size, harmony_pc1_by_size.write_harmony_pc1_by_size),
-    "bump": ("leaderboard", harmony_bump, harmony_bump.write_harmony_bump),
-    "panel": (
-        "panel",
-        panel_of,
-        lambda t, *out: panel_of.write_harmony_panel_figure(t, PUBLISHED, *out),
-    ),
+    "matrices": (agreement, matrices),
+    "categories": (agreement, categories),
+    "by task": (agreement, agreement_by_task),
+    "components": (components, components),
+    "size": (leaderboard, pc1_by_size),
+    "bump": (leaderboard, bump),
+    "panel": (panel, panel),
 }
 NOBODY = "No two tasks have scores of the same models."
 FEW = "Fewer than two models have all tasks of a protocol."
@@ -98,17 +88,19 @@ WORDS = {
 
 
 @cache
-def made(case: str) -> dict[str, pd.DataFrame]:
-    """The tables of a case as they are read back from CSV, as the figures' steps do."""
+def made(case: str) -> dict[str, Path]:
+    """The tables of a case as CSV, by their names."""
     scores, protocols = CASES[case]
-    grids = harmony_grids(scores, [], settings(protocols))
-    found = {
-        "agreement": harmony_agreement(grids, TASK_ROWS, **DRAWS),
-        "components": components.harmony_components(grids, **DRAWS),
-        "leaderboard": harmony_leaderboard(grids, **DRAWS),
-        "panel": panel_of.harmony_panel(grids, read_panel(LEADERBOARD)),
-    }
-    return {name: pd.read_csv(io.StringIO(t.to_csv(index=False))) for name, t in found.items()}
+    asked = request(protocols)
+    grids = harmony_grids(scores, [], asked)
+    frames = [
+        (agreement.TABLE, agreement.harmony_agreement(grids, asked)),
+        (components.TABLE, components.harmony_components(grids, asked)),
+        (leaderboard.TABLE, leaderboard.harmony_leaderboard(grids, asked)),
+        (panel.TABLE, panel.harmony_panel(grids, read_panel(LEADERBOARD))),
+    ]
+    folder = Path(mkdtemp())
+    return {table.name: written(table, frame, folder, asked) for table, frame in frames}
 
 
 def draw(tables, name, folder) -> list[str]:
@@ -119,11 +111,14 @@ def draw(tables, name, folder) -> list[str]:
         texts.extend(text.get_text() for text in fig.findobj(Text) if text.get_visible())
         save_both(fig, *paths)
 
-    table, module, write = FIGURES[name]
+    of, module = FIGURES[name]
+    asked = {Nothing: Nothing(), TasksRequest: TasksRequest(tasks=request().tasks)}
+    inputs = Inputs({"table": tables[of.TABLE.name], "published": LEADERBOARD})
     folder.mkdir()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "save_both", listen)
-        write(tables[table], folder / "f.pdf", folder / "f.png")
+        patch.setattr(labels, "save_both", listen)
+        figure = module.FIGURE
+        figure.draw(inputs, asked[figure.asks], folder / "f.pdf", folder / "f.png")
     assert (folder / "f.pdf").read_bytes().startswith(b"%PDF")
     assert (folder / "f.png").read_bytes().startswith(b"\x89PNG")
     return texts
@@ -149,7 +144,7 @@ def test_a_figure_has_the_same_bytes_each_time(name, tmp_path):
 def test_the_numbers_in_the_matrices_are_those_of_the_table(tmp_path):
     tables = made("a missing cell")
     texts = draw(tables, "matrices", tmp_path / "a")
-    pairs = tables["agreement"]
+    pairs = agreement.TABLE.read(tables["harmony_agreement"])
     pairs = pairs[(pairs["statistic"] == "pair") & (pairs["protocol"] != FLOORED)]
     for value in pairs["value"]:
         shown = f"{value:z.2f}".replace("0.", ".", 1).replace("-", "−")
@@ -157,10 +152,11 @@ def test_the_numbers_in_the_matrices_are_those_of_the_table(tmp_path):
 
 
 def test_the_ranking_names_every_ranked_model_at_both_ends_and_marks_imported_ones(tmp_path):
-    panel = read_imported(LEADERBOARD, METRICS)
-    grids = harmony_grids(study().iloc[:0], [panel], settings(()))
-    table = harmony_leaderboard(grids, **DRAWS)
-    texts = " ".join(draw({"leaderboard": table}, "bump", tmp_path / "a"))
+    asked = request(())
+    grids = harmony_grids(study().iloc[:0], [read_imported(LEADERBOARD, METRICS)], asked)
+    table = leaderboard.harmony_leaderboard(grids, asked)
+    csv = written(leaderboard.TABLE, table, tmp_path, asked)
+    texts = " ".join(draw({"harmony_leaderboard": csv}, "bump", tmp_path / "a"))
     assert "* imported scores" in texts
     assert "train-before-test (imported scores)" in texts, "not to be taken for raw ones"
     for row in table.itertuples():

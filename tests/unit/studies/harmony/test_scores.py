@@ -7,20 +7,26 @@ from tests.records import write_example
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.scores.imported import read_imported
 from workflow_scripts.scores.tidy import collect
+from workflow_scripts.settings.ranking import RankedTask, ScoresRequest
+from workflow_scripts.settings.request import Nothing
 from workflow_scripts.studies.harmony.scores import (
+    TABLE,
     harmony_scores,
-    write_harmony_scores_figure,
-    write_harmony_scores_table,
+    write_scores_figure,
 )
 
-MODELS = [
-    {"model": "miniature/Llama-1.4M", "parameters": 3_000_000},
-    {"model": "miniature/Pythia-0.1M", "parameters": 100_000},
-]
-TASKS = [
-    {"task": "sst2", "display_name": "SST-2", "category": "Language", "metric": "acc"},
-    {"task": "arc_easy", "display_name": "ARC & Easy_1", "category": "Science", "metric": "acc"},
-]
+ASKED = ScoresRequest(
+    parameters={"miniature/Llama-1.4M": 3_000_000, "miniature/Pythia-0.1M": 100_000},
+    tasks=(
+        RankedTask(task="sst2", display_name="SST-2", category="Language", metric="acc"),
+        RankedTask(task="arc_easy", display_name="ARC & Easy_1", category="Science", metric="acc"),
+    ),
+    metrics={"sst2": "acc", "arc_easy": "acc"},
+)
+
+
+def write(table, csv, md, tex):
+    TABLE.write(table, ASKED, csv=csv, md=md, tex=tex)
 
 
 @pytest.fixture
@@ -31,7 +37,7 @@ def table(tmp_path):
         tmp_path / "c.json", model="miniature/Llama-1.4M", task="arc_easy", value=0.1234567
     )
     scores = collect([tmp_path / f"{name}.json" for name in "abc"])
-    return harmony_scores(scores, MODELS, TASKS)
+    return harmony_scores(scores, ASKED)
 
 
 def test_rows_follow_the_config_and_a_missing_cell_stays_missing(table):
@@ -51,22 +57,22 @@ def test_a_perfect_score_is_infinitely_far_above_and_two_scores_of_one_cell_are_
     write_example(tmp_path / "p.json", task="sst2", value=1.0, stderr=0.0)
     perfect = collect([tmp_path / "p.json"])
     csv, md, tex = (tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex"))
-    write_harmony_scores_table(harmony_scores(perfect, MODELS, TASKS), csv, md, tex)
+    write(harmony_scores(perfect, ASKED), csv, md, tex)
     assert "+∞" in md.read_text()
     assert r"$\infty$" in tex.read_text()
     write_example(tmp_path / "z.json", task="sst2", value=-0.25, stderr=0.0)
-    constant = harmony_scores(collect([tmp_path / "z.json"]), MODELS, TASKS)
+    constant = harmony_scores(collect([tmp_path / "z.json"]), ASKED)
     assert pd.isna(constant["z"].iloc[0]), "always the same answer: no distance to speak of"
-    write_harmony_scores_table(constant, csv, md, tex)
+    write(constant, csv, md, tex)
     assert "−0.250 ± 0.000" in md.read_text()
     write_example(tmp_path / "q.json", task="sst2", value=0.9, seed=1)
     with pytest.raises(UserError, match=r"2 scores of miniature/Llama-1\.4M on sst2"):
-        harmony_scores(collect([tmp_path / "p.json", tmp_path / "q.json"]), MODELS, TASKS)
+        harmony_scores(collect([tmp_path / "p.json", tmp_path / "q.json"]), ASKED)
 
 
 def test_csv_is_exact_markdown_readable_and_latex_escaped(table, tmp_path):
     csv, md, tex = (tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex"))
-    write_harmony_scores_table(table, csv, md, tex)
+    write(table, csv, md, tex)
     assert pd.read_csv(csv)["value"].iloc[2] == 0.1234567
     lines = md.read_text().splitlines()
     rows = [line for line in lines if line.startswith("|")]
@@ -85,24 +91,26 @@ def test_imported_scores_stand_beside_ours_and_are_no_cells_of_ours_to_miss(tabl
     )
     write_example(tmp_path / "a.json", model="miniature/Llama-1.4M", task="sst2", value=0.8)
     theirs = read_imported(path, {"sst2": "acc"})
-    found = harmony_scores(collect([tmp_path / "a.json"]), MODELS, TASKS, [theirs])
+    found = harmony_scores(collect([tmp_path / "a.json"]), ASKED, [theirs])
     sst2 = found[found["task"] == "SST-2"]
     assert sst2["origin"].tolist() == ["own", "own", "theirs", "theirs"]
     assert sst2["value"].dropna().tolist() == [0.8, 0.9, 0.7]
     assert set(found.loc[found["task"] != "SST-2", "origin"]) == {"own"}
     csv, md, tex = (tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex"))
-    write_harmony_scores_table(found, csv, md, tex)
+    write(found, csv, md, tex)
     assert "| theirs" in md.read_text()
-    write_harmony_scores_figure(pd.read_csv(csv), tmp_path / "f.pdf", tmp_path / "f.png")
+    write_scores_figure(TABLE.read(csv), Nothing(), tmp_path / "f.pdf", tmp_path / "f.png")
     assert (tmp_path / "f.png").stat().st_size > 5000
-    write_harmony_scores_table(table, csv, md, tex)
+    write(table, csv, md, tex)
     assert "| Origin" not in md.read_text(), "all are ours: nothing to tell apart"
 
 
 def test_the_figure_has_the_same_bytes_each_time(table, tmp_path):
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
-        write_harmony_scores_figure(table, tmp_path / folder / "f.pdf", tmp_path / folder / "f.png")
+        write_scores_figure(
+            table, Nothing(), tmp_path / folder / "f.pdf", tmp_path / folder / "f.png"
+        )
     for name in ("f.pdf", "f.png"):
         one, other = ((tmp_path / folder / name).read_bytes() for folder in ("a", "b"))
         assert one == other

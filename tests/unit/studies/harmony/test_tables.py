@@ -11,46 +11,47 @@ from tests.unit.studies.harmony.harmony_study import (
     LEADERBOARD,
     METRICS,
     MODELS,
-    TASK_ROWS,
     TASKS,
     frame,
+    request,
     score,
-    settings,
     study,
     without,
+    written,
 )
 from workflow_scripts.scores.imported import read_imported
 from workflow_scripts.scores.published_leaderboard import read_panel
 from workflow_scripts.stats.significance import mcnemar
-from workflow_scripts.studies.harmony.agreement import harmony_agreement, write_harmony_agreement
+from workflow_scripts.studies.harmony import (
+    agreement,
+    components,
+    leaderboard,
+    panel,
+    significance,
+)
+from workflow_scripts.studies.harmony.agreement import harmony_agreement
 from workflow_scripts.studies.harmony.answers import right_answers
-from workflow_scripts.studies.harmony.components import (
-    harmony_components,
-    write_harmony_components,
-)
-from workflow_scripts.studies.harmony.grid import FLOORED, PROTOCOLS, harmony_grids
-from workflow_scripts.studies.harmony.leaderboard import (
-    harmony_leaderboard,
-    write_harmony_leaderboard,
-)
-from workflow_scripts.studies.harmony.panel import harmony_panel, write_harmony_panel
-from workflow_scripts.studies.harmony.significance import (
-    OVERALL,
-    harmony_significance,
-    write_harmony_significance,
-)
+from workflow_scripts.studies.harmony.components import harmony_components
+from workflow_scripts.studies.harmony.frame import FLOORED, OVERALL, PROTOCOLS
+from workflow_scripts.studies.harmony.grid import harmony_grids
+from workflow_scripts.studies.harmony.leaderboard import harmony_leaderboard
+from workflow_scripts.studies.harmony.panel import harmony_panel
+from workflow_scripts.studies.harmony.significance import harmony_significance
 
-DRAWS = {"draws": 30, "seed": 0}
+ASKED = request(draws=30)
 PANEL = read_panel(LEADERBOARD)
 DIRECT_ONLY = ("direct",)
 
 
 def grids(scores, imported=(), protocols=BOTH, **wanted):
-    return harmony_grids(scores, list(imported), settings(protocols, **wanted))
+    return harmony_grids(scores, list(imported), request(protocols, **wanted))
 
 
-def paths(folder):
-    return [folder / f"t.{kind}" for kind in ("csv", "md", "tex")]
+def write(module, table, folder):
+    """The table's files; that it reads the same when it is read again is held here for all of them."""
+    csv = written(module.TABLE, table, folder, ASKED, "t")
+    again = module.TABLE.shown(module.TABLE.read(csv), ASKED)
+    assert again == module.TABLE.shown(table, ASKED)
 
 
 def rows_of(path):
@@ -59,20 +60,20 @@ def rows_of(path):
 
 def test_the_imported_leaderboard_gets_its_published_components_and_ranks():
     imported = [read_imported(LEADERBOARD, METRICS)]
-    found = harmony_leaderboard(grids(study().iloc[:0], imported, ()), **DRAWS).set_index("model")
+    found = harmony_leaderboard(grids(study().iloc[:0], imported, ()), ASKED).set_index("model")
     printed = pd.read_csv(LEADERBOARD, index_col="model")
     assert (found["pc1"] - printed["pc1"]).abs().max() < 0.1
     differing = found["rank"].reindex(printed.index) != printed["rank"]
     assert set(printed.index[differing]) == {"01-ai/Yi-1.5-6B", "01-ai/Yi-1.5-6B-Chat"}
     assert (found["rank_low"] <= found["rank"]).all()
     assert (found["rank"] <= found["rank_high"]).all()
-    components = harmony_components(grids(study().iloc[:0], imported, ()), **DRAWS)
+    components = harmony_components(grids(study().iloc[:0], imported, ()), ASKED)
     assert components["share"].iloc[0] == pytest.approx(0.8546, abs=5e-5)
 
 
 def test_a_model_with_a_missing_cell_has_no_component_and_the_table_says_why(tmp_path):
     scores = without(study(), MODELS[2], "rte", "train_before_test")
-    table = harmony_leaderboard(grids(scores), **DRAWS)
+    table = harmony_leaderboard(grids(scores), ASKED)
     trained = table[table["protocol"] == "train_before_test"].set_index("label")
     broken = trained.loc[MODELS[2]]
     assert np.isnan(broken["pc1"])
@@ -82,7 +83,7 @@ def test_a_model_with_a_missing_cell_has_no_component_and_the_table_says_why(tmp
     assert trained.index[-1] == MODELS[2]
     direct = table[table["protocol"] == "direct"]
     assert direct["rank"].notna().all(), "the other protocol has its cell"
-    write_harmony_leaderboard(table, TASK_ROWS, *paths(tmp_path))
+    write(leaderboard, table, tmp_path)
     (line,) = [
         line
         for line in rows_of(tmp_path / "t.md")
@@ -95,7 +96,7 @@ def test_a_model_with_a_missing_cell_has_no_component_and_the_table_says_why(tmp
 def test_a_task_that_was_not_asked_of_a_model_is_not_called_missing():
     imported = [read_imported(LEADERBOARD, METRICS)]
     scores = without(study(), MODELS[2], "rte", "train_before_test")
-    table = harmony_leaderboard(grids(scores, imported), **DRAWS)
+    table = harmony_leaderboard(grids(scores, imported), ASKED)
     table = table[table["protocol"] == "train_before_test"].set_index("label")
     assert table.loc[MODELS[0], "reason"] == "19 of 24 tasks not asked of it"
     assert table.loc[MODELS[0], "missing"] == ""
@@ -107,9 +108,9 @@ def test_a_task_that_was_not_asked_of_a_model_is_not_called_missing():
 
 
 def test_the_leaderboard_says_which_scores_are_raw_and_which_floored(tmp_path):
-    table = harmony_leaderboard(grids(study()), **DRAWS)
+    table = harmony_leaderboard(grids(study()), ASKED)
     assert table["protocol"].unique().tolist() == ["direct", "train_before_test", FLOORED]
-    write_harmony_leaderboard(table, TASK_ROWS, *paths(tmp_path))
+    write(leaderboard, table, tmp_path)
     text = (tmp_path / "t.md").read_text()
     assert "shows raw scores" in text
     assert "| train-before-test, floored " in text
@@ -118,7 +119,7 @@ def test_the_leaderboard_says_which_scores_are_raw_and_which_floored(tmp_path):
 def test_agreement_is_that_of_the_scores_and_compared_over_the_same_cells():
     scores = without(study(), MODELS[1], "mnli", "train_before_test")
     made = grids(scores)
-    table = harmony_agreement(made, TASK_ROWS, **DRAWS)
+    table = harmony_agreement(made, ASKED)
     pairs = table[(table["statistic"] == "pair") & (table["protocol"] == "direct")]
     assert len(pairs) == 10
     for row in pairs.itertuples():
@@ -146,9 +147,7 @@ def test_agreement_is_that_of_the_scores_and_compared_over_the_same_cells():
 def test_the_agreement_table_shows_intervals_ceilings_tasks_and_categories_but_not_all_pairs(
     tmp_path,
 ):
-    write_harmony_agreement(
-        harmony_agreement(grids(study()), TASK_ROWS, **DRAWS), TASK_ROWS, *paths(tmp_path)
-    )
+    write(agreement, harmony_agreement(grids(study()), ASKED), tmp_path)
     lines = rows_of(tmp_path / "t.md")
     (mean,) = [
         line for line in lines if line.startswith("| direct ") and "| mean agreement " in line
@@ -218,7 +217,7 @@ def test_beyond_ten_models_the_readable_table_has_neighbours_only(tmp_path):
             ),
             {},
         )
-        write_harmony_significance(kept, *paths(tmp_path))
+        write(significance, kept, tmp_path)
         assert len(rows_of(tmp_path / "t.md")) == 2 + lines
 
 
@@ -233,7 +232,7 @@ def test_the_panel_places_own_models_and_says_by_which_protocol_and_on_how_many_
     assert table["coverage"].between(0.85, 1).all()
     direct = table[table["protocol"] == "direct"]
     assert direct["caution"].str.contains("lower bound").all()
-    write_harmony_panel(table, TASK_ROWS, *paths(tmp_path))
+    write(panel, table, tmp_path)
     assert "5 of 24" in (tmp_path / "t.md").read_text()
 
 
@@ -261,20 +260,17 @@ def test_every_table_can_be_made_from_little_and_from_much(tmp_path, case):
         "three protocols": (study(three), three),
     }[case]
     made = grids(scores, protocols=protocols)
-    leaderboard = harmony_leaderboard(made, **DRAWS)
-    write_harmony_leaderboard(leaderboard, TASK_ROWS, *paths(tmp_path))
-    assert len(rows_of(tmp_path / "t.md")) == 2 + len(leaderboard)
-    shown = set(leaderboard["protocol"].map(PROTOCOLS))
+    ranking = harmony_leaderboard(made, ASKED)
+    write(leaderboard, ranking, tmp_path)
+    assert len(rows_of(tmp_path / "t.md")) == 2 + len(ranking)
+    shown = set(ranking["protocol"].map(PROTOCOLS))
     assert len(shown) == {"three protocols": 4}.get(case, 1)
-    write_harmony_agreement(
-        harmony_agreement(made, TASK_ROWS, **DRAWS), TASK_ROWS, *paths(tmp_path)
-    )
+    write(agreement, harmony_agreement(made, ASKED), tmp_path)
     assert "| mean agreement" in (tmp_path / "t.md").read_text()
-    write_harmony_components(harmony_components(made, **DRAWS), *paths(tmp_path))
+    write(components, harmony_components(made, ASKED), tmp_path)
     assert all(name in (tmp_path / "t.md").read_text() for name in shown)
-    write_harmony_significance(harmony_significance(made, {}), *paths(tmp_path))
+    write(significance, harmony_significance(made, {}), tmp_path)
     assert (tmp_path / "t.tex").read_text().count(r"\toprule") == 2
-    panel = harmony_panel(made, PANEL)
-    write_harmony_panel(panel, TASK_ROWS, *paths(tmp_path))
+    write(panel, harmony_panel(made, PANEL), tmp_path)
     measured = sum(grid.values.notna().any(axis=1).sum() for grid in made.values())
     assert len(pd.read_csv(tmp_path / "t.csv")) == measured

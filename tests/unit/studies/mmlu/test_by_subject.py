@@ -5,17 +5,17 @@ import pytest
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.scores.tidy import COLUMNS
-from workflow_scripts.studies.mmlu.by_subject import (
-    mmlu_by_subject,
-    write_mmlu_figure,
-    write_mmlu_table,
-)
+from workflow_scripts.settings.chunked_tables import MmluCheckpoints
+from workflow_scripts.studies.mmlu.by_subject import TABLE, mmlu_by_subject, write_mmlu_figure
+from workflow_scripts.studies.mmlu.sentences import mmlu_numbers
 
 MODEL = "org/net"
-CHECKPOINTS = [
-    {"id": MODEL, "published": "base"},
-    {"id": f"{MODEL}@k2m6+cpt", "published": None},
-]
+CHECKPOINTS = MmluCheckpoints(
+    checkpoints=[
+        {"id": MODEL, "published": "base"},
+        {"id": f"{MODEL}@k2m6+cpt", "published": None},
+    ]
+)
 PUBLISHED = {
     "base": pd.DataFrame(
         {
@@ -59,7 +59,7 @@ def table():
 
 def test_one_row_for_each_subject_and_checkpoint_the_averages_first(table):
     assert table["subject"].tolist() == [
-        name for name in ("micro", "macro", "anatomy", "law") for _ in CHECKPOINTS
+        name for name in ("micro", "macro", "anatomy", "law") for _ in CHECKPOINTS.checkpoints
     ]
     micro, _, macro, _, anatomy, chunked, law, absent = table.to_dict("records")
     assert (micro["qem"], macro["qem"], anatomy["qem"], chunked["qem"]) == (0.5, 0.4, 0.2, 0.35)
@@ -81,8 +81,9 @@ def test_published_numbers_stand_beside_their_own_variant_alone(table):
 
 def test_the_table_is_readable_and_its_csv_exact(table, tmp_path):
     csv, md, tex = (tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex"))
-    write_mmlu_table(table, csv, md, tex)
-    assert pd.read_csv(csv)["acc"].tolist()[4] == 0.45
+    TABLE.write(table, CHECKPOINTS, csv=csv, md=md, tex=tex)
+    pd.testing.assert_frame_equal(TABLE.read(csv), table)
+    assert TABLE.read(csv)["acc"].tolist()[4] == 0.45
     text = md.read_text()
     assert "| all questions (micro)        | org/net " in text
     assert "0.450 ± 0.050" in text
@@ -96,7 +97,7 @@ def test_the_figure_is_drawn_from_the_csv_with_the_same_bytes_each_time(table, t
     table.to_csv(tmp_path / "t.csv", index=False)
     for name in "ab":
         write_mmlu_figure(
-            pd.read_csv(tmp_path / "t.csv"), tmp_path / f"{name}.pdf", tmp_path / f"{name}.png"
+            TABLE.read(tmp_path / "t.csv"), tmp_path / f"{name}.pdf", tmp_path / f"{name}.png"
         )
     for kind in ("pdf", "png"):
         assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes()
@@ -105,6 +106,23 @@ def test_the_figure_is_drawn_from_the_csv_with_the_same_bytes_each_time(table, t
 
 def test_nothing_to_show_and_a_score_twice_are_refused():
     with pytest.raises(UserError, match=r"chunking\.checkpoints and mmlu\.models are empty"):
-        mmlu_by_subject(frame([]), [], {})
+        mmlu_by_subject(frame([]), MmluCheckpoints(checkpoints=[]), {})
     with pytest.raises(UserError, match="several scores em of org/net in the study mmlu"):
         mmlu_by_subject(frame([*ROWS, score("em", 0.2)]), CHECKPOINTS, PUBLISHED)
+
+
+@pytest.mark.parametrize("variants", [[""], []])
+def test_a_checkpoint_whose_cell_is_broken_keeps_its_place(variants, tmp_path):
+    scores = frame([row for row in ROWS if row["variant"] in variants])
+    table = mmlu_by_subject(scores, CHECKPOINTS, PUBLISHED)
+    table.to_csv(tmp_path / "t.csv", index=False)
+    again = TABLE.read(tmp_path / "t.csv")
+    broken = again[again["n"].isna()]
+    assert f"{MODEL}@k2m6+cpt" in set(broken["model"] + broken["variant"])
+    shown = TABLE.shown(again, CHECKPOINTS)
+    (last,) = [row for row in shown.rows if "macro" in row[0] and "@k2m6+cpt" in row[1]]
+    assert set(last[2:]) == {"—"}
+    write_mmlu_figure(again, tmp_path / "f.pdf", tmp_path / "f.png")
+    assert (tmp_path / "f.png").stat().st_size > 5000
+    named = {number.name: number.value for number in mmlu_numbers(again)}
+    assert named.get("mmlu.models") == (1 if variants else None)

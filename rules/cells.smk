@@ -1,0 +1,84 @@
+"""The cells: each model of the Harmony grid, and each row of the leaderboard, on each of its tasks."""
+
+from workflow_scripts.settings.cells import CellsRequest, harmony_cells, suite_cells
+from workflow_scripts.settings.packs import packs
+
+# Raise one when the meaning of its records changes.
+CELL_VERSIONS = {
+    "evaluate_direct": 3,
+    "evaluate_few_shot": 1,
+    "train_before_test": 1,
+    "evaluate_suite": 1,
+    "train_suite": 1,
+}
+
+
+def cells(pack, give):
+    """What `give` makes of the request of a job."""
+
+    @signed
+    def given(wildcards):
+        tasks = pack.tasks_of(wildcards)
+        if pack.study == "harmony":
+            return give(harmony_cells(SETTINGS, pack.protocol, tasks))
+        return give(suite_cells(SETTINGS, SUITE_ROWS[wildcards.row], pack.protocol, tasks))
+
+    return given
+
+
+def manifests_of_cells(asked):
+    return [manifest_of("dataset", name) for name in asked.datasets]
+
+
+def cells_need(pack):
+    """Several tasks of a job add up in time, and the largest decides about memory."""
+
+    def need(wildcards):
+        tasks = pack.tasks_of(wildcards)
+        if pack.study == "suite":  # a row may be measured both ways
+            request = SUITE_ROWS[wildcards.row].model_copy(update={"protocol": pack.protocol})
+            return PLANNER.suite_row(request, tasks)
+        if pack.protocol == "train_before_test":
+            return PLANNER.training_before_test(wildcards.checkpoint, tasks)
+        shots = SETTINGS.harmony.shots if pack.protocol == "few_shot" else 0
+        return PLANNER.evaluation(wildcards.checkpoint, tasks, shots)
+
+    return need
+
+
+# A job takes one task of a model, or several (tasks_per_job). Snakemake wants all outputs of a rule to
+# be written down, so that each pack of tasks needs a rule, and `use rule` cannot stand in a loop.
+for _pack in packs(SETTINGS):
+
+    rule:
+        """Measure a model on tasks: as it is, with worked examples, or trained on each before."""
+        name:
+            _pack.rule
+        input:
+            model=checkpoint_manifest if _pack.study == "harmony" else suite_model,
+            data=cells(_pack, manifests_of_cells),
+        output:
+            records=_pack.records("json"),
+            answers=_pack.records("parquet"),
+        log:
+            _pack.beside("logs", "log"),
+        benchmark:
+            _pack.beside("benchmarks", "tsv")
+        wildcard_constraints:
+            checkpoint=one_of(HARMONY_MODELS),
+            row=one_of(SUITE_ROWS),
+        retries: retries(CELL_RETRIES[_pack.protocol])
+        conda:
+            EVALUATION_ENVIRONMENT
+        threads: SETTINGS.compute.threads
+        resources:
+            **planned(_pack.rule, cells_need(_pack)),
+            tries_left=tries_left(_pack.protocol),
+        params:
+            version=f"{_pack.base} {CELL_VERSIONS[_pack.base]}",
+            compute_threads=SETTINGS.compute.threads,
+            # Whole: Snakemake compares the parameters of two runs as a set of bare values, in which
+            # shots that go from 0 to 1 vanish beside another 0 and another 1.
+            request=cells(_pack, CellsRequest.as_params),
+        script:
+            "../workflow_scripts/steps/measure_cells.py"

@@ -1,0 +1,26 @@
+"""The request of a cell, for the tests that put one."""
+
+from workflow_scripts.settings.cells import CellsRequest, TaskAsked
+from workflow_scripts.settings.compute import Compute
+
+
+def cell(
+    task: str,
+    metric: str,
+    *,
+    shots: int = 0,
+    max_test_items: int | None = None,
+    seed: int = 0,
+    batch_size: int = 8,
+    **more,
+) -> CellsRequest:
+    asked = TaskAsked(
+        harness_task=task,
+        metric=metric,
+        dataset="org/any",
+        shots=shots,
+        max_test_items=max_test_items,
+    )
+    compute = Compute(device="cpu", batch_size=batch_size)
+    keys = {"study": "harmony", "protocol": "direct", "compute": compute, **more}
+    return CellsRequest(tasks={task: asked}, seeds=(seed,), **keys)

@@ -1,0 +1,51 @@
+"""What a rule's jobs ask of a cluster, and how GPUs are spelled there."""
+
+from types import SimpleNamespace
+
+import pytest
+from snakemake.resources import Resources
+
+from workflow_scripts.bridge.resources import gpu_request, resources
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.planning.needs import Need
+from workflow_scripts.settings.cluster import Cluster
+
+
+@pytest.mark.parametrize(
+    ("spelling", "expected"),
+    [
+        ("gpus", {"gpu": 2}),
+        ("gpus:a100", {"gpu": 2, "gpu_model": "a100"}),
+        ("gres", {"gres": "gpu:2"}),
+        ("gres:a100", {"gres": "gpu:a100:2"}),
+        (None, {}),
+    ],
+)
+def test_gpus_are_asked_for_as_the_cluster_spells_it(spelling, expected):
+    made = resources(lambda wildcards: Need(60, 1_000, gpus=2), Cluster(), spelling)
+    gpus = {name: value for name, value in made.items() if name not in ("mem_mb", "runtime")}
+    assert {n: v({}) if callable(v) else v for n, v in gpus.items()} == expected
+    assert made["mem_mb"]({}, attempt=1) == 1_000
+    assert made["runtime"]({}, attempt=1) == 12
+
+
+def profile(*lines):
+    """A workflow with the default resources of a profile, as Snakemake reads them."""
+    defaults = Resources.parse(list(lines), allow_expressions=True, defaults="full")
+    return SimpleNamespace(resource_settings=SimpleNamespace(default_resources=defaults))
+
+
+@pytest.mark.parametrize("spelling", ["gpus", "gpus:a100", "gres", "gres:a100", "'gres:a100'"])
+def test_a_profile_says_how(spelling):
+    assert gpu_request(profile(f"gpu_request={spelling}")) == spelling.strip("'")
+
+
+@pytest.mark.parametrize("spelling", ["gpu", "gres:", "--gres=gpu"])
+def test_another_spelling_is_refused_in_a_sentence(spelling):
+    with pytest.raises(UserError, match=r"gpu_request is .*; expected gpus, gres"):
+        gpu_request(profile(f"gpu_request={spelling}"))
+
+
+def test_without_a_profile_gpus_are_asked_for_as_slurm_does():
+    none = SimpleNamespace(resource_settings=SimpleNamespace(default_resources=None))
+    assert gpu_request(none) == gpu_request(profile()) == "gpus"

@@ -1,0 +1,89 @@
+"""Plans are conditions of a record; of a checkpoint the plan is part of its id, and no condition."""
+
+import pytest
+
+from workflow_scripts.core.conditions import Condition
+from workflow_scripts.core.items import read_items
+from workflow_scripts.core.records import whole_record
+from workflow_scripts.evaluation.plans import measure_latency, measure_perplexity
+from workflow_scripts.miniature.train import train_model
+from workflow_scripts.settings.chunking import Checkpoint, LatencyMeasures, PerplexityMeasures
+from workflow_scripts.settings.compute import Compute, Loading
+from workflow_scripts.settings.measures import LatencyRequest, PerplexityRequest
+
+NAME = "Qwen2-0.2M"
+MODEL = f"miniature/{NAME}"
+
+
+@pytest.fixture(scope="module")
+def manifest(world):
+    train_model(world, NAME, seed=0, effort=0.01)
+    return world / "models" / MODEL / "manifest.json"
+
+
+def plans():
+    chunked = Checkpoint(
+        model=MODEL,
+        mode="sequential",
+        num_layers_per_chunk=1,
+        aggregation_mode="mean",
+        use_adapters=False,
+    )
+    return chunked, Checkpoint(model=MODEL, mode="prune", layers_to_prune=(1,))
+
+
+def perplexity(world, manifest, folder, study, plans=()):
+    asked = PerplexityRequest(
+        study=study,
+        plans=plans,
+        measures=PerplexityMeasures(responses=4),
+        compute=Compute(device="cpu"),
+        seed=0,
+    )
+    paths = folder / "wikitext.json", folder / "magpie.json"
+    measure_perplexity(manifest, world, *paths, asked)
+    return asked, *map(whole_record, paths)
+
+
+def test_a_record_has_a_condition_for_each_plan(world, manifest, tmp_path):
+    asked, text, responses = perplexity(world, manifest, tmp_path, "chunking", plans())
+    unchanged, chunked, pruned = [
+        metric.condition for metric in text.metrics if metric.name == "perplexity"
+    ]
+    assert unchanged == Condition(plan="k0m0")
+    assert chunked.plan.endswith("-sequential") and chunked.aggregation == "mean"
+    assert pruned == Condition(plan="prune1")
+    assert all(metric.subset is None for metric in text.metrics)
+    easy = Condition(plan="prune1", difficulty="easy")
+    (metric,) = [m for m in responses.metrics if m.name == "perplexity" and m.condition == easy]
+    assert metric.n == 4
+    items = read_items(tmp_path / "magpie.parquet").column("item").to_pylist()
+    assert len(set(items)) == 12 and items[-1] == "magpie/prune1/easy/3"
+    assert PerplexityRequest.of(text.request) == asked
+    assert text.provenance.settings_sha256 == asked.sha256
+
+
+def test_of_a_checkpoint_only_the_difficulty_is_varied(world, manifest, tmp_path):
+    _, text, responses = perplexity(world, manifest, tmp_path, "training")
+    assert {metric.condition for metric in text.metrics} == {None}
+    assert {metric.condition for metric in responses.metrics} == {Condition(difficulty="easy")}
+
+
+def test_each_way_of_a_plan_takes_turns_with_the_unchanged_model(world, manifest, tmp_path):
+    asked = LatencyRequest(
+        plans=plans(),
+        measures=LatencyMeasures(batch_sizes=(1, 2), questions=2, new_tokens=2, repeats=3),
+        compute=Loading(device="cpu"),
+        seed=0,
+    )
+    record = measure_latency(manifest, world, tmp_path / "mmlu.json", asked)
+    of = {
+        (one.plan.split("-")[0][:5], one.way, one.batch)
+        for one in (metric.condition for metric in record.metrics)
+    }
+    (chunked,) = {plan for plan, *_ in of if plan.startswith("k")}
+    ways = {(chunked, way, size) for way in ("unchanged", "fused", "loop") for size in (1, 2)}
+    # Of a pruned model one batch size says how much shorter it is.
+    assert of == ways | {("prune", "unchanged", 1), ("prune", "loop", 1)}
+    assert {metric.n for metric in record.metrics} == {3}
+    assert whole_record(tmp_path / "mmlu.json") == record

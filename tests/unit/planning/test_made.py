@@ -1,0 +1,101 @@
+"""What a config has made: records by study, and the tables and figures of the studies that it has."""
+
+import json
+
+import pytest
+import yaml
+
+from tests.unit.settings.merged import ROOT, merged
+from workflow_scripts.planning.made import (
+    figures_made,
+    records_made,
+    scores_that_lost_a_record,
+    tables_made,
+)
+from workflow_scripts.settings.load import load_settings
+
+
+def settings(**changes):
+    return load_settings(merged(changes), ROOT)
+
+
+def test_each_study_has_the_records_that_the_config_asks_for():
+    made = records_made(settings())
+    assert list(made) == ["chunking", "latency", "training", "harmony", "mmlu", "prompts", "suite"]
+    assert made["suite"] == [], "its rows are known once they are checked"
+    assert made["latency"] == [
+        "results/records/latency/latency/miniature--Qwen2-1M-Instruct/mmlu.json"
+    ]
+    every = [path for paths in made.values() for path in paths]
+    assert len(every) == len(set(every))
+    assert all(path.startswith("results/records/") for path in every)
+
+
+def test_a_cell_has_a_record_a_seed_and_a_protocol_that_needs_training_data_leaves_tasks_out():
+    config = settings(
+        harmony={
+            "models": ["miniature/Pythia-0.1M"],
+            "tasks": ["mnli", "arc_challenge"],
+            "protocols": ["train_before_test"],
+            "seeds": [1, 2],
+        }
+    )
+    folder = "results/records/harmony/train_before_test/miniature--Pythia-0.1M"
+    assert records_made(config)["harmony"] == [
+        f"{folder}/{task}{seed}.json"
+        for task in ("mnli", "arc_challenge")
+        for seed in ("", ".seed-2")
+    ]
+    untrained = next(name for name, row in config.tasks.items() if not row.training)
+    direct = settings(harmony={"tasks": ["mnli", untrained], "protocols": ["direct"]})
+    trained = settings(harmony={"tasks": ["mnli", untrained], "protocols": ["train_before_test"]})
+    assert any(untrained in path for path in records_made(direct)["harmony"])
+    assert not any(untrained in path for path in records_made(trained)["harmony"])
+
+
+def test_a_study_that_the_config_leaves_out_makes_nothing(tmp_path, monkeypatch):
+    (tmp_path / "none").mkdir()
+    monkeypatch.chdir(tmp_path)
+    empty = settings(
+        harmony={"models": []},
+        prompts={"models": []},
+        chunking={"checkpoints": []},
+        suite={"requests": "none"},
+    )
+    assert (records_made(empty), tables_made(empty), figures_made(empty)) == ({}, [], [])
+
+
+def test_what_is_made_is_named_in_the_order_of_its_files():
+    published = yaml.safe_load((ROOT / "config/paper.yaml").read_text(encoding="utf-8"))
+    for config in (settings(), settings(**published)):
+        for made, suffix in ((tables_made, "csv"), (figures_made, "png")):
+            paths = [f"{name}.{suffix}" for name in made(config)]
+            assert paths == sorted(set(paths))
+    with_corpora = settings(harmony={"corpora": {"mine": str(ROOT / "envs/requirements.txt")}})
+    assert "harmony_perplexity" in tables_made(with_corpora)
+    assert "harmony_perplexity" in figures_made(with_corpora)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_study_that_lost_a_record_has_its_scores_made_again(folder):
+    (folder / "there.json").touch()
+    records = {"harmony": ["there.json"], "mmlu": ["there.json", "gone.json"], "suite": []}
+    assert scores_that_lost_a_record(records) == ["results/scores/mmlu.parquet"]
+
+
+def test_the_records_of_the_suite_are_those_of_the_accepted_requests(folder):
+    accepted = {"reason": None, "records": {"mmlu": "gone.json"}}
+    refused = {"reason": "It is a pickle.", "records": {"mmlu": "never.json"}}
+    checks = folder / "results/requests/checks.json"
+    assert scores_that_lost_a_record({"suite": []}) == []
+    checks.parent.mkdir(parents=True)
+    checks.write_text(json.dumps([refused]))
+    assert scores_that_lost_a_record({"suite": []}) == []
+    checks.write_text(json.dumps([refused, accepted]))
+    assert scores_that_lost_a_record({"suite": []}) == ["results/scores/suite.parquet"]
+    assert scores_that_lost_a_record({"harmony": []}) == [], "the config has no suite"

@@ -1,0 +1,32 @@
+"""What the tables of chunked models are asked, from a config and back from a rule's params."""
+
+from pathlib import Path
+
+from workflow_scripts.settings import chunked_tables
+from workflow_scripts.settings.load import load_settings
+
+ROOT = Path(__file__).parents[3]
+MODEL = "miniature/Qwen2-1M-Instruct"
+
+
+def test_each_request_holds_what_the_config_names_and_comes_back_from_params():
+    settings = load_settings({}, ROOT)
+    for ask in (
+        chunked_tables.measured_models,
+        chunked_tables.staged_checkpoints,
+        chunked_tables.sized_checkpoints,
+        chunked_tables.mmlu_checkpoints,
+    ):
+        asked = ask(settings)
+        assert type(asked).of(asked.as_params()) == asked
+    measured = chunked_tables.measured_models(settings)
+    assert measured.models == (MODEL,)
+    assert measured.texts == ("magpie (easy)", "wikitext")
+    staged = chunked_tables.staged_checkpoints(settings)
+    sized = chunked_tables.sized_checkpoints(settings)
+    assert staged.checkpoints == tuple(one.id for one in sized.checkpoints)
+    assert staged.checkpoints[:3] == (MODEL, f"{MODEL}@k2m12", f"{MODEL}@k2m12+cpt")
+    assert {one.layers for one in sized.checkpoints} == {24}
+    mmlu = chunked_tables.mmlu_checkpoints(settings)
+    assert mmlu.published["mmlu_baseline"] == MODEL
+    assert mmlu.published["mmlu_k2m12_cpt"] == f"{MODEL}@k2m12+cpt"

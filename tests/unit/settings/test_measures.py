@@ -1,0 +1,70 @@
+"""What the steps are asked: all that their outcome depends on, nothing else, and the same on both sides."""
+
+import json
+
+import pytest
+
+from tests.unit.settings.merged import ROOT, merged
+from workflow_scripts.settings.load import load_settings
+from workflow_scripts.settings.measures import (
+    build_request,
+    latency_request,
+    perplexity_request,
+    stage_perplexity_request,
+    verify_request,
+)
+from workflow_scripts.settings.mmlu import mmlu_request
+from workflow_scripts.settings.prompts.requests import (
+    explain_request,
+    prompt_request,
+    reading_request,
+)
+
+MODEL = "miniature/Qwen2-1M-Instruct"
+REQUESTS = {
+    "build": lambda settings: build_request(settings, f"{MODEL}@k2m12"),
+    "verify": verify_request,
+    "perplexity": lambda settings: perplexity_request(settings, MODEL),
+    "stage_perplexity": stage_perplexity_request,
+    "latency": lambda settings: latency_request(settings, MODEL),
+    "mmlu": mmlu_request,
+    "prompt": lambda settings: prompt_request(settings, "run6"),
+    "reading": lambda settings: reading_request(settings, "run6"),
+    "explain": explain_request,
+}
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_a_step_rebuilds_what_its_rule_asked(name):
+    asked = REQUESTS[name](load_settings(merged({}), ROOT))
+    handed_on = json.loads(json.dumps(asked.as_params()))
+    assert type(asked).of(handed_on) == asked
+    assert type(asked).of(handed_on).sha256 == asked.sha256
+
+
+@pytest.mark.parametrize(
+    ("changes", "changed"),
+    [
+        ({"chunking": {"measures": {"stride": 64}}}, {"perplexity", "stage_perplexity"}),
+        ({"chunking": {"measures": {"new_tokens": 6}}}, {"latency"}),
+        ({"chunking": {"measures": {"pruned": [[2]]}}}, {"perplexity", "latency"}),
+        ({"compute": {"batch_size": 16}}, {"perplexity", "stage_perplexity", "mmlu"}),
+        ({"mmlu": {"shots": 4}}, {"mmlu"}),
+        ({"prompts": {"max_items_per_subject": 2}}, {"prompt"}),
+        (
+            {"compute": {"threads": 2}},
+            {"verify", "perplexity", "stage_perplexity", "latency", "mmlu", "prompt"},
+        ),
+    ],
+)
+def test_changing_one_key_asks_its_users_something_else_and_nobody_besides(changes, changed):
+    before, after = load_settings(merged({}), ROOT), load_settings(merged(changes), ROOT)
+    differing = {name for name, ask in REQUESTS.items() if ask(before) != ask(after)}
+    assert differing == changed
+
+
+def test_plans_that_are_the_same_are_measured_once():
+    pruned = [[5, 3], [3, 5]]
+    settings = load_settings(merged({"chunking": {"measures": {"pruned": pruned}}}), ROOT)
+    plans = perplexity_request(settings, MODEL).plans
+    assert [plan.layers_to_prune for plan in plans if plan.mode == "prune"] == [(3, 5)]

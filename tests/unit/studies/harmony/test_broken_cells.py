@@ -1,0 +1,134 @@
+"""A broken cell costs its own row: every table, figure, tab and sentence is made, and names it."""
+
+import pandas as pd
+import pytest
+
+from tests.records import make_items, record_fields
+from tests.unit.studies.harmony.harmony_study import (
+    LEADERBOARD,
+    METRICS,
+    MODELS,
+    TASK_ROWS,
+    request,
+)
+from workflow_scripts.core.files import write_json
+from workflow_scripts.core.items import write_items
+from workflow_scripts.core.records import Broken, Metric, Protocol, write_record
+from workflow_scripts.render.numbers import Numbers, filled
+from workflow_scripts.render.words import limits
+from workflow_scripts.scores.tidy import collect, write_parquet
+from workflow_scripts.settings.ranking import GridRequest, ScoresRequest, TasksRequest
+from workflow_scripts.steps import figure, table
+from workflow_scripts.studies.harmony.board import harmony_tab
+from workflow_scripts.studies.harmony.frame import DIRECT, FEW_SHOT, OVERALL, PROTOCOLS, TRAINED
+from workflow_scripts.studies.harmony.sentences import harmony_numbers, tell_harmony
+
+ALL = (DIRECT, FEW_SHOT, TRAINED)
+TASKS = ["rte", "mnli", "sst2", "boolq"]
+ASKED = request(ALL, MODELS[:4], TASKS, draws=10)
+GRID = GridRequest(**{name: getattr(ASKED, name) for name in GridRequest.model_fields})
+OF_TASKS = TasksRequest(tasks=ASKED.tasks)
+# The broken cell of each protocol, by model and task.
+BROKEN = {
+    DIRECT: (MODELS[0], "rte"),
+    FEW_SHOT: (MODELS[1], "mnli"),
+    TRAINED: (MODELS[2], "sst2"),
+}
+TABLES = {
+    "scores": ScoresRequest(
+        parameters=dict.fromkeys(MODELS[:2], 1000),
+        tasks=[row for row in TASK_ROWS if row.task in TASKS],
+        metrics=METRICS,
+    ),
+    **dict.fromkeys(("leaderboard", "agreement", "components"), ASKED),
+    **dict.fromkeys(("significance", "panel"), GRID),
+}
+FIGURES = {
+    "scores": ("scores", None),
+    "matrices": ("agreement", OF_TASKS),
+    "agreement_by_task": ("agreement", OF_TASKS),
+    "categories": ("agreement", None),
+    "components": ("components", OF_TASKS),
+    "pc1_by_size": ("leaderboard", None),
+    "bump": ("leaderboard", None),
+    "panel": ("panel", None),
+}
+
+
+def write_cell(path, protocol, model, task, at, broken):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if broken:
+        lost = Broken(record=str(path), reason="the disk ate it", log="x.log")
+        write_items(path.with_suffix(".parquet"), [])
+        write_json(path, {"broken": lost.model_dump()})
+        return
+    golds = tuple("01"[(at * item + len(task)) % 3 == 0] for item in range(12))
+    fields = record_fields(model=model, task=task, n=len(golds))
+    fields["protocol"] = Protocol(**fields["protocol"].model_dump() | {"name": protocol})
+    value, about = golds.count("0") / len(golds), {"best_constant": 0.6, "chance": 0.5}
+    metric = Metric(name=METRICS[task], value=value, stderr=0.1, n=len(golds), **about)
+    write_record(path, make_items(golds=golds), **fields | {"metrics": (metric,)})
+
+
+@pytest.fixture(params=["one cell of each protocol", "every cell of one protocol"])
+def made(request, tmp_path):
+    """All tables and figures of the study, by name."""
+    alone = request.param.startswith("one")
+    cells = [(p, model, task) for p in ALL for model in MODELS[:4] for task in TASKS]
+    records = []
+    for at, (protocol, model, task) in enumerate(cells):
+        records.append(tmp_path / protocol / str(at) / f"{task}.json")
+        lost = BROKEN[protocol] == (model, task) if alone else protocol == TRAINED
+        write_cell(records[-1], protocol, model, task, at, lost)
+    write_parquet(collect(records), tmp_path / "scores.parquet")
+    inputs = {"scores": tmp_path / "scores.parquet", "imported": [], "published": LEADERBOARD}
+    for name, asked in TABLES.items():
+        files = [tmp_path / f"harmony_{name}.{kind}" for kind in ("csv", "md", "tex")]
+        given = inputs | {"records": records}
+        table.main(f"studies.harmony.{name}", given, asked.as_params(), *files)
+    for name, (of, asked) in FIGURES.items():
+        files = [tmp_path / f"f_{name}.{kind}" for kind in ("pdf", "png")]
+        given = inputs | {"table": tmp_path / f"harmony_{of}.csv"}
+        params = asked.as_params() if asked else {}
+        figure.main(f"studies.harmony.{name}", given, params, *files)
+        assert all(file.stat().st_size > 1000 for file in files)
+    return tmp_path, alone
+
+
+def test_every_table_figure_tab_and_sentence_is_made_and_the_tables_name_what_is_missing(made):
+    folder, alone = made
+    lines = (folder / "harmony_leaderboard.md").read_text().splitlines()
+    for protocol, (model, task) in BROKEN.items():
+        (line,) = [
+            line
+            for line in lines
+            if line.startswith(f"| {PROTOCOLS[protocol]} ") and f"| {model} " in line
+        ]
+        if alone:
+            assert f"1 of 4 tasks missing: {ASKED.names[task]}" in line
+        elif protocol == TRAINED:
+            assert "no scores: " in line
+        else:
+            assert "missing" not in line
+    scores = (folder / "harmony_scores.md").read_text()
+    assert sum(line.count("—") >= 4 for line in scores.splitlines()) == alone
+    significance = pd.read_csv(folder / "harmony_significance.csv")
+    pairs = significance[significance["task"] == OVERALL].groupby("protocol").size()
+    assert pairs[[DIRECT, FEW_SHOT]].tolist() == [6, 6]
+    assert (TRAINED in pairs) == alone
+    assert (significance["test"] == "mcnemar").any()
+
+    files = [folder / name for name in ("harmony_leaderboard.csv", "harmony_components.csv")]
+    tab = harmony_tab(*map(str, files), str(folder / "scores.parquet"), list(TASK_ROWS))
+    (row,) = [row for row in tab.rows if row.id == BROKEN[TRAINED][0]]
+    assert row.values["rank"] is None
+    assert row.notes[0].startswith("1 of 4 tasks missing: SST-2" if alone else "no scores: ")
+
+    tables = {path.stem: pd.read_csv(path) for path in folder.glob("harmony_*.csv")}
+    numbers = Numbers([*limits(), *harmony_numbers(tables)])
+    assert numbers.value("harmony.missing") == (3 if alone else 16)
+    assert numbers.value("harmony.cells") == 8 - alone
+    without_panel = Numbers(n for n in numbers.values() if not n.name.startswith("harmony.placed"))
+    sentences = tell_harmony(without_panel)  # whose size is of another story
+    told = " ".join(filled(text, lambda name: numbers[name].text) for text in sentences)
+    assert f"Cells of the grid without a score: {3 if alone else 16}." in told

@@ -1,0 +1,111 @@
+"""One broken cell in each study and each protocol: the run ends, with every table, figure and page made."""
+
+import json
+import re
+
+import pytest
+
+from tests.workflow.snakemake import SMALL, run_snakemake, with_config
+from workflow_scripts.core.files import write_json
+from workflow_scripts.core.items import write_items
+
+pytestmark = pytest.mark.workflow
+
+REASON = "the weights <b>melted</b>"
+# By study and protocol, one record of the small config, and a table that has to tell that it is missing.
+BROKEN = {
+    "harmony, direct": ("harmony/direct/miniature--Llama-1.4M/mnli", "harmony_scores"),
+    "harmony, trained": (
+        "harmony/train_before_test/miniature--Pythia-0.1M/arc_easy",
+        "harmony_leaderboard",
+    ),
+    "chunking": ("chunking/perplexity/miniature--Qwen2-1M-Instruct/magpie", "chunking_perplexity"),
+    "latency": ("latency/latency/miniature--Qwen2-1M-Instruct/mmlu", "chunking_latency"),
+    "training": (
+        "training/perplexity/miniature--Qwen2-1M-Instruct@k2m12+cpt/wikitext",
+        "training_stages",
+    ),
+    "mmlu": ("mmlu/few_shot/miniature--Qwen2-1M-Instruct@k2m6+cpt/mmlu_helm", "mmlu_by_subject"),
+    "prompts": ("prompts/prompt_run/miniature--Llama-1.4M-Instruct/run8", "prompt_runs"),
+    "suite": ("suite/few_shot/miniature--Pythia-0.1M~float32/gsm8k", "suite_leaderboard"),
+}
+
+
+def break_cell(folder, name: str) -> str:
+    """As a job leaves it whose cell failed, but for the note by which the next run would try again."""
+    record = f"results/records/{name}.json"
+    path = folder / record
+    assert path.is_file(), f"the small config makes no {record}"
+    write_items(path.with_suffix(".parquet"), [])
+    write_json(path, {"broken": {"record": record, "reason": REASON, "log": f"logs/{name}.log"}})
+    return record
+
+
+def made(folder) -> set[str]:
+    return {
+        str(path.relative_to(folder))
+        for part in ("tables", "figures", "report")
+        for path in (folder / "results" / part).rglob("*")
+        if path.is_file()
+    }
+
+
+def check_pages(folder, records: list[str]) -> None:
+    report = (folder / "results/report/index.html").read_text()
+    told = json.loads((folder / "results/report/provenance.json").read_text())
+    assert {one["record"] for one in told["broken"]} == set(records)
+    for record in records:
+        assert record.replace("+", "&#43;") in report or record in report, record
+    assert "<b>melted</b>" not in report
+    assert re.search(
+        r"Cells that failed, whose records hold no score: .*?named below", report, re.S
+    )
+    assert (folder / "results/report/leaderboard.html").stat().st_size > 100_000
+
+
+def test_one_broken_cell_in_each_study_costs_its_own_rows_and_no_table_figure_or_page(copy):
+    before = made(copy)
+    records = [break_cell(copy, name) for name, _ in BROKEN.values()]
+    old = {path: (copy / path).stat().st_mtime_ns for path in before}
+    result = run_snakemake(copy, *SMALL)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert made(copy) == before
+    for name, (_, table) in BROKEN.items():
+        for kind in ("csv", "md", "tex"):
+            path = f"results/tables/{table}.{kind}"
+            assert (copy / path).stat().st_mtime_ns > old[path], f"{name}: {path} is the old one"
+        text = (copy / f"results/tables/{table}.md").read_text()
+        assert "—" in text, f"{name}: {table} does not tell that something is missing"
+    check_pages(copy, records)
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_cell_of_one_study_is_named_by_its_table(copy, name):
+    record, table = BROKEN[name]
+    break_cell(copy, record)
+    result = run_snakemake(copy, f"results/tables/{table}.md", *SMALL)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "—" in (copy / f"results/tables/{table}.md").read_text()
+
+
+def test_few_shot_and_texts_of_ones_own_too(copy):
+    """The two protocols that the default config does not ask for."""
+    lines = (copy / "resources/hub/corpus.txt", copy / "mine.txt")
+    text = "\n".join(f"Line {at} tells of the river and the tower of Alder." for at in range(400))
+    lines[1].write_text(text)
+    changes = {
+        "harmony": {
+            "protocols": ["direct", "few_shot", "train_before_test"],
+            "shots": 1,
+            "corpora": {"mine": str(lines[1])},
+        }
+    }
+    config = with_config(copy, **changes)
+    first = run_snakemake(copy, "harmony", *config)
+    assert first.returncode == 0, first.stdout + first.stderr
+    break_cell(copy, "harmony/few_shot/miniature--Llama-1.4M/mnli")
+    break_cell(copy, "corpora/train_before_test/miniature--Pythia-0.1M/mine")
+    again = run_snakemake(copy, "harmony", "report", *config)
+    assert again.returncode == 0, again.stdout + again.stderr
+    for table in ("harmony_leaderboard", "harmony_perplexity"):
+        assert "—" in (copy / f"results/tables/{table}.md").read_text()

@@ -1,0 +1,26 @@
+"""Files that are to be made again although nothing that Snakemake looks at says so.
+
+Snakemake takes the loss of an input for no reason to run a job: the file that was made from it is still
+there. `--forcerun` would have it made again, and would also make a target of it, so that a command that
+asks for one study would run the others. What is forced here is made again where a target needs it.
+"""
+
+from collections.abc import Callable, Iterable
+
+from workflow_scripts.bridge.snakemake_settings import is_main_process
+
+
+def force_where_needed(workflow, outdated: Callable[[], Iterable[str]]) -> None:
+    """Ask which files are out of date, before Snakemake looks for the jobs that it needs.
+
+    The Snakemake inside a job asks nothing: it runs what it is told.
+    """
+    if not is_main_process(workflow):
+        return
+    prepare = workflow._prepare_dag
+
+    def prepare_and_force(*arguments, **options) -> None:
+        prepare(*arguments, **options)
+        workflow.dag.forcefiles.update(outdated())
+
+    workflow._prepare_dag = prepare_and_force

@@ -1,0 +1,72 @@
+"""What happens before the rules are read, and before the first job runs."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from workflow_scripts.bridge.journal import note_run
+from workflow_scripts.bridge.orphaned_slurm_jobs import cancel_left_behind
+from workflow_scripts.bridge.run_lock import hold_run_lock, is_run_alive, sweep_stale_lock
+from workflow_scripts.bridge.snakemake_settings import (
+    config_files,
+    is_dry_run,
+    is_main_process,
+    main_snakefile,
+    takes_lock,
+    targets_of,
+)
+from workflow_scripts.bridge.write_protection import ask_the_disk_what_is_protected
+from workflow_scripts.core.broken import clear_broken_cells
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.settings.load import Settings, load_settings
+from workflow_scripts.settings.yaml_files import read_yaml
+
+STATE = Path(".snakemake")
+_IN_USE = (
+    "Another run is at work in this folder; `make status` says how far it is. Nothing was done."
+)
+
+
+def before_parsing(workflow) -> float:
+    """Clear away what a dead run left; the answer is when this one began."""
+    began = time.time()
+    ask_the_disk_what_is_protected()
+    if is_main_process(workflow) and not is_dry_run(workflow):  # which changes nothing
+        sweep_stale_lock(STATE)
+        if not is_run_alive(STATE):  # whose tables need them
+            clear_broken_cells()
+    return began
+
+
+@contextmanager
+def mending() -> Iterator[None]:
+    """End with a sentence for each mistake of the config.
+
+    A WorkflowError in its place would make Snakemake add a line of traceback.
+    """
+    try:
+        yield
+    except UserError as error:
+        sys.exit("\n".join(["The configuration needs mending:", *error.problems]))
+
+
+def checked_settings(workflow, config: dict[str, Any]) -> Settings:
+    for path in config_files(workflow):
+        read_yaml(path)  # Snakemake has read it too, but says nothing of a key that stands twice
+    return load_settings(config, Path(workflow.basedir))
+
+
+def before_the_first_job(workflow, config: dict[str, Any]) -> None:
+    """Take the folder for this run alone, and note for `make status` what it makes."""
+    targets = targets_of(workflow)
+    if targets == ["plan"]:  # which reads and computes, beside a run too
+        return
+    alone = hold_run_lock(STATE)
+    if takes_lock(workflow):  # without it another run may be alive
+        if not alone:
+            sys.exit(_IN_USE)
+        cancel_left_behind(Path.cwd())
+    note_run(main_snakefile(workflow), config, targets)

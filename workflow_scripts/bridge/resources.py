@@ -1,0 +1,68 @@
+"""How a cluster wants GPUs to be asked for, and what a rule's jobs ask for."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from workflow_scripts.bridge.snakemake_settings import default_resource
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.settings.cluster import Cluster
+from workflow_scripts.settings.sentences import shown
+
+
+class Needed(Protocol):
+    """What a job needs, as far as a cluster is told."""
+
+    gpus: int
+
+    def asked_minutes(self, attempt: int, cluster: Cluster) -> int: ...
+
+    def asked_mem_mb(self, attempt: int, cluster: Cluster) -> int: ...
+
+
+NeedOf = Callable[[Any], Needed]
+
+
+def resources(need: NeedOf, cluster: Cluster, gpu_request: str | None) -> dict[str, Any]:
+    """The resources of a rule as Snakemake takes them: functions of a job's wildcards and of the attempt.
+
+    Without `gpu_request` no GPU is asked for, whatever the need says.
+    """
+
+    def mem_mb(wildcards, attempt):
+        return need(wildcards).asked_mem_mb(attempt, cluster)
+
+    def runtime(wildcards, attempt):
+        return need(wildcards).asked_minutes(attempt, cluster)
+
+    asked = {"mem_mb": mem_mb, "runtime": runtime}
+    asked |= _gpus(need, gpu_request) if gpu_request else {}
+    return {name: signed(value) if callable(value) else value for name, value in asked.items()}
+
+
+def signed(function: Callable) -> Callable:
+    """Keep the function's signature at hand: Snakemake asks for it anew for every job, thousands of times."""
+    function.__signature__ = inspect.signature(function)
+    return function
+
+
+def gpu_request(workflow) -> str:
+    """How the profile's default resources say that GPUs are asked for; gpus where they do not."""
+    written = default_resource(workflow, "gpu_request")
+    spelling = "gpus" if written is None else str(written).strip("'\"")
+    way, colon, kind = spelling.partition(":")
+    if way not in ("gpus", "gres") or bool(colon) != bool(kind):
+        raise UserError(
+            f"The default resource gpu_request is {shown(spelling)}; expected gpus, gres, or one of them"
+            " with the cluster's name of a GPU, such as gres:a100."
+        )
+    return spelling
+
+
+def _gpus(need: NeedOf, spelling: str) -> dict[str, Any]:
+    way, _, kind = spelling.partition(":")
+    if way == "gres":
+        infix = f"{kind}:" if kind else ""
+        return {"gres": lambda wildcards: f"gpu:{infix}{need(wildcards).gpus}"}
+    counted = {"gpu": lambda wildcards: need(wildcards).gpus}
+    return counted | ({"gpu_model": kind} if kind else {})

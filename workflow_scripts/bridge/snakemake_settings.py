@@ -1,0 +1,44 @@
+"""What the command line and the profile said, as Snakemake's workflow object keeps it.
+
+Snakemake documents none of these attributes; each is read here and nowhere else.
+"""
+
+from pathlib import Path
+from typing import Any
+
+
+def is_main_process(workflow) -> bool:
+    """Whether this is the Snakemake that was typed, not the one inside a job."""
+    return workflow.is_main_process
+
+
+def is_dry_run(workflow) -> bool:
+    """`workflow.dryrun` would be a name for it, but is not known while rules are parsed."""
+    return workflow.output_settings.dryrun
+
+
+def targets_of(workflow) -> list[str]:
+    """What was asked for by name, sorted; nothing stands for the default target."""
+    return sorted(workflow.dag_settings.targets)
+
+
+def takes_lock(workflow) -> bool:
+    """Whether Snakemake locks the folder, which --nolock forbids."""
+    return workflow.execution_settings.lock
+
+
+def config_files(workflow) -> list[Path]:
+    return [Path(path) for path in workflow.configfiles]
+
+
+def main_snakefile(workflow) -> str:
+    return str(workflow.main_snakefile)
+
+
+def default_resource(workflow, name: str) -> Any:
+    """One of the profile's default resources as it was written; None where it has no such one.
+
+    Snakemake itself takes what was written for an expression, to be evaluated with each job.
+    """
+    defaults = workflow.resource_settings.default_resources or {}
+    return defaults[name].raw if name in defaults else None

@@ -1,0 +1,168 @@
+"""What a job of cells is asked: tasks of one model, in Harmony's grid or of a row of the leaderboard.
+
+A cell is one model on one task and has a record of its own; its request is the job's, narrowed to it.
+"""
+
+from typing import Literal, Self
+
+from workflow_scripts.settings.compute import Compute
+from workflow_scripts.settings.harmony import Protocol, TaskRecipe
+from workflow_scripts.settings.load import Settings
+from workflow_scripts.settings.request import StepRequest
+from workflow_scripts.settings.requests import Request
+from workflow_scripts.settings.training import TrainingKeys
+
+Study = Literal["harmony", "suite"]
+
+
+class TaskAsked(StepRequest):
+    harness_task: str
+    metric: str
+    dataset: str
+    shots: int
+    max_test_items: int | None
+
+
+class CellsRequest(StepRequest):
+    study: Study
+    protocol: Protocol
+    tasks: dict[str, TaskAsked]  # as the tasks table names them
+    seeds: tuple[int, ...]  # with each of them each task is trained once
+    compute: Compute
+    chat_template: bool = False
+    max_items_per_member: bool = False  # of a group: of each member, not of all together
+    keep_texts: bool = False  # with each item what was asked and the answers there were
+    recipe: TaskRecipe | None = None  # of the training before the test
+
+    def cells(self) -> dict[str, Self]:
+        """The request of each cell, by the name of its record."""
+        return {
+            cell: self.model_copy(update={"tasks": {name: task}, "seeds": (seed,)})
+            for name, task in self.tasks.items()
+            for cell, seed in zip(cell_names(name, self.seeds), self.seeds, strict=True)
+        }
+
+    @property
+    def task(self) -> TaskAsked:
+        """The one task of a cell."""
+        (task,) = self.tasks.values()
+        return task
+
+    @property
+    def seed(self) -> int:
+        """The one seed of a cell."""
+        (seed,) = self.seeds
+        return seed
+
+    @property
+    def datasets(self) -> list[str]:
+        return list(dict.fromkeys(task.dataset for task in self.tasks.values()))
+
+
+def cell_names(task: str, seeds: tuple[int, ...]) -> list[str]:
+    """The names of a task's records: one of another seed than the first says which."""
+    return [task, *(f"{task}.seed-{seed}" for seed in seeds[1:])]
+
+
+def tasks_of(settings: Settings, study: Study, protocol: Protocol) -> tuple[str, ...]:
+    """The tasks of a study that can be asked in this way.
+
+    Training comes from the training split, and so do Harmony's examples: without one a task is
+    measured directly only. A task of the suite that has none brings its examples along.
+    """
+    harmony = study == "harmony"
+    names = settings.harmony.tasks if harmony else [one.task for one in settings.suite.tasks]
+    if protocol == "direct" or (protocol == "few_shot" and not harmony):
+        return tuple(names)
+    return tuple(name for name in names if settings.task(name).training)
+
+
+def seeds_of(settings: Settings, study: Study, protocol: Protocol) -> tuple[int, ...]:
+    """Harmony may train with several; all else is asked once."""
+    trained = study == "harmony" and protocol == "train_before_test"
+    return (settings.harmony.seeds if trained else ()) or (settings.seed,)
+
+
+def harmony_cells(settings: Settings, protocol: Protocol, tasks: tuple[str, ...]) -> CellsRequest:
+    harmony = settings.harmony
+    shots = harmony.shots if protocol == "few_shot" else 0
+    asked = {name: _task(settings, name, None, shots, harmony.max_test_items) for name in tasks}
+    return CellsRequest(
+        study="harmony",
+        protocol=protocol,
+        tasks=asked,
+        seeds=seeds_of(settings, "harmony", protocol),
+        compute=settings.compute,
+        chat_template=harmony.chat_template,
+        recipe=_recipe(settings, protocol),
+    )
+
+
+def suite_cells(
+    settings: Settings, request: Request, protocol: Protocol, tasks: tuple[str, ...]
+) -> CellsRequest:
+    """A row of the leaderboard is asked in the precision that its request names."""
+    compute, precision = settings.compute, request.precision
+    if compute.attention == "flash_attention_2" and precision == "float32":
+        compute = compute.model_copy(update={"attention": "auto"})  # it takes 16 bits only
+    return CellsRequest(
+        study="suite",
+        protocol=protocol,
+        tasks={
+            one.task: _task(
+                settings,
+                one.task,
+                one.metric,
+                one.shots if protocol == "few_shot" else 0,
+                one.max_items or settings.suite.max_items,
+            )
+            for one in settings.suite.tasks
+            if one.task in tasks
+        },
+        seeds=seeds_of(settings, "suite", protocol),
+        compute=compute.model_copy(update={"dtype": precision}),
+        max_items_per_member=True,
+        keep_texts=True,
+        recipe=_recipe(settings, protocol),
+    )
+
+
+def _task(
+    settings: Settings, name: str, metric: str | None, shots: int, max_test_items: int | None
+) -> TaskAsked:
+    row = settings.task(name)
+    return TaskAsked(
+        harness_task=row.harness_task,
+        metric=metric or row.full_metric,
+        dataset=row.dataset,
+        shots=shots,
+        max_test_items=max_test_items,
+    )
+
+
+def _recipe(settings: Settings, protocol: Protocol) -> TaskRecipe | None:
+    trains = protocol == "train_before_test"
+    return settings.harmony.task_recipe(settings.source) if trains else None
+
+
+class CorpusRequest(StepRequest):
+    """A text of the user's own: its perplexity before and after training on it."""
+
+    corpus: str
+    keys: TrainingKeys
+    window: int
+    stride: int
+    compute: Compute
+    seed: int
+
+
+def corpus_request(settings: Settings, corpus: str) -> CorpusRequest:
+    recipe, measures = settings.harmony.task_recipe(settings.source), settings.chunking.measures
+    return CorpusRequest(
+        corpus=corpus,
+        keys=TrainingKeys.part_of(recipe),
+        window=measures.window,
+        stride=measures.stride,
+        compute=settings.compute,
+        seed=settings.seed,
+    )

@@ -1,0 +1,107 @@
+"""Which tasks of a model share a job, and what its rule and files are called."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from workflow_scripts.settings.cells import Study, cell_names, seeds_of, tasks_of
+from workflow_scripts.settings.harmony import Protocol
+from workflow_scripts.settings.load import Settings
+
+RULES: dict[tuple[Study, Protocol], str] = {
+    ("harmony", "direct"): "evaluate_direct",
+    ("harmony", "few_shot"): "evaluate_few_shot",
+    ("harmony", "train_before_test"): "train_before_test",
+    ("suite", "few_shot"): "evaluate_suite",
+    ("suite", "train_before_test"): "train_suite",
+}
+EACH = ("{task}",)
+
+
+@dataclass(frozen=True)
+class Pack:
+    """The tasks that a job measures of a model, or EACH, where every task has a job of its own."""
+
+    study: Study
+    protocol: Protocol
+    tasks: tuple[str, ...]
+    seeds: tuple[int, ...]
+    number: str = ""  # behind the rule's name, where a model's tasks are several packs
+
+    @property
+    def base(self) -> str:
+        """What its rule is called, but for the number."""
+        return RULES[self.study, self.protocol]
+
+    @property
+    def rule(self) -> str:
+        return self.base + self.number
+
+    def records(self, suffix: str = "json") -> list[str]:
+        """The files of its cells, with wildcards; a record is named after its task."""
+        return [
+            f"results/records/{self.study}/{self.protocol}/{self._whose}/{cell}.{suffix}"
+            for task in self.tasks
+            for cell in cell_names(task, self.seeds)
+        ]
+
+    def beside(self, folder: str, suffix: str) -> str:
+        """Its log or benchmark, with wildcards."""
+        name = "{task}" if self.tasks == EACH else f"tasks{self.number}"
+        return f"{folder}/{self.base}/{self._whose}/{name}.{suffix}"
+
+    def tasks_of(self, wildcards: Any) -> tuple[str, ...]:
+        return (wildcards.task,) if self.tasks == EACH else self.tasks
+
+    @property
+    def _whose(self) -> str:
+        return "{checkpoint}" if self.study == "harmony" else "{row}"
+
+
+def packs(settings: Settings) -> list[Pack]:
+    """All of both studies; what the config does not ask for can be asked for by name."""
+    return [
+        replace(whole, tasks=tasks, number=number)
+        for study, protocol in RULES
+        for whole in [_whole(settings, study, protocol)]
+        for number, tasks in _cut(whole.tasks, getattr(settings, study).tasks_per_job).items()
+    ]
+
+
+def _cut(tasks: tuple[str, ...], tasks_per_job: int | None) -> dict[str, tuple[str, ...]]:
+    if tasks_per_job == 1:
+        return {"": EACH} if tasks else {}
+    size = tasks_per_job or len(tasks) or 1
+    cut = [tasks[at : at + size] for at in range(0, len(tasks), size)]
+    return {"": cut[0]} if len(cut) == 1 else {f"_{n}": p for n, p in enumerate(cut, start=1)}
+
+
+def harmony_records(settings: Settings, models: list[str]) -> list[str]:
+    """The records of the grid that the config asks for, of models as paths spell them."""
+    return [
+        path.format(checkpoint=model)
+        for study, protocol in RULES
+        if study == "harmony" and protocol in settings.harmony.protocols
+        for model in models
+        for path in _whole(settings, study, protocol).records()
+    ]
+
+
+def suite_records(settings: Settings, protocol: Protocol, row: str) -> dict[str, str]:
+    """The record of each task of a row of the leaderboard."""
+    whole = _whole(settings, "suite", protocol)
+    return dict(zip(whole.tasks, [path.format(row=row) for path in whole.records()], strict=True))
+
+
+def suite_logs(settings: Settings, protocol: Protocol, row: str) -> dict[str, str]:
+    """The log of each task of a row: of the job that measures it."""
+    return {
+        task: pack.beside("logs", "log").format(row=row, task=task)
+        for pack in packs(settings)
+        if (pack.study, pack.protocol) == ("suite", protocol)
+        for task in (tasks_of(settings, "suite", protocol) if pack.tasks == EACH else pack.tasks)
+    }
+
+
+def _whole(settings: Settings, study: Study, protocol: Protocol) -> Pack:
+    seeds = seeds_of(settings, study, protocol)
+    return Pack(study, protocol, tasks_of(settings, study, protocol), seeds)

@@ -1,0 +1,51 @@
+"""What the steps of a prompt run are asked: to ask a model, to read its answers, to show a question."""
+
+from typing import TYPE_CHECKING
+
+from workflow_scripts.settings.compute import Loading
+from workflow_scripts.settings.prompts.spec import Asking, Reading
+from workflow_scripts.settings.request import StepRequest
+
+if TYPE_CHECKING:
+    from workflow_scripts.settings.load import Settings
+
+
+class PromptRequest(StepRequest):
+    """All that the outputs of a run depend on; how they are read is not."""
+
+    run: str
+    asking: Asking
+    max_items_per_subject: int | None
+    compute: Loading
+    seed: int
+
+
+class ReadingRequest(StepRequest):
+    read: Reading
+
+
+class ExplainRequest(StepRequest):
+    run: str
+    asking: Asking
+    subject: str | None
+    number: int
+
+
+def prompt_request(settings: "Settings", run: str) -> PromptRequest:
+    return PromptRequest(
+        run=run,
+        asking=Asking.part_of(settings.prompt_runs[run]),
+        max_items_per_subject=settings.prompts.max_items_per_subject,
+        compute=Loading.part_of(settings.compute),
+        seed=settings.seed,
+    )
+
+
+def reading_request(settings: "Settings", run: str) -> ReadingRequest:
+    return ReadingRequest(read=settings.prompt_runs[run].read)
+
+
+def explain_request(settings: "Settings") -> ExplainRequest:
+    run, subject, number = settings.explained()
+    asking = Asking.part_of(settings.prompt_runs[run])
+    return ExplainRequest(run=run, asking=asking, subject=subject, number=number)

@@ -1,0 +1,128 @@
+"""What the tables and figures of the ranking are asked: models, tasks, and the cells that should be there."""
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import get_args
+
+from pydantic import BaseModel, ConfigDict
+
+from workflow_scripts.core.ids import CheckpointId
+from workflow_scripts.settings.harmony import Protocol
+from workflow_scripts.settings.load import Settings
+from workflow_scripts.settings.request import StepRequest
+from workflow_scripts.settings.tables import ModelRow, TaskRow
+
+
+class _Facts(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class RankedTask(_Facts):
+    """A row of the tasks table; its metric as records name it, with its filter."""
+
+    task: str
+    display_name: str
+    category: str
+    metric: str
+
+
+class RankedModel(_Facts):
+    """A row of the models table."""
+
+    model: str
+    family: str
+    parameters: int
+    kind: str
+
+
+class Wanted(_Facts):
+    """What one protocol is to measure: of that the tables name what is missing."""
+
+    models: tuple[str, ...]
+    tasks: tuple[str, ...]
+
+
+class TasksRequest(StepRequest):
+    tasks: tuple[RankedTask, ...]
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """How people call each task."""
+        return {row.task: row.display_name for row in self.tasks}
+
+
+class GridRequest(TasksRequest):
+    """All known models and tasks, and by protocol what is wanted."""
+
+    models: tuple[RankedModel, ...]
+    wanted: dict[Protocol, Wanted]
+
+    @cached_property
+    def metrics(self) -> dict[str, str]:
+        """The metric that tables report of each task."""
+        return {row.task: row.metric for row in self.tasks}
+
+
+class RankingRequest(GridRequest):
+    """The grid, and how often it is drawn again for intervals."""
+
+    draws: int
+    seed: int
+
+
+class ScoresRequest(TasksRequest):
+    """The models and tasks of the config; imported scores may be on others, whose metrics are checked.
+
+    A checkpoint goes by the size of the model that it was made from.
+    """
+
+    parameters: dict[str, int]
+    metrics: dict[str, str]
+
+
+def ranked_tasks(rows: Iterable[TaskRow]) -> tuple[RankedTask, ...]:
+    names = ("task", "display_name", "category")
+    return tuple(
+        RankedTask(**{name: getattr(row, name) for name in names}, metric=row.full_metric)
+        for row in rows
+    )
+
+
+def ranked_models(rows: Iterable[ModelRow]) -> tuple[RankedModel, ...]:
+    names = set(RankedModel.model_fields)
+    return tuple(RankedModel(**row.model_dump(include=names)) for row in rows)
+
+
+def tasks_asked(settings: Settings) -> TasksRequest:
+    return TasksRequest(tasks=ranked_tasks(settings.tasks.values()))
+
+
+def grid_asked(settings: Settings) -> GridRequest:
+    asked = settings.harmony
+    # Examples and training come from the training split.
+    trained = [task for task in asked.tasks if settings.task(task).training]
+    return GridRequest(
+        tasks=ranked_tasks(settings.tasks.values()),
+        models=ranked_models(settings.models.values()),
+        wanted={
+            name: Wanted(models=asked.models, tasks=asked.tasks if name == "direct" else trained)
+            for name in get_args(Protocol)
+            if name in asked.protocols
+        },
+    )
+
+
+def ranking_asked(settings: Settings) -> RankingRequest:
+    draws = settings.harmony.bootstrap_draws
+    return RankingRequest(**dict(grid_asked(settings)), draws=draws, seed=settings.seed)
+
+
+def scores_asked(settings: Settings) -> ScoresRequest:
+    models = settings.harmony.models
+    return ScoresRequest(
+        tasks=ranked_tasks(map(settings.task, settings.harmony.tasks)),
+        parameters={
+            name: settings.model(CheckpointId.parse(name).model).parameters for name in models
+        },
+        metrics={name: row.full_metric for name, row in settings.tasks.items()},
+    )

@@ -1,0 +1,84 @@
+"""What the check of the leaderboard's requests is asked: each request, and where its row will lie."""
+
+import json
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any
+
+from workflow_scripts.core.ids import CheckpointId
+from workflow_scripts.settings.load import Settings
+from workflow_scripts.settings.packs import suite_logs, suite_records
+from workflow_scripts.settings.request import StepRequest
+from workflow_scripts.settings.requests import GENERATED, Request
+
+# Stands for any; its digits repeat nothing, which Snakemake would take for a mistake.
+_ANY_COMMIT = "9a3c5e1f7b2d4068ace13579bdf02468f1e0d2c3"
+
+
+class Submission(StepRequest):
+    source: str  # what it is checked by: the hub folder's model, or what was fetched to check it
+    request: Request
+    row: str
+    built: str | None  # the manifest of a checkpoint that this workflow makes
+    records: dict[str, str]  # by task
+    logs: dict[str, str]
+
+
+class CheckRequests(StepRequest):
+    """The files of requests by name: those that can be read, and of each other one why not."""
+
+    submissions: dict[str, Submission]
+    refused: dict[str, str]
+    aside: dict[str, str]
+    memory_mb: int
+    open_licences: tuple[str, ...]
+
+
+def check_requests(
+    settings: Settings,
+    *,
+    generated: Collection[str],
+    source: Callable[[Request], str],
+    manifest: Callable[[CheckpointId], str],
+) -> CheckRequests:
+    """`generated` are the models of the miniature world: there is nothing else to fetch of it, and a
+    name that it lacks must stop no other.
+    """
+    unknown = {
+        file: f"name is {request.name!r}, and there is no such model in the miniature world."
+        for file, request in settings.requests.items()
+        if request.checkpoint.model.startswith(GENERATED)
+        and request.checkpoint.model.removeprefix(GENERATED) not in generated
+    }
+    return CheckRequests(
+        submissions={
+            file: Submission(
+                source=source(request),
+                request=request,
+                row=request.row.in_path,
+                built=manifest(request.checkpoint) if request.checkpoint.variant else None,
+                records=suite_records(settings, request.protocol, request.row.in_path),
+                logs=suite_logs(settings, request.protocol, request.row.in_path),
+            )
+            for file, request in settings.requests.items()
+            if file not in unknown
+        },
+        refused=settings.refused_requests | unknown,
+        aside=settings.requests_aside,
+        memory_mb=settings.suite.memory_mb,
+        open_licences=settings.suite.open_licences,
+    )
+
+
+def as_if_accepted(asked: CheckRequests, last: Path) -> list[dict[str, Any]]:
+    """Every request that can be read, at the commit of an earlier check, or at one that stands for any."""
+    checked = json.loads(last.read_text(encoding="utf-8")) if last.exists() else []
+    commits = {one["row"]: one.get("commit") for one in checked}
+    return [
+        {
+            "row": one.row,
+            "records": one.records,
+            "commit": one.request.revision or commits.get(one.row) or _ANY_COMMIT,
+        }
+        for one in asked.submissions.values()
+    ]

@@ -1,0 +1,40 @@
+"""Score one model on tasks with lm-eval's own definitions, as it is or after training on each.
+
+In: the manifests of the model and of the tasks' datasets. Out: a record and the items behind it, for
+each task. The states of a training to go on from lie beside the records, hidden.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from workflow_scripts.bridge.step import step
+
+
+def main(
+    model: Path,
+    datasets: list[Path],
+    records: list[Path],
+    log: Path,
+    version: str,
+    request: dict[str, Any],
+    *,
+    last_try: bool = False,
+) -> None:
+    from workflow_scripts.grid.job import run_job
+    from workflow_scripts.settings.cells import CellsRequest
+
+    asked = CellsRequest.of(request)
+    run_job(model, datasets, records, log, asked, version=version, last_try=last_try)
+
+
+if "snakemake" in globals():
+    with step(snakemake):
+        main(
+            Path(snakemake.input.model),
+            [Path(path) for path in snakemake.input.data],
+            [Path(path) for path in snakemake.output.records],
+            Path(snakemake.log[0]),
+            snakemake.params.version,
+            snakemake.params.request,
+            last_try=snakemake.resources.tries_left == 0,
+        )

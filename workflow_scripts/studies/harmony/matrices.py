@@ -1,0 +1,109 @@
+"""Figure: the agreement of every pair of tasks, in the order of their categories."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from workflow_scripts.render.figures import Figure, say_empty
+from workflow_scripts.settings.ranking import TasksRequest
+from workflow_scripts.studies.harmony.agreement import TABLE
+from workflow_scripts.studies.harmony.frame import MEAN, PAIR
+from workflow_scripts.studies.harmony.labels import drawing, drawn_from, shown_protocols, titles
+
+_COLOURS = (
+    "RdBu"  # red for opposite, white for unrelated, blue for equal rankings; safe for all eyes
+)
+_LABEL = "Kendall's tau-b of the two rankings of models"
+
+
+def draw_matrices(
+    *,
+    table: pd.DataFrame,
+    statistic: str,
+    names: dict[str, str],
+    cell: float,
+    borders: list[int],
+    diagonal: bool,
+    pdf: Path,
+    png: Path,
+) -> None:
+    """Draw the pairs of one statistic; `diagonal` where a name has a number with itself."""
+    rows = table[table["statistic"] == statistic]
+    protocols = shown_protocols(rows)
+    side = max(cell * len(names), 2.2)
+    columns = max(len(protocols), 1)
+    grid = {"ncols": columns, "squeeze": False, "sharey": True, "layout": "compressed"}
+    width, height = 1.6 + (side + 0.3) * columns, side + 2.6
+    with drawing(pdf, png, width, height, **grid) as (fig, (axes,)):
+        if not protocols:
+            say_empty(axes[0], "No two tasks have scores of the same models.")
+        for axis, protocol in zip(axes, protocols, strict=bool(protocols)):
+            values = _square(rows[rows["protocol"] == protocol], list(names))
+            mesh = axis.pcolormesh(
+                values, cmap=_COLOURS, vmin=-1, vmax=1, edgecolors="white", linewidth=0.5
+            )
+            _write_numbers(axis, values, small=len(names) > 12, diagonal=diagonal)
+            for at in borders:
+                axis.axhline(at, color="black", linewidth=0.6)
+                axis.axvline(at, color="black", linewidth=0.6)
+            ticks = np.arange(len(names)) + 0.5
+            axis.set_xticks(ticks, names.values(), rotation=90 if cell < 0.5 else 0, fontsize=7)
+            axis.set_yticks(ticks, names.values(), fontsize=7)
+            axis.set_ylim(len(names), 0)
+            axis.tick_params(length=0)
+            axis.spines[:].set_visible(False)
+            axis.set_aspect("equal")
+            mean = table[(table["statistic"] == MEAN) & (table["protocol"] == protocol)]["value"]
+            said = "" if mean.isna().all() else f"\nmean agreement {mean.iloc[0]:.2f}"
+            axis.set_title(titles(rows)[protocol] + said, fontsize=9)
+        if protocols:
+            bar = fig.colorbar(mesh, ax=list(axes), location="bottom", aspect=50, shrink=0.6)
+            bar.set_label(_LABEL)
+            bar.outline.set_visible(False)
+
+
+def _square(rows: pd.DataFrame, names: list[str]) -> np.ndarray:
+    values = np.full((len(names), len(names)), np.nan)
+    at = {name: place for place, name in enumerate(names)}
+    for row in rows.itertuples():
+        one, other = at[row.first], at[row.second]
+        values[one, other] = values[other, one] = row.value
+    return values
+
+
+def _write_numbers(axis, values: np.ndarray, *, small: bool, diagonal: bool) -> None:
+    """Two decimals in each cell, on dark cells in white; a dash where there is no number."""
+    for (down, across), value in np.ndenumerate(values):
+        if np.isnan(value):
+            text = "" if down == across and not diagonal else "–"
+        else:
+            text = f"{value:z.2f}".replace("0.", ".", 1).replace("-", "−")
+        colour = "white" if abs(value) > 0.6 else "black"
+        axis.text(across + 0.5, down + 0.5, text, ha="center", va="center", color=colour,
+                  fontsize=5.5 if small else 7.5)  # fmt: skip
+
+
+def write_matrices(table: pd.DataFrame, asked: TasksRequest, pdf: Path, png: Path) -> None:
+    categories = list(dict.fromkeys(row.category for row in asked.tasks))
+    pairs = table[table["statistic"] == PAIR]
+    seen = set(pairs["first"]) | set(pairs["second"])
+    ordered = sorted(
+        (row for row in asked.tasks if row.task in seen),
+        key=lambda row: categories.index(row.category),
+    )
+    draw_matrices(
+        table=table,
+        statistic=PAIR,
+        names={row.task: row.display_name for row in ordered},
+        cell=0.27,
+        borders=[
+            at for at in range(1, len(ordered)) if ordered[at].category != ordered[at - 1].category
+        ],
+        diagonal=False,
+        pdf=pdf,
+        png=png,
+    )
+
+
+FIGURE = Figure(name="harmony_matrices", asks=TasksRequest, draw=drawn_from(TABLE, write_matrices))
