@@ -1,7 +1,7 @@
 """Training: the stages of a checkpoint, their recipes, and what a rule asks of them."""
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
