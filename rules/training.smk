@@ -27,10 +27,7 @@ rule tokenise_samples:
         **planned("tokenise_samples", planned_of("samples", "recipe"), gpu=False),
     params:
         version="tokenise_samples 1",
-        settings=lambda wildcards: {
-            "hub": HUB,
-            "data": SETTINGS.training.recipes[wildcards.recipe].data_keys,
-        },
+        request=samples_request,
     script:
         "../workflow_scripts/steps/tokenise_samples.py"
 
@@ -58,7 +55,7 @@ rule train_checkpoint:
     params:
         version="train_checkpoint 1",
         compute_threads=SETTINGS.compute.threads,
-        settings=training_settings,
+        request=stage_request,
     script:
         "../workflow_scripts/steps/train_checkpoint.py"
 

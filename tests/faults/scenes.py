@@ -79,7 +79,7 @@ def _prompt_run(settings: Settings, run: str) -> Scene:
 
 def _stage(settings: Settings, samples: Path) -> Scene:
     """A training that makes a checkpoint."""
-    from workflow_scripts.settings.training import TrainingKeys
+    from workflow_scripts.settings.training import StageRequest, TrainingKeys
     from workflow_scripts.steps.train_checkpoint import main
 
     _draw_samples(samples, settings.seed)
@@ -92,16 +92,17 @@ def _stage(settings: Settings, samples: Path) -> Scene:
         "folder": manifest.parent,
         "record_path": record,
     }
-    asked = {
-        "id": f"{MODEL}@k2m1+cpt",
-        "recipe": "killed",
-        "keys": keys.model_dump(mode="json"),
-        "validation": 0.1,
-        "seed": settings.seed,
-    }
+    asked = StageRequest(
+        id=f"{MODEL}@k2m1+cpt",
+        recipe="killed",
+        keys=keys,
+        validation=0.1,
+        seed=settings.seed,
+        **_compute(settings, "threads", "device", "attention"),
+    )
 
     def work() -> None:
-        main(paths, "1", asked | _compute(settings, "threads", "device", "attention"))
+        main(paths, "1", asked.as_params())
 
     return Scene("a stage of training", work, (manifest, record))
 

@@ -70,7 +70,7 @@ class Budget:
         return max(1, share // self.logit_row)
 
     def packed_bytes(self, tokens: int, entries: int, logit_rows: int) -> int:
-        """Of one packed row of so many tokens on so many entries of the cache, itself included."""
+        """What a packed row of so many tokens takes on so many cache entries, its own included."""
         return (
             tokens * self.token
             + entries * self.cache_entry
