@@ -137,8 +137,8 @@ def metrics_of(run: LightevalRun, configs: list[Any]) -> tuple[Metric, ...]:
     ]
     everything = [one for answered in run.answered.values() for one in answered]
     looks = {
-        "format_met": np.mean([one.text.strip() in LETTERS for one in everything]),
-        "empty_answers": np.mean([not one.text.strip() for one in everything]),
+        "format_met": np.mean([(one.text or "").strip() in LETTERS for one in everything]),
+        "empty_answers": np.mean([not (one.text or "").strip() for one in everything]),
         "truncated_prompts": np.mean([one.truncated for one in everything]),
     }
     return with_averages(measured) + tuple(

@@ -60,7 +60,9 @@ def measure_perplexity(
     responses: list[tuple[Condition | None, list[Scored]]] = []
     layers = None
     for plan in (None, *asked.plans):
-        loaded = load_model(model, chunking=plan and plan.keys, **asked.compute.loading)
+        loaded = load_model(
+            model, chunking=None if plan is None else plan.keys, **asked.compute.loading
+        )
         layers = layers or loaded.model.config.num_hidden_layers
         # Of a checkpoint the plan is part of the model's own id.
         varied = {} if asked.study == "training" else _varied(plan, layers)

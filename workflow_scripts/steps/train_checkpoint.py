@@ -17,7 +17,7 @@ def main(paths: dict[str, Path], version: str, settings: dict) -> None:
     def work() -> None:
         gpus = settings["keys"]["gpus"]
         if gpus == 1:
-            train_stage(**paths, **settings)
+            train_stage(**{**settings, **paths})
         else:
             as_text = {name: str(path) for name, path in paths.items()}
             train_side_by_side({"paths": as_text, **settings}, gpus)

@@ -16,7 +16,7 @@ def tokenise(
 ) -> dict[str, Any]:
     """Write the samples that `data`, the recipe's keys about them, describes into `folder`."""
     tokenizer, manifest = load_tokenizer(model_manifest), read_manifest(model_manifest)
-    source = {"files": list(data["files"])}
+    source: dict[str, Any] = {"files": list(data["files"])}
     if data["dataset"]:
         dataset = read_manifest(hub / "datasets" / data["dataset"] / MANIFEST)
         source = {"dataset": dataset.repository, "commit": dataset.commit}

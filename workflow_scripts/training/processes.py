@@ -78,13 +78,13 @@ def _once(arguments: dict[str, Any], processes: int) -> int:
 def _wait(started: list[subprocess.Popen]) -> int:
     """Zero when all ended well, else how that one ended which drew the others down."""
     while True:
-        codes = [process.poll() for process in started]
-        if any(codes):
+        polled = [process.poll() for process in started]
+        if any(polled):
             codes = _ended(started)
             # The rest lose touch with the one that left, and fail at that.
             telling = (code for code in (OUT_OF_MEMORY, Interrupted.exit_code) if code in codes)
             return next(telling, next(filter(None, codes)))
-        if all(code == 0 for code in codes):
+        if all(code == 0 for code in polled):
             return 0
         time.sleep(_POLL_SECONDS)
 
@@ -132,9 +132,9 @@ def _main() -> None:
     end_with(int(os.environ[_PARENT]))
     go_offline()
     arguments = json.loads(sys.argv[1])
-    paths = {name: Path(path) for name, path in arguments.pop("paths").items()}
+    arguments |= {name: Path(path) for name, path in arguments.pop("paths").items()}
     try:
-        train_stage(**paths, **arguments)
+        train_stage(**arguments)
     except UserError as error:
         if is_first() or error.exit_code != Interrupted.exit_code:
             print(error, flush=True)

@@ -5,6 +5,7 @@ logits. The estimates lie above the peaks that the tests measure.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation.prefix.scores import ROWS_AT_ONCE
@@ -43,7 +44,7 @@ class Budget:
             ),
             default=1,
         )
-        config = getattr(model.model, "config", None)
+        config: Any = getattr(model.model, "config", None)
         if hasattr(config, "get_text_config"):
             config = config.get_text_config()
         heads = getattr(config, "num_attention_heads", None) or 1

@@ -6,6 +6,7 @@ its own or with an attention that takes no mask does not pass, and is run in pla
 """
 
 import inspect
+from typing import Any
 
 import numpy as np
 import torch
@@ -96,7 +97,7 @@ class CausalModel:
         self.attention = getattr(config, "_attn_implementation", None)
 
     def _read_windows(self) -> None:
-        config = getattr(self.model, "config", None)
+        config: Any = getattr(self.model, "config", None)
         if hasattr(config, "get_text_config"):
             config = config.get_text_config()
         kinds = set(getattr(config, "layer_types", None) or ())

@@ -44,19 +44,19 @@ def score_prompt_run(outputs_path: Path, record_path: Path, asked: ReadingReques
 
 def item_of(output: Item, spec: Reading) -> Item:
     """What was made of one output."""
-    text = output.text if output.loglikelihoods is None else likeliest(output.loglikelihoods)
-    gold = LETTERS.index(output.gold)
-    answer, parser, right = read_answer(text, output.choices, gold, spec)
+    text = output.text or "" if output.loglikelihoods is None else likeliest(output.loglikelihoods)
+    choices, gold = _choices(output)
+    answer, parser, right = read_answer(text, choices, gold, spec)
     met, strict = None, right
     if spec.format is not None:
-        stated = PARSERS[spec.format](text, output.choices)
+        stated = PARSERS[spec.format](text, choices)
         met = stated is not None
         rule = RIGHT["letter" if spec.format in LETTER_PARSERS else "equal"]
-        strict = right and met and rule(stated, output.choices, gold)
+        strict = right and stated is not None and rule(stated, choices, gold)
     by_letter = spec.answers[0].parser in LETTER_PARSERS
     return replace(
         output,
-        gold=output.gold if by_letter else output.choices[gold],
+        gold=output.gold if by_letter else choices[gold],
         prediction=answer,
         correct=right,
         scores={"acc": float(right), "acc_strict": float(strict)},
@@ -64,6 +64,12 @@ def item_of(output: Item, spec: Reading) -> Item:
         parser=parser,
         choices=None,
     )
+
+
+def _choices(output: Item) -> tuple[list[str], int]:
+    """The choices, and which of them is right."""
+    assert output.choices is not None and output.gold is not None, f"{output.item} has no choices"
+    return output.choices, LETTERS.index(output.gold)
 
 
 def read_answer(
@@ -85,7 +91,7 @@ def metrics_of(outputs: list[Item], spec: Reading) -> tuple[Metric, ...]:
     """The scores of each subject and of all questions, and the mean over the subjects."""
     by_subject: dict[str, list[Item]] = {}
     for output in outputs:
-        by_subject.setdefault(output.subset, []).append(output)
+        by_subject.setdefault(str(output.subset), []).append(output)
     measured = []
     for subject, of_it in sorted(by_subject.items()):
         items = [item_of(output, spec) for output in of_it]
@@ -118,22 +124,28 @@ def floor(outputs: list[Item], spec: Reading) -> Floor:
     """
 
     def scores(output: Item, at: int) -> float:
-        said, gold = {"letter": LETTERS[at]}, LETTERS.index(output.gold)
+        said, (choices, gold) = {"letter": LETTERS[at]}, _choices(output)
         return float(
             any(
-                RIGHT[rule](said.get(rule, output.choices[at]), output.choices, gold)
+                RIGHT[rule](said.get(rule, choices[at]), choices, gold)
                 for rule in {link.right for link in spec.answers}
             )
         )
 
-    most = max(len(output.choices) for output in outputs)
+    numbers = [len(_choices(output)[0]) for output in outputs]
     constants = {
         LETTERS[at]: float(
-            np.mean([scores(o, at) if at < len(o.choices) else 0.0 for o in outputs])
+            np.mean(
+                [
+                    scores(output, at) if at < number else 0.0
+                    for output, number in zip(outputs, numbers, strict=True)
+                ]
+            )
         )
-        for at in range(most)
+        for at in range(max(numbers))
     }
     at_random = [
-        np.mean([scores(output, at) for at in range(len(output.choices))]) for output in outputs
+        np.mean([scores(output, at) for at in range(number)])
+        for output, number in zip(outputs, numbers, strict=True)
     ]
     return Floor(constants, float(np.mean(at_random)))

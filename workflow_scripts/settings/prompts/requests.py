@@ -47,5 +47,6 @@ def reading_request(settings: "Settings", run: str) -> ReadingRequest:
 
 def explain_request(settings: "Settings") -> ExplainRequest:
     run, subject, number = settings.explained()
+    assert run is not None, "the config has no prompt run"
     asking = Asking.part_of(settings.prompt_runs[run])
     return ExplainRequest(run=run, asking=asking, subject=subject, number=number)
