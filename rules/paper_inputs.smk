@@ -39,3 +39,10 @@ REPORT_CAPTIONS = [
     for figure in PAPER_FIGURES
     if (path := Path(workflow.basedir, "docs/captions", f"{Path(figure).stem}.rst")).is_file()
 ]
+
+
+def tables_told():
+    """What describes each table of the report, and what it was asked: as its rule has it."""
+    names = [Path(table).stem for table in REPORT_TABLES]
+    params = {name: getattr(rules, f"table_{name}").params for name in names}
+    return {name: {"table": of.table, "request": of.request} for name, of in params.items()}

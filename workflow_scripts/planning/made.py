@@ -1,7 +1,7 @@
 """Which records, tables and figures a config has made, by study."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from workflow_scripts.core.ids import CheckpointId
@@ -98,7 +98,7 @@ def _of_this_config(made: Mapping[str, list[str]], settings: Settings) -> dict[s
     return {study: those for study, those in made.items() if asked[study]}
 
 
-def _in_path(names: list[str]) -> list[str]:
+def _in_path(names: Iterable[str]) -> list[str]:
     return [CheckpointId.parse(name).in_path for name in names]
 
 
