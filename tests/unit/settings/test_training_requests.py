@@ -19,7 +19,7 @@ def stage_of(recipe: Recipe) -> StageRequest:
     return StageRequest(
         id="org/net@k2m12+cpt",
         recipe="own",
-        keys=recipe.part(TrainingKeys),
+        keys=TrainingKeys.part_of(recipe),
         validation=recipe.validation,
         seed=0,
         device="auto",
@@ -29,7 +29,7 @@ def stage_of(recipe: Recipe) -> StageRequest:
 
 
 def samples_of(recipe: Recipe) -> SamplesRequest:
-    return SamplesRequest(hub="hub", keys=recipe.part(SampleKeys), max_length=recipe.max_length)
+    return SamplesRequest(hub="hub", keys=SampleKeys.part_of(recipe), max_length=recipe.max_length)
 
 
 @pytest.mark.parametrize("name", RECIPES)
