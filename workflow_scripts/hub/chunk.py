@@ -15,11 +15,10 @@ from workflow_scripts.hub.link_files import link_or_copy
 from workflow_scripts.hub.manifest import (
     HubFile,
     Manifest,
-    content_commit,
     differing_sizes,
     list_files,
     read_manifest,
-    write_manifest,
+    seal,
 )
 from workflow_scripts.settings.measures import BuildRequest
 
@@ -48,20 +47,17 @@ def build_chunked(base_manifest: Path, folder: Path, asked: BuildRequest) -> Man
         if new:
             _write_new_weights(temporary, source, new)
             written += [NEW_WEIGHTS, _INDEX]
-        files = _in_order([*(f for f in kept if f), *list_files(temporary, only=written)])
-        manifest = Manifest(
+        return seal(
+            temporary,
+            _in_order([*(f for f in kept if f), *list_files(temporary, only=written)]),
             kind="model",
             source=base.source,
             repository=asked.id,
             revision=base.commit,
-            commit=content_commit(files),
             licence=base.licence,
             parameters=model.num_parameters(),
             architecture=type(model).__name__,
-            files=files,
         )
-        write_manifest(temporary, manifest)
-    return manifest
 
 
 def chunked_config(folder: Path, name: str, keys: dict[str, Any]):

@@ -10,7 +10,7 @@ large file reruns nothing and a new commit reruns everything that used the old o
 import json
 from collections.abc import Collection
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
@@ -91,6 +91,14 @@ def content_commit(files: tuple[HubFile, ...]) -> str:
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     write_json(folder / MANIFEST, manifest.model_dump(mode="json"))
+
+
+def seal(folder: Path, files: tuple[HubFile, ...] | None = None, **facts: Any) -> Manifest:
+    """Write the manifest of what was made here; a digest of its files stands for a commit."""
+    files = list_files(folder) if files is None else files
+    manifest = Manifest(commit=content_commit(files), files=files, **facts)
+    write_manifest(folder, manifest)
+    return manifest
 
 
 def read_manifest(path: Path) -> Manifest:

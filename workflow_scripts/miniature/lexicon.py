@@ -40,15 +40,8 @@ WOMEN = frozenset({"Ana", "Cleo", "Eva", "Gina", "Iris", "Kira", "Mona", "Olga"}
 
 PLACES = ("market", "school", "bridge", "house", "station", "harbour", "park", "mill")
 TIMES = (
-    "at noon",
-    "at night",
-    "at dawn",
-    "in spring",
-    "in summer",
-    "in autumn",
-    "in winter",
-    "today",
-)
+    "at noon", "at night", "at dawn", "in spring", "in summer", "in autumn", "in winter", "today",
+)  # fmt: skip
 GOODS = ("apples", "pears", "eggs", "coins", "books", "stones", "cakes", "pens")
 THINGS = ("boat", "lamp", "chair", "coat", "basket", "drum", "kite", "rope")
 

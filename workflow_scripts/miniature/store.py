@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import yaml
 
 from workflow_scripts.core.files import atomic_dir, sha256_file, sha256_text
-from workflow_scripts.hub.manifest import Manifest, content_commit, list_files, write_manifest
+from workflow_scripts.hub.manifest import seal
 from workflow_scripts.miniature.items import Repository
 
 LICENCE = "apache-2.0"
@@ -37,37 +37,27 @@ def write_repository(hub: Path, repository: Repository) -> None:
                 }
             )
         _write_card(folder, repository.name, configs)
-        files = list_files(folder)
-        write_manifest(
+        seal(
             folder,
-            Manifest(
-                kind="dataset",
-                source="miniature",
-                repository=repository.name,
-                revision=None,
-                commit=content_commit(files),
-                licence=LICENCE,
-                files=files,
-            ),
+            kind="dataset",
+            source="miniature",
+            repository=repository.name,
+            revision=None,
+            licence=LICENCE,
         )
 
 
 def write_model_manifest(folder: Path, repository: str, licence: str, model) -> None:
     """Write the manifest of a saved model, after all of its files."""
-    files = list_files(folder)
-    write_manifest(
+    seal(
         folder,
-        Manifest(
-            kind="model",
-            source="miniature",
-            repository=repository,
-            revision=None,
-            commit=content_commit(files),
-            licence=licence,
-            parameters=model.num_parameters(),
-            architecture=type(model).__name__,
-            files=files,
-        ),
+        kind="model",
+        source="miniature",
+        repository=repository,
+        revision=None,
+        licence=licence,
+        parameters=model.num_parameters(),
+        architecture=type(model).__name__,
     )
 
 

@@ -13,13 +13,7 @@ import torch
 
 from workflow_scripts.core.files import atomic_dir, write_text
 from workflow_scripts.hub.link_files import link_or_copy
-from workflow_scripts.hub.manifest import (
-    Manifest,
-    content_commit,
-    list_files,
-    read_manifest,
-    write_manifest,
-)
+from workflow_scripts.hub.manifest import Manifest, read_manifest, seal
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.trained_parameters import choose_parts, set_parameters
 
@@ -57,20 +51,16 @@ def save_checkpoint(
                     if target.is_dir() and not (target / file.path).exists():
                         link_or_copy(source / file.path, target / file.path)
         write_text(temporary / "README.md", _card(id, base))
-        files = list_files(temporary)
-        manifest = Manifest(
+        return seal(
+            temporary,
             kind="model",
             source=base.source,
             repository=id,
             revision=base.commit,
-            commit=content_commit(files),
             licence=base.licence,
             parameters=sum(p.numel() for p in model.parameters()),
             architecture=base.architecture,
-            files=files,
         )
-        write_manifest(temporary, manifest)
-    return manifest
 
 
 def _with_parameters(load, parameters: dict[str, torch.Tensor], keys: TrainingKeys):
