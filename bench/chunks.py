@@ -107,7 +107,7 @@ def train(model, rows: int, tokens: int) -> Callable[[], float]:
 def taking_turns(runs: dict[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
     for run in runs.values():
         run()
-    seconds = {name: [] for name in runs}
+    seconds: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(rounds):
         for name, run in runs.items():
             seconds[name].append(run())

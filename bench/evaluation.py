@@ -78,6 +78,8 @@ def main(rounds: int, seed: int, threads: int) -> None:
     model = Qwen2ForCausalLM(config).eval()
     harness = HFLM(pretrained=model, tokenizer=_tokenizer(), batch_size=8)
     prefix = PrefixLM(pretrained=model, tokenizer=_tokenizer(), batch_size=8)
+    engine = prefix.engine
+    assert engine is not None, "the model has no engine"
     prompts = Prompts(seed)
     print(f"seed {seed}, {threads} threads, {model.num_parameters():,} parameters, float32")
 
@@ -91,7 +93,7 @@ def main(rounds: int, seed: int, threads: int) -> None:
         return _generate(model, contexts, harness.batch_size)
 
     def continue_shared(contexts: list) -> list:
-        return prefix.engine.generate(
+        return engine.generate(
             [GenerationRequest(context, NEW_TOKENS) for context in contexts], {"do_sample": False}
         )
 
@@ -118,7 +120,7 @@ def main(rounds: int, seed: int, threads: int) -> None:
     )
     for case in cases:
         ratios = [theirs / ours for theirs, ours in times[case.name]]
-        tokens, trie, peak = _measured(prefix.engine, case)
+        tokens, trie, peak = _measured(engine, case)
         new = len(case.requests) * (NEW_TOKENS - 1) if case.name == "generation" else 0
         print(
             f"{case.name:<16}{case.target:>7.1f}{statistics.median(ratios):>8.2f}"
@@ -127,7 +129,7 @@ def main(rounds: int, seed: int, threads: int) -> None:
             f"{statistics.median(t for t, _ in times[case.name]):>8.2f}{best[case.name]:>6}"
             f"{statistics.median(t for _, t in times[case.name]):>8.2f}"
             f"{differences[case.name]:>9.1e}{peak / MEBIBYTE:>9.0f}"
-            f"{prefix.engine.budget.bytes / MEBIBYTE:>7.0f}"
+            f"{engine.budget.bytes / MEBIBYTE:>7.0f}"
         )
     print(
         "median, from, to: the harness's time over ours. trie: the tokens HFLM runs without its"

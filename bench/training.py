@@ -15,26 +15,27 @@ import statistics
 import tempfile
 import time
 import warnings
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from datasets import Dataset, disable_progress_bars
 from transformers import PrinterCallback, Qwen2Config, Qwen2ForCausalLM, TrainerCallback
 
-from workflow_scripts.settings.training import TrainingKeys
+from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.packing import Order
 from workflow_scripts.training.run import train
 from workflow_scripts.training.samples import Sample, Samples
 from workflow_scripts.training.trainer import PackedTrainer
 
 VOCABULARY, BATCH, LONGEST, WARM_UP, SEED = 6144, 8, 1024, 2, 0
-ADAPTERS = {"r": 8, "lora_alpha": 32, "lora_dropout": 0.1}
+ADAPTERS: dict[str, Any] = {"r": 8, "lora_alpha": 32, "lora_dropout": 0.1}
 TARGETS = ["q_proj", "v_proj"]
 RATE, OUTSIDE_WANTED = 2e-5, 0.05
 
@@ -62,7 +63,7 @@ class Clock(TrainerCallback):
 
     begun: float = 0.0
     seconds: float = 0.0
-    parts: Counter = field(default_factory=Counter)
+    parts: dict[str, float] = field(default_factory=lambda: defaultdict(float))
 
     def on_step_end(self, args, state, control, **kwargs):
         now = time.perf_counter()
@@ -71,7 +72,7 @@ class Clock(TrainerCallback):
             self.parts.clear()
         elif state.global_step == state.max_steps:
             self.seconds = now - self.begun
-            self.timed = Counter(self.parts)
+            self.timed = dict(self.parts)
 
 
 def random_samples(lengths: np.ndarray, rng: np.random.Generator) -> Samples:
@@ -109,7 +110,7 @@ def ours(base, case: Case, clock: Clock) -> float:
         lora_rank=ADAPTERS["r"],
         lora_alpha=ADAPTERS["lora_alpha"],
         lora_dropout=ADAPTERS["lora_dropout"],
-        lora_targets=TARGETS,
+        lora_targets=tuple(TARGETS),
         learning_rate=RATE,
         weight_decay=0.01,
         schedule="constant",
@@ -125,7 +126,7 @@ def ours(base, case: Case, clock: Clock) -> float:
             case.samples,
             None,
             Path(folder, "state"),
-            keys=keys.model_dump(mode="json"),
+            keys=keys,
             device="cpu",
             seed=SEED,
             belongs_to={},
@@ -218,7 +219,8 @@ def _tokenizer():
 
 
 def measure(base, case: Case, rounds: int) -> None:
-    ratios, outside, speeds = [], [], {"theirs": [], "ours": []}
+    ratios, outside = [], []
+    speeds: dict[str, list[float]] = {"theirs": [], "ours": []}
     for _ in range(rounds):
         per_second = {}
         for name, run in (("theirs", theirs), ("ours", ours)):

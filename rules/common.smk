@@ -188,14 +188,6 @@ def download_need(kind):
     return lambda wildcards: PLANNER.download(kind, f"{wildcards.org}/{wildcards.name}")
 
 
-def rows_of_tasks(names):
-    fields = {"task", "display_name", "category"}
-    return [
-        SETTINGS.task(name).model_dump(include=fields) | {"metric": SETTINGS.task(name).full_metric}
-        for name in names
-    ]
-
-
 # What the rules of each study are given; the rule files themselves may come in any order.
 include: "chunking_inputs.smk"
 include: "training_inputs.smk"

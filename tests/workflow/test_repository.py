@@ -32,6 +32,7 @@ def tracked(*patterns: str) -> list[Path]:
         ("ruff", "format", "--check", "."),
         ("snakefmt", "--check", "Snakefile", "rules"),
         ("lint-imports",),
+        ("mypy",),
     ],
     ids=" ".join,
 )

@@ -16,7 +16,10 @@ _DONE = "dashed"  # how Snakemake draws a job that need not run
 
 def collapsed(dag: str) -> str:
     """The DOT text of a DAG of jobs as that of its rules: jobs, jobs to run, edges with their numbers."""
-    rule_of, jobs, waiting, colours, edges = {}, Counter(), Counter(), {}, Counter()
+    rule_of: dict[str, str] = {}
+    colours: dict[str, str] = {}
+    jobs, waiting = Counter[str](), Counter[str]()
+    edges = Counter[tuple[str, str]]()
     for line in dag.splitlines():
         if node := _NODE.match(line):
             job, label, colour, style = node.groups()
@@ -26,10 +29,10 @@ def collapsed(dag: str) -> str:
             waiting[rule] += _DONE not in style
             colours.setdefault(rule, colour)
         elif edge := _EDGE.match(line):
-            edges[edge.groups()] += 1
+            edges[edge[1], edge[2]] += 1
     if not jobs:
         raise ValueError("there is no job in it")
-    between = Counter()
+    between = Counter[tuple[str, str]]()
     for (first, second), times in edges.items():
         between[rule_of[first], rule_of[second]] += times
     lines = [

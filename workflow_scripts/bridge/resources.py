@@ -42,7 +42,7 @@ def resources(need: NeedOf, cluster: Cluster, gpu_request: str | None) -> dict[s
 
 def signed(function: Callable) -> Callable:
     """Keep the function's signature at hand: Snakemake asks for it anew for every job, thousands of times."""
-    function.__signature__ = inspect.signature(function)
+    vars(function)["__signature__"] = inspect.signature(function)
     return function
 
 

@@ -16,12 +16,13 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from workflow_scripts.core.files import is_running
 
 POLL_SECONDS = 0.5
 _MAIN = "CHORUS_MAIN_PROCESS"
-_held = []
+_held: list[Any] = []
 
 
 def sweep_stale_lock(state: Path) -> None:

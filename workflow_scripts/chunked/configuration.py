@@ -5,7 +5,7 @@ The published names are kept, because checkpoints bear them; `chunk_execution` a
 """
 
 from collections.abc import Iterator
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 from transformers import LlamaConfig, PreTrainedConfig, Qwen2Config, Qwen3Config
 
@@ -86,7 +86,7 @@ class ChunkingKeys(PreTrainedConfig):
         unchanged = self.num_layers_per_chunk == 0
         return chunk_plan(
             self.num_hidden_layers,
-            self.chunking_mode,
+            cast(Mode, self.chunking_mode),  # _problems refuses every other
             self.num_layers_per_chunk,
             self.num_chunks if reads_chunks or unchanged else None,
             self.layers_to_prune if self.chunking_mode == "prune" else None,

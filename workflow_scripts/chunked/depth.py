@@ -71,8 +71,17 @@ class Depth(GradientCheckpointingLayer):
     def release(self) -> None:
         """Let go of the stacks' memory, before the parameters in it are moved elsewhere."""
         self.stacks = []
-        self.input_norm = self.qkv = self.head_norms = self.out = None
-        self.post_norm = self.gate_up = self.down = self.adapt = None
+        for name in (
+            "input_norm",
+            "qkv",
+            "head_norms",
+            "out",
+            "post_norm",
+            "gate_up",
+            "down",
+            "adapt",
+        ):
+            self.__dict__.pop(name, None)
 
     def forward(self, x: Tensor, *, rows: int, step: "Step", **kwargs) -> Tensor:
         if self.adapt is not None:

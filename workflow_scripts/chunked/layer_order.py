@@ -140,7 +140,9 @@ class PlannedLayers(nn.ModuleList):
         if not isinstance(index, slice):
             return super().__getitem__(index)
         stages = list(self) if self.unchunked else self._stages()
-        return stages if self.states is None else [self._recorded(stage) for stage in stages]
+        if self.states is None:
+            return stages
+        return [_recorded(stage, self.states) for stage in stages]
 
     def _stages(self) -> list[nn.Module]:
         model = self.model[0]
@@ -192,14 +194,6 @@ class PlannedLayers(nn.ModuleList):
             for depth in stage.depths:
                 depth.release()
 
-    def _recorded(self, stage: nn.Module):
-        def run(hidden_states: Tensor, **kwargs) -> Tensor:
-            out = stage(hidden_states, **kwargs)
-            self.states.append(out)
-            return out
-
-        return run
-
     @contextmanager
     def recording(self, unchunked: bool = False):
         """The hidden state behind each stage; `unchunked` runs all layers in their old order."""
@@ -208,6 +202,15 @@ class PlannedLayers(nn.ModuleList):
             yield self.states
         finally:
             self.states, self.unchunked = None, False
+
+
+def _recorded(stage: nn.Module, states: list[Tensor]):
+    def run(hidden_states: Tensor, **kwargs) -> Tensor:
+        out = stage(hidden_states, **kwargs)
+        states.append(out)
+        return out
+
+    return run
 
 
 def _kinds(layer: nn.Module) -> tuple[type, ...]:

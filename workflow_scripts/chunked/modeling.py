@@ -40,6 +40,8 @@ class _Chunked(PreTrainedModel):
 class ChunkedModel(_Chunked):
     """Mixed into a base model in front of it."""
 
+    layers: PlannedLayers
+
     def __init__(self, config: ChunkingKeys):
         super().__init__(config)
         plan = config.plan()

@@ -107,20 +107,20 @@ class Projection(Siblings):
     """
 
     def prepare(self) -> None:
-        self.weight = self.bias = None
+        self.weight: Stack | None = None  # None: each is called by itself
+        self.bias: Stack | None = None
         modules = self.modules()
         biases = [[module.bias for module in group] for group in modules]
         without = [bias is None for group in biases for bias in group]
         all_plain = all(_is_plain(module, nn.Linear) for group in modules for module in group)
-        self.each = not all_plain or (any(without) and not all(without))
-        if self.each:
+        if not all_plain or (any(without) and not all(without)):
             return
         self.weight = Stack([[module.weight for module in group] for group in modules])
         self.bias = None if any(without) else Stack(biases)
 
     def __call__(self, x: Tensor, onto: Tensor | None = None) -> Tensor:
         """The products, added to `onto` where given."""
-        if self.each:
+        if self.weight is None:
             out = torch.stack(
                 [
                     torch.cat([module(one) for module in group], dim=-1)
@@ -128,11 +128,11 @@ class Projection(Siblings):
                 ]
             )
         elif torch.is_grad_enabled():
-            out = self._with_gradients(x)
+            out = self._with_gradients(x, self.weight)
         elif x.shape[1] <= _FEW and x.device.type == "cpu":
-            out = self._few(x)
+            out = self._few(x, self.weight.storage)
         else:
-            weight, bias = self.weight.storage, self.bias and self.bias.storage
+            weight, bias = self.weight.storage, None if self.bias is None else self.bias.storage
             if len(weight) == 1:
                 out = F.linear(x[0], weight[0], None if bias is None else bias[0]).unsqueeze(0)
             elif bias is None:
@@ -143,8 +143,8 @@ class Projection(Siblings):
                 out = torch.baddbmm(bias.unsqueeze(1), x, weight.mT)
         return out if onto is None else out + onto
 
-    def _with_gradients(self, x: Tensor) -> Tensor:
-        weight, bias = self.weight.joined(), self.bias and self.bias.joined()
+    def _with_gradients(self, x: Tensor, stack: Stack) -> Tensor:
+        weight, bias = stack.joined(), None if self.bias is None else self.bias.joined()
         if len(weight) == 1:
             bias = None if bias is None else bias.squeeze(0)
             return F.linear(x.squeeze(0), weight.squeeze(0), bias).unsqueeze(0)
@@ -154,13 +154,12 @@ class Projection(Siblings):
         out = _Product.apply(x, weight)
         return out if bias is None else out + bias.unsqueeze(1).to(out.dtype)
 
-    def _few(self, x: Tensor) -> Tensor:
+    def _few(self, x: Tensor, storage: Tensor) -> Tensor:
         """For few tokens on a CPU, where reading the weights is all the work.
 
         MKL reads them several times faster as the left factor of a batch of products; so a single
         layer is cut into halves to make a batch of two.
         """
-        storage = self.weight.storage
         k, n, _ = x.shape
         if k == 1 and storage.shape[1] % 2 == 0:
             storage, x = storage.view(2, -1, storage.shape[2]), x.expand(2, -1, -1)
@@ -173,21 +172,17 @@ class Norm(Siblings):
     """RMS norms of k siblings over the last dimension of x [k, n, size] or [k, n, heads, size]."""
 
     def prepare(self) -> None:
-        self.weight = None
+        self.weight: Stack | None = None  # None: each is called by itself
         modules = [module for (module,) in self.modules()]
-        self.each = not all(
-            # Its own attribute, not one that a wrapper passes on from what it wraps now.
-            _is_plain(module) and "variance_epsilon" in vars(module)
-            for module in modules
-        )
-        if self.each:
+        # Its own attribute, not one that a wrapper passes on from what it wraps now.
+        if not all(_is_plain(one) and "variance_epsilon" in vars(one) for one in modules):
             return
         self.eps = modules[0].variance_epsilon
         self.eps_ = torch.full((1,), self.eps, dtype=torch.float32, device="cpu")
         self.weight = Stack([[module.weight] for module in modules])
 
     def __call__(self, x: Tensor) -> Tensor:
-        if self.each:
+        if self.weight is None:
             return torch.stack([m(one) for one, (m,) in zip(x, self.modules(), strict=True)])
         weight = self.weight.joined() if torch.is_grad_enabled() else self.weight.storage
         weight = weight.unsqueeze(1) if x.dim() == 3 else weight[:, None, None]

@@ -76,7 +76,7 @@ class WrappedChunkLayers(nn.Module):
 
     def forward(self, outputs: Tensor, shared: Tensor) -> Tensor:
         """Aggregate: the outputs of the chunks, stacked in front, into one hidden state."""
-        if self.mode == "mlp":
+        if self.aggregation is not None:
             return self.aggregation(outputs, shared)
         if self.mode == "residual":
             return residual(outputs, shared)

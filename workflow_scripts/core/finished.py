@@ -40,7 +40,7 @@ class Finished:
         return False
 
     def keep(self) -> None:
-        """By links: it costs no space. Where the disk cannot link, nothing is kept."""
+        """Keep the files by links: it costs no space. Where the disk cannot link, nothing is kept."""
         with suppress(OSError):
             self._folder.mkdir(parents=True, exist_ok=True)
             self._key.unlink(missing_ok=True)

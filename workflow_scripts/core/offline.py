@@ -23,9 +23,12 @@ def go_offline() -> None:
     for name in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE"):
         os.environ[name] = "1"
     os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
-    socket.socket.connect = _refuse(socket.socket.connect)
-    socket.socket.connect_ex = _refuse(socket.socket.connect_ex)
-    socket.getaddrinfo = _refuse_lookup(socket.getaddrinfo)
+    for owner, name, refusing in (
+        (socket.socket, "connect", _refuse),
+        (socket.socket, "connect_ex", _refuse),
+        (socket, "getaddrinfo", _refuse_lookup),
+    ):
+        setattr(owner, name, refusing(getattr(owner, name)))
 
 
 def _is_local(host: object) -> bool:

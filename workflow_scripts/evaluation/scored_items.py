@@ -12,7 +12,7 @@ import time
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from workflow_scripts.core.files import canonical_json
 from workflow_scripts.hub.load import LoadedModel
@@ -30,7 +30,7 @@ class ScoredItems:
             {"weights": weights_sha256, "harness": harness, "settings": settings}
         ).encode()
         self._values: dict[str, Any] = {}
-        self._file = None
+        self._file: BinaryIO  # while it is entered
         self._synced = 0.0
 
     @classmethod
@@ -44,9 +44,9 @@ class ScoredItems:
         weights_sha256: str | None = None,
         **settings: Any,
     ) -> "ScoredItems":
-        """Of one measurement; `weights_sha256` is of the model's weights where they are not the manifest's.
+        """The items of one measurement, beside its record.
 
-        Hidden and undeclared: Snakemake removes what a failed job declared.
+        `weights_sha256` is given where the model's weights are not those of the manifest. Hidden and undeclared: Snakemake removes what a failed job declared.
         """
         return cls(
             scored_beside(record),
@@ -81,7 +81,7 @@ class ScoredItems:
         self._file.close()
 
     def key(self, kind: str, *token_lists: Iterable[int], **settings: Any) -> str:
-        """Of one item: the run, what was asked, and the settings of this question."""
+        """What an item depends on: the run, what was asked, and the settings of this question."""
         digest = hashlib.sha256(self._run)
         digest.update(canonical_json([kind, settings]).encode())
         for tokens in token_lists:

@@ -43,10 +43,11 @@ def read_lock(path: Path) -> dict[tuple[str, str], str]:
         fields = tuple(row.split("\t"))
         if problem := _row_problem(fields):
             problems.append(f"{path}, line {line}: {problem}.")
-        elif fields[:2] in commits:
-            problems.append(f"{path}, line {line}: the {' '.join(fields[:2])} has a row already.")
         else:
-            commits[fields[:2]] = fields[2]
+            kind, repository, commit = fields
+            if (kind, repository) in commits:
+                problems.append(f"{path}, line {line}: the {kind} {repository} has a row already.")
+            commits[kind, repository] = commit
     if problems:
         raise UserError(problems)
     return commits

@@ -7,6 +7,7 @@ The file list is the hub's, so that a check without a network sees what the repo
 
 import json
 from pathlib import Path
+from typing import Any
 
 from huggingface_hub import hf_hub_url
 from pydantic import BaseModel, ConfigDict, Field
@@ -48,11 +49,11 @@ def fetch_metadata(repository: str, revision: str | None, folder: Path) -> None:
 
 
 def refuse(metadata: Path, error: UserError, log: Path) -> None:
-    """In place of the metadata: why they cannot be had, so that one request stops no other.
+    """Write in place of the metadata why they cannot be had, so that one request stops no other.
 
     As with a broken cell, the next run tries again.
     """
-    about = {"record": str(metadata), "reason": str(error), "log": str(log)}
+    about: dict[str, Any] = {"record": str(metadata), "reason": str(error), "log": str(log)}
     if isinstance(error, Unreachable):
         about["unreachable"] = True
     write_json(metadata, {"broken": about})

@@ -54,7 +54,7 @@ def mirror(hub: Path) -> Iterator[dict[str, Manifest]]:
             if getattr(module, "__dict__", {}).get("load_dataset") is original
         ]
         for module in holders:
-            module.load_dataset = load_dataset
+            vars(module)["load_dataset"] = load_dataset
         card = datasets.load.DatasetCard
         datasets.load.DatasetCard = _read_once(card)
         try:
@@ -62,7 +62,7 @@ def mirror(hub: Path) -> Iterator[dict[str, Manifest]]:
         finally:
             datasets.load.DatasetCard = card
             for module in holders:
-                module.load_dataset = original
+                vars(module)["load_dataset"] = original
 
 
 def read_rows(
@@ -76,7 +76,7 @@ def read_rows(
     return rows, read[name]
 
 
-def _read_once(card: type) -> type:
+def _read_once(card: Any) -> type:
     """The same, but a dataset's card is parsed once and not for each of its configurations.
 
     MMLU's lists 57, and reading that 57 times took a quarter of a small evaluation.

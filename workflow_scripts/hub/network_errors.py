@@ -29,7 +29,7 @@ def in_plain_words(
     try:
         yield
     except (httpx2.RequestError, OSError) as error:
-        kind_of_error = Unreachable
+        kind_of_error: type[UserError] = Unreachable
         if isinstance(error, HfHubHTTPError):
             status = error.response.status_code
             kind_of_error = Unreachable if status == 429 or status >= 500 else UserError

@@ -4,10 +4,8 @@ The exam questions are written by lm-eval's own tasks, so a model meets in train
 formats, never the items, that it will be tested on.
 """
 
-import functools
 import random
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -60,7 +58,7 @@ def _prose(world: World) -> Iterator[dict]:
 
 
 def _questions(hub: Path, world: World) -> Iterator[dict]:
-    with mirror(hub), _compiled_templates():
+    with mirror(hub):
         for name, task in load_tasks(list(TRAINED_TASKS)).items():
             pairs = [prompt_and_completion(task, doc) for doc in task.training_docs()]
             description = task.config.description or ""
@@ -123,15 +121,3 @@ def _paper(pairs: list[tuple[str, str]], description: str, delimiter: str) -> di
         "prompts": prompts,
         "completions": [completion for _, completion in pairs],
     }
-
-
-@contextmanager
-def _compiled_templates() -> Iterator[None]:
-    """Let lm-eval compile a template once instead of once per document: 30 s become 2."""
-    from lm_eval import utils
-
-    utils.env.from_string = functools.cache(type(utils.env).from_string.__get__(utils.env))
-    try:
-        yield
-    finally:
-        del utils.env.from_string

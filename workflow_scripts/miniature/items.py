@@ -3,12 +3,15 @@
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
-from datasets import Features
+from datasets import Features, Value
 
 Row = dict[str, Any]
 
+STRING = Value("string")
+USUAL_SPLITS = ("train", "validation", "test")
 TRAIN_ROWS = 1_200
 LABEL_NOISE = 0.03
 
@@ -30,6 +33,29 @@ class Repository:
     default: str | None = None
 
 
+def only(
+    name: str, features: Features, splits: dict[str, list[Row]], config: str = "default"
+) -> Repository:
+    """A dataset of one configuration."""
+    return Repository(name, {config: Config(features, splits)}, default=config)
+
+
+def columns(texts: str, **others: Any) -> Features:
+    """Columns of text, by their names, and behind them others."""
+    return Features(dict.fromkeys(texts.split(), STRING) | others)
+
+
+def draw_usual(
+    make: Callable[[random.Random], Row],
+    rng: random.Random,
+    items: int,
+    key: str,
+    splits: Sequence[str] = USUAL_SPLITS,
+) -> dict[str, list[Row]]:
+    """Draw splits of the usual sizes; rows are told apart by the columns of `key`."""
+    return draw_splits(make, rng, usual_sizes(items, *splits), key=itemgetter(*key.split()))
+
+
 def draw_splits(
     make: Callable[[random.Random], Row],
     rng: random.Random,
@@ -40,7 +66,9 @@ def draw_splits(
 
     The key is what a model is shown of a row, so a question of one split is never one of another.
     """
-    seen, rows, needed = set(), [], sum(sizes.values())
+    seen: set[Any] = set()
+    rows: list[Row] = []
+    needed = sum(sizes.values())
     for _ in range(60 * needed):
         if len(rows) == needed:
             break
@@ -80,7 +108,7 @@ def shuffled_choices(
 def sorted_choices(
     rng: random.Random, right: str, pool: Sequence[str], count: int
 ) -> tuple[list[str], int]:
-    """As `shuffled_choices`, but in the order of an index: numbers by value, words by alphabet.
+    """Give what `shuffled_choices` gives, but in the order of an index: numbers by value, words by alphabet.
 
     Many exams print their choices so. It spreads the right letters evenly and yet lets a model that
     knows the answer, and not yet how letters are bound to choices, do better than chance.

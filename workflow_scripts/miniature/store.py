@@ -53,7 +53,7 @@ def write_repository(hub: Path, repository: Repository) -> None:
 
 
 def write_model_manifest(folder: Path, repository: str, licence: str, model) -> None:
-    """Of a saved model, after all of its files."""
+    """Write the manifest of a saved model, after all of its files."""
     files = list_files(folder)
     write_manifest(
         folder,

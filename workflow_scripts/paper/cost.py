@@ -83,7 +83,7 @@ def _row(
     tokens = sum(map(_tokens, records))
     planned, actual = sum(need.seconds for need in needs), sum(seconds for _, seconds, _ in found)
     gpu_mb = [one.volatile.peak_gpu_memory_mb or 0 for one in records]
-    row = {
+    row: dict[str, Any] = {
         "study": study,
         "rule": rule,
         "jobs": jobs,
@@ -141,7 +141,7 @@ def _tokens(record: Costly) -> int:
 
 
 def _records(job: PlannedJob, folder: Path) -> Iterator[Costly]:
-    """Of what the job wrote; a cell that broke cost nothing that is known."""
+    """What the job wrote; a cell that broke cost nothing that is known."""
     for output in job.outputs:
         read = next((read for start, read in _READERS.items() if output.startswith(start)), None)
         if read and output.endswith(".json"):

@@ -18,7 +18,7 @@ def gather(records: list[Path], config: dict[str, Any]) -> dict[str, Any]:
 
     The items beside the records are not read again: collecting the scores has held them together.
     """
-    studies: dict[str, Counter] = {}
+    studies: dict[str, Any] = {}  # counters, of seconds too
     seen: dict[str, set] = {key: set() for key in _SEEN}
     models, datasets, broken = {}, {}, []
     for path in sorted(records):

@@ -1,7 +1,8 @@
 """Which models the GPU hours go to: the list that whoever has too few hours shortens."""
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable
+from operator import itemgetter
 
 from workflow_scripts.planning.jobs import PlannedJob
 from workflow_scripts.planning.wording import HOUR, hours
@@ -11,11 +12,11 @@ _NAMED, _WIDEST = 15, 38
 
 def hours_by_model(jobs: Iterable[PlannedJob]) -> dict[str, float]:
     """The most first; what is made from a model counts as the model."""
-    spent: Counter[str] = Counter()
+    spent: dict[str, float] = defaultdict(float)
     for job in jobs:
         if job.need.gpus and job.model:
             spent[job.model] += job.need.seconds * job.need.gpus / HOUR
-    return dict(spent.most_common())
+    return dict(sorted(spent.items(), key=itemgetter(1), reverse=True))
 
 
 def lines_by_model(jobs: Iterable[PlannedJob]) -> list[str]:

@@ -73,13 +73,14 @@ def longest_chain(jobs: Sequence[PlannedJob]) -> tuple[float, list[PlannedJob]]:
     ends: list[float] = []
     before: list[int | None] = []
     for job in jobs:
-        last = max(job.after, key=lambda place: ends[place], default=None)
+        last = max(job.after, key=ends.__getitem__, default=None)
         before.append(last)
         ends.append(job.need.seconds + (0 if last is None else ends[last]))
     if not jobs:
         return 0.0, []
-    place: int | None = max(range(len(jobs)), key=ends.__getitem__)
-    seconds, way = ends[place], []
+    latest = max(range(len(jobs)), key=ends.__getitem__)
+    seconds, way = ends[latest], []
+    place: int | None = latest
     while place is not None:
         way.append(jobs[place])
         place = before[place]
@@ -114,16 +115,8 @@ def _rounded(row: Row) -> dict[str, float]:
 
 
 _HEADER = (
-    "study",
-    "rule",
-    "jobs",
-    "done",
-    "GPU h",
-    "CPU h",
-    "longest",
-    "memory",
-    "GPU mem",
-    "disk",
+    *("study", "rule", "jobs", "done", "GPU h", "CPU h"),
+    *("longest", "memory", "GPU mem", "disk"),
 )
 _WIDTHS = (10, 25, 5, 5, 8, 7, 8, 7, 9, 7)
 

@@ -1,7 +1,7 @@
 """How far a run is: what is done, running, failed and waiting, and when it will end."""
 
 import heapq
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -44,8 +44,8 @@ def _seen(job: PlannedJob, entry: Mapping | None, alive: set[str], started: floa
 
 def pace(jobs: Sequence[PlannedJob], entries: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
     """By study, and of all under "": how long jobs took, over how long was planned."""
-    took: Counter[str] = Counter()
-    planned: Counter[str] = Counter()
+    took: dict[str, float] = defaultdict(float)
+    planned: dict[str, float] = defaultdict(float)
     for job in jobs:
         entry = entries.get(job.log or "")
         if entry is not None and entry["state"] == "done" and job.is_done and job.need.seconds:

@@ -106,7 +106,7 @@ def _table(
 
 
 def _study_line(study: str, group: Sequence[Seen], end: float | None, now: float) -> str:
-    counts = Counter(one.state for one in group)
+    counts = Counter[str](one.state for one in group)
     planned = sum(one.job.need.seconds for one in group)
     left = sum(one.job.need.seconds for one in group if one.state != "done")
     share = f"{100 * (1 - left / planned):.0f} %" if planned else ""

@@ -4,15 +4,21 @@ A missing value becomes None, which the writer of tables shows as a dash.
 """
 
 from collections.abc import Callable, Iterable
+from typing import TypeGuard
 
 import pandas as pd
 
 MINUS, INFINITY, DASH = "−", "∞", "—"
 
 
+def is_known(value: float | None) -> TypeGuard[float]:
+    """Whether it is there: neither None nor one of pandas's and numpy's ways to say so."""
+    return not pd.isna(value)
+
+
 def number(value: float | None, spec: str = ".3f") -> str | None:
     """`spec` is Python's own format; a hyphen becomes a minus sign."""
-    if pd.isna(value):
+    if not is_known(value):
         return None
     return format(value, spec).replace("-", MINUS).replace("inf", INFINITY)
 
@@ -22,12 +28,12 @@ def numbers(values: Iterable[float | None], spec: str = ".3f") -> list[str | Non
 
 
 def shown(values: Iterable[float | None], show: Callable[[float], str | None]) -> list[str | None]:
-    return [None if pd.isna(value) else show(value) for value in values]
+    return [show(value) if is_known(value) else None for value in values]
 
 
 def percents(values: Iterable[float | None], spec: str = ".1f") -> list[str | None]:
     """Shares of one in percent, without its sign."""
-    return [None if pd.isna(value) else number(100 * value, spec) for value in values]
+    return [number(100 * value, spec) if is_known(value) else None for value in values]
 
 
 def with_errors(
@@ -37,9 +43,9 @@ def with_errors(
 ) -> list[str | None]:
     """`0.412 ± 0.013`; where no standard error is known, the value alone."""
     return [
-        None
-        if pd.isna(value)
-        else f"{show(value)}" + ("" if pd.isna(error) else f" ± {show(error)}")
+        f"{show(value)}" + (f" ± {show(error)}" if is_known(error) else "")
+        if is_known(value)
+        else None
         for value, error in zip(values, errors, strict=True)
     ]
 
@@ -51,7 +57,7 @@ def intervals(
 ) -> list[str | None]:
     """`0.118 to 0.734`, or None where there is no interval."""
     return [
-        None if pd.isna(low) or pd.isna(high) else f"{show(low)} to {show(high)}"
+        f"{show(low)} to {show(high)}" if is_known(low) and is_known(high) else None
         for low, high in zip(lows, highs, strict=True)
     ]
 
@@ -62,7 +68,9 @@ def perplexity(value: float) -> str:
 
 
 def p_value(value: float | None, below: str = "below") -> str | None:
-    return None if pd.isna(value) else f"{below} 0.001" if value < 0.001 else f"{value:.3f}"
+    if not is_known(value):
+        return None
+    return f"{below} 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def millisecond(seconds: float) -> str:

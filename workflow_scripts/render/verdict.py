@@ -1,11 +1,12 @@
 """Whether two numbers agree: the same test for every published number."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 import pandas as pd
 
 from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.text import is_known
 
 AGREES, DIFFERS, NOT_COMPARABLE = "agrees", "differs", "not comparable"
 LIMIT = 2.0  # standard errors of the difference, from which on two numbers differ
@@ -36,13 +37,13 @@ def verdict(
     Where no standard error was printed and none follows from what was, the other run's own is as likely
     to be theirs. What rounding in print hides is no difference.
     """
-    if ours is None or pd.isna(ours):
+    if not is_known(ours):
         return _refused(why_not or NOT_MEASURED)
     if why_not:
         return _refused(why_not)
-    if pd.isna(ours_stderr):
+    if not is_known(ours_stderr):
         return _refused("ours has no standard error")
-    theirs = ours_stderr if pd.isna(published_stderr) else published_stderr
+    theirs = published_stderr if is_known(published_stderr) else ours_stderr
     difference = ours - published
     error = math.hypot(ours_stderr, theirs)
     if abs(difference) <= printed_to / 2 + 1e-12:
@@ -55,7 +56,7 @@ def verdict(
 
 def within(published: float, low: float | None, high: float | None, why_not: str | None) -> dict:
     """A rank has no standard error: it agrees where it lies in our interval."""
-    if why_not or low is None or pd.isna(low) or pd.isna(high):
+    if why_not or not is_known(low) or not is_known(high):
         return _refused(why_not or NOT_MEASURED)
     found = AGREES if low <= published <= high else DIFFERS
     return {"difference": None, "z": None, "verdict": found, "because": None}
@@ -66,7 +67,7 @@ def _refused(because: str) -> dict:
     return {"difference": None, "z": None, "verdict": NOT_COMPARABLE, "because": because}
 
 
-def as_table(rows: Iterator[dict]) -> pd.DataFrame:
+def as_table(rows: Iterable[dict]) -> pd.DataFrame:
     table = pd.DataFrame(rows, columns=list(COLUMNS.named))
     numbers = [name for name, kind in COLUMNS.named.items() if kind in ("number", "whole")]
     table[numbers] = table[numbers].apply(pd.to_numeric)

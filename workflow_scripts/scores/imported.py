@@ -151,14 +151,15 @@ def _value_problems(path: Path, frame: pd.DataFrame) -> list[str]:
         frame[column] = frame[column] / per
     for row in frame.index:
         metric, scale = frame.at[row, "metric"], int(per[row])
-        low, high = RANGES.get(bare(metric), (None, None))
-        if low is None:
+        bounds = RANGES.get(bare(metric))
+        if bounds is None:
             if scale != 1:
                 problems.append(
                     f"{_at(path, frame, row)}: unit is 'percent'; expected nothing there, as the"
                     f" metric {metric!r} is no fraction."
                 )
-        elif not low <= frame.at[row, "value"] <= high:
+        elif not bounds[0] <= frame.at[row, "value"] <= bounds[1]:
+            low, high = bounds
             hint = "" if scale != 1 else ", or percent in the column unit"
             problems.append(
                 f"{_at(path, frame, row)}: value is {printed[row]:g}; expected a number from"

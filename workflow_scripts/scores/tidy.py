@@ -61,7 +61,8 @@ def import_all(
     paths: Sequence[Path], metrics: Mapping[str, str], taken: set[str]
 ) -> list[pd.DataFrame]:
     """The scores of each file; `taken` are the names that a file may not have as its own."""
-    frames, problems, seen = [], [], {}
+    frames, problems = [], []
+    seen: dict[str, Path] = {}
     for path in paths:
         if path.stem in taken:
             problems.append(

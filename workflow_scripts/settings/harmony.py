@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from workflow_scripts.settings.names import CheckpointName, CsvFile, LmEvalTaskName, TextFile
 from workflow_scripts.settings.section import Section, contradiction
 from workflow_scripts.settings.sentences import hint
-from workflow_scripts.settings.training import TrainingKeys
+from workflow_scripts.settings.training_keys import TrainingKeys
 
 Protocol = Literal["direct", "few_shot", "train_before_test"]
 
@@ -55,7 +55,7 @@ class TaskRecipe(TrainingKeys):
 
 
 # The published code's: low-rank adapters where PEFT puts them by itself, no warm-up, the best epoch.
-_PUBLISHED = {
+_PUBLISHED: dict[str, Any] = {
     "method": "lora",
     "lora_alpha": 32.0,
     "lora_dropout": 0.1,

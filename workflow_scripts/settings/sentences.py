@@ -65,8 +65,8 @@ def _key(name: str) -> str:
 
 
 def listed(words: Iterable[object], last: str = "and") -> str:
-    words = [str(word) for word in words]
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}"
+    *first, final = map(str, words)
+    return f"{', '.join(first)} {last} {final}" if first else final
 
 
 def hint(word: str, known: Iterable[str]) -> str:

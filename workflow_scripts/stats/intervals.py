@@ -102,7 +102,7 @@ def interval_over_items(
 
 
 class Difference(NamedTuple):
-    """Of a mean under two protocols, second minus first, with its interval over models."""
+    """How a mean differs between two protocols, second minus first, with its interval over models."""
 
     value: float
     low: float

@@ -9,7 +9,9 @@ from workflow_scripts.stats.agreement import PairSigns, pair_signs
 from workflow_scripts.stats.checks import checked_draws, checked_errors, checked_scores
 
 
-def standard_error(value: np.ndarray, n: np.ndarray, lowest: np.ndarray = 0.0) -> np.ndarray:
+def standard_error(
+    value: np.ndarray, n: np.ndarray, lowest: np.ndarray | float = 0.0
+) -> np.ndarray:
     """Standard error of a score on `n` items, from the score alone.
 
     For a share p of right answers, lowest 0: sqrt(p (1 - p) / n). For a coefficient r on [-1, 1] such

@@ -28,9 +28,9 @@ class Placement(NamedTuple):
     neighbours: pd.Series
     """Panel models by distance: root mean square of the differences of standardised scores."""
     residuals: pd.Series
-    """By task: how far the score lies from what the other tasks foretell, in standard deviations."""
+    """By task: how far the score lies from what the other tasks predict, in standard deviations."""
     outside: tuple[str, ...]
-    """Tasks on which the model lies outside of the panel's range: there the panel foretells little."""
+    """Tasks on which the model lies outside of the panel's range: there the panel predicts little."""
 
 
 def place(
@@ -44,7 +44,7 @@ def place(
 ) -> Placement:
     """Place a model measured on some of the panel's tasks; same units, protocol and metrics as there.
 
-    The panel's first principal component y is foretold from the standardised scores z on the measured
+    The panel's first principal component y is predicted from the standardised scores z on the measured
     tasks by ridge regression over the panel's n models, y = b'z with b = (Z'Z + n p I)^-1 Z'y, the
     penalty p chosen by leave-one-out. The interval is y plus or minus the ceil((n + 1) level)-th
     smallest of the panel's n absolute leave-one-out errors (the largest where n is too small), which
@@ -127,15 +127,15 @@ def _standardised(
 def _fit(standard: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Ridge weights with the penalty of least leave-one-out error, and those errors."""
     gram, products = standard.T @ standard, standard.T @ target
-    best = None
+    least = np.inf
     for penalty in PENALTIES:
         inverse = np.linalg.inv(gram + len(standard) * penalty * np.eye(len(gram)))
         weights = inverse @ products
         leverage = np.einsum("mt,tu,mu->m", standard, inverse, standard)
         errors = (target - standard @ weights) / (1 - leverage)
-        if best is None or (errors**2).sum() < best[0]:
-            best = ((errors**2).sum(), weights, errors)
-    return best[1], best[2]
+        if (errors**2).sum() < least:
+            least, best = (errors**2).sum(), (weights, errors)
+    return best
 
 
 def _conformal(errors: np.ndarray, level: float) -> float:
@@ -144,7 +144,7 @@ def _conformal(errors: np.ndarray, level: float) -> float:
 
 
 def _residuals(standard: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """Of each task, foretold from the others, over the spread of the panel's leave-one-out errors."""
+    """By task the error of its prediction from the others, over the spread of the panel's own."""
     if standard.shape[1] < 2:
         return np.full(standard.shape[1], np.nan)
     found = []

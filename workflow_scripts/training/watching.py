@@ -3,6 +3,7 @@
 import math
 import signal
 from collections import deque
+from collections.abc import Callable
 from contextlib import contextmanager
 
 import torch
@@ -18,20 +19,24 @@ SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
 _RECENT = 5
 
 
+@contextmanager
+def signals_to(handler: Callable):
+    before = {number: signal.signal(number, handler) for number in SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 class LeaveWhenAsked(TrainerCallback):
     """After a signal: finish the step, save, seal, leave."""
 
     def __init__(self, state: StateFolder):
         self._state, self._asked = state, False
 
-    @contextmanager
     def listening(self):
-        before = {number: signal.signal(number, self._ask) for number in SIGNALS}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+        return signals_to(self._ask)
 
     def _ask(self, number, frame) -> None:
         print(f"{signal.Signals(number).name}: will save after this step and leave.", flush=True)
@@ -65,7 +70,8 @@ class StopWhenDiverged(TrainerCallback):
 
     def __init__(self, vocabulary: int):
         self._know_nothing = math.log(vocabulary)  # the loss of giving each token the same chance
-        self._first, self._recent = None, deque(maxlen=_RECENT)
+        self._first: float | None = None
+        self._recent: deque[float] = deque(maxlen=_RECENT)
 
     def on_train_begin(self, args, state, control, **kwargs):
         for entry in state.log_history:  # of a state that is gone on from
@@ -85,7 +91,7 @@ class StopWhenDiverged(TrainerCallback):
                 raise UserError(_stopped(state, f"the {_WORDS[name]} is {logs[name]}"))
         self._remember(logs["loss"])
         recent = sum(self._recent) / _RECENT
-        limit = 1.5 * max(self._first, self._know_nothing)
+        limit = 1.5 * max(self._first or 0.0, self._know_nothing)
         if len(self._recent) == _RECENT and recent > limit:
             raise UserError(
                 _stopped(

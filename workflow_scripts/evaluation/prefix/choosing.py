@@ -6,13 +6,17 @@ of its own, seeded from its name, so that neither does what it draws.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
 
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.evaluation.prefix.changed_library import changed_library
 
 SUPPORTED = ("greedy_search", "sample")
+# Of transformers' own models that generate.
+NEEDED = ("_prepare_generation_config", "_prepare_special_tokens", "_get_logits_processor")
 
 
 class UnsupportedGeneration(UserError):
@@ -25,9 +29,10 @@ class GenerationRules:
     def __init__(self, model, options: dict[str, Any]):
         # PEFT wraps the model whose generation settings these are.
         self._base = getattr(model, "get_base_model", lambda: model)()
-        if not hasattr(self._base, "_prepare_generation_config"):
+        if not all(hasattr(self._base, name) for name in NEEDED):
             raise UnsupportedGeneration(
-                f"{type(self._base).__name__} is not a transformers model that generates."
+                changed_library()
+                or f"{type(self._base).__name__} is not a transformers model that generates."
             )
         self._settings, unknown = self._base._prepare_generation_config(None, **options)
         if unknown:
@@ -94,12 +99,13 @@ class StopStrings:
     strings: tuple[str, ...]
     more: int
 
-    def __post_init__(self):
+    @cached_property
+    def _by_length(self) -> dict[int, list[str]]:
         lengths: dict[int, list[str]] = {}
         for string in self.strings:
             length = len(self.tokenizer.encode(string, add_special_tokens=False)) + self.more
             lengths.setdefault(length, []).append(string)
-        object.__setattr__(self, "_by_length", lengths)
+        return lengths
 
     def __call__(self, generated: Sequence[int]) -> bool:
         return any(

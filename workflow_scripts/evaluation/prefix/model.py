@@ -10,16 +10,24 @@ import inspect
 import numpy as np
 import torch
 
+from workflow_scripts.evaluation.prefix.changed_library import changed_library
+
 _TRUSTED_ATTENTION = ("sdpa", "eager")
 _PROBE = ([3, 1, 4, 1, 5, 9, 2, 6], [3, 1, 4, 1, 5, 3, 5], [3, 1, 7])
 # Relative to the largest logit: rounding is far below it, a wrong mask or position far above.
 _TOLERANCE = {torch.float64: 1e-4, torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 1e-1}
 
 
+def text_config(model):
+    config = getattr(model, "config", None)
+    return config.get_text_config() if hasattr(config, "get_text_config") else config
+
+
 class CausalModel:
     """One model; counts the tokens that run through it, padding included."""
 
-    def __init__(self, model):
+    def __init__(self, model, *, doubted: bool = True):
+        """Where a `doubted` model cannot be run packed, the library may be to blame."""
         self.model = model
         parameter = next(model.parameters())
         self.device = getattr(model, "device", None) or parameter.device
@@ -32,6 +40,9 @@ class CausalModel:
         with torch.inference_mode():
             self.vocabulary = self._learn_logits()
             self.why_not_packed = self._why_not_packed()
+            if doubted and (self.why_not_packed or not self.selects_by_row):
+                blamed = changed_library()
+                self.why_not_packed = self.why_not_packed and (blamed or self.why_not_packed)
         self.tokens_run = 0
 
     def packed(self, tokens, positions, visible, depths, cache, wanted) -> torch.Tensor:
@@ -90,9 +101,7 @@ class CausalModel:
         self.attention = getattr(config, "_attn_implementation", None)
 
     def _read_windows(self) -> None:
-        config = getattr(self.model, "config", None)
-        if hasattr(config, "get_text_config"):
-            config = config.get_text_config()
+        config = text_config(self.model)
         kinds = set(getattr(config, "layer_types", None) or ())
         self._by_layer_type = "sliding_attention" in kinds
         self._window = getattr(config, "sliding_window", None) or 0
@@ -140,6 +149,7 @@ class CausalModel:
                 inside = last[(last >= start) & (last < end)]
                 found.append(run.run(start, end, inside)[0])
         except Exception as error:  # any model, any reason: plain batches need none of this
+            print(f"The model is not run packed: {error!r}", flush=True)
             return f"it cannot be called with a cache and a tree mask ({type(error).__name__})"
         if not run.cache.used:
             return "it fills in no cache"

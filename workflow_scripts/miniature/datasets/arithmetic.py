@@ -2,14 +2,10 @@
 
 import random
 
-from datasets import Features, Value
-
 from workflow_scripts.miniature import lexicon
-from workflow_scripts.miniature.items import Config, Repository, Row, draw_splits, usual_sizes
+from workflow_scripts.miniature.items import Config, Repository, Row, columns, draw_usual, only
 from workflow_scripts.miniature.phrases import two_people
 from workflow_scripts.miniature.world import World
-
-STRING = Value("string")
 
 
 def build(world: World, items: int) -> list[Repository]:
@@ -45,20 +41,9 @@ def _gsm8k(world: World, items: int) -> Repository:
             "answer": "\n".join([*steps, f"#### {total}"]),
         }
 
-    features = Features({"question": STRING, "answer": STRING})
-    configs = {
-        # The real "socratic" configuration is left out: no task reads it.
-        "main": Config(
-            features,
-            draw_splits(
-                make,
-                world.rng("gsm8k"),
-                usual_sizes(items, "train", "test"),
-                key=lambda row: row["question"],
-            ),
-        )
-    }
-    return Repository("openai/gsm8k", configs)
+    # The real "socratic" configuration is left out: no task reads it.
+    splits = draw_usual(make, world.rng("gsm8k"), items, "question", ("train", "test"))
+    return Repository("openai/gsm8k", {"main": Config(columns("question answer"), splits)})
 
 
 def _math_qa(world: World, items: int) -> Repository:
@@ -92,18 +77,8 @@ def _math_qa(world: World, items: int) -> Repository:
             "category": "general",
         }
 
-    columns = (
-        "Problem", "Rationale", "options", "correct",
-        "annotated_formula", "linear_formula", "category",
-    )  # fmt: skip
-    splits = draw_splits(
-        make,
-        world.rng("math_qa"),
-        usual_sizes(items, "train", "validation", "test"),
-        key=lambda row: row["Problem"],
+    splits = draw_usual(make, world.rng("math_qa"), items, "Problem")
+    features = columns(
+        "Problem Rationale options correct annotated_formula linear_formula category"
     )
-    return Repository(
-        "regisss/math_qa",
-        {"default": Config(Features(dict.fromkeys(columns, STRING)), splits)},
-        default="default",
-    )
+    return only("regisss/math_qa", features, splits)

@@ -3,15 +3,14 @@
 import json
 import random
 
-from datasets import Features, List, Value
+from datasets import Features, List
 
 from workflow_scripts.miniature import lexicon, prose
 from workflow_scripts.miniature.datasets import mmlu
-from workflow_scripts.miniature.items import Config, Repository, Row, draw_splits
+from workflow_scripts.miniature.items import STRING, Repository, Row, columns, draw_splits, only
 from workflow_scripts.miniature.phrases import RELATIONS, asked, sighting, told
 from workflow_scripts.miniature.world import World
 
-STRING = Value("string")
 TRAIN_CONVERSATIONS = 3_000
 PERPLEXITY_CONVERSATIONS = 600
 DIFFICULTIES = ("very easy", "easy", "medium", "hard", "very hard")
@@ -44,18 +43,10 @@ def build(world: World, items: int) -> list[Repository]:
     rng = world.rng("magpie", "difficulty")
     graded = [{**row, "difficulty": rng.choice(DIFFICULTIES)} for row in rows["perplexity"]]
     turns = Features({"conversations": List({"from": STRING, "value": STRING})})
-    pairs = Features({"instruction": STRING, "response": STRING, "difficulty": STRING})
+    pairs = columns("instruction response difficulty")
     return [
-        Repository(
-            "Magpie-Align/Magpie-Qwen2.5-Pro-1M-v0.1",
-            {"default": Config(turns, {"train": conversations})},
-            default="default",
-        ),
-        Repository(
-            "Magpie-Align/Magpie-Qwen2-Pro-200K-English",
-            {"default": Config(pairs, {"train": graded})},
-            default="default",
-        ),
+        only("Magpie-Align/Magpie-Qwen2.5-Pro-1M-v0.1", turns, {"train": conversations}),
+        only("Magpie-Align/Magpie-Qwen2-Pro-200K-English", pairs, {"train": graded}),
     ]
 
 

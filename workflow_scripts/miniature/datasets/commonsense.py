@@ -6,10 +6,14 @@ from datasets import ClassLabel, Features, List, Value
 
 from workflow_scripts.miniature import lexicon
 from workflow_scripts.miniature.items import (
+    STRING,
     Config,
     Repository,
     Row,
+    columns,
     draw_splits,
+    draw_usual,
+    only,
     shuffled_choices,
     sorted_choices,
     usual_sizes,
@@ -17,8 +21,6 @@ from workflow_scripts.miniature.items import (
 )
 from workflow_scripts.miniature.phrases import pronoun, two_people
 from workflow_scripts.miniature.world import World
-
-STRING = Value("string")
 
 
 def build(world: World, items: int) -> list[Repository]:
@@ -50,25 +52,11 @@ def _commonsense_qa(world: World, items: int) -> Repository:
             "answerKey": "ABCDE"[gold],
         }
 
-    features = Features(
-        {
-            "id": STRING,
-            "question": STRING,
-            "question_concept": STRING,
-            "choices": {"label": List(STRING), "text": List(STRING)},
-            "answerKey": STRING,
-        }
-    )
-    splits = draw_splits(
-        make,
-        world.rng("commonsense_qa"),
-        usual_sizes(items, "train", "validation", "test"),
-        key=lambda row: row["question"],
-    )
+    choices = {"label": List(STRING), "text": List(STRING)}
+    features = columns("id question question_concept", choices=choices, answerKey=STRING)
+    splits = draw_usual(make, world.rng("commonsense_qa"), items, "question")
     splits["test"] = without_labels(splits["test"], answerKey="")
-    return Repository(
-        "tau/commonsense_qa", {"default": Config(features, splits)}, default="default"
-    )
+    return only("tau/commonsense_qa", features, splits)
 
 
 def _social_iqa(world: World, items: int) -> Repository:
@@ -95,15 +83,11 @@ def _social_iqa(world: World, items: int) -> Repository:
             "label": str(gold + 1),
         }
 
-    columns = ("context", "question", "answerA", "answerB", "answerC", "label")
-    splits = draw_splits(
-        make,
-        world.rng("social_iqa"),
-        usual_sizes(items, "train", "validation"),
-        key=lambda row: (row["context"], row["question"]),
+    splits = draw_usual(
+        make, world.rng("social_iqa"), items, "context question", ("train", "validation")
     )
-    features = Features(dict.fromkeys(columns, STRING))
-    return Repository("lighteval/siqa", {"default": Config(features, splits)}, default="default")
+    features = columns("context question answerA answerB answerC label")
+    return only("lighteval/siqa", features, splits)
 
 
 def _winogrande(world: World, items: int) -> Repository:
@@ -142,7 +126,7 @@ def _winogrande(world: World, items: int) -> Repository:
             "answer": str(choices.index(right) + 1),
         }
 
-    features = Features(dict.fromkeys(("sentence", "option1", "option2", "answer"), STRING))
+    features = columns("sentence option1 option2 answer")
     # The key leaves the ending out: of two sentences that differ in nothing else, one is kept.
     splits = draw_splits(
         make,
@@ -180,32 +164,18 @@ def _hellaswag(world: World, items: int) -> Repository:
             "label": str(gold),
         }
 
-    splits = draw_splits(
-        make,
-        world.rng("hellaswag"),
-        usual_sizes(items, "train", "validation", "test"),
-        key=lambda row: row["ctx"],
-    )
+    splits = draw_usual(make, world.rng("hellaswag"), items, "ctx")
     short = {"train": "train", "validation": "val", "test": "test"}
     splits = {
         split: [{**row, "split": short[split]} for row in rows] for split, rows in splits.items()
     }
     splits["test"] = without_labels(splits["test"], label="")
     features = Features(
-        {
-            "ind": Value("int32"),
-            "activity_label": STRING,
-            "ctx_a": STRING,
-            "ctx_b": STRING,
-            "ctx": STRING,
-            "endings": List(STRING),
-            "source_id": STRING,
-            "split": STRING,
-            "split_type": STRING,
-            "label": STRING,
-        }
+        {"ind": Value("int32")}
+        | columns("activity_label ctx_a ctx_b ctx", endings=List(STRING))
+        | columns("source_id split split_type label")
     )
-    return Repository("Rowan/hellaswag", {"default": Config(features, splits)}, default="default")
+    return only("Rowan/hellaswag", features, splits)
 
 
 def _piqa(world: World, items: int) -> Repository:
@@ -225,14 +195,7 @@ def _piqa(world: World, items: int) -> Repository:
         solutions = (right, wrong) if label == 0 else (wrong, right)
         return {"goal": goal, "sol1": solutions[0], "sol2": solutions[1], "label": label}
 
-    features = Features(
-        {"goal": STRING, "sol1": STRING, "sol2": STRING, "label": ClassLabel(names=["0", "1"])}
-    )
-    splits = draw_splits(
-        make,
-        world.rng("piqa"),
-        usual_sizes(items, "train", "validation", "test"),
-        key=lambda row: row["goal"],
-    )
+    features = columns("goal sol1 sol2", label=ClassLabel(names=["0", "1"]))
+    splits = draw_usual(make, world.rng("piqa"), items, "goal")
     splits["test"] = without_labels(splits["test"], label=-1)
-    return Repository("baber/piqa", {"default": Config(features, splits)}, default="default")
+    return only("baber/piqa", features, splits)

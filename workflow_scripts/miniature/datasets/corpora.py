@@ -2,10 +2,8 @@
 
 import random
 
-from datasets import Features, Value
-
 from workflow_scripts.miniature import prose
-from workflow_scripts.miniature.items import Config, Repository
+from workflow_scripts.miniature.items import Config, Repository, columns
 from workflow_scripts.miniature.world import Kind, Town, World
 
 TRAIN_PAGES = 400
@@ -40,22 +38,14 @@ def build(world: World, items: int) -> list[Repository]:
         ]
         for split, rows in lines.items()
     }
-    page_features, line_features = (
-        Features({"page": Value("string")}),
-        Features({"text": Value("string")}),
-    )
+    by_page = {"wikitext-2-raw-v1": Config(columns("page"), whole)}
+    by_line = {
+        "wikitext-103-raw-v1": Config(columns("text"), lines),
+        "wikitext-103-v1": Config(columns("text"), without_rare_words),
+    }
     return [
-        Repository(
-            "EleutherAI/wikitext_document_level",
-            {"wikitext-2-raw-v1": Config(page_features, whole)},
-        ),
-        Repository(
-            "Salesforce/wikitext",
-            {
-                "wikitext-103-raw-v1": Config(line_features, lines),
-                "wikitext-103-v1": Config(line_features, without_rare_words),
-            },
-        ),
+        Repository("EleutherAI/wikitext_document_level", by_page),
+        Repository("Salesforce/wikitext", by_line),
     ]
 
 

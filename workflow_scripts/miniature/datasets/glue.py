@@ -2,18 +2,19 @@
 
 import random
 
-from datasets import ClassLabel, Features, Value
+from datasets import ClassLabel, Value
 
 from workflow_scripts.miniature import lexicon
 from workflow_scripts.miniature.datasets import scenes
 from workflow_scripts.miniature.items import (
+    USUAL_SPLITS,
     Config,
     Repository,
     Row,
-    draw_splits,
+    columns,
+    draw_usual,
     noisy_label,
     numbered,
-    usual_sizes,
     without_labels,
 )
 from workflow_scripts.miniature.phrases import RELATIONS, asked, kind_pair, told
@@ -25,17 +26,17 @@ _BINARY_INFERENCE = ["entailment", "not_entailment"]
 
 def build(world: World, items: int) -> list[Repository]:
     makers = {
-        "cola": (_cola, ["sentence"], ["unacceptable", "acceptable"]),
-        "mnli": (_mnli, ["premise", "hypothesis"], _INFERENCE),
-        "mrpc": (_mrpc, ["sentence1", "sentence2"], ["not_equivalent", "equivalent"]),
-        "qnli": (_qnli, ["question", "sentence"], _BINARY_INFERENCE),
-        "qqp": (_qqp, ["question1", "question2"], ["not_duplicate", "duplicate"]),
-        "rte": (_rte, ["sentence1", "sentence2"], _BINARY_INFERENCE),
-        "sst2": (_sst2, ["sentence"], ["negative", "positive"]),
+        "cola": (_cola, "sentence", ["unacceptable", "acceptable"]),
+        "mnli": (_mnli, "premise hypothesis", _INFERENCE),
+        "mrpc": (_mrpc, "sentence1 sentence2", ["not_equivalent", "equivalent"]),
+        "qnli": (_qnli, "question sentence", _BINARY_INFERENCE),
+        "qqp": (_qqp, "question1 question2", ["not_duplicate", "duplicate"]),
+        "rte": (_rte, "sentence1 sentence2", _BINARY_INFERENCE),
+        "sst2": (_sst2, "sentence", ["negative", "positive"]),
     }
     configs = {}
     for name, (maker, texts, labels) in makers.items():
-        splits = ["train", "validation", "test"]
+        splits = list(USUAL_SPLITS)
         if name == "mnli":
             splits = ["train"] + [
                 f"{s}_{d}" for s in ("validation", "test") for d in ("matched", "mismatched")
@@ -45,20 +46,14 @@ def build(world: World, items: int) -> list[Repository]:
             row = maker(world, rng)
             return {**row, "label": noisy_label(rng, row["label"], len(labels))}
 
-        rows = draw_splits(
-            make,
-            world.rng("glue", name),
-            usual_sizes(items, *splits),
-            key=lambda row, texts=texts: tuple(row[text] for text in texts),
-        )
+        rows = draw_usual(make, world.rng("glue", name), items, texts, splits)
         withheld = {
             split: without_labels(rows[split], label=-1)
             for split in splits
             if split.startswith("test") and name != "mrpc"  # MRPC alone publishes its test labels
         }
-        features = {text: Value("string") for text in texts}
-        features |= {"label": ClassLabel(names=labels), "idx": Value("int32")}
-        configs[name] = Config(Features(features), numbered({**rows, **withheld}))
+        features = columns(texts, label=ClassLabel(names=labels), idx=Value("int32"))
+        configs[name] = Config(features, numbered({**rows, **withheld}))
     return [Repository("nyu-mll/glue", configs)]
 
 

@@ -9,14 +9,16 @@ import random
 from collections.abc import Callable, Sequence
 from functools import cache
 
-from datasets import ClassLabel, Features, List, Value
+from datasets import ClassLabel, List
 
 from workflow_scripts.miniature import lexicon
 from workflow_scripts.miniature.datasets.science import medical_question
 from workflow_scripts.miniature.items import (
+    STRING,
     Config,
     Repository,
     Row,
+    columns,
     draw_splits,
     sorted_choices,
 )
@@ -69,13 +71,8 @@ _SORTS = {
     "building": lexicon.PLACES,
 }
 
-FEATURES = Features(
-    {
-        "question": Value("string"),
-        "subject": Value("string"),
-        "choices": List(Value("string")),
-        "answer": ClassLabel(names=["A", "B", "C", "D"]),
-    }
+FEATURES = columns(
+    "question subject", choices=List(STRING), answer=ClassLabel(names=["A", "B", "C", "D"])
 )
 
 

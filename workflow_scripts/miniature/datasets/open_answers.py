@@ -2,14 +2,20 @@
 
 import random
 
-from datasets import Features, List, Value
+from datasets import List, Value
 
 from workflow_scripts.miniature import lexicon
-from workflow_scripts.miniature.items import Config, Repository, Row, draw_splits, usual_sizes
+from workflow_scripts.miniature.items import (
+    STRING,
+    Config,
+    Repository,
+    Row,
+    columns,
+    draw_usual,
+    only,
+)
 from workflow_scripts.miniature.phrases import GROUP_RELATIONS
 from workflow_scripts.miniature.world import World
-
-STRING = Value("string")
 
 
 def build(world: World, items: int) -> list[Repository]:
@@ -47,16 +53,9 @@ def _nq_open(world: World, items: int) -> Repository:
             )
         return {"question": f"{remark} {question}", "answer": answers}
 
-    splits = draw_splits(
-        make,
-        world.rng("nq_open"),
-        usual_sizes(items, "train", "validation"),
-        key=lambda row: row["question"],
-    )
-    features = Features({"question": STRING, "answer": List(STRING)})
-    return Repository(
-        "google-research-datasets/nq_open", {"nq_open": Config(features, splits)}, default="nq_open"
-    )
+    splits = draw_usual(make, world.rng("nq_open"), items, "question", ("train", "validation"))
+    features = columns("question", answer=List(STRING))
+    return only("google-research-datasets/nq_open", features, splits, "nq_open")
 
 
 def _truthful_qa(world: World, items: int) -> Repository:
@@ -87,24 +86,14 @@ def _truthful_qa(world: World, items: int) -> Repository:
         }
 
     targets = {"choices": List(STRING), "labels": List(Value("int32"))}
-    features = Features({"question": STRING, "mc1_targets": targets, "mc2_targets": targets})
-    generation = Features(
-        {
-            "type": STRING,
-            "category": STRING,
-            "question": STRING,
-            "best_answer": STRING,
-            "correct_answers": List(STRING),
-            "incorrect_answers": List(STRING),
-            "source": STRING,
-        }
+    features = columns("question", mc1_targets=targets, mc2_targets=targets)
+    generation = columns(
+        "type category question best_answer",
+        correct_answers=List(STRING),
+        incorrect_answers=List(STRING),
+        source=STRING,
     )
-    splits = draw_splits(
-        make,
-        world.rng("truthful_qa"),
-        usual_sizes(items, "validation"),
-        key=lambda row: row["question"],
-    )
+    splits = draw_usual(make, world.rng("truthful_qa"), items, "question", ("validation",))
     free = [
         {
             "type": "Adversarial",

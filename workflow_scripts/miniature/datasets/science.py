@@ -6,21 +6,21 @@ from datasets import ClassLabel, Features, List, Value
 
 from workflow_scripts.miniature import lexicon
 from workflow_scripts.miniature.items import (
+    STRING,
     Config,
     Repository,
     Row,
-    draw_splits,
+    columns,
+    draw_usual,
+    only,
     shuffled_choices,
     sorted_choices,
-    usual_sizes,
     without_labels,
 )
 from workflow_scripts.miniature.phrases import GROUP_RELATIONS, RELATIONS, asked, sighting, told
 from workflow_scripts.miniature.world import World
 
-STRING = Value("string")
 _LETTERED = {"label": List(STRING), "text": List(STRING)}
-_ALL_SPLITS = ("train", "validation", "test")
 
 
 def build(world: World, items: int) -> list[Repository]:
@@ -61,9 +61,7 @@ def _arc(world: World, items: int) -> Repository:
         question = f"{time.capitalize()} {person} looks for {clue}. What could it be?"
         return question, f"a {kind.name}", tuple(f"a {other.name}" for other in one_of_each)
 
-    features = Features(
-        {"id": STRING, "question": STRING, "choices": _LETTERED, "answerKey": STRING}
-    )
+    features = columns("id question", choices=_LETTERED, answerKey=STRING)
     configs = {}
     for name, maker in (("ARC-Easy", easy), ("ARC-Challenge", challenge)):
 
@@ -80,12 +78,7 @@ def _arc(world: World, items: int) -> Repository:
                 "answerKey": labels[gold],
             }
 
-        splits = draw_splits(
-            make,
-            world.rng(name),
-            usual_sizes(items, *_ALL_SPLITS),
-            key=lambda row: row["question"],
-        )
+        splits = draw_usual(make, world.rng(name), items, "question")
         configs[name] = Config(features, splits)
     return Repository("allenai/ai2_arc", configs)
 
@@ -111,16 +104,9 @@ def _openbookqa(world: World, items: int) -> Repository:
             "answerKey": "ABCD"[gold],
         }
 
-    features = Features(
-        {"id": STRING, "question_stem": STRING, "choices": _LETTERED, "answerKey": STRING}
-    )
-    splits = draw_splits(
-        make,
-        world.rng("openbookqa"),
-        usual_sizes(items, *_ALL_SPLITS),
-        key=lambda row: row["question_stem"],
-    )
-    return Repository("allenai/openbookqa", {"main": Config(features, splits)}, default="main")
+    features = columns("id question_stem", choices=_LETTERED, answerKey=STRING)
+    splits = draw_usual(make, world.rng("openbookqa"), items, "question_stem")
+    return only("allenai/openbookqa", features, splits, "main")
 
 
 def _sciq(world: World, items: int) -> Repository:
@@ -142,15 +128,9 @@ def _sciq(world: World, items: int) -> Repository:
             "support": f"{sighting(kind, rng)} {' '.join(support)}",
         }
 
-    columns = ("question", "distractor3", "distractor1", "distractor2", "correct_answer", "support")
-    splits = draw_splits(
-        make,
-        world.rng("sciq"),
-        usual_sizes(items, *_ALL_SPLITS),
-        key=lambda row: (row["support"], row["question"]),
-    )
-    features = Features(dict.fromkeys(columns, STRING))
-    return Repository("allenai/sciq", {"default": Config(features, splits)}, default="default")
+    splits = draw_usual(make, world.rng("sciq"), items, "support question")
+    features = columns("question distractor3 distractor1 distractor2 correct_answer support")
+    return only("allenai/sciq", features, splits)
 
 
 def medical_question(world: World, rng: random.Random) -> tuple[str, str, tuple[str, ...], str]:
@@ -186,23 +166,10 @@ def _headqa(world: World, items: int) -> Repository:
             "answers": [{"aid": i + 1, "atext": text} for i, text in enumerate(texts)],
         }
 
-    features = Features(
-        {
-            "name": STRING,
-            "year": STRING,
-            "category": STRING,
-            "qid": Value("int32"),
-            "qtext": STRING,
-            "ra": Value("int32"),
-            "answers": List({"aid": Value("int32"), "atext": STRING}),
-        }
-    )
-    splits = draw_splits(
-        make,
-        world.rng("headqa"),
-        usual_sizes(items, *_ALL_SPLITS),
-        key=lambda row: row["qtext"],
-    )
+    number = Value("int32")
+    answers = List({"aid": number, "atext": STRING})
+    features = columns("name year category", qid=number, qtext=STRING, ra=number, answers=answers)
+    splits = draw_usual(make, world.rng("headqa"), items, "qtext")
     return Repository("EleutherAI/headqa", {"en": Config(features, splits)})
 
 
@@ -222,21 +189,9 @@ def _medmcqa(world: World, items: int) -> Repository:
         }
 
     features = Features(
-        {
-            "id": STRING,
-            "question": STRING,
-            **dict.fromkeys(("opa", "opb", "opc", "opd"), STRING),
-            "cop": ClassLabel(names=["a", "b", "c", "d"]),
-            **dict.fromkeys(("choice_type", "exp", "subject_name", "topic_name"), STRING),
-        }
+        columns("id question opa opb opc opd", cop=ClassLabel(names=["a", "b", "c", "d"]))
+        | columns("choice_type exp subject_name topic_name")
     )
-    splits = draw_splits(
-        make,
-        world.rng("medmcqa"),
-        usual_sizes(items, *_ALL_SPLITS),
-        key=lambda row: row["question"],
-    )
+    splits = draw_usual(make, world.rng("medmcqa"), items, "question")
     splits["test"] = without_labels(splits["test"], cop=-1)
-    return Repository(
-        "openlifescienceai/medmcqa", {"default": Config(features, splits)}, default="default"
-    )
+    return only("openlifescienceai/medmcqa", features, splits)

@@ -2,18 +2,20 @@
 
 import random
 
-from datasets import ClassLabel, Features, Value
+from datasets import ClassLabel, Value
 
 from workflow_scripts.miniature import lexicon
 from workflow_scripts.miniature.datasets import scenes
 from workflow_scripts.miniature.items import (
+    STRING,
     Config,
     Repository,
     Row,
-    draw_splits,
+    columns,
+    draw_usual,
     noisy_label,
     numbered,
-    usual_sizes,
+    only,
     without_labels,
 )
 from workflow_scripts.miniature.phrases import GROUP_RELATIONS, kind_pair, sighting
@@ -27,43 +29,20 @@ def build(world: World, items: int) -> list[Repository]:
 
 
 def _super_glue(world: World, items: int) -> Repository:
-    boolq = Features(
-        {
-            "question": Value("string"),
-            "passage": Value("string"),
-            "idx": Value("int32"),
-            "label": _TRUTH,
-        }
-    )
-    wic = Features(
-        {
-            "word": Value("string"),
-            "sentence1": Value("string"),
-            "sentence2": Value("string"),
-            "start1": Value("int32"),
-            "start2": Value("int32"),
-            "end1": Value("int32"),
-            "end2": Value("int32"),
-            "idx": Value("int32"),
-            "label": _TRUTH,
-        }
-    )
+    numbers = dict.fromkeys(("start1", "start2", "end1", "end2", "idx"), Value("int32"))
+    boolq = columns("question passage", idx=Value("int32"), label=_TRUTH)
+    wic = columns("word sentence1 sentence2", **numbers, label=_TRUTH)
     configs = {}
     for name, maker, features, texts in (
-        ("boolq", _boolq, boolq, ("passage", "question")),
-        ("wic", _wic, wic, ("sentence1", "sentence2")),
+        ("boolq", _boolq, boolq, "passage question"),
+        ("wic", _wic, wic, "sentence1 sentence2"),
     ):
 
         def make(rng: random.Random, maker=maker) -> Row:
             row = maker(world, rng)
             return {**row, "label": noisy_label(rng, row["label"], 2)}
 
-        splits = draw_splits(
-            make,
-            world.rng("super_glue", name),
-            usual_sizes(items, "train", "validation", "test"),
-            key=lambda row, texts=texts: tuple(row[text] for text in texts),
-        )
+        splits = draw_usual(make, world.rng("super_glue", name), items, texts)
         splits["test"] = without_labels(splits["test"], label=-1)
         configs[name] = Config(features, numbered(splits))
     return Repository("aps/super_glue", configs)
@@ -132,20 +111,8 @@ def _anli(world: World, items: int) -> Repository:
             "reason": "",
         }
 
-    features = Features(
-        {
-            "uid": Value("string"),
-            "premise": Value("string"),
-            "hypothesis": Value("string"),
-            "label": ClassLabel(names=["entailment", "neutral", "contradiction"]),
-            "reason": Value("string"),
-        }
-    )
+    labels = ClassLabel(names=["entailment", "neutral", "contradiction"])
+    features = columns("uid premise hypothesis", label=labels, reason=STRING)
     splits = [f"{split}_r{i}" for i in (1, 2, 3) for split in ("train", "dev", "test")]
-    rows = draw_splits(
-        make,
-        world.rng("anli"),
-        usual_sizes(items, *splits),
-        key=lambda row: (row["premise"], row["hypothesis"]),
-    )
-    return Repository("facebook/anli", {"plain_text": Config(features, rows)}, default="plain_text")
+    rows = draw_usual(make, world.rng("anli"), items, "premise hypothesis", splits)
+    return only("facebook/anli", features, rows, "plain_text")

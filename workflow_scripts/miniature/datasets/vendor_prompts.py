@@ -4,10 +4,10 @@ A prompt is one string that already holds the chat format's header tokens, five 
 the question, and stops where the letter is due.
 """
 
-from datasets import Features, List, Value
+from datasets import List
 
 from workflow_scripts.miniature.datasets import chat, mmlu
-from workflow_scripts.miniature.items import Config, Repository, Row
+from workflow_scripts.miniature.items import STRING, Config, Repository, Row, columns
 from workflow_scripts.miniature.world import World
 
 CONFIG = "Llama-3.2-1B-Instruct-evals__mmlu__details"
@@ -21,16 +21,11 @@ def build(world: World, items: int) -> list[Repository]:
         for subject in mmlu.SUBJECTS
         for row in per_subject[subject]["test"]
     ]
-    string = Value("string")
-    features = Features(
-        {
-            "task_name": string,
-            "subtask_name": string,
-            "input_question": string,
-            "input_choice_list": dict.fromkeys("ABCD", string),
-            "input_final_prompts": List(string),
-            "input_correct_responses": List(string),
-        }
+    features = columns(
+        "task_name subtask_name input_question",
+        input_choice_list=dict.fromkeys("ABCD", STRING),
+        input_final_prompts=List(STRING),
+        input_correct_responses=List(STRING),
     )
     repository = Repository(
         "meta-llama/Llama-3.2-1B-Instruct-evals", {CONFIG: Config(features, {"latest": rows})}

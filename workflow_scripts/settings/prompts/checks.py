@@ -1,7 +1,7 @@
 """What the keys of a prompt run must be together, as sentences about the run's file."""
 
 from collections.abc import Iterator
-from typing import get_args
+from typing import Any, get_args
 
 from workflow_scripts.settings.prompts.spec import (
     LETTER_PARSERS,
@@ -95,7 +95,7 @@ _SAMPLE_SHOT = {
 
 def _template_problems(run: PromptRun) -> Iterator[str]:
     """Each template, rendered once on an example."""
-    known = {k: v for k, v in _SAMPLE_SHOT.items() if k not in ("answer", "letter")}
+    known: dict[str, Any] = {k: v for k, v in _SAMPLE_SHOT.items() if k not in ("answer", "letter")}
     if run.questions == "vendor":
         known["prompt"] = "What is 1 + 1?"
     own_shots = run.shots.source not in ("none", "vendor")

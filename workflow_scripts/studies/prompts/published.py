@@ -34,6 +34,7 @@ def compare_prompts(
         # The mean of the subjects was printed without them: of its error nothing is known.
         stderr = math.sqrt(value * (1 - value) / asked) if row.metric == "micro" else None
         why_not = _why_not(run, None if cell is None else cell.n, asked, settings)
+        ours, error = score or (None, None)
         yield {
             "source": SOURCE,
             "of": settings.checkpoint,
@@ -41,10 +42,10 @@ def compare_prompts(
             "metric": row.metric,
             "published": value,
             "published_stderr": stderr,
-            "ours": score and score[0],
-            "ours_stderr": score and score[1],
+            "ours": ours,
+            "ours_stderr": error,
             "n": None if cell is None else cell.n,
-            **verdict(value, stderr, *(score or (None, None)), why_not, printed_to=_PRINTED_TO),
+            **verdict(value, stderr, ours, error, why_not, printed_to=_PRINTED_TO),
         }
 
 

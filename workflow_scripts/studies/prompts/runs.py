@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 from textwrap import wrap
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,14 +12,13 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import sort_records
-from workflow_scripts.render.figures import Figure, model_colours, save_both, say_empty
 from workflow_scripts.render.figures import figure as styled_figure
+from workflow_scripts.render.figures import figure_of, model_colours, save_both, say_empty
 from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import number, numbers, p_value, with_errors
 from workflow_scripts.settings.prompts.tables import AskedModel, AskedRun, PromptTables
-from workflow_scripts.settings.request import Nothing
 from workflow_scripts.stats.significance import mcnemar
 
 NOTE = (
@@ -81,7 +81,7 @@ def prompt_runs(
 def _row(checkpoint: AskedModel, run: AskedRun, found: dict, right: Right, theirs: dict) -> dict:
     key = (checkpoint.id, run.name)
     parsed = CheckpointId.parse(checkpoint.id)
-    row = {
+    row: dict[str, Any] = {
         "model": parsed.model,
         "variant": parsed.variant,
         "run": run.name,
@@ -99,7 +99,6 @@ def _row(checkpoint: AskedModel, run: AskedRun, found: dict, right: Right, their
             f"The run {run.name} of {checkpoint.id} has no score in results/scores/prompts.parquet;"
             " delete that file and run snakemake again."
         )
-    with_format = met is not None
     return row | {
         "n": micro.n,
         "micro": micro.value,
@@ -107,15 +106,15 @@ def _row(checkpoint: AskedModel, run: AskedRun, found: dict, right: Right, their
         "macro": macro.value,
         "macro_stderr": macro.stderr,
         "floor": micro.floor,
-        "format_met": met.value if with_format else None,
-        "strict_share": strict.value / micro.value if with_format and micro.value else None,
+        "format_met": None if met is None else met.value,
+        "strict_share": strict.value / micro.value if met is not None and micro.value else None,
         **_compared(*key, run.after, right),
     }
 
 
 def _compared(id: str, name: str, after: str | None, right: Right) -> dict:
     """With the run before, on the questions that both were asked."""
-    if not {(id, after), (id, name)} <= set(right):
+    if after is None or not {(id, after), (id, name)} <= set(right):
         return {}
     before, here = right[id, after].align(right[id, name], join="inner")
     if before.empty:
@@ -226,7 +225,7 @@ def write_prompt_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
 
 def _legend(fig, *panels) -> None:
     """Below, each entry once."""
-    once = {}
+    once: dict[str, Any] = {}
     for panel in panels:
         handles, labels = panel.get_legend_handles_labels()
         once |= dict(zip(labels, handles, strict=True))
@@ -284,8 +283,4 @@ def _format(axes, rows: pd.DataFrame, runs: list[str], shift: float, colour) -> 
     )
 
 
-FIGURE = Figure(
-    name="prompt_runs",
-    asks=Nothing,
-    draw=lambda inputs, _, pdf, png: write_prompt_figure(TABLE.read(inputs.one("table")), pdf, png),
-)
+FIGURE = figure_of(TABLE, write_prompt_figure)

@@ -1,0 +1,53 @@
+"""What the package takes from datasets beyond what that promises; docs/architecture.md says what for."""
+
+import json
+
+import datasets
+import pytest
+
+from tests.unit.contracts.names import assert_takes, takes
+from workflow_scripts.hub.mirror import mirror
+
+
+@takes({"datasets:load_dataset": "path name cache_dir split"})
+def test_it_takes(name, parameters):
+    assert_takes(name, parameters)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = tmp_path / "rows"
+    made.mkdir()
+    (made / "train.jsonl").write_text(json.dumps({"a": 1}) + "\n")
+    (made / "README.md").write_text("---\nlicense: mit\n---\n")
+    return made
+
+
+def test_load_dataset_reads_the_card_of_a_folder_by_dataset_card_load(
+    folder, tmp_path, monkeypatch
+):
+    read = []
+
+    class Card(datasets.load.DatasetCard):
+        @classmethod
+        def load(cls, path, *args, **kwargs):
+            read.append(path)
+            return super().load(path, *args, **kwargs)
+
+    monkeypatch.setattr(datasets.load, "DatasetCard", Card)
+    rows = datasets.load_dataset(str(folder), cache_dir=str(tmp_path / "cache"))
+    assert rows["train"][0] == {"a": 1}
+    assert read == [str(folder / "README.md")]
+
+
+def test_mirror_replaces_load_dataset_wherever_the_name_was_taken_to(world):
+    """Modules hold the function itself, found by their __dict__; afterwards all is as it was."""
+    import lm_eval.api.task  # calls datasets.load_dataset
+
+    original, card = datasets.load_dataset, datasets.load.DatasetCard
+    with mirror(world):
+        assert datasets.load_dataset is not original
+        assert lm_eval.api.task.datasets.load_dataset is datasets.load_dataset
+        assert datasets.load.load_dataset is datasets.load_dataset
+    assert datasets.load_dataset is datasets.load.load_dataset is original
+    assert datasets.load.DatasetCard is card

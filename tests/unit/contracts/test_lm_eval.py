@@ -1,0 +1,138 @@
+"""What the package takes from lm-eval beyond what that promises; docs/architecture.md says what for."""
+
+import multiprocessing
+from pathlib import Path
+
+import lm_eval
+import pytest
+from lm_eval.api.instance import Instance
+from lm_eval.api.metrics import bootstrap_stderr
+from lm_eval.models.huggingface import HFLM
+from lm_eval.models.utils_hf import MultiTokenEOSCriteria
+from lm_eval.tasks import TaskManager
+from lm_eval.utils import apply_template, env
+from transformers import AutoTokenizer
+
+from tests.unit.contracts.names import assert_takes, takes
+from tests.unit.evaluation.tiny_models import make_model
+from workflow_scripts.evaluation.prefix_lm import _LOOKBACK
+from workflow_scripts.hub.mirror import mirror
+
+HUGGINGFACE, UTILS = "lm_eval.models.huggingface:HFLM", "lm_eval.models.utils"
+
+
+@takes(
+    {
+        f"{HUGGINGFACE}._loglikelihood_tokens": "requests disable_tqdm override_bs",
+        f"{HUGGINGFACE}.loglikelihood_rolling": "requests disable_tqdm",
+        f"{HUGGINGFACE}.generate_until": "requests disable_tqdm",
+        f"{HUGGINGFACE}.tok_encode": "string",
+        f"{HUGGINGFACE}.tok_decode": "tokens skip_special_tokens",
+        f"{HUGGINGFACE}.tok_batch_encode": "strings left_truncate_len truncation",
+        f"{UTILS}:handle_stop_sequences": "until eos",
+        f"{UTILS}:normalize_gen_kwargs": "gen_kwargs default_max_gen_toks",
+        f"{UTILS}:postprocess_generated_text": "generation stop think_end_token",
+        "lm_eval.utils:get_rolling_token_windows": "token_list prefix_token max_seq_len context_len",
+        "lm_eval.utils:make_disjoint_window": "pair",
+        "lm_eval.tasks:TaskManager": "include_defaults include_path",
+        "lm_eval:evaluate": "lm task_dict samples bootstrap_iters log_samples apply_chat_template",
+        "lm_eval.api.task:ConfigurableTask.fewshot_context": (
+            "doc num_fewshot apply_chat_template chat_template gen_prefix"
+        ),
+    }
+)
+def test_it_takes(name, parameters):
+    assert_takes(name, parameters)
+
+
+@pytest.fixture(scope="module")
+def harness(model_manifest):
+    tokenizer = AutoTokenizer.from_pretrained(model_manifest.parent)
+    return HFLM(pretrained=make_model("qwen2", len(tokenizer)), tokenizer=tokenizer)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("backend", "mixed_precision_dtype", "device", "rank", "world_size", "tokenizer"),
+        *("max_length", "max_gen_toks", "eot_token_id", "prefix_token_id", "truncation"),
+        *("think_end_token", "cache_hook"),
+    ],
+)
+def test_hflm_has(name, harness):
+    assert hasattr(harness, name)
+
+
+def test_hflm_scores_all_choices_by_loglikelihood_tokens(harness, monkeypatch):
+    """_loglikelihood_tokens is given texts, context tokens and continuation tokens."""
+    asked = []
+
+    def score(requests, disable_tqdm=False, override_bs=None):
+        asked.extend(requests)
+        return [(-1.0, True)] * len(requests)
+
+    monkeypatch.setattr(harness, "_loglikelihood_tokens", score)
+    request = Instance("loglikelihood", doc={}, arguments=("the", " the"), idx=0)
+    assert harness.loglikelihood([request]) == [(-1.0, True)]
+    (texts, context, continuation), *_ = asked
+    assert texts == ("the", " the")
+    assert all(isinstance(token, int) for token in [*context, *continuation])
+    rolling = Instance("loglikelihood_rolling", doc={}, arguments=("the the",), idx=0)
+    assert harness.loglikelihood_rolling([rolling]) == [-1.0]
+    assert asked[-1][0] is None
+
+
+def test_multi_token_eos_criteria_looks_back_as_far_as_we_do(harness):
+    criteria = MultiTokenEOSCriteria("the", harness.tokenizer, 0, 1)
+    assert criteria.sequence_id_len == len(criteria.sequence_ids) + _LOOKBACK
+
+
+def test_env_from_string_compiles_each_template_at_each_use(monkeypatch):
+    """So that replacing it by a cached one spares the compiling."""
+    compiled = []
+    original = env.from_string
+    monkeypatch.setattr(env, "from_string", lambda text: compiled.append(text) or original(text))
+    assert apply_template("{{a}}!", {"a": 1}) == "1!"
+    assert compiled == ["{{a}}!"]
+
+
+def test_task_manager_indexes_the_folders_given_and_no_others():
+    folder = Path(lm_eval.__file__).parent / "tasks" / "winogrande"
+    index = TaskManager(include_defaults=False, include_path=[folder]).task_index
+    assert set(index) == {"winogrande"}
+
+
+@pytest.fixture(scope="module")
+def task(world):
+    folder = Path(lm_eval.__file__).parent / "tasks" / "winogrande"
+    with mirror(world):
+        manager = TaskManager(include_defaults=False, include_path=[folder])
+        return manager.load(["winogrande"])["tasks"]["winogrande"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("_filters", "multiple_input", "OUTPUT_TYPE", "eval_docs", "doc_to_text", "config"),
+        *("doc_to_target", "doc_to_choice", "doc_to_prefix", "process_results", "aggregation"),
+        *("set_fewshot_seed", "get_config", "set_config"),
+    ],
+)
+def test_a_task_has(name, task):
+    assert hasattr(task, name)
+
+
+def test_filters_have_names_and_fill_in_filtered_resps(task):
+    (ensemble,) = task._filters
+    instance = Instance("generate_until", doc={}, arguments=("", {}), idx=0, resps=["x"])
+    ensemble.apply([instance])
+    assert instance.filtered_resps[ensemble.name] == "x"
+
+
+def test_disable_multiproc_keeps_the_bootstrap_in_this_process(monkeypatch):
+    def refuse(*_):
+        raise AssertionError("a pool was started")
+
+    monkeypatch.setattr(multiprocessing, "Pool", refuse)
+    monkeypatch.setenv("DISABLE_MULTIPROC", "1")
+    assert bootstrap_stderr(lambda xs: sum(xs) / len(xs), [0.0, 1.0] * 10, iters=100) > 0

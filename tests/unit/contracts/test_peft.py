@@ -1,0 +1,60 @@
+"""What the package takes from PEFT beyond what that promises; docs/architecture.md says what for."""
+
+import pytest
+import torch
+from peft import LoraConfig, get_peft_model
+from peft.tuners.tuners_utils import BaseTunerLayer
+from peft.utils.constants import TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING
+
+from tests.unit.contracts.names import assert_takes, takes
+from tests.unit.evaluation.tiny_models import make_model
+
+
+@takes(
+    {
+        "peft.tuners.tuners_utils:BaseTunerLayer.merge": "safe_merge",
+        "peft.tuners.tuners_utils:BaseTunerLayer.get_base_layer": "self",
+        "peft:PeftModel.get_base_model": "self",
+        "peft:LoraConfig": "r lora_alpha lora_dropout target_modules exclude_modules task_type",
+    }
+)
+def test_it_takes(name, parameters):
+    assert_takes(name, parameters)
+
+
+@pytest.fixture(scope="module")
+def adapted():
+    return make_model("peft")
+
+
+@pytest.mark.parametrize("name", ["merge_and_unload", "unload", "save_pretrained"])
+def test_a_model_with_adapters_has(name, adapted):
+    assert hasattr(adapted, name)
+
+
+def test_a_merged_layer_gives_what_layer_and_adapter_gave(adapted):
+    layers = [m for m in adapted.modules() if isinstance(m, BaseTunerLayer)]
+    assert len(layers) == 6
+    x = torch.randn(2, 48)
+    layer = next(one for one in layers if one.get_base_layer().in_features == 48)
+    before = layer(x)
+    layer.merge(safe_merge=True)
+    assert torch.allclose(layer.get_base_layer()(x), before, atol=1e-5)
+    layer.unmerge()
+
+
+def test_parameters_of_adapters_have_lora_in_their_name(adapted):
+    trained = [name for name, p in adapted.named_parameters() if p.requires_grad]
+    assert trained
+    assert all("lora_" in name for name in trained)
+
+
+def test_targets_that_no_module_has_are_a_value_error():
+    config = LoraConfig(target_modules=["no_such_projection"])
+    with pytest.raises(ValueError, match="no_such_projection"):
+        get_peft_model(make_model("qwen2"), config)
+
+
+@pytest.mark.parametrize("kind", ["qwen2", "qwen3", "llama", "gpt_neox"])
+def test_usual_target_modules_of(kind):
+    assert TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING[kind]

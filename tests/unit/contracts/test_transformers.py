@@ -1,0 +1,163 @@
+"""What the package takes from transformers beyond what that promises; docs/architecture.md says what for."""
+
+import inspect
+import re
+from pkgutil import resolve_name
+
+import pytest
+import torch
+from transformers import GenerationConfig, PreTrainedModel, Trainer
+from transformers.cache_utils import DynamicCache
+from transformers.masking_utils import create_causal_mask
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+from tests.unit.contracts.names import assert_takes, takes
+from tests.unit.evaluation.tiny_models import make_model
+
+GENERATION = "transformers.generation.utils:GenerationMixin"
+SCORED = "module query key value attention_mask"
+
+
+@takes(
+    {
+        f"{GENERATION}._prepare_generation_config": "generation_config",
+        f"{GENERATION}._prepare_special_tokens": "generation_config device",
+        f"{GENERATION}._get_logits_processor": (
+            "generation_config input_ids_seq_length encoder_input_ids device model_kwargs"
+        ),
+        "transformers:PreTrainedModel._init_weights": "module",
+        "transformers:PreTrainedModel.set_attn_implementation": "attn_implementation",
+        "transformers:Trainer._prepare_inputs": "inputs",
+        "transformers:Trainer._load_from_checkpoint": "resume_from_checkpoint model",
+        "transformers:Trainer.save_model": "output_dir _internal_call",
+        "transformers:Trainer.compute_loss": "model inputs return_outputs num_items_in_batch",
+        "transformers:Trainer.compute_loss_context_manager": "self",
+        "transformers:Trainer.floating_point_ops": "inputs",
+        "transformers.modeling_utils:ALL_ATTENTION_FUNCTIONS.get_interface": (
+            "attn_implementation default"
+        ),
+        "transformers.models.llama.modeling_llama:eager_attention_forward": f"{SCORED} scaling dropout",
+        "transformers.integrations.sdpa_attention:sdpa_attention_forward": f"{SCORED} scaling dropout",
+        "transformers.masking_utils:sdpa_mask": "batch_size q_length kv_length attention_mask",
+        "transformers.cache_utils:DynamicLayer.update": "key_states value_states",
+        "transformers.cache_utils:DynamicLayer.lazy_initialization": "key_states value_states",
+        "transformers.initialization:zeros_": "tensor",
+        "transformers.initialization:copy_": "tensor other",
+        "transformers.utils.output_capturing:OutputRecorder": "target_class",
+    }
+)
+def test_it_takes(name, parameters):
+    assert_takes(name, parameters)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "transformers:AttentionInterface.register",
+        "transformers.masking_utils:AttentionMaskInterface.register",
+        "transformers.modeling_layers:GradientCheckpointingLayer",
+        "transformers.models.auto.configuration_auto:CONFIG_MAPPING",
+        "transformers.activations:ACT2FN",
+        "transformers.trainer:TRAINER_STATE_NAME",
+        "transformers:PreTrainedModel._keys_to_ignore_on_load_unexpected",
+        "transformers:PreTrainedModel._hf_peft_config_loaded",
+        "transformers:PreTrainedModel.generation_config_class",
+        "transformers:Qwen2Model._can_record_outputs",
+        "transformers:Qwen3Model._can_record_outputs",
+        "transformers:LlamaModel._can_record_outputs",
+    ],
+)
+def test_it_has(name):
+    resolve_name(name)
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("self.model_accepts_loss_kwargs", Trainer),
+        ("self.is_fsdp_enabled", Trainer),
+        ("self._load_from_checkpoint(", Trainer),
+        ('getattr(model, "_weight_conversions", None)', "transformers.core_model_loading"),
+        ('getattr(self, "_hf_peft_config_loaded", False)', PreTrainedModel),
+    ],
+    ids=lambda part: part if isinstance(part, str) else part.__name__,
+)
+def test_its_source_reads(text, where):
+    """Attributes that we set, so that it acts on them."""
+    where = resolve_name(where) if isinstance(where, str) else where
+    assert text in inspect.getsource(where)
+
+
+@pytest.mark.parametrize("kind", ["llama", "qwen2", "qwen3"])
+def test_forward_walks_a_slice_of_layers(kind):
+    """Behind that slice a chunked model puts its stages."""
+    name = f"{kind.capitalize()}Model"
+    model = resolve_name(f"transformers.models.{kind}.modeling_{kind}:{name}")
+    walked = re.findall(r"in (?:enumerate\()?self\.layers(\S*)", inspect.getsource(model.forward))
+    assert len(walked) == 1
+    assert walked[0].startswith("[")
+
+
+def test_attn_implementation_says_what_runs():
+    model = make_model("qwen2")
+    assert model.config._attn_implementation == "sdpa"
+    model.set_attn_implementation("eager")
+    assert model.config._attn_implementation == "eager"
+
+
+def test_a_mask_of_four_dimensions_is_passed_through():
+    """The tree's mask, and the stand-in of packed training."""
+    model, mask = make_model("llama"), torch.zeros(1, 1, 3, 3)
+    found = create_causal_mask(
+        config=model.config,
+        inputs_embeds=torch.zeros(1, 3, 48),
+        attention_mask=mask,
+        past_key_values=None,
+        position_ids=torch.arange(3)[None],
+    )
+    assert found is mask
+
+
+def test_masks_by_layer_type_are_passed_through():
+    model = make_model("some_windowed")
+    seen = []
+    module = model.model.layers[0].self_attn
+    module.register_forward_pre_hook(
+        lambda _m, _a, kwargs: seen.append(kwargs["attention_mask"]), with_kwargs=True
+    )
+    full, sliding = torch.zeros(1, 1, 3, 3), torch.ones(1, 1, 3, 3)
+    masks = {"full_attention": full, "sliding_attention": sliding}
+    model(torch.tensor([[1, 2, 3]]), attention_mask=masks, use_cache=False)
+    assert seen[0] is full
+
+
+def test_a_cache_makes_its_layers_by_layer_class_to_replicate():
+    cache, made = DynamicCache(), []
+    original = cache.layer_class_to_replicate
+    cache.layer_class_to_replicate = lambda: made.append(1) or original()
+    cache.update(torch.zeros(1, 1, 2, 4), torch.zeros(1, 1, 2, 4), 0)
+    assert made == [1]
+    assert cache.layers[0].is_initialized
+    assert cache.get_seq_length() == 2
+
+
+def test_generation_settings_are_put_together_and_hold_their_end_tokens():
+    model = make_model("qwen2")
+    settings, unknown = model._prepare_generation_config(None, do_sample=False, odd=1)
+    assert isinstance(settings, GenerationConfig)
+    assert set(unknown) == {"odd"}
+    model._prepare_special_tokens(settings, device="cpu")
+    assert settings._eos_token_tensor.tolist() == [0]
+    assert settings.get_generation_mode().value == "greedy_search"
+
+
+def test_a_layers_norm_has_variance_epsilon():
+    norm = make_model("llama").model.layers[0].input_layernorm
+    assert "variance_epsilon" in vars(norm)
+
+
+def test_an_attention_that_was_registered_runs_by_its_name():
+    from workflow_scripts.training import attention
+
+    found = ALL_ATTENTION_FUNCTIONS.get_interface(attention.NAME, None)
+    assert found is attention.packed_attention
