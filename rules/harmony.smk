@@ -1,4 +1,216 @@
-"""The Harmony grid: each model on each task, as it is, with examples, and after training on it."""
+"""The Harmony study: its tables, its figures, each drawn from one of those tables, and its target."""
+
+from workflow_scripts.settings.ranking import (
+    grid_asked,
+    ranking_asked,
+    scores_asked,
+    tasks_asked,
+)
+
+# What every table of the study is made from.
+HARMONY_SCORES = {
+    "scores": "results/scores/harmony.parquet",
+    "imported": SETTINGS.harmony.imported_scores,
+}
+
+
+use rule table from tables as table_harmony_scores with:
+    """Table: scores of the Harmony grid as the models are, beside their floors."""
+    input:
+        **HARMONY_SCORES,
+    output:
+        **table_files("harmony_scores"),
+    log:
+        "logs/table_harmony_scores.log",
+    params:
+        version="table_harmony_scores 2",
+        table="studies.harmony.scores",
+        request=scores_asked(SETTINGS).as_params(),
+
+
+use rule table from tables as table_harmony_leaderboard with:
+    """Table: models ranked by the first principal component, with ranges of ranks."""
+    input:
+        **HARMONY_SCORES,
+    output:
+        **table_files("harmony_leaderboard"),
+    log:
+        "logs/table_harmony_leaderboard.log",
+    params:
+        version="table_harmony_leaderboard 1",
+        table="studies.harmony.leaderboard",
+        request=ranking_asked(SETTINGS).as_params(),
+
+
+use rule table from tables as table_harmony_agreement with:
+    """Table: agreement of tasks about models, with intervals and noise ceilings."""
+    input:
+        **HARMONY_SCORES,
+    output:
+        **table_files("harmony_agreement"),
+    log:
+        "logs/table_harmony_agreement.log",
+    params:
+        version="table_harmony_agreement 1",
+        table="studies.harmony.agreement",
+        request=ranking_asked(SETTINGS).as_params(),
+
+
+use rule table from tables as table_harmony_components with:
+    """Table: principal components of the scores."""
+    input:
+        **HARMONY_SCORES,
+    output:
+        **table_files("harmony_components"),
+    log:
+        "logs/table_harmony_components.log",
+    params:
+        version="table_harmony_components 1",
+        table="studies.harmony.components",
+        request=ranking_asked(SETTINGS).as_params(),
+
+
+use rule table from tables as table_harmony_significance with:
+    """Table: which models differ, on the mean of the tasks and on each."""
+    input:
+        **HARMONY_SCORES,
+        records=lambda wildcards: RECORDS.get("harmony", []),
+    output:
+        **table_files("harmony_significance"),
+    log:
+        "logs/table_harmony_significance.log",
+    params:
+        version="table_harmony_significance 1",
+        table="studies.harmony.significance",
+        request=grid_asked(SETTINGS).as_params(),
+
+
+use rule table from tables as table_harmony_panel with:
+    """Table: the place of each model on the published leaderboard, with an interval."""
+    input:
+        **HARMONY_SCORES,
+        published=published_file("harmony_leaderboard"),
+    output:
+        **table_files("harmony_panel"),
+    log:
+        "logs/table_harmony_panel.log",
+    params:
+        version="table_harmony_panel 1",
+        table="studies.harmony.panel",
+        request=grid_asked(SETTINGS).as_params(),
+
+
+use rule figure from figures as figure_harmony_scores with:
+    """Figure: scores of the Harmony grid as the models are, beside their floors."""
+    input:
+        table="results/tables/harmony_scores.csv",
+    output:
+        **figure_files("harmony_scores", "Harmony"),
+    log:
+        "logs/figure_harmony_scores.log",
+    params:
+        version=1,
+        figure="studies.harmony.scores",
+        request={},
+
+
+use rule figure from figures as figure_harmony_matrices with:
+    """Figure: agreement of every pair of tasks about the models."""
+    input:
+        table="results/tables/harmony_agreement.csv",
+    output:
+        **figure_files("harmony_matrices", "Harmony"),
+    log:
+        "logs/figure_harmony_matrices.log",
+    params:
+        version="figure_harmony_matrices 1",
+        figure="studies.harmony.matrices",
+        request=tasks_asked(SETTINGS).as_params(),
+
+
+use rule figure from figures as figure_harmony_agreement_by_task with:
+    """Figure: agreement of each task with all others, and its noise ceiling."""
+    input:
+        table="results/tables/harmony_agreement.csv",
+    output:
+        **figure_files("harmony_agreement_by_task", "Harmony"),
+    log:
+        "logs/figure_harmony_agreement_by_task.log",
+    params:
+        version="figure_harmony_agreement_by_task 1",
+        figure="studies.harmony.agreement_by_task",
+        request=tasks_asked(SETTINGS).as_params(),
+
+
+use rule figure from figures as figure_harmony_categories with:
+    """Figure: agreement of tasks by their categories."""
+    input:
+        table="results/tables/harmony_agreement.csv",
+    output:
+        **figure_files("harmony_categories", "Harmony"),
+    log:
+        "logs/figure_harmony_categories.log",
+    params:
+        version="figure_harmony_categories 1",
+        figure="studies.harmony.categories",
+        request={},
+
+
+use rule figure from figures as figure_harmony_components with:
+    """Figure: principal components of the scores, and the loadings of the tasks."""
+    input:
+        table="results/tables/harmony_components.csv",
+    output:
+        **figure_files("harmony_components", "Harmony"),
+    log:
+        "logs/figure_harmony_components.log",
+    params:
+        version="figure_harmony_components 1",
+        figure="studies.harmony.components",
+        request=tasks_asked(SETTINGS).as_params(),
+
+
+use rule figure from figures as figure_harmony_pc1_by_size with:
+    """Figure: the first principal component of each model beside its size."""
+    input:
+        table="results/tables/harmony_leaderboard.csv",
+    output:
+        **figure_files("harmony_pc1_by_size", "Harmony"),
+    log:
+        "logs/figure_harmony_pc1_by_size.log",
+    params:
+        version="figure_harmony_pc1_by_size 2",
+        figure="studies.harmony.pc1_by_size",
+        request={},
+
+
+use rule figure from figures as figure_harmony_bump with:
+    """Figure: ranks of the models under each protocol."""
+    input:
+        table="results/tables/harmony_leaderboard.csv",
+    output:
+        **figure_files("harmony_bump", "Harmony"),
+    log:
+        "logs/figure_harmony_bump.log",
+    params:
+        version="figure_harmony_bump 2",
+        figure="studies.harmony.bump",
+        request={},
+
+
+use rule figure from figures as figure_harmony_panel with:
+    """Figure: the place of each model on the published leaderboard."""
+    input:
+        table="results/tables/harmony_panel.csv",
+        published=published_file("harmony_leaderboard"),
+    output:
+        **figure_files("harmony_panel", "Harmony"),
+    log:
+        "logs/figure_harmony_panel.log",
+    params:
+        version="figure_harmony_panel 1",
+        figure="studies.harmony.panel",
+        request={},
 
 
 rule harmony:

@@ -6,6 +6,7 @@ from typing import get_args
 from pydantic import BaseModel, ConfigDict
 
 from workflow_scripts.core.ids import CheckpointId
+from workflow_scripts.settings.cells import tasks_of
 from workflow_scripts.settings.harmony import Protocol
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.request import StepRequest
@@ -97,16 +98,14 @@ def tasks_asked(settings: Settings) -> TasksRequest:
 
 
 def grid_asked(settings: Settings) -> GridRequest:
-    asked = settings.harmony
-    # Examples and training come from the training split.
-    trained = [task for task in asked.tasks if settings.task(task).training]
+    models = settings.harmony.models
     return GridRequest(
         tasks=ranked_tasks(settings.tasks.values()),
         models=ranked_models(settings.models.values()),
         wanted={
-            name: Wanted(models=asked.models, tasks=asked.tasks if name == "direct" else trained)
-            for name in get_args(Protocol)
-            if name in asked.protocols
+            protocol: Wanted(models=models, tasks=tasks_of(settings, "harmony", protocol))
+            for protocol in get_args(Protocol)
+            if protocol in settings.harmony.protocols
         },
     )
 
