@@ -50,18 +50,19 @@ def chapters(
     `tables` and `figures` are of every kind that the config has made; a table or figure that no study
     claims stands in a chapter of its own, so that nothing made is lost.
     """
-    captions = {path.stem: path for path in captions}
+    texts = {path.stem: path for path in captions}
     made_tables = {path.stem: path for path in tables}
     made_figures = {path.stem: path for path in figures}
     claimed: set[str] = set()
-    found, absent = [], []
+    found: list[Chapter] = []
+    absent = []
     for study in STUDIES:
         chapter = Chapter(
             study.key,
             study.title,
             study.tell(numbers),
             [
-                _figure(made_figures[name], captions)
+                _figure(made_figures[name], texts)
                 for name in _of(study.key, study.figures, made_figures)
             ],
             [
@@ -69,17 +70,21 @@ def chapters(
                 for name in _of(study.key, study.tables, made_tables)
             ],
         )
-        claimed |= {shown.name for shown in (*chapter.figures, *chapter.tables)}
+        claimed |= {figure.name for figure in chapter.figures}
+        claimed |= {table.name for table in chapter.tables}
         if chapter.paragraphs or chapter.figures or chapter.tables:
             found.append(chapter)
         else:
             absent.append(study.title)
-    figures = [_figure(made_figures[n], captions) for n in sorted(set(made_figures) - claimed)]
-    tables = [
-        _table(made_tables[name], described[name]) for name in sorted(set(made_tables) - claimed)
-    ]
-    if figures or tables:
-        found.append(Chapter("more", "More tables and figures", [], figures, tables))
+    more = Chapter(
+        "more",
+        "More tables and figures",
+        [],
+        [_figure(made_figures[name], texts) for name in sorted(set(made_figures) - claimed)],
+        [_table(made_tables[name], described[name]) for name in sorted(set(made_tables) - claimed)],
+    )
+    if more.figures or more.tables:
+        found.append(more)
     return found, absent
 
 

@@ -83,7 +83,7 @@ def _row(
     tokens = sum(map(_tokens, records))
     planned, actual = sum(need.seconds for need in needs), sum(seconds for _, seconds, _ in found)
     gpu_mb = [one.volatile.peak_gpu_memory_mb or 0 for one in records]
-    row = {
+    row: dict[str, Any] = {
         "study": study,
         "rule": rule,
         "jobs": jobs,

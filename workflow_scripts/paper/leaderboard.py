@@ -22,7 +22,7 @@ _MINIATURE = (
 
 def write_leaderboard(inputs: Inputs, request: dict[str, Any], outputs: dict[str, Path]) -> None:
     """What an input's name begins with is the tab that it is for."""
-    tabs: dict[str, dict[str, list[Path]]] = {}
+    tabs: dict[str, dict[str, Any]] = {}
     for name, files in inputs.items():
         tab, _, what = name.partition("_")
         tabs.setdefault(tab, {})[what] = files
@@ -37,7 +37,10 @@ def leaderboard(inputs: dict[str, Inputs], asked: LeaderboardPage) -> Board:
     tabs = {
         "suite": lambda files: read_tab(files.one("tab")),
         "harmony": lambda files: harmony_tab(
-            *map(files.one, ("leaderboard", "components", "scores")), asked.tasks
+            files.one("leaderboard"),
+            files.one("components"),
+            files.one("scores"),
+            list(asked.tasks),
         ),
         "prompts": lambda files: prompts_tab(
             files.one("runs"), files.one("by_subject"), files["records"]

@@ -49,7 +49,7 @@ def tell_published(numbers: Numbers) -> list[str]:
         )
     else:
         text += " None of them can be compared with ours."
-    reasons = []
+    reasons: list[str] = []
     while (start := f"published.reason_{len(reasons) + 1}") in numbers:
         reasons.append(f"{{{start}}} ({{{start}_times}})")
     if reasons:

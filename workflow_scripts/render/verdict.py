@@ -1,7 +1,7 @@
 """Whether two numbers agree: the same test for every published number."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 import pandas as pd
 
@@ -67,7 +67,7 @@ def _refused(because: str) -> dict:
     return {"difference": None, "z": None, "verdict": NOT_COMPARABLE, "because": because}
 
 
-def as_table(rows: Iterator[dict]) -> pd.DataFrame:
+def as_table(rows: Iterable[dict]) -> pd.DataFrame:
     table = pd.DataFrame(rows, columns=list(COLUMNS.named))
     numbers = [name for name, kind in COLUMNS.named.items() if kind in ("number", "whole")]
     table[numbers] = table[numbers].apply(pd.to_numeric)

@@ -76,7 +76,7 @@ def prompts_tab(runs: Path, by_subject: Path, records: list[Path]) -> Tab:
             )
         )
     models = {row.values["model"] for row in rows}
-    generated = all(model.startswith(GENERATED) for model in models)
+    generated = all(str(model).startswith(GENERATED) for model in models)
     columns = [
         replace(c, shown=c.shown and (c.field != "model" or len(models) > 1)) for c in _COLUMNS
     ]

@@ -28,9 +28,8 @@ def compare_prompts(
         run = settings.runs.get(str(row.run))
         asked = _QUESTIONS.get(str(row.run), _ALL_QUESTIONS)
         cell = cells.get((settings.checkpoint, run))
-        score = None
-        if cell is not None:
-            score = (getattr(cell, row.metric), getattr(cell, f"{row.metric}_stderr"))
+        score = getattr(cell, row.metric, None)
+        error = getattr(cell, f"{row.metric}_stderr", None)
         # The mean of the subjects was printed without them: of its error nothing is known.
         stderr = math.sqrt(value * (1 - value) / asked) if row.metric == "micro" else None
         why_not = _why_not(run, None if cell is None else cell.n, asked, settings)
@@ -41,10 +40,10 @@ def compare_prompts(
             "metric": row.metric,
             "published": value,
             "published_stderr": stderr,
-            "ours": score and score[0],
-            "ours_stderr": score and score[1],
+            "ours": score,
+            "ours_stderr": error,
             "n": None if cell is None else cell.n,
-            **verdict(value, stderr, *(score or (None, None)), why_not, printed_to=_PRINTED_TO),
+            **verdict(value, stderr, score, error, why_not, printed_to=_PRINTED_TO),
         }
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 from textwrap import wrap
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -80,7 +81,7 @@ def prompt_runs(
 def _row(checkpoint: AskedModel, run: AskedRun, found: dict, right: Right, theirs: dict) -> dict:
     key = (checkpoint.id, run.name)
     parsed = CheckpointId.parse(checkpoint.id)
-    row = {
+    row: dict[str, Any] = {
         "model": parsed.model,
         "variant": parsed.variant,
         "run": run.name,
@@ -98,7 +99,6 @@ def _row(checkpoint: AskedModel, run: AskedRun, found: dict, right: Right, their
             f"The run {run.name} of {checkpoint.id} has no score in results/scores/prompts.parquet;"
             " delete that file and run snakemake again."
         )
-    with_format = met is not None
     return row | {
         "n": micro.n,
         "micro": micro.value,
@@ -106,15 +106,15 @@ def _row(checkpoint: AskedModel, run: AskedRun, found: dict, right: Right, their
         "macro": macro.value,
         "macro_stderr": macro.stderr,
         "floor": micro.floor,
-        "format_met": met.value if with_format else None,
-        "strict_share": strict.value / micro.value if with_format and micro.value else None,
+        "format_met": None if met is None else met.value,
+        "strict_share": strict.value / micro.value if met is not None and micro.value else None,
         **_compared(*key, run.after, right),
     }
 
 
 def _compared(id: str, name: str, after: str | None, right: Right) -> dict:
     """With the run before, on the questions that both were asked."""
-    if not {(id, after), (id, name)} <= set(right):
+    if after is None or (id, after) not in right or (id, name) not in right:
         return {}
     before, here = right[id, after].align(right[id, name], join="inner")
     if before.empty:
@@ -225,7 +225,7 @@ def write_prompt_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
 
 def _legend(fig, *panels) -> None:
     """Below, each entry once."""
-    once = {}
+    once: dict[str, Any] = {}
     for panel in panels:
         handles, labels = panel.get_legend_handles_labels()
         once |= dict(zip(labels, handles, strict=True))

@@ -126,7 +126,7 @@ def _show(frame: pd.DataFrame, asked: SuiteTables) -> pd.DataFrame:
     for one in asked.tasks:
         floor = percents([frame[f"{one.task}_floor"].max()])
         shown[_head(one)] = [*floor, *_scores(frame, one.task)]
-    shown["Missing"] = [None, *(one and ", ".join(map(names.get, one)) for one in missing)]
+    shown["Missing"] = [None, *(one and ", ".join(names[task] for task in one) for one in missing)]
     shown["Flag"] = [None, *frame["flag"]]
     return pd.DataFrame(shown)
 
