@@ -53,8 +53,10 @@ rule measure_perplexity:
     """Perplexity of a model in many plans, untrained, on wikitext and Magpie."""
     input:
         model=model_manifest,
-        wikitext=manifest_of("dataset", "Salesforce/wikitext"),
-        magpie=manifest_of("dataset", "Magpie-Align/Magpie-Qwen2-Pro-200K-English"),
+        data=[
+            manifest_of("dataset", "Salesforce/wikitext"),
+            manifest_of("dataset", "Magpie-Align/Magpie-Qwen2-Pro-200K-English"),
+        ],
     output:
         wikitext="results/records/chunking/perplexity/{model}/wikitext.json",
         wikitext_pieces="results/records/chunking/perplexity/{model}/wikitext.parquet",
@@ -72,16 +74,17 @@ rule measure_perplexity:
     params:
         version="measure_perplexity 2",
         compute_threads=SETTINGS.compute.threads,
+        function="evaluation.plans.measure_perplexity",
         request=asked_of_perplexity,
     script:
-        "../workflow_scripts/steps/measure_perplexity.py"
+        "../workflow_scripts/steps/measure.py"
 
 
 rule measure_latency:
     """Time of a model in many plans, reading and writing, beside the unchanged model."""
     input:
         model=model_manifest,
-        data=manifest_of("dataset", "cais/mmlu"),
+        data=[manifest_of("dataset", "cais/mmlu")],
     output:
         record="results/records/latency/latency/{model}/mmlu.json",
         rounds="results/records/latency/latency/{model}/mmlu.parquet",
@@ -97,9 +100,10 @@ rule measure_latency:
     params:
         version="measure_latency 2",
         compute_threads=SETTINGS.compute.threads,
+        function="evaluation.plans.measure_latency",
         request=asked_of_latency,
     script:
-        "../workflow_scripts/steps/measure_latency.py"
+        "../workflow_scripts/steps/measure.py"
 
 
 _MEASURED = [CheckpointId(name).in_path for name in SETTINGS.chunking.models]

@@ -28,9 +28,10 @@ rule ask_prompt_run:
     params:
         version="ask_prompt_run 1",  # raise it when the meaning of the outputs changes
         compute_threads=SETTINGS.compute.threads,
+        function="evaluation.prompts.run.ask_prompt_run",
         request=asked_of_prompt_run,
     script:
-        "../workflow_scripts/steps/ask_prompt_run.py"
+        "../workflow_scripts/steps/measure.py"
 
 
 # Apart from asking, so that outputs can be read anew without a model.
@@ -121,9 +122,10 @@ rule explain_prompt:
         runtime="30m",
     params:
         version="explain_prompt 1",
+        function="evaluation.prompts.explain.explain_prompt",
         request=lambda wildcards: explain_request(SETTINGS).as_params(),
     script:
-        "../workflow_scripts/steps/explain_prompt.py"
+        "../workflow_scripts/steps/measure.py"
 
 
 rule prompts:

@@ -64,8 +64,10 @@ rule measure_stage_perplexity:
     """Perplexity of a checkpoint after its stage of training."""
     input:
         model=checkpoint_manifest,
-        wikitext=manifest_of("dataset", "Salesforce/wikitext"),
-        magpie=manifest_of("dataset", "Magpie-Align/Magpie-Qwen2-Pro-200K-English"),
+        data=[
+            manifest_of("dataset", "Salesforce/wikitext"),
+            manifest_of("dataset", "Magpie-Align/Magpie-Qwen2-Pro-200K-English"),
+        ],
     output:
         wikitext="results/records/training/perplexity/{checkpoint}/wikitext.json",
         wikitext_pieces="results/records/training/perplexity/{checkpoint}/wikitext.parquet",
@@ -85,9 +87,10 @@ rule measure_stage_perplexity:
     params:
         version="measure_stage_perplexity 2",
         compute_threads=SETTINGS.compute.threads,
+        function="evaluation.plans.measure_perplexity",
         request=stage_perplexity_request(SETTINGS).as_params(),
     script:
-        "../workflow_scripts/steps/measure_perplexity.py"
+        "../workflow_scripts/steps/measure.py"
 
 
 use rule table from tables as table_training_stages with:

@@ -56,7 +56,7 @@ def _cells(settings: Settings, protocol: str, tasks: tuple[str, ...]) -> Scene:
 def _prompt_run(settings: Settings, run: str) -> Scene:
     """A question of each subject, answered in words."""
     from workflow_scripts.settings.prompts.requests import prompt_request
-    from workflow_scripts.steps.ask_prompt_run import main
+    from workflow_scripts.steps.measure import main
 
     request = prompt_request(settings, run).as_params() | {"max_items_per_subject": 1}
     request["asking"]["decoding"]["new_tokens"] = 4
@@ -67,9 +67,10 @@ def _prompt_run(settings: Settings, run: str) -> Scene:
 
     def work() -> None:
         main(
+            "evaluation.prompts.run.ask_prompt_run",
             _MANIFEST,
             [Path("resources/hub/datasets/cais/mmlu/manifest.json")],
-            outputs,
+            [outputs],
             "1",
             request,
         )

@@ -95,7 +95,8 @@ async def _unchecked(job) -> None:
 
 def _described(workflow) -> list[dict[str, Any]]:
     dag, needs = workflow.dag, workflow.globals[_NEEDS]
-    place, described = {}, []
+    place: dict[Any, int] = {}
+    described: list[dict[str, Any]] = []
     for level in dag.toposorted():
         for job in sorted(level, key=lambda job: (job.rule.name, list(job.output))):
             place[job] = len(described)

@@ -18,6 +18,7 @@ from workflow_scripts.hub.manifest import Manifest
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.settings.mmlu import MmluRequest
 
+_TASK_CONFIGS = "load_all_task_configs"
 _ALIAS = "chorus/model"  # lighteval wants a name; it would look for the real one on the hub
 
 
@@ -128,12 +129,11 @@ def _only(configs: list[Any]) -> Iterator[None]:
     """A registry of these tasks alone: that of all imports modules that go online or fail."""
     from lighteval.tasks.registry import Registry
 
-    original = Registry.__dict__["load_all_task_configs"]
+    original = vars(Registry)[_TASK_CONFIGS]
     known = {config.name: config for config in configs}
-    Registry.load_all_task_configs = staticmethod(
-        lambda custom_tasks=None, load_multilingual=False: known
-    )
+    ours = staticmethod(lambda custom_tasks=None, load_multilingual=False: known)
+    setattr(Registry, _TASK_CONFIGS, ours)
     try:
         yield
     finally:
-        Registry.load_all_task_configs = original
+        setattr(Registry, _TASK_CONFIGS, original)

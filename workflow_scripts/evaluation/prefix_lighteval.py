@@ -50,7 +50,8 @@ class PrefixTransformersModel(TransformersModel):
 
     def _share(self, memory_budget: int | None, seed: int, scored_items: ScoredItems | None):
         self.engine = PrefixEngine(self.model, memory_budget=memory_budget)
-        self.seed, self.scored_items, self._fell_back = seed, scored_items, None
+        self.seed, self.scored_items = seed, scored_items
+        self._fell_back: str | None = None
 
     @property
     def engine_used(self) -> str:
@@ -149,12 +150,13 @@ class PrefixTransformersModel(TransformersModel):
         for doc in docs:
             context = self._context(doc, room)
             contexts.append(context)
-            described = {"options": options, "stops": stops, "new_tokens": self._new(doc, context)}
+            new = self._new(doc, context)
+            described = {"options": options, "stops": stops, "new_tokens": new}
             for sample in range(doc.num_samples):
                 draw = {"seed": self.seed, "sample": sample}
                 questions.append(("generation", (context,), described | draw))
                 seed = derive_seed(self.seed, context, canonical_json(described), sample)
-                requests.append(GenerationRequest(context, described["new_tokens"], stop, seed))
+                requests.append(GenerationRequest(context, new, stop, seed))
         stored = Answers(self.scored_items, questions)
         found = iter(
             self.engine.generate(requests, options, known=stored.known, on_generated=stored.store)

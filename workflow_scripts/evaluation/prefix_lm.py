@@ -51,7 +51,8 @@ class PrefixLM(HFLM):
         """
         super().__init__(*args, **kwargs)
         self.seed, self.scored_items = seed, scored_items
-        self.engine, self._fell_back = None, None
+        self.engine: PrefixEngine | None = None
+        self._fell_back: str | None = None
         if self.backend == "causal":
             with self._autocast():
                 self.engine = PrefixEngine(
@@ -67,7 +68,9 @@ class PrefixLM(HFLM):
     @property
     def tokens(self) -> int | None:
         """Those that the requests so far take, interrupted or not; None where HFLM ran any."""
-        return None if self._plain or self._fell_back else self.engine.tokens
+        if self.engine is None or self._plain or self._fell_back:
+            return None
+        return self.engine.tokens
 
     @property
     def _plain(self) -> bool:
@@ -90,7 +93,7 @@ class PrefixLM(HFLM):
                 stored.store(at, answer)
                 bar.update(1)
 
-            if not self._plain:
+            if self.engine is not None and not self._plain:
                 with self._autocast():
                     self.engine.loglikelihoods(
                         [request[1:] for request in requests],
@@ -138,7 +141,7 @@ class PrefixLM(HFLM):
     def generate_until(self, requests, disable_tqdm: bool = False) -> list[str]:
         if self._plain:
             return super().generate_until(requests, disable_tqdm)
-        answers: list[str | None] = [None] * len(requests)
+        answers = [""] * len(requests)
         by_settings: dict[str, list[int]] = {}
         for at, request in enumerate(requests):
             by_settings.setdefault(repr(request.args[1]), []).append(at)
@@ -156,6 +159,7 @@ class PrefixLM(HFLM):
 
     def _generate_alike(self, requests: list[tuple[str, dict]], bar: tqdm) -> list[str]:
         """Requests with the same settings."""
+        assert self.engine is not None
         options = dict(normalize_gen_kwargs(requests[0][1], self.max_gen_toks))
         eos = self.tok_decode(self.eot_token_id, skip_special_tokens=False)
         until = handle_stop_sequences(options.pop("until", None), eos=eos)

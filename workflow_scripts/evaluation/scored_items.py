@@ -12,7 +12,7 @@ import time
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from workflow_scripts.core.files import canonical_json
 from workflow_scripts.hub.load import LoadedModel
@@ -30,7 +30,7 @@ class ScoredItems:
             {"weights": weights_sha256, "harness": harness, "settings": settings}
         ).encode()
         self._values: dict[str, Any] = {}
-        self._file = None
+        self._file: BinaryIO  # while it is entered
         self._synced = 0.0
 
     @classmethod

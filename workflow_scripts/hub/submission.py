@@ -72,10 +72,13 @@ def check(
                 problems.append(str(error))
             else:
                 trains = request.protocol == "train_before_test"
-                facts["memory_mb"] = submitted_mb(
-                    facts["parameters"], request.precision, trains=trains
-                )
-                problems += _memory_problem(facts, request, memory_mb)
+                needed = submitted_mb(facts["parameters"], request.precision, trains=trains)
+                facts["memory_mb"] = needed
+                if needed > memory_mb:
+                    problems.append(
+                        f"it needs {needed:,} MB for {facts['parameters']:,} parameters in"
+                        f" {request.precision}; suite.memory_mb plans {memory_mb:,}."
+                    )
         key = (request.name, submitted.commit, request.precision, request.protocol)
         if not problems and key in taken:
             problems.append(
@@ -149,14 +152,6 @@ def count_parameters(folder: Path) -> int:
             f"its {what} does not load with the Auto classes ({_first_sentence(error)})."
         ) from error
     return model.num_parameters()
-
-
-def _memory_problem(facts: dict[str, Any], request: Request, memory_mb: int) -> Iterator[str]:
-    if facts["memory_mb"] > memory_mb:
-        yield (
-            f"it needs {facts['memory_mb']:,} MB for {facts['parameters']:,} parameters in"
-            f" {request.precision}; suite.memory_mb plans {memory_mb:,}."
-        )
 
 
 def _first_sentence(error: Exception) -> str:

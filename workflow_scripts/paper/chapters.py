@@ -50,7 +50,7 @@ def chapters(
     `tables` and `figures` are of every kind that the config has made; a table or figure that no study
     claims stands in a chapter of its own, so that nothing made is lost.
     """
-    texts = {path.stem: path for path in captions}
+    captioned = {path.stem: path for path in captions}
     made_tables = {path.stem: path for path in tables}
     made_figures = {path.stem: path for path in figures}
     claimed: set[str] = set()
@@ -62,7 +62,7 @@ def chapters(
             study.title,
             study.tell(numbers),
             [
-                _figure(made_figures[name], texts)
+                _figure(made_figures[name], captioned)
                 for name in _of(study.key, study.figures, made_figures)
             ],
             [
@@ -76,15 +76,14 @@ def chapters(
             found.append(chapter)
         else:
             absent.append(study.title)
-    more = Chapter(
-        "more",
-        "More tables and figures",
-        [],
-        [_figure(made_figures[name], texts) for name in sorted(set(made_figures) - claimed)],
-        [_table(made_tables[name], described[name]) for name in sorted(set(made_tables) - claimed)],
-    )
-    if more.figures or more.tables:
-        found.append(more)
+    other_figures = [
+        _figure(made_figures[name], captioned) for name in sorted(set(made_figures) - claimed)
+    ]
+    other_tables = [
+        _table(made_tables[name], described[name]) for name in sorted(set(made_tables) - claimed)
+    ]
+    if other_figures or other_tables:
+        found.append(Chapter("more", "More tables and figures", [], other_figures, other_tables))
     return found, absent
 
 

@@ -37,10 +37,7 @@ def leaderboard(inputs: dict[str, Inputs], asked: LeaderboardPage) -> Board:
     tabs = {
         "suite": lambda files: read_tab(files.one("tab")),
         "harmony": lambda files: harmony_tab(
-            files.one("leaderboard"),
-            files.one("components"),
-            files.one("scores"),
-            list(asked.tasks),
+            files.one("leaderboard"), files.one("components"), files.one("scores"), asked.tasks
         ),
         "prompts": lambda files: prompts_tab(
             files.one("runs"), files.one("by_subject"), files["records"]

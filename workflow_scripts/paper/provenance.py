@@ -1,6 +1,6 @@
 """What produced the numbers, gathered from the records: code, packages, machines, models, data."""
 
-from collections import defaultdict
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ def gather(records: list[Path], config: dict[str, Any]) -> dict[str, Any]:
 
     The items beside the records are not read again: collecting the scores has held them together.
     """
-    studies: dict[str, dict[str, float]] = {}
+    studies: dict[str, Any] = {}  # counters, of seconds too
     seen: dict[str, set] = {key: set() for key in _SEEN}
     models, datasets, broken = {}, {}, []
     for path in sorted(records):
@@ -26,7 +26,7 @@ def gather(records: list[Path], config: dict[str, Any]) -> dict[str, Any]:
         if isinstance(record, Broken):
             broken.append(record.model_dump())
             continue
-        study = studies.setdefault(record.study, defaultdict(int))
+        study = studies.setdefault(record.study, Counter())
         study["records"] += 1
         study["items"] += record.items.n
         study["tokens"] += record.cost.tokens

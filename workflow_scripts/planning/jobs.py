@@ -72,8 +72,8 @@ def _need(fields: dict[str, Any] | None, works: bool, as_if_accepted: bool) -> N
 
 def _model_of(wildcards: Mapping[str, str]) -> str | None:
     # A row of the leaderboard is a checkpoint, and behind it the number format.
-    name = wildcards.get("row", "").split("~")[0]
-    name = name or wildcards.get("checkpoint") or wildcards.get("model")
+    row = wildcards.get("row", "").split("~")[0]
+    name = row or wildcards.get("checkpoint") or wildcards.get("model")
     return CheckpointId.parse(name).model if name else None
 
 

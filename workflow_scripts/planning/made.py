@@ -1,7 +1,7 @@
 """Which records, tables and figures a config has made, by study; the records in the order of the report."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from workflow_scripts.core.ids import CheckpointId
@@ -104,7 +104,7 @@ def _has(study: str, settings: Settings) -> bool:
     )
 
 
-def _in_path(names: list[str]) -> list[str]:
+def _in_path(names: Iterable[str]) -> list[str]:
     return [CheckpointId.parse(name).in_path for name in names]
 
 

@@ -17,7 +17,10 @@ class ZTest(NamedTuple):
 
 
 def z_test(
-    first: np.ndarray, first_stderr: np.ndarray, second: np.ndarray, second_stderr: np.ndarray
+    first: np.ndarray,
+    first_stderr: np.ndarray,
+    second: np.ndarray | float,
+    second_stderr: np.ndarray | float,
 ) -> ZTest:
     """z = (a - b) / sqrt(s_a^2 + s_b^2) and the two-sided p = 2 (1 - Phi(|z|)).
 
@@ -74,7 +77,7 @@ def exact_p(b: np.ndarray, c: np.ndarray) -> np.ndarray:
     return np.minimum(1.0, 2 * binom.cdf(np.minimum(b, c), b + c, 0.5))
 
 
-def holm(p_values: Sequence[float]) -> np.ndarray:
+def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
     """Holm's correction: p-values that may all be held against one level.
 
     In rising order p_(1) <= ... <= p_(m), the corrected p_(i) is max_{j <= i} min(1, (m - j + 1) p_(j)).

@@ -5,12 +5,13 @@ folder holds the files.
 """
 
 from pathlib import Path
+from typing import Literal
 
 from workflow_scripts.bridge.step import step
 
 
 def main(
-    kind: str,
+    kind: Literal["model", "dataset"],
     repository: str,
     revision: str | None,
     manifest: Path,

@@ -222,6 +222,7 @@ class Attempt:
         selected, last = {"step": steps}, None
         if keep_best is not None:
             best = keep_best.best()
+            assert best is not None, "no evaluation has kept its state"
             selected = {"step": best["step"], "by": self.best_by[0], "value": best["value"]}
             if best["step"] != steps:
                 last = gathered_parameters(trainer.model)

@@ -12,7 +12,7 @@ import json
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -111,6 +111,17 @@ class _Some(Samples):
     @property
     def lengths(self) -> np.ndarray:
         return self._all.lengths[self._numbers]
+
+
+class SampleSink(Protocol):
+    """What takes samples as they come."""
+
+    bad: BadSamples
+
+    @property
+    def samples(self) -> int: ...
+
+    def add(self, sample: Sample) -> None: ...
 
 
 class SampleList:

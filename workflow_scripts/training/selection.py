@@ -48,4 +48,6 @@ class KeepBest(TrainerCallback):
         return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
 
     def restore(self, model) -> None:
-        set_parameters(model, load_file(self._folder / self.best()["file"]))
+        best = self.best()
+        assert best is not None, "nothing was kept"
+        set_parameters(model, load_file(self._folder / best["file"]))

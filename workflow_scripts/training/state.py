@@ -79,7 +79,9 @@ def is_sealed(folder: Path) -> bool:
 
 
 def step_of(folder: Path) -> int:
-    return int(_SAVED.fullmatch(folder.name)[1])
+    saved = _SAVED.fullmatch(folder.name)
+    assert saved is not None, folder
+    return int(saved[1])
 
 
 def _read(path: Path) -> Any:

@@ -9,13 +9,13 @@ import numpy as np
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.training.chat import COLUMNS, BadConversation, messages_of, rendered
 from workflow_scripts.training.rows import Row
-from workflow_scripts.training.samples import Sample, SampleWriter
+from workflow_scripts.training.samples import Sample, SampleSink
 
 _TOGETHER = 256  # rows that the tokenizer is given at once
 
 
 def write_text_blocks(
-    writer: SampleWriter,
+    writer: SampleSink,
     tokenizer,
     rows: Iterable[Row],
     *,
@@ -50,7 +50,7 @@ def write_text_blocks(
 
 
 def write_conversations(
-    writer: SampleWriter,
+    writer: SampleSink,
     tokenizer,
     rows: Iterable[Row],
     *,
@@ -80,7 +80,7 @@ def write_conversations(
 
 
 def write_pairs(
-    writer: SampleWriter,
+    writer: SampleSink,
     tokenizer,
     pairs: Iterable[tuple[str, str, str]],
     *,
@@ -126,13 +126,13 @@ def counted_tokens(offsets: list[tuple[int, int]], spans: list[tuple[int, int]])
     return marks
 
 
-def _add_all_counted(writer: SampleWriter, tokens: np.ndarray) -> None:
+def _add_all_counted(writer: SampleSink, tokens: np.ndarray) -> None:
     marks = np.ones(len(tokens), bool)
     marks[0] = False
     writer.add(Sample(tokens, marks))
 
 
-def _add_cut(writer: SampleWriter, sample: Sample, length: int, where: str) -> None:
+def _add_cut(writer: SampleSink, sample: Sample, length: int, where: str) -> None:
     if len(sample.tokens) > length:
         writer.bad.add("too long, cut", where)
         sample = sample.cut(length)
@@ -142,7 +142,7 @@ def _add_cut(writer: SampleWriter, sample: Sample, length: int, where: str) -> N
     writer.add(sample)
 
 
-def _whole(writer: SampleWriter, rows: Iterable[Row]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _whole(writer: SampleSink, rows: Iterable[Row]) -> Iterator[tuple[str, dict[str, Any]]]:
     for where, row in rows:
         if row is None:
             writer.bad.add("not a row", where)
@@ -150,9 +150,7 @@ def _whole(writer: SampleWriter, rows: Iterable[Row]) -> Iterator[tuple[str, dic
             yield where, row
 
 
-def _texts(
-    writer: SampleWriter, rows: Iterable[Row], column: str, documents: bool
-) -> Iterator[str]:
+def _texts(writer: SampleSink, rows: Iterable[Row], column: str, documents: bool) -> Iterator[str]:
     for where, row in _whole(writer, rows):
         text = row.get(column)
         if not isinstance(text, str):
@@ -164,7 +162,7 @@ def _texts(
 
 
 def _conversations(
-    writer: SampleWriter, tokenizer, rows: Iterable[Row], column: str | None
+    writer: SampleSink, tokenizer, rows: Iterable[Row], column: str | None
 ) -> Iterator[tuple[str, str, list[tuple[int, int]]]]:
     for where, row in _whole(writer, rows):
         turns = next((row[name] for name in ([column] if column else COLUMNS) if name in row), None)
@@ -176,7 +174,7 @@ def _conversations(
         yield where, text, spans
 
 
-def _pairs(writer: SampleWriter, pairs: Iterable[tuple[str, str, str]]):
+def _pairs(writer: SampleSink, pairs: Iterable[tuple[str, str, str]]):
     for where, prompt, completion in pairs:
         if not completion.strip():
             writer.bad.add("empty", where)

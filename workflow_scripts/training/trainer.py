@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch.utils.data import DataLoader
-from transformers import Trainer, TrainerCallback, TrainerState, TrainingArguments
+from transformers import Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from transformers.trainer import TRAINER_STATE_NAME
 
 from workflow_scripts.planning.arithmetic import TRAINING_OPERATIONS
@@ -26,6 +26,8 @@ Scorer = Callable[[torch.nn.Module], dict[str, float]]
 
 class PackedTrainer(Trainer):
     """`order` says which samples make a step; `score`, where given, adds metrics to an evaluation."""
+
+    control: TrainerControl
 
     def __init__(
         self,
@@ -85,7 +87,7 @@ class PackedTrainer(Trainer):
         self.model.eval()
         metrics = {}
         if self._held_out is not None:
-            metrics["eval_loss"] = self._held_out_loss()
+            metrics["eval_loss"] = self._loss_over(self._held_out)
         if self._score is not None:
             with _left_as_it_was(self.model):
                 scores = self._score(self.model)
@@ -97,15 +99,15 @@ class PackedTrainer(Trainer):
         self.model.train()
         return metrics
 
-    def _held_out_loss(self) -> float:
-        size, n = self._order.micro_batch_size, len(self._held_out)
+    def _loss_over(self, held_out: Samples) -> float:
+        size, n = self._order.micro_batch_size, len(held_out)
         batches = [list(range(at, min(at + size, n))) for at in range(0, n, size)]
         processes = self.accelerator.num_processes
         batches += [[BLANK]] * (-len(batches) % processes)
         total = torch.zeros(2, dtype=torch.float64, device=self.args.device)
         with torch.no_grad():
             for numbers in batches[self.accelerator.process_index :: processes]:
-                inputs = self.data_collator([self._held_out[number] for number in numbers])
+                inputs = self.data_collator([held_out[number] for number in numbers])
                 inputs, labels = self._call(self._prepare_inputs(inputs))
                 with self.compute_loss_context_manager():
                     total[0] += summed_loss(self.model_wrapped, inputs, labels).double()
@@ -121,8 +123,9 @@ class PackedTrainer(Trainer):
         """Into a state to go on from: what is trained and nothing else, adapters or not."""
         tensors = gathered_parameters(self.model)
         if self.args.should_save:
-            Path(output_dir).mkdir(parents=True, exist_ok=True)
-            save_file(tensors, Path(output_dir, "model.safetensors"))
+            folder = Path(output_dir or self.args.output_dir)
+            folder.mkdir(parents=True, exist_ok=True)
+            save_file(tensors, folder / "model.safetensors")
 
     def take_over(self, saved: Path) -> None:
         """What the state of the last step holds; asked to go on from it, `train` makes one step more."""

@@ -70,7 +70,8 @@ class StopWhenDiverged(TrainerCallback):
 
     def __init__(self, vocabulary: int):
         self._know_nothing = math.log(vocabulary)  # the loss of giving each token the same chance
-        self._first, self._recent = None, deque(maxlen=_RECENT)
+        self._first: float | None = None
+        self._recent: deque[float] = deque(maxlen=_RECENT)
 
     def on_train_begin(self, args, state, control, **kwargs):
         for entry in state.log_history:  # of a state that is gone on from
@@ -90,7 +91,7 @@ class StopWhenDiverged(TrainerCallback):
                 raise UserError(_stopped(state, f"the {_WORDS[name]} is {logs[name]}"))
         self._remember(logs["loss"])
         recent = sum(self._recent) / _RECENT
-        limit = 1.5 * max(self._first, self._know_nothing)
+        limit = 1.5 * max(self._first or 0.0, self._know_nothing)
         if len(self._recent) == _RECENT and recent > limit:
             raise UserError(
                 _stopped(

@@ -30,7 +30,8 @@ class _Answer:
         rules: GenerationRules,
         on_done: Callable[[list[int]], None] | None,
     ):
-        self.request, self.tokens, self.done = request, [], False
+        self.request, self.done = request, False
+        self.tokens: list[int] = []
         self._on_done = on_done
         self.chooser: Chooser = rules.chooser(request.context, request.seed)
         self._end_tokens = rules.end_tokens

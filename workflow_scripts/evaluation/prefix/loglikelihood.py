@@ -31,8 +31,9 @@ def score(
     so that a job which goes on where it was computes the same bytes as one that never stopped.
     """
     predictions = Predictions.of(requests, places)
+    packed: list[int] = []
     if model.why_not_packed:
-        packed, plain = [], list(range(len(trie.sequences)))
+        plain = list(range(len(trie.sequences)))
     else:
         rows = np.bincount(predictions.sequence, minlength=len(trie.sequences))
         packed, plain = choose_how(trie, rows, budget)
@@ -48,7 +49,8 @@ def choose_how(trie: Trie, wanted_rows: np.ndarray, budget: Budget) -> tuple[lis
     """The sequences to run packed, and those to run in plain batches; both ascend."""
     lengths = np.array([len(s) for s in trie.sequences])
     new_family = trie.shared <= _SLIGHT * lengths
-    packed, plain = [], []
+    packed: list[int] = []
+    plain: list[int] = []
     for family in np.split(np.arange(len(lengths)), np.flatnonzero(new_family[1:]) + 1):
         nodes = lengths[family].sum() - trie.shared[family[1:]].sum()
         # More logits than one call may return can be had in parts only with a cache.

@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -52,7 +52,9 @@ class Renderer:
         continuations = self._continuations(text, tokens, question) if likelihood else []
         # What is to come needs its place in the window too; of a letter the last token is not read.
         room = self._window - (
-            max(map(len, continuations)) - 1 if likelihood else self._asking.decoding.new_tokens
+            max(map(len, continuations)) - 1
+            if likelihood
+            else self._asking.decoding.new_tokens or 0
         )
         if room < 1:
             raise UserError(
@@ -72,7 +74,7 @@ class Renderer:
         if asking.text is not None:
             return render(asking.text, values)
         turns = []
-        for repeated, messages in groupby(asking.messages, key=lambda m: m.for_each_shot):
+        for repeated, messages in groupby(asking.messages or (), key=lambda m: m.for_each_shot):
             turns += _turns(list(messages), values, shots if repeated else [None])
         try:
             return self._tokenizer.apply_chat_template(
@@ -116,7 +118,7 @@ class Renderer:
 
 
 def _turns(
-    messages: list[Message], values: dict[str, Any], shots: list[dict[str, Any] | None]
+    messages: list[Message], values: dict[str, Any], shots: Sequence[dict[str, Any] | None]
 ) -> list[dict[str, str]]:
     return [
         {

@@ -44,19 +44,19 @@ def score_prompt_run(outputs_path: Path, record_path: Path, asked: ReadingReques
 
 def item_of(output: Item, spec: Reading) -> Item:
     """What was made of one output."""
-    text = output.text if output.loglikelihoods is None else likeliest(output.loglikelihoods)
-    gold = LETTERS.index(output.gold)
-    answer, parser, right = read_answer(text, output.choices, gold, spec)
+    lls, (choices, gold) = output.loglikelihoods, _asked(output)
+    text = likeliest(lls) if lls is not None else output.text or ""
+    answer, parser, right = read_answer(text, choices, gold, spec)
     met, strict = None, right
     if spec.format is not None:
-        stated = PARSERS[spec.format](text, output.choices)
+        stated = PARSERS[spec.format](text, choices)
         met = stated is not None
         rule = RIGHT["letter" if spec.format in LETTER_PARSERS else "equal"]
-        strict = right and met and rule(stated, output.choices, gold)
+        strict = right and stated is not None and rule(stated, choices, gold)
     by_letter = spec.answers[0].parser in LETTER_PARSERS
     return replace(
         output,
-        gold=output.gold if by_letter else output.choices[gold],
+        gold=LETTERS[gold] if by_letter else choices[gold],
         prediction=answer,
         correct=right,
         scores={"acc": float(right), "acc_strict": float(strict)},
@@ -64,6 +64,11 @@ def item_of(output: Item, spec: Reading) -> Item:
         parser=parser,
         choices=None,
     )
+
+
+def _asked(output: Item) -> tuple[list[str], int]:
+    """The choices of its question, which every output has, and the number of the right one."""
+    return output.choices or [], LETTERS.index(output.gold or "")
 
 
 def read_answer(
@@ -85,7 +90,7 @@ def metrics_of(outputs: list[Item], spec: Reading) -> tuple[Metric, ...]:
     """The scores of each subject and of all questions, and the mean over the subjects."""
     by_subject: dict[str, list[Item]] = {}
     for output in outputs:
-        by_subject.setdefault(output.subset, []).append(output)
+        by_subject.setdefault(output.subset or "", []).append(output)
     measured = []
     for subject, of_it in sorted(by_subject.items()):
         items = [item_of(output, spec) for output in of_it]
@@ -117,23 +122,23 @@ def floor(outputs: list[Item], spec: Reading) -> Floor:
     Under the rules of the run itself: where "4" counts in "24", answering anything scores more.
     """
 
-    def scores(output: Item, at: int) -> float:
-        said, gold = {"letter": LETTERS[at]}, LETTERS.index(output.gold)
-        return float(
-            any(
-                RIGHT[rule](said.get(rule, output.choices[at]), output.choices, gold)
-                for rule in {link.right for link in spec.answers}
-            )
-        )
+    rules = {link.right for link in spec.answers}
 
-    most = max(len(output.choices) for output in outputs)
+    def scores(output: Item) -> list[float]:
+        choices, gold = _asked(output)
+        return [
+            float(
+                any(
+                    RIGHT[rule](LETTERS[at] if rule == "letter" else choice, choices, gold)
+                    for rule in rules
+                )
+            )
+            for at, choice in enumerate(choices)
+        ]
+
+    found = [scores(output) for output in outputs]
     constants = {
-        LETTERS[at]: float(
-            np.mean([scores(o, at) if at < len(o.choices) else 0.0 for o in outputs])
-        )
-        for at in range(most)
+        LETTERS[at]: float(np.mean([one[at] if at < len(one) else 0.0 for one in found]))
+        for at in range(max(map(len, found)))
     }
-    at_random = [
-        np.mean([scores(output, at) for at in range(len(output.choices))]) for output in outputs
-    ]
-    return Floor(constants, float(np.mean(at_random)))
+    return Floor(constants, float(np.mean([np.mean(one) for one in found])))

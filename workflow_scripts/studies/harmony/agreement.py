@@ -1,5 +1,7 @@
 """How well tasks agree about models, by protocol, beside what noise alone would leave."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -127,7 +129,7 @@ def _against_direct(direct: Grid, other: Grid, asked: RankingRequest) -> list[di
     ]
 
 
-def _of(first: str | None, second: str | None, names: dict[str, str]) -> str:
+def _of(first: Any, second: Any, names: dict[str, str]) -> str:
     """A task, a category with itself, or two categories; nothing where it is about all tasks."""
     if pd.isna(first):
         return ""

@@ -1,6 +1,6 @@
 """The leaderboard's tab of the Harmony study: models by PC1 after training on each task."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -14,7 +14,7 @@ from workflow_scripts.studies.harmony.leaderboard import TABLE as LEADERBOARD
 
 # The ranking that the tab shows is that of the first of these that was measured.
 _SHOWN_FIRST = (frame.TRAINED, frame.FEW_SHOT, frame.DIRECT)
-Tasks = list[RankedTask]
+Tasks = Sequence[RankedTask]
 Facts = Mapping[tuple[str, str], Cells]  # by label and task, of the protocol that is shown
 
 
@@ -138,7 +138,7 @@ def _row(ranked: dict[str, Cells], tasks: Tasks, facts: Facts) -> Row:
 
 
 def _task(task: RankedTask, ranked: dict[str, Cells], known: Cells) -> Cells:
-    found = {"task": task.display_name, "metric": task.metric}
+    found: Cells = {"task": task.display_name, "metric": task.metric}
     for one, scores in ranked.items():
         found[frame.PROTOCOLS[one]] = scores.get(task.task)
         found[f"± {frame.PROTOCOLS[one]}"] = scores.get(task.task + frame.ERROR)

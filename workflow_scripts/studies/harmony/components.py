@@ -1,6 +1,7 @@
 """How much of all scores one number holds: the principal components of each protocol."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -46,7 +47,7 @@ def harmony_components(grids: dict[str, Grid], asked: RankingRequest) -> pd.Data
 
 def _of_protocol(grid: Grid, asked: RankingRequest) -> pd.DataFrame:
     scores = ranked_scores(grid)
-    base = {"protocol": grid.protocol, "origins": grid.origins}
+    base: dict[str, Any] = {"protocol": grid.protocol, "origins": grid.origins}
     base |= {"models": len(scores), "tasks": scores.shape[1]}
     if len(scores) < 2 or not scores.shape[1]:
         none = {"component": "", "share": np.nan, "low": np.nan, "high": np.nan}

@@ -87,7 +87,7 @@ def harmony_grids(
 
 def _grid(protocol: str, tidy: pd.DataFrame, asked: GridRequest) -> Grid:
     cells = _one_row_per_cell(tidy, protocol)
-    wanted = asked.wanted.get(protocol)
+    wanted = next((found for one, found in asked.wanted.items() if one == protocol), None)
     ids = [CheckpointId.parse(name) for name in wanted.models] if wanted else []
     of_config = list(wanted.tasks) if wanted else []
     rows = {str(id): (id.model, id.variant, OWN) for id in ids}

@@ -62,7 +62,7 @@ def _of_protocol(grid: Grid, tasks: list[str], asked: RankingRequest) -> pd.Data
         table["rank_low"], table["rank_high"] = ranges["low"], ranges["high"]
     else:
         reasons = {label: reason or _TOO_FEW for label, reason in reasons.items()}
-    missing = {label: [] for label in table.index}
+    missing: dict[str, list[str]] = {label: [] for label in table.index}
     for label, task in grid.absent:
         missing[label].append(task)
     table["reason"] = pd.Series(reasons)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -48,7 +49,9 @@ def harmony_scores(
     chosen = (tidy["protocol"] == DIRECT) & (tidy["variant"] == "") & tidy["subset"].isna()
     direct = tidy[chosen & (tidy["metric"] == tidy["task"].map(asked.metrics))]
     theirs = tidy.loc[(tidy["protocol"] == DIRECT) & (tidy["study"] != STUDY), ["model", "study"]]
-    models = [(STUDY, *sized) for sized in asked.parameters.items()]
+    models: list[tuple[str, str, int | None]] = [
+        (STUDY, *sized) for sized in asked.parameters.items()
+    ]
     models += [(row.study, row.model, None) for row in theirs.drop_duplicates().itertuples()]
     cells = dict(list(direct.groupby(["study", "model", "task"])))
     rows = []
@@ -62,7 +65,11 @@ def harmony_scores(
                 )
             if not len(match) and study != STUDY:
                 continue  # theirs is not ours to miss
-            about = {"task": task.display_name, "category": task.category, "model": model}
+            about: dict[str, Any] = {
+                "task": task.display_name,
+                "category": task.category,
+                "model": model,
+            }
             about |= {"origin": OWN if study == STUDY else study, "parameters": parameters}
             about |= {"metric": task.metric}
             rows.append(about | (match.iloc[0][list(_FOUND)].to_dict() if len(match) else {}))

@@ -28,11 +28,13 @@ def compare_prompts(
         run = settings.runs.get(str(row.run))
         asked = _QUESTIONS.get(str(row.run), _ALL_QUESTIONS)
         cell = cells.get((settings.checkpoint, run))
-        score = getattr(cell, row.metric, None)
-        error = getattr(cell, f"{row.metric}_stderr", None)
+        score = None
+        if cell is not None:
+            score = (getattr(cell, row.metric), getattr(cell, f"{row.metric}_stderr"))
         # The mean of the subjects was printed without them: of its error nothing is known.
         stderr = math.sqrt(value * (1 - value) / asked) if row.metric == "micro" else None
         why_not = _why_not(run, None if cell is None else cell.n, asked, settings)
+        ours, error = score or (None, None)
         yield {
             "source": SOURCE,
             "of": settings.checkpoint,
@@ -40,10 +42,10 @@ def compare_prompts(
             "metric": row.metric,
             "published": value,
             "published_stderr": stderr,
-            "ours": score,
+            "ours": ours,
             "ours_stderr": error,
             "n": None if cell is None else cell.n,
-            **verdict(value, stderr, score, error, why_not, printed_to=_PRINTED_TO),
+            **verdict(value, stderr, ours, error, why_not, printed_to=_PRINTED_TO),
         }
 
 

@@ -114,7 +114,7 @@ def _row(checkpoint: AskedModel, run: AskedRun, found: dict, right: Right, their
 
 def _compared(id: str, name: str, after: str | None, right: Right) -> dict:
     """With the run before, on the questions that both were asked."""
-    if after is None or (id, after) not in right or (id, name) not in right:
+    if after is None or not {(id, after), (id, name)} <= set(right):
         return {}
     before, here = right[id, after].align(right[id, name], join="inner")
     if before.empty:

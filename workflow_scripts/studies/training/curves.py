@@ -49,7 +49,7 @@ def _draw(axes, record: TrainingRecord, colour) -> None:
     )
     axes.plot(
         [entry.step for entry in held_out],
-        [entry.held_out["loss"] for entry in held_out],
+        [entry.held_out["loss"] for entry in held_out if entry.held_out],
         color=colour,
         marker="o",
         markersize=4,

@@ -1,6 +1,7 @@
 """What each stage of training is worth: perplexity before and after it."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -48,7 +49,7 @@ def stages_table(
     table = []
     for name in asked.checkpoints:
         checkpoint = CheckpointId.parse(name)
-        row = {
+        row: dict[str, Any] = {
             "model": checkpoint.model,
             "variant": checkpoint.variant or None,
             "stage": checkpoint.stages[-1] if checkpoint.stages else UNTRAINED,
