@@ -9,8 +9,8 @@ from pathlib import Path
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import write_json, write_text
+from workflow_scripts.render import text
 from workflow_scripts.render.tables import latex_text
-from workflow_scripts.render.text import number as shown_number
 
 NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)*")
 _PLACE = re.compile(r"\{([a-z][a-z0-9_.]*)\}")
@@ -63,7 +63,7 @@ def count(value: float) -> str:
 
 
 def fixed(digits: int) -> Callable[[float], str]:
-    return lambda value: shown_number(value, f".{digits}f")
+    return lambda value: text.fixed(value, f".{digits}f")
 
 
 def percent(value: float) -> str:

@@ -20,6 +20,11 @@ def number(value: float | None, spec: str = ".3f") -> str | None:
     """`spec` is Python's own format; a hyphen becomes a minus sign."""
     if not is_known(value):
         return None
+    return fixed(value, spec)
+
+
+def fixed(value: float, spec: str) -> str:
+    """A number that is there."""
     return format(value, spec).replace("-", MINUS).replace("inf", INFINITY)
 
 

@@ -18,7 +18,7 @@ Tasks = Sequence[RankedTask]
 Facts = Mapping[tuple[str, str], Cells]  # by label and task, of the protocol that is shown
 
 
-def harmony_tab(leaderboard: str, components: str, scores: str, tasks: Tasks) -> Tab:
+def harmony_tab(leaderboard: Path, components: Path, scores: Path, tasks: Tasks) -> Tab:
     """Make the tab; the scores' file adds what a task's floor and number of items are."""
     table = cells(LEADERBOARD.read(Path(leaderboard)))
     found = {row["protocol"] for row in table}

@@ -57,7 +57,7 @@ def prompt_numbers(tables: Tables) -> list[Number]:
         most = changed.loc[changed["difference"].abs().idxmax()]
         about = "the greatest significant change from a run to the next, in percentage points"
         points = 100 * most["difference"]
-        found += number("prompts.step", points, lambda one: text.number(one, "+.1f"), about)
+        found += number("prompts.step", points, lambda one: text.fixed(one, "+.1f"), about)
         found += number("prompts.step_run", most["run"], str, "the run with that change")
         found += number("prompts.step_after", most["after"], str, "the run it is compared with")
         found += number("prompts.step_what", most["changed"], str, "what that run does")
