@@ -31,13 +31,13 @@ def with_config(folder: Path, **changes) -> list[str]:
     return [*SMALL, str(path)]
 
 
-def command(folder: Path, *arguments: str) -> list[str]:
+def command(folder: Path, *arguments: str, snakefile: Path = ROOT / "Snakefile") -> list[str]:
     return [
         sys.executable,
         "-m",
         "snakemake",
         "--snakefile",
-        str(ROOT / "Snakefile"),
+        str(snakefile),
         "--directory",
         str(folder),
         *arguments,

@@ -18,7 +18,14 @@ from workflow_scripts.studies.harmony.sentences import HARMONY
 from workflow_scripts.studies.prompts.sentences import PROMPTS
 from workflow_scripts.studies.suite.sentences import SUITE
 
-STUDIES = (HARMONY, CHUNKING, PROMPTS, SUITE, PUBLISHED, COST)
+STUDIES = (
+    HARMONY,
+    CHUNKING,
+    PROMPTS,
+    SUITE,
+    PUBLISHED,
+    COST,
+)
 
 
 def all_numbers(tables: Tables, provenance: dict[str, Any]) -> Numbers:

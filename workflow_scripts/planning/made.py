@@ -52,14 +52,20 @@ def records_made(settings: Settings) -> dict[str, list[str]]:
 
 def tables_made(settings: Settings) -> dict[str, list[str]]:
     """The names of each study's tables."""
-    ranking = ("scores", "leaderboard", "agreement", "components", "significance", "panel")
     tables = {
         "plans": ["chunking_plans"],
         "chunking": ["chunking_perplexity"],
         "latency": ["chunking_latency", "chunking_pruning"],
         "training": ["training_stages"],
         "corpora": ["harmony_perplexity"],
-        "harmony": [f"harmony_{name}" for name in ranking],
+        "harmony": [
+            "harmony_scores",
+            "harmony_leaderboard",
+            "harmony_agreement",
+            "harmony_components",
+            "harmony_significance",
+            "harmony_panel",
+        ],
         "mmlu": ["mmlu_by_subject"],
         "prompts": ["prompt_runs", "prompt_runs_by_subject"],
         "suite": ["suite_leaderboard", "suite_checks", "suite_requests"],
@@ -69,13 +75,21 @@ def tables_made(settings: Settings) -> dict[str, list[str]]:
 
 def figures_made(settings: Settings) -> dict[str, list[str]]:
     """The names of each study's figures."""
-    ranking = ("scores", "matrices", "agreement_by_task", "categories", "components")
     figures = {
         "chunking": ["chunking_perplexity"],
         "latency": ["chunking_latency", "chunking_pruning"],
         "training": ["training_curves"],
         "corpora": ["harmony_perplexity"],
-        "harmony": [f"harmony_{name}" for name in (*ranking, "pc1_by_size", "bump", "panel")],
+        "harmony": [
+            "harmony_scores",
+            "harmony_matrices",
+            "harmony_agreement_by_task",
+            "harmony_categories",
+            "harmony_components",
+            "harmony_pc1_by_size",
+            "harmony_bump",
+            "harmony_panel",
+        ],
         "mmlu": ["mmlu_by_subject"],
         "prompts": ["prompt_runs"],
     }

@@ -66,7 +66,7 @@ def problems_of(read, path: Path) -> list[str]:
 def test_the_models_of_the_published_ranking_are_all_there():
     models = read_models(ROOT / "config/models.tsv")
     assert len(LM_HARMONY_MODELS) == 61
-    assert [n for n, row in models.items() if row.source == "huggingface"] == LM_HARMONY_MODELS
+    assert [name for name in models if name in LM_HARMONY_MODELS] == LM_HARMONY_MODELS
 
 
 def test_the_tasks_of_the_published_ranking_are_all_there_and_can_be_trained_on():
@@ -75,8 +75,8 @@ def test_the_tasks_of_the_published_ranking_are_all_there_and_can_be_trained_on(
         for row in read_tasks(ROOT / "config/tasks.tsv").values()
         if row.training and row.metric != "bits_per_byte"
     ]
-    assert {row.display_name for row in tasks} == set(LM_HARMONY_TASKS)
-    assert len(tasks) == 24
+    assert len(LM_HARMONY_TASKS) == 24
+    assert {row.display_name for row in tasks} >= set(LM_HARMONY_TASKS)
 
 
 @pytest.mark.parametrize(

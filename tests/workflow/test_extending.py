@@ -1,0 +1,252 @@
+"""docs/extending.md, done to the letter: its blocks in a copy of the repository, its commands in a folder."""
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from tests.workflow.snakemake import ROOT, command, environment_with, jobs_of
+
+pytestmark = pytest.mark.workflow
+
+PAGE = ROOT / "docs/extending.md"
+BIN = Path(sys.executable).parent
+FENCE = re.compile(r"^(?P<said>[^\n]*)\n\n```\w*\n(?P<block>.*?)^```$", re.M | re.S)
+APPEND = re.compile(r"Append to `([^`]+)`(, after two blank lines)?:")
+WRITE = re.compile(r"Write `([^`]+)`:")
+BELOW = re.compile(r"In `([^`]+)`, below the line `(.+)`:")
+RUN = "Run:"
+# What the reader of the page has by default and the small world of the tests leaves out.
+ALSO = {"prompts": {"runs": ["run6", "run8", "run9", "run10"]}}
+
+
+@dataclass(frozen=True)
+class Block:
+    """What the page shows, under what it says of it and the addition that it belongs to."""
+
+    addition: str
+    said: str
+    text: str
+
+
+def blocks_of(page: str) -> list[Block]:
+    parts = re.split(r"^## (.*)\n", page, flags=re.M)[1:]
+    found = [
+        Block(addition, match["said"], match["block"])
+        for addition, part in zip(parts[::2], parts[1::2], strict=True)
+        for match in FENCE.finditer(part)
+    ]
+    assert len(found) == len(re.findall("^```", page, re.M)) / 2, "a block is under no line"
+    return found
+
+
+def apply(block: Block, repository: Path) -> None:
+    """Put a block where the page says; what is said in no known way is a mistake of the page."""
+    if match := APPEND.fullmatch(block.said):
+        path = repository / match[1]
+        gap = "\n\n" if match[2] else ""
+        path.write_text(path.read_text() + gap + block.text)
+    elif match := WRITE.fullmatch(block.said):
+        path = repository / match[1]
+        assert not path.exists(), f"{match[1]} is there already"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(block.text)
+    elif match := BELOW.fullmatch(block.said):
+        path = repository / match[1]
+        lines = path.read_text().splitlines(keepends=True)
+        places = [at for at, line in enumerate(lines) if line.strip() == match[2]]
+        assert len(places) == 1, f"{match[1]} has the line {match[2]!r} {len(places)} times"
+        lines.insert(places[0] + 1, block.text)
+        path.write_text("".join(lines))
+    else:
+        raise AssertionError(f"the page says {block.said!r}, which is no known way to say it")
+
+
+def commands_of(block: Block) -> Iterator[list[str]]:
+    for line in block.text.splitlines():
+        program, *arguments = shlex.split(line)
+        assert program == "snakemake", line
+        yield arguments
+
+
+class Stranger:
+    """Has a copy of the repository, into which the page is typed, and a folder for the results."""
+
+    def __init__(self, repository: Path, folder: Path):
+        self.repository, self.folder = repository, folder
+        (repository / "also.yaml").write_text(yaml.safe_dump(ALSO))
+
+    def run(self, arguments: list[str]) -> subprocess.CompletedProcess:
+        """As typed, in the world of the tests; a config of the page comes after that world's."""
+        mine = []
+        if "--configfile" in arguments:
+            at = arguments.index("--configfile")
+            mine, arguments = arguments[at + 1 :], arguments[:at]
+        small = ("tests/workflow/small.yaml", "also.yaml", *mine)
+        return subprocess.run(
+            command(
+                self.folder,
+                *arguments,
+                *("--configfile", *(str(self.repository / name) for name in small)),
+                snakefile=self.repository / "Snakefile",
+            ),
+            env=environment_with(self.folder),
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+        )
+
+    def tool(self, *words: str) -> None:
+        """A command in the copy of the repository that must be content."""
+        result = subprocess.run(
+            words,
+            cwd=self.repository,
+            env=environment_with(self.folder),
+            capture_output=True,
+            text=True,
+        )
+        assert result.returncode == 0, result.stdout + result.stderr
+
+
+def copy_of_the_repository(folder: Path) -> Path:
+    """Its tracked files, and new ones that are not ignored."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for name in listed.stdout.split("\0"):
+        if name and (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+    return folder
+
+
+def table(folder: Path, name: str) -> pd.DataFrame:
+    return pd.read_csv(folder / f"results/tables/{name}.csv")
+
+
+def a_task_has_scores(folder: Path, _: subprocess.CompletedProcess) -> None:
+    scores = table(folder, "harmony_scores").set_index("task")["value"]
+    assert scores.loc["TruthfulQA (mc1)"].notna().tolist() == [True, True]
+
+
+def a_model_is_planned(_: Path, said: subprocess.CompletedProcess) -> None:
+    jobs = jobs_of(said)
+    assert (jobs["fetch_model"], jobs["evaluate_direct"]) == (1, 1)
+    assert "resources/hub-smollm/models/HuggingFaceTB/SmolLM2-135M" in said.stdout + said.stderr
+
+
+def a_table_says_what_its_scores_do(folder: Path, _: subprocess.CompletedProcess) -> None:
+    scores, floors = table(folder, "harmony_scores"), table(folder, "harmony_floors")
+    assert list(floors["task"]) == list(dict.fromkeys(scores["task"]))
+    clear = scores["z"].ge(2).groupby(scores["task"]).mean()
+    assert floors.set_index("task")["share"].to_dict() == clear.to_dict()
+    assert (
+        "# Which tasks show something" in (folder / "results/tables/harmony_floors.md").read_text()
+    )
+
+
+def a_figure_is_drawn(folder: Path, _: subprocess.CompletedProcess) -> None:
+    for kind in ("pdf", "png"):
+        assert (folder / f"results/figures/harmony_floors.{kind}").stat().st_size > 5_000
+
+
+def a_prompt_run_has_its_row(folder: Path, _: subprocess.CompletedProcess) -> None:
+    run = table(folder, "prompt_runs").set_index("run").loc["run10"]
+    assert (run["after"], run["n"]) == ("run6", 57)
+    assert "anatomy/" in (folder / "results/explained_prompt.txt").read_text()
+
+
+def a_recipe_has_trained(folder: Path, said: subprocess.CompletedProcess) -> None:
+    assert jobs_of(said)["train_checkpoint"] == 1
+    path = folder / "results/training/miniature--Qwen2-1M-Instruct@k2m12+cpt.json"
+    record = json.loads(path.read_text())
+    assert record["request"]["recipe"] == "gentle"
+    assert record["facts"]["steps"] == 4
+
+
+def a_study_is_told(folder: Path, _: subprocess.CompletedProcess) -> None:
+    """In the report, with all that was added before it."""
+    assert list(table(folder, "gains_by_task")["task"]) == ["MNLI", "ARC-Easy"]
+    page = (folder / "results/report/index.html").read_text()
+    (chapter,) = re.findall(r'<section id="gains">(.*?)</section>', page, re.S)
+    assert "has the highest mean gain from training" in chapter
+    assert 'id="table-gains_by_task"' in chapter
+    (harmony,) = re.findall(r'<section id="harmony">(.*?)</section>', page, re.S)
+    assert 'id="table-harmony_floors"' in harmony
+    assert 'id="figure-harmony_floors"' in harmony
+    assert "stands clearly above the floor of the task" in harmony, "the caption"
+
+
+# What a user has of each addition once its commands have run.
+SEEN = {
+    "A task": a_task_has_scores,
+    "A model": a_model_is_planned,
+    "A table": a_table_says_what_its_scores_do,
+    "A figure": a_figure_is_drawn,
+    "A prompt run": a_prompt_run_has_its_row,
+    "A training recipe": a_recipe_has_trained,
+    "A study": a_study_is_told,
+}
+
+
+def test_the_page_done_to_the_letter_does_what_it_says(copy, tmp_path):
+    """One after the other, as a reader would, each looked at before the next is begun."""
+    stranger = Stranger(copy_of_the_repository(tmp_path / "repository"), copy)
+    blocks = blocks_of(PAGE.read_text())
+    assert list(dict.fromkeys(block.addition for block in blocks)) == list(SEEN)
+    for addition, seen in SEEN.items():
+        said = None
+        for block in [block for block in blocks if block.addition == addition]:
+            if block.said != RUN:
+                apply(block, stranger.repository)
+                continue
+            for arguments in commands_of(block):
+                said = stranger.run(arguments)
+                assert said.returncode == 0, f"{addition}: {said.stdout}{said.stderr}"
+        assert said, f"{addition} is never run"
+        seen(copy, said)
+    stranger.tool(str(BIN / "ruff"), "check", ".")
+    stranger.tool(str(BIN / "ruff"), "format", "--check", ".")
+    stranger.tool(str(BIN / "snakefmt"), "--check", "Snakefile", "rules")
+    stranger.tool(str(BIN / "lint-imports"))
+    kept = ("paper/test_tables.py", "planning/test_made.py", "settings/test_tables.py")
+    tests = [f"tests/unit/{name}" for name in kept]
+    stranger.tool(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests)
+
+
+@pytest.mark.parametrize(
+    ("said", "complaint"),
+    [
+        ("Put into `Snakefile`:", "no known way"),
+        ("In `Snakefile`, below the line `include: rules/none.smk`:", "0 times"),
+        ("In `Snakefile`, below the line ``:", "no known way"),
+        ("Write `Snakefile`:", "there already"),
+    ],
+)
+def test_a_block_that_cannot_be_put_where_the_page_says_is_a_mistake(tmp_path, said, complaint):
+    (tmp_path / "Snakefile").write_text("include: 'rules/some.smk'\n")
+    (block,) = blocks_of(f"## A thing\n\n{said}\n\n```\nx\n```\n")
+    with pytest.raises(AssertionError, match=complaint):
+        apply(block, tmp_path)
+
+
+def test_every_block_is_put_somewhere(tmp_path):
+    """Of the page as it is, without running anything."""
+    repository = copy_of_the_repository(tmp_path)
+    for block in blocks_of(PAGE.read_text()):
+        if block.said != RUN:
+            apply(block, repository)
