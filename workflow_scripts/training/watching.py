@@ -61,7 +61,7 @@ class LeaveWhenAsked(TrainerCallback):
         if self._asked:
             raise Interrupted(
                 f"Interrupted after step {state.global_step} of {state.max_steps}, which is saved; the"
-                " same command goes on from there."
+                " same command resumes from there."
             )
 
 
