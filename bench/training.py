@@ -28,7 +28,7 @@ import torch
 from datasets import Dataset, disable_progress_bars
 from transformers import PrinterCallback, Qwen2Config, Qwen2ForCausalLM, TrainerCallback
 
-from workflow_scripts.settings.training import TrainingKeys
+from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.packing import Order
 from workflow_scripts.training.run import train
 from workflow_scripts.training.samples import Sample, Samples
@@ -126,7 +126,7 @@ def ours(base, case: Case, clock: Clock) -> float:
             case.samples,
             None,
             Path(folder, "state"),
-            keys=keys.model_dump(mode="json"),
+            keys=keys,
             device="cpu",
             seed=SEED,
             belongs_to={},

@@ -53,8 +53,10 @@ rule measure_perplexity:
     """Perplexity of a model in many plans, untrained, on wikitext and Magpie."""
     input:
         model=model_manifest,
-        wikitext=manifest_of("dataset", "Salesforce/wikitext"),
-        magpie=manifest_of("dataset", "Magpie-Align/Magpie-Qwen2-Pro-200K-English"),
+        data=[
+            manifest_of("dataset", "Salesforce/wikitext"),
+            manifest_of("dataset", "Magpie-Align/Magpie-Qwen2-Pro-200K-English"),
+        ],
     output:
         wikitext="results/records/chunking/perplexity/{model}/wikitext.json",
         wikitext_pieces="results/records/chunking/perplexity/{model}/wikitext.parquet",
@@ -72,16 +74,17 @@ rule measure_perplexity:
     params:
         version="measure_perplexity 2",
         compute_threads=SETTINGS.compute.threads,
+        function="evaluation.plans.measure_perplexity",
         request=asked_of_perplexity,
     script:
-        "../workflow_scripts/steps/measure_perplexity.py"
+        "../workflow_scripts/steps/measure.py"
 
 
 rule measure_latency:
     """Time of a model in many plans, reading and writing, beside the unchanged model."""
     input:
         model=model_manifest,
-        data=manifest_of("dataset", "cais/mmlu"),
+        data=[manifest_of("dataset", "cais/mmlu")],
     output:
         record="results/records/latency/latency/{model}/mmlu.json",
         rounds="results/records/latency/latency/{model}/mmlu.parquet",
@@ -97,12 +100,10 @@ rule measure_latency:
     params:
         version="measure_latency 2",
         compute_threads=SETTINGS.compute.threads,
+        function="evaluation.plans.measure_latency",
         request=asked_of_latency,
     script:
-        "../workflow_scripts/steps/measure_latency.py"
-
-
-_MEASURED = [CheckpointId(name).in_path for name in SETTINGS.chunking.models]
+        "../workflow_scripts/steps/measure.py"
 
 
 use rule table from tables as table_chunking_plans with:
@@ -208,12 +209,4 @@ rule chunking:
     """Study: chunked models, built, verified, and measured in many plans before any training."""
     input:
         expand(rules.build_chunked.output.manifest, checkpoint=CHECKPOINTS),
-        [RECORDS.get(study, []) for study in ("chunking", "latency")],
-        rules.table_chunking_plans.output if CHECKPOINTS else [],
-        [
-            output
-            for name in ("perplexity", "latency", "pruning")
-            for kind in ("table", "figure")
-            for output in getattr(rules, f"{kind}_chunking_{name}").output
-            if _MEASURED
-        ],
+        made_of("plans", "chunking", "latency"),

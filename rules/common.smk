@@ -10,7 +10,13 @@ from workflow_scripts.bridge.snakemake_settings import is_main_process
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import UNCHANGED, CheckpointId
 from workflow_scripts.hub.lock import read_lock
-from workflow_scripts.planning.made import TIMED, records_made, scores_that_lost_a_record
+from workflow_scripts.planning.made import (
+    TIMED,
+    figures_made,
+    records_made,
+    scores_that_lost_a_record,
+    tables_made,
+)
 from workflow_scripts.planning.needs import Planner
 from workflow_scripts.settings.mmlu import DATASET as MMLU_DATASET
 from workflow_scripts.settings.names import find_file
@@ -48,6 +54,7 @@ MEASURED_DATASETS = (
 METRICS_OF_TASKS = {name: row.full_metric for name, row in SETTINGS.tasks.items()}
 # By study. The suite's are asked of `records_of`: they are known once its requests are checked.
 RECORDS = records_made(SETTINGS)
+TABLES, FIGURES = tables_made(SETTINGS), figures_made(SETTINGS)
 force_where_needed(workflow, lambda: scores_that_lost_a_record(RECORDS))
 
 
@@ -148,6 +155,25 @@ def records_of(study, wildcards):
     return suite_records(wildcards) if study == "suite" else RECORDS[study]
 
 
+def made_of(*studies):
+    """All that the config has made of these studies. The records too, or a deleted one would stay away."""
+    return [
+        *(path for study in studies for path in RECORDS.get(study, [])),
+        *(
+            f"results/tables/{name}.{kind}"
+            for study in studies
+            for name in TABLES.get(study, [])
+            for kind in ("csv", "md", "tex")
+        ),
+        *(
+            f"results/figures/{name}.{kind}"
+            for study in studies
+            for name in FIGURES.get(study, [])
+            for kind in ("pdf", "png")
+        ),
+    ]
+
+
 def all_records(wildcards):
     return [path for study in RECORDS for path in records_of(study, wildcards)]
 
@@ -186,14 +212,6 @@ def planned_of(kind, wildcard="checkpoint"):
 
 def download_need(kind):
     return lambda wildcards: PLANNER.download(kind, f"{wildcards.org}/{wildcards.name}")
-
-
-def rows_of_tasks(names):
-    fields = {"task", "display_name", "category"}
-    return [
-        SETTINGS.task(name).model_dump(include=fields) | {"metric": SETTINGS.task(name).full_metric}
-        for name in names
-    ]
 
 
 # What the rules of each study are given; the rule files themselves may come in any order.

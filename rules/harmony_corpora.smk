@@ -58,14 +58,3 @@ use rule figure from figures as figure_harmony_perplexity with:
         version="figure_harmony_perplexity 1",
         figure="studies.harmony.perplexity",
         request={},
-
-
-HARMONY_PERPLEXITY = (
-    [
-        RECORDS["corpora"],
-        expand("results/tables/harmony_perplexity.{kind}", kind=["csv", "md", "tex"]),
-        expand("results/figures/harmony_perplexity.{kind}", kind=["pdf", "png"]),
-    ]
-    if SETTINGS.harmony.corpora
-    else []
-)

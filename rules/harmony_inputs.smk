@@ -1,14 +1,8 @@
-"""What the rules of the Harmony grid share: its models, and the tasks of each protocol."""
+"""What the rules of the Harmony grid share: its models, and what texts of one's own need."""
 
-from workflow_scripts.settings.cells import corpus_request, tasks_of
+from workflow_scripts.settings.cells import corpus_request
 
 HARMONY_MODELS = [CheckpointId.parse(name).in_path for name in SETTINGS.harmony.models]
-# What the config asks for of each protocol.
-HARMONY_WANTED = {
-    protocol: list(tasks_of(SETTINGS, "harmony", protocol))
-    for protocol in ("direct", "few_shot", "train_before_test")
-    if protocol in SETTINGS.harmony.protocols
-}
 
 
 def corpus_need(wildcards):

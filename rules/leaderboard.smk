@@ -21,16 +21,16 @@ BOARD_INPUTS = {
             "by_subject": "results/tables/prompt_runs_by_subject.csv",
             "records": RECORDS["prompts"],
         }
-        if PROMPT_CHECKPOINTS
+        if "prompts" in RECORDS
         else {}
     ),
     "chunked": (
         {
             "plans": ["results/tables/chunking_plans.csv"] if CHECKPOINTS else [],
             "stages": ["results/tables/training_stages.csv"] if TRAINED else [],
-            "mmlu": ["results/tables/mmlu_by_subject.csv"] if MMLU_CHECKPOINTS else [],
+            "mmlu": ["results/tables/mmlu_by_subject.csv"] if "mmlu" in RECORDS else [],
         }
-        if CHECKPOINTS or TRAINED or MMLU_CHECKPOINTS
+        if CHECKPOINTS or TRAINED or "mmlu" in RECORDS
         else {}
     ),
 }

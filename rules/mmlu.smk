@@ -11,7 +11,7 @@ rule evaluate_mmlu:
     """Ask a model or checkpoint MMLU, lighteval's task with HELM's prompt."""
     input:
         model=checkpoint_manifest,
-        data=manifest_of("dataset", MMLU_DATASET),
+        data=[manifest_of("dataset", MMLU_DATASET)],
     output:
         record="results/records/mmlu/few_shot/{checkpoint}/mmlu_helm.json",
         answers="results/records/mmlu/few_shot/{checkpoint}/mmlu_helm.parquet",
@@ -29,9 +29,10 @@ rule evaluate_mmlu:
     params:
         version="evaluate_mmlu 1",  # raise it when the meaning of the record changes
         compute_threads=SETTINGS.compute.threads,
+        function="evaluation.mmlu.evaluate_mmlu",
         request=mmlu_request(SETTINGS).as_params(),
     script:
-        "../workflow_scripts/steps/evaluate_mmlu.py"
+        "../workflow_scripts/steps/measure.py"
 
 
 use rule table from tables as table_mmlu_by_subject with:
@@ -66,11 +67,4 @@ use rule figure from figures as figure_mmlu_by_subject with:
 rule mmlu:
     """Study: MMLU as published, of each model that is cut into chunks, and its checkpoints."""
     input:
-        # The records too, or a deleted one would stay away while its table is there.
-        [
-            RECORDS["mmlu"],
-            rules.table_mmlu_by_subject.output,
-            rules.figure_mmlu_by_subject.output,
-        ]
-        if MMLU_CHECKPOINTS
-        else [],
+        made_of("mmlu"),

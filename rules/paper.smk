@@ -75,19 +75,6 @@ use rule files from makers as gather_provenance with:
         request=shown_config(SETTINGS),
 
 
-def tables_told():
-    """What describes each table of the report, and what it was asked: as its rule has it."""
-    params = {
-        name: getattr(rules, f"table_{name}").params
-        for name in [Path(table).stem for table in REPORT_TABLES]
-    }
-    return {
-        name: {"table": of.table, "request": of.request}
-        for name, of in params.items()
-        if "table" in of.keys()
-    }
-
-
 use rule files from makers as collect_numbers with:
     """The numbers of prose, by name, as JSON and for LaTeX."""
     input:

@@ -1,6 +1,5 @@
 """What the report is given: tables and figures that the studies of this config have made."""
 
-from workflow_scripts.planning.made import figures_made, tables_made
 from workflow_scripts.settings.mmlu import PUBLISHED
 
 
@@ -10,8 +9,8 @@ def only_made(tables):
 
 
 # Of the studies that the config has.
-PAPER_TABLES = [f"results/tables/{name}.csv" for name in tables_made(SETTINGS)]
-PAPER_FIGURES = [f"results/figures/{name}.png" for name in figures_made(SETTINGS)]
+PAPER_TABLES = sorted(path for path in made_of(*TABLES) if path.endswith(".csv"))
+PAPER_FIGURES = sorted(path for path in made_of(*FIGURES) if path.endswith(".png"))
 PUBLISHED_TABLES = (*dict.fromkeys(PUBLISHED.values()), "prompt_runs", "harmony_leaderboard")
 SUMMARY_TABLES = only_made(
     {
@@ -40,3 +39,10 @@ REPORT_CAPTIONS = [
     for figure in PAPER_FIGURES
     if (path := Path(workflow.basedir, "docs/captions", f"{Path(figure).stem}.rst")).is_file()
 ]
+
+
+def tables_told():
+    """What describes each table of the report, and what it was asked: as its rule has it."""
+    names = [Path(table).stem for table in REPORT_TABLES]
+    params = {name: getattr(rules, f"table_{name}").params for name in names}
+    return {name: {"table": of.table, "request": of.request} for name, of in params.items()}

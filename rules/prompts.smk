@@ -28,9 +28,10 @@ rule ask_prompt_run:
     params:
         version="ask_prompt_run 1",  # raise it when the meaning of the outputs changes
         compute_threads=SETTINGS.compute.threads,
+        function="evaluation.prompts.run.ask_prompt_run",
         request=asked_of_prompt_run,
     script:
-        "../workflow_scripts/steps/ask_prompt_run.py"
+        "../workflow_scripts/steps/measure.py"
 
 
 # Apart from asking, so that outputs can be read anew without a model.
@@ -121,25 +122,19 @@ rule explain_prompt:
         runtime="30m",
     params:
         version="explain_prompt 1",
+        function="evaluation.prompts.explain.explain_prompt",
         request=lambda wildcards: explain_request(SETTINGS).as_params(),
     script:
-        "../workflow_scripts/steps/explain_prompt.py"
+        "../workflow_scripts/steps/measure.py"
 
 
 rule prompts:
     """Study: the same MMLU questions asked in many ways, each a file in config/prompts."""
     input:
-        # The records and outputs too, or a deleted one would stay away while its table is there.
-        [
-            RECORDS["prompts"],
-            expand(
-                rules.ask_prompt_run.output,
-                checkpoint=[asked.in_path for asked in PROMPT_CHECKPOINTS],
-                run=list(SETTINGS.prompt_runs),
-            ),
-            rules.table_prompt_runs.output,
-            rules.table_prompt_runs_by_subject.output,
-            rules.figure_prompt_runs.output,
-        ]
-        if PROMPT_CHECKPOINTS
-        else [],
+        made_of("prompts"),
+        # The outputs too, or a deleted one would stay away while its record is there.
+        expand(
+            rules.ask_prompt_run.output,
+            checkpoint=[asked.in_path for asked in PROMPT_CHECKPOINTS],
+            run=list(SETTINGS.prompt_runs),
+        ),

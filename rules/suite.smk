@@ -109,13 +109,5 @@ use rule files from makers as board_suite with:
 rule suite:
     """Study: submitted models on a suite of tasks, checked before they are run."""
     input:
-        # The records too, or a deleted one would stay away while its table is there.
-        [
-            suite_records,
-            rules.table_suite_leaderboard.output,
-            rules.table_suite_checks.output,
-            rules.table_suite_requests.output,
-            rules.board_suite.output,
-        ]
-        if "suite" in RECORDS
-        else [],
+        made_of("suite"),
+        [suite_records, "results/report/tabs/suite.json"] if "suite" in RECORDS else [],

@@ -27,10 +27,7 @@ rule tokenise_samples:
         **planned("tokenise_samples", planned_of("samples", "recipe"), gpu=False),
     params:
         version="tokenise_samples 1",
-        settings=lambda wildcards: {
-            "hub": HUB,
-            "data": SETTINGS.training.recipes[wildcards.recipe].data_keys,
-        },
+        request=samples_request,
     script:
         "../workflow_scripts/steps/tokenise_samples.py"
 
@@ -58,7 +55,7 @@ rule train_checkpoint:
     params:
         version="train_checkpoint 1",
         compute_threads=SETTINGS.compute.threads,
-        settings=training_settings,
+        request=stage_request,
     script:
         "../workflow_scripts/steps/train_checkpoint.py"
 
@@ -67,8 +64,10 @@ rule measure_stage_perplexity:
     """Perplexity of a checkpoint after its stage of training."""
     input:
         model=checkpoint_manifest,
-        wikitext=manifest_of("dataset", "Salesforce/wikitext"),
-        magpie=manifest_of("dataset", "Magpie-Align/Magpie-Qwen2-Pro-200K-English"),
+        data=[
+            manifest_of("dataset", "Salesforce/wikitext"),
+            manifest_of("dataset", "Magpie-Align/Magpie-Qwen2-Pro-200K-English"),
+        ],
     output:
         wikitext="results/records/training/perplexity/{checkpoint}/wikitext.json",
         wikitext_pieces="results/records/training/perplexity/{checkpoint}/wikitext.parquet",
@@ -88,9 +87,10 @@ rule measure_stage_perplexity:
     params:
         version="measure_stage_perplexity 2",
         compute_threads=SETTINGS.compute.threads,
+        function="evaluation.plans.measure_perplexity",
         request=stage_perplexity_request(SETTINGS).as_params(),
     script:
-        "../workflow_scripts/steps/measure_perplexity.py"
+        "../workflow_scripts/steps/measure.py"
 
 
 use rule table from tables as table_training_stages with:
@@ -125,11 +125,4 @@ use rule figure from figures as figure_training_curves with:
 rule training:
     """Study: continued pre-training and fine-tuning of chunked checkpoints, stage by stage."""
     input:
-        # The records too, or a deleted one would stay away while its table is there.
-        [
-            RECORDS["training"],
-            rules.table_training_stages.output,
-            rules.figure_training_curves.output,
-        ]
-        if TRAINED
-        else [],
+        made_of("training"),

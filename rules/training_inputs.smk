@@ -1,5 +1,12 @@
 """What the rules of training are given: checkpoints, recipes, and the ways to their files."""
 
+from workflow_scripts.settings.training import (
+    SampleKeys,
+    SamplesRequest,
+    StageRequest,
+    TrainingKeys,
+)
+
 # Every checkpoint by its name in paths, and those of them that training makes.
 STAGED = {one.in_path: one for one in SETTINGS.staged_checkpoints()}
 TRAINED = {one.in_path: one for one in SETTINGS.staged_checkpoints() if one.stages}
@@ -25,18 +32,25 @@ def stage_samples(wildcards):
     return f"results/samples/{recipe}/{model}/samples.json"
 
 
-def training_settings(wildcards):
+def samples_request(wildcards):
+    recipe = SETTINGS.training.recipes[wildcards.recipe]
+    return SamplesRequest(
+        hub=HUB, keys=SampleKeys.part_of(recipe), max_length=recipe.max_length
+    ).as_params()
+
+
+def stage_request(wildcards):
     name, recipe = stage_recipe(wildcards)
-    return {
-        "id": str(TRAINED[wildcards.checkpoint]),
-        "recipe": name,
-        "keys": recipe.training_keys,
-        "validation": recipe.validation,
-        "seed": SETTINGS.seed,
-        "device": SETTINGS.compute.device,
-        "attention": SETTINGS.compute.attention,
-        "threads": SETTINGS.compute.threads,
-    }
+    return StageRequest(
+        id=str(TRAINED[wildcards.checkpoint]),
+        recipe=name,
+        keys=TrainingKeys.part_of(recipe),
+        validation=recipe.validation,
+        seed=SETTINGS.seed,
+        device=SETTINGS.compute.device,
+        attention=SETTINGS.compute.attention,
+        threads=SETTINGS.compute.threads,
+    ).as_params()
 
 
 def stage_perplexity_need(wildcards):

@@ -56,7 +56,7 @@ def _cells(settings: Settings, protocol: str, tasks: tuple[str, ...]) -> Scene:
 def _prompt_run(settings: Settings, run: str) -> Scene:
     """A question of each subject, answered in words."""
     from workflow_scripts.settings.prompts.requests import prompt_request
-    from workflow_scripts.steps.ask_prompt_run import main
+    from workflow_scripts.steps.measure import main
 
     request = prompt_request(settings, run).as_params() | {"max_items_per_subject": 1}
     request["asking"]["decoding"]["new_tokens"] = 4
@@ -67,9 +67,10 @@ def _prompt_run(settings: Settings, run: str) -> Scene:
 
     def work() -> None:
         main(
+            "evaluation.prompts.run.ask_prompt_run",
             _MANIFEST,
             [Path("resources/hub/datasets/cais/mmlu/manifest.json")],
-            outputs,
+            [outputs],
             "1",
             request,
         )
@@ -79,7 +80,7 @@ def _prompt_run(settings: Settings, run: str) -> Scene:
 
 def _stage(settings: Settings, samples: Path) -> Scene:
     """A training that makes a checkpoint."""
-    from workflow_scripts.settings.training import TrainingKeys
+    from workflow_scripts.settings.training import StageRequest, TrainingKeys
     from workflow_scripts.steps.train_checkpoint import main
 
     _draw_samples(samples, settings.seed)
@@ -92,16 +93,17 @@ def _stage(settings: Settings, samples: Path) -> Scene:
         "folder": manifest.parent,
         "record_path": record,
     }
-    asked = {
-        "id": f"{MODEL}@k2m1+cpt",
-        "recipe": "killed",
-        "keys": keys.model_dump(mode="json"),
-        "validation": 0.1,
-        "seed": settings.seed,
-    }
+    asked = StageRequest(
+        id=f"{MODEL}@k2m1+cpt",
+        recipe="killed",
+        keys=keys,
+        validation=0.1,
+        seed=settings.seed,
+        **_compute(settings, "threads", "device", "attention"),
+    )
 
     def work() -> None:
-        main(paths, "1", asked | _compute(settings, "threads", "device", "attention"))
+        main(paths, "1", asked.as_params())
 
     return Scene("a stage of training", work, (manifest, record))
 

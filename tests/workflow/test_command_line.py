@@ -13,7 +13,7 @@ import yaml
 
 from tests.bad_configs import COMMAND_LINES
 from tests.unit.settings.merged import CONFIGS
-from tests.workflow.snakemake import ROOT, environment_with, jobs_of, run_snakemake
+from tests.workflow.snakemake import ROOT, SMALL, environment_with, jobs_of, run_snakemake
 
 pytestmark = pytest.mark.workflow
 
@@ -97,6 +97,25 @@ def test_a_dry_run_of_the_prompts_plans_each_run_asked_and_scored(name, tmp_path
     assert jobs["table_prompt_runs"] == jobs["figure_prompt_runs"] == 1
 
 
+def test_the_order_in_which_the_rule_files_are_included_means_nothing(tmp_path):
+    for path in ROOT.iterdir():
+        if path.name not in ("Snakefile", "rules") and not path.name.startswith("."):
+            (tmp_path / path.name).symlink_to(path)
+    # Rules and the paths they name are found from where the rule files lie.
+    shutil.copytree(ROOT / "rules", tmp_path / "rules")
+    lines = (ROOT / "Snakefile").read_text().splitlines()
+    at = [number for number, line in enumerate(lines) if line.startswith("include:")][1:]
+    for one, other in zip(at, reversed([lines[number] for number in at]), strict=True):
+        lines[one] = other
+    (tmp_path / "Snakefile").write_text("\n".join(lines))
+    asked = ["-n", *SMALL]
+    usual = jobs_of(run_snakemake(tmp_path, *asked))
+    assert (
+        jobs_of(run_snakemake(tmp_path, "--snakefile", str(tmp_path / "Snakefile"), *asked))
+        == usual
+    )
+
+
 def test_an_empty_list_of_models_leaves_each_study_out(tmp_path):
     (tmp_path / "no_requests").mkdir()
     none = tmp_path / "none.yaml"
@@ -125,9 +144,11 @@ def test_the_slurm_profile_is_found_by_its_name(tmp_path):
 def test_list_names_every_rule_with_a_script(tmp_path):
     result = run_snakemake(tmp_path, "--list")
     assert result.returncode == 0
-    steps = {path.stem for path in (ROOT / "workflow_scripts/steps").glob("[!_]*.py")}
-    fetching = {"fetch_model", "fetch_model_at", "fetch_metadata", "fetch_dataset", "lock_hub"}
-    assert steps - fetching <= set(result.stdout.split())
+    text = "".join(path.read_text() for path in (ROOT / "rules").glob("*.smk"))
+    # Those that fetch stand in the branch of the other source.
+    declared = re.findall(r"^(?:(?:rule|checkpoint)|use rule .* as) (\w+)(?: with)?:", text, re.M)
+    assert len(declared) > 50
+    assert set(declared) <= set(result.stdout.split())
 
 
 def test_the_linter_is_content_with_both_sources(tmp_path):

@@ -35,9 +35,7 @@ class TrainingRecord(StrictModel):
     schema_version: Literal[1] = 1
     base: ModelFacts
     trained: ModelFacts
-    recipe: str
-    keys: dict[str, Any]
-    seed: int
+    request: dict[str, Any] = Field(description="What the stage was asked, whole")
     data: dict[str, Any] = Field(description="Source, samples, tokens, bad samples by kind")
     report: dict[str, Any] = Field(description="What trains, in which format, how attended")
     facts: dict[str, Any] = Field(description="Steps, samples, tokens, share of padding")
@@ -46,6 +44,10 @@ class TrainingRecord(StrictModel):
     provenance: Provenance
     volatile: Volatile
     speed: Speed
+
+    @property
+    def recipe(self) -> str:
+        return self.request["recipe"]
 
 
 def curve_of(history: list[dict[str, float]]) -> tuple[Step, ...]:

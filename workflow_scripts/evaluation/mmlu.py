@@ -136,9 +136,10 @@ def metrics_of(run: LightevalRun, configs: list[Any]) -> tuple[Metric, ...]:
         for metric in config.metrics
     ]
     everything = [one for answered in run.answered.values() for one in answered]
+    said = [(one.text or "").strip() for one in everything]
     looks = {
-        "format_met": np.mean([(one.text or "").strip() in LETTERS for one in everything]),
-        "empty_answers": np.mean([not (one.text or "").strip() for one in everything]),
+        "format_met": np.mean([text in LETTERS for text in said]),
+        "empty_answers": np.mean([not text for text in said]),
         "truncated_prompts": np.mean([one.truncated for one in everything]),
     }
     return with_averages(measured) + tuple(

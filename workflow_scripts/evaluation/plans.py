@@ -45,30 +45,29 @@ from workflow_scripts.settings.measures import LatencyRequest, PerplexityRequest
 
 WIKITEXT = "Salesforce/wikitext"
 MAGPIE = "Magpie-Align/Magpie-Qwen2-Pro-200K-English"
+# What was scored under each condition.
+Pieces = list[tuple[Condition | None, list[Scored]]]
 
 
 def measure_perplexity(
     model: Path, hub: Path, wikitext: Path, magpie: Path, asked: PerplexityRequest
 ) -> tuple[Record, Record]:
     """Perplexity of a text and of responses, of the model as it is and in each plan."""
-    recording, measures = Recording(), asked.measures
+    recording, measures, rows_at_once = Recording(), asked.measures, asked.compute.batch_size
     rows, text_dataset = read_rows(hub, WIKITEXT, "wikitext-103-v1", "validation")
     text = "\n\n".join(row["text"] for row in rows)
     rows, response_dataset = read_rows(hub, MAGPIE, None, "train")
     pairs = {one: _responses(rows, measures.responses, one) for one in measures.difficulties}
-    texts: list[tuple[Condition | None, list[Scored]]] = []
-    responses: list[tuple[Condition | None, list[Scored]]] = []
+    texts: Pieces = []
+    responses: Pieces = []
     layers = None
     for plan in (None, *asked.plans):
-        loaded = load_model(
-            model, chunking=None if plan is None else plan.keys, **asked.compute.loading
-        )
+        loaded = load_model(model, chunking=plan.keys if plan else None, **asked.compute.loading)
         layers = layers or loaded.model.config.num_hidden_layers
         # Of a checkpoint the plan is part of the model's own id.
         varied = {} if asked.study == "training" else _varied(plan, layers)
         print(f"perplexity of {varied.get('plan', loaded.manifest.repository)}", flush=True)
         window = min(measures.window, loaded.model.config.max_position_embeddings)
-        rows_at_once = asked.compute.batch_size
         scored = text_perplexity(
             loaded.model,
             loaded.tokenizer,
@@ -84,12 +83,7 @@ def measure_perplexity(
             )
             responses.append((Condition(**varied, difficulty=difficulty), scored))
 
-    def record(
-        path: Path,
-        task: TaskFacts,
-        found: list[tuple[Condition | None, list[Scored]]],
-        generation: dict[str, Any],
-    ) -> Record:
+    def record(path: Path, task: TaskFacts, found: Pieces, keys: set[str]) -> Record:
         return write_record(
             path,
             [
@@ -102,7 +96,11 @@ def measure_perplexity(
             model=model_facts(loaded.manifest),
             task=task,
             protocol=_protocol(
-                "perplexity", loaded, asked.compute.batch_size, asked.seed, generation
+                "perplexity",
+                loaded,
+                rows_at_once,
+                asked.seed,
+                measures.model_dump(mode="json", include=keys),
             ),
             metrics=tuple(m for under, scored in found for m in perplexity_metrics(scored, under)),
             cost=Cost(
@@ -113,10 +111,9 @@ def measure_perplexity(
             volatile=recording.volatile(loaded.device),
         )
 
-    sight = measures.model_dump(mode="json", include={"window", "stride"})
-    of_responses = measures.model_dump(mode="json", exclude={"stride"})
+    of_text, of_responses = {"window", "stride"}, {"window", "responses", "difficulties"}
     return (
-        record(wikitext, _task("wikitext", text_dataset, "validation"), texts, sight),
+        record(wikitext, _task("wikitext", text_dataset, "validation"), texts, of_text),
         record(magpie, _task("magpie", response_dataset, "train"), responses, of_responses),
     )
 

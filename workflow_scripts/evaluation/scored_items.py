@@ -44,9 +44,9 @@ class ScoredItems:
         weights_sha256: str | None = None,
         **settings: Any,
     ) -> "ScoredItems":
-        """Of one measurement; `weights_sha256` is of the model's weights where they are not the manifest's.
+        """The items of one measurement, beside its record.
 
-        Hidden and undeclared: Snakemake removes what a failed job declared.
+        `weights_sha256` is given where the model's weights are not those of the manifest. Hidden and undeclared: Snakemake removes what a failed job declared.
         """
         return cls(
             scored_beside(record),
@@ -81,7 +81,7 @@ class ScoredItems:
         self._file.close()
 
     def key(self, kind: str, *token_lists: Iterable[int], **settings: Any) -> str:
-        """Of one item: the run, what was asked, and the settings of this question."""
+        """What an item depends on: the run, what was asked, and the settings of this question."""
         digest = hashlib.sha256(self._run)
         digest.update(canonical_json([kind, settings]).encode())
         for tokens in token_lists:

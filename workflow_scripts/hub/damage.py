@@ -38,7 +38,7 @@ def counted(hub: Path, results: Path) -> tuple[int, int]:
 
 
 def set_aside(path: Path) -> None:
-    """Of the manifest of a folder, the manifest: what else lies there is checked when it is made anew."""
+    """Hide a record with its items; of a folder its manifest alone: the rest is checked when it is made anew."""
     for part in (path, path.with_suffix(".parquet")):
         if part.is_file() and (part == path or path.name != MANIFEST):
             part.replace(part.with_name(_ASIDE.format(part.name)))

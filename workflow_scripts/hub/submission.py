@@ -13,11 +13,10 @@ from typing import Any
 from workflow_scripts.core.errors import Unreachable, UserError
 from workflow_scripts.hub.manifest import read_manifest
 from workflow_scripts.hub.metadata import METADATA, read_metadata
+from workflow_scripts.planning.arithmetic import submitted_mb
 from workflow_scripts.settings.requests import UNCHECKED, Request
 
 _OFFLINE = {"local_files_only": True, "trust_remote_code": False}
-_BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}
-_LIBRARIES_MB = 3_000
 _ADAPTER = "adapter_config.json"
 
 
@@ -72,8 +71,14 @@ def check(
             except UserError as error:
                 problems.append(str(error))
             else:
-                facts["memory_mb"] = needed_mb(facts["parameters"], request)
-                problems += _memory_problem(facts, request, memory_mb)
+                trains = request.protocol == "train_before_test"
+                needed = submitted_mb(facts["parameters"], request.precision, trains=trains)
+                facts["memory_mb"] = needed
+                if needed > memory_mb:
+                    problems.append(
+                        f"it needs {needed:,} MB for {facts['parameters']:,} parameters in"
+                        f" {request.precision}; suite.memory_mb plans {memory_mb:,}."
+                    )
         key = (request.name, submitted.commit, request.precision, request.protocol)
         if not problems and key in taken:
             problems.append(
@@ -127,7 +132,7 @@ def needs_remote_code(folder: Path) -> bool:
 
 
 def count_parameters(folder: Path) -> int:
-    """Of the model that the Auto classes make of the folder, tokenizer and all; or why they do not."""
+    """Count them in what the Auto classes make of the folder; raises where they make nothing of it."""
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
@@ -147,22 +152,6 @@ def count_parameters(folder: Path) -> int:
             f"its {what} does not load with the Auto classes ({_first_sentence(error)})."
         ) from error
     return model.num_parameters()
-
-
-def needed_mb(parameters: int, request: Request) -> int:
-    """Twice the weights, and what the libraries take; in training they are there in four bytes more."""
-    size = _BYTES[request.precision] * 2
-    if request.protocol == "train_before_test":
-        size += 4
-    return int(_LIBRARIES_MB + parameters * size / 1e6)
-
-
-def _memory_problem(facts: dict[str, Any], request: Request, memory_mb: int) -> Iterator[str]:
-    if facts["memory_mb"] > memory_mb:
-        yield (
-            f"it needs {facts['memory_mb']:,} MB for {facts['parameters']:,} parameters in"
-            f" {request.precision}; suite.memory_mb plans {memory_mb:,}."
-        )
 
 
 def _first_sentence(error: Exception) -> str:

@@ -141,7 +141,7 @@ def _tokens(record: Costly) -> int:
 
 
 def _records(job: PlannedJob, folder: Path) -> Iterator[Costly]:
-    """Of what the job wrote; a cell that broke cost nothing that is known."""
+    """What the job wrote; a cell that broke cost nothing that is known."""
     for output in job.outputs:
         read = next((read for start, read in _READERS.items() if output.startswith(start)), None)
         if read and output.endswith(".json"):

@@ -2,15 +2,17 @@
 
 import pandas as pd
 
-from workflow_scripts.paper.tables import table_of
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import number, with_errors
 from workflow_scripts.render.verdict import BY_LUCK, COLUMNS, LIMIT, NOT_COMPARABLE, as_table
 from workflow_scripts.settings.paper import Reproduction
+from workflow_scripts.studies.harmony.leaderboard import TABLE as LEADERBOARD
 from workflow_scripts.studies.harmony.published import compare_harmony
+from workflow_scripts.studies.mmlu.by_subject import TABLE as MMLU
 from workflow_scripts.studies.mmlu.published import compare_mmlu
 from workflow_scripts.studies.prompts.published import compare_prompts
+from workflow_scripts.studies.prompts.runs import TABLE as PROMPT_RUNS
 
 NOTE = (
     "Each published number beside ours, as a fraction. z: the difference over the standard error of the"
@@ -21,11 +23,6 @@ NOTE = (
     " cannot be compared has no difference. Numbers that were not measured here, for one reason, share"
     " a line; the CSV has each."
 )
-_OURS = {
-    "mmlu_by_subject": "studies.mmlu.by_subject",
-    "prompt_runs": "studies.prompts.runs",
-    "harmony_leaderboard": "studies.harmony.leaderboard",
-}
 
 
 def reproduced(inputs: Inputs, asked: Reproduction) -> pd.DataFrame:
@@ -33,9 +30,9 @@ def reproduced(inputs: Inputs, asked: Reproduction) -> pd.DataFrame:
     theirs = {path.stem: pd.read_csv(path) for path in inputs["published"]}
     leaderboard, runs = theirs.pop("harmony_leaderboard"), theirs.pop("prompt_runs")
     ours = {
-        name: table_of(module).read(inputs.one(name))
-        for name, module in _OURS.items()
-        if name in inputs
+        table.name: table.read(inputs.one(table.name))
+        for table in (MMLU, PROMPT_RUNS, LEADERBOARD)
+        if table.name in inputs
     }
     rows = [
         *compare_mmlu(theirs, ours.get("mmlu_by_subject"), asked.mmlu),

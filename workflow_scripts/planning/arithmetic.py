@@ -6,12 +6,21 @@ however little it computes, and generating reads all weights once for each token
 """
 
 import math
+import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
-from workflow_scripts.settings.tables import DeviceRow, ModelRow
+from workflow_scripts.settings.names import find_file
+from workflow_scripts.settings.tables import DeviceRow, ModelRow, Tables, read_devices
 
+MB = 1_000_000
 BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
+# Python, PyTorch and a harness; with a GPU also CUDA's libraries; on the GPU, CUDA's context and what
+# the allocator keeps.
+LIBRARIES_MB, CUDA_MB, DEVICE_MB = 1_500, 5_000, 1_500
+# For each parameter and token: reading it, and with a way back, whose half makes the weights' gradients.
+READING_OPERATIONS, TRAINING_OPERATIONS, FROZEN_OPERATIONS = 2, 6, 4
 # A trained parameter in float32: itself, its gradient, and AdamW's two moments.
 BYTES_OF_TRAINED = 16
 # What the layers of a pass back take beside those forward; adapters take as much again.
@@ -35,7 +44,7 @@ Method = Literal["full", "freeze", "lora"]
 
 @dataclass(frozen=True)
 class Size:
-    """Of a model, as far as the models table tells."""
+    """A model's size, as far as the models table tells."""
 
     parameters: int
     layers: int
@@ -49,7 +58,7 @@ class Size:
 
     @property
     def width(self) -> int:
-        """Of the hidden state: a layer has about twelve times its square in parameters."""
+        """The hidden state's: a layer has about twelve times its square in parameters."""
         return math.ceil(math.sqrt(self.parameters / (12 * self.layers)))
 
     def weights(self, dtype: str) -> int:
@@ -58,7 +67,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Speed:
-    """Of one device in one number format, at the shares of its peak that are reached."""
+    """What one device does in one number format, at the shares of its peak that are reached."""
 
     operations: float  # a second, when a model reads
     trained_operations: float
@@ -73,11 +82,12 @@ class Speed:
 
 
 def reading_seconds(size: Size, speed: Speed, tokens: float, passes: float) -> float:
-    return 2 * size.parameters * tokens / speed.operations + passes * size.layers * speed.layer
+    operations = READING_OPERATIONS * size.parameters * tokens
+    return operations / speed.operations + passes * size.layers * speed.layer
 
 
 def generating_seconds(size: Size, speed: Speed, dtype: str, tokens: float) -> float:
-    """Of so many tokens one after another, each of a whole batch."""
+    """So many tokens are generated one after another, each for a whole batch."""
     return tokens * (size.weights(dtype) / speed.bandwidth + size.layers * speed.layer)
 
 
@@ -85,8 +95,8 @@ def training_seconds(
     size: Size, speed: Speed, method: Method, tokens: float, passes: float, gpus: int = 1
 ) -> float:
     """Forward and back; the weights of a model that is frozen, or adapted, need no gradients."""
-    operations = 6 if method == "full" else 4
-    operations += 2 * (size.parameters >= LARGE)  # calculated twice, to save memory
+    operations = TRAINING_OPERATIONS if method == "full" else FROZEN_OPERATIONS
+    operations += READING_OPERATIONS * (size.parameters >= LARGE)  # twice, to save memory
     times = _TIMES_BACK * (_TIMES_ADAPTED if method == "lora" else 1)
     return (
         operations * size.parameters * tokens / speed.trained_operations / gpus
@@ -101,7 +111,7 @@ def evaluation_bytes(size: Size, dtype: str, batch: int, length: int) -> int:
 
 
 def trained_share(method: Method, rank: int = 8) -> float:
-    """Of the parameters, as far as one can tell without the model."""
+    """Which share of the parameters is trained, as far as one can tell without the model."""
     return {"full": 1.0, "freeze": 0.6, "lora": 0.001 * rank}[method]
 
 
@@ -115,3 +125,25 @@ def training_bytes(
     activations = rows * length * size.width * (_BYTES_OF_ACTIVATION * layers + 2 * size.layers)
     logits = rows * length * size.vocabulary * 6  # in 16 bits, and in 32 for the loss
     return trained * BYTES_OF_TRAINED + frozen * BYTES[dtype] + activations + logits
+
+
+def submitted_mb(parameters: int, dtype: str, *, trains: bool) -> int:
+    """A stranger's model, of which the size alone is known: twice its weights, and the libraries.
+
+    In training they are there in four bytes more.
+    """
+    size = BYTES[dtype] * 2 + (4 if trains else 0)
+    return int(2 * LIBRARIES_MB + parameters * size / MB)
+
+
+def half_peak(gpu: str) -> float | None:
+    """Operations a second in 16 bits, by the name that PyTorch gives a GPU; None where no row fits.
+
+    The rows are those of the devices table: in the working directory, or beside the Snakefile.
+    """
+    words = set(re.findall(r"\w+", gpu))
+    path = find_file(Tables.model_fields["devices"].default, Path(__file__).parents[2])
+    assert path is not None, "the table of devices is a part of the workflow"
+    fitting = [row for row in read_devices(path).values() if words >= set(row.device.split("-"))]
+    closest = max(fitting, key=lambda row: row.device.count("-"), default=None)
+    return None if closest is None else closest.half_gflops * 1e9

@@ -44,7 +44,7 @@ def _requests(jobs: Iterable[PlannedJob]) -> list[str]:
 
 
 def _too_long(jobs: Iterable[PlannedJob], longest_hours: int) -> list[str]:
-    """Of the jobs that will not end in the longest time the partition grants."""
+    """A sentence for each rule with jobs that will not end in the longest time the partition grants."""
     late: dict[str, list[PlannedJob]] = {}
     for job in jobs:
         # What fetches runs beside Snakemake, where no partition sets a limit.

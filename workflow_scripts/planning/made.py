@@ -1,7 +1,7 @@
-"""Which records, tables and figures a config has made, by study; the records in the order of the report."""
+"""Which records, tables and figures a config has made, by study."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from workflow_scripts.core.ids import CheckpointId
@@ -11,27 +11,95 @@ from workflow_scripts.settings.packs import harmony_records
 # Studies that measure times: never twice the same, so results/scores.parquet, which is, leaves them out.
 TIMED = {"latency"}
 _CHECKS = Path("results/requests/checks.json")
-_RANKING_TABLES = ("scores", "leaderboard", "agreement", "components", "significance", "panel")
-_RANKING_FIGURES = (
-    *("scores", "matrices", "agreement_by_task", "categories"),
-    *("components", "pc1_by_size", "bump", "panel"),
-)
-_MEASURES = ("perplexity", "latency", "pruning")
 
 
 def records_made(settings: Settings) -> dict[str, list[str]]:
     """The paths of each study's records; of the suite none, as its rows are known once they are checked."""
-    by_study: dict[str, Callable[[Settings], list[str]]] = {
-        "chunking": _chunking,
-        "latency": _latency,
-        "training": _training,
-        "corpora": _corpora,
-        "harmony": lambda settings: harmony_records(settings, _in_path(settings.harmony.models)),
-        "mmlu": _mmlu,
-        "prompts": _prompts,
-        "suite": lambda settings: [],
+    folder = "results/records"
+    chunked, grid = _in_path(settings.chunking.models), _in_path(settings.harmony.models)
+    records = {
+        "chunking": [
+            f"{folder}/chunking/perplexity/{model}/{text}.json"
+            for text in ("wikitext", "magpie")
+            for model in chunked
+        ],
+        "latency": [f"{folder}/latency/latency/{model}/mmlu.json" for model in chunked],
+        "training": [
+            f"{folder}/training/perplexity/{checkpoint.in_path}/{text}.json"
+            for checkpoint in settings.staged_checkpoints()
+            for text in ("wikitext", "magpie")
+        ],
+        "corpora": [
+            f"{folder}/corpora/{protocol}/{model}/{corpus}.json"
+            for protocol in ("direct", "train_before_test")
+            for model in grid
+            for corpus in settings.harmony.corpora
+        ],
+        "harmony": harmony_records(settings, grid),
+        "mmlu": [
+            f"{folder}/mmlu/few_shot/{evaluated.in_path}/mmlu_helm.json"
+            for evaluated in settings.mmlu_checkpoints()
+        ],
+        "prompts": [
+            f"{folder}/prompts/prompt_run/{asked.in_path}/{run}.json"
+            for asked in settings.prompt_checkpoints()
+            for run in settings.prompt_runs
+        ],
+        "suite": [],
     }
-    return {study: by_study[study](settings) for study in by_study if _has(study, settings)}
+    return _of_this_config(records, settings)
+
+
+def tables_made(settings: Settings) -> dict[str, list[str]]:
+    """The names of each study's tables."""
+    ranking = ("scores", "leaderboard", "agreement", "components", "significance", "panel")
+    tables = {
+        "plans": ["chunking_plans"],
+        "chunking": ["chunking_perplexity"],
+        "latency": ["chunking_latency", "chunking_pruning"],
+        "training": ["training_stages"],
+        "corpora": ["harmony_perplexity"],
+        "harmony": [f"harmony_{name}" for name in ranking],
+        "mmlu": ["mmlu_by_subject"],
+        "prompts": ["prompt_runs", "prompt_runs_by_subject"],
+        "suite": ["suite_leaderboard", "suite_checks", "suite_requests"],
+    }
+    return _of_this_config(tables, settings)
+
+
+def figures_made(settings: Settings) -> dict[str, list[str]]:
+    """The names of each study's figures."""
+    ranking = ("scores", "matrices", "agreement_by_task", "categories", "components")
+    figures = {
+        "chunking": ["chunking_perplexity"],
+        "latency": ["chunking_latency", "chunking_pruning"],
+        "training": ["training_curves"],
+        "corpora": ["harmony_perplexity"],
+        "harmony": [f"harmony_{name}" for name in (*ranking, "pc1_by_size", "bump", "panel")],
+        "mmlu": ["mmlu_by_subject"],
+        "prompts": ["prompt_runs"],
+    }
+    return _of_this_config(figures, settings)
+
+
+def _of_this_config(made: Mapping[str, list[str]], settings: Settings) -> dict[str, list[str]]:
+    """What is made by the studies that the config asks anything of."""
+    asked = {
+        "plans": settings.chunking.checkpoints,
+        "chunking": settings.chunking.models,
+        "latency": settings.chunking.models,
+        "training": any(one.stages for one in settings.staged_checkpoints()),
+        "corpora": settings.harmony.models and settings.harmony.corpora,
+        "harmony": settings.harmony.models,
+        "mmlu": settings.mmlu_checkpoints(),
+        "prompts": settings.prompts.models,
+        "suite": settings.requests or settings.refused_requests,
+    }
+    return {study: those for study, those in made.items() if asked[study]}
+
+
+def _in_path(names: Iterable[str]) -> list[str]:
+    return [CheckpointId.parse(name).in_path for name in names]
 
 
 def scores_that_lost_a_record(records: Mapping[str, list[str]]) -> list[str]:
@@ -51,105 +119,3 @@ def _last_accepted() -> list[str]:
         return []
     accepted = [request for request in checked if not request["reason"]]
     return [path for request in accepted for path in request["records"].values()]
-
-
-def tables_made(settings: Settings) -> list[str]:
-    """The names of the studies' tables, sorted."""
-    names = {
-        "chunking": [f"chunking_{measure}" for measure in _MEASURES],
-        "training": ["training_stages"],
-        "harmony": [f"harmony_{name}" for name in _RANKING_TABLES],
-        "mmlu": ["mmlu_by_subject"],
-        "prompts": ["prompt_runs", "prompt_runs_by_subject"],
-        "suite": ["suite_checks", "suite_leaderboard", "suite_requests"],
-    }
-    plans = ["chunking_plans"] if settings.chunking.checkpoints else []
-    return sorted(plans + _perplexity_of_corpora(settings) + _of_studies(names, settings))
-
-
-def figures_made(settings: Settings) -> list[str]:
-    """The names of the studies' figures, sorted."""
-    names = {
-        "chunking": [f"chunking_{measure}" for measure in _MEASURES],
-        "training": ["training_curves"],
-        "harmony": [f"harmony_{name}" for name in _RANKING_FIGURES],
-        "mmlu": ["mmlu_by_subject"],
-        "prompts": ["prompt_runs"],
-    }
-    return sorted(_perplexity_of_corpora(settings) + _of_studies(names, settings))
-
-
-def _of_studies(names: dict[str, list[str]], settings: Settings) -> list[str]:
-    return [name for study, those in names.items() if _has(study, settings) for name in those]
-
-
-def _perplexity_of_corpora(settings: Settings) -> list[str]:
-    has_both = _has("harmony", settings) and _has("corpora", settings)
-    return ["harmony_perplexity"] if has_both else []
-
-
-def _has(study: str, settings: Settings) -> bool:
-    """Whether the config asks for anything of this study."""
-    return bool(
-        {
-            "chunking": settings.chunking.models,
-            "latency": settings.chunking.models,
-            "training": [one for one in settings.staged_checkpoints() if one.stages],
-            "corpora": settings.harmony.corpora,
-            "harmony": settings.harmony.models,
-            "mmlu": settings.mmlu_checkpoints(),
-            "prompts": settings.prompts.models,
-            "suite": settings.requests or settings.refused_requests,
-        }[study]
-    )
-
-
-def _in_path(names: Iterable[str]) -> list[str]:
-    return [CheckpointId.parse(name).in_path for name in names]
-
-
-def _chunking(settings: Settings) -> list[str]:
-    return [
-        f"results/records/chunking/perplexity/{model}/{text}.json"
-        for text in ("wikitext", "magpie")
-        for model in _in_path(settings.chunking.models)
-    ]
-
-
-def _latency(settings: Settings) -> list[str]:
-    return [
-        f"results/records/latency/latency/{model}/mmlu.json"
-        for model in _in_path(settings.chunking.models)
-    ]
-
-
-def _training(settings: Settings) -> list[str]:
-    return [
-        f"results/records/training/perplexity/{checkpoint.in_path}/{text}.json"
-        for checkpoint in settings.staged_checkpoints()
-        for text in ("wikitext", "magpie")
-    ]
-
-
-def _corpora(settings: Settings) -> list[str]:
-    return [
-        f"results/records/corpora/{protocol}/{model}/{corpus}.json"
-        for protocol in ("direct", "train_before_test")
-        for model in _in_path(settings.harmony.models)
-        for corpus in settings.harmony.corpora
-    ]
-
-
-def _mmlu(settings: Settings) -> list[str]:
-    return [
-        f"results/records/mmlu/few_shot/{evaluated.in_path}/mmlu_helm.json"
-        for evaluated in settings.mmlu_checkpoints()
-    ]
-
-
-def _prompts(settings: Settings) -> list[str]:
-    return [
-        f"results/records/prompts/prompt_run/{asked.in_path}/{run}.json"
-        for asked in settings.prompt_checkpoints()
-        for run in settings.prompt_runs
-    ]

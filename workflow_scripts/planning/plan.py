@@ -115,16 +115,8 @@ def _rounded(row: Row) -> dict[str, float]:
 
 
 _HEADER = (
-    "study",
-    "rule",
-    "jobs",
-    "done",
-    "GPU h",
-    "CPU h",
-    "longest",
-    "memory",
-    "GPU mem",
-    "disk",
+    *("study", "rule", "jobs", "done", "GPU h", "CPU h"),
+    *("longest", "memory", "GPU mem", "disk"),
 )
 _WIDTHS = (10, 25, 5, 5, 8, 7, 8, 7, 9, 7)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import write_json, write_text
 from workflow_scripts.render.tables import latex_text
+from workflow_scripts.render.text import number as shown_number
 
 NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)*")
 _PLACE = re.compile(r"\{([a-z][a-z0-9_.]*)\}")
@@ -62,7 +63,7 @@ def count(value: float) -> str:
 
 
 def fixed(digits: int) -> Callable[[float], str]:
-    return lambda value: f"{value:.{digits}f}".replace("-", "−")
+    return lambda value: str(shown_number(value, f".{digits}f"))
 
 
 def percent(value: float) -> str:

@@ -5,7 +5,6 @@ steps/table.py makes and writes it, and whatever reads it again (a figure, a boa
 CSV file by the same columns.
 """
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,24 +99,6 @@ class Table:
         shown = self.shown(frame, asked)
         write_text(md, _markdown(shown))
         write_text(tex, _latex(shown))
-
-
-def write_table(frame, *, csv, md, tex, title, note, show=lambda frame: frame) -> None:
-    """Until every study has its tables as `Table`."""
-    Table("", title, note, Columns({}), StepRequest, lambda *_: frame, lambda f, _: show(f)).write(
-        frame, StepRequest(), csv=csv, md=md, tex=tex
-    )
-
-
-def read_markdown(path: Path) -> ShownTable:
-    """Until the page reads frames."""
-    title, _, note, _, *lines = path.read_text(encoding="utf-8").splitlines()
-    head, rule, *rows = (
-        [cell.strip().replace(r"\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
-        for line in lines
-    )
-    right = [cell.endswith(":") for cell in rule]
-    return ShownTable(title.removeprefix("# "), note, head, right, rows)
 
 
 def _is_numeric(column: pd.Series) -> bool:

@@ -2,25 +2,19 @@
 
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, ValidationInfo
+from pydantic import Field
 
-from workflow_scripts.settings.names import Known
-from workflow_scripts.settings.section import Section, unlike
-from workflow_scripts.settings.sentences import hint
+from workflow_scripts.settings.names import known_in
+from workflow_scripts.settings.section import Section
 
-
-def _known_device(name: str, info: ValidationInfo) -> str:
-    known: Known | None = info.context
-    if known is not None and known.devices is not None and name not in known.devices:
-        raise unlike(f"a device of the devices table{hint(name, known.devices)}")
-    return name
-
-
+Device = Annotated[
+    str, known_in("devices", "a device of the devices table"), Field(title="the name of a device")
+]
 Share = Annotated[float, Field(gt=0, le=1)]
 
 
 class Cluster(Section):
-    gpu: Annotated[str, AfterValidator(_known_device), Field(title="the name of a device")] = Field(
+    gpu: Device = Field(
         "A100-80GB", description="The GPU that jobs get, by its name in the devices table."
     )
     gpus_per_node: int = Field(8, ge=1, description="GPUs of a node; no job asks for more.")

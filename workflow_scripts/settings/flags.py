@@ -8,6 +8,7 @@ from pydantic import Field, ValidationError
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.section import Section
 from workflow_scripts.settings.sentences import sentences, shown
+from workflow_scripts.settings.yaml_files import read_yaml
 
 
 class Flag(Section):
@@ -35,16 +36,7 @@ class _File(Section):
 
 def read_flags(path: Path) -> tuple[Flag, ...]:
     """The flags of a file; a UserError has one sentence per problem."""
-    import yaml
-
-    try:
-        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
-        raise UserError(
-            f"{path} cannot be read as YAML ({' '.join(str(error).split())})."
-        ) from None
-    if raw is None:
-        return ()
+    raw = read_yaml(path) or []
     if not isinstance(raw, list):
         raise UserError(f"{path} is {shown(raw)}; expected a list of flags.")
     try:

@@ -30,7 +30,7 @@ _HEADER = """\
 
 def config_yaml() -> str:
     """Every key with its default, and above it what it means."""
-    return _HEADER + _section(Config(), indent="")
+    return _HEADER + _section(Config(), "", "", {})
 
 
 def schema_json() -> str:
@@ -38,16 +38,19 @@ def schema_json() -> str:
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
-def _section(section: Section, indent: str) -> str:
+def _section(section: Section, key: str, indent: str, explained: dict[type, str]) -> str:
+    """`explained` has the key at which each kind of entry was explained, and gets those met here."""
     text = ""
     for name, field in type(section).model_fields.items():
         value = getattr(section, name)
         text += "\n" if not indent else ""
         text += _comment(field.description, indent)
         if isinstance(value, Section):
-            text += f"{indent}{name}:\n{_section(value, indent + '  ')}"
+            below = _section(value, f"{key}{name}.", indent + "  ", explained)
+            text += f"{indent}{name}:\n{below}"
         else:
-            text += _entries_comment(value, indent) + _assignment(name, value, indent)
+            text += _entries_comment(value, key + name, indent, explained)
+            text += _assignment(name, value, indent)
     return text
 
 
@@ -65,13 +68,24 @@ def _comment(text: str | None, indent: str, hanging: str = "") -> str:
     )
 
 
-def _entries_comment(value: Any, indent: str) -> str:
-    """The keys of a list's or a mapping's entries, which may leave out what has a default."""
+def _entries_comment(value: Any, key: str, indent: str, explained: dict[type, str]) -> str:
+    """The keys of a list's or a mapping's entries, which may leave out what has a default.
+
+    What entries of another key have too is explained there.
+    """
     entries = list(value.values()) if isinstance(value, dict) else value
     if not (isinstance(entries, list | tuple) and entries and isinstance(entries[0], Section)):
         return ""
-    text = _comment("Each entry has the keys:", indent)
+    kinds = [kind for kind in type(entries[0]).__mro__ if issubclass(kind, Section)][:-1]
+    told = next((kind for kind in kinds if kind in explained), Section)
+    names = list(told.model_fields)
+    theirs = f" of {explained[told]} from {names[0]} to {names[-1]}, and" if names else ""
+    for kind in kinds:
+        explained.setdefault(kind, key)
+    text = _comment(f"Each entry has the keys{theirs}:", indent)
     for name, field in type(entries[0]).model_fields.items():
+        if name in names:
+            continue
         default = "" if field.is_required() else f" (default {_scalar(field.default)})"
         text += _comment(f"- {name}{default}: {field.description}", indent, hanging="  ")
     return text

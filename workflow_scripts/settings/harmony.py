@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from workflow_scripts.settings.names import CheckpointName, CsvFile, LmEvalTaskName, TextFile
 from workflow_scripts.settings.section import Section, contradiction
 from workflow_scripts.settings.sentences import hint
-from workflow_scripts.settings.training import TrainingKeys
+from workflow_scripts.settings.training_keys import TrainingKeys
 
 Protocol = Literal["direct", "few_shot", "train_before_test"]
 

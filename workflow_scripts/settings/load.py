@@ -17,6 +17,7 @@ from workflow_scripts.settings.prompts.section import FOLDER, Prompts
 from workflow_scripts.settings.prompts.spec import PromptRun
 from workflow_scripts.settings.raw import raw_problems
 from workflow_scripts.settings.requests import Request, read_requests
+from workflow_scripts.settings.section import Section
 from workflow_scripts.settings.sentences import hint, sentences, shown
 from workflow_scripts.settings.tables import (
     DeviceRow,
@@ -24,19 +25,11 @@ from workflow_scripts.settings.tables import (
     Tables,
     TaskRow,
     WorkRow,
-    read_devices,
-    read_models,
-    read_tasks,
-    read_work,
+    read_table,
 )
 from workflow_scripts.settings.training import Recipe
 
-_TABLES = (
-    ("models", read_models),
-    ("tasks", read_tasks),
-    ("work", read_work),
-    ("devices", read_devices),
-)
+_TABLES = {"models": ModelRow, "tasks": TaskRow, "work": WorkRow, "devices": DeviceRow}
 
 
 class Settings(Config):
@@ -110,17 +103,18 @@ def load_settings(config: dict[str, Any], workflow_folder: Path) -> Settings:
     problems = list(complaints.values())
 
     tables: dict[str, Any] = {}
-    for name, read in _TABLES:
-        path = _table_path(name, config)
-        if path is None or ("tables", name) in complaints:
-            continue
+    for name, row_type in _TABLES.items():
+        path = _said(config, "tables", name, Tables)
+        if not (isinstance(path, str) and path) or ("tables", name) in complaints:
+            continue  # which its own check names
         try:
-            tables[name] = read(_found(name, path, workflow_folder))
+            tables[name] = read_table(row_type, _found(f"tables.{name}", path, workflow_folder))
         except UserError as error:
             problems += error.problems
 
     source = config.get("source", Config.model_fields["source"].default)
-    files = _prompt_run_files(config, workflow_folder)
+    folder = _said(config, "prompts", "folder", Prompts)
+    files = find_runs(folder if isinstance(folder, str) else FOLDER, workflow_folder)
     known = Known(
         workflow_folder=workflow_folder,
         source=source if source in ("miniature", "huggingface") else None,
@@ -133,14 +127,11 @@ def load_settings(config: dict[str, Any], workflow_folder: Path) -> Settings:
         checked = Config.model_validate(config, context=known)
     except ValidationError as error:
         problems += sentences(error, Config.json_schema(), complaints)
-        checked = None
-    runs: dict[str, PromptRun] = {}
     try:
         runs = read_runs(files, _wanted_runs(config, files))
     except UserError as error:
         problems += error.problems
-    if checked is not None and not problems:
-        problems += _prompt_problems(checked, tables["models"], runs)
+    problems = problems or _prompt_problems(checked, tables["models"], runs)
     if problems:
         raise UserError(problems)
     fields = {name: getattr(checked, name) for name in Config.model_fields}
@@ -152,12 +143,7 @@ def load_settings(config: dict[str, Any], workflow_folder: Path) -> Settings:
 
 def _with_requests(settings: Settings, workflow_folder: Path) -> Settings:
     """Requests are read last: which checkpoints they may name, the rest of the config says."""
-    flags = find_file(settings.suite.flags, workflow_folder)
-    if flags is None:
-        raise UserError(
-            f"suite.flags is {shown(settings.suite.flags)}; expected a file, but there is none in the"
-            " working directory or beside the Snakefile."
-        )
+    flags = _found("suite.flags", settings.suite.flags, workflow_folder)
     folder = find_folder(settings.suite.requests, workflow_folder)
     made = {str(one): one for one in settings.staged_checkpoints()}
     requests = read_requests(folder, settings.source, made)
@@ -186,41 +172,26 @@ def _unmade_checkpoints(settings: Settings) -> list[str]:
     ]
 
 
-def _table_path(name: str, config: dict[str, Any]) -> str | None:
-    """What the config says, as the tables come before its check, which names what is no path."""
-    section = config.get("tables", {})
-    if not isinstance(section, dict):
-        return None
-    path = section.get(name, Tables.model_fields[name].default)
-    return path if isinstance(path, str) and path else None
-
-
-def _found(name: str, path: str, workflow_folder: Path) -> Path:
+def _found(key: str, path: str, workflow_folder: Path) -> Path:
     if found := find_file(path, workflow_folder):
         return found
     raise UserError(
-        f"tables.{name} is {shown(path)}; expected a file, but there is none in the working directory"
-        " or beside the Snakefile."
+        f"{key} is {shown(path)}; expected a file, but there is none in the working directory or beside"
+        " the Snakefile."
     )
 
 
-def _prompts_value(config: dict[str, Any], key: str) -> Any:
-    """What the config says under prompts, before its check."""
-    section = config.get("prompts", {})
-    default = Prompts.model_fields[key].default
-    return section.get(key, default) if isinstance(section, dict) else default
-
-
-def _prompt_run_files(config: dict[str, Any], workflow_folder: Path) -> dict[str, Path]:
-    folder = _prompts_value(config, "folder")
-    return find_runs(folder if isinstance(folder, str) else FOLDER, workflow_folder)
+def _said(config: dict[str, Any], section: str, key: str, kind: type[Section]) -> Any:
+    """What the config says, before its check; None where the section is none."""
+    said = config.get(section, {})
+    return said.get(key, kind.model_fields[key].default) if isinstance(said, dict) else None
 
 
 def _wanted_runs(config: dict[str, Any], files: dict[str, Path]) -> list[str]:
     """The runs whose files are read: none where no model is asked, all where none are named."""
-    if _prompts_value(config, "models") == []:
+    if _said(config, "prompts", "models", Prompts) == []:
         return []
-    named = _prompts_value(config, "runs")
+    named = _said(config, "prompts", "runs", Prompts)
     if not isinstance(named, list):
         return list(files)
     return [name for name in named if isinstance(name, str) and name in files]

@@ -33,18 +33,24 @@ class Known:
 
 def find_file(path: str, workflow_folder: Path) -> Path | None:
     """A file the config names: in the working directory, or else beside the Snakefile."""
-    for candidate in (Path(path), workflow_folder / path):
-        if candidate.is_file():
-            return candidate
-    return None
+    return next(filter(Path.is_file, (Path(path), workflow_folder / path)), None)
 
 
 def find_folder(path: str, workflow_folder: Path) -> Path | None:
-    """As above, of a folder."""
-    for candidate in (Path(path), workflow_folder / path):
-        if candidate.is_dir():
-            return candidate
-    return None
+    """A folder, looked up in the same way."""
+    return next(filter(Path.is_dir, (Path(path), workflow_folder / path)), None)
+
+
+def known_in(table: str, what: str) -> AfterValidator:
+    """Names that stand in a table of `Known`, where that could be read."""
+
+    def check(name: str, info: ValidationInfo) -> str:
+        names = getattr(info.context, table, None)
+        if names is not None and name not in names:
+            raise unlike(f"{what}{hint(name, names)}")
+        return name
+
+    return AfterValidator(check)
 
 
 def _known_model(name: str, info: ValidationInfo) -> str:
@@ -74,28 +80,12 @@ def _known_checkpoint(name: str, info: ValidationInfo) -> str:
         ) from None
 
 
-def _known_task(name: str, info: ValidationInfo) -> str:
-    known: Known | None = info.context
-    if known is not None and known.tasks is not None and name not in known.tasks:
-        raise unlike(f"a task of the tasks table{hint(name, known.tasks)}")
-    return name
-
-
 def _lm_eval_task(name: str, info: ValidationInfo) -> str:
     known: Known | None = info.context
     if known is None or known.tasks is None:
         return name
     if (harness := known.tasks[name].harness) != "lm_eval":
         raise unlike(f"a task of the harness lm_eval; this one is run by {harness}")
-    return name
-
-
-def _known_prompt_run(name: str, info: ValidationInfo) -> str:
-    known: Known | None = info.context
-    if known is not None and known.prompt_runs is not None and name not in known.prompt_runs:
-        raise unlike(
-            f"the name of a file in prompts.folder, without .yaml{hint(name, known.prompt_runs)}"
-        )
     return name
 
 
@@ -135,10 +125,14 @@ ModelName = Annotated[str, AfterValidator(_known_model), Field(title="the name o
 CheckpointName = Annotated[
     str, AfterValidator(_known_checkpoint), Field(title="the name of a model or a checkpoint")
 ]
-TaskName = Annotated[str, AfterValidator(_known_task), Field(title="the name of a task")]
+TaskName = Annotated[
+    str, known_in("tasks", "a task of the tasks table"), Field(title="the name of a task")
+]
 LmEvalTaskName = Annotated[TaskName, AfterValidator(_lm_eval_task)]
 PromptRunName = Annotated[
-    str, AfterValidator(_known_prompt_run), Field(title="the name of a prompt run")
+    str,
+    known_in("prompt_runs", "the name of a file in prompts.folder, without .yaml"),
+    Field(title="the name of a prompt run"),
 ]
 Folder = Annotated[str, AfterValidator(_folder), Field(min_length=1)]
 PlainPath = Annotated[str, AfterValidator(plain_path), Field(min_length=1)]

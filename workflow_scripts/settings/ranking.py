@@ -1,7 +1,6 @@
 """What the tables and figures of the ranking are asked: models, tasks, and the cells that should be there."""
 
 from collections.abc import Iterable
-from functools import cached_property
 from typing import get_args
 
 from pydantic import BaseModel, ConfigDict
@@ -45,7 +44,7 @@ class Wanted(_Facts):
 class TasksRequest(StepRequest):
     tasks: tuple[RankedTask, ...]
 
-    @cached_property
+    @property
     def names(self) -> dict[str, str]:
         """How people call each task."""
         return {row.task: row.display_name for row in self.tasks}
@@ -57,7 +56,7 @@ class GridRequest(TasksRequest):
     models: tuple[RankedModel, ...]
     wanted: dict[Protocol, Wanted]
 
-    @cached_property
+    @property
     def metrics(self) -> dict[str, str]:
         """The metric that tables report of each task."""
         return {row.task: row.metric for row in self.tasks}

@@ -16,6 +16,7 @@ from workflow_scripts.core.ids import CheckpointId, RowId
 from workflow_scripts.settings.raw import raw_problems
 from workflow_scripts.settings.section import Section, contradiction, unlike
 from workflow_scripts.settings.sentences import sentences, shown
+from workflow_scripts.settings.yaml_files import read_yaml
 
 GENERATED = "miniature/"  # names of the generated world begin so
 # How a request stands that got no verdict: its model is of the other source, or nobody could be asked.
@@ -145,16 +146,14 @@ def _aside(name: str, source: str) -> str:
 
 
 def _read(path: Path) -> Request | str:
-    import yaml
-
     if not _FILE_NAME.fullmatch(path.name):
         return "its file's name may hold letters, digits and the signs . _ @ + - alone."
     if (size := path.stat().st_size) > _LARGEST:
         return f"it has {size} bytes; expected at most {_LARGEST}."
     try:
-        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError, OSError, RecursionError) as error:
-        return f"it cannot be read as YAML ({' '.join(str(error).split())})."
+        raw = read_yaml(path)
+    except UserError as error:
+        return str(error).replace(str(path), "it")
     if not isinstance(raw, dict):
         return f"it is {shown(raw)}; expected a mapping of the keys of a request."
     complaints = raw_problems(raw)

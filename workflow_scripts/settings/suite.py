@@ -49,16 +49,8 @@ OPEN_LLM_LEADERBOARD = (
 )
 OPEN_LICENCES = (
     *("apache-2.0", "mit", "bsd-2-clause", "bsd-3-clause", "bsd-3-clause-clear", "isc", "ms-pl"),
-    *(
-        "mpl-2.0",
-        "lgpl-3.0",
-        "gpl-2.0",
-        "gpl-3.0",
-        "agpl-3.0",
-        "eupl-1.1",
-        "eupl-1.2",
-        "artistic-2.0",
-    ),
+    *("mpl-2.0", "lgpl-3.0", "gpl-2.0", "gpl-3.0", "agpl-3.0"),
+    *("eupl-1.1", "eupl-1.2", "artistic-2.0"),
     *("cc0-1.0", "cc-by-4.0", "cc-by-sa-4.0", "unlicense", "zlib", "wtfpl"),
 )
 

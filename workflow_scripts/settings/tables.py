@@ -5,6 +5,7 @@ column, value and what was expected.
 """
 
 import csv
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
@@ -172,27 +173,14 @@ class Tables(Section):
     )
 
 
-def read_models(path: Path) -> dict[str, ModelRow]:
-    """All models by name, in the table's order."""
-    return _read(path, ModelRow, "model")
+def read_table(row_type: type[Row], path: Path) -> dict[str, Row]:
+    """All rows by the table's first column, in its order.
 
-
-def read_tasks(path: Path) -> dict[str, TaskRow]:
-    """All tasks by name, in the table's order."""
-    return _read(path, TaskRow, "task")
-
-
-def read_work(path: Path) -> dict[str, WorkRow]:
-    """What is known of each task's size, by the task."""
-    return _read(path, WorkRow, "task")
-
-
-def read_devices(path: Path) -> dict[str, DeviceRow]:
-    """All devices by name, in the table's order."""
-    return _read(path, DeviceRow, "device")
-
-
-def _read(path: Path, row_type: type[Row], key: str) -> dict[str, Row]:
+    pydantic checks the cells of a row; which line they stand in, and whether a name stands there
+    twice, only the reader of the file knows.
+    """
+    columns = list(row_type.model_fields)
+    key = columns[0]
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE, strict=True)
@@ -203,34 +191,40 @@ def _read(path: Path, row_type: type[Row], key: str) -> dict[str, Row]:
         ) from None
 
     header = lines[0][1] if lines else []
-    if problems := _header_problems(path, header, list(row_type.model_fields)):
+    if problems := _header_problems(path, header, columns):
         raise UserError(problems)
     rows: dict[str, Row] = {}
     line_of: dict[str, int] = {}
     for line, cells in lines[1:]:
+        where = f"{path}, line {line}"
         if len(cells) != len(header):
             problems.append(
-                f"{path}, line {line}: there are {len(cells)} cells; expected {len(header)}, one per"
-                " column, with one tab between them."
+                f"{where}: there are {len(cells)} cells; expected {len(header)}, one per column, with"
+                " one tab between them."
             )
             continue
         values = dict(zip(header, cells, strict=True))
         name = values[key]
-        if name in line_of:
+        if line_of.setdefault(name, line) != line:
             problems.append(
-                f"{path}, line {line}, column {key}: the value is {shown(name)}, as in line"
-                f" {line_of[name]}; expected each {key} once."
+                f"{where}, column {key}: the value is {shown(name)}, as in line {line_of[name]};"
+                f" expected each {key} once."
             )
-        line_of.setdefault(name, line)
         try:
             rows[name] = row_type.model_validate(values)
         except ValidationError as error:
-            problems += _cell_problems(f"{path}, line {line}", values, error, row_type)
+            problems += _cell_problems(where, values, error, row_type)
     if not rows and not problems:
         problems.append(f"{path} has no rows; expected at least one {key}.")
     if problems:
         raise UserError(problems)
     return rows
+
+
+read_models = partial(read_table, ModelRow)
+read_tasks = partial(read_table, TaskRow)
+read_work = partial(read_table, WorkRow)
+read_devices = partial(read_table, DeviceRow)
 
 
 def _header_problems(path: Path, header: list[str], columns: list[str]) -> list[str]:
@@ -257,10 +251,8 @@ def _cell_problems(
     problems = []
     for problem in error.errors(include_url=False):
         column = str(problem["loc"][0])
-        if problem["type"] == "unlike":
-            expected = problem["ctx"]["text"]
-        else:
-            expected = expectation(columns[column], {})
+        said = problem.get("ctx", {}).get("text")  # by the checks of this file
+        expected = said or expectation(columns[column], {})
         problems.append(
             f"{where}, column {column}: the value is {shown(cells[column])}; expected {expected}."
         )

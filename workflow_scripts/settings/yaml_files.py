@@ -52,8 +52,7 @@ def refuse_surprises(text: str) -> None:
         if isinstance(event, yaml.CollectionStartEvent):
             stack.append(_Level(isinstance(event, yaml.MappingStartEvent)))
             if len(stack) > _DEEPEST:
-                problems.append(f"line {line}: is nested more than {_DEEPEST} levels deep.")
-                break
+                raise ValueError(f"line {line} is nested more than {_DEEPEST} levels deep")
         elif isinstance(event, yaml.CollectionEndEvent):
             stack.pop()
     if problems:

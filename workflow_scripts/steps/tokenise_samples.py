@@ -9,10 +9,11 @@ from pathlib import Path
 from workflow_scripts.bridge.step import step
 
 
-def main(model: Path, hub: Path, samples: Path, data: dict) -> None:
+def main(model: Path, samples: Path, request: dict) -> None:
+    from workflow_scripts.settings.training import SamplesRequest
     from workflow_scripts.training.data import tokenise
 
-    summary = tokenise(model, hub, samples.parent, data=data)
+    summary = tokenise(model, samples.parent, SamplesRequest.of(request))
     print(f"{summary['samples']:,} samples, {summary['tokens']:,} tokens")
     for kind, about in summary["bad"].items():
         print(f"{about['samples']:,} {kind}, for instance {'; '.join(about['first'])}")
@@ -22,7 +23,6 @@ if "snakemake" in globals():
     with step(snakemake):
         main(
             Path(snakemake.input.model),
-            Path(snakemake.params.settings["hub"]),
             Path(snakemake.output.samples),
-            snakemake.params.settings["data"],
+            snakemake.params.request,
         )

@@ -9,25 +9,26 @@ from pathlib import Path
 from workflow_scripts.bridge.step import step
 
 
-def main(paths: dict[str, Path], version: str, settings: dict) -> None:
+def main(paths: dict[str, Path], version: str, request: dict) -> None:
     from workflow_scripts.core.finished import finish_once
+    from workflow_scripts.settings.training import StageRequest
     from workflow_scripts.training.checkpoint_stage import check_stage, state_beside, train_stage
     from workflow_scripts.training.processes import train_side_by_side
 
+    asked = StageRequest.of(request)
+
     def work() -> None:
-        gpus = settings["keys"]["gpus"]
-        if gpus == 1:
-            train_stage(**{**settings, **paths})
+        if asked.keys.gpus == 1:
+            train_stage(**paths, asked=asked)
         else:
-            as_text = {name: str(path) for name, path in paths.items()}
-            train_side_by_side({"paths": as_text, **settings}, gpus)
+            train_side_by_side(paths, asked)
 
     folder, record = paths["folder"], paths["record_path"]
     finish_once(
         work,
         inputs=[paths["base_manifest"], paths["samples_summary"]],
         outputs=[folder / "manifest.json", record],
-        decides=[version, settings],
+        decides=[version, request],
         sound=lambda: check_stage(folder, record),
         way=state_beside(folder),
     )
@@ -43,5 +44,5 @@ if "snakemake" in globals():
                 "record_path": Path(snakemake.output.record),
             },
             snakemake.params.version,
-            snakemake.params.settings,
+            snakemake.params.request,
         )

@@ -13,6 +13,8 @@ from transformers import AttentionInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 
+from workflow_scripts.settings.training_keys import TrainingKeys
+
 NAME = "packed_sdpa"
 NO_MASK = torch.ones(1, 1, 1, 1, dtype=torch.bool)  # taken for a finished mask, and passed through
 _TOGETHER = 512  # tokens of short samples that share a mask
@@ -68,17 +70,17 @@ AttentionInterface.register(NAME, packed_attention)
 AttentionMaskInterface.register(NAME, sdpa_mask)
 
 
-def choose_packing(model, *, wanted: bool, compiled: bool, max_length: int) -> str:
+def choose_packing(model, keys: TrainingKeys) -> str:
     """How the samples of a row are kept apart, tried out on this model; none where that fails.
 
     stretches: the function above; flash: flash attention's own way; row: transformers' mask.
     """
-    if not wanted:
+    if not keys.packing:
         return "none"
     found = model.config._attn_implementation
     if found == "flash_attention_2":
         way = "flash"
-    elif found == "sdpa" and not compiled and not _looks_through_windows(model, max_length):
+    elif found == "sdpa" and not (keys.compile or _looks_through_windows(model, keys.max_length)):
         model.set_attn_implementation(NAME)
         way = "stretches"
     else:

@@ -2,7 +2,6 @@
 
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from workflow_scripts.core.training_record import (
 from workflow_scripts.hub.load import choose_device, load_model, load_tokenizer
 from workflow_scripts.hub.manifest import read_manifest, verify
 from workflow_scripts.hub.recording import Recording, model_facts
+from workflow_scripts.settings.training import StageRequest
 from workflow_scripts.training.output import save_checkpoint
 from workflow_scripts.training.processes import is_first
 from workflow_scripts.training.run import padding_token, train
@@ -29,47 +29,30 @@ def train_stage(
     samples_summary: Path,
     folder: Path,
     record_path: Path,
-    *,
-    id: str,
-    recipe: str,
-    keys: dict[str, Any],
-    validation: float,
-    seed: int,
-    device: str,
-    attention: str,
-    threads: int,
+    asked: StageRequest,
 ) -> TrainingRecord | None:
     """Train, write the checkpoint and then its record. Of several processes the first one writes."""
-    settings = {
-        "recipe": recipe,
-        "keys": keys,
-        "validation": validation,
-        "seed": seed,
-        "device": device,
-        "attention": attention,
-        "threads": threads,
-    }
     recording = Recording()
-    provenance = recording.provenance(settings)
+    provenance = recording.provenance(asked)
     base = read_manifest(base_manifest)
     everything, about_data = read_samples(samples_summary)
-    rng = np.random.default_rng(derive_seed(seed, "held out", recipe))
-    samples, held_out = everything.split(validation, rng)
-    device = choose_device(device)
-    load = partial(_load, base_manifest, device, attention)
+    rng = np.random.default_rng(derive_seed(asked.seed, "held out", asked.recipe))
+    samples, held_out = everything.split(asked.validation, rng)
+    device = choose_device(asked.device)
+    load = partial(_load, base_manifest, device, asked.attention)
     trained = train(
         load,
         samples,
         held_out,
         state_beside(folder),
-        keys=keys,
+        keys=asked.keys,
         device=device,
-        seed=seed,
+        seed=asked.seed,
         belongs_to={
             "base": base.commit,
             "data": about_data["sha256"],
-            "validation": validation,
-            "threads": threads,
+            "validation": asked.validation,
+            "threads": asked.threads,
             "packages": provenance.packages,
             "device": device,
         },
@@ -84,16 +67,14 @@ def train_stage(
         trained.last_parameters,
         base_manifest,
         folder,
-        id=id,
-        keys=keys,
+        id=asked.id,
+        keys=asked.keys,
     )
     return write_training_record(
         record_path,
         base=model_facts(base),
         trained=model_facts(manifest),
-        recipe=recipe,
-        keys=keys,
-        seed=seed,
+        request=asked.as_params(),
         data=about_data,
         report=trained.report,
         facts=trained.facts,

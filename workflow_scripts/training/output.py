@@ -14,6 +14,7 @@ import torch
 from workflow_scripts.core.files import atomic_dir, write_text
 from workflow_scripts.hub.link_files import link_or_copy
 from workflow_scripts.hub.manifest import Manifest, read_manifest, seal
+from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.trained_parameters import choose_parts, set_parameters
 
 _ADAPTER = "adapter_config.json"
@@ -28,16 +29,16 @@ def save_checkpoint(
     folder: Path,
     *,
     id: str,
-    keys: dict[str, Any],
+    keys: TrainingKeys,
 ) -> Manifest:
     """Write the trained model, whole or not at all, its manifest last."""
     base, source = read_manifest(base_manifest), base_manifest.parent
     dtype = _stored_dtype(source)
     with atomic_dir(folder) as temporary:
         model = _with_parameters(load, parameters, keys)
-        as_adapter = keys["method"] == "lora" and keys["lora_output"] == "adapter"
+        as_adapter = keys.method == "lora" and keys.lora_output == "adapter"
         _save(model, temporary, dtype, as_adapter)
-        if last_parameters is not None and keys["keep_last"]:
+        if last_parameters is not None and keys.keep_last:
             _save(
                 _with_parameters(load, last_parameters, keys),
                 temporary / "last",
@@ -62,7 +63,7 @@ def save_checkpoint(
         )
 
 
-def _with_parameters(load, parameters: dict[str, torch.Tensor], keys: dict[str, Any]):
+def _with_parameters(load, parameters: dict[str, torch.Tensor], keys: TrainingKeys):
     model = choose_parts(load("float32"), keys)
     set_parameters(model, parameters)
     return model

@@ -2,17 +2,7 @@
 
 import torch
 
-# Dense bfloat16 FLOP per second, from the makers' data sheets; by a part of the name PyTorch gives.
-_PEAK_FLOPS = {
-    "H200": 989e12,
-    "H100 PCIe": 756e12,
-    "H100": 989e12,
-    "A100": 312e12,
-    "A40": 149.7e12,
-    "L40S": 362e12,
-    "A6000": 154.8e12,
-}
-_LARGE = 3_000_000_000
+from workflow_scripts.planning.arithmetic import LARGE, half_peak
 
 
 def choose_precision(wanted: str, device: str) -> str:
@@ -25,12 +15,9 @@ def choose_precision(wanted: str, device: str) -> str:
 def choose_checkpointing(wanted: str, model) -> bool:
     if wanted != "auto":
         return wanted == "yes"
-    return model.device.type == "cuda" and sum(p.numel() for p in model.parameters()) >= _LARGE
+    return model.device.type == "cuda" and sum(p.numel() for p in model.parameters()) >= LARGE
 
 
 def peak_flops(device: torch.device) -> float | None:
-    """What the GPU could do in bfloat16, or None where that is not known."""
-    if device.type != "cuda":
-        return None
-    name = torch.cuda.get_device_name(device)
-    return next((flops for part, flops in _PEAK_FLOPS.items() if part in name), None)
+    """What the GPU could do in 16 bits, or None where that is not known."""
+    return half_peak(torch.cuda.get_device_name(device)) if device.type == "cuda" else None

@@ -1,21 +1,30 @@
-"""One training on several GPUs: a process each, started here and joined by accelerate."""
+"""One training on several GPUs: a process each, started here and joined by accelerate.
+
+torchrun's launcher (torch 2.13) was tried in this place and gives up what a training must not lose. It
+passes a signal on, but thirty seconds later kills whoever has not ended, a number that nobody can set:
+a training asked to leave that took 45 seconds to save had saved nothing. It reports the first process
+that failed, which may be one that only lost touch with the one that says why; and it restarts for any
+failure or for none, where here all start again when memory ran out. `torch.multiprocessing` imports
+the main module anew, which under Snakemake is the step itself.
+"""
 
 import json
 import os
-import signal
-import socket
 import subprocess
 import sys
 import time
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+
+from torch.distributed.elastic.utils.distributed import get_free_port
 
 from workflow_scripts.bridge.run_lock import end_with
 from workflow_scripts.core.errors import Interrupted, UserError
 from workflow_scripts.core.offline import go_offline
-from workflow_scripts.training.watching import SIGNALS
+from workflow_scripts.settings.training import StageRequest
+from workflow_scripts.training.watching import signals_to
 
+OUT_OF_MEMORY = 76  # a process says so: all of them start again, with a smaller micro-batch
 _PARENT = "CHORUS_TRAINING_PARENT"
 _POLL_SECONDS = 0.2
 _GRACE_SECONDS = 10.0
@@ -38,91 +47,66 @@ def first_alone(device: str):
     return PartialState(cpu=device == "cpu").main_process_first()
 
 
-def train_side_by_side(arguments: dict[str, Any], processes: int) -> None:
-    """Run `stage.train_stage` with these arguments in so many processes, and wait for them all.
+def train_side_by_side(paths: dict[str, Path], asked: StageRequest) -> None:
+    """Run `train_stage` in as many processes as the recipe has GPUs, and wait for them all.
 
     A signal that asks to leave goes on to each of them. Where one fails, the others are ended.
     """
-    again = True
-    while again:
-        again = _once(arguments, processes) == OUT_OF_MEMORY
+    as_text = {name: str(path) for name, path in paths.items()}
+    arguments = json.dumps({"paths": as_text, "request": asked.as_params()})
+    while (code := _once(arguments, asked.keys.gpus)) == OUT_OF_MEMORY:
+        pass
+    if code == Interrupted.exit_code:
+        raise Interrupted("Interrupted and saved; the same command goes on from there.")
+    if code:
+        raise UserError(f"A process of the training ended with {code}; what it said stands above.")
 
 
-OUT_OF_MEMORY = 76  # a process says so: all of them start again, with a smaller micro-batch
-
-
-def _once(arguments: dict[str, Any], processes: int) -> int:
+def _once(arguments: str, processes: int) -> int:
+    root = str(Path(__file__).resolve().parents[2])
     environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")])),
         "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(_free_port()),
+        "MASTER_PORT": str(get_free_port()),
         "WORLD_SIZE": str(processes),
         "LOCAL_WORLD_SIZE": str(processes),
         _PARENT: str(os.getpid()),
     }
-    command = [sys.executable, "-m", __name__, json.dumps(arguments)]
-    root = str(Path(__file__).resolve().parents[2])
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
+    command = [sys.executable, "-m", __name__, arguments]
     started = [
         subprocess.Popen(command, env=environment | {"RANK": str(n), "LOCAL_RANK": str(n)})
         for n in range(processes)
     ]
-    with _passed_on(started):
-        code = _wait(started)
-    if code in (0, OUT_OF_MEMORY):
-        return code
-    if code == Interrupted.exit_code:
-        raise Interrupted("Interrupted and saved; the same command goes on from there.")
-    raise UserError(f"A process of the training ended with {code}; what it said stands above.")
+
+    def pass_on(number, frame):
+        for process in started:
+            process.send_signal(number)
+
+    with signals_to(pass_on):
+        try:
+            return _wait(started)
+        finally:
+            for process in started:
+                process.kill()
 
 
 def _wait(started: list[subprocess.Popen]) -> int:
     """Zero when all ended well, else how that one ended which drew the others down."""
-    while True:
-        polled = [process.poll() for process in started]
-        if any(polled):
-            codes = _ended(started)
-            # The rest lose touch with the one that left, and fail at that.
-            telling = (code for code in (OUT_OF_MEMORY, Interrupted.exit_code) if code in codes)
-            return next(telling, next(filter(None, codes)))
-        if all(code == 0 for code in polled):
+    while not any(codes := [process.poll() for process in started]):
+        if None not in codes:
             return 0
         time.sleep(_POLL_SECONDS)
-
-
-def _ended(started: list[subprocess.Popen]) -> list[int]:
-    """How they ended by themselves, with some time to do so; then those still there are killed."""
+    # The rest lose touch with the one that left, and fail at that; still there after a while, they
+    # are killed.
     end = time.monotonic() + _GRACE_SECONDS
-    while time.monotonic() < end and any(process.poll() is None for process in started):
+    while None in codes and time.monotonic() < end:
         time.sleep(_POLL_SECONDS)
-    codes = [process.poll() for process in started]
+        codes = [process.poll() for process in started]
     for process in started:
         process.kill()
         process.wait()
-    return [code for code in codes if code is not None]
-
-
-@contextmanager
-def _passed_on(started: list[subprocess.Popen]):
-    def pass_on(number, frame):
-        for process in started:
-            if process.poll() is None:
-                process.send_signal(number)
-
-    before = {number: signal.signal(number, pass_on) for number in SIGNALS}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        for process in started:
-            if process.poll() is None:
-                process.kill()
-
-
-def _free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return listening.getsockname()[1]
+    telling = (code for code in (OUT_OF_MEMORY, Interrupted.exit_code) if code in codes)
+    return next(telling, next(filter(None, codes)))
 
 
 def _main() -> None:
@@ -132,9 +116,9 @@ def _main() -> None:
     end_with(int(os.environ[_PARENT]))
     go_offline()
     arguments = json.loads(sys.argv[1])
-    arguments |= {name: Path(path) for name, path in arguments.pop("paths").items()}
+    paths = {name: Path(path) for name, path in arguments["paths"].items()}
     try:
-        train_stage(**arguments)
+        train_stage(**paths, asked=StageRequest.of(arguments["request"]))
     except UserError as error:
         if is_first() or error.exit_code != Interrupted.exit_code:
             print(error, flush=True)

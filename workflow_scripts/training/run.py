@@ -16,6 +16,8 @@ from transformers.integrations import is_tensorboard_available
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.records import Training
 from workflow_scripts.core.seeds import derive_seed, seed_everything
+from workflow_scripts.planning.arithmetic import TRAINING_OPERATIONS
+from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training import attention, processes
 from workflow_scripts.training.packing import Collator, Order, amount_trained
 from workflow_scripts.training.precision import (
@@ -41,7 +43,7 @@ class Trained:
     model: Any
     parameters: dict[str, torch.Tensor]  # those that were trained, as selected
     last_parameters: dict[str, torch.Tensor] | None  # at the end, where another state was selected
-    keys: dict[str, Any]
+    keys: TrainingKeys
     report: dict[str, Any]
     history: list[dict[str, float]]  # one entry a step, and one an evaluation
     selected: dict[str, Any]
@@ -52,7 +54,7 @@ class Trained:
         """For the record of a measurement that this training came before."""
         evaluations = [e for e in self.history if any(name.startswith("eval_") for name in e)]
         return Training(
-            keys=self.keys | more.pop("protocol", {}),
+            keys=self.keys.model_dump(mode="json") | more.pop("protocol", {}),
             samples=self.facts["samples"],
             held_out_split=held_out_split,
             tokens=self.facts["tokens"],
@@ -69,7 +71,7 @@ def train(
     held_out: Samples | None,
     state_path: Path,
     *,
-    keys: dict[str, Any],
+    keys: TrainingKeys | dict[str, Any],
     device: str,
     seed: int,
     belongs_to: dict[str, Any],
@@ -81,14 +83,15 @@ def train(
     """Train what `load` gives, from the state in `state_path` on where there is one.
 
     `load` is called with the number format that parameters which are not trained are wanted in.
-    `keys` are those of settings.training.TrainingKeys. `belongs_to` says what decides the outcome
+    `belongs_to` says what decides the outcome
     besides keys and seed: weights, data, versions. `score` measures more at each evaluation, and
     `best_by` names the metric that selects, and whether larger is better. When memory runs out, the
     micro-batch is halved and the training goes on from its last state.
     """
+    keys = TrainingKeys.model_validate(keys)
     if not len(samples):
         raise UserError("There is not one sample to train on.")
-    if keys["tensorboard"] and not is_tensorboard_available():
+    if keys.tensorboard and not is_tensorboard_available():
         raise UserError(
             "tensorboard is true and the package tensorboard is not installed; expected it beside torch"
             " (pip install tensorboard), or tensorboard: false."
@@ -96,8 +99,9 @@ def train(
     if held_out is not None and not len(held_out):
         held_out = None
     with processes.first_alone(device):
-        state = StateFolder(state_path, {"keys": keys, "seed": seed, **belongs_to})
-    share = keys["batch_size"] // keys["gpus"]
+        owner = {"keys": keys.model_dump(mode="json"), "seed": seed, **belongs_to}
+        state = StateFolder(state_path, owner)
+    share = keys.batch_size // keys.gpus
     attempt = Attempt(
         load,
         samples,
@@ -111,7 +115,7 @@ def train(
         best_by,
         tensorboard_folder or state_path.with_name(f"{state_path.name}.tensorboard"),
     )
-    micro = state.micro_batch_size or keys["micro_batch_size"] or largest_divisor(share)
+    micro = state.micro_batch_size or keys.micro_batch_size or largest_divisor(share)
     while True:
         try:
             return attempt.run(min(micro, share))
@@ -158,7 +162,7 @@ class Attempt:
     samples: Samples
     held_out: Samples | None
     state: StateFolder
-    keys: dict[str, Any]
+    keys: TrainingKeys
     device: str
     seed: int
     padding_token: int
@@ -170,37 +174,26 @@ class Attempt:
         keys = self.keys
         # Adapters start at random, and dropout goes on from here: both are the seed's.
         seed_everything(derive_seed(self.seed, "training"))
-        precision = choose_precision(keys["precision"], self.device)
+        precision = choose_precision(keys.precision, self.device)
         model = self.load(precision)
-        packing = attention.choose_packing(
-            model,
-            wanted=keys["packing"],
-            compiled=keys["compile"],
-            max_length=keys["max_length"],
-        )
+        packing = attention.choose_packing(model, keys)
         self.refuse_too_long(model)
         model = choose_parts(model, keys)
-        about = report(model, keys["method"])
+        about = report(model, keys.method)
         about |= {"packing": packing, "precision": precision, "device": self.device}
         print("\n".join(f"{name}: {value}" for name, value in about.items()), flush=True)
 
         watcher, progress = LeaveWhenAsked(self.state), Progress()
         callbacks = [StopWhenDiverged(model.config.vocab_size), watcher, progress]
         keep_best = None
-        if keys["select"] == "best" and self.evaluates:
+        if keys.select == "best" and self.evaluates:
             keep_best = KeepBest(self.state.path, *self.best_by)
             callbacks.insert(0, keep_best)
-        if keys["tensorboard"] and processes.is_first():
+        if keys.tensorboard and processes.is_first():
             callbacks.append(to_tensorboard(self.tensorboard_folder))
         args = self.arguments(micro, precision, model)
-        order = Order(
-            len(self.samples),
-            keys["batch_size"],
-            micro,
-            self.seed,
-            args.process_index,
-            args.world_size,
-        )
+        shared = args.process_index, args.world_size
+        order = Order(len(self.samples), keys.batch_size, micro, self.seed, *shared)
         trainer = PackedTrainer(
             model,
             args,
@@ -211,7 +204,7 @@ class Attempt:
             score=self.score,
             callbacks=callbacks,
         )
-        if keys["sharded"] and not trainer.is_fsdp_enabled:
+        if keys.sharded and not trainer.is_fsdp_enabled:
             print("sharded is true, but weights are shared out on GPUs only: each process has all.")
         trainer.remove_callback(PrinterCallback)  # it would print every step; the bar shows them
         with processes.first_alone(self.device):
@@ -256,9 +249,7 @@ class Attempt:
                 "padding": amount.padding,
                 "micro_batch_size": micro,
             },
-            speed=_speed(
-                amount.tokens - before.tokens, progress, trainer, peak_flops(model.device)
-            ),
+            speed=_speed(amount.tokens - before.tokens, progress, trainer),
         )
 
     def refuse_too_long(self, model) -> None:
@@ -266,7 +257,7 @@ class Attempt:
         window = getattr(model.config.get_text_config(), "max_position_embeddings", None)
         if window is not None and longest > window:
             raise UserError(
-                f"max_length is {self.keys['max_length']}, and a sample has {longest} tokens; expected at"
+                f"max_length is {self.keys.max_length}, and a sample has {longest} tokens; expected at"
                 f" most {window}, which the model can look back on."
             )
 
@@ -276,37 +267,37 @@ class Attempt:
 
     def arguments(self, micro: int, precision: str, model) -> TrainingArguments:
         keys = self.keys
-        share = keys["batch_size"] // keys["gpus"]
-        per_epoch = math.ceil(len(self.samples) / keys["batch_size"])
-        steps = min(keys["epochs"] * per_epoch, keys["max_steps"] or math.inf)
+        share = keys.batch_size // keys.gpus
+        per_epoch = math.ceil(len(self.samples) / keys.batch_size)
+        steps = min(keys.epochs * per_epoch, keys.max_steps or math.inf)
         return TrainingArguments(
             output_dir=str(self.state.path),
             per_device_train_batch_size=micro,
             gradient_accumulation_steps=math.ceil(share / micro),
             max_steps=int(steps),
-            learning_rate=keys["learning_rate"],
-            lr_scheduler_type=_SCHEDULES[keys["schedule"]],
-            warmup_steps=round(keys["warm_up"] * steps),
-            weight_decay=keys["weight_decay"],
-            max_grad_norm=keys["max_gradient_norm"],
+            learning_rate=keys.learning_rate,
+            lr_scheduler_type=_SCHEDULES[keys.schedule],
+            warmup_steps=round(keys.warm_up * steps),
+            weight_decay=keys.weight_decay,
+            max_grad_norm=keys.max_gradient_norm,
             logging_steps=1,
             logging_nan_inf_filter=False,
             # By steps also for epochs: the evaluation behind an epoch comes after the step is saved,
             # and a kill between the two would lose it.
             eval_strategy="steps" if self.evaluates else "no",
-            eval_steps=keys["evaluate_every"] or per_epoch,
+            eval_steps=keys.evaluate_every or per_epoch,
             save_strategy="steps",
-            save_steps=keys["save_every"],
+            save_steps=keys.save_every,
             seed=derive_seed(self.seed, "training") % 2**32,
             use_cpu=self.device == "cpu",
             bf16=precision == "bfloat16",
-            activation_checkpointing=choose_checkpointing(keys["gradient_checkpointing"], model),
-            torch_compile=keys["compile"],
+            activation_checkpointing=choose_checkpointing(keys.gradient_checkpointing, model),
+            torch_compile=keys.compile,
             report_to=[],
             remove_unused_columns=False,
             dataloader_pin_memory=self.device == "cuda",
             disable_tqdm=True,
-            **(_SHARDED if keys["sharded"] else {}),
+            **(_SHARDED if keys.sharded else {}),
             ddp_find_unused_parameters=False,
         )
 
@@ -315,12 +306,12 @@ _SHARDED = {"fsdp": True, "fsdp_config": {"fsdp_version": 2}}
 _SCHEDULES = {"constant": "constant_with_warmup", "linear": "linear", "cosine": "cosine"}
 
 
-def _speed(tokens: int, progress: Progress, trainer, peak: float | None) -> dict[str, Any]:
+def _speed(tokens: int, progress: Progress, trainer: PackedTrainer) -> dict[str, Any]:
     per_second = tokens / progress.step_seconds if progress.step_seconds else None
-    use = None
+    use, peak = None, peak_flops(trainer.model.device)
     if peak and per_second:
         parameters = sum(p.numel() for p in trainer.model.parameters())
-        use = 6 * parameters * per_second / peak / trainer.args.world_size
+        use = TRAINING_OPERATIONS * parameters * per_second / peak / trainer.args.world_size
     return {
         "went_on_from_step": progress.first_step,
         "step_seconds": round(progress.step_seconds, 3),

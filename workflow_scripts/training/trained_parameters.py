@@ -8,18 +8,23 @@ from typing import Any
 import torch
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.settings.training import CHUNKED_LAYERS, LAST_LAYERS, LAYERS, WRAPPER
+from workflow_scripts.settings.training_keys import (
+    CHUNKED_LAYERS,
+    LAST_LAYERS,
+    LAYERS,
+    WRAPPER,
+    TrainingKeys,
+)
 
 _WRAPPER_MODULE = "wrapped_chunk_layers"
 _LAYER = re.compile(r"(?:^|\.)layers\.(\d+)\.")
 
 
-def choose_parts(model, keys: dict[str, Any]):
+def choose_parts(model, keys: TrainingKeys):
     """The model with gradients on for what is trained, in float32, and off for all else."""
     named = dict(model.named_parameters())
-    method = keys["method"]
-    in_full = set(named) if method == "full" else _matching(model, named, keys["trains"])
-    if method == "lora":
+    in_full = set(named) if keys.method == "full" else _matching(model, named, keys.trains)
+    if keys.method == "lora":
         model = _with_adapters(model, in_full, keys)
     else:
         model.requires_grad_(False)
@@ -69,16 +74,16 @@ def _layer_number(name: str) -> int | None:
     return int(match[1]) if match and _WRAPPER_MODULE not in name else None
 
 
-def _with_adapters(model, in_full: set[str], keys: dict[str, Any]):
+def _with_adapters(model, in_full: set[str], keys: TrainingKeys):
     from peft import LoraConfig, get_peft_model
 
-    targets = list(keys["lora_targets"])
+    targets = list(keys.lora_targets)
     # A layer trained in full needs no adapter beside that.
     excluded = {name.rpartition(".")[0] for name in in_full}
     config = LoraConfig(
-        r=keys["lora_rank"],
-        lora_alpha=keys["lora_alpha"],
-        lora_dropout=keys["lora_dropout"],
+        r=keys.lora_rank,
+        lora_alpha=keys.lora_alpha,
+        lora_dropout=keys.lora_dropout,
         target_modules=_targets(model, targets),
         exclude_modules="|".join(map(re.escape, sorted(excluded))) or None,
         task_type="CAUSAL_LM",

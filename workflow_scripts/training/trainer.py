@@ -14,6 +14,7 @@ from torch.utils.data import DataLoader
 from transformers import Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from transformers.trainer import TRAINER_STATE_NAME
 
+from workflow_scripts.planning.arithmetic import TRAINING_OPERATIONS
 from workflow_scripts.training import attention
 from workflow_scripts.training.loss import summed_loss
 from workflow_scripts.training.packing import IGNORED, Collator, Order
@@ -115,8 +116,8 @@ class PackedTrainer(Trainer):
         return float(total[0] / total[1])
 
     def floating_point_ops(self, inputs) -> float:
-        """As is usual, six for each token and parameter of all that run."""
-        return 6.0 * inputs["input_ids"].numel() * self._parameters
+        """As is usual, of all parameters that run, trained or not."""
+        return float(TRAINING_OPERATIONS) * inputs["input_ids"].numel() * self._parameters
 
     def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
         """Into a state to go on from: what is trained and nothing else, adapters or not."""

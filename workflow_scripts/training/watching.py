@@ -3,6 +3,7 @@
 import math
 import signal
 from collections import deque
+from collections.abc import Callable
 from contextlib import contextmanager
 
 import torch
@@ -18,20 +19,24 @@ SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
 _RECENT = 5
 
 
+@contextmanager
+def signals_to(handler: Callable):
+    before = {number: signal.signal(number, handler) for number in SIGNALS}
+    try:
+        yield
+    finally:
+        for number, previous in before.items():
+            signal.signal(number, previous)
+
+
 class LeaveWhenAsked(TrainerCallback):
     """After a signal: finish the step, save, seal, leave."""
 
     def __init__(self, state: StateFolder):
         self._state, self._asked = state, False
 
-    @contextmanager
     def listening(self):
-        before = {number: signal.signal(number, self._ask) for number in SIGNALS}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+        return signals_to(self._ask)
 
     def _ask(self, number, frame) -> None:
         print(f"{signal.Signals(number).name}: will save after this step and leave.", flush=True)

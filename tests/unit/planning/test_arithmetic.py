@@ -7,7 +7,9 @@ from workflow_scripts.planning.arithmetic import (
     Speed,
     evaluation_bytes,
     generating_seconds,
+    half_peak,
     reading_seconds,
+    submitted_mb,
     training_bytes,
     training_seconds,
 )
@@ -59,3 +61,31 @@ def test_a_small_model_is_held_up_by_its_layers_and_not_by_its_operations():
     small = Size(parameters=1_000_000, layers=24, vocabulary=2_048)
     slow = Speed(operations=1e14, trained_operations=1e14, bandwidth=1e12, layer=1e-3)
     assert reading_seconds(small, slow, tokens=1e4, passes=100) == pytest.approx(2.4, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("gpu", "teraflops"),
+    [
+        ("NVIDIA H200", 989),
+        ("NVIDIA H100 80GB HBM3", 989),
+        ("NVIDIA H100 PCIe", 756),
+        ("NVIDIA A100-SXM4-80GB", 312),
+        ("NVIDIA A100-PCIE-40GB", 312),
+        ("NVIDIA A40", 149.7),
+        ("NVIDIA L40S", 362),
+        ("NVIDIA RTX A6000", 154.8),
+        ("NVIDIA GeForce RTX 4090", 165),
+    ],
+)
+def test_a_gpu_is_found_in_the_devices_table_by_the_name_that_pytorch_gives_it(gpu, teraflops):
+    assert half_peak(gpu) == pytest.approx(teraflops * 1e12)
+
+
+@pytest.mark.parametrize("gpu", ["NVIDIA A4000", "AMD Instinct MI300X", "NVIDIA GeForce RTX 4080"])
+def test_another_gpus_peak_is_not_guessed(gpu):
+    assert half_peak(gpu) is None
+
+
+def test_a_stranger_is_taken_for_twice_its_weights_and_four_bytes_more_in_training():
+    assert submitted_mb(1_000_000_000, "bfloat16", trains=False) == 3_000 + 4_000
+    assert submitted_mb(1_000_000_000, "float32", trains=True) == 3_000 + 12_000

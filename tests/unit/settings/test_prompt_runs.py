@@ -216,6 +216,23 @@ HOSTILE = [
     "{{ cycler.__init__.__globals__ }}",
     "{{ lipsum() }}",
     "{{ self.__init__ }}",
+    # What Jinja2's sandbox lets through: growth by doubling, and what Python's compiler gives up on.
+    "{{ question" + "|tojson" * 60 + " }}",
+    "{% filter tojson %}" * 20 + '"\\' * 100 + "{% endfilter %}" * 20,
+    "{% set a = question ~ question %}" + "{% set a = a ~ a %}" * 60 + "{{ a }}",
+    "{% set a %}{{ question }}{{ question }}{% endset %}{{ a }}",
+    "{% with a = question ~ question %}" * 60 + "{{ a }}" + "{% endwith %}" * 60,
+    "{% for a in '"
+    + "x" * 9000
+    + "' %}{% for b in '"
+    + "x" * 9000
+    + "' %}xx{% endfor %}{% endfor %}",
+    "{% macro x() %}{{ x() }}{{ x() }}{% endmacro %}{{ x() }}",
+    "{% call question() %}{% endcall %}",
+    "{% if question %}" * 110 + "x" + "{% endif %}" * 110,
+    "{{ 1 / 0 }}",
+    "{{ '{0.__class__}'.format(question) }}",
+    "{% if false %}{{ question|center(99) }}{% endif %}x",
     "(" * 10 + "{{ " + "(" * 5000 + "question" + ")" * 5000 + " }}",
     "x" * 200_000,
 ]

@@ -8,7 +8,7 @@ import torch
 
 from tests.unit.chunked.reference import base_model, chunked_model
 from tests.unit.evaluation.tiny_models import make_model
-from workflow_scripts.settings.training import TrainingKeys
+from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.run import Trained, train
 from workflow_scripts.training.samples import Sample, Samples
 
@@ -46,9 +46,9 @@ def drawn_samples(count: int, seed: int = 0, most: int = 24) -> Samples:
     return samples_of(rng.integers(2, most, count), seed)
 
 
-def keys_of(**changes: Any) -> dict[str, Any]:
+def keys_of(**changes: Any) -> TrainingKeys:
     usual = {"batch_size": 4, "learning_rate": 1e-3, "save_every": 3}
-    return TrainingKeys(**usual | changes).model_dump(mode="json")
+    return TrainingKeys(**usual | changes)
 
 
 def train_small(

@@ -18,7 +18,9 @@ COUNTED_FROM = 5
 
 def way_of(model, way: str) -> bool:
     """Whether its rows are packed; by the trainer's own choice unless it is to be padded."""
-    chosen = choose_packing(model, wanted=way != "padded", compiled=way == "row", max_length=1024)
+    chosen = choose_packing(
+        model, keys_of(packing=way != "padded", compile=way == "row", max_length=1024)
+    )
     assert chosen == {"padded": "none"}.get(way, way)
     return chosen != "none"
 
@@ -155,7 +157,7 @@ def test_what_would_let_samples_see_one_another_is_found_out(monkeypatch, capsys
         return forward(*args, **kwargs)
 
     monkeypatch.setattr(model, "forward", heedless)
-    assert choose_packing(model, wanted=True, compiled=False, max_length=64) == "none"
+    assert choose_packing(model, keys_of(max_length=64)) == "none"
     assert "see one another" in capsys.readouterr().out
     assert model.config._attn_implementation == "sdpa"
 
@@ -169,7 +171,7 @@ def test_windows_matter_only_to_samples_longer_than_they_are(kind, max_length, w
     if max_length == 8:  # the trial's samples are longer than that, and this is about the choice
         model.config.sliding_window = 64
         max_length = 64
-    assert choose_packing(model, wanted=True, compiled=False, max_length=max_length) == way
+    assert choose_packing(model, keys_of(max_length=max_length)) == way
 
 
 def test_neighbours_share_a_mask_up_to_a_length():

@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
+from torch.distributed.elastic.utils.distributed import get_free_port
 
 from tests.unit.hub.test_chunk import hub_model
 from tests.unit.training.jobs import wait_for
 from tests.unit.training.small import drawn_samples, keys_of
 from workflow_scripts.core.training_record import read_training_record
+from workflow_scripts.settings.training import StageRequest
 from workflow_scripts.training import processes
 from workflow_scripts.training.samples import SampleWriter
 
@@ -32,7 +34,7 @@ snakemake = SimpleNamespace(
     threads=1,
     input=SimpleNamespace(base=about["base"], samples=about["samples"]),
     output=SimpleNamespace(manifest=about["folder"] + "/manifest.json", record=about["record"]),
-    params=SimpleNamespace(compute_threads=1, version="1", settings=about["settings"]),
+    params=SimpleNamespace(compute_threads=1, version="1", request=about["request"]),
 )
 runpy.run_module("workflow_scripts.steps.train_checkpoint", init_globals={"snakemake": snakemake})
 """
@@ -63,16 +65,16 @@ class Job:
             "log": str(self.log),
             "folder": str(folder / "out"),
             "record": str(folder / "record.json"),
-            "settings": {
-                "id": "org/base+cpt",
-                "recipe": "own",
-                "keys": keys,
-                "validation": 0.1,
-                "seed": 0,
-                "device": "cpu",
-                "attention": "auto",
-                "threads": 1,
-            },
+            "request": StageRequest(
+                id="org/base+cpt",
+                recipe="own",
+                keys=keys,
+                validation=0.1,
+                seed=0,
+                device="cpu",
+                attention="auto",
+                threads=1,
+            ).as_params(),
         }
 
     def start(self, **environment) -> subprocess.Popen:
@@ -245,7 +247,7 @@ def test_sharded_parameters_are_gathered_and_set_whole():
     """What is saved of them and what a state gives back; the trainer itself shards on GPUs only."""
     environment = os.environ | {
         "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(processes._free_port()),
+        "MASTER_PORT": str(get_free_port()),
         "WORLD_SIZE": "2",
         "OMP_NUM_THREADS": "1",
     }

@@ -5,9 +5,9 @@ logits. The estimates lie above the peaks that the tests measure.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.evaluation.prefix.model import text_config
 from workflow_scripts.evaluation.prefix.scores import ROWS_AT_ONCE
 
 # Tensors as wide as the model's widest layer that live at once while a layer runs.
@@ -44,10 +44,7 @@ class Budget:
             ),
             default=1,
         )
-        config: Any = getattr(model.model, "config", None)
-        if hasattr(config, "get_text_config"):
-            config = config.get_text_config()
-        heads = getattr(config, "num_attention_heads", None) or 1
+        heads = getattr(text_config(model.model), "num_attention_heads", None) or 1
         eager = model.attention == "eager"
         row = model.vocabulary * item * _COPIES_OF_LOGITS
         return cls(
@@ -71,7 +68,7 @@ class Budget:
         return max(1, share // self.logit_row)
 
     def packed_bytes(self, tokens: int, entries: int, logit_rows: int) -> int:
-        """Of one packed row of so many tokens on so many entries of the cache, itself included."""
+        """What a packed row of so many tokens takes on so many cache entries, its own included."""
         return (
             tokens * self.token
             + entries * self.cache_entry
@@ -82,20 +79,18 @@ class Budget:
 
     def block(self, longest: int, preferred: int) -> int:
         """Tokens of a packed row on top of the longest path."""
+
+        def needed(tokens: int) -> int:
+            return self.packed_bytes(tokens, longest + tokens, min(tokens, self.logit_rows))
+
         tokens = preferred
-        while (
-            self.packed_bytes(tokens, longest + tokens, min(tokens, self.logit_rows)) > self.bytes
-        ):
+        while needed(tokens) > self.bytes:
             tokens //= 2
             if tokens < _SMALLEST_BLOCK:
-                needed = self.packed_bytes(
-                    _SMALLEST_BLOCK,
-                    longest + _SMALLEST_BLOCK,
-                    min(_SMALLEST_BLOCK, self.logit_rows),
-                )
                 raise UserError(
                     f"The memory budget of {_mb(self.bytes)} MB is too small for sequences of"
-                    f" {longest} tokens with this model; it needs at least {_mb(needed)} MB."
+                    f" {longest} tokens with this model; it needs at least"
+                    f" {_mb(needed(_SMALLEST_BLOCK))} MB."
                 )
         return tokens
 

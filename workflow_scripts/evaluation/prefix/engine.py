@@ -72,7 +72,7 @@ class PrefixEngine:
         window: int,
         **options,
     ) -> list[Score]:
-        """Of each continuation after its context, cut on the left to the model's window."""
+        """Each continuation is scored after its context, cut on the left to the model's window."""
         return self.score(
             [ScoreRequest.of(context, target, window) for context, target in requests], **options
         )

@@ -19,6 +19,11 @@ _PROBE = ([3, 1, 4, 1, 5, 9, 2, 6], [3, 1, 4, 1, 5, 3, 5], [3, 1, 7])
 _TOLERANCE = {torch.float64: 1e-4, torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 1e-1}
 
 
+def text_config(model):
+    config: Any = getattr(model, "config", None)
+    return config.get_text_config() if hasattr(config, "get_text_config") else config
+
+
 class CausalModel:
     """One model; counts the tokens that run through it, padding included."""
 
@@ -97,9 +102,7 @@ class CausalModel:
         self.attention = getattr(config, "_attn_implementation", None)
 
     def _read_windows(self) -> None:
-        config: Any = getattr(self.model, "config", None)
-        if hasattr(config, "get_text_config"):
-            config = config.get_text_config()
+        config = text_config(self.model)
         kinds = set(getattr(config, "layer_types", None) or ())
         self._by_layer_type = "sliding_attention" in kinds
         self._window = getattr(config, "sliding_window", None) or 0

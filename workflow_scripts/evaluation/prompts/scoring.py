@@ -44,8 +44,8 @@ def score_prompt_run(outputs_path: Path, record_path: Path, asked: ReadingReques
 
 def item_of(output: Item, spec: Reading) -> Item:
     """What was made of one output."""
-    text = output.text or "" if output.loglikelihoods is None else likeliest(output.loglikelihoods)
-    choices, gold = _choices(output)
+    lls, (choices, gold) = output.loglikelihoods, _asked(output)
+    text = likeliest(lls) if lls is not None else output.text or ""
     answer, parser, right = read_answer(text, choices, gold, spec)
     met, strict = None, right
     if spec.format is not None:
@@ -56,7 +56,7 @@ def item_of(output: Item, spec: Reading) -> Item:
     by_letter = spec.answers[0].parser in LETTER_PARSERS
     return replace(
         output,
-        gold=output.gold if by_letter else choices[gold],
+        gold=LETTERS[gold] if by_letter else choices[gold],
         prediction=answer,
         correct=right,
         scores={"acc": float(right), "acc_strict": float(strict)},
@@ -66,10 +66,9 @@ def item_of(output: Item, spec: Reading) -> Item:
     )
 
 
-def _choices(output: Item) -> tuple[list[str], int]:
-    """The choices, and which of them is right."""
-    assert output.choices is not None and output.gold is not None, f"{output.item} has no choices"
-    return output.choices, LETTERS.index(output.gold)
+def _asked(output: Item) -> tuple[list[str], int]:
+    """The choices of its question, which every output has, and the number of the right one."""
+    return output.choices or [], LETTERS.index(output.gold or "")
 
 
 def read_answer(
@@ -91,7 +90,7 @@ def metrics_of(outputs: list[Item], spec: Reading) -> tuple[Metric, ...]:
     """The scores of each subject and of all questions, and the mean over the subjects."""
     by_subject: dict[str, list[Item]] = {}
     for output in outputs:
-        by_subject.setdefault(str(output.subset), []).append(output)
+        by_subject.setdefault(output.subset or "", []).append(output)
     measured = []
     for subject, of_it in sorted(by_subject.items()):
         items = [item_of(output, spec) for output in of_it]
@@ -123,29 +122,23 @@ def floor(outputs: list[Item], spec: Reading) -> Floor:
     Under the rules of the run itself: where "4" counts in "24", answering anything scores more.
     """
 
-    def scores(output: Item, at: int) -> float:
-        said, (choices, gold) = {"letter": LETTERS[at]}, _choices(output)
-        return float(
-            any(
-                RIGHT[rule](said.get(rule, choices[at]), choices, gold)
-                for rule in {link.right for link in spec.answers}
-            )
-        )
+    rules = {link.right for link in spec.answers}
 
-    numbers = [len(_choices(output)[0]) for output in outputs]
-    constants = {
-        LETTERS[at]: float(
-            np.mean(
-                [
-                    scores(output, at) if at < number else 0.0
-                    for output, number in zip(outputs, numbers, strict=True)
-                ]
+    def scores(output: Item) -> list[float]:
+        choices, gold = _asked(output)
+        return [
+            float(
+                any(
+                    RIGHT[rule](LETTERS[at] if rule == "letter" else choice, choices, gold)
+                    for rule in rules
+                )
             )
-        )
-        for at in range(max(numbers))
+            for at, choice in enumerate(choices)
+        ]
+
+    found = [scores(output) for output in outputs]
+    constants = {
+        LETTERS[at]: float(np.mean([one[at] if at < len(one) else 0.0 for one in found]))
+        for at in range(max(map(len, found)))
     }
-    at_random = [
-        np.mean([scores(output, at) for at in range(number)])
-        for output, number in zip(outputs, numbers, strict=True)
-    ]
-    return Floor(constants, float(np.mean(at_random)))
+    return Floor(constants, float(np.mean([np.mean(one) for one in found])))

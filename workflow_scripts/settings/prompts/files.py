@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -47,20 +48,16 @@ class _Reader:
     def __init__(self, files: dict[str, Path]):
         self._files = files
         self.problems: list[str] = []
-        self._raw: dict[str, dict[str, Any] | None] = {}
-        self._checked: dict[str, PromptRun | None] = {}
         self._said: dict[str, set[str]] = {}  # of each run, what was wrong with it
 
-    def run(self, name: str) -> PromptRun | None:
-        if name not in self._checked:
-            self._checked[name] = self._check(name)
-        return self._checked[name]
+        for name in ("run", "_read"):
+            setattr(self, name, cache(getattr(self, name)))
 
-    def _check(self, name: str) -> PromptRun | None:
+    def run(self, name: str) -> PromptRun | None:
         merged = self._merged(name, ())
         if merged is None:
             return None
-        extends = (self._raw[name] or {}).get("extends")
+        extends = (self._read(name) or {}).get("extends")
         if extends is not None:
             self.run(extends)
         inherited = self._said.get(extends, set()) if extends else set()
@@ -110,11 +107,6 @@ class _Reader:
         return _over({k: v for k, v in below.items() if k not in NOT_INHERITED}, own)
 
     def _read(self, name: str) -> dict[str, Any] | None:
-        if name not in self._raw:
-            self._raw[name] = self._parse(name)
-        return self._raw[name]
-
-    def _parse(self, name: str) -> dict[str, Any] | None:
         if not _NAME.fullmatch(name):
             self._complain(
                 name,

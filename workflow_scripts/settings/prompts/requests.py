@@ -47,6 +47,6 @@ def reading_request(settings: "Settings", run: str) -> ReadingRequest:
 
 def explain_request(settings: "Settings") -> ExplainRequest:
     run, subject, number = settings.explained()
-    assert run is not None, "the config has no prompt run"
+    assert run is not None  # without a run there is no model to explain it for, which is said first
     asking = Asking.part_of(settings.prompt_runs[run])
     return ExplainRequest(run=run, asking=asking, subject=subject, number=number)

@@ -112,7 +112,7 @@ class Decoding(Section):
     )
 
     def options(self) -> dict[str, Any]:
-        """What transformers' generate is told; what is left out is the model's generation config."""
+        """What transformers' generate is given; what is left out is the model's generation config."""
         if self.method != "sample":
             return {"do_sample": False}
         drawn = {"temperature": self.temperature, "top_p": self.top_p, "top_k": self.top_k}

@@ -1,47 +1,30 @@
 """Jinja2 templates of prompts: sandboxed, small, and with every name known.
 
-A run's file may come from anybody. Jinja2's sandbox keeps a template from Python's insides, but not
-from filling the memory or never ending, so of the language only what a prompt needs is let in: names,
-their parts, conditions, loops over what is there, and a few filters. Nothing of that multiplies.
+A run's file may come from anybody. Jinja2's sandbox keeps a template from Python's insides, and here
+from calls and from operators that multiply. What it has no hook for are a few lines that grow by
+doubling or never end: variables, loops inside loops, a text that is escaped again and again. These are
+looked for by hand, and nothing else is.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
+from workflow_scripts.core.errors import did_you_mean
+
 _DEEPEST_LOOP = 2
-_LONGEST = 100_000  # characters of a template
+_LONGEST = 20_000  # characters of a template
+_LONGEST_TEXT = 2_000_000  # characters of what one gives
 _FILTERS = (
-    "capitalize",
-    "first",
-    "join",
-    "last",
-    "length",
-    "lower",
-    "spaced",
-    "tojson",
-    "trim",
-    "upper",
+    *("capitalize", "first", "join", "last", "length"),
+    *("lower", "spaced", "tojson", "trim", "upper"),
 )
-_NODES = {
-    "Template", "Output", "TemplateData", "Name", "Const", "Getattr", "Getitem", "For", "If",
-    "CondExpr", "Compare", "Operand", "And", "Or", "Not", "Filter", "Concat", "List", "Tuple",
-    "Dict", "Pair",
-}  # fmt: skip
-_WORDS = {
-    "Call": "a call",
-    "Mul": "a multiplication",
-    "Pow": "a power",
-    "Mod": "the operator %",
+# A variable may hold itself twice, and the next one that: sixty lines would fill any memory.
+_KEEPING = {
     "Assign": "a set statement",
-    "Macro": "a macro",
-    "Include": "an include",
-    "Import": "an import",
-    "FromImport": "an import",
-    "Extends": "an extends statement",
-    "Slice": "a slice",
-    "Test": "a test with is",
+    "AssignBlock": "a set statement",
+    "With": "a with statement",
 }
 
 
@@ -54,8 +37,6 @@ def render(template: str, values: Mapping[str, Any]) -> str:
     from jinja2 import TemplateError as JinjaError
     from jinja2 import UndefinedError
 
-    from workflow_scripts.core.errors import did_you_mean
-
     compiled, names = _compiled(template)
     if unknown := sorted(names - set(values)):
         hint = did_you_mean(unknown[0], values)
@@ -64,16 +45,26 @@ def render(template: str, values: Mapping[str, Any]) -> str:
             f" {', '.join(sorted(values))}.{hint}"
         )
     try:
-        return compiled.render(values)
+        return _bounded(compiled.generate(values))
     except UndefinedError as error:
         raise TemplateError(
             f"uses something that is not defined ({error}); expected what a question or a shot has."
         ) from None
-    except (JinjaError, TypeError, ValueError, RecursionError, OverflowError) as error:
+    except (JinjaError, TypeError, ValueError, RecursionError, ArithmeticError) as error:
         problem = str(error).rstrip(".")
         raise TemplateError(
             f"cannot be rendered ({problem}); expected it to give a text."
         ) from None
+
+
+def _bounded(pieces: Iterator[str]) -> str:
+    text, length = [], 0
+    for piece in pieces:
+        text.append(piece)
+        length += len(piece)
+        if length > _LONGEST_TEXT:
+            raise ValueError(f"it gives more than {_LONGEST_TEXT:,} characters")
+    return "".join(text)
 
 
 def template_problem(template: str, values: Mapping[str, Any]) -> str | None:
@@ -105,16 +96,27 @@ def _compiled(template: str):
             f"is no Jinja2 template (line {error.lineno}: {str(error.message).rstrip('.')});"
             " expected one."
         ) from None
-    except RecursionError:
+    except (RecursionError, SyntaxError, MemoryError):  # Jinja2's own code, or Python's compiler
         raise TemplateError("is nested too deeply; expected a plain template.") from None
 
 
 @cache
 def _environment():
     from jinja2 import StrictUndefined
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
+    from jinja2.sandbox import ImmutableSandboxedEnvironment, SecurityError
 
-    environment = ImmutableSandboxedEnvironment(
+    class Environment(ImmutableSandboxedEnvironment):
+        """What a prompt needs calls nothing and multiplies nothing."""
+
+        intercepted_binops = frozenset(("*", "**", "%"))
+
+        def call_binop(self, context, operator, left, right):
+            raise SecurityError(f"the operator {operator} may not stand in a prompt")
+
+        def call(self, context, called, /, *args, **kwargs):
+            raise SecurityError("a call may not stand in a prompt")
+
+    environment = Environment(
         undefined=StrictUndefined,
         keep_trailing_newline=True,
         trim_blocks=True,
@@ -129,7 +131,10 @@ def _environment():
 
 
 def _tojson(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    text = json.dumps(value, ensure_ascii=False)
+    if len(text) > _LONGEST_TEXT:  # each escape of an escape is twice as long
+        raise ValueError(f"tojson gives more than {_LONGEST_TEXT:,} characters")
+    return text
 
 
 def _join(values: list, between: str = "") -> str:
@@ -143,22 +148,15 @@ def _spaced(name: str) -> str:
 
 
 def _check(node, loops: int) -> None:
-    """Refuse what a prompt does not need."""
+    """Refuse what the sandbox lets through and what would not end, or fill the memory."""
     kind = type(node).__name__
-    if kind not in _NODES:
+    if kind in _KEEPING:
         raise TemplateError(
-            f"holds {_WORDS.get(kind, kind)} (line {node.lineno}), which templates of prompts may"
-            " not; expected names, if, for and simple filters."
-        )
-    if kind == "Getattr" and node.attr.startswith("_"):
-        raise TemplateError(
-            f"asks for {node.attr!r} (line {node.lineno}), which begins with an underscore; expected"
-            " the parts of a question or a shot."
+            f"holds {_KEEPING[kind]} (line {node.lineno}), which templates of prompts may not; expected"
+            " names, if, for and simple filters."
         )
     if kind == "Filter" and node.name not in _FILTERS:
-        from workflow_scripts.core.errors import did_you_mean
-
-        raise TemplateError(
+        raise TemplateError(  # as Jinja2 says too, but not which there are, nor of what is left out
             f"has the filter {node.name!r} (line {node.lineno}); expected one of"
             f" {', '.join(_FILTERS)}.{did_you_mean(node.name, _FILTERS)}"
         )

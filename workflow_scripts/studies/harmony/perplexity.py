@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from workflow_scripts.render.figures import PALETTE, Figure
+from workflow_scripts.render.figures import PALETTE, Figure, say_empty
 from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import numbers
@@ -57,9 +57,13 @@ TABLE = Table(
 
 def write_perplexity_figure(table: pd.DataFrame, _: Nothing, pdf: Path, png: Path) -> None:
     texts = list(dict.fromkeys(table["text"]))
-    height = 0.9 + 0.24 * table["text"].value_counts().max()
-    columns = {"ncols": len(texts), "squeeze": False}
-    with drawing(pdf, png, 1.6 + 3.2 * len(texts), height, **columns) as (fig, grid):
+    height = 0.9 + 0.24 * table["text"].value_counts().max() if texts else 2
+    columns = max(len(texts), 1)
+    size = 1.6 + 3.2 * columns, height
+    with drawing(pdf, png, *size, ncols=columns, squeeze=False) as (fig, grid):
+        if not texts:
+            say_empty(grid[0][0], "No text has a score.")
+            return
         for axes, text in zip(grid[0], texts, strict=True):
             rows = table[table["text"] == text].iloc[::-1].reset_index(drop=True)
             axes.hlines(rows.index, rows["after"], rows["before"], color="0.8", linewidth=1.4)

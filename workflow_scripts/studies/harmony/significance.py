@@ -103,7 +103,6 @@ def _mcnemar(
     protocol: str, task: str, labels: list[str], above, below, answers: Answers
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Counts and p of each pair; NaN for pairs whose items are not at hand or not the same."""
-    b, c, p = np.full((3, len(above)), np.nan)
     at_hand = {
         at: answers[key]
         for at, label in enumerate(labels)
@@ -115,13 +114,12 @@ def _mcnemar(
         if (group := next(known, None)) is None:
             groups.append(group := [])
         group.append(at)
+    # How many items the one answered rightly and the other wrongly.
+    alone = np.full((len(labels), len(labels)), np.nan)
     for members in groups:
         right = np.stack([at_hand[at].to_numpy(dtype=bool) for at in members])
-        only = right.astype(float) @ (~right).astype(float).T
-        place = {at: row for row, at in enumerate(members)}
-        for pair, (i, j) in enumerate(zip(above, below, strict=True)):
-            if i in place and j in place:
-                b[pair], c[pair] = only[place[i], place[j]], only[place[j], place[i]]
+        alone[np.ix_(members, members)] = right.astype(float) @ (~right).astype(float).T
+    b, c, p = alone[above, below], alone[below, above], np.full(len(above), np.nan)
     known = ~np.isnan(b)
     p[known] = exact_p(b[known], c[known])
     return b, c, p

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import Record, sort_records
-from workflow_scripts.render.frames import Cells, cells
+from workflow_scripts.render.frames import Cells, cells, checkpoint_of
 from workflow_scripts.render.web.board import Column, Details, Item, Row, Tab
 from workflow_scripts.settings.requests import GENERATED
 from workflow_scripts.studies.prompts import by_subject as subjects_of_runs
@@ -55,7 +55,7 @@ def prompts_tab(runs: Path, by_subject: Path, records: list[Path]) -> Tab:
     items = {(record.model.id, record.task.name): _items(path, record) for path, record in whole}
     rows = []
     for row in cells(prompt_runs.TABLE.read(runs)):
-        checkpoint, run = row["model"] + row["variant"], row["run"]
+        checkpoint, run = checkpoint_of(row), row["run"]
         values = {"name": run, "model": checkpoint}
         fields = [column.field for column in _COLUMNS[2:]]
         values |= {field: row[field] for field in (*fields, "micro_stderr", "macro_stderr")}
@@ -100,7 +100,7 @@ def _subjects(csv: Path) -> dict[tuple[str, str], list[Cells]]:
     for row in cells(subjects_of_runs.TABLE.read(csv)):
         shown = ("n", "acc", "stderr", "floor", "acc_strict", "format_met")
         subject = {"subject": row["subject"].replace("_", " ")} | {one: row[one] for one in shown}
-        found[row["model"] + row["variant"], row["run"]].append(subject)
+        found[checkpoint_of(row), row["run"]].append(subject)
     return found
 
 

@@ -12,14 +12,13 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import sort_records
-from workflow_scripts.render.figures import Figure, model_colours, save_both, say_empty
 from workflow_scripts.render.figures import figure as styled_figure
+from workflow_scripts.render.figures import figure_of, model_colours, save_both, say_empty
 from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import number, numbers, p_value, with_errors
 from workflow_scripts.settings.prompts.tables import AskedModel, AskedRun, PromptTables
-from workflow_scripts.settings.request import Nothing
 from workflow_scripts.stats.significance import mcnemar
 
 NOTE = (
@@ -284,8 +283,4 @@ def _format(axes, rows: pd.DataFrame, runs: list[str], shift: float, colour) -> 
     )
 
 
-FIGURE = Figure(
-    name="prompt_runs",
-    asks=Nothing,
-    draw=lambda inputs, _, pdf, png: write_prompt_figure(TABLE.read(inputs.one("table")), pdf, png),
-)
+FIGURE = figure_of(TABLE, write_prompt_figure)

@@ -1,5 +1,6 @@
 """The prompt runs in numbers and sentences: how much of a score is the way of asking?"""
 
+from workflow_scripts.render import text
 from workflow_scripts.render.chapter import Study, Tables
 from workflow_scripts.render.numbers import (
     Number,
@@ -55,9 +56,8 @@ def prompt_numbers(tables: Tables) -> list[Number]:
     if len(changed):
         most = changed.loc[changed["difference"].abs().idxmax()]
         about = "the greatest significant change from a run to the next, in percentage points"
-        signed = fixed(1)(100 * most["difference"])
-        shown = signed if most["difference"] < 0 else f"+{signed}"
-        found += number("prompts.step", 100 * most["difference"], lambda _: shown, about)
+        points = 100 * most["difference"]
+        found += number("prompts.step", points, lambda one: str(text.number(one, "+.1f")), about)
         found += number("prompts.step_run", most["run"], str, "the run with that change")
         found += number("prompts.step_after", most["after"], str, "the run it is compared with")
         found += number("prompts.step_what", most["changed"], str, "what that run does")

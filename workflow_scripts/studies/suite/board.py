@@ -164,7 +164,7 @@ def _of_task(row: Cells, task: ShownTask, record: Record | None) -> Cells:
 def _items(
     entry: dict, records: dict[str, Record], tasks: Sequence[ShownTask], most: int
 ) -> list[Item]:
-    """Of each task right and wrong ones in turn, the same items of every row where that can be."""
+    """Right and wrong ones of each task in turn, the same items of every row where that can be."""
     chosen = []
     for at, task in enumerate(tasks):
         room = most * (at + 1) // len(tasks) - most * at // len(tasks)

@@ -129,7 +129,7 @@ def _alike(checks: list[dict], tasks: Sequence[ShownTask]) -> dict[str, str]:
 
 
 def _digest(entry: dict) -> str | None:
-    """Of all predictions; None where some are missing or broken."""
+    """The digest of all predictions; None where some are missing or broken."""
     answers = []
     for task, path in sorted(entry["records"].items()):
         record = Path(path)

@@ -1,5 +1,7 @@
 """A broken cell costs its own row: every table, figure, tab and sentence is made, and names it."""
 
+from importlib import import_module
+
 import pandas as pd
 import pytest
 
@@ -125,7 +127,14 @@ def test_every_table_figure_tab_and_sentence_is_made_and_the_tables_name_what_is
     assert row.notes[0].startswith("1 of 4 tasks missing: SST-2" if alone else "no scores: ")
 
     tables = {path.stem: pd.read_csv(path) for path in folder.glob("harmony_*.csv")}
-    numbers = Numbers([*limits(), *harmony_numbers(tables)])
+    typed = {
+        f"harmony_{name}": import_module(f"workflow_scripts.studies.harmony.{name}").TABLE.read(
+            folder / f"harmony_{name}.csv"
+        )
+        for name in TABLES
+    }
+    assert harmony_numbers(typed) == harmony_numbers(tables), "whichever way they are read"
+    numbers = Numbers([*limits(), *harmony_numbers(typed)])
     assert numbers.value("harmony.missing") == (3 if alone else 16)
     assert numbers.value("harmony.cells") == 8 - alone
     without_panel = Numbers(n for n in numbers.values() if not n.name.startswith("harmony.placed"))

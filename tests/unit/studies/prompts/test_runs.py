@@ -9,7 +9,11 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import sha256_text, write_json
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Metric, write_record
+from workflow_scripts.paper.chapters import chapters
+from workflow_scripts.render.numbers import Numbers
+from workflow_scripts.render.words import limits
 from workflow_scripts.scores.tidy import collect
+from workflow_scripts.settings.paper import ToldTable
 from workflow_scripts.settings.prompts.tables import PromptTables
 from workflow_scripts.studies.prompts import by_subject
 from workflow_scripts.studies.prompts.board import prompts_tab
@@ -178,7 +182,17 @@ def test_a_run_that_broke_costs_its_own_row_and_no_more(table, records, tmp_path
     found = {row.id: row for row in board.rows}
     assert found[f"{MODEL}/run2"].notes and not found[f"{MODEL}/run1"].notes
     assert found[f"{MODEL}/run2"].values["micro"] is None
-    assert {number.name for number in prompt_numbers({"prompt_runs": read})} > {"prompts.lowest"}
+    numbers = prompt_numbers({"prompt_runs": read})
+    assert {number.name for number in numbers} > {"prompts.lowest"}
+    modules = {"prompt_runs": "runs", "prompt_runs_by_subject": "by_subject"}
+    told = {
+        name: ToldTable(table=f"studies.prompts.{module}", request=ASKED.as_params())
+        for name, module in modules.items()
+    }
+    csvs = [tmp_path / f"{name}.csv" for name in told]
+    (chapter,), _ = chapters(Numbers([*limits(), *numbers]), csvs, [], [], told)
+    assert [table.name for table in chapter.tables] == list(told)
+    assert len(chapter.tables[0].shown.rows) == len(table)
 
 
 def test_where_every_run_broke_there_are_tables_a_figure_and_a_tab(records, tmp_path):

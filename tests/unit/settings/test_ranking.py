@@ -1,0 +1,70 @@
+"""What the ranking's tables are asked follows from the settings, and comes back as it was put in."""
+
+import json
+
+import pytest
+
+from tests.unit.settings.merged import ROOT, merged
+from workflow_scripts.settings.load import load_settings
+from workflow_scripts.settings.ranking import (
+    GridRequest,
+    RankingRequest,
+    ScoresRequest,
+    TasksRequest,
+    grid_asked,
+    ranking_asked,
+    scores_asked,
+    tasks_asked,
+)
+
+CHECKPOINT = "miniature/Qwen2-1M-Instruct@k2m12"
+HARMONY = {
+    "models": ["miniature/Llama-1.4M", CHECKPOINT],
+    "tasks": ["rte", "truthfulqa_mc2"],
+    "protocols": ["direct", "train_before_test"],
+    "bootstrap_draws": 50,
+}
+
+
+def settings(**changes):
+    return load_settings(merged({"harmony": HARMONY | changes}), ROOT)
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked"),
+    [
+        (TasksRequest, tasks_asked),
+        (GridRequest, grid_asked),
+        (RankingRequest, ranking_asked),
+        (ScoresRequest, scores_asked),
+    ],
+)
+def test_a_request_comes_back_from_the_params_of_its_rule(kind, asked):
+    request = asked(settings())
+    plain = json.loads(json.dumps(request.as_params()))
+    assert kind.of(plain) == request
+    assert kind.of(plain).sha256 == request.sha256
+
+
+def test_every_protocol_of_the_config_wants_the_tasks_that_it_can_measure():
+    asked = ranking_asked(settings())
+    assert list(asked.wanted) == ["direct", "train_before_test"]
+    assert asked.wanted["direct"].models == ("miniature/Llama-1.4M", CHECKPOINT)
+    assert asked.wanted["direct"].tasks == ("rte", "truthfulqa_mc2")
+    assert asked.wanted["train_before_test"].tasks == ("rte",), "the other has no training split"
+    assert (asked.draws, asked.seed) == (50, 0)
+    assert asked.metrics["nq_open"] == "exact_match,remove_whitespace"
+    assert asked.names["rte"] == "RTE"
+
+
+def test_what_a_table_does_not_use_is_no_part_of_its_request():
+    more = settings(bootstrap_draws=60, max_test_items=5)
+    assert ranking_asked(more) != ranking_asked(settings())
+    assert grid_asked(more) == grid_asked(settings())
+    assert scores_asked(more) == scores_asked(settings())
+
+
+def test_a_checkpoint_goes_by_the_size_of_what_it_was_made_from():
+    loaded = settings()
+    base = loaded.model("miniature/Qwen2-1M-Instruct").parameters
+    assert scores_asked(loaded).parameters[CHECKPOINT] == base

@@ -1,0 +1,58 @@
+"""What training is asked: plain values there and back, and nothing that does not decide the outcome."""
+
+import json
+
+import pytest
+
+from workflow_scripts.settings.request import StepRequest
+from workflow_scripts.settings.training import (
+    RECIPES,
+    Recipe,
+    SampleKeys,
+    SamplesRequest,
+    StageRequest,
+)
+from workflow_scripts.settings.training_keys import TrainingKeys
+
+
+def stage_of(recipe: Recipe) -> StageRequest:
+    return StageRequest(
+        id="org/net@k2m12+cpt",
+        recipe="own",
+        keys=TrainingKeys.part_of(recipe),
+        validation=recipe.validation,
+        seed=0,
+        device="auto",
+        attention="auto",
+        threads=1,
+    )
+
+
+def samples_of(recipe: Recipe) -> SamplesRequest:
+    return SamplesRequest(hub="hub", keys=SampleKeys.part_of(recipe), max_length=recipe.max_length)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("ask", [stage_of, samples_of])
+def test_a_request_comes_back_as_it_was(name, ask):
+    asked: StepRequest = ask(RECIPES[name])
+    again = type(asked).of(json.loads(json.dumps(asked.as_params())))
+    assert again == asked
+    assert again.sha256 == asked.sha256
+
+
+def test_how_to_train_leaves_the_samples_as_they_are_and_their_source_the_training():
+    recipe = RECIPES["cpt"]
+    other_rate = recipe.model_copy(update={"learning_rate": 1e-4})
+    assert samples_of(recipe) == samples_of(other_rate)
+    assert stage_of(recipe).sha256 != stage_of(other_rate).sha256
+    other_split = recipe.model_copy(update={"split": "validation"})
+    assert samples_of(recipe) != samples_of(other_split)
+    assert stage_of(recipe) == stage_of(other_split)
+    longer = recipe.model_copy(update={"max_length": 4096})
+    assert samples_of(recipe) != samples_of(longer)
+
+
+def test_the_keys_of_a_recipe_are_those_of_its_two_parts_and_the_held_out_share():
+    parts = [*TrainingKeys.model_fields, *SampleKeys.model_fields]
+    assert list(Recipe.model_fields) == [*parts, "validation"]

@@ -1,0 +1,122 @@
+"""How much there is to do: items and tokens of each kind of measuring and training."""
+
+import math
+from dataclasses import dataclass
+
+from workflow_scripts.settings.load import Settings
+from workflow_scripts.settings.suite import SuiteTask
+from workflow_scripts.settings.tables import WorkRow
+from workflow_scripts.settings.training import Recipe
+
+BYTES_A_TOKEN = 4
+# The embedded world's texts are short, and what the table says of the real tasks is not true of them.
+_MINIATURE_WORK = {"training_tokens": 26, "test_tokens": 26, "training_items": 400}
+# A task that the work table does not have is taken for one of this size.
+_USUAL_WORK = {
+    "training_items": 10_000,
+    "test_items": 3_000,
+    "training_tokens": 60,
+    "test_tokens": 80,
+    "new_tokens": 0,
+    "download_mb": 100,
+}
+_MMLU_SUBJECTS, _MMLU_QUESTIONS, _MINIATURE_QUESTIONS = 57, 14_042, 12
+# Tokens of the texts that perplexity is measured on, and of the two sets that stages train on.
+_WIKITEXT_TEST = {"miniature": 9_000, "huggingface": 290_000}
+_STAGE_TEXT, _STAGE_CHAT, _MINIATURE_STAGE = 118_000_000, 450, 80_000  # a chat's: of one
+_DATASETS_MB = {"Salesforce/wikitext": 320, "Magpie-Align/Magpie-Qwen2.5-Pro-1M-v0.1": 2_400}
+
+
+@dataclass(frozen=True)
+class Amount:
+    """One task's measuring, in tokens."""
+
+    items: int
+    tokens: float
+    length: int
+    new_tokens: int = 0
+
+
+class Work:
+    """The config's tables and caps as amounts."""
+
+    def __init__(self, settings: Settings):
+        self._settings = settings
+        self._miniature = settings.source == "miniature"
+        self.dataset_mb = {
+            settings.tasks[name].dataset: row.download_mb
+            for name, row in settings.work.items()
+            if name in settings.tasks
+        } | _DATASETS_MB
+
+    def row(self, task: str) -> WorkRow:
+        row = self._settings.work.get(task)
+        if row is None:
+            row = WorkRow.model_construct(None, task=task, source="an estimate", **_USUAL_WORK)
+        if self._miniature:
+            items = self._settings.miniature.items
+            row = row.model_copy(update=_MINIATURE_WORK | {"test_items": items})
+        return row
+
+    def test(self, task: str, shots: int) -> Amount:
+        row = self.row(task)
+        return _asked(row, shots, self._settings.harmony.max_test_items or row.test_items)
+
+    def suite_test(self, entry: SuiteTask) -> Amount:
+        row, most = self.row(entry.task), entry.max_items or self._settings.suite.max_items
+        if entry.task == "mmlu":  # its cap is on each subject
+            row = row.model_copy(update={"test_items": self._mmlu_items(most)})
+            most = None
+        return _asked(row, entry.shots, most or row.test_items)
+
+    def mmlu(self) -> Amount:
+        row = self.row("mmlu_helm")
+        items = self._mmlu_items(self._settings.mmlu.max_items_per_subject)
+        tokens = items * (95 if self._miniature else row.test_tokens)
+        return Amount(items, tokens, row.test_tokens, row.new_tokens)
+
+    def prompt_run(self, name: str) -> Amount:
+        run = self._settings.prompt_runs[name]
+        items = self._mmlu_items(self._settings.prompts.max_items_per_subject)
+        items, length = min(items, run.first or items), 70 if self._miniature else 130
+        return Amount(items, items * length, length, run.decoding.new_tokens or 0)
+
+    def _mmlu_items(self, per_subject: int | None) -> int:
+        caps = [per_subject, _MINIATURE_QUESTIONS if self._miniature else None]
+        limits = [cap for cap in caps if cap]
+        return min(_MMLU_QUESTIONS, _MMLU_SUBJECTS * min(limits)) if limits else _MMLU_QUESTIONS
+
+    @property
+    def wikitext_tokens(self) -> int:
+        return _WIKITEXT_TEST[self._settings.source]
+
+    @property
+    def response_tokens(self) -> int:
+        return 10 if self._miniature else 500
+
+    def stage_samples(self, recipe: Recipe) -> tuple[int, int]:
+        """How many samples a stage trains on, and the tokens of each."""
+        samples = 1_000 if self._miniature else recipe.max_samples or 1_000_000
+        if recipe.data == "text":
+            whole = _MINIATURE_STAGE if self._miniature else _STAGE_TEXT
+            samples, each = min(samples, whole // recipe.max_length), recipe.max_length
+        else:
+            each = 15 if self._miniature else min(recipe.max_length, _STAGE_CHAT)
+        return max(recipe.batch_size, samples), each
+
+    def tokenised(self, recipe: Recipe) -> int:
+        """The tokens of all that a recipe reads."""
+        if self._miniature:
+            return _MINIATURE_STAGE
+        chats = (recipe.max_samples or 1_000_000) * _STAGE_CHAT
+        return _STAGE_TEXT if recipe.data == "text" else chats
+
+    def latency_steps(self, variants: int) -> int:
+        measures = self._settings.chunking.measures
+        batches = sum(math.ceil(measures.questions / size) for size in measures.batch_sizes)
+        return batches * measures.new_tokens * measures.repeats * (variants + 1)
+
+
+def _asked(row: WorkRow, shots: int, most: int) -> Amount:
+    items, length = min(row.test_items, most), row.test_tokens + shots * row.training_tokens
+    return Amount(items, items * length, length, row.new_tokens)

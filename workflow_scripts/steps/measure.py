@@ -1,0 +1,59 @@
+"""Measure one model, or ask it something, by the function that the rule names.
+
+In: the manifests of the model and of the datasets. Out: what the function writes: records or other
+files, each with its items beside it.
+"""
+
+from importlib import import_module
+from pathlib import Path
+from typing import get_type_hints
+
+from workflow_scripts.bridge.step import step
+
+
+def main(
+    function: str, model: Path, data: list[Path], outputs: list[Path], version: str, request: dict
+) -> None:
+    """The function is told a request of the type that its `asked` has."""
+    from datasets import disable_progress_bars
+
+    from workflow_scripts.core.finished import finish_once
+    from workflow_scripts.core.records import whole_record
+    from workflow_scripts.evaluation.prompts.outputs import read_outputs
+    from workflow_scripts.evaluation.scored_items import scored_beside
+    from workflow_scripts.hub.manifest import hub_of
+
+    disable_progress_bars()  # the log is a file
+    module, _, name = function.rpartition(".")
+    measure = getattr(import_module(f"workflow_scripts.{module}"), name)
+    asked = get_type_hints(measure)["asked"].of(request)
+
+    def work() -> None:
+        measure(model, hub_of(data[0]), *outputs, asked)
+
+    # Long ones leave answers to go on from, and keep what they have finished.
+    readers = {"evaluate_mmlu": whole_record, "ask_prompt_run": read_outputs}
+    if name not in readers:
+        work()
+        return
+    (output,) = outputs
+    finish_once(
+        work,
+        inputs=[model, *data],
+        outputs=[output.with_suffix(".parquet"), output],
+        decides=[version, request],
+        sound=lambda: readers[name](output),
+        way=scored_beside(output),
+    )
+
+
+if "snakemake" in globals():
+    with step(snakemake):
+        main(
+            snakemake.params.function,
+            Path(snakemake.input.model),
+            [Path(path) for path in snakemake.input.data],
+            [Path(path) for path in snakemake.output if not path.endswith(".parquet")],
+            snakemake.params.version,
+            snakemake.params.request,
+        )
