@@ -25,8 +25,8 @@ def signals_to(handler: Callable):
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, previous in before.items():
+            signal.signal(number, previous)
 
 
 class LeaveWhenAsked(TrainerCallback):
