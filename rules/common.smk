@@ -39,7 +39,6 @@ NEEDS = {}
 # Under --sdm conda: the one with flash attention where there are GPUs to run it.
 EVALUATION_ENVIRONMENT = f"../envs/{'gpu' if GPUS_PER_JOB else 'lm_eval'}.yaml"
 LIGHTEVAL_ENVIRONMENT = f"../envs/{'gpu' if GPUS_PER_JOB else 'lighteval'}.yaml"
-COMPUTE = SETTINGS.compute.model_dump(include={"device", "dtype", "attention"})
 # The chunked checkpoints of the config, by their name in paths.
 CHECKPOINTS = {
     CheckpointId.parse(name).in_path: checkpoint

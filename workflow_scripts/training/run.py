@@ -71,7 +71,7 @@ def train(
     held_out: Samples | None,
     state_path: Path,
     *,
-    keys: TrainingKeys | dict[str, Any],
+    keys: TrainingKeys,
     device: str,
     seed: int,
     belongs_to: dict[str, Any],
@@ -88,7 +88,6 @@ def train(
     `best_by` names the metric that selects, and whether larger is better. When memory runs out, the
     micro-batch is halved and the training resumes from its last state.
     """
-    keys = TrainingKeys.model_validate(keys)
     if not len(samples):
         raise UserError("There is not one sample to train on.")
     if keys.tensorboard and not is_tensorboard_available():
