@@ -39,7 +39,6 @@ NEEDS = {}
 # Under --sdm conda: the one with flash attention where there are GPUs to run it.
 EVALUATION_ENVIRONMENT = f"../envs/{'gpu' if GPUS_PER_JOB else 'lm_eval'}.yaml"
 LIGHTEVAL_ENVIRONMENT = f"../envs/{'gpu' if GPUS_PER_JOB else 'lighteval'}.yaml"
-COMPUTE = SETTINGS.compute.model_dump(include={"device", "dtype", "attention"})
 # The chunked checkpoints of the config, by their name in paths.
 CHECKPOINTS = {
     CheckpointId.parse(name).in_path: checkpoint
@@ -189,7 +188,7 @@ def retries(number):
     return number if is_main_process(workflow) else 0
 
 
-# Of the jobs of cells. One that was killed, or asked to leave, goes on where it was. Its last try only says
+# Of the jobs of cells. One that was killed, or asked to leave, resumes where it stopped. Its last try only says
 # that it was killed in all the others, so that one cell that nothing can hold does not keep a study from
 # its tables.
 CELL_RETRIES = {"direct": 3, "few_shot": 3, "train_before_test": 5}

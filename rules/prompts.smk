@@ -34,7 +34,7 @@ rule ask_prompt_run:
         "../workflow_scripts/steps/measure.py"
 
 
-# Apart from asking, so that outputs can be read anew without a model.
+# Apart from asking, so that outputs can be read again without a model.
 rule score_prompt_run:
     """Read and judge what a model said in a prompt run; runs no model."""
     input:

@@ -33,7 +33,7 @@ rule tokenise_samples:
 
 
 rule train_checkpoint:
-    """Train a chunked checkpoint through one stage; goes on where it was when killed."""
+    """Train a chunked checkpoint through one stage; resumes where it stopped when killed."""
     input:
         base=stage_before,
         samples=stage_samples,
@@ -46,7 +46,7 @@ rule train_checkpoint:
         "benchmarks/train_checkpoint/{checkpoint}.tsv"
     wildcard_constraints:
         checkpoint=one_of(TRAINED),
-    retries: retries(5)  # a job that was asked to leave, or killed, goes on where it was
+    retries: retries(5)  # a job that was asked to leave, or killed, resumes where it stopped
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads

@@ -1,8 +1,8 @@
-"""Damaged files: `snakemake verify_files` finds them by their checksums, and has them made anew."""
+"""Damaged files: `snakemake verify_files` finds them by their checksums, and has them made again."""
 
 
 rule verify_files:
-    """What was damaged since it was written, named and set aside; made anew when it is needed."""
+    """What was damaged since it was written, named and set aside; made again when it is needed."""
     log:
         "logs/verify_files.log",
     localrule: True

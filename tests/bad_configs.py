@@ -492,7 +492,7 @@ TRAINING = [
     one(
         "sft without cpt",
         {"training": {"cpt": None}},
-        "sft is set and cpt is null; the sft of a checkpoint goes on from its cpt",
+        "sft is set and cpt is null; the sft of a checkpoint resumes from its cpt",
     ),
 ]
 

@@ -1,4 +1,4 @@
-"""Damage and odd clocks in a finished folder: found, named, and only what is damaged made anew."""
+"""Damage and odd clocks in a finished folder: found, named, and only what is damaged made again."""
 
 import os
 import shutil

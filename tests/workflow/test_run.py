@@ -225,7 +225,7 @@ def test_an_altered_record_stops_the_collection_and_is_named(copy):
 
 
 def test_the_number_of_cores_changes_no_byte(finished, tmp_path):
-    """Only what is trained and evaluated anew; the datasets are the same to begin with."""
+    """Only what is trained and evaluated again; the datasets are the same to begin with."""
     folder, _ = finished
     for path in (".snakemake", "resources"):
         shutil.copytree(folder / path, tmp_path / path)

@@ -1,4 +1,4 @@
-"""Slurm jobs of a run that was killed: they go on without it, and would write beside their successors.
+"""Slurm jobs of a run that was killed: they continue without it, and would write beside their successors.
 
 Only the run that holds the folder's lock asks: whatever Slurm still has of this folder is then of a
 run that is dead.

@@ -41,7 +41,7 @@ def resources(need: NeedOf, cluster: Cluster, gpu_request: str | None) -> dict[s
 
 
 def signed(function: Callable) -> Callable:
-    """Keep the function's signature at hand: Snakemake asks for it anew for every job, thousands of times."""
+    """Keep the function's signature at hand: Snakemake asks for it again for every job, thousands of times."""
     vars(function)["__signature__"] = inspect.signature(function)
     return function
 

@@ -42,7 +42,7 @@ def sweep_stale_lock(state: Path) -> None:
 def hold_run_lock(state: Path) -> bool:
     """Report that Snakemake has its lock, and hold ours until this process ends, however it ends.
 
-    Whether we may go on: not if another run holds it. Snakemake lets two runs in that share no file, and
+    Whether we may continue: not if another run holds it. Snakemake lets two runs in that share no file, and
     the first to end removes the lock of both.
     """
     os.environ[_MAIN] = f"{socket.gethostname()}:{os.getpid()}"
@@ -79,7 +79,7 @@ def run_under_way(state: Path) -> float | None:
 def end_with_the_run() -> None:
     """Let this job die when the Snakemake that started it on this host has died.
 
-    A job of Slurm goes on: there, jobs outlive the process that submitted them, and should.
+    A job of Slurm continues: there, jobs outlive the process that submitted them, and should.
     """
     host, _, process = os.environ.get(_MAIN, "").rpartition(":")
     if host == socket.gethostname() and "SLURM_JOB_ID" not in os.environ:

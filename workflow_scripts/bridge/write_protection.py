@@ -1,7 +1,7 @@
 """Which outputs are write-protected, asked of the disk.
 
-Snakemake asks what it read when it began to plan. Where a run goes on in the same folder, its jobs
-remove what they make anew, and a dry run, a plan or a second run would be told that these files are
+Snakemake asks what it read when it began to plan. Where a run is under way in the same folder, its jobs
+remove what they make again, and a dry run, a plan or a second run would be told that these files are
 write-protected: somebody would look for permissions, where the word is that the folder is in use.
 """
 

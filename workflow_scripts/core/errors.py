@@ -15,7 +15,7 @@ class UserError(Exception):
 
 
 class Interrupted(UserError):
-    """Asked to end, and ended with everything saved: the same command goes on from there."""
+    """Asked to end, and ended with everything saved: the same command resumes from there."""
 
     exit_code = 75  # EX_TEMPFAIL of sysexits.h: try again later
 

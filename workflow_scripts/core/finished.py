@@ -59,7 +59,7 @@ def finish_once(
     sound: Callable[[], Any],
     way: Path,
 ) -> None:
-    """Do the work, or take what was kept of it; then remove `way`, what a killed job would go on from."""
+    """Do the work, or take what was kept of it; then remove `way`, what a killed job would resume from."""
     found = {str(path): sha256_file(path) for path in inputs}
     finished = Finished(outputs, [found, decides, package_versions()], sound)
     if finished.restore():
@@ -67,7 +67,7 @@ def finish_once(
     else:
         work()
         finished.keep()
-    # Not before: a job that is killed loses its outputs, and needs one of the two to go on from.
+    # Not before: a job that is killed loses its outputs, and needs one of the two to resume from.
     forget_way(way)
 
 

@@ -1,6 +1,6 @@
 """Whose job this is: which process came last to run it, and whether an earlier one was killed.
 
-A job may be started anew while an earlier one still runs (on a node that Slurm has lost, and given its
+A job may be started again while an earlier one still runs (on a node that Slurm has lost, and given its
 job to another). Its entry in the journal says who came last: an earlier one looks before it writes
 anything that counts, finds another's name, and leaves.
 """
@@ -43,10 +43,12 @@ def leave_if_replaced() -> None:
     """
     if is_mine():
         return
-    print("This job was started anew elsewhere, which goes on; this one does no more.", flush=True)
+    print(
+        "This job was started again elsewhere, which continues; this one does no more.", flush=True
+    )
     while "SLURM_JOB_ID" in os.environ:
         time.sleep(_POLL_SECONDS)
-    raise Interrupted("This job was started anew elsewhere, which goes on; this one leaves.")
+    raise Interrupted("This job was started again elsewhere, which continues; this one leaves.")
 
 
 def read_entry(path: Path) -> dict[str, Any] | None:

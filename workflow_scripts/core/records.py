@@ -192,7 +192,7 @@ def read_record(path: Path) -> Record | Broken:
 
 
 def whole_record(path: Path) -> Record:
-    """For whoever has just written it, or may not go on without it."""
+    """For whoever has just written it, or cannot do without it."""
     found = read_record(path)
     if isinstance(found, Broken):
         raise UserError(f"{path} is of a broken cell: {found.reason}")

@@ -38,7 +38,7 @@ class Cell:
         return self.record.with_suffix(".parquet")
 
     def forget_the_way(self) -> None:
-        """Remove what was kept to go on from: answers that were scored, the states of a training."""
+        """Remove what was kept to resume from: answers that were scored, the states of a training."""
         forget_way(scored_beside(self.record))
         forget_way(training_beside(self.record))
 
@@ -67,7 +67,7 @@ def run_cells(cells: Iterable[Cell], measure: Callable[[Cell], Any]) -> None:
             _write_broken(cell, error)
             continue
         finished.keep()
-        # Not before: a job that is killed loses its record, and needs one of the two to go on from.
+        # Not before: a job that is killed loses its record, and needs one of the two to resume from.
         cell.forget_the_way()
 
 
@@ -81,7 +81,7 @@ def give_up(cells: Iterable[Cell]) -> None:
 
 _GIVEN_UP = (
     "Its job was killed in every try: by a scheduler, a limit on memory or time, or a hand. What it had"
-    " done is kept; give it more (`snakemake plan` says what it asks for), and the next run goes on."
+    " done is kept; give it more (`snakemake plan` says what it asks for), and the next run resumes."
 )
 
 

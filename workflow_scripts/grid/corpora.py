@@ -94,7 +94,7 @@ def measure_corpus(
         _blocks(loaded, training, asked.keys.max_length),
         _blocks(loaded, choosing, asked.keys.max_length),
         training_beside(after),
-        keys=asked.keys.model_dump(mode="json"),
+        keys=asked.keys,
         device=loaded.device,
         seed=asked.seed,
         belongs_to={

@@ -57,7 +57,7 @@ def train_before_test(
                     samples,
                     None,
                     state / f"{rate:g}",
-                    keys=recipe.training_keys | {"learning_rate": rate},
+                    keys=recipe.training_keys(rate),
                     device=loaded.device,
                     seed=asked.seed,
                     belongs_to={

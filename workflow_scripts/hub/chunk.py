@@ -96,7 +96,7 @@ def _empty_model(folder: Path, name: str, keys: dict[str, Any], seed: int):
 
 
 def _link(file: HubFile, source: Path, target: Path, beside_new: bool) -> HubFile | None:
-    """The same file in the new folder, or None where it is written anew."""
+    """The same file in the new folder, or None where it is written again."""
     if file.path == _CONFIG or (file.path == _INDEX and beside_new):
         return None
     path = _LINKED if file.path == _SINGLE and beside_new else file.path

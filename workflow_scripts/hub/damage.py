@@ -1,6 +1,6 @@
 """Look for damaged files: everything that has a checksum is read and held against it.
 
-What is damaged is set aside under a hidden name, so that the next run makes it anew, and nothing else.
+What is damaged is set aside under a hidden name, so that the next run makes it again, and nothing else.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ _ASIDE = ".{}.damaged"
 
 
 def find_damage(hub: Path, results: Path) -> dict[Path, list[str]]:
-    """What is wrong, by the file that has to be made anew: a manifest or a record."""
+    """What is wrong, by the file that has to be made again: a manifest or a record."""
     found = {}
     for path, check in _checks(hub, results):
         try:
@@ -38,7 +38,7 @@ def counted(hub: Path, results: Path) -> tuple[int, int]:
 
 
 def set_aside(path: Path) -> None:
-    """Hide a record with its items; of a folder its manifest alone: the rest is checked when it is made anew."""
+    """Hide a record with its items; of a folder its manifest alone: the rest is checked when it is made again."""
     for part in (path, path.with_suffix(".parquet")):
         if part.is_file() and (part == path or path.name != MANIFEST):
             part.replace(part.with_name(_ASIDE.format(part.name)))

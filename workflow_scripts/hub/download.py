@@ -20,7 +20,7 @@ def download(url: str, file: RemoteFile, target: Path, partial: Path) -> None:
 
     The client's own hf_hub_download starts a file again from its first byte when the process was
     killed, which for a shard of weights is gigabytes; so its transfer function is called directly.
-    That is plain HTTP and not Xet, whose client cannot go on with a file either and does not speak
+    That is plain HTTP and not Xet, whose client cannot resume a file either and does not speak
     to mirrors (HF_ENDPOINT).
     """
     for _ in range(2):
@@ -41,7 +41,7 @@ def download(url: str, file: RemoteFile, target: Path, partial: Path) -> None:
 def _transfer(url: str, file: RemoteFile, partial: Path) -> None:
     """Append to `partial` until the server has no more to send.
 
-    http_get itself goes on after a timeout or an early end, and waits as long as a 429 asks it to;
+    http_get itself continues after a timeout or an early end, and waits as long as a 429 asks it to;
     here a connection reset and an error of the server are added.
     """
     failures = 0

@@ -1,7 +1,7 @@
 """Bring one commit of a model or dataset from the hub into its folder and write its manifest.
 
 A killed or failed fetch leaves files that are whole and right, the arrived part of one more in
-`.partial`, and no manifest; the next one goes on from there.
+`.partial`, and no manifest; the next one resumes from there.
 """
 
 import json

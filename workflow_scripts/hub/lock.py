@@ -30,7 +30,7 @@ def read_lock(path: Path) -> dict[tuple[str, str], str]:
     except UnicodeDecodeError:
         raise UserError(
             f"{path} is not UTF-8 text; delete it, and `snakemake lock_hub` with your config writes it"
-            " anew."
+            " again."
         ) from None
     header, *rows = text.removesuffix("\n").split("\n")
     if header != "\t".join(HEADER):

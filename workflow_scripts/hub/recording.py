@@ -1,9 +1,7 @@
 """The parts of a record that every measurement fills in the same way."""
 
 import time
-from typing import Any
 
-from workflow_scripts.core.files import sha256_json
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.provenance import (
     code_commit,
@@ -23,11 +21,10 @@ class Recording:
     def __init__(self):
         self._started, self._clock, self._commit = now(), time.monotonic(), code_commit()
 
-    def provenance(self, asked: StepRequest | dict[str, Any]) -> Provenance:
-        """Of what the step was asked; a dict until every step has a request."""
+    def provenance(self, asked: StepRequest) -> Provenance:
         return Provenance(
             code_commit=self._commit,
-            settings_sha256=sha256_json(asked) if isinstance(asked, dict) else asked.sha256,
+            settings_sha256=asked.sha256,
             packages=package_versions(),
         )
 

@@ -27,7 +27,7 @@ DATASETS = (
     "truthfulqa/truthful_qa",
 )
 
-# The instruct models, each with the base model it goes on from.
+# The instruct models, each with the base model it resumes from.
 BASE_OF = {"Qwen2-1M-Instruct": "Qwen2-1M", "Llama-1.4M-Instruct": "Llama-1.4M"}
 
 # Those that take longest first: started in this order, two side by side end together.

@@ -34,7 +34,7 @@ def write_page(
     sources: list[dict[str, str]],
     links: dict[str, str],
 ) -> None:
-    """`missing` says what a reader may look for in vain; `links` are other pages beside this one."""
+    """`missing` says what a reader may look for and not find; `links` are other pages beside this one."""
     environment = Environment(
         loader=FileSystemLoader(HERE),
         autoescape=True,

@@ -143,6 +143,7 @@ def half_peak(gpu: str) -> float | None:
     """
     words = set(re.findall(r"\w+", gpu))
     path = find_file(Tables.model_fields["devices"].default, Path(__file__).parents[2])
+    assert path is not None, "the table of devices is a part of the workflow"
     fitting = [row for row in read_devices(path).values() if words >= set(row.device.split("-"))]
     closest = max(fitting, key=lambda row: row.device.count("-"), default=None)
-    return closest and closest.half_gflops * 1e9
+    return None if closest is None else closest.half_gflops * 1e9

@@ -67,7 +67,7 @@ def _late(rule: str, group: Sequence[PlannedJob], longest_hours: int) -> str:
     return (
         f"Warning: {_many(len(group), 'job')} of {rule} {_is(len(group))} expected to take up to"
         f" {clock(longest)}, and cluster.longest_hours is {longest_hours}: {mend}. A job that is out"
-        f" of time is submitted again and goes on from what it has kept, {often}{enough}."
+        f" of time is submitted again and resumes from what it has kept, {often}{enough}."
     )
 
 

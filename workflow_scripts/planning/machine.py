@@ -36,7 +36,8 @@ class Machine:
         self._cluster, self._compute = settings.cluster, settings.compute
         self._measures = settings.chunking.measures
         self.on_gpu = settings.source != "miniature" and settings.compute.device != "cpu"
-        self.size, self._speed = cache(self.size), cache(self._speed)
+        for name in ("size", "_speed"):
+            setattr(self, name, cache(getattr(self, name)))
 
     def size(self, checkpoint: str) -> Size:
         return Size.of(self._settings.model(CheckpointId.parse(checkpoint).model))

@@ -49,7 +49,7 @@ class Planner:
             chosen = machine.reading(checkpoint, held_out, row.training_tokens)
             seconds += runs * recipe.epochs * chosen
             seconds += runs * machine.measuring(checkpoint, self._work.test(task, 0))
-            # The model is loaded anew for each task: training has changed it.
+            # The model is loaded again for each task: training has changed it.
             seconds += runs * machine.reading_weights(checkpoint)
             tokens += runs * recipe.epochs * trained
             longest = max(longest, row.training_tokens)

@@ -139,7 +139,7 @@ def _troubles(found: Sequence[Seen]) -> list[str]:
     lines = []
     for state, title in (
         ("failed", "Failed; the last lines of their logs:"),
-        ("stopped", "Killed before they ended; the next run goes on from what they have kept:"),
+        ("stopped", "Killed before they ended; the next run resumes from what they have kept:"),
     ):
         group = [one for one in found if one.state == state]
         lines += ["", title] if group else []

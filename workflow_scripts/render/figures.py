@@ -46,10 +46,12 @@ class Figure:
     draw: Callable[[Inputs, Any, Path, Path], None]  # inputs, request, PDF, PNG
 
 
-def figure_of(table: Table, write: Callable[[pd.DataFrame, Path, Path], None]) -> Figure:
-    """The figure that shows a table, and has its name."""
+def figure_of(
+    table: Table, write: Callable[[pd.DataFrame, Path, Path], None], name: str = ""
+) -> Figure:
+    """The figure that shows one table and asks nothing besides; it has the table's name or its own."""
     return Figure(
-        table.name,
+        name or table.name,
         Nothing,
         lambda inputs, _, pdf, png: write(table.read(inputs.one("table")), pdf, png),
     )

@@ -1,4 +1,4 @@
-"""The machines that jobs run on: what planning and the requests of jobs reckon with."""
+"""The machines that jobs run on: what planning and the requests of jobs are computed with."""
 
 from typing import Annotated
 
@@ -26,7 +26,7 @@ class Cluster(Section):
         ge=1,
         description=(
             "The longest time that a partition grants; no job asks for more. What a job has finished"
-            " by then is kept, and it goes on from there when it is tried again."
+            " by then is kept, and it resumes from there when it is tried again."
         ),
     )
     reserve: float = Field(

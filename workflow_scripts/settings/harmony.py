@@ -49,9 +49,8 @@ class TaskRecipe(TrainingKeys):
     def protocol_keys(self) -> dict[str, Any]:
         return self.model_dump(mode="json", exclude=set(TrainingKeys.model_fields))
 
-    @property
-    def training_keys(self) -> dict[str, Any]:
-        return self.model_dump(mode="json", include=set(TrainingKeys.model_fields))
+    def training_keys(self, learning_rate: float) -> TrainingKeys:
+        return TrainingKeys.part_of(self).model_copy(update={"learning_rate": learning_rate})
 
 
 # The published code's: low-rank adapters where PEFT puts them by itself, no warm-up, the best epoch.

@@ -185,7 +185,7 @@ class Training(Section):
                 )
         if self.sft and not self.cpt:
             raise contradiction(
-                "sft is set and cpt is null; the sft of a checkpoint goes on from its cpt."
+                "sft is set and cpt is null; the sft of a checkpoint resumes from its cpt."
             )
         return self
 

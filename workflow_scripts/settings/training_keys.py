@@ -104,7 +104,7 @@ class TrainingKeys(Section):
         False, description="Where the best is kept: save the last state too, in its folder `last`."
     )
     save_every: int = Field(
-        500, ge=1, description="Keep a state to go on from after each so many steps."
+        500, ge=1, description="Keep a state to resume from after each so many steps."
     )
 
     precision: Literal["auto", "float32", "bfloat16"] = Field(

@@ -85,7 +85,7 @@ def place(
 def leave_one_out(panel: pd.DataFrame, tasks: list[str], *, level: float = 0.95) -> pd.DataFrame:
     """Each panel model placed by the others alone: columns pc1 (its own), predicted, low, high.
 
-    Penalty and width of the interval are chosen anew without the model, so that the share of
+    Penalty and width of the interval are chosen again without the model, so that the share of
     intervals that hold is what a new model of the panel's kind may count on.
     """
     checked_level(level)

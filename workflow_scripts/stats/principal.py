@@ -53,7 +53,7 @@ def bootstrapped_variance(
 ) -> pd.DataFrame:
     """Interval of each explained variance ratio r, had other models been taken: low, high.
 
-    Ratios are computed anew for samples of as many models, drawn with replacement. Samples of few
+    Ratios are computed again for samples of as many models, drawn with replacement. Samples of few
     models repeat some, and lie on fewer components than the models they are drawn from; so the spread
     of the samples is taken and set around r: [r + q_low - mean, r + q_high - mean], within 0 and 1 and
     never without r itself. The last components of few models hardly occur in samples: their intervals

@@ -22,7 +22,7 @@ def rank_ranges(
 ) -> pd.DataFrame:
     """Between which ranks each model lies by the first principal component: columns low and high.
 
-    All scores are drawn again within their standard errors, components and ranks computed anew, and
+    All scores are drawn again within their standard errors, components and ranks computed again, and
     the middle `level` of each model's ranks is kept, widened to whole ranks and to the rank that the
     measured scores give. NaN where any score lacks its standard error. Missing cells are refused.
     """

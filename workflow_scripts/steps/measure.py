@@ -31,7 +31,7 @@ def main(
     def work() -> None:
         measure(model, hub_of(data[0]), *outputs, asked)
 
-    # Long ones leave answers to go on from, and keep what they have finished.
+    # Long ones leave answers to resume from, and keep what they have finished.
     readers = {"evaluate_mmlu": whole_record, "ask_prompt_run": read_outputs}
     if name not in readers:
         work()

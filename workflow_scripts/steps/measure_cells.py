@@ -1,7 +1,7 @@
 """Score one model on tasks with lm-eval's own definitions, as it is or after training on each.
 
 In: the manifests of the model and of the tasks' datasets. Out: a record and the items behind it, for
-each task. The states of a training to go on from lie beside the records, hidden.
+each task. The states of a training to resume from lie beside the records, hidden.
 """
 
 from pathlib import Path

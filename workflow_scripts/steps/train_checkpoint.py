@@ -1,7 +1,7 @@
-"""Train one stage of a checkpoint; after a kill or a signal the same job goes on where it was.
+"""Train one stage of a checkpoint; after a kill or a signal the same job resumes where it stopped.
 
 In: the manifest of the stage before, and the recipe's samples. Out: the checkpoint's manifest, written
-after its files, and the training record. The state to go on from lies beside the checkpoint, hidden.
+after its files, and the training record. The state to resume from lies beside the checkpoint, hidden.
 """
 
 from pathlib import Path

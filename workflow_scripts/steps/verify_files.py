@@ -20,7 +20,7 @@ def main(hub: Path) -> None:
         raise UserError(
             [problem for problems in damaged.values() for problem in problems]
             + [
-                f"{path} is set aside; the next run that needs it makes it anew."
+                f"{path} is set aside; the next run that needs it makes it again."
                 for path in damaged
             ]
         )

@@ -1,1 +1,1 @@
-"""Training that survives: data, what trains, the trainer, and the state to go on from."""
+"""Training that survives: data, what trains, the trainer, and the state to resume from."""

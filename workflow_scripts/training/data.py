@@ -16,7 +16,7 @@ def tokenise(model_manifest: Path, folder: Path, asked: SamplesRequest) -> dict[
     """Write the samples that the request describes into `folder`, and return what was noted of them."""
     tokenizer, manifest = load_tokenizer(model_manifest), read_manifest(model_manifest)
     keys, hub = asked.keys, Path(asked.hub)
-    source = {"files": list(keys.files)}
+    source: dict[str, Any] = {"files": list(keys.files)}
     if keys.dataset:
         dataset = read_manifest(hub / "datasets" / keys.dataset / MANIFEST)
         source = {"dataset": dataset.repository, "commit": dataset.commit}
@@ -24,7 +24,11 @@ def tokenise(model_manifest: Path, folder: Path, asked: SamplesRequest) -> dict[
     else:
         rows = file_rows([Path(path) for path in keys.files])
     writer = SampleWriter(folder)
-    common = {"column": keys.column, "length": asked.max_length, "most": keys.max_samples}
+    common: dict[str, Any] = {
+        "column": keys.column,
+        "length": asked.max_length,
+        "most": keys.max_samples,
+    }
     if keys.data == "text":
         each = keys.document == "row"
         write_text_blocks(writer, tokenizer, rows, each_row_ends=each, **common)

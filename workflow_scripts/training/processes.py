@@ -5,7 +5,7 @@ passes a signal on, but thirty seconds later kills whoever has not ended, a numb
 a training asked to leave that took 45 seconds to save had saved nothing. It reports the first process
 that failed, which may be one that only lost touch with the one that says why; and it restarts for any
 failure or for none, where here all start again when memory ran out. `torch.multiprocessing` imports
-the main module anew, which under Snakemake is the step itself.
+the main module again, which under Snakemake is the step itself.
 """
 
 import json
@@ -50,14 +50,14 @@ def first_alone(device: str):
 def train_side_by_side(paths: dict[str, Path], asked: StageRequest) -> None:
     """Run `train_stage` in as many processes as the recipe has GPUs, and wait for them all.
 
-    A signal that asks to leave goes on to each of them. Where one fails, the others are ended.
+    A signal that asks to leave is passed to each of them. Where one fails, the others are ended.
     """
     as_text = {name: str(path) for name, path in paths.items()}
     arguments = json.dumps({"paths": as_text, "request": asked.as_params()})
     while (code := _once(arguments, asked.keys.gpus)) == OUT_OF_MEMORY:
         pass
     if code == Interrupted.exit_code:
-        raise Interrupted("Interrupted and saved; the same command goes on from there.")
+        raise Interrupted("Interrupted and saved; the same command resumes from there.")
     if code:
         raise UserError(f"A process of the training ended with {code}; what it said stands above.")
 

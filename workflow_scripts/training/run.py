@@ -71,7 +71,7 @@ def train(
     held_out: Samples | None,
     state_path: Path,
     *,
-    keys: TrainingKeys | dict[str, Any],
+    keys: TrainingKeys,
     device: str,
     seed: int,
     belongs_to: dict[str, Any],
@@ -86,9 +86,8 @@ def train(
     `belongs_to` says what decides the outcome
     besides keys and seed: weights, data, versions. `score` measures more at each evaluation, and
     `best_by` names the metric that selects, and whether larger is better. When memory runs out, the
-    micro-batch is halved and the training goes on from its last state.
+    micro-batch is halved and the training resumes from its last state.
     """
-    keys = TrainingKeys.model_validate(keys)
     if not len(samples):
         raise UserError("There is not one sample to train on.")
     if keys.tensorboard and not is_tensorboard_available():
@@ -172,7 +171,7 @@ class Attempt:
 
     def run(self, micro: int) -> Trained:
         keys = self.keys
-        # Adapters start at random, and dropout goes on from here: both are the seed's.
+        # Adapters start at random, and dropout resumes from here: both are the seed's.
         seed_everything(derive_seed(self.seed, "training"))
         precision = choose_precision(keys.precision, self.device)
         model = self.load(precision)

@@ -1,4 +1,4 @@
-"""The folder that a training keeps its state in, to go on from after any end.
+"""The folder that a training keeps its state in, to resume from after any end.
 
 It lies beside the declared output and is declared nowhere, so Snakemake never removes it. A saved
 state counts only with its seal, which is written last and names each file by size and checksum: what
@@ -25,7 +25,9 @@ class StateFolder:
         owner = {"training": sha256_json(belongs_to)}
         if _read(path / _OWNER) != owner:
             if path.exists():
-                print("The state found is of another training, with other settings; starting anew.")
+                print(
+                    "The state found is of another training, with other settings; starting from the beginning."
+                )
             shutil.rmtree(path, ignore_errors=True)
             path.mkdir(parents=True)
             write_json(path / _OWNER, owner)

@@ -120,7 +120,7 @@ class PackedTrainer(Trainer):
         return float(TRAINING_OPERATIONS) * inputs["input_ids"].numel() * self._parameters
 
     def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
-        """Into a state to go on from: what is trained and nothing else, adapters or not."""
+        """Into a state to resume from: what is trained and nothing else, adapters or not."""
         tensors = gathered_parameters(self.model)
         if self.args.should_save:
             folder = Path(output_dir or self.args.output_dir)
@@ -128,7 +128,7 @@ class PackedTrainer(Trainer):
             save_file(tensors, folder / "model.safetensors")
 
     def take_over(self, saved: Path) -> None:
-        """What the state of the last step holds; asked to go on from it, `train` makes one step more."""
+        """What the state of the last step holds; asked to resume from it, `train` makes one step more."""
         set_parameters(self.model, load_file(saved / "model.safetensors"))
         self.state = TrainerState.load_from_json(str(saved / TRAINER_STATE_NAME))
 

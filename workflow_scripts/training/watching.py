@@ -25,8 +25,8 @@ def signals_to(handler: Callable):
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, previous in before.items():
+            signal.signal(number, previous)
 
 
 class LeaveWhenAsked(TrainerCallback):
@@ -61,7 +61,7 @@ class LeaveWhenAsked(TrainerCallback):
         if self._asked:
             raise Interrupted(
                 f"Interrupted after step {state.global_step} of {state.max_steps}, which is saved; the"
-                " same command goes on from there."
+                " same command resumes from there."
             )
 
 

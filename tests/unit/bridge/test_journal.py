@@ -43,7 +43,7 @@ def test_a_training_that_was_started_anew_elsewhere_saves_nothing_more(folder):
     log = folder / "logs/train/x.log"
     state = StateFolder(folder / "state", {"a": 1})
     with (
-        pytest.raises(Interrupted, match="started anew elsewhere"),
+        pytest.raises(Interrupted, match="started again elsewhere"),
         journal.in_journal("train", log),
     ):
         (state.path / "checkpoint-1").mkdir()

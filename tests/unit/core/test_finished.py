@@ -7,7 +7,7 @@ from workflow_scripts.core.finished import finish_once
 
 
 class Job:
-    """Copies its input, leaves a way to go on from, and counts how often it worked."""
+    """Copies its input, leaves a way to resume from, and counts how often it worked."""
 
     def __init__(self, folder):
         self.folder, self.worked = folder, 0

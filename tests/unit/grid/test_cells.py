@@ -161,4 +161,4 @@ def test_what_was_killed_in_every_try_is_given_up_and_what_was_finished_is_not(f
     assert read_record(folder / "mnli.json").task.name == "mnli"
     assert [broken["record"][-9:] for broken in broken_cells()] == ["cola.json", "sst2.json"]
     assert "killed in every try" in broken_cells()[0]["reason"]
-    assert scored_beside(folder / "sst2.json").exists(), "the next run goes on from there"
+    assert scored_beside(folder / "sst2.json").exists(), "the next run resumes from there"

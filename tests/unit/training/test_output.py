@@ -118,7 +118,7 @@ def test_the_last_state_is_kept_beside_the_best(base, tmp_path):
     set_parameters(trained.model, trained.last_parameters)
     assert torch.allclose(logits(last), logits(trained.model), atol=1e-5)
     assert (tmp_path / "one/last/tokenizer.json").exists()
-    # A training that goes on from it has no last state of its own.
+    # A training that resumes from it has no last state of its own.
     trained_and_saved(tmp_path / "one/manifest.json", tmp_path / "two")
     assert not (tmp_path / "two/last").exists()
 

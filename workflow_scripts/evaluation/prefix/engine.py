@@ -86,7 +86,7 @@ class PrefixEngine:
     ) -> list[Score]:
         """`known` are results of an earlier run of the same requests, by their place in the list.
 
-        `on_scored` hears of each other result as soon as there is one, in whatever order they come.
+        `on_scored` is called with each other result as soon as there is one, in whatever order they come.
         """
         if not requests:
             return []

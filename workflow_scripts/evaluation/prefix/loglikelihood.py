@@ -28,7 +28,7 @@ def score(
     """Score all requests; `places` says which sequence of the trie each of them reads.
 
     Returns the tokens that this takes. What is known already does not change how the rest is run,
-    so that a job which goes on where it was computes the same bytes as one that never stopped.
+    so that a job which resumes where it stopped computes the same bytes as one that never stopped.
     """
     predictions = Predictions.of(requests, places)
     packed: list[int] = []

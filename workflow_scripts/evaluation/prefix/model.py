@@ -6,6 +6,7 @@ its own or with an attention that takes no mask does not pass, and is run in pla
 """
 
 import inspect
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,7 +20,7 @@ _TOLERANCE = {torch.float64: 1e-4, torch.float32: 1e-4, torch.float16: 2e-2, tor
 
 
 def text_config(model):
-    config = getattr(model, "config", None)
+    config: Any = getattr(model, "config", None)
     return config.get_text_config() if hasattr(config, "get_text_config") else config
 
 

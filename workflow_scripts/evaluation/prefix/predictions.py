@@ -31,7 +31,7 @@ class Predictions:
         )
 
     def of_sequences(self, chosen: list[int]) -> "Predictions":
-        """What concerns these sequences, which are numbered anew."""
+        """What concerns these sequences, which are numbered again."""
         new = np.full(int(self.sequence.max()) + 1, -1)
         new[chosen] = np.arange(len(chosen))
         mine = new[self.sequence] >= 0

@@ -50,7 +50,8 @@ class _Reader:
         self.problems: list[str] = []
         self._said: dict[str, set[str]] = {}  # of each run, what was wrong with it
 
-        self.run, self._read = cache(self.run), cache(self._read)
+        for name in ("run", "_read"):
+            setattr(self, name, cache(getattr(self, name)))
 
     def run(self, name: str) -> PromptRun | None:
         merged = self._merged(name, ())

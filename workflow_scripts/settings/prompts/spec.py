@@ -131,7 +131,7 @@ class Link(Section):
 
 
 class Reading(Section):
-    """How an output becomes right or wrong. Changing it scores anew and runs no model."""
+    """How an output becomes right or wrong. Changing it scores again and runs no model."""
 
     format: Parser | None = Field(
         None,

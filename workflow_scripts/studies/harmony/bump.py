@@ -5,15 +5,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.render.figures import Figure, say_empty
-from workflow_scripts.settings.request import Nothing
+from workflow_scripts.render.figures import figure_of, say_empty
 from workflow_scripts.studies.harmony import labels
 from workflow_scripts.studies.harmony.leaderboard import TABLE
 
 SHADED = 20  # models; the ranges of more would be one fog
 
 
-def write_bump(table: pd.DataFrame, _: Nothing, pdf: Path, png: Path) -> None:
+def write_bump(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     """One column per protocol, best on top; a line per model, strong where its ranges of ranks do not meet."""
     table = table.dropna(subset=["rank"])
     table = table.assign(name=labels.short_names(table), family=table["family"].fillna("other"))
@@ -71,4 +70,4 @@ def _name_models(axes, rows: pd.DataFrame, looks: dict, across: float, side: str
         axes.text(across, rank, text, ha=side, va="center", fontsize=size, color=colour)
 
 
-FIGURE = Figure(name="harmony_bump", asks=Nothing, draw=labels.drawn_from(TABLE, write_bump))
+FIGURE = figure_of(TABLE, write_bump, "harmony_bump")

@@ -4,15 +4,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from workflow_scripts.render.figures import Figure
-from workflow_scripts.settings.request import Nothing
+from workflow_scripts.render.figures import figure_of
 from workflow_scripts.studies.harmony.agreement import TABLE
 from workflow_scripts.studies.harmony.frame import CATEGORY
-from workflow_scripts.studies.harmony.labels import drawn_from
 from workflow_scripts.studies.harmony.matrices import draw_matrices
 
 
-def write_categories(table: pd.DataFrame, _: Nothing, pdf: Path, png: Path) -> None:
+def write_categories(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     rows = table[table["statistic"] == CATEGORY]
     draw_matrices(
         table=table,
@@ -29,4 +27,4 @@ def write_categories(table: pd.DataFrame, _: Nothing, pdf: Path, png: Path) -> N
     )
 
 
-FIGURE = Figure(name="harmony_categories", asks=Nothing, draw=drawn_from(TABLE, write_categories))
+FIGURE = figure_of(TABLE, write_categories, "harmony_categories")

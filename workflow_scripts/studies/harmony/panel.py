@@ -28,11 +28,11 @@ _CAUTIONS = {
 }
 NOTE = (
     "PC1 that a model would have on the published leaderboard (61 models, 24 tasks, trained before"
-    " tested, floored), foretold from the tasks it was measured on, with a 95% interval and the ranks"
+    " tested, floored), predicted from the tasks it was measured on, with a 95% interval and the ranks"
     " it spans. Coverage: the share of the panel's own models that lie in such an interval when placed"
     " by the others from the same tasks; it holds for models of the panel's kind. Neighbours: the panel"
     " models of most similar scores. Good and bad at: tasks on which the score lies"
-    f" {ODD:.0f} standard deviations or more off what the others foretell. A model with scores"
+    f" {ODD:.0f} standard deviations or more off what the others predict. A model with scores"
     " outside of the panel's range is no model of its kind, and its place is guesswork. Generated"
     " (miniature) models answer generated questions: their place shows the machinery and nothing else."
 )

@@ -5,8 +5,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from workflow_scripts.render.figures import Figure, say_empty
-from workflow_scripts.settings.request import Nothing
+from workflow_scripts.render.figures import figure_of, say_empty
 from workflow_scripts.studies.harmony import labels
 from workflow_scripts.studies.harmony.frame import OWN
 from workflow_scripts.studies.harmony.leaderboard import TABLE
@@ -14,7 +13,7 @@ from workflow_scripts.studies.harmony.leaderboard import TABLE
 MANY = 25  # models, from which on their marks would hide one another
 
 
-def write_pc1_by_size(table: pd.DataFrame, _: Nothing, pdf: Path, png: Path) -> None:
+def write_pc1_by_size(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     """One panel per protocol; families by colour and shape, instruct models hollow, chunked ones crosses."""
     table = table.dropna(subset=["pc1", "parameters"])
     table = table.assign(family=table["family"].fillna("other"))
@@ -72,6 +71,4 @@ def _explain(fig, axis, looks: dict, table: pd.DataFrame) -> None:
     )
 
 
-FIGURE = Figure(
-    name="harmony_pc1_by_size", asks=Nothing, draw=labels.drawn_from(TABLE, write_pc1_by_size)
-)
+FIGURE = figure_of(TABLE, write_pc1_by_size, "harmony_pc1_by_size")

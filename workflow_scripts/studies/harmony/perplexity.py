@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from workflow_scripts.render.figures import PALETTE, Figure, say_empty
+from workflow_scripts.render.figures import PALETTE, figure_of, say_empty
 from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import numbers
 from workflow_scripts.settings.request import Nothing
 from workflow_scripts.studies.harmony.frame import DIRECT, TRAINED, of_kind
-from workflow_scripts.studies.harmony.labels import drawing, drawn_from, rule
+from workflow_scripts.studies.harmony.labels import drawing, rule
 
 NOTE = (
     "Of the last tenth of each text, in n windows; lower is better. After: trained on the first eight"
@@ -55,7 +55,7 @@ TABLE = Table(
 )
 
 
-def write_perplexity_figure(table: pd.DataFrame, _: Nothing, pdf: Path, png: Path) -> None:
+def write_perplexity_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     texts = list(dict.fromkeys(table["text"]))
     height = 0.9 + 0.24 * table["text"].value_counts().max() if texts else 2
     columns = max(len(texts), 1)
@@ -77,8 +77,4 @@ def write_perplexity_figure(table: pd.DataFrame, _: Nothing, pdf: Path, png: Pat
         fig.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
 
 
-FIGURE = Figure(
-    name="harmony_perplexity",
-    asks=Nothing,
-    draw=drawn_from(TABLE, write_perplexity_figure),
-)
+FIGURE = figure_of(TABLE, write_perplexity_figure)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.render.figures import Figure, model_colours
+from workflow_scripts.render.figures import figure_of, model_colours
 from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.tables import Table
@@ -16,9 +16,8 @@ from workflow_scripts.render.text import numbers, with_errors
 from workflow_scripts.render.words import CLEAR
 from workflow_scripts.scores.tidy import import_all
 from workflow_scripts.settings.ranking import ScoresRequest
-from workflow_scripts.settings.request import Nothing
 from workflow_scripts.studies.harmony.frame import DIRECT, OWN, STUDY, of_kind
-from workflow_scripts.studies.harmony.labels import IMPORTED, drawing, drawn_from, rule
+from workflow_scripts.studies.harmony.labels import IMPORTED, drawing, rule
 
 NOTE = (
     "Score ± standard error on n items, lm-eval's own task and metric. Chance: answering at random."
@@ -115,7 +114,7 @@ TABLE = Table(
 )
 
 
-def write_scores_figure(table: pd.DataFrame, _: Nothing, pdf: Path, png: Path) -> None:
+def write_scores_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     """Tasks down, score across: a dot with two standard errors per model, a tick at the floor."""
     tasks = list(dict.fromkeys(table["task"]))
     own = table["origin"] == OWN
@@ -147,8 +146,4 @@ def write_scores_figure(table: pd.DataFrame, _: Nothing, pdf: Path, png: Path) -
         fig.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
 
 
-FIGURE = Figure(
-    name="harmony_scores",
-    asks=Nothing,
-    draw=drawn_from(TABLE, write_scores_figure),
-)
+FIGURE = figure_of(TABLE, write_scores_figure)

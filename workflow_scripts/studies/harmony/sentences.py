@@ -190,7 +190,7 @@ def _tell_panel(numbers: Numbers) -> str:
         return ""
     text = (
         "On the published leaderboard of {published.panel_models} models, {harmony.placed} of ours have"
-        " a place foretold from the tasks they share with it."
+        " a place predicted from the tasks they share with it."
     )
     if numbers.value("run.source") == "miniature":
         return f"{text} Generated models answer generated questions: that place shows that it works, and nothing else."

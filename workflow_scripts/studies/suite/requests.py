@@ -1,4 +1,4 @@
-"""How each request for the leaderboard stands, told from files at any time, while a run goes on too.
+"""How each request for the leaderboard stands, told from files at any time, while a run is under way too.
 
     python -m workflow_scripts.studies.suite.requests
 

@@ -8,7 +8,6 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.scores.imported import read_imported
 from workflow_scripts.scores.tidy import collect
 from workflow_scripts.settings.ranking import RankedTask, ScoresRequest
-from workflow_scripts.settings.request import Nothing
 from workflow_scripts.studies.harmony.scores import (
     TABLE,
     harmony_scores,
@@ -99,7 +98,7 @@ def test_imported_scores_stand_beside_ours_and_are_no_cells_of_ours_to_miss(tabl
     csv, md, tex = (tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex"))
     write(found, csv, md, tex)
     assert "| theirs" in md.read_text()
-    write_scores_figure(TABLE.read(csv), Nothing(), tmp_path / "f.pdf", tmp_path / "f.png")
+    write_scores_figure(TABLE.read(csv), tmp_path / "f.pdf", tmp_path / "f.png")
     assert (tmp_path / "f.png").stat().st_size > 5000
     write(table, csv, md, tex)
     assert "| Origin" not in md.read_text(), "all are ours: nothing to tell apart"
@@ -108,9 +107,7 @@ def test_imported_scores_stand_beside_ours_and_are_no_cells_of_ours_to_miss(tabl
 def test_the_figure_has_the_same_bytes_each_time(table, tmp_path):
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
-        write_scores_figure(
-            table, Nothing(), tmp_path / folder / "f.pdf", tmp_path / folder / "f.png"
-        )
+        write_scores_figure(table, tmp_path / folder / "f.pdf", tmp_path / folder / "f.png")
     for name in ("f.pdf", "f.png"):
         one, other = ((tmp_path / folder / name).read_bytes() for folder in ("a", "b"))
         assert one == other
