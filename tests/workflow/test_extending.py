@@ -182,7 +182,7 @@ def a_prompt_run_has_its_row(folder: Path, _: subprocess.CompletedProcess) -> No
 
 def a_recipe_has_trained(folder: Path, said: subprocess.CompletedProcess) -> None:
     assert jobs_of(said)["train_checkpoint"] == 1
-    path = folder / "results/training/miniature--Qwen2-1M-Instruct@k2m12+cpt.json"
+    path = folder / "results/training/miniature--Qwen2-1M-Instruct@k3m6+cpt.json"
     record = json.loads(path.read_text())
     assert record["request"]["recipe"] == "gentle"
     assert record["facts"]["steps"] == 4
