@@ -44,7 +44,7 @@ def test_the_paper_asks_the_published_model_in_all_prompt_runs():
     settings = load(yaml.safe_load((ROOT / "config/paper.yaml").read_text(encoding="utf-8")))
     assert settings.prompts.models == ("meta-llama/Llama-3.2-1B-Instruct",)
     assert settings.prompts.max_items_per_subject is None
-    assert len(settings.prompt_runs) == 10
+    assert len(settings.prompt_runs) >= 10
 
 
 def test_the_grid_is_the_whole_miniature_world():
