@@ -8,6 +8,8 @@ from workflow_scripts.core.training_record import Speed, Step, TrainingRecord
 from workflow_scripts.render.numbers import Numbers
 from workflow_scripts.scores.tidy import COLUMNS
 from workflow_scripts.settings.chunked_tables import StagedCheckpoints
+from workflow_scripts.settings.training import StageRequest
+from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.studies.training.curves import write_curves_figure
 from workflow_scripts.studies.training.sentences import tell_training, training_numbers
 from workflow_scripts.studies.training.stages import TABLE, stages_table
@@ -20,12 +22,20 @@ ASKED = StagedCheckpoints(checkpoints=NAMES, texts=("magpie (easy)", "wikitext")
 def trained() -> TrainingRecord:
     fields = record_fields(model=NAMES[2])
     base = fields["model"].model_copy(update={"id": NAMES[1]})
+    asked = StageRequest(
+        id=NAMES[2],
+        recipe="mine",
+        keys=TrainingKeys(),
+        validation=0.1,
+        seed=0,
+        device="cpu",
+        attention="auto",
+        threads=1,
+    )
     return TrainingRecord(
         base=base,
         trained=fields["model"].model_copy(update={"stages": ("cpt",)}),
-        recipe="mine",
-        keys={},
-        seed=0,
+        request=asked.as_params(),
         data={},
         report={"trained_parameters": 1200},
         facts={"steps": 20, "tokens": 4000},
