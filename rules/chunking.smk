@@ -114,6 +114,7 @@ use rule table from tables as table_chunking_plans with:
         **table_files("chunking_plans"),
     log:
         "logs/table_chunking_plans.log",
+    localrule: True
     params:
         version=1,
         table="studies.chunking.plans",
@@ -128,6 +129,7 @@ use rule table from tables as table_chunking_perplexity with:
         **table_files("chunking_perplexity"),
     log:
         "logs/table_chunking_perplexity.log",
+    localrule: True
     params:
         version=1,
         table="studies.chunking.perplexity",
@@ -142,6 +144,7 @@ use rule figure from figures as figure_chunking_perplexity with:
         **figure_files("chunking_perplexity", "Chunking"),
     log:
         "logs/figure_chunking_perplexity.log",
+    localrule: True
     params:
         version=1,
         figure="studies.chunking.perplexity",
@@ -156,6 +159,7 @@ use rule table from tables as table_chunking_latency with:
         **table_files("chunking_latency"),
     log:
         "logs/table_chunking_latency.log",
+    localrule: True
     params:
         version=1,
         table="studies.chunking.latency",
@@ -170,6 +174,7 @@ use rule figure from figures as figure_chunking_latency with:
         **figure_files("chunking_latency", "Chunking"),
     log:
         "logs/figure_chunking_latency.log",
+    localrule: True
     params:
         version=1,
         figure="studies.chunking.latency",
@@ -185,6 +190,7 @@ use rule table from tables as table_chunking_pruning with:
         **table_files("chunking_pruning"),
     log:
         "logs/table_chunking_pruning.log",
+    localrule: True
     params:
         version=1,
         table="studies.chunking.pruning",
@@ -199,6 +205,7 @@ use rule figure from figures as figure_chunking_pruning with:
         **figure_files("chunking_pruning", "Chunking"),
     log:
         "logs/figure_chunking_pruning.log",
+    localrule: True
     params:
         version=1,
         figure="studies.chunking.pruning",

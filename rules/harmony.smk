@@ -22,6 +22,7 @@ use rule table from tables as table_harmony_scores with:
         **table_files("harmony_scores"),
     log:
         "logs/table_harmony_scores.log",
+    localrule: True
     params:
         version="table_harmony_scores 2",
         table="studies.harmony.scores",
@@ -36,6 +37,7 @@ use rule table from tables as table_harmony_leaderboard with:
         **table_files("harmony_leaderboard"),
     log:
         "logs/table_harmony_leaderboard.log",
+    localrule: True
     params:
         version="table_harmony_leaderboard 1",
         table="studies.harmony.leaderboard",
@@ -50,6 +52,7 @@ use rule table from tables as table_harmony_agreement with:
         **table_files("harmony_agreement"),
     log:
         "logs/table_harmony_agreement.log",
+    localrule: True
     params:
         version="table_harmony_agreement 1",
         table="studies.harmony.agreement",
@@ -64,6 +67,7 @@ use rule table from tables as table_harmony_components with:
         **table_files("harmony_components"),
     log:
         "logs/table_harmony_components.log",
+    localrule: True
     params:
         version="table_harmony_components 1",
         table="studies.harmony.components",
@@ -79,6 +83,7 @@ use rule table from tables as table_harmony_significance with:
         **table_files("harmony_significance"),
     log:
         "logs/table_harmony_significance.log",
+    localrule: True
     params:
         version="table_harmony_significance 1",
         table="studies.harmony.significance",
@@ -94,6 +99,7 @@ use rule table from tables as table_harmony_panel with:
         **table_files("harmony_panel"),
     log:
         "logs/table_harmony_panel.log",
+    localrule: True
     params:
         version="table_harmony_panel 1",
         table="studies.harmony.panel",
@@ -108,6 +114,7 @@ use rule figure from figures as figure_harmony_scores with:
         **figure_files("harmony_scores", "Harmony"),
     log:
         "logs/figure_harmony_scores.log",
+    localrule: True
     params:
         version=1,
         figure="studies.harmony.scores",
@@ -122,6 +129,7 @@ use rule figure from figures as figure_harmony_matrices with:
         **figure_files("harmony_matrices", "Harmony"),
     log:
         "logs/figure_harmony_matrices.log",
+    localrule: True
     params:
         version="figure_harmony_matrices 1",
         figure="studies.harmony.matrices",
@@ -136,6 +144,7 @@ use rule figure from figures as figure_harmony_agreement_by_task with:
         **figure_files("harmony_agreement_by_task", "Harmony"),
     log:
         "logs/figure_harmony_agreement_by_task.log",
+    localrule: True
     params:
         version="figure_harmony_agreement_by_task 1",
         figure="studies.harmony.agreement_by_task",
@@ -150,6 +159,7 @@ use rule figure from figures as figure_harmony_categories with:
         **figure_files("harmony_categories", "Harmony"),
     log:
         "logs/figure_harmony_categories.log",
+    localrule: True
     params:
         version="figure_harmony_categories 1",
         figure="studies.harmony.categories",
@@ -164,6 +174,7 @@ use rule figure from figures as figure_harmony_components with:
         **figure_files("harmony_components", "Harmony"),
     log:
         "logs/figure_harmony_components.log",
+    localrule: True
     params:
         version="figure_harmony_components 1",
         figure="studies.harmony.components",
@@ -178,6 +189,7 @@ use rule figure from figures as figure_harmony_pc1_by_size with:
         **figure_files("harmony_pc1_by_size", "Harmony"),
     log:
         "logs/figure_harmony_pc1_by_size.log",
+    localrule: True
     params:
         version="figure_harmony_pc1_by_size 2",
         figure="studies.harmony.pc1_by_size",
@@ -192,6 +204,7 @@ use rule figure from figures as figure_harmony_bump with:
         **figure_files("harmony_bump", "Harmony"),
     log:
         "logs/figure_harmony_bump.log",
+    localrule: True
     params:
         version="figure_harmony_bump 2",
         figure="studies.harmony.bump",
@@ -207,6 +220,7 @@ use rule figure from figures as figure_harmony_panel with:
         **figure_files("harmony_panel", "Harmony"),
     log:
         "logs/figure_harmony_panel.log",
+    localrule: True
     params:
         version="figure_harmony_panel 1",
         figure="studies.harmony.panel",

@@ -40,6 +40,7 @@ use rule table from tables as table_harmony_perplexity with:
         **table_files("harmony_perplexity"),
     log:
         "logs/table_harmony_perplexity.log",
+    localrule: True
     params:
         version="table_harmony_perplexity 1",
         table="studies.harmony.perplexity",
@@ -54,6 +55,7 @@ use rule figure from figures as figure_harmony_perplexity with:
         **figure_files("harmony_perplexity", "Harmony"),
     log:
         "logs/figure_harmony_perplexity.log",
+    localrule: True
     params:
         version="figure_harmony_perplexity 1",
         figure="studies.harmony.perplexity",

@@ -48,6 +48,7 @@ use rule files from makers as leaderboard_page with:
         page="results/report/leaderboard.html",
     log:
         "logs/leaderboard_page.log",
+    localrule: True
     params:
         function="paper.leaderboard.write_leaderboard",
         request=LeaderboardPage(

@@ -44,6 +44,7 @@ use rule table from tables as table_mmlu_by_subject with:
         **table_files("mmlu_by_subject"),
     log:
         "logs/table_mmlu_by_subject.log",
+    localrule: True
     params:
         version=1,
         table="studies.mmlu.by_subject",
@@ -58,6 +59,7 @@ use rule figure from figures as figure_mmlu_by_subject with:
         **figure_files("mmlu_by_subject", "MMLU"),
     log:
         "logs/figure_mmlu_by_subject.log",
+    localrule: True
     params:
         version=1,
         figure="studies.mmlu.by_subject",

@@ -12,6 +12,7 @@ use rule files from makers as collect_scores with:
         scores="results/scores/{study}.parquet",
     log:
         "logs/collect_scores/{study}.log",
+    localrule: True
     wildcard_constraints:
         study=one_of(RECORDS),
     params:
@@ -28,6 +29,7 @@ use rule files from makers as merge_scores with:
         csv="results/scores.csv",
     log:
         "logs/merge_scores.log",
+    localrule: True
     params:
         version=2,
         function="scores.tidy.merge_scores",
@@ -42,6 +44,7 @@ use rule table from tables as table_chunking_summary with:
         **table_files("chunking_summary"),
     log:
         "logs/table_chunking_summary.log",
+    localrule: True
     params:
         version=1,
         table="studies.chunking.summary",
@@ -57,6 +60,7 @@ use rule table from tables as table_reproduction with:
         **table_files("reproduction"),
     log:
         "logs/table_reproduction.log",
+    localrule: True
     params:
         table="paper.reproduction",
         request=reproduction(SETTINGS).as_params(),
@@ -70,6 +74,7 @@ use rule files from makers as gather_provenance with:
         provenance="results/report/provenance.json",
     log:
         "logs/gather_provenance.log",
+    localrule: True
     params:
         function="paper.provenance.gather_provenance",
         request=shown_config(SETTINGS),
@@ -85,6 +90,7 @@ use rule files from makers as collect_numbers with:
         tex="results/tables/numbers.tex",
     log:
         "logs/collect_numbers.log",
+    localrule: True
     resources:
         mem_mb=4000,
         runtime="30m",
@@ -117,6 +123,7 @@ use rule files from makers as report with:
         ),
     log:
         "logs/report.log",
+    localrule: True
     resources:
         mem_mb=4000,
         runtime="30m",
@@ -136,6 +143,7 @@ use rule files from makers as paper_source with:
         paper="results/report/paper.tex",
     log:
         "logs/paper_source.log",
+    localrule: True
     params:
         function="paper.report.report",
         request=lambda wildcards: Report(tables=tables_told()).as_params(),
@@ -150,6 +158,7 @@ use rule files from makers as paper_pdf with:
         pdf="results/report/paper.pdf",
     log:
         "logs/paper_pdf.log",
+    localrule: True
     params:
         function="paper.latex.paper_pdf",
 

@@ -33,6 +33,7 @@ use rule table from tables as table_cost with:
         **table_files("cost"),
     log:
         "logs/table_cost.log",
+    localrule: True
     conda:
         "../../envs/planning.yaml"
     params:

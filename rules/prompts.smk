@@ -72,6 +72,7 @@ use rule table from tables as table_prompt_runs with:
         **table_files("prompt_runs"),
     log:
         "logs/table_prompt_runs.log",
+    localrule: True
     params:
         table="studies.prompts.runs",
         request=prompt_tables(SETTINGS).as_params(),
@@ -85,6 +86,7 @@ use rule table from tables as table_prompt_runs_by_subject with:
         **table_files("prompt_runs_by_subject"),
     log:
         "logs/table_prompt_runs_by_subject.log",
+    localrule: True
     params:
         table="studies.prompts.by_subject",
         request=prompt_tables(SETTINGS).as_params(),
@@ -98,6 +100,7 @@ use rule figure from figures as figure_prompt_runs with:
         **figure_files("prompt_runs", "Prompts"),
     log:
         "logs/figure_prompt_runs.log",
+    localrule: True
     params:
         version=2,
         figure="studies.prompts.runs",

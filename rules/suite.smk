@@ -55,6 +55,7 @@ use rule table from tables as table_suite_leaderboard with:
         **table_files("suite_leaderboard"),
     log:
         "logs/table_suite_leaderboard.log",
+    localrule: True
     params:
         table="studies.suite.leaderboard",
         request=suite_tables(SETTINGS).as_params(),
@@ -70,6 +71,7 @@ use rule table from tables as table_suite_checks with:
         **table_files("suite_checks"),
     log:
         "logs/table_suite_checks.log",
+    localrule: True
     params:
         table="studies.suite.checks",
         request=suite_tables(SETTINGS).as_params(),
@@ -84,6 +86,7 @@ use rule table from tables as table_suite_requests with:
         **table_files("suite_requests"),
     log:
         "logs/table_suite_requests.log",
+    localrule: True
     params:
         table="studies.suite.requests_table",
         request={},
@@ -101,6 +104,7 @@ use rule files from makers as board_suite with:
         tab="results/report/tabs/suite.json",
     log:
         "logs/board_suite.log",
+    localrule: True
     params:
         function="studies.suite.board.board_suite",
         request=suite_board(SETTINGS).as_params(),

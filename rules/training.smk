@@ -102,6 +102,7 @@ use rule table from tables as table_training_stages with:
         **table_files("training_stages"),
     log:
         "logs/table_training_stages.log",
+    localrule: True
     params:
         version=1,
         table="studies.training.stages",
@@ -116,6 +117,7 @@ use rule figure from figures as figure_training_curves with:
         **figure_files("training_curves", "Training"),
     log:
         "logs/figure_training_curves.log",
+    localrule: True
     params:
         version=1,
         figure="studies.training.curves",

@@ -3,6 +3,7 @@
 Whoever takes it names inputs, outputs and log, and in `params` the module that describes the figure, its
 request and a version, which is raised when its meaning changes. One rule a file: Snakemake mixes up
 the names of several rules that are taken from one module.
+It does not inherit `localrule`, so whoever takes it says `localrule: True` again, or it is sent to a cluster.
 """
 
 
@@ -13,7 +14,6 @@ rule figure:
         png="results/figures/{figure}.png",
     log:
         "logs/figure_{figure}.log",
-    localrule: True
     conda:
         "../../envs/reporting.yaml"
     threads: 1

@@ -2,6 +2,7 @@
 
 Whoever takes it names inputs, outputs and log, and in `params` the function that makes the ones from the
 others, its request and a version, which is raised when its meaning changes.
+It does not inherit `localrule`, so whoever takes it says `localrule: True` again, or it is sent to a cluster.
 """
 
 
@@ -11,7 +12,6 @@ rule files:
         "results/files/{files}",
     log:
         "logs/files_{files}.log",
-    localrule: True
     conda:
         "../../envs/reporting.yaml"
     threads: 1

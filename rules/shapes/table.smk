@@ -3,6 +3,7 @@
 Whoever takes it names inputs, outputs and log, and in `params` the module that describes the table, its
 request and a version, which is raised when its meaning changes. One rule a file: Snakemake mixes up
 the names of several rules that are taken from one module.
+It does not inherit `localrule`, so whoever takes it says `localrule: True` again, or it is sent to a cluster.
 """
 
 
@@ -14,7 +15,6 @@ rule table:
         tex="results/tables/{table}.tex",
     log:
         "logs/table_{table}.log",
-    localrule: True
     conda:
         "../../envs/reporting.yaml"
     threads: 1

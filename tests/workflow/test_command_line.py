@@ -227,3 +227,13 @@ def test_every_rule_asks_for_resources_a_scheduler_understands():
     for rule in [*scripted, *asking]:
         by_number = [re.search(rf"^ +{name}=", rule, re.M) for name in ("mem_mb", "runtime")]
         assert "**planned(" in rule or all(by_number), rule
+
+
+def test_what_takes_a_shape_runs_where_snakemake_runs():
+    """Snakemake drops `localrule` of a rule that is taken with changes."""
+    texts = [path.read_text() for path in (ROOT / "rules").glob("*.smk")]
+    taken = [rule for text in texts for rule in re.split(r"^(?=(?:use )?rule\b)", text, flags=re.M)]
+    taken = [rule for rule in taken if rule.startswith("use rule")]
+    assert len(taken) > 20
+    for rule in taken:
+        assert "    localrule: True\n" in rule, rule
