@@ -12,9 +12,9 @@ use rule files from makers as collect_scores with:
         scores="results/scores/{study}.parquet",
     log:
         "logs/collect_scores/{study}.log",
-    localrule: True
     wildcard_constraints:
         study=one_of(RECORDS),
+    localrule: True
     params:
         function="scores.tidy.collect_scores",
 
