@@ -2,8 +2,9 @@
 
     python -m bench.evaluation
 
-One process, two threads, float32, rounds in turn so that whatever else the machine does hits both.
-Requests have the shape of MMLU's: five examples of about 600 tokens, questions of 40 to 120.
+One process, two threads, float32, rounds in turn so that whatever else the machine does hits both. What is
+timed begins with texts: tokenising is part of it. Requests have the shape of MMLU's: examples that the
+questions of a subject share, and questions of 40 to 120 tokens.
 """
 
 import argparse
@@ -11,19 +12,49 @@ import random
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import torch
 
+from bench.exams import VOCABULARY, Exams, Pair
 from bench.peak_memory import PeakMemory
 
-QUESTIONS, WINDOW = 12, 1024  # real subjects have ten to a hundred times as many
-VOCABULARY = 6144
+WINDOW = 1024
 NEW_TOKENS = 16
 BATCH_SIZES = (2, 4, 8, 16, 32)
 MOST_TRIED = 12
 MEBIBYTE = 2**20
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A model of random weights, and what it is asked."""
+
+    model: dict[str, int]
+    prompt: int  # tokens
+    questions: int  # a subject; real ones have up to a hundred times as many
+    cases: tuple[str, ...]
+    vocabulary: int = VOCABULARY
+
+
+SHAPES = {
+    "short": Shape(
+        {"hidden_size": 384, "intermediate_size": 1536, "num_hidden_layers": 4,
+         "num_attention_heads": 6, "num_key_value_heads": 2},
+        600, 12, ("letters", "endings", "nothing shared", "generation"),
+    ),
+    "long": Shape(
+        {"hidden_size": 256, "intermediate_size": 1024, "num_hidden_layers": 4,
+         "num_attention_heads": 4, "num_key_value_heads": 2},
+        700, 24, ("letters", "endings"),
+    ),
+    # As SmolLM2-135M.
+    "deep": Shape(
+        {"hidden_size": 576, "intermediate_size": 1536, "num_hidden_layers": 30,
+         "num_attention_heads": 9, "num_key_value_heads": 3},
+        700, 24, ("letters", "endings"), vocabulary=49152,
+    ),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -35,59 +66,38 @@ class Case:
     engine: Callable[[list], list]
 
 
-class Prompts:
-    """Random token sequences of MMLU's shape."""
-
-    def __init__(self, seed: int):
-        self._rng = random.Random(seed)
-
-    def tokens(self, least: int, most: int) -> list[int]:
-        return [self._rng.randrange(4, VOCABULARY) for _ in range(self._rng.randint(least, most))]
-
-    def few_shot(self, subjects: int) -> list[list[int]]:
-        prefixes = [self.tokens(560, 640) for _ in range(subjects)]
-        return [prefix + self.tokens(40, 120) for prefix in prefixes for _ in range(QUESTIONS)]
-
-    def letters(self) -> list:
-        letters = [[token] for token in (10, 11, 12, 13)]
-        return [(None, context, letter) for context in self.few_shot(2) for letter in letters]
-
-    def endings(self) -> list:
-        return [
-            (None, context, self.tokens(10, 40)) for context in self.few_shot(1) for _ in range(4)
-        ]
-
-    def nothing_shared(self) -> list:
-        return [(None, self.tokens(40, 120), self.tokens(5, 20)) for _ in range(128)]
-
-
-def main(rounds: int, seed: int, threads: int) -> None:
+def main(shape: Shape, rounds: int, seed: int, threads: int) -> None:
     torch.set_num_threads(threads)
     torch.manual_seed(seed)
+    from lm_eval.api.instance import Instance
     from lm_eval.models.huggingface import HFLM
     from transformers import Qwen2Config, Qwen2ForCausalLM
 
     from workflow_scripts.evaluation.prefix.generation import GenerationRequest
     from workflow_scripts.evaluation.prefix_lm import PrefixLM
+    from workflow_scripts.evaluation.shared_text import SharedText
 
     config = Qwen2Config(
-        hidden_size=384, intermediate_size=1536, num_hidden_layers=4, num_attention_heads=6,
-        num_key_value_heads=2, vocab_size=VOCABULARY, max_position_embeddings=WINDOW,
+        **shape.model, vocab_size=shape.vocabulary, max_position_embeddings=WINDOW,
         bos_token_id=0, eos_token_id=None, pad_token_id=0,
     )  # fmt: skip
     model = Qwen2ForCausalLM(config).eval()
-    harness = HFLM(pretrained=model, tokenizer=_tokenizer(), batch_size=8)
-    prefix = PrefixLM(pretrained=model, tokenizer=_tokenizer(), batch_size=8)
+    exams = Exams(seed, shape.prompt, shape.questions)
+    harness = HFLM(pretrained=model, tokenizer=exams.tokenizer, batch_size=8)
+    prefix = PrefixLM(pretrained=model, tokenizer=exams.tokenizer, batch_size=8)
     engine = prefix.engine
     assert engine is not None, "the model has no engine"
-    prompts = Prompts(seed)
     print(f"seed {seed}, {threads} threads, {model.num_parameters():,} parameters, float32")
+    print(f"prompts of {shape.prompt} tokens, {shape.questions} questions a subject")
 
-    def score(requests: list) -> list:
-        return harness._loglikelihood_tokens(requests, disable_tqdm=True)
+    def score(lm) -> Callable[[list[Pair]], list]:
+        return lambda pairs: lm.loglikelihood(
+            [Instance("loglikelihood", {}, pair, 0) for pair in pairs], disable_tqdm=True
+        )
 
-    def score_shared(requests: list) -> list:
-        return prefix._loglikelihood_tokens(requests, disable_tqdm=True)
+    def score_anew(pairs: list[Pair]) -> list:
+        prefix._shared_text = SharedText(exams.tokenizer)  # nothing is known from the round before
+        return score(prefix)(pairs)
 
     def continue_in_batches(contexts: list) -> list:
         return _generate(model, contexts, harness.batch_size)
@@ -97,51 +107,67 @@ def main(rounds: int, seed: int, threads: int) -> None:
             [GenerationRequest(context, NEW_TOKENS) for context in contexts], {"do_sample": False}
         )
 
-    cases = [
-        Case("letters", 4, prompts.letters(), score, score_shared),
-        Case("endings", 9, prompts.endings(), score, score_shared),
-        Case("nothing shared", 1, prompts.nothing_shared(), score, score_shared),
-        Case("generation", 2, prompts.few_shot(2), continue_in_batches, continue_shared),
-    ]
+    makers: dict[str, Callable[[], Case]] = {
+        "letters": lambda: Case("letters", 4, exams.letters(2), score(harness), score_anew),
+        "endings": lambda: Case("endings", 9, exams.endings(), score(harness), score_anew),
+        "nothing shared": lambda: Case(
+            "nothing shared", 1, exams.nothing_shared(), score(harness), score_anew
+        ),
+        "generation": lambda: Case(
+            "generation", 2, exams.encoded(exams.contexts(2)), continue_in_batches, continue_shared
+        ),
+    }
+    cases = [makers[name]() for name in shape.cases]
     best = {case.name: _best_batch_size(harness, case) for case in cases if case.name != "endings"}
     best["endings"] = best["letters"]  # rows of the same length
     times: dict[str, list[tuple[float, float]]] = {case.name: [] for case in cases}
+    busy: dict[str, list[tuple[float, float]]] = {case.name: [] for case in cases}
     differences = dict.fromkeys(times, 0.0)
+    greedy = dict.fromkeys(times, 0)
     for _ in range(rounds):
         for case in cases:
             harness.batch_size_per_gpu = best[case.name]
-            theirs, expected = _timed(case.harness, case.requests)
-            ours, found = _timed(case.engine, case.requests)
+            theirs, their_work, expected = _timed(case.harness, case.requests)
+            ours, our_work, found = _timed(case.engine, case.requests)
             times[case.name].append((theirs, ours))
+            busy[case.name].append((their_work, our_work))
             differences[case.name] = max(differences[case.name], _difference(found, expected))
+            greedy[case.name] += _other_flags(found, expected)
     print(
-        f"{'case':<16}{'target':>7}{'median':>8}{'from':>7}{'to':>7}{'trie':>7}{'run/trie':>9}"
-        f"{'HFLM s':>8}{'batch':>6}{'ours s':>8}{'differ':>9}{'peak MB':>9}{'budget':>7}"
+        f"{'case':<16}{'target':>7}{'median':>8}{'from':>7}{'to':>7}{'work':>7}{'trie':>7}"
+        f"{'run/trie':>9}{'HFLM s':>8}{'batch':>6}{'ours s':>8}{'differ':>9}{'flags':>6}"
+        f"{'peak MB':>9}{'budget':>7}{'HFLM kchars':>12}{'ours':>6}"
     )
     for case in cases:
         ratios = [theirs / ours for theirs, ours in times[case.name]]
+        work = statistics.median(theirs / ours for theirs, ours in busy[case.name])
         tokens, trie, peak = _measured(engine, case)
+        asked, needed = (
+            _characters(exams.tokenizer, run, case.requests) for run in (case.harness, case.engine)
+        ) if case.name != "generation" else (0, 0)  # fmt: skip
         new = len(case.requests) * (NEW_TOKENS - 1) if case.name == "generation" else 0
         print(
             f"{case.name:<16}{case.target:>7.1f}{statistics.median(ratios):>8.2f}"
-            f"{min(ratios):>7.2f}{max(ratios):>7.2f}{(_read(case) + new) / (trie + new):>7.2f}"
-            f"{(tokens - new) / trie:>9.3f}"
+            f"{min(ratios):>7.2f}{max(ratios):>7.2f}{work:>7.2f}"
+            f"{(_read(case, exams) + new) / (trie + new):>7.2f}{(tokens - new) / trie:>9.3f}"
             f"{statistics.median(t for t, _ in times[case.name]):>8.2f}{best[case.name]:>6}"
             f"{statistics.median(t for _, t in times[case.name]):>8.2f}"
-            f"{differences[case.name]:>9.1e}{peak / MEBIBYTE:>9.0f}"
-            f"{engine.budget.bytes / MEBIBYTE:>7.0f}"
+            f"{differences[case.name]:>9.1e}{greedy[case.name]:>6}{peak / MEBIBYTE:>9.0f}"
+            f"{engine.budget.bytes / MEBIBYTE:>7.0f}{asked / 1000:>12.0f}{needed / 1000:>6.0f}"
         )
     print(
-        "median, from, to: the harness's time over ours. trie: the tokens HFLM runs without its"
-        " padding over the nodes of the trie, the limit if all tokens cost the same. differ: the"
-        " largest difference of a score, or the share of differing texts."
+        "median, from, to: the harness's time over ours; work: the same of processor time. trie: the tokens"
+        " HFLM runs without its padding over the nodes of the trie, the limit if all tokens cost the same."
+        " differ: the largest difference of a score, or the share of differing texts; flags: greedy flags that"
+        " differ. kchars: thousands of characters that were tokenised, by HFLM and by us."
     )
 
 
-def _timed(function: Callable[[list], list], requests: list) -> tuple[float, list]:
-    start = time.perf_counter()
+def _timed(function: Callable[[list], list], requests: list) -> tuple[float, float, list]:
+    """Seconds, seconds of processors, and what came of it."""
+    start, work = time.perf_counter(), time.process_time()
     result = function(requests)
-    return time.perf_counter() - start, result
+    return time.perf_counter() - start, time.process_time() - work, result
 
 
 def _best_batch_size(harness, case: Case) -> int:
@@ -181,12 +207,24 @@ def _difference(found: list, expected: list) -> float:
     return sum(a != b for a, b in zip(found, expected, strict=True)) / len(found)
 
 
-def _read(case: Case) -> int:
+def _other_flags(found: list, expected: list) -> int:
+    if not isinstance(found[0], tuple):
+        return 0
+    return sum(a[1] != b[1] for a, b in zip(found, expected, strict=True))
+
+
+def _read(case: Case, exams: Exams) -> int:
     """Tokens that HFLM reads, padding aside: letters of one question are one row for it, too."""
     if case.name == "generation":
         return sum(len(context) for context in case.requests)
-    rows = {tuple(context + target[:-1]) for _, context, target in case.requests}
-    return sum(map(len, rows))
+    whole = exams.encoded([context + target for context, target in case.requests])
+    return sum(map(len, {tuple(tokens[:-1]) for tokens in whole}))
+
+
+def _characters(tokenizer, run: Callable[[list], list], requests: list) -> int:
+    tokenizer.start_counting()
+    run(requests)
+    return tokenizer.characters
 
 
 def _measured(engine, case: Case) -> tuple[int, int, int]:
@@ -197,22 +235,15 @@ def _measured(engine, case: Case) -> tuple[int, int, int]:
     return engine.tokens_run - run, engine.trie_tokens - trie, peak.bytes
 
 
-def _tokenizer() -> Any:
-    from tokenizers import Tokenizer
-    from tokenizers.models import WordLevel
-    from transformers import PreTrainedTokenizerFast
-
-    words = {f"w{at}": at for at in range(VOCABULARY)}
-    return PreTrainedTokenizerFast(
-        tokenizer_object=Tokenizer(WordLevel(words, unk_token="w3")),
-        bos_token="w0", eos_token="w0", pad_token="w0", unk_token="w3",
-    )  # fmt: skip
-
-
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--shape", choices=SHAPES, action="append", help="all, if left out")
+    parser.add_argument("--questions", type=int, help="a subject; left out, those of the shape")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
     parser.add_argument("--threads", type=int, default=2)
     arguments = parser.parse_args()
-    main(arguments.rounds, arguments.seed, arguments.threads)
+    for name in arguments.shape or SHAPES:
+        asked = {"questions": arguments.questions} if arguments.questions else {}
+        shape = replace(SHAPES[name], **asked)
+        main(shape, arguments.rounds, arguments.seed, arguments.threads)

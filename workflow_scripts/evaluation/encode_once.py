@@ -2,18 +2,24 @@
 
 lm-eval tokenises one string at a time, and a context once for each of its choices: a third of the time
 that a small model takes. What the strings are, and what is made of their tokens, stays HFLM's own: it asks
-for one string after another, and finds most of them encoded ahead.
+for one string after another, and finds most of them encoded ahead. What strings share is encoded once, too,
+where the tokenizer allows it (shared_text.py).
 """
 
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import islice
 
 from lm_eval.models.huggingface import HFLM
 from lm_eval.models.utils import has_bos_prefix
 
-# Texts that are encoded together: enough for all threads, few enough to be held beside the model.
+from workflow_scripts.evaluation.shared_text import SharedText
+
+# Texts that are encoded ahead: enough for all threads, few enough to be held beside the model.
 _TOGETHER = 1_024
+# Requests that are put to a GPU together: their texts are encoded while it runs those before them.
+_GPU_REQUESTS = 8_192
 
 # A text, and whether HFLM asks for special tokens: as the tokenizer does by itself, or not.
 Text = tuple[str, bool | None]
@@ -24,10 +30,26 @@ class EncodeOnce(HFLM):
         super().__init__(*args, **kwargs)
         self._upcoming: Iterator[Text] = iter(())
         self._encoded: dict[Text, list[int]] = {}
+        self._shared_text = SharedText(self.tokenizer)
+        self._put_together = _GPU_REQUESTS if self.device.type == "cuda" else None
 
     def loglikelihood(self, requests, disable_tqdm: bool = False) -> list[tuple[float, bool]]:
-        with self.encoding_ahead(_texts(request.args for request in requests)):
-            return super().loglikelihood(requests, disable_tqdm)
+        if self._put_together is None or not requests:
+            with self.encoding_ahead(_texts(request.args for request in requests)):
+                return super().loglikelihood(requests, disable_tqdm)
+        size, found = self._put_together, []
+        parts = [requests[at : at + size] for at in range(0, len(requests), size)]
+        with ThreadPoolExecutor(1) as beside:
+
+            def encoding(part):
+                return beside.submit(self._together, [*_texts(one.args for one in part)])
+
+            encoded = encoding(parts[0])
+            for part, following in zip(parts, [*parts[1:], []], strict=True):
+                self._encoded, encoded = encoded.result(), encoding(following)
+                found += super().loglikelihood(part, disable_tqdm)
+        self._encoded = {}
+        return found
 
     @contextmanager
     def encoding_ahead(self, texts: Iterable[Text]) -> Iterator[None]:
@@ -48,16 +70,18 @@ class EncodeOnce(HFLM):
             return super().tok_encode(string, add_special_tokens, left_truncate_len, **kwargs)
         return self._encoded[text]
 
-    def contexts(self, texts: list[str], most: int) -> list[list[int]]:
+    def contexts(self, texts: list[str], most: int | None = None) -> list[list[int]]:
         """What `tok_batch_encode` makes of each text by itself: its last tokens, `most` of them."""
+        last = slice(most and -most, None)
         start = getattr(self.tokenizer, "bos_token", None)
         distinct = list(dict.fromkeys(texts))
         encoded: dict[str, list[int]] = {}
         for begins in (True, False):
             some = [text for text in distinct if has_bos_prefix(text, start) == begins]
             special = False if begins else self.add_bos_token
-            ids = self._ids(some, special, truncation=self.truncation)
-            encoded |= {text: tokens[-most:] for text, tokens in zip(some, ids, strict=True)}
+            options = {"truncation": True} if self.truncation else {}
+            ids = self._shared_text.encode(some, special, **options)
+            encoded |= {text: tokens[last] for text, tokens in zip(some, ids, strict=True)}
         return [encoded[text] for text in texts]
 
     def _together(self, texts: list[Text]) -> dict[Text, list[int]]:
@@ -72,21 +96,11 @@ class EncodeOnce(HFLM):
             text: tokens
             for special, some in by_choice.items()
             for text, tokens in zip(
-                some, self._ids([string for string, _ in some], special), strict=True
+                some,
+                self._shared_text.encode([string for string, _ in some], special),
+                strict=True,
             )
         }
-
-    def _ids(self, strings: list[str], special: bool | None, **options) -> list[list[int]]:
-        """With special tokens or without, or None for what the tokenizer does by itself."""
-        options |= {} if special is None else {"add_special_tokens": special}
-        together = (strings[at : at + _TOGETHER] for at in range(0, len(strings), _TOGETHER))
-        return [
-            ids
-            for some in together
-            for ids in self.tokenizer(
-                some, return_attention_mask=False, return_token_type_ids=False, **options
-            )["input_ids"]
-        ]
 
 
 def _texts(pairs: Iterable[tuple[str, str]]) -> Iterator[Text]:

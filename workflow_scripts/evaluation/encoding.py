@@ -43,32 +43,35 @@ class Encoder(EncodeOnce):
         behind one start token, or where the tokenizer has none the end of text, as in the test.
         """
         if output_type == "generate_until":
-            return [self._generated(prompt, answer) for prompt, answer in pairs]
+            return self._generated(pairs)
         self.noted = []
         self.loglikelihood([Instance("loglikelihood", {}, pair, 0) for pair in pairs], True)
         return [(one.context, one.continuation) for one in self.noted]
 
-    def _generated(self, prompt: str, answer: str) -> tuple[list[int], list[int]]:
-        """The prompt as it is generated from, and the answer as it follows in the whole text.
+    def _generated(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[list[int], list[int]]]:
+        """The prompts as they are generated from, and the answers as they follow in the whole texts.
 
         Where a token of the whole reaches over the border, the answer is encoded alone: in the test
         it can begin nowhere else.
         """
-        head, whole = self._context(prompt), self.tok_encode(prompt + answer)
-        if whole[: len(head)] == head:
-            return head, whole[len(head) :]
-        return head, self.tok_encode(answer, add_special_tokens=False)
-
-    def _context(self, text: str) -> list[int]:
-        ids, _ = self.tok_batch_encode([text], truncation=self.truncation)
-        return ids[0].tolist()
+        heads = self.contexts([prompt for prompt, _ in pairs])
+        with self.encoding_ahead((prompt + answer, None) for prompt, answer in pairs):
+            wholes = [self.tok_encode(prompt + answer) for prompt, answer in pairs]
+        return [
+            (head, whole[len(head) :])
+            if whole[: len(head)] == head
+            else (head, self.tok_encode(answer, add_special_tokens=False))
+            for head, whole, (_, answer) in zip(heads, wholes, pairs, strict=True)
+        ]
 
     def _loglikelihood_tokens(self, requests, disable_tqdm=False, override_bs=None):
         self.noted += [Asked(texts or ("", ""), *tokens) for texts, *tokens in requests]
         return [(0.0, False)] * len(requests)
 
     def generate_until(self, requests, disable_tqdm=False) -> list[str]:
+        texts = [request.args[0] for request in requests]
         self.noted += [
-            Asked((request.args[0], ""), self._context(request.args[0]), []) for request in requests
+            Asked((text, ""), context, [])
+            for text, context in zip(texts, self.contexts(texts), strict=True)
         ]
         return [""] * len(requests)

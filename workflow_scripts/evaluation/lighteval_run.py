@@ -94,7 +94,7 @@ def run_lighteval(
     aggregated = tracker.metrics_logger.metric_aggregated
     return LightevalRun(
         answered={
-            name: _answered(tracker.details_logger.details[full], model, loaded.tokenizer)
+            name: _answered(tracker.details_logger.details[full], model)
             for full, name in names.items()
         },
         results={name: dict(aggregated[full]) for full, name in names.items()},
@@ -105,11 +105,11 @@ def run_lighteval(
     )
 
 
-def _answered(details: list, model: Any, tokenizer: Any) -> list[Answered]:
+def _answered(details: list, model: Any) -> list[Answered]:
     """lighteval tells of each question once per way of asking."""
     docs = {detail.doc.id: detail.doc for detail in details}
     prompts = [model.prompt_manager.prepare_prompt(doc) for doc in docs.values()]
-    lengths = [len(tokens) for tokens in tokenizer(prompts)["input_ids"]]
+    lengths = [len(tokens) for tokens in model.shared_text.encode(prompts, None)]
     found = {
         id: Answered(doc, prompt, truncated=length + 1 > model.max_length)
         for (id, doc), prompt, length in zip(docs.items(), prompts, lengths, strict=True)

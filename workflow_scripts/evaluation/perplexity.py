@@ -117,14 +117,7 @@ def windows(tokens: int, window: int, stride: int) -> Iterator[tuple[int, int, i
 
 
 def text_perplexity(
-    model,
-    tokenizer,
-    text: str,
-    *,
-    window: int,
-    stride: int,
-    batch_size: int,
-    most_tokens: int | None = None,
+    model, tokenizer, text: str, *, window: int, stride: int, most_tokens: int | None = None
 ) -> list[Scored]:
     """One long text, or so many of its first tokens, window by window.
 
@@ -142,7 +135,7 @@ def text_perplexity(
     rows = [
         ([*start, *ids[first + len(start) : end]], scored - first) for first, scored, end in spans
     ]
-    nats = _nats(model, rows, batch_size)
+    nats = _nats(model, rows)
     # Bytes from the end of the token before to the end of the last: where nothing stands in front of
     # the text, all of it but its first token.
     return [
@@ -152,7 +145,7 @@ def text_perplexity(
 
 
 def response_perplexity(
-    model, tokenizer, pairs: Iterable[tuple[str, str]], *, window: int, batch_size: int
+    model, tokenizer, pairs: Iterable[tuple[str, str]], *, window: int
 ) -> list[Scored]:
     """Responses to instructions in the tokenizer's chat template; the instruction is not scored.
 
@@ -171,7 +164,7 @@ def response_perplexity(
             prompt = [*lead, *prompt[len(prompt) - room + len(lead) :]]
         rows.append((prompt + answer, len(prompt)))
         sizes.append(max(1, len(tokenizer.decode(answer).encode())))
-    costs = _nats(model, rows, batch_size)
+    costs = _nats(model, rows)
     return [
         Scored(cost, len(row) - first, size)
         for cost, (row, first), size in zip(costs, rows, sizes, strict=True)
@@ -191,29 +184,10 @@ def _prompt(tokenizer, instruction: str, start: list[int]) -> list[int]:
     return ids
 
 
-def _nats(model, rows: list[tuple[list[int], int]], batch_size: int) -> list[float]:
-    """For each row its negative log-likelihood from the given token on; long rows first."""
-    import torch
-    import torch.nn.functional as F
+def _nats(model, rows: list[tuple[list[int], int]]) -> list[float]:
+    """For each row its negative log-likelihood from the given token on; no logits but those are computed."""
+    from workflow_scripts.evaluation.prefix.engine import PrefixEngine
+    from workflow_scripts.evaluation.prefix.scores import ScoreRequest
 
-    costs = [0.0] * len(rows)
-    order = sorted(range(len(rows)), key=lambda at: -len(rows[at][0]))
-    with torch.inference_mode():
-        for start in range(0, len(order), batch_size):
-            batch = order[start : start + batch_size]
-            longest = len(rows[batch[0]][0])
-            ids = torch.zeros(len(batch), longest, dtype=torch.long)
-            labels = torch.full_like(ids, -100)
-            for line, at in enumerate(batch):
-                row, first = rows[at]
-                ids[line, : len(row)] = torch.tensor(row)
-                labels[line, first : len(row)] = ids[line, first : len(row)]
-            # Padding stands on the right, where causal attention sees it from nowhere.
-            logits = model(ids.to(model.device), use_cache=False).logits
-            for line, at in enumerate(batch):
-                target = labels[line, 1:].to(model.device)
-                cost = F.cross_entropy(
-                    logits[line, :-1].float(), target, ignore_index=-100, reduction="sum"
-                )
-                costs[at] = float(cost)
-    return costs
+    requests = [ScoreRequest(row[:-1], row[first:]) for row, first in rows]
+    return [-value for value, _ in PrefixEngine(model).score(requests)]

@@ -53,7 +53,7 @@ def measure_perplexity(
     model: Path, hub: Path, wikitext: Path, magpie: Path, asked: PerplexityRequest
 ) -> tuple[Record, Record]:
     """Perplexity of a text and of responses, of the model as it is and in each plan."""
-    recording, measures, rows_at_once = Recording(), asked.measures, asked.compute.batch_size
+    recording, measures = Recording(), asked.measures
     rows, text_dataset = read_rows(hub, WIKITEXT, "wikitext-103-v1", "validation")
     text = "\n\n".join(row["text"] for row in rows)
     rows, response_dataset = read_rows(hub, MAGPIE, None, "train")
@@ -74,14 +74,11 @@ def measure_perplexity(
             text,
             window=window,
             stride=min(measures.stride, window),
-            batch_size=rows_at_once,
             most_tokens=measures.text_tokens,
         )
         texts.append((Condition(**varied) if varied else None, scored))
         for difficulty, chosen in pairs.items():
-            scored = response_perplexity(
-                loaded.model, loaded.tokenizer, chosen, window=window, batch_size=rows_at_once
-            )
+            scored = response_perplexity(loaded.model, loaded.tokenizer, chosen, window=window)
             responses.append((Condition(**varied, difficulty=difficulty), scored))
 
     def record(path: Path, task: TaskFacts, found: Pieces, keys: set[str]) -> Record:
@@ -99,7 +96,7 @@ def measure_perplexity(
             protocol=_protocol(
                 "perplexity",
                 loaded,
-                rows_at_once,
+                asked.compute.batch_size,
                 asked.seed,
                 measures.model_dump(mode="json", include=keys),
             ),

@@ -23,6 +23,7 @@ from workflow_scripts.evaluation.prefix.choosing import StopStrings, Unsupported
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
 from workflow_scripts.evaluation.prefix.generation import GenerationRequest
 from workflow_scripts.evaluation.scored_items import Answers, ScoredItems
+from workflow_scripts.evaluation.shared_text import SharedText
 
 # lighteval looks for a stop string in just as many tokens as it has.
 _LOOKBACK = 0
@@ -52,6 +53,8 @@ class PrefixTransformersModel(TransformersModel):
         self.engine = PrefixEngine(self.model, memory_budget=memory_budget)
         self.seed, self.scored_items = seed, scored_items
         self._fell_back: str | None = None
+        self.shared_text = SharedText(self.tokenizer)
+        self._encoded: dict[tuple[str, bool], list[int]] = {}
 
     @property
     def engine_used(self) -> str:
@@ -97,12 +100,7 @@ class PrefixTransformersModel(TransformersModel):
     def _loglikelihood_tokens(self, docs: list[Doc], rolling: bool = False) -> list[ModelResponse]:
         if rolling or self._plain:
             return super()._loglikelihood_tokens(docs, rolling=rolling)
-        encoded = [
-            self.tok_encode_pair(
-                self.prompt_manager.prepare_prompt(doc), doc.choices, pairwise=True
-            )
-            for doc in docs
-        ]
+        encoded = self._encode_pairs(docs)
         requests = [pair for pairs in encoded for pair in zip(*pairs, strict=True)]
         settings = {"window": self.max_length}
         stored = Answers(
@@ -131,6 +129,32 @@ class PrefixTransformersModel(TransformersModel):
             )
         return responses
 
+    def _encode_pairs(self, docs: list[Doc]) -> list[tuple[list, list]]:
+        """What `tok_encode_pair` makes of each, its texts encoded together."""
+        prompts = [self.prompt_manager.prepare_prompt(doc) for doc in docs]
+        asked: dict[bool, list[str]] = {True: [], False: []}
+        for prompt, doc in zip(prompts, docs, strict=True):
+            context = prompt.rstrip()
+            asked[self.add_special_tokens].append(context)
+            asked[False] += [prompt[len(context) :] + choice for choice in doc.choices]
+        for special, some in asked.items():
+            texts = list(dict.fromkeys(some))
+            ids = self.shared_text.encode(texts, special)
+            self._encoded |= {(t, special): i for t, i in zip(texts, ids, strict=True)}
+        try:
+            return [
+                self.tok_encode_pair(prompt, doc.choices, pairwise=True)
+                for prompt, doc in zip(prompts, docs, strict=True)
+            ]
+        finally:
+            self._encoded = {}
+
+    def tok_encode(self, str_to_encode, add_special_tokens: bool | None = None):
+        special = self.add_special_tokens if add_special_tokens is None else add_special_tokens
+        if isinstance(str_to_encode, str) and (str_to_encode, special) in self._encoded:
+            return self._encoded[str_to_encode, special]
+        return super().tok_encode(str_to_encode, add_special_tokens)
+
     def _generate_alike(self, docs: list[Doc]) -> list[ModelResponse]:
         first = docs[0]
         stops = [self.tokenizer.eos_token]
@@ -146,10 +170,9 @@ class PrefixTransformersModel(TransformersModel):
         if options["temperature"] == 0:
             options["do_sample"] = False
         room = self._room(first)
-        requests, questions, contexts = [], [], []
-        for doc in docs:
-            context = self._context(doc, room)
-            contexts.append(context)
+        contexts = self._contexts(docs, room)
+        requests, questions = [], []
+        for doc, context in zip(docs, contexts, strict=True):
             new = self._new(doc, context)
             described = {"options": options, "stops": stops, "new_tokens": new}
             for sample in range(doc.num_samples):
@@ -182,13 +205,20 @@ class PrefixTransformersModel(TransformersModel):
         longest = len(self.tokenizer(self.prompt_manager.prepare_prompt(first))["input_ids"])
         return min(longest + first.generation_size, self.max_length)
 
-    def _context(self, doc: Doc, room: int) -> list[int]:
-        return self.tokenizer(
-            self.prompt_manager.prepare_prompt(doc),
+    def _contexts(self, docs: list[Doc], room: int) -> list[list[int]]:
+        """Prompts that leave too little room are cut by the tokenizer itself, as in lighteval."""
+        prompts = [self.prompt_manager.prepare_prompt(doc) for doc in docs]
+        found = self.shared_text.encode(prompts, self.add_special_tokens)
+        long = [at for at, ids in enumerate(found) if len(ids) > room]
+        cut = self.shared_text.encode(
+            [prompts[at] for at in long],
+            self.add_special_tokens,
             truncation="longest_first",
             max_length=room,
-            add_special_tokens=self.add_special_tokens,
-        )["input_ids"]
+        )
+        for at, ids in zip(long, cut, strict=True):
+            found[at] = ids
+        return found
 
     def _new(self, doc: Doc, context: list[int]) -> int:
         left = self.max_length - len(context)

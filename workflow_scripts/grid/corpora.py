@@ -51,9 +51,7 @@ def measure_corpus(
     windows = {"window": window, "stride": min(asked.stride, window)}
 
     def score(model: Any) -> list[Scored]:
-        return text_perplexity(
-            model, loaded.tokenizer, test, **windows, batch_size=compute.batch_size
-        )
+        return text_perplexity(model, loaded.tokenizer, test, **windows)
 
     def write(path: Path, protocol: str, pieces: list[Scored], trained: Training | None) -> Record:
         perplexity, bits_per_byte = perplexity_metrics(pieces)

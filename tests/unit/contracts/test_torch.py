@@ -1,9 +1,11 @@
 """What the package takes from PyTorch's modules beyond what that promises; docs/architecture.md says what for."""
 
 import pytest
+import torch
 from torch import nn
 
 from tests.unit.contracts.names import assert_takes, takes
+from workflow_scripts.evaluation.prefix import kernels
 
 
 @takes({"torch.nn:Module._apply": "fn recurse"})
@@ -27,3 +29,18 @@ def test_modules_and_parameters_are_the_ones_that_run():
     assert outer[0]._parameters["weight"] is outer[0].weight
     outer[0] = nn.Identity()
     assert outer._modules["0"] is outer[0]
+
+
+@pytest.mark.parametrize("kernel", [kernels.flash, kernels.efficient, kernels.on_cpu])
+@pytest.mark.parametrize("how", [{}, {"causal": True}, {"causal": True, "window": 4}])
+def test_attention_of_segments_takes_and_gives_what_it_did(kernel, how):
+    """On tensors without contents: names, arguments and the shapes of what comes back."""
+    if kernel is kernels.on_cpu and "window" in how:
+        pytest.skip("it is not used for these")
+    q = torch.zeros(7, 4, 64, device="meta", dtype=torch.bfloat16)
+    k, v = torch.zeros(2, 7, 2, 64, device="meta", dtype=torch.bfloat16)
+    call = kernels.Call([3, 4], [3, 4], **how, device="meta")
+    out, logsum = kernel(q, k, v, call, 0.3, None)
+    assert out.shape == q.shape
+    assert logsum.shape == q.shape[:2]
+    assert logsum.dtype == torch.float32

@@ -99,13 +99,30 @@ def test_a_library_that_computes_all_logits_is_warned_of_and_still_shares_prefix
     forward = type(model).forward
 
     def all_logits(self, input_ids, attention_mask=None, position_ids=None, past_key_values=None,
-                   use_cache=None):  # fmt: skip
+                   use_cache=None, cascade=None):  # fmt: skip
+        others = {} if cascade is None else {"cascade": cascade}
         return forward(self, input_ids, attention_mask=attention_mask, position_ids=position_ids,
-                       past_key_values=past_key_values, use_cache=use_cache)  # fmt: skip
+                       past_key_values=past_key_values, use_cache=use_cache, **others)  # fmt: skip
 
     monkeypatch.setattr(type(model), "forward", all_logits)
     assert PrefixEngine(model).description == "prefix sharing"
     assert "computes all logits" in capsys.readouterr().out
+
+
+def test_a_library_that_leaves_out_our_attention_is_warned_of_and_still_shares_prefixes(
+    monkeypatch, capsys
+):
+    model = make_model("llama")
+    forward = type(model).forward
+
+    def own_attention(self, *args, cascade=None, **kwargs):
+        return forward(self, *args, **kwargs)
+
+    own_attention.__signature__ = inspect.signature(forward)
+    monkeypatch.setattr(type(model), "forward", own_attention)
+    description = PrefixEngine(model).description
+    assert description.startswith("prefix sharing, with masks of tokens and keys: ")
+    assert "where it attends branch by branch" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", NEEDED)

@@ -12,6 +12,7 @@ from tests.unit.evaluation.tiny_models import fresh_seed, make_model
 from tests.unit.families import FAMILIES, tokenizer_like
 from workflow_scripts.evaluation import encode_once
 from workflow_scripts.evaluation.encode_once import EncodeOnce
+from workflow_scripts.evaluation.shared_text import encodes_words_alone
 
 _PIECES = ["the", "fox", "A", "B:", "é", "日本", "\n", "\n\n", "  ", " ", "\t", "1234", "?", "it's"]
 
@@ -56,6 +57,29 @@ def test_every_token_is_lm_eval_s_own(family, together, monkeypatch):
     assert loglikelihood(found, pairs) == loglikelihood(expected, pairs)
 
 
+def test_on_a_gpu_texts_are_encoded_beside_the_model():
+    """In parts, one ahead of what the model is given; the tokens are the same."""
+    tokenizer = tokenizer_like("llama_3")
+    pairs = texts(random.Random(fresh_seed()), tokenizer)
+    pairs = [pair for pair in pairs if tokenizer.encode(pair[1], add_special_tokens=False)]
+    whole, beside = (noting(EncodeOnce, tokenizer) for _ in range(2))
+    beside._put_together, given, encoded = 16, [], []
+    put, together = beside._loglikelihood_tokens, beside._together
+
+    def putting(requests, **options):
+        given.append(len(encoded))
+        put(requests)
+        beside.all = [*getattr(beside, "all", []), *beside.noted]
+        return [(0.0, False)] * len(requests)
+
+    beside._loglikelihood_tokens = putting
+    beside._together = lambda some: encoded.append(len(some)) or together(some)
+    loglikelihood(beside, pairs)
+    assert beside.all == loglikelihood(whole, pairs)
+    assert len(given) == -(-len(pairs) // 16)
+    assert len(encoded) == len(given) + 1 and encoded[-1] == 0
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_contexts_to_generate_from_are_lm_eval_s_own(family):
     tokenizer = tokenizer_like(family)
@@ -67,21 +91,31 @@ def test_contexts_to_generate_from_are_lm_eval_s_own(family):
     assert lm.contexts(contexts, 9) == expected
 
 
-def test_each_distinct_string_is_tokenised_once(monkeypatch):
-    lm = noting(EncodeOnce, tokenizer_like("llama_3"))
+@pytest.mark.parametrize("family", FAMILIES)
+def test_nothing_is_tokenised_twice(family, monkeypatch):
+    """Strings as a whole, and where the tokenizer can be given parts, what they share."""
+    lm = noting(EncodeOnce, tokenizer_like(family))
     given = []
-    call, encode = type(lm.tokenizer).__call__, type(lm.tokenizer).encode
+    call = type(lm.tokenizer).__call__
 
     def calling(self, strings, **options):
         given.extend(strings)
         return call(self, strings, **options)
 
     def encoding(self, string, **options):
-        given.append(string)
-        return encode(self, string, **options)
+        raise AssertionError(f"{string!r} was tokenised by itself")
 
     monkeypatch.setattr(type(lm.tokenizer), "__call__", calling)
     monkeypatch.setattr(type(lm.tokenizer), "encode", encoding)
-    pairs = [(f"Question {at}\nAnswer:", f" {letter}") for at in range(50) for letter in "ABCD"]
-    loglikelihood(lm, pairs)
-    assert sorted(given) == sorted({c for c, _ in pairs} | {c + letter for c, letter in pairs})
+    examples = "The fox sees the dog, and the dog sees the fox.\nAnswer: A\n\n" * 9
+    contexts = [f"{examples}Question {at} about the fox\nAnswer:" for at in range(50)]
+    loglikelihood(lm, [(context, f" {letter}") for context in contexts for letter in "ABCD"])
+    given = [text for text in given if text != "a"]  # asked for what stands around a text
+    assert len(set(given)) == len(given)
+    if encodes_words_alone(lm.tokenizer):
+        assert sum(map(len, given)) < len(examples) + 50 * 5 * 60
+    else:
+        asked = {
+            context + letter for context in contexts for letter in ("", " A", " B", " C", " D")
+        }
+        assert set(given) == asked

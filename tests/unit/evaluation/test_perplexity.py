@@ -1,7 +1,6 @@
 """Perplexity against plain arithmetic: every token once, whatever the windows and the batches."""
 
 import math
-import random
 
 import pytest
 import torch
@@ -17,6 +16,7 @@ from workflow_scripts.evaluation.perplexity import (
     text_perplexity,
     windows,
 )
+from workflow_scripts.evaluation.prefix.engine import PrefixEngine
 from workflow_scripts.hub.load import load_model
 
 
@@ -47,9 +47,7 @@ def nats_by_hand(model, ids: list[int], first: int) -> float:
 def test_windows_of_a_text_against_plain_arithmetic(loaded):
     text = "The fox lives in the forest. " * 9 + "A wren sings."
     ids = loaded.tokenizer(text, add_special_tokens=False)["input_ids"]
-    pieces = text_perplexity(
-        loaded.model, loaded.tokenizer, text, window=16, stride=5, batch_size=3
-    )
+    pieces = text_perplexity(loaded.model, loaded.tokenizer, text, window=16, stride=5)
     spans = list(windows(len(ids), 16, 5))
     assert len(pieces) == len(spans)
     for piece, (seen, first, end) in zip(pieces, spans, strict=True):
@@ -71,7 +69,7 @@ def test_so_many_first_tokens_of_a_text_are_a_shorter_text(loaded):
     text = "The fox lives in the forest. " * 9
     encoded = loaded.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
     shorter = text[: encoded["offset_mapping"][22][1]]
-    options = {"window": 16, "stride": 5, "batch_size": 3}
+    options = {"window": 16, "stride": 5}
     pieces = text_perplexity(loaded.model, loaded.tokenizer, text, most_tokens=23, **options)
     assert pieces == text_perplexity(loaded.model, loaded.tokenizer, shorter, **options)
     assert sum(piece.tokens for piece in pieces) == 22
@@ -85,7 +83,7 @@ def test_each_window_begins_with_the_start_token_where_the_tokenizer_has_one(fam
     model = make_model("qwen2", len(tokenizer))
     whole = tokenizer(text)["input_ids"]
     first = len(whole) - len(tokenizer(text, add_special_tokens=False)["input_ids"])
-    pieces = text_perplexity(model, tokenizer, text, window=16, stride=5, batch_size=3)
+    pieces = text_perplexity(model, tokenizer, text, window=16, stride=5)
     spans = list(windows(len(whole), 16, 5))
     for piece, (seen, scored, end) in zip(pieces, spans, strict=True):
         row = [*whole[:first], *whole[seen + first : end]]
@@ -101,7 +99,7 @@ def test_a_conversation_that_is_cut_keeps_its_start_token(family):
     model = make_model("qwen2", len(tokenizer))
     pair = ("the fox " * 30, "sees the dog")
     try:
-        (piece,) = response_perplexity(model, tokenizer, [pair], window=32, batch_size=1)
+        (piece,) = response_perplexity(model, tokenizer, [pair], window=32)
     finally:
         tokenizer.chat_template = kept
     answer = tokenizer(pair[1], add_special_tokens=False)["input_ids"]
@@ -110,23 +108,24 @@ def test_a_conversation_that_is_cut_keeps_its_start_token(family):
     assert piece.nats == pytest.approx(nats_by_hand(model, row, 32 - len(answer)), abs=1e-3)
 
 
-def test_batches_change_nothing(loaded):
-    seed = random.randrange(10**6)
-    print("seed", seed)
-    words = ["fox", "wren", "forest", "river", "lives", "sings", "the", "a", "in", "of", "and"]
-    text = " ".join(random.Random(seed).choice(words) for _ in range(150))
-    first, *others = (
-        text_perplexity(loaded.model, loaded.tokenizer, text, window=20, stride=7, batch_size=size)
-        for size in (1, 4, 64)
-    )
-    for other in others:
-        for ours, theirs in zip(first, other, strict=True):
-            assert ours.nats == pytest.approx(theirs.nats, abs=1e-3)
+def test_no_logits_are_computed_but_those_that_are_read(loaded):
+    text = "The fox lives in the forest. " * 20
+    computed: list[int] = []
+    head = loaded.model.get_output_embeddings()
+    hook = head.register_forward_hook(lambda _m, _i, out: computed.append(out.shape[:-1].numel()))
+    try:
+        PrefixEngine(loaded.model)
+        of_trying = sum(computed)
+        pieces = text_perplexity(loaded.model, loaded.tokenizer, text, window=32, stride=8)
+    finally:
+        hook.remove()
+    read = sum(piece.tokens for piece in pieces)
+    assert sum(computed) - 2 * of_trying <= read < 32 * len(pieces) / 2
 
 
 def test_a_response_is_scored_without_its_instruction(loaded):
     pairs = [("Where does the fox live?", "In the forest."), ("Who sings?", "The wren sings here.")]
-    pieces = response_perplexity(loaded.model, loaded.tokenizer, pairs, window=64, batch_size=2)
+    pieces = response_perplexity(loaded.model, loaded.tokenizer, pairs, window=64)
     for piece, (instruction, response) in zip(pieces, pairs, strict=True):
         answer = loaded.tokenizer(response, add_special_tokens=False)["input_ids"]
         prompt = loaded.tokenizer(instruction + "\n", add_special_tokens=False)["input_ids"]
@@ -137,11 +136,7 @@ def test_a_response_is_scored_without_its_instruction(loaded):
 
 def test_a_long_conversation_is_cut_to_the_window(loaded):
     (piece,) = response_perplexity(
-        loaded.model,
-        loaded.tokenizer,
-        [("word " * 100, "The fox sings. " * 40)],
-        window=32,
-        batch_size=1,
+        loaded.model, loaded.tokenizer, [("word " * 100, "The fox sings. " * 40)], window=32
     )
     assert piece.tokens == 31
 
@@ -154,6 +149,6 @@ def test_windows_that_cannot_be_get_a_sentence(window, stride):
 
 def test_an_empty_text_and_an_empty_response_get_a_sentence(loaded):
     with pytest.raises(UserError, match="no perplexity"):
-        text_perplexity(loaded.model, loaded.tokenizer, "", window=8, stride=4, batch_size=1)
+        text_perplexity(loaded.model, loaded.tokenizer, "", window=8, stride=4)
     with pytest.raises(UserError, match="is empty"):
-        response_perplexity(loaded.model, loaded.tokenizer, [("Why?", "")], window=8, batch_size=1)
+        response_perplexity(loaded.model, loaded.tokenizer, [("Why?", "")], window=8)

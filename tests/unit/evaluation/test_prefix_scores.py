@@ -82,16 +82,28 @@ def test_a_model_without_a_cache_runs_in_plain_batches_and_says_so():
     assert_same(engine.loglikelihoods(requests, window=WINDOW), expected)
 
 
-def test_a_model_that_takes_no_notice_of_the_mask_is_found_out():
+def test_a_model_that_takes_no_notice_of_what_it_may_see_is_found_out():
     model = make_model("qwen2")
     forward = model.forward
 
-    def without_mask(*args, attention_mask=None, **kwargs):
-        return forward(*args, **kwargs)
+    def without(*left_out):
+        def calling(*args, **kwargs):
+            return forward(*args, **{k: v for k, v in kwargs.items() if k not in left_out})
 
-    model.forward = without_mask
-    engine = PrefixEngine(model)
-    assert engine.description == "plain batches: with a cache and a tree mask its logits differ"
+        return calling
+
+    requests = Requests(fresh_seed()).mixed()
+    expected = [plain_score(model, *request) for request in requests]
+    differ = "with a cache and a tree mask its logits differ"
+    for left_out, description in (
+        ("attention_mask", f"plain batches: {differ}"),
+        ("cascade", "prefix sharing, with masks of tokens and keys: "),
+    ):
+        model.forward = without(left_out)
+        engine = PrefixEngine(model)
+        assert engine.description.startswith(description)
+        assert not engine.model.by_branch
+        assert_same(engine.loglikelihoods(requests, window=WINDOW), expected)
 
 
 def test_ten_thousand_requests():

@@ -16,8 +16,30 @@ def fresh_seed() -> int:
     return seed
 
 
+# What config/models.tsv holds beside the kinds below.
+_OTHERS = {
+    "gpt2": ("GPT2", {"n_inner": 96}),
+    "qwen1.5": ("Qwen2", {"num_key_value_heads": 4}),
+    "qwen3": ("Qwen3", {"num_key_value_heads": 2, "head_dim": 16}),
+    "gemma": ("Gemma", {"num_key_value_heads": 1, "head_dim": 16}),
+    "gemma2": (
+        "Gemma2",
+        {
+            "num_key_value_heads": 2,
+            "head_dim": 16,
+            "sliding_window": 9,
+            "attn_logit_softcapping": 2.0,
+            "final_logit_softcapping": 5.0,
+            "query_pre_attn_scalar": 24,
+            "attn_implementation": "eager",
+        },
+    ),
+}
+
+
 def make_model(kind: str, vocabulary: int = VOCABULARY, window: int = WINDOW, layers: int = 3):
     """Far from its initialisation's usual small weights, so that a wrong mask shows."""
+    import transformers
     from transformers import (
         GPTNeoXConfig,
         GPTNeoXForCausalLM,
@@ -42,6 +64,10 @@ def make_model(kind: str, vocabulary: int = VOCABULARY, window: int = WINDOW, la
         "eos_token_id": 0,
         "pad_token_id": 0,
     }
+    if kind in _OTHERS:
+        name, options = _OTHERS[kind]
+        config = getattr(transformers, f"{name}Config")(**shape | options)
+        return transformers.AutoModelForCausalLM.from_config(config).eval()
     if kind == "llama":
         model = LlamaForCausalLM(LlamaConfig(num_key_value_heads=1, **shape))
     elif kind == "gpt_neox":

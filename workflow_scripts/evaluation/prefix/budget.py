@@ -1,14 +1,14 @@
 """How much may run at once within a number of bytes, estimated from the shapes.
 
-Counted is what a call adds to the weights: the cache, the mask, one layer's activations and the
-logits. The estimates lie above the peaks that the tests measure.
+Counted is what a call adds to the weights: the cache, the mask if there is one, one layer's activations
+and the logits. The estimates lie above the peaks that the tests measure.
 """
 
 from dataclasses import dataclass
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation.prefix.model import text_config
-from workflow_scripts.evaluation.prefix.scores import ROWS_AT_ONCE
+from workflow_scripts.evaluation.prefix.scores import rows_at_once
 
 # Tensors as wide as the model's widest layer that live at once while a layer runs.
 _LIVE_ACTIVATIONS = 8
@@ -26,7 +26,8 @@ class Budget:
     bytes: int
     token: int
     cache_entry: int
-    mask_entry: int
+    mask_entry: int  # of a packed row
+    plain_mask_entry: int
     logit_row: int
     log_probabilities: int  # what taking them needs, a few rows at a time
     all_logits: bool  # the model computes the logits of every token, wanted or not
@@ -46,17 +47,19 @@ class Budget:
         )
         heads = getattr(text_config(model.model), "num_attention_heads", None) or 1
         eager = model.attention == "eager"
+        # Boolean and additive, two of each with windows; eager attention has scores per head.
+        mask = 2 * (1 + item) + (3 * heads * max(item, 4) if eager else item)
         row = model.vocabulary * item * _COPIES_OF_LOGITS
         return cls(
             bytes=size,
             token=_LIVE_ACTIVATIONS * widest * item,
             # The cache itself, and the keys and values of one layer repeated for all heads.
             cache_entry=model.cache_bytes + 3 * widest * item,
-            # Boolean and additive, two of each with windows; eager attention has scores per head.
-            mask_entry=2 * (1 + item) + (3 * heads * max(item, 4) if eager else item),
+            mask_entry=0 if model.by_branch else mask,
+            plain_mask_entry=mask,
             logit_row=row,
             # In float32, and their exponentials.
-            log_probabilities=ROWS_AT_ONCE * model.vocabulary * 4 * 2,
+            log_probabilities=rows_at_once(model.device) * model.vocabulary * 4 * 2,
             all_logits=not model.selects_logits,
             all_plain_logits=not model.selects_by_row,
         )
@@ -101,7 +104,7 @@ class Budget:
 
     def plain_rows(self, length: int, preferred_tokens: int) -> int:
         """Rows of a plain batch of this length: at least one, which nothing can make smaller."""
-        row = length * self.token + length * length * self.mask_entry
+        row = length * self.token + length * length * self.plain_mask_entry
         if self.all_plain_logits:
             row += length * self.logit_row
         return max(

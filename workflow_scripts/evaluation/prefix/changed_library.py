@@ -36,6 +36,8 @@ def _problem() -> str | None:
         return f"a plain Llama cannot be called ({type(error).__name__})"
     if llama.why_not_packed:
         return f"of a plain Llama, {llama.why_not_packed}"
+    if llama.why_not_by_branch:
+        return f"of a plain Llama, {llama.why_not_by_branch} where it attends branch by branch"
     if not llama.selects_by_row:
         return "a plain Llama computes all logits where some are asked for"
     return (

@@ -30,22 +30,29 @@ CPU_BUDGET = 2**30
 GPU_SHARE = 0.5
 # Answers that grow side by side.
 CPU_ANSWERS, GPU_ANSWERS = 32, 256
-# Tokens of one call. Enough to keep the device busy; more only lengthens the rows attended to.
-CPU_TOKENS, GPU_TOKENS = 512, 4096
+# Tokens of one call, where memory is enough. Enough to keep the device busy; with masks of tokens and
+# keys more only lengthens the rows attended to.
+CPU_TOKENS, GPU_TOKENS, GPU_TOKENS_WITH_MASKS = 512, 2**16, 2**12
 
 
 class PrefixEngine:
     """Results come in the order of the requests and do not depend on it, nor on batch sizes."""
 
     def __init__(
-        self, model, *, memory_budget: int | None = None, tokens_per_call: int | None = None
+        self,
+        model,
+        *,
+        memory_budget: int | None = None,
+        tokens_per_call: int | None = None,
+        by_branch: bool | None = None,
     ):
-        self.model = CausalModel(model)
+        self.model = CausalModel(model, by_branch=by_branch)
         on_gpu = torch.device(self.model.device).type == "cuda"
         if memory_budget is None:
             memory_budget = _gpu_budget(self.model.device) if on_gpu else CPU_BUDGET
         self.budget = Budget.of(self.model, memory_budget)
-        self.tokens_per_call = tokens_per_call or (GPU_TOKENS if on_gpu else CPU_TOKENS)
+        on_gpu_at_once = GPU_TOKENS if self.model.by_branch else GPU_TOKENS_WITH_MASKS
+        self.tokens_per_call = tokens_per_call or (on_gpu_at_once if on_gpu else CPU_TOKENS)
         self.answers_at_once = GPU_ANSWERS if on_gpu else CPU_ANSWERS
         self.trie_tokens = 0  # what running each shared stretch once comes to, so far
         self.tokens = 0  # what the requests so far take, also those that were known already
@@ -53,8 +60,14 @@ class PrefixEngine:
     @property
     def description(self) -> str:
         """For the record: which engine ran, and why not the better one."""
-        reason = self.model.why_not_packed
-        return f"plain batches: {reason}" if reason else "prefix sharing"
+        if reason := self.model.why_not_packed:
+            return f"plain batches: {reason}"
+        reason = self.model.why_not_by_branch
+        return (
+            f"prefix sharing, with masks of tokens and keys: {reason}"
+            if reason
+            else "prefix sharing"
+        )
 
     @property
     def attention(self) -> str | None:
@@ -146,5 +159,6 @@ class PrefixEngine:
 
 
 def _gpu_budget(device) -> int:
-    _, total = torch.cuda.mem_get_info(device)
-    return int(GPU_SHARE * (total - torch.cuda.memory_allocated(device)))
+    free, _ = torch.cuda.mem_get_info(device)
+    unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return int(GPU_SHARE * (free + unused))

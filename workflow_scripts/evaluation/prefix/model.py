@@ -1,17 +1,26 @@
-"""How to call a causal language model: with a tree mask and a cache, or in plain padded batches.
+"""How to call a causal language model: packed with a cache, or in plain padded batches.
 
 Whether a model can be run packed is found out by trying, not by its name: a small trie is run both
 ways and the logits are compared. A model without a cache, with a recurrent state, with positions of
-its own or with an attention that takes no mask does not pass, and is run in plain batches.
+its own or with an attention that takes no mask does not pass, and is run in plain batches. One that
+passes is tried with attention branch by branch (attention.py), which makes nothing of the size of tokens
+times keys; a model that leaves out the attention given to it keeps its masks.
 """
 
 import inspect
+import sys
 from typing import Any
 
 import numpy as np
 import torch
 
+from workflow_scripts.evaluation.prefix.attention import (
+    NO_MASK,
+    Cascade,
+    attention_by_branches,
+)
 from workflow_scripts.evaluation.prefix.changed_library import changed_library
+from workflow_scripts.evaluation.prefix.sight import Sight
 
 _TRUSTED_ATTENTION = ("sdpa", "eager")
 _PROBE = ([3, 1, 4, 1, 5, 9, 2, 6], [3, 1, 4, 1, 5, 3, 5], [3, 1, 7])
@@ -27,34 +36,97 @@ def text_config(model):
 class CausalModel:
     """One model; counts the tokens that run through it, padding included."""
 
-    def __init__(self, model, *, doubted: bool = True):
-        """Where a `doubted` model cannot be run packed, the library may be to blame."""
+    def __init__(self, model, *, by_branch: bool | None = None, doubted: bool = True):
+        """Where a `doubted` model cannot be run packed, the library may be to blame.
+
+        `by_branch` says how packed tokens attend; left out, eager attention on a CPU keeps its masks.
+        """
         self.model = model
         parameter = next(model.parameters())
         self.device = getattr(model, "device", None) or parameter.device
         self.dtype = parameter.dtype
         self.tokens_run = 0
+        self._most_at_once = sys.maxsize  # tokens, once memory has run out
         self._trust_masks()
         self._read_windows()
         self.selects_logits, self.selects_by_row = False, False
         self.cache_bytes = 0  # of one token, all layers
         with torch.inference_mode():
             self.vocabulary = self._learn_logits()
+            self.by_branch, self.why_not_by_branch = False, None
             self.why_not_packed = self._why_not_packed()
-            if doubted and (self.why_not_packed or not self.selects_by_row):
+            wished = self._may_run_by_branch() if by_branch is None else by_branch
+            if wished and not self.why_not_packed:
+                self.by_branch = True
+                self.why_not_by_branch = self._why_not_packed()
+                self.by_branch = not self.why_not_by_branch
+            if doubted and (
+                self.why_not_packed or self.why_not_by_branch or not self.selects_by_row
+            ):
                 blamed = changed_library()
                 self.why_not_packed = self.why_not_packed and (blamed or self.why_not_packed)
         self.tokens_run = 0
 
     def packed(self, tokens, positions, visible, depths, cache, wanted) -> torch.Tensor:
-        """Run one row of tokens that see what `visible` says; the logits of the wanted rows.
+        """Run one row of tokens; the logits of the wanted rows.
 
-        `depths`: of the tokens and of all entries of the cache, for attention windows.
+        What they see is a `Sight`, or a matrix of tokens and keys; beside a matrix, `depths` are those of
+        the tokens and of all entries of the cache, for attention windows.
         """
+        wanted = np.asarray(wanted, dtype=np.int64)
+        if isinstance(visible, Sight):
+            return self._in_parts(tokens, positions, visible, cache, wanted)
+        seen = torch.from_numpy(visible).to(self.device)
+        near = None
+        if self._window:
+            far = depths[0][:, None] - depths[1][None, :] >= self._window
+            near = seen & ~torch.from_numpy(far).to(self.device)
+        return self._run(tokens, positions, cache, wanted, attention_mask=self._masks(seen, near))
+
+    def _in_parts(self, tokens, positions, sight: Sight, cache, wanted) -> torch.Tensor:
+        """In one call if the memory is enough, and otherwise in two, and from then on in smaller ones."""
+        before = cache.used
+        if len(tokens) <= self._most_at_once:
+            try:
+                return self._seeing(tokens, positions, sight, cache, wanted)
+            except torch.OutOfMemoryError:
+                if len(tokens) == 1:
+                    raise
+            self._take_less(len(tokens))
+            cache.keep(torch.arange(before))
+        first, second = sight.halves()
+        half = first.rows
+        parts = (
+            self._in_parts(tokens[some], positions[some], of_part, cache, of_rows)
+            for some, of_part, of_rows in (
+                (slice(half), first, wanted[wanted < half]),
+                (slice(half, None), second, wanted[wanted >= half] - half),
+            )
+        )
+        return torch.cat([*parts])
+
+    def _take_less(self, tokens: int) -> None:
+        self._most_at_once = tokens // 2
+        print(f"Memory ran out with {tokens} tokens at once: half as many are.", flush=True)
+
+    def _seeing(self, tokens, positions, sight: Sight, cache, wanted) -> torch.Tensor:
+        if not self.by_branch:
+            near = sight.mask(self.device, self._window) if self._window else None
+            masks = self._masks(sight.mask(self.device), near)
+            return self._run(tokens, positions, cache, wanted, attention_mask=masks)
+        masks = NO_MASK.to(self.device)
+        if self._by_layer_type:
+            masks = {"full_attention": masks, "sliding_attention": masks}
+        with attention_by_branches(self.model, self.attention):
+            return self._run(
+                tokens, positions, cache, wanted, attention_mask=masks,
+                cascade=Cascade(sight, self.device),
+            )  # fmt: skip
+
+    def _run(self, tokens, positions, cache, wanted, **seen) -> torch.Tensor:
         ids = torch.from_numpy(tokens)[None].to(self.device)
-        rows = torch.from_numpy(np.asarray(wanted, dtype=np.int64)).to(self.device)
+        rows = torch.from_numpy(wanted).to(self.device)
         arguments = {
-            "attention_mask": self._masks(visible, *depths),
             "position_ids": torch.from_numpy(positions)[None].to(self.device),
             "past_key_values": cache,
             "use_cache": True,
@@ -62,35 +134,43 @@ class CausalModel:
         if self.selects_logits:
             # A model takes no empty choice of rows; one row costs nothing.
             arguments["logits_to_keep"] = rows if len(rows) else rows.new_zeros(1)
+        logits = self.model(input_ids=ids, **arguments, **seen).logits[0]
         self.tokens_run += ids.numel()
-        logits = self.model(input_ids=ids, **arguments).logits[0]
         return logits[: len(rows)] if self.selects_logits else logits[rows]
 
     def plain(self, ids: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
         """Run padded rows and return the logits where `wanted` is true, row by row."""
-        self.tokens_run += ids.numel()
-        wanted = wanted.to(self.device)
-        arguments = {"logits_to_keep": wanted} if self.selects_by_row else {}
-        logits = self._call(ids.to(self.device), **arguments)
-        return logits if self.selects_by_row else logits[wanted]
+        if len(ids) > 1 and ids.numel() > self._most_at_once:
+            half = len(ids) // 2
+            parts = ((ids[:half], wanted[:half]), (ids[half:], wanted[half:]))
+            return torch.cat([self.plain(*part) for part in parts])
+        chosen = wanted.to(self.device)
+        arguments = {"logits_to_keep": chosen} if self.selects_by_row else {}
+        try:
+            logits = self._call(ids.to(self.device), **arguments)
+            self.tokens_run += ids.numel()
+            return logits if self.selects_by_row else logits[chosen]
+        except torch.OutOfMemoryError:
+            if len(ids) == 1:
+                raise
+        self._take_less(ids.numel())
+        return self.plain(ids, wanted)
 
     def _call(self, ids: torch.Tensor, **arguments) -> torch.Tensor:
         return self.model(ids, **self._no_cache, **arguments).logits
 
-    def _masks(self, visible: np.ndarray, depths: np.ndarray, key_depths: np.ndarray):
-        if not self._window:
-            return self._additive(visible)
-        near = depths[:, None] - key_depths[None, :] < self._window
-        windowed = self._additive(visible & near)
+    def _masks(self, seen: torch.Tensor, near: torch.Tensor | None):
+        """What transformers takes: of all layers, or by their type; `near` is for those with a window."""
+        if near is None:
+            return self._additive(seen)
         if not self._by_layer_type:
-            return windowed
-        return {"full_attention": self._additive(visible), "sliding_attention": windowed}
+            return self._additive(near)
+        return {"full_attention": self._additive(seen), "sliding_attention": self._additive(near)}
 
-    def _additive(self, visible: np.ndarray) -> torch.Tensor:
+    def _additive(self, seen: torch.Tensor) -> torch.Tensor:
         # Additive, as eager attention needs it; attention kernels would convert a boolean one.
-        seen = torch.from_numpy(visible).to(self.device)[None, None]
         mask = torch.zeros(seen.shape, dtype=self.dtype, device=self.device)
-        return mask.masked_fill_(~seen, torch.finfo(self.dtype).min)
+        return mask.masked_fill_(~seen, torch.finfo(self.dtype).min)[None, None]
 
     def _trust_masks(self) -> None:
         """Kernels without custom masks would ignore the tree: use PyTorch's own instead."""
@@ -100,6 +180,10 @@ class CausalModel:
         if attention not in (*_TRUSTED_ATTENTION, None) and switch:
             switch("sdpa")
         self.attention = getattr(config, "_attn_implementation", None)
+
+    def _may_run_by_branch(self) -> bool:
+        on_cpu = torch.device(self.device).type == "cpu"
+        return self.attention == "sdpa" or (self.attention == "eager" and not on_cpu)
 
     def _read_windows(self) -> None:
         config = text_config(self.model)
@@ -148,7 +232,7 @@ class CausalModel:
             for start, end in ((0, cut), (cut, trie.tokens)):
                 run.forget_before(start)
                 inside = last[(last >= start) & (last < end)]
-                found.append(run.run(start, end, inside)[0])
+                found.append(run.logits(start, end, inside))
         except Exception as error:  # any model, any reason: plain batches need none of this
             print(f"The model is not run packed: {error!r}", flush=True)
             return f"it cannot be called with a cache and a tree mask ({type(error).__name__})"

@@ -1,17 +1,19 @@
 """Run a trie through a model in packed rows: no padding, no token twice, one cache.
 
-The tokens of the trie stand in one row in depth-first order, cut into blocks. A mask lets each token
-see its own ancestors only, and its position is its depth. Between blocks the cache keeps what later
+The tokens of the trie stand in one row in depth-first order, cut into blocks. Each token sees its own
+ancestors only, and its position is its depth. Between blocks the cache keeps what later
 tokens can still see: the ancestors of the next token, and nothing else. (Whoever comes later and
 sees a token of an earlier block descends from it, and so does everything between the two.)
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
 from workflow_scripts.evaluation.prefix.cache import TreeCache
+from workflow_scripts.evaluation.prefix.sight import Branch, Range, Sight, first_of, joined
 from workflow_scripts.evaluation.prefix.trie import DepthFirst, Trie
 
 
@@ -20,9 +22,8 @@ class _Piece:
     """The part of one sequence's stretch that lies in a block."""
 
     sequence: int
-    first_row: int
-    rows: int
-    ancestors: np.ndarray  # numbers of the tokens before the piece, from the root
+    branch: Branch
+    path: tuple[Range, ...]  # entries of the cache from the root to its last token
     ends: bool  # with the last token of the sequence
 
 
@@ -36,6 +37,8 @@ class PackedRun:
         self.cache = TreeCache(capacity)
         # Entries of the cache: `kept` ancestors by depth, then all tokens from number `first` on.
         self.kept, self.first = 0, 0
+        self._ancestors = np.zeros(0, dtype=np.int64)  # the numbers of the kept ones
+        self._seen: tuple[Range, ...] = ()  # entries from the root to the last token that ran
         self._generated = np.zeros(0, dtype=np.int64)  # depths of tokens that are not in the trie
         self._walk = self.order.walk()
         self._at, self._path = next(self._walk)
@@ -45,27 +48,46 @@ class PackedRun:
     ) -> tuple[torch.Tensor, dict[int, np.ndarray]]:
         """Run tokens start..end; the logits at the wanted ones (numbers), and for each sequence
         that ended in the block the cache entries it is made of."""
-        rows = end - start
-        before = self.kept + start - self.first
-        visible = np.zeros((rows, before + rows), dtype=bool)
-        ended = {}
-        for piece in self._pieces(start, end):
-            last = piece.first_row + piece.rows
-            of_piece = visible[piece.first_row : last]
-            entries = self._entries(piece.ancestors)
-            of_piece[:, entries] = True
-            own = np.arange(piece.first_row, last) + before
-            of_piece[:, own] = np.tri(piece.rows, dtype=bool)
-            if piece.ends:
-                ended[piece.sequence] = np.concatenate([entries, own])
+        logits, pieces = self._run(start, end, wanted)
+        ended = {
+            piece.sequence: np.concatenate([np.arange(*entries) for entries in piece.path])
+            for piece in pieces
+            if piece.ends
+        }
+        return logits, ended
+
+    def logits(self, start: int, end: int, wanted: np.ndarray) -> torch.Tensor:
+        """Those of `run` alone."""
+        return self._run(start, end, wanted)[0]
+
+    def _run(self, start: int, end: int, wanted: np.ndarray) -> tuple[torch.Tensor, list[_Piece]]:
+        order, pieces = self.order, list(self._pieces(start, end))
         self._end = end
-        tokens, depths = self.order.tokens[start:end], self.order.depths[start:end]
-        return self._packed(tokens, depths, visible, wanted - start), ended
+        numbers = np.concatenate([self._ancestors, np.arange(self.first, end)])
+        depths = np.concatenate([np.arange(self.kept), order.depths[self.first : end]])
+        sight = Sight(numbers, order.ends[numbers], depths, tuple(piece.branch for piece in pieces))
+        logits = self.model.packed(
+            tokens=order.tokens[start:end],
+            positions=order.depths[start:end],
+            visible=sight,
+            depths=None,
+            cache=self.cache,
+            wanted=wanted - start,
+        )
+        return logits, pieces
 
     def step(self, tokens: np.ndarray, depths: np.ndarray, visible: np.ndarray) -> torch.Tensor:
         """Run one more token of each of several answers; the logits of all of them."""
         self._generated = np.concatenate([self._generated, depths])
-        return self._packed(tokens, depths, visible, np.arange(len(tokens)))
+        read = self.order.depths[self.first : self._end]
+        return self.model.packed(
+            tokens=tokens,
+            positions=depths,
+            visible=visible,
+            depths=(depths, np.concatenate([np.arange(self.kept), read, self._generated])),
+            cache=self.cache,
+            wanted=np.arange(len(tokens)),
+        )
 
     def rewind(self) -> None:
         """Forget what `step` ran."""
@@ -79,17 +101,8 @@ class PackedRun:
         ancestors = self._path[: self.order.depths[start]]
         self.cache.keep(torch.from_numpy(self._entries(ancestors)))
         self.kept, self.first = len(ancestors), start
-
-    def _packed(self, tokens, depths, visible, wanted) -> torch.Tensor:
-        read = self.order.depths[self.first : self._end]
-        return self.model.packed(
-            tokens=tokens,
-            positions=depths,
-            visible=visible,
-            depths=(depths, np.concatenate([np.arange(self.kept), read, self._generated])),
-            cache=self.cache,
-            wanted=wanted,
-        )
+        self._ancestors = ancestors.copy()
+        self._seen = joined((), (0, self.kept))
 
     def _entries(self, tokens: np.ndarray) -> np.ndarray:
         """Where in the cache these tokens are: a kept ancestor at its depth, others in order."""
@@ -97,20 +110,18 @@ class PackedRun:
             tokens < self.first, np.arange(len(tokens)), tokens - self.first + self.kept
         )
 
-    def _pieces(self, start: int, end: int):
-        at = start
+    def _pieces(self, start: int, end: int) -> Iterator[_Piece]:
+        at, before = start, self.kept - self.first
         while at < end:
             self._advance_to(at)
-            stretch_end = self.order.starts[self._at + 1]
+            stretch_end = int(self.order.starts[self._at + 1])
             stop = min(end, stretch_end)
+            seen = first_of(self._seen, int(self.order.depths[at]))
+            self._seen = joined(seen, (at + before, stop + before))
             yield _Piece(
-                sequence=self._at,
-                first_row=at - start,
-                rows=int(stop - at),
-                ancestors=self._path[: self.order.depths[at]],
-                ends=stop == stretch_end,
+                self._at, Branch(at - start, stop - at, seen), self._seen, stop == stretch_end
             )
-            at = int(stop)
+            at = stop
 
     def _advance_to(self, token: int) -> None:
         while token >= self.order.starts[self._at + 1]:

@@ -55,7 +55,7 @@ def _common_start(a: np.ndarray, b: np.ndarray) -> int:
 
 
 class DepthFirst:
-    """The tokens of a trie one after another, and the way back from each to the root."""
+    """The tokens of a trie one after another, and for each where its descendants end."""
 
     def __init__(self, trie: Trie):
         self.trie = trie
@@ -65,6 +65,19 @@ class DepthFirst:
         self.tokens = np.concatenate([s[at:] for s, at in pairs])
         self.depths = np.concatenate([np.arange(at, len(s)) for s, at in pairs])
         self.longest = int(lengths.max())
+        self.ends = self._ends()
+
+    def _ends(self) -> np.ndarray:
+        """For each token the number behind the last of its descendants."""
+        ends = np.full(len(self.tokens), len(self.tokens), dtype=np.int64)
+        path, length = np.zeros(self.longest, dtype=np.int64), 0
+        for at, (tokens, shared) in enumerate(
+            zip(self.trie.sequences, self.trie.shared, strict=True)
+        ):
+            ends[path[shared:length]] = self.starts[at]
+            length = len(tokens)
+            path[shared:length] = np.arange(self.starts[at], self.starts[at + 1])
+        return ends
 
     def __len__(self) -> int:
         return len(self.tokens)

@@ -1,0 +1,250 @@
+"""Attention branch by branch: what dense masks give, kernel by kernel and model by model."""
+
+import random
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+
+from tests.unit.evaluation.test_prefix_scores import assert_same
+from tests.unit.evaluation.tiny_models import (
+    WINDOW,
+    Requests,
+    fresh_seed,
+    make_model,
+    plain_score,
+)
+from workflow_scripts.evaluation.prefix import kernels
+from workflow_scripts.evaluation.prefix.attention import Cascade
+from workflow_scripts.evaluation.prefix.engine import PrefixEngine
+from workflow_scripts.evaluation.prefix.kernels import Call
+from workflow_scripts.evaluation.prefix.packed import PackedRun
+from workflow_scripts.evaluation.prefix.trie import DepthFirst, build_trie
+
+# Every architecture of config/models.tsv (Yi is a Llama), and windows in all layers.
+KINDS = (
+    *("gpt2", "gpt_neox", "llama", "qwen1.5", "qwen2", "qwen3", "gemma", "gemma2"),
+    *("windowed", "some_windowed"),
+)
+CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_architecture_scores_as_with_masks_and_alone(kind):
+    model = make_model(kind)
+    requests = Requests(fresh_seed()).mixed()
+    expected = [plain_score(model, *request) for request in requests]
+    for by_branch in (True, False):
+        for tokens_per_call in (512, 13):
+            engine = PrefixEngine(model, tokens_per_call=tokens_per_call, by_branch=by_branch)
+            assert engine.description == "prefix sharing"
+            assert engine.model.by_branch == by_branch
+            assert_same(engine.loglikelihoods(requests, window=WINDOW), expected)
+
+
+def test_a_model_goes_on_with_its_own_attention():
+    model = make_model("qwen2")
+    before = model(torch.tensor([[1, 2, 3]])).logits
+    PrefixEngine(model).loglikelihoods(Requests(0).mixed(), window=WINDOW)
+    assert model.config._attn_implementation == "sdpa"
+    assert torch.equal(model(torch.tensor([[1, 2, 3]])).logits, before)
+
+
+def drawn(rng: random.Random, width: int = 8, **how):
+    """Segments of random lengths; a causal one has at least as many keys as rows."""
+    rows = [rng.randint(1, 9) for _ in range(rng.randint(1, 5))]
+    keys = [rng.randint(0 if how.get("window") else 1, 20) for _ in rows]
+    if how.get("causal"):
+        keys = [a + b if how.get("window") else a for a, b in zip(rows, keys, strict=True)]
+    heads, shared = rng.choice([(4, 4), (4, 2), (6, 2), (3, 1)])
+    torch.manual_seed(rng.randrange(10**6))
+    q = torch.randn(sum(rows), heads, width)
+    k, v = torch.randn(2, sum(keys), shared, width)
+    return q, k, v, Call(rows, keys, **how)
+
+
+def by_hand(q, k, v, call: Call, scale: float, softcap: float | None):
+    """One row of one head at a time."""
+    out, logsum = torch.zeros_like(q), torch.zeros(q.shape[:2])
+    group = q.shape[1] // k.shape[1]
+    for rows, keys in call.segments():
+        behind = (keys.stop - keys.start) - (rows.stop - rows.start)
+        for row in range(rows.start, rows.stop):
+            for head in range(q.shape[1]):
+                last = keys.start + row - rows.start + behind + 1 if call.causal else keys.stop
+                first = max(keys.start, last - call.window) if call.window else keys.start
+                scores = k[first:last, head // group] @ q[row, head] * scale
+                if softcap:
+                    scores = softcap * torch.tanh(scores / softcap)
+                logsum[row, head] = scores.logsumexp(0)
+                out[row, head] = scores.softmax(0) @ v[first:last, head // group]
+    return out, logsum
+
+
+HOW = {
+    "what branches share": {},
+    "own branches": {"causal": True},
+    "a window": {"causal": True, "window": 4},
+}
+
+
+@pytest.mark.parametrize("kernel", [kernels.plain, kernels.on_cpu])
+@pytest.mark.parametrize("softcap", [None, 1.5])
+@pytest.mark.parametrize("how", HOW)
+def test_a_kernel_gives_what_is_computed_by_hand(kernel, softcap, how, monkeypatch):
+    if kernel is kernels.on_cpu and (softcap or how == "a window"):
+        pytest.skip("it is not used for these")
+    monkeypatch.setattr(kernels, "_SCORES", 64)  # a few rows at a time
+    rng = random.Random(fresh_seed())
+    for _ in range(10):
+        given = drawn(rng, **HOW[how])
+        for found, expected in zip(
+            kernel(*given, 0.3, softcap), by_hand(*given, 0.3, softcap), strict=True
+        ):
+            torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+
+
+@CUDA
+@pytest.mark.parametrize("kernel", [kernels.flash, kernels.efficient])
+@pytest.mark.parametrize("how", HOW)
+def test_a_gpu_kernel_gives_what_the_plain_one_does(kernel, how):
+    rng = random.Random(fresh_seed())
+    dtype = torch.bfloat16 if kernel is kernels.flash else torch.float32
+    for _ in range(10):
+        q, k, v, call = drawn(rng, width=64, **HOW[how])
+        q, k, v = (x.to("cuda", dtype) for x in (q, k, v))
+        on_gpu = Call(call.rows, call.keys, call.causal, call.window, "cuda")
+        expected = kernels.plain(q.float(), k.float(), v.float(), on_gpu, 0.3, None)
+        for found, right in zip(kernel(q, k, v, on_gpu, 0.3, None), expected, strict=True):
+            torch.testing.assert_close(found.float(), right, atol=3e-2, rtol=3e-2)
+
+
+def test_the_fastest_kernel_that_can_do_it_is_chosen():
+    own = Call([3], [3], causal=True)
+    q = torch.zeros(3, 2, 16)
+    assert kernels.kernel_for(q, q, own, None) is kernels.on_cpu
+    assert kernels.kernel_for(q, q, own, 50.0) is kernels.plain
+    assert kernels.kernel_for(q, q[..., :8], own, None) is kernels.plain
+    assert kernels.kernel_for(q, q, Call([3], [3], True, 2), None) is kernels.plain
+
+
+def drawn_sequences(rng: random.Random) -> list[list[int]]:
+    """A tree of some depth, whose branches are of one to six tokens."""
+    found = [[rng.randrange(5)]]
+    for _ in range(30):
+        start = rng.choice(found)
+        more = [rng.randrange(5) for _ in range(rng.randint(1, 6))]
+        found.append(start[: rng.randint(1, len(start))] + more)
+    return found
+
+
+class Noting:
+    """In place of a model: what it is given to see."""
+
+    def packed(self, tokens, positions, visible, depths, cache, wanted):
+        keys = torch.zeros(1, 1, len(tokens), 1)
+        cache.update(keys, keys, 0)
+        self.sight = visible
+
+
+def test_every_token_sees_its_ancestors_and_no_other():
+    rng = random.Random(fresh_seed())
+    for _ in range(20):
+        trie, _ = build_trie(drawn_sequences(rng))
+        order = DepthFirst(trie)
+        ancestors = np.zeros((len(order), len(order)), dtype=bool)
+        for _, path in order.walk():
+            for depth, token in enumerate(path):
+                ancestors[token, path[: depth + 1]] = True
+        model = Noting()
+        run = PackedRun(model, trie, capacity=2 * len(order))
+        cuts = sorted({0, len(order), *(rng.randrange(len(order)) for _ in range(3))})
+        for start, end in pairwise(cuts):
+            if rng.random() < 0.5 or not start:
+                run.forget_before(start)
+            run.run(start, end, np.zeros(0, dtype=np.int64))
+            check(model.sight, ancestors[start:end], order)
+            if end - start > 1:
+                first, second = model.sight.halves()
+                check(first, ancestors[start : start + first.rows], order)
+                check(second, ancestors[start + first.rows : end], order)
+
+
+def check(sight, ancestors: np.ndarray, order: DepthFirst) -> None:
+    expected = ancestors[:, sight.numbers]
+    assert np.array_equal(sight.mask("cpu").numpy(), expected)
+    near = order.depths[sight.numbers[-sight.rows :], None] - order.depths[sight.numbers] < 4
+    assert np.array_equal(sight.mask("cpu", 4).numpy(), expected & near)
+    cascade = Cascade(sight, "cpu")
+    assert np.array_equal(seen_in(cascade.levels(None), expected.shape), expected)
+    assert np.array_equal(seen_in(cascade.levels(4), expected.shape), expected & near)
+
+
+def seen_in(levels, shape) -> np.ndarray:
+    """Which keys the calls show to each row, each at most once."""
+    found = np.zeros(shape, dtype=int)
+    for level in levels:
+        rows, keys = (np.arange(n)[x] for n, x in zip(shape, (level.rows, level.keys), strict=True))
+        for of_rows, of_keys in level.call.segments():
+            for at, row in enumerate(rows[of_rows]):
+                behind = (of_keys.stop - of_keys.start) - (of_rows.stop - of_rows.start)
+                last = of_keys.start + at + behind + 1 if level.call.causal else of_keys.stop
+                first = of_keys.start
+                if level.call.window:
+                    first = max(first, last - level.call.window)
+                found[row, keys[first:last]] += 1
+    assert found.max() <= 1
+    return found.astype(bool)
+
+
+def test_what_is_made_for_a_call_grows_with_tokens_and_not_with_their_square():
+    examples = list(range(400))
+    sequences = [[*examples, at, *range(20), end] for at in range(100) for end in (1, 2)]
+    trie, _ = build_trie(sequences)
+    model = Noting()
+    run = PackedRun(model, trie, capacity=trie.tokens)
+    run.run(0, trie.tokens, np.zeros(0, dtype=np.int64))
+    made = 0
+    for level in Cascade(model.sight, "cpu").levels(None):
+        chosen = [x.numel() for x in (level.rows, level.keys) if isinstance(x, torch.Tensor)]
+        made += sum(chosen) + len(level.call.rows) + len(level.call.keys)
+    assert made < 4 * trie.tokens
+
+
+def out_of_memory_over(model, most: int) -> list[int]:
+    """Let the model run out of memory with more tokens than these, halfway through its layers."""
+    given: list[int] = []
+
+    def hook(module, args, kwargs, output):
+        tokens = (args[0] if args else kwargs["hidden_states"]).shape[:2].numel()
+        given.append(tokens)
+        if tokens > most:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+
+    model.model.layers[1].register_forward_hook(hook, with_kwargs=True)
+    return given
+
+
+@pytest.mark.parametrize("kind", ["qwen2", "eager", "windowed"])
+def test_where_memory_runs_out_half_as_many_tokens_go_on(kind):
+    model = make_model(kind)
+    requests = Requests(fresh_seed()).mixed()
+    expected = [plain_score(model, *request) for request in requests]
+    engine = PrefixEngine(model)
+    given = out_of_memory_over(model, 50)
+    assert_same(engine.loglikelihoods(requests, window=WINDOW), expected)
+    failed = [at for at, tokens in enumerate(given) if tokens > 50]
+    assert failed and failed[-1] < len(given) / 2, (
+        "it is tried with less, and then no more with more"
+    )
+    assert len(failed) <= 8
+
+
+def test_what_no_memory_is_enough_for_fails_as_it_did():
+    model = make_model("qwen2")
+    engine = PrefixEngine(model)
+    out_of_memory_over(model, 0)
+    for requests in (Requests(0).mixed(), [([1, 2], [3])]):
+        with pytest.raises(torch.OutOfMemoryError):
+            engine.loglikelihoods(requests, window=WINDOW)
