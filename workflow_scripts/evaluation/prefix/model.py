@@ -6,6 +6,7 @@ its own or with an attention that takes no mask does not pass, and is run in pla
 """
 
 import inspect
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,46 @@ class CausalModel:
         logits = self.model(input_ids=ids, **arguments).logits[0]
         return logits[: len(rows)] if self.selects_logits else logits[rows]
 
+    def one_more(self, ids, positions, visible, depths, cache) -> torch.Tensor:
+        """Run the next token of several rows, each of which has keys of its own; their logits.
+
+        `visible` says which keys of its row a token sees, `depths` where in the row they stand. All
+        are tensors, and nothing here waits for the device.
+        """
+        mask = self._as_additive(visible[:, None, None])
+        if self._window:
+            near = positions[:, None] - depths < self._window
+            windowed = self._as_additive((visible & near)[:, None, None])
+            by_type = {"full_attention": mask, "sliding_attention": windowed}
+            mask = by_type if self._by_layer_type else windowed
+        return self.model(
+            input_ids=ids[:, None],
+            attention_mask=mask,
+            position_ids=positions[:, None],
+            past_key_values=cache,
+            use_cache=True,
+        ).logits[:, -1]
+
+    @cached_property
+    def shares_starts(self) -> bool:
+        """Whether answers may attend to a common start that is kept once; found out by trying."""
+        from workflow_scripts.evaluation.prefix.answer_rows import step_both_ways
+        from workflow_scripts.evaluation.prefix.packed import PackedRun
+        from workflow_scripts.evaluation.prefix.trie import build_trie
+
+        counted = self.tokens_run
+        trie, _ = build_trie(_PROBE[:2])
+        run = PackedRun(self, trie, capacity=trie.tokens)
+        _, ended = run.run(0, trie.tokens, run.order.starts[1:] - 1)
+        try:
+            alone, together = step_both_ways(self, run.cache, [*ended.values()], trie.shared[1])
+        except Exception as error:  # any model, any reason: each answer then has its whole path
+            print(f"The model's answers share no start: {error!r}", flush=True)
+            return False
+        finally:
+            self.tokens_run = counted
+        return self._agree(together, alone)
+
     def plain(self, ids: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
         """Run padded rows and return the logits where `wanted` is true, row by row."""
         self.tokens_run += ids.numel()
@@ -88,7 +129,9 @@ class CausalModel:
 
     def _additive(self, visible: np.ndarray) -> torch.Tensor:
         # Additive, as eager attention needs it; attention kernels would convert a boolean one.
-        seen = torch.from_numpy(visible).to(self.device)[None, None]
+        return self._as_additive(torch.from_numpy(visible).to(self.device)[None, None])
+
+    def _as_additive(self, seen: torch.Tensor) -> torch.Tensor:
         mask = torch.zeros(seen.shape, dtype=self.dtype, device=self.device)
         return mask.masked_fill_(~seen, torch.finfo(self.dtype).min)
 

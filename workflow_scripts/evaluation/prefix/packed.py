@@ -36,7 +36,6 @@ class PackedRun:
         self.cache = TreeCache(capacity)
         # Entries of the cache: `kept` ancestors by depth, then all tokens from number `first` on.
         self.kept, self.first = 0, 0
-        self._generated = np.zeros(0, dtype=np.int64)  # depths of tokens that are not in the trie
         self._walk = self.order.walk()
         self._at, self._path = next(self._walk)
 
@@ -62,17 +61,6 @@ class PackedRun:
         tokens, depths = self.order.tokens[start:end], self.order.depths[start:end]
         return self._packed(tokens, depths, visible, wanted - start), ended
 
-    def step(self, tokens: np.ndarray, depths: np.ndarray, visible: np.ndarray) -> torch.Tensor:
-        """Run one more token of each of several answers; the logits of all of them."""
-        self._generated = np.concatenate([self._generated, depths])
-        return self._packed(tokens, depths, visible, np.arange(len(tokens)))
-
-    def rewind(self) -> None:
-        """Forget what `step` ran."""
-        read = self.cache.used - len(self._generated)
-        self.cache.keep(torch.arange(read))
-        self._generated = self._generated[:0]
-
     def forget_before(self, start: int) -> None:
         """Keep of the cache what the token of this number and all after it can still see."""
         self._advance_to(start)
@@ -86,7 +74,7 @@ class PackedRun:
             tokens=tokens,
             positions=depths,
             visible=visible,
-            depths=(depths, np.concatenate([np.arange(self.kept), read, self._generated])),
+            depths=(depths, np.concatenate([np.arange(self.kept), read])),
             cache=self.cache,
             wanted=wanted,
         )
