@@ -45,11 +45,13 @@ class GenerationRules:
             raise UnsupportedGeneration(
                 f"The generation settings ask for {mode}; expected is {' or '.join(SUPPORTED)}."
             )
+        self.samples = mode == "sample"
+        if not self.samples:  # it moves no maximum, and the likeliest token needs no processor
+            self._settings.renormalize_logits = False
         self._device = next(model.parameters()).device
         self._base._prepare_special_tokens(self._settings, device=self._device)
         ends = self._settings._eos_token_tensor
         self.end_tokens = frozenset([] if ends is None else ends.tolist())
-        self.samples = mode == "sample"
 
     def chooser(self, context: Sequence[int], seed: int) -> "Chooser":
         ids = torch.tensor([list(context)], device=self._device)

@@ -14,12 +14,9 @@ import torch
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation.prefix.budget import Budget
 from workflow_scripts.evaluation.prefix.choosing import GenerationRules
-from workflow_scripts.evaluation.prefix.generation import (
-    GenerationRequest,
-    Plan,
-    generate_packed,
-    generate_plain,
-)
+from workflow_scripts.evaluation.prefix.generation import GenerationRequest, generate_packed
+from workflow_scripts.evaluation.prefix.generation_plain import generate_plain
+from workflow_scripts.evaluation.prefix.generation_plan import Pace, Plan
 from workflow_scripts.evaluation.prefix.loglikelihood import score
 from workflow_scripts.evaluation.prefix.model import CausalModel
 from workflow_scripts.evaluation.prefix.scores import Score, ScoreRequest, Tally
@@ -30,6 +27,8 @@ CPU_BUDGET = 2**30
 GPU_SHARE = 0.5
 # Answers that grow side by side.
 CPU_ANSWERS, GPU_ANSWERS = 32, 256
+# Tokens that they take before anybody looks at them: looking waits for the device.
+CPU_STEPS, GPU_STEPS = 1, 8
 # Tokens of one call, where memory is enough. Enough to keep the device busy; with masks of tokens and
 # keys more only lengthens the rows attended to.
 CPU_TOKENS, GPU_TOKENS, GPU_TOKENS_WITH_MASKS = 512, 2**16, 2**12
@@ -54,6 +53,8 @@ class PrefixEngine:
         on_gpu_at_once = GPU_TOKENS if self.model.by_branch else GPU_TOKENS_WITH_MASKS
         self.tokens_per_call = tokens_per_call or (on_gpu_at_once if on_gpu else CPU_TOKENS)
         self.answers_at_once = GPU_ANSWERS if on_gpu else CPU_ANSWERS
+        self.steps_at_once = GPU_STEPS if on_gpu else CPU_STEPS
+        self.static_shapes = on_gpu  # of generation, as CUDA graphs need them
         self.trie_tokens = 0  # what running each shared stretch once comes to, so far
         self.tokens = 0  # what the requests so far take, also those that were known already
 
@@ -148,8 +149,13 @@ class PrefixEngine:
                 rows = partial(self.budget.plain_rows, preferred_tokens=self.tokens_per_call)
                 generate_plain(self.model, requests, rules, rows, known, keep)
             else:
-                new = max(request.new_tokens for request in requests)
-                plan = Plan.of(trie, new, self.budget, self.tokens_per_call, self.answers_at_once)
+                pace = Pace(
+                    self.tokens_per_call,
+                    self.answers_at_once,
+                    self.steps_at_once,
+                    self.static_shapes,
+                )
+                plan = Plan.of(self.model, trie, places, requests, self.budget, pace)
                 self.tokens += generate_packed(
                     self.model, trie, places, requests, rules, plan, known, keep
                 )

@@ -1,52 +1,24 @@
-"""Generation: what prompts share is read once, then one packed row holds everyone's next token."""
+"""Generation: what prompts share is read once, and whoever has ended makes room for the next.
 
-from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass
+Prompts are read in packed blocks, only as fast as rows become free. An answer then has a row of its
+own until it ends. Which row it has, beside whom, follows from the lengths of the answers alone: with
+answers that are known from an earlier run the same steps are taken, but for those in which nobody
+unknown takes part, so that a run that was interrupted ends in the same bytes.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 import numpy as np
-import torch
 
-from workflow_scripts.evaluation.prefix.budget import Budget
-from workflow_scripts.evaluation.prefix.choosing import Chooser, GenerationRules, StopTest
+from workflow_scripts.evaluation.prefix.answer import Answer, GenerationRequest
+from workflow_scripts.evaluation.prefix.answer_rows import AnswerRows, attention_of
+from workflow_scripts.evaluation.prefix.choosing import GenerationRules
+from workflow_scripts.evaluation.prefix.generation_plan import Plan
 from workflow_scripts.evaluation.prefix.packed import PackedRun, with_ancestors
+from workflow_scripts.evaluation.prefix.score_packed import cut
+from workflow_scripts.evaluation.prefix.seats import Seats
 from workflow_scripts.evaluation.prefix.trie import Trie
-
-
-@dataclass(frozen=True)
-class GenerationRequest:
-    context: Sequence[int]
-    new_tokens: int  # at most
-    stop: StopTest | None = None
-    seed: int = 0  # of this request alone; used where tokens are drawn
-
-
-class _Answer:
-    """One request while it is being answered."""
-
-    def __init__(
-        self,
-        request: GenerationRequest,
-        rules: GenerationRules,
-        on_done: Callable[[list[int]], None] | None,
-    ):
-        self.request, self.done = request, False
-        self.tokens: list[int] = []
-        self._on_done = on_done
-        self.chooser: Chooser = rules.chooser(request.context, request.seed)
-        self._end_tokens = rules.end_tokens
-
-    def take(self, logits: torch.Tensor, best: int) -> None:
-        token = best if self.chooser.is_argmax else self.chooser.choose(logits)
-        self.tokens.append(token)
-        request = self.request
-        self.done = (
-            token in self._end_tokens
-            or len(self.tokens) >= request.new_tokens
-            or (request.stop is not None and request.stop(self.tokens))
-        )
-        if self.done and self._on_done:
-            self._on_done(self.tokens)
 
 
 def generate_packed(
@@ -55,138 +27,151 @@ def generate_packed(
     places: np.ndarray,
     requests: Sequence[GenerationRequest],
     rules: GenerationRules,
-    plan: "Plan",
-    known: Container[int],
+    plan: Plan,
+    known: Mapping[int, list[int]],
     on_generated: Callable[[int, list[int]], None],
 ) -> int:
     """Answer all requests; `places` says which sequence of the trie each of them continues.
 
-    Returns the tokens that reading the prompts takes. A group is answered as a whole or not at all,
-    so that what is known already does not change the bytes of the rest.
+    Returns the tokens that reading the prompts takes.
     """
-    by_place: list[list[int]] = [[] for _ in trie.sequences]
-    for request, place in enumerate(places):
-        by_place[place].append(request)
+
+    def begin(at: int) -> Answer:
+        return Answer(requests[at], rules, known=known.get(at), on_done=partial(on_generated, at))
+
     run = PackedRun(model, trie, plan.capacity)
-    starts = [int(run.order.starts[first]) for first, _ in plan.groups]
-    chosen_of = [
-        [request for mine in by_place[first:last] for request in mine]
-        for first, last in plan.groups
-    ]
-    unknown = np.array([any(at not in known for at in chosen) for chosen in chosen_of])
-    groups = np.flatnonzero(with_ancestors(run.order, starts, unknown))
-    for group in groups:
-        run.forget_before(starts[group])
-        first, last = plan.groups[group]
-        chosen = chosen_of[group]
-        answers = {
-            at: _Answer(requests[at], rules, None if at in known else partial(on_generated, at))
-            for at in chosen
-        }
-        entries = _read(run, (first, last), plan.block, by_place, answers)
-        unfinished = [at for at in chosen if unknown[group] and not answers[at].done]
-        for start in range(0, len(unfinished), plan.at_once):
-            wave = unfinished[start : start + plan.at_once]
-            _continue(run, [answers[at] for at in wave], [entries[places[at]] for at in wave])
+    _Growing(model, run, plan).answer_all(_read(run, plan, places, known, begin))
     return len(run.order)
 
 
-def _read(run: PackedRun, group: tuple[int, int], block: int, by_place, answers) -> dict:
-    """Read a group's prompts and give each answer its first token.
+class _Prompt:
+    """An answer with its first token, and where its prompt is in the cache; nowhere if not read."""
 
-    Returns for each prompt the entries of the cache that it is made of.
-    """
+    def __init__(self, answer: Answer, place: int, entries: np.ndarray | None):
+        self.answer, self.place, self.entries = answer, place, entries
+
+
+def _read(
+    run: PackedRun, plan: Plan, places: np.ndarray, known: Mapping, begin: Callable[[int], Answer]
+) -> Iterator[_Prompt]:
+    """Read the prompts, a block when somebody asks for the next; entries are gone after that."""
     starts = run.order.starts
-    first, last = group
-    ends = starts[first + 1 : last + 1] - 1  # the last token of each prompt
-    entries = {}
-    for start in range(int(starts[first]), int(starts[last]), block):
-        end = min(start + block, int(starts[last]))
-        logits, ended = run.run(start, end, ends[(ends >= start) & (ends < end)])
-        for row, (place, of_prompt) in zip(logits, ended.items(), strict=True):
-            mine = [answers[at] for at in by_place[place]]
-            _take_all(mine, row.expand(len(mine), -1))
-            entries[place] = of_prompt
-    return entries
+    ends = starts[1:] - 1  # the last token of each prompt
+    asked: list[list[int]] = [[] for _ in ends]
+    for request, place in enumerate(places):
+        asked[place].append(request)
+    edges = cut(run.order, plan.block, ends, plan.logit_rows)
+    ending = [range(*np.searchsorted(ends, edge)) for edge in edges]
+    unknown = np.array([any(at not in known for p in ps for at in asked[p]) for ps in ending])
+    needed = with_ancestors(run.order, [start for start, _ in edges], unknown)
+    for (start, end), of_block, is_read in zip(edges, ending, needed, strict=True):
+        answers = [(begin(at), place) for place in of_block for at in asked[place]]
+        entries: dict[int, np.ndarray] = {}
+        if is_read:
+            run.forget_before(start)
+            logits, entries = run.run(start, end, ends[of_block.start : of_block.stop])
+            likeliest = logits.argmax(-1).tolist()
+            for answer, place in answers:
+                row = place - of_block.start
+                answer.take(likeliest[row], logits[row])
+            del logits  # answers grow before the next block is read
+        else:
+            for answer, _ in answers:
+                answer.take(-1, None)
+        for answer, place in answers:
+            if not answer.done:
+                yield _Prompt(answer, place, entries.get(place))
 
 
-def _continue(run: PackedRun, answers: list[_Answer], entries: list[np.ndarray]) -> None:
-    """Let all answers take one token a call until none is left, then forget their tokens."""
-    seen = np.zeros((len(answers), run.cache.capacity), dtype=bool)
-    for row, of_prompt in enumerate(entries):
-        seen[row, of_prompt] = True
-    active = np.arange(len(answers))
-    while len(active):
-        end = run.cache.used + len(active)
-        seen[active, np.arange(end - len(active), end)] = True
-        tokens = np.array([answers[row].tokens[-1] for row in active])
-        depths = np.array([len(entries[row]) + len(answers[row].tokens) - 1 for row in active])
-        _take_all([answers[row] for row in active], run.step(tokens, depths, seen[active, :end]))
-        active = np.array([row for row in active if not answers[row].done], dtype=np.int64)
-    run.rewind()
+class _Growing:
+    """The answers that have a row."""
 
+    def __init__(self, model, run: PackedRun, plan: Plan):
+        self._model, self._run, self._plan = model, run, plan
+        shape = plan.shape
+        self._seats = Seats(shape.rows, shape.lanes, shape.per_lane)
+        self._rows: AnswerRows | None = None
+        self._active: list[_Prompt | None] = []
+        self._waiting: _Prompt | None = None  # it has been read, and there is no room for it
 
-def _take_all(answers: list[_Answer], logits: torch.Tensor) -> None:
-    for answer, row, best in zip(answers, logits, logits.argmax(-1).tolist(), strict=True):
-        answer.take(row, best)
+    def answer_all(self, prompts: Iterator[_Prompt]) -> None:
+        while active := self._refill(prompts):
+            if all(prompt.answer.known is not None for prompt in active):
+                self._until_one_ends(active, self._take_known)
+                continue
+            assert self._rows is not None
+            with attention_of(self._model, self._plan.shape, self._rows.cache):
+                self._until_one_ends(active, self._run_rows)
 
+    def _until_one_ends(
+        self, active: list[_Prompt], take: Callable[[list[_Prompt], int, bool], None]
+    ) -> None:
+        answers = [prompt.answer for prompt in active]
+        argmax = all(answer.is_argmax for answer in answers)
+        while not any(answer.done for answer in answers):
+            left = max(answer.request.new_tokens - len(answer.tokens) for answer in answers)
+            take(active, min(self._plan.pace.steps if argmax else 1, left), argmax)
 
-@dataclass(frozen=True)
-class Plan:
-    """Which neighbouring prompts are in the cache together: as many as the memory holds."""
+    def _take_known(self, active: list[_Prompt], steps: int, argmax: bool) -> None:
+        for prompt in active * steps:
+            prompt.answer.take(-1, None)
 
-    groups: list[tuple[int, int]]  # places in the trie, from and to
-    at_once: int  # answers that take a token in the same call
-    block: int  # tokens of one call while prompts are read
-    capacity: int  # entries of the cache
+    def _run_rows(self, active: list[_Prompt], steps: int, argmax: bool) -> None:
+        assert self._rows is not None
+        longest = max(self._own(prompt) for prompt in active)
+        likeliest, logits = self._rows.run(len(active), longest, self._seats.lanes_in_use, steps)
+        for tokens in likeliest:
+            for prompt, row, token in zip(active, logits, tokens, strict=True):
+                prompt.answer.take(token, row)
+        if not argmax:
+            self._rows.choose([prompt.answer.tokens[-1] for prompt in active])
 
-    @classmethod
-    def of(cls, trie: Trie, new_tokens: int, budget: Budget, preferred: int, at_once: int):
-        longest = max(len(prompt) for prompt in trie.sequences)
-        block = budget.block(longest + new_tokens, preferred)
-        at_once = min(at_once, budget.logit_rows)
-        most = budget.entries(max(block, at_once), at_once)
-        while at_once > 1 and longest + at_once * new_tokens > most:
-            at_once //= 2
-        groups, capacity = [], 0
-        first, size = 0, 0
-        for place, prompt in enumerate(trie.sequences):
-            new = len(prompt) - (int(trie.shared[place]) if place > first else 0)
-            if place > first and (
-                place - first >= at_once or size + new + at_once * new_tokens > most
-            ):
-                groups.append((first, place))
-                first, size, new = place, 0, len(prompt)
-            size += new
-            capacity = max(capacity, size)
-        groups.append((first, len(trie.sequences)))
-        return cls(groups, at_once, block, capacity + at_once * new_tokens)
+    def _refill(self, prompts: Iterator[_Prompt]) -> list[_Prompt]:
+        """Give the rows of answers that have ended to the next ones, and close the gaps."""
+        active = self._active
+        for row, prompt in enumerate(active):
+            if prompt and prompt.answer.done:
+                self._seats.leave(row)
+                active[row] = None
+        while None in active or len(active) < self._plan.shape.rows:
+            self._waiting = self._waiting or next(prompts, None)
+            row = active.index(None) if None in active else len(active)
+            if self._waiting is None or not self._place(row, self._waiting):
+                break
+            active[row : row + 1] = [self._waiting]
+            self._waiting = None
+        while None in active:
+            if prompt := active.pop():
+                row = active.index(None)
+                active[row] = prompt
+                self._seats.move(len(active), row)
+                if self._rows and prompt.answer.known is None:
+                    self._rows.move(len(active), row, self._own(prompt), self._seats.of_row[row])
+        return [prompt for prompt in active if prompt]
 
+    def _place(self, row: int, prompt: _Prompt) -> bool:
+        """Whether there was room for it."""
+        families, place = self._plan.families, prompt.place
+        family = int(families.of[place])
+        if family >= 0 and not self._seats.take(row, family):
+            return False
+        if prompt.answer.known is None:
+            if self._rows is None:
+                cache, pace = self._run.cache, self._plan.pace
+                self._rows = AnswerRows(self._model, cache, self._plan.shape, static=pace.static)
+            assert prompt.entries is not None
+            self._rows.fill(
+                row,
+                prompt.entries,
+                prompt.answer.tokens[-1],
+                prompt.answer.request.new_tokens,
+                self._seats.of_row[row],
+                family,
+                int(families.common[place]),
+            )
+        return True
 
-def generate_plain(
-    model,
-    requests: Sequence[GenerationRequest],
-    rules: GenerationRules,
-    rows: Callable[[int], int],
-    known: Container[int],
-    on_generated: Callable[[int, list[int]], None],
-) -> None:
-    """Without a cache: read everything again for each token."""
-    answers = [
-        _Answer(request, rules, partial(on_generated, at)) for at, request in enumerate(requests)
-    ]
-    active = [at for at in range(len(requests)) if at not in known]
-    while active:
-        sequences = {at: [*requests[at].context, *answers[at].tokens] for at in active}
-        active.sort(key=lambda at: -len(sequences[at]))
-        rest = active
-        while rest:
-            longest = len(sequences[rest[0]])
-            batch, rest = rest[: rows(longest)], rest[rows(longest) :]
-            ids = torch.zeros(len(batch), longest, dtype=torch.long)
-            last = torch.zeros(len(batch), longest, dtype=torch.bool)
-            for row, at in enumerate(batch):
-                ids[row, : len(sequences[at])] = torch.tensor(sequences[at])
-                last[row, len(sequences[at]) - 1] = True
-            _take_all([answers[at] for at in batch], model.plain(ids, last))
-        active = [at for at in active if not answers[at].done]
+    def _own(self, prompt: _Prompt) -> int:
+        """Entries of a row's own, before its last token is run."""
+        answer, common = prompt.answer, self._plan.families.common[prompt.place]
+        return len(answer.request.context) - int(common) + len(answer.tokens) - 1

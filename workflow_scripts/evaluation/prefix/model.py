@@ -9,9 +9,9 @@ times keys; a model that leaves out the attention given to it keeps its masks.
 
 import inspect
 import sys
+from functools import cached_property
 from typing import Any
 
-import numpy as np
 import torch
 
 from workflow_scripts.evaluation.prefix.attention import (
@@ -67,24 +67,11 @@ class CausalModel:
                 self.why_not_packed = self.why_not_packed and (blamed or self.why_not_packed)
         self.tokens_run = 0
 
-    def packed(self, tokens, positions, visible, depths, cache, wanted) -> torch.Tensor:
-        """Run one row of tokens; the logits of the wanted rows.
+    def packed(self, tokens, positions, sight: Sight, cache, wanted) -> torch.Tensor:
+        """Run one row of tokens; the logits of the wanted ones.
 
-        What they see is a `Sight`, or a matrix of tokens and keys; beside a matrix, `depths` are those of
-        the tokens and of all entries of the cache, for attention windows.
+        In one call if the memory is enough, and otherwise in two, and from then on in smaller ones.
         """
-        wanted = np.asarray(wanted, dtype=np.int64)
-        if isinstance(visible, Sight):
-            return self._in_parts(tokens, positions, visible, cache, wanted)
-        seen = torch.from_numpy(visible).to(self.device)
-        near = None
-        if self._window:
-            far = depths[0][:, None] - depths[1][None, :] >= self._window
-            near = seen & ~torch.from_numpy(far).to(self.device)
-        return self._run(tokens, positions, cache, wanted, attention_mask=self._masks(seen, near))
-
-    def _in_parts(self, tokens, positions, sight: Sight, cache, wanted) -> torch.Tensor:
-        """In one call if the memory is enough, and otherwise in two, and from then on in smaller ones."""
         before = cache.used
         if len(tokens) <= self._most_at_once:
             try:
@@ -97,7 +84,7 @@ class CausalModel:
         first, second = sight.halves()
         half = first.rows
         parts = (
-            self._in_parts(tokens[some], positions[some], of_part, cache, of_rows)
+            self.packed(tokens[some], positions[some], of_part, cache, of_rows)
             for some, of_part, of_rows in (
                 (slice(half), first, wanted[wanted < half]),
                 (slice(half, None), second, wanted[wanted >= half] - half),
@@ -138,6 +125,46 @@ class CausalModel:
         self.tokens_run += ids.numel()
         return logits[: len(rows)] if self.selects_logits else logits[rows]
 
+    def one_more(self, ids, positions, visible, depths, cache) -> torch.Tensor:
+        """Run the next token of several rows, each of which has keys of its own; their logits.
+
+        `visible` says which keys of its row a token sees, `depths` where in the row they stand. All
+        are tensors, and nothing here waits for the device.
+        """
+        mask = self._as_additive(visible[:, None, None])
+        if self._window:
+            near = positions[:, None] - depths < self._window
+            windowed = self._as_additive((visible & near)[:, None, None])
+            by_type = {"full_attention": mask, "sliding_attention": windowed}
+            mask = by_type if self._by_layer_type else windowed
+        return self.model(
+            input_ids=ids[:, None],
+            attention_mask=mask,
+            position_ids=positions[:, None],
+            past_key_values=cache,
+            use_cache=True,
+        ).logits[:, -1]
+
+    @cached_property
+    def shares_starts(self) -> bool:
+        """Whether answers may attend to a common start that is kept once; found out by trying."""
+        from workflow_scripts.evaluation.prefix.answer_rows import step_both_ways
+        from workflow_scripts.evaluation.prefix.packed import PackedRun
+        from workflow_scripts.evaluation.prefix.trie import build_trie
+
+        counted = self.tokens_run
+        trie, _ = build_trie(_PROBE[:2])
+        run = PackedRun(self, trie, capacity=trie.tokens)
+        _, ended = run.run(0, trie.tokens, run.order.starts[1:] - 1)
+        try:
+            alone, together = step_both_ways(self, run.cache, [*ended.values()], trie.shared[1])
+        except Exception as error:  # any model, any reason: each answer then has its whole path
+            print(f"The model's answers share no start: {error!r}", flush=True)
+            return False
+        finally:
+            self.tokens_run = counted
+        return self._agree(together, alone)
+
     def plain(self, ids: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
         """Run padded rows and return the logits where `wanted` is true, row by row."""
         if len(ids) > 1 and ids.numel() > self._most_at_once:
@@ -169,8 +196,11 @@ class CausalModel:
 
     def _additive(self, seen: torch.Tensor) -> torch.Tensor:
         # Additive, as eager attention needs it; attention kernels would convert a boolean one.
+        return self._as_additive(seen)[None, None]
+
+    def _as_additive(self, seen: torch.Tensor) -> torch.Tensor:
         mask = torch.zeros(seen.shape, dtype=self.dtype, device=self.device)
-        return mask.masked_fill_(~seen, torch.finfo(self.dtype).min)[None, None]
+        return mask.masked_fill_(~seen, torch.finfo(self.dtype).min)
 
     def _trust_masks(self) -> None:
         """Kernels without custom masks would ignore the tree: use PyTorch's own instead."""

@@ -39,7 +39,6 @@ class PackedRun:
         self.kept, self.first = 0, 0
         self._ancestors = np.zeros(0, dtype=np.int64)  # the numbers of the kept ones
         self._seen: tuple[Range, ...] = ()  # entries from the root to the last token that ran
-        self._generated = np.zeros(0, dtype=np.int64)  # depths of tokens that are not in the trie
         self._walk = self.order.walk()
         self._at, self._path = next(self._walk)
 
@@ -62,38 +61,17 @@ class PackedRun:
 
     def _run(self, start: int, end: int, wanted: np.ndarray) -> tuple[torch.Tensor, list[_Piece]]:
         order, pieces = self.order, list(self._pieces(start, end))
-        self._end = end
         numbers = np.concatenate([self._ancestors, np.arange(self.first, end)])
         depths = np.concatenate([np.arange(self.kept), order.depths[self.first : end]])
         sight = Sight(numbers, order.ends[numbers], depths, tuple(piece.branch for piece in pieces))
         logits = self.model.packed(
             tokens=order.tokens[start:end],
             positions=order.depths[start:end],
-            visible=sight,
-            depths=None,
+            sight=sight,
             cache=self.cache,
             wanted=wanted - start,
         )
         return logits, pieces
-
-    def step(self, tokens: np.ndarray, depths: np.ndarray, visible: np.ndarray) -> torch.Tensor:
-        """Run one more token of each of several answers; the logits of all of them."""
-        self._generated = np.concatenate([self._generated, depths])
-        read = self.order.depths[self.first : self._end]
-        return self.model.packed(
-            tokens=tokens,
-            positions=depths,
-            visible=visible,
-            depths=(depths, np.concatenate([np.arange(self.kept), read, self._generated])),
-            cache=self.cache,
-            wanted=np.arange(len(tokens)),
-        )
-
-    def rewind(self) -> None:
-        """Forget what `step` ran."""
-        read = self.cache.used - len(self._generated)
-        self.cache.keep(torch.arange(read))
-        self._generated = self._generated[:0]
 
     def forget_before(self, start: int) -> None:
         """Keep of the cache what the token of this number and all after it can still see."""

@@ -19,7 +19,7 @@ def score_packed(
     by_number = np.argsort(number, kind="stable")
     number = number[by_number]
     places = np.unique(number)  # tokens whose logits are wanted
-    edges = _cut(order, block, places, budget.logit_rows)
+    edges = cut(order, block, places, budget.logit_rows)
     # The entries of each block, by the number of their token.
     spans = [slice(*np.searchsorted(number, pair)) for pair in edges]
     entries = [by_number[span] for span in spans]
@@ -47,7 +47,7 @@ def _token_numbers(order: DepthFirst, predictions: Predictions) -> np.ndarray:
     return number
 
 
-def _cut(
+def cut(
     order: DepthFirst, block: int, places: np.ndarray, logit_rows: int
 ) -> list[tuple[int, int]]:
     """Blocks of at most so many tokens and so many wanted rows of logits.

@@ -1,0 +1,141 @@
+"""Keys and values of answers that grow side by side: each row holds those of its own path only.
+
+What a family of prompts starts with is kept in a lane, once for a number of rows, and read once for
+all of them: attention then has two parts under one softmax, the lane's keys and the row's own.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from transformers.cache_utils import Cache, DynamicLayer
+
+from workflow_scripts.evaluation.prefix.cache import TreeCache
+
+
+@dataclass(frozen=True)
+class CacheShape:
+    rows: int
+    own: int  # entries of a row
+    lanes: int = 0
+    per_lane: int = 1  # rows that a lane serves at most
+    start: int = 0  # entries of a lane
+
+    @property
+    def entries(self) -> int:
+        return self.rows * self.own + self.lanes * self.start
+
+
+class _Layer(DynamicLayer):
+    def __init__(self, read: DynamicLayer, shape: CacheShape, cache: "AnswerCache"):
+        super().__init__()
+        self._cache = cache
+        self.is_initialized = True
+        # Zeros: whatever lies in entries that are masked must be a number.
+        self.keys, self.start_keys = _buffers(read.keys, shape)
+        self.values, self.start_values = _buffers(read.values, shape)
+
+    def update(self, key_states, value_states, *args, **kwargs):
+        cache, width = self._cache, len(key_states)
+        rows, at = (index.to(self.keys.device) for index in cache.new_entries)
+        self.keys[rows, :, at] = key_states[:, :, 0]
+        self.values[rows, :, at] = value_states[:, :, 0]
+        return self.keys[:width, :, : cache.seen], self.values[:width, :, : cache.seen]
+
+    def get_seq_length(self) -> int:
+        return self._cache.seen
+
+    def buffers(self) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        return [(self.keys, self.start_keys), (self.values, self.start_values)]
+
+
+def _buffers(like: torch.Tensor | None, shape: CacheShape) -> tuple[torch.Tensor, torch.Tensor]:
+    assert like is not None
+    _, heads, _, width = like.shape
+    return (
+        like.new_zeros(shape.rows, heads, shape.own, width),
+        like.new_zeros(shape.lanes, heads, shape.start, width),
+    )
+
+
+class AnswerCache(Cache):
+    """`attend` is the attention to call with it where it has lanes; the model's own will do else."""
+
+    def __init__(self, read: TreeCache, shape: CacheShape):
+        """With a layer for each that the model has filled in while it read."""
+        self._filled = [
+            (layer, _Layer(layer, shape, self)) for layer in read.layers if layer.is_initialized
+        ]
+        by_read = {id(layer): mine for layer, mine in self._filled}
+        super().__init__(layers=[by_read.get(id(layer), layer) for layer in read.layers])
+        self.devices = {mine.keys.device for _, mine in self._filled}
+        device = next(iter(self.devices), None)
+        self.shape = shape
+        self.seen, self.lanes_in_use = 0, shape.lanes  # what a step looks at: the first so many
+        self.new_entries = (torch.zeros(0), torch.zeros(0))  # rows and places of a step's keys
+        # The rows of each lane (what is not in use names any), and for each row its place among
+        # them, or -1.
+        self.members = torch.zeros(shape.lanes, shape.per_lane, dtype=torch.long, device=device)
+        self.places = torch.full((shape.rows,), -1, dtype=torch.long, device=device)
+
+    def update(self, key_states, value_states, layer_idx, *args, **kwargs):
+        self._current = self.layers[layer_idx]  # attention follows at once
+        return super().update(key_states, value_states, layer_idx, *args, **kwargs)
+
+    def fill_row(self, row: int, entries: torch.Tensor) -> None:
+        """Copy what was read at these entries to the start of a row."""
+        for read, mine in self._filled:
+            for source, (own, _) in zip((read.keys, read.values), mine.buffers(), strict=True):
+                own[row, :, : len(entries)] = source[0][:, entries.to(source.device)]
+
+    def fill_lane(self, lane: int, entries: torch.Tensor) -> None:
+        for read, mine in self._filled:
+            for source, (_, start) in zip((read.keys, read.values), mine.buffers(), strict=True):
+                start[lane, :, : len(entries)] = source[0][:, entries.to(source.device)]
+
+    def move_row(self, source: int, target: int, length: int) -> None:
+        for _, mine in self._filled:
+            for own, _ in mine.buffers():
+                own[target, :, :length] = own[source, :, :length]
+
+    def attend(
+        self,
+        module,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        attention_mask: torch.Tensor,
+        scaling: float | None = None,
+        softcap: float | None = None,
+        **_kwargs,
+    ) -> tuple[torch.Tensor, None]:
+        """One query a row on its lane's keys and on its own; the mask has the lanes' keys first."""
+        layer = self._current
+        rows, heads, _, width = query.shape
+        key_heads = key.shape[1]
+        query = query.reshape(rows, key_heads, heads // key_heads, width)
+        query = query * (width**-0.5 if scaling is None else scaling)
+        in_use = self.lanes_in_use
+        lanes = self._to_lanes(query) @ layer.start_keys[:in_use].mT
+        scores = torch.cat([self._to_rows(lanes, rows), query @ key.mT], dim=-1)
+        if softcap is not None:
+            scores = torch.tanh(scores / softcap) * softcap
+        weights = (scores.float() + attention_mask).softmax(-1).to(value.dtype)
+        of_start, own = weights.split([self.shape.start, key.shape[2]], dim=-1)
+        lanes = self._to_lanes(of_start) @ layer.start_values[:in_use]
+        seated = (self.places[:rows] >= 0).to(lanes.device)[:, None, None, None]
+        out = own @ value + self._to_rows(lanes, rows) * seated
+        return out.reshape(rows, 1, heads, width), None
+
+    def _to_lanes(self, of_rows: torch.Tensor) -> torch.Tensor:
+        """From [rows, key heads, group, n] to [lanes, key heads, rows of a lane x group, n]."""
+        members = self.members[: self.lanes_in_use].to(of_rows.device)
+        # A step may run fewer rows than there are.
+        chosen = of_rows[members.clamp(max=len(of_rows) - 1)]
+        return chosen.transpose(1, 2).flatten(2, 3)
+
+    def _to_rows(self, of_lanes: torch.Tensor, rows: int) -> torch.Tensor:
+        """The way back."""
+        lanes, key_heads, _, n = of_lanes.shape
+        places = self.places[:rows].clamp(min=0).to(of_lanes.device)
+        apart = of_lanes.view(lanes, key_heads, self.shape.per_lane, -1, n).transpose(1, 2)
+        return apart.flatten(0, 1)[places]

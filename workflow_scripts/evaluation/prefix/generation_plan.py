@@ -1,0 +1,98 @@
+"""How many answers grow side by side, and what of their keys is kept once: as the memory allows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from workflow_scripts.evaluation.prefix.answer import GenerationRequest
+from workflow_scripts.evaluation.prefix.answer_cache import CacheShape
+from workflow_scripts.evaluation.prefix.answer_rows import STATIC_ENTRIES
+from workflow_scripts.evaluation.prefix.budget import Budget
+from workflow_scripts.evaluation.prefix.families import Families
+from workflow_scripts.evaluation.prefix.model import text_config
+from workflow_scripts.evaluation.prefix.trie import Trie
+
+# A lane serves a quarter of the rows, and there are more lanes than that takes: a family whose
+# answers are ending does not keep the next one from beginning.
+_LANES, _SHARE_OF_ROWS = 6, 4
+# Copies of a step's attention scores, in float32, that live at once.
+_COPIES_OF_SCORES = 6
+
+
+@dataclass(frozen=True)
+class Pace:
+    """What a device does at once."""
+
+    tokens: int  # of one call while prompts are read
+    answers: int  # that take a token in the same call
+    steps: int  # before anybody looks at the answers
+    static: bool  # shapes rounded up, so that few occur
+
+
+@dataclass(frozen=True)
+class Plan:
+    block: int  # tokens of one call while prompts are read
+    capacity: int  # entries of the cache that they are read into
+    logit_rows: int
+    shape: CacheShape  # of the cache that answers grow in
+    families: Families
+    pace: Pace
+
+    @classmethod
+    def of(
+        cls,
+        model,
+        trie: Trie,
+        places: np.ndarray,
+        requests: Sequence[GenerationRequest],
+        budget: Budget,
+        pace: Pace,
+    ) -> "Plan":
+        """For a CausalModel."""
+        sizes = _Sizes(model, trie, places, requests, budget, pace)
+        longest = int(sizes.lengths.max())
+        block = budget.block(2 * longest + sizes.new, pace.tokens)
+        logit_rows = min(block, budget.logit_rows)
+        left = budget.bytes - budget.packed_bytes(block, longest + block, logit_rows)
+        rows = min(pace.answers, len(requests), logit_rows)
+        alone = sizes.fitting(rows, left, shared=False)
+        together = sizes.fitting(rows, left, shared=True)
+        families, shape = together if together[1].rows >= alone[1].rows else alone
+        return cls(block, longest + block, logit_rows, shape, families, pace)
+
+
+class _Sizes:
+    def __init__(self, model, trie: Trie, places, requests, budget: Budget, pace: Pace):
+        self._model, self._trie, self._budget, self._static = model, trie, budget, pace.static
+        self.lengths = np.array([len(sequence) for sequence in trie.sequences])
+        self._asked = np.bincount(places, minlength=len(trie.sequences))
+        self.new = max(request.new_tokens for request in requests)
+
+    def fitting(self, rows: int, left: int, *, shared: bool) -> tuple[Families, CacheShape]:
+        """As many rows as the bytes left allow, one at least."""
+        found = self._shape(rows, shared)
+        while rows > 1 and self._bytes(found[1]) > left:
+            rows //= 2
+            found = self._shape(rows, shared)
+        return found
+
+    def _shape(self, rows: int, shared: bool) -> tuple[Families, CacheShape]:
+        per_lane = -(-rows // _SHARE_OF_ROWS)
+        families = Families.none(self._trie)
+        if shared and per_lane > 1 and self._model.shares_starts:
+            families = Families.find(self._trie, self._asked, per_lane)
+        start = int(families.common.max())
+        # The last token of an answer is not read.
+        own = int((self.lengths - families.common).max()) + max(self.new - 1, 1)
+        if self._static:
+            own = -(-own // STATIC_ENTRIES) * STATIC_ENTRIES
+        return families, CacheShape(rows, own, _LANES if start else 0, per_lane, start)
+
+    def _bytes(self, shape: CacheShape) -> int:
+        # A step's other tensors are smaller than those of a block that is read.
+        heads = getattr(text_config(self._model.model), "num_attention_heads", None) or 1
+        eager = self._model.attention == "eager"  # repeats keys and values for all heads
+        entry = self._budget.cache_entry if eager else self._model.cache_bytes
+        scores = heads * 4 * _COPIES_OF_SCORES * shape.rows * (shape.own + shape.start)
+        return shape.entries * entry + scores
