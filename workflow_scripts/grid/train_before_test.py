@@ -24,7 +24,8 @@ from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.recording import Recording
 from workflow_scripts.settings.cells import CellsRequest
 from workflow_scripts.settings.harmony import TaskRecipe
-from workflow_scripts.training.run import as_evaluated, padding_token, train
+from workflow_scripts.training.evaluated import as_evaluated
+from workflow_scripts.training.run import padding_token, train
 from workflow_scripts.training.samples import SampleList, Samples
 
 
