@@ -100,6 +100,10 @@ class Training(StrictModel):
     selected: dict[str, Any]
     evaluations: tuple[dict[str, Any], ...] = Field(description="On the held-out samples")
     bad_samples: dict[str, Any] = Field(default_factory=dict)
+    ran: dict[str, Any] | None = Field(
+        default=None,
+        description="What a GPU decided: how rows were packed, in which format; null on a CPU",
+    )
 
 
 class Provenance(StrictModel):
@@ -150,6 +154,8 @@ class Record(StrictModel):
         """
         fields = self.model_dump(mode="json", exclude={"volatile"})
         later = [(fields, "request"), *((metric, "condition") for metric in fields["metrics"])]
+        if fields["training"] is not None:
+            later.append((fields["training"], "ran"))
         for part, name in later:
             if part[name] is None:
                 del part[name]

@@ -27,7 +27,8 @@ from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.recording import Recording, model_facts
 from workflow_scripts.hub.start_token import start_of
 from workflow_scripts.settings.cells import CorpusRequest
-from workflow_scripts.training.run import as_evaluated, padding_token, train
+from workflow_scripts.training.evaluated import as_evaluated
+from workflow_scripts.training.run import padding_token, train
 from workflow_scripts.training.samples import SampleList, Samples
 from workflow_scripts.training.tokenise import write_text_blocks
 

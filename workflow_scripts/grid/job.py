@@ -44,9 +44,10 @@ def run_job(
         give_up(cells)
         return
     if asked.protocol == "train_before_test":
+        from workflow_scripts.grid.base import Base
         from workflow_scripts.grid.train_before_test import train_before_test
 
-        measure: Callable[..., Any] = train_before_test
+        measure: Callable[..., Any] = partial(train_before_test, base=Base.of(model, asked.compute))
     else:
         measure = partial(evaluate_direct, load=cache(load_model))  # once for all tasks
 

@@ -3,7 +3,6 @@
 import gc
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from workflow_scripts.hub.chunk import chunked_config
 from workflow_scripts.hub.manifest import Manifest, differing_sizes, read_manifest
 from workflow_scripts.hub.node_copy import on_this_node
 
+_AMPERE = (8, 0)
 _OFFLINE = {"local_files_only": True, "trust_remote_code": False}
 
 
@@ -129,6 +129,20 @@ def choose_attention(
         return wanted
     if architecture and architecture.startswith("Gemma2"):
         return "eager"
-    if device == "cuda" and dtype in ("float16", "bfloat16") and find_spec("flash_attn"):
+    if device == "cuda" and dtype in ("float16", "bfloat16") and _has_flash_attention():
         return "flash_attention_2"
     return None
+
+
+def _has_flash_attention() -> bool:
+    """A flash-attn that transformers can call, on a GPU that it has kernels for."""
+    from transformers.utils import is_flash_attn_2_available
+
+    return is_flash_attn_2_available() and is_ampere_or_newer()
+
+
+def is_ampere_or_newer() -> bool:
+    """Asked of the card: its bfloat16 is its own, and no emulation, of which PyTorch says yes as well."""
+    import torch
+
+    return torch.cuda.get_device_capability() >= _AMPERE

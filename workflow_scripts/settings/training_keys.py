@@ -116,7 +116,10 @@ class TrainingKeys(Section):
     )
     gradient_checkpointing: Literal["auto", "yes", "no"] = Field(
         "auto",
-        description="Calculate twice to save memory; auto: on a GPU, from 3 billion parameters on.",
+        description=(
+            "Calculate twice to save memory; auto: on a GPU, where the longest micro-batch would not fit"
+            " otherwise, or memory has run out."
+        ),
     )
     compile: bool = Field(False, description="Compile the model with torch.compile.")
     gpus: int = Field(1, ge=1, description="GPUs that train side by side.")

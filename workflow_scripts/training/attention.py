@@ -2,10 +2,12 @@
 
 transformers keeps packed samples apart with a mask of the whole row, whose cost grows with the square
 of the row. Here short neighbours share one small mask and a long sample has a call of its own, so a
-row costs what its samples cost. Where flash attention runs, it does the same by itself.
+row costs what its samples cost. On a GPU one call does that, flash-attn's where it is installed and
+PyTorch's otherwise (`varlen.py`), told where the samples end once for all layers.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -14,9 +16,11 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 
 from workflow_scripts.settings.training_keys import TrainingKeys
+from workflow_scripts.training import varlen
 
 NAME = "packed_sdpa"
-NO_MASK = torch.ones(1, 1, 1, 1, dtype=torch.bool)  # taken for a finished mask, and passed through
+_PACKED = (NAME, varlen.NAME)
+_FLASH = "flash_attention_2"
 _TOGETHER = 512  # tokens of short samples that share a mask
 
 
@@ -70,30 +74,68 @@ AttentionInterface.register(NAME, packed_attention)
 AttentionMaskInterface.register(NAME, sdpa_mask)
 
 
+def rows_apart(model, lengths: list[int], ends: Tensor) -> dict[str, Any]:
+    """What a model that packs is called with besides tokens and positions: where its samples end.
+
+    Lengths are known on the CPU, and the same ends, from 0 on, where the model is: asking a GPU would wait.
+    """
+    device, longest = ends.device, max(lengths)
+    # Taken for a finished mask, and passed through.
+    no_mask = {"attention_mask": torch.ones(1, 1, 1, 1, dtype=torch.bool, device=device)}
+    attention = model.config._attn_implementation
+    if attention == varlen.NAME:
+        return no_mask | {"ends": ends, "longest": longest}
+    if attention == NAME:
+        return no_mask | {"stretches": stretches(lengths, device)}
+    if attention == _FLASH:
+        found = {"cu_seq_lens": ends, "max_length": longest}
+        return {f"{name}_{of}": value for name, value in found.items() for of in "qk"}
+    return {}
+
+
+def without_packing(model) -> None:
+    """Have a model attend as any other, after it was trained on packed rows."""
+    if model.config._attn_implementation in _PACKED:
+        model.set_attn_implementation("sdpa")
+
+
 def choose_packing(model, keys: TrainingKeys) -> str:
     """How the samples of a row are kept apart, tried out on this model; none where that fails.
 
-    stretches: the function above; flash: flash attention's own way; row: transformers' mask.
+    varlen: PyTorch's kernel for it; stretches: the function above; flash: flash attention's own way;
+    row: transformers' mask.
     """
     if not keys.packing:
         return "none"
     found = model.config._attn_implementation
-    if found == "flash_attention_2":
-        way = "flash"
-    elif found == "sdpa" and not (keys.compile or _looks_through_windows(model, keys.max_length)):
-        model.set_attn_implementation(NAME)
-        way = "stretches"
-    else:
-        way = "row"
-    if (difference := _seen_by_another(model, way)) > _ALIKE[model.dtype == torch.float32]:
+    own = found == "sdpa" and not keys.compile
+    ways = {
+        "flash": found == _FLASH,
+        "varlen": own and varlen.fits(model),
+        "stretches": own and not _looks_through_windows(model, keys.max_length),
+        "row": True,
+    }
+    for way in (way for way, possible in ways.items() if possible):
+        if way in _OWN:
+            model.set_attn_implementation(_OWN[way])
+        try:
+            difference = _seen_by_another(model)
+        except RuntimeError as error:
+            if way != "varlen":
+                raise
+            print(f"PyTorch's kernel for packed rows cannot run this model ({error}).")
+            continue
+        if difference <= _ALIKE[model.dtype == torch.float32]:
+            return way
         print(
             f"Packed samples of this model see one another (loss off by {difference:.1e}): padding."
         )
-        model.set_attn_implementation(found)
-        return "none"
-    return way
+        break
+    model.set_attn_implementation(found)
+    return "none"
 
 
+_OWN = {"varlen": varlen.NAME, "stretches": NAME}
 _ALIKE = {True: 1e-4, False: 3e-2}
 
 
@@ -104,19 +146,14 @@ def _looks_through_windows(model, max_length: int) -> bool:
     return window is not None and window < max_length and "sliding_attention" in kinds
 
 
-def _seen_by_another(model, way: str) -> float:
+def _seen_by_another(model) -> float:
     """How far the loss of a sample moves when another stands before it in the row."""
     vocabulary = model.config.get_text_config().vocab_size
     tokens = torch.arange(7, 7 + 48, device=model.device)[None] % vocabulary
-    first, second = tokens[:, :16], tokens[:, 16:]
     positions = torch.cat([torch.arange(16), torch.arange(32)])[None].to(model.device)
-    extra = {}
-    if way == "stretches":
-        extra = {
-            "attention_mask": NO_MASK.to(model.device),
-            "stretches": stretches([16, 32], model.device),
-        }
+    ends = torch.tensor([0, 16, 48], dtype=torch.int32, device=model.device)
+    apart = rows_apart(model, [16, 32], ends)
     with torch.no_grad():
-        alone = model(input_ids=second, use_cache=False).logits
-        packed = model(input_ids=tokens, position_ids=positions, use_cache=False, **extra).logits
-    return float((alone - packed[:, first.shape[1] :]).abs().max() / alone.abs().max())
+        alone = model(input_ids=tokens[:, 16:], use_cache=False).logits
+        packed = model(input_ids=tokens, position_ids=positions, use_cache=False, **apart).logits
+    return float((alone - packed[:, 16:]).abs().max() / alone.abs().max())

@@ -8,16 +8,16 @@ sample, each position counted from the start of its own. Padded, it is one row a
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import accumulate, islice
+from typing import Any
 
 import numpy as np
 import torch
 from torch.utils.data import Sampler
 
 from workflow_scripts.core.seeds import derive_seed
+from workflow_scripts.training.loss import IGNORED, Counted
 from workflow_scripts.training.samples import BLANK, Sample, Samples
-
-IGNORED = -100
 
 
 class Order(Sampler):
@@ -70,28 +70,33 @@ class Order(Sampler):
 
 @dataclass(frozen=True)
 class Collator:
-    """From samples to what the model is called with."""
+    """From samples to a batch: what the model is called with, and what of it counts.
+
+    All that is known of it without the model is found out here, where nobody has to wait for a GPU.
+    """
 
     packing: bool
     padding_token: int
 
-    def __call__(self, chosen: list[Sample]) -> dict[str, torch.Tensor]:
-        return _packed(chosen) if self.packing else _padded(chosen, self.padding_token)
+    def __call__(self, chosen: list[Sample]) -> dict[str, Any]:
+        batch = _packed(chosen) if self.packing else _padded(chosen, self.padding_token)
+        return batch | vars(Counted.of(batch["labels"]))
 
 
-def _packed(chosen: list[Sample]) -> dict[str, torch.Tensor]:
+def _packed(chosen: list[Sample]) -> dict[str, Any]:
     tokens = torch.from_numpy(np.concatenate([s.tokens for s in chosen]).astype(np.int64))
     counted = torch.from_numpy(np.concatenate([s.counted for s in chosen]))
-    lengths = torch.tensor([len(s.tokens) for s in chosen])
+    lengths = [len(s.tokens) for s in chosen]
     return {
         "input_ids": tokens[None],
-        "position_ids": torch.cat([torch.arange(n) for n in lengths.tolist()])[None],
+        "position_ids": torch.cat([torch.arange(n) for n in lengths])[None],
         "labels": tokens.masked_fill(~counted, IGNORED)[None],
         "lengths": lengths,
+        "ends": torch.tensor([0, *accumulate(lengths)], dtype=torch.int32),
     }
 
 
-def _padded(chosen: list[Sample], padding_token: int) -> dict[str, torch.Tensor]:
+def _padded(chosen: list[Sample], padding_token: int) -> dict[str, Any]:
     longest = max(len(s.tokens) for s in chosen)
     ids = torch.full((len(chosen), longest), padding_token)
     labels = torch.full_like(ids, IGNORED)

@@ -1,21 +1,35 @@
 """The number format of the calculations, and other choices that depend on the machine."""
 
+import os
+from contextlib import AbstractContextManager, nullcontext
+
 import torch
 
-from workflow_scripts.planning.arithmetic import LARGE, half_peak
+from workflow_scripts.hub.load import is_ampere_or_newer
+from workflow_scripts.planning.arithmetic import half_peak
 
 
 def choose_precision(wanted: str, device: str) -> str:
     """float32 or bfloat16; what is trained is kept in float32 in either case."""
     if wanted != "auto":
         return wanted
-    return "bfloat16" if device == "cuda" and torch.cuda.is_bf16_supported() else "float32"
+    return "bfloat16" if device == "cuda" and is_ampere_or_newer() else "float32"
 
 
-def choose_checkpointing(wanted: str, model) -> bool:
-    if wanted != "auto":
-        return wanted == "yes"
-    return model.device.type == "cuda" and sum(p.numel() for p in model.parameters()) >= LARGE
+def calculating_in(precision: str, device: str) -> AbstractContextManager:
+    """Around a forward pass: products in this format, sums and losses in float32."""
+    if precision == "float32":
+        return nullcontext()
+    return torch.autocast(torch.device(device).type, dtype=getattr(torch, precision))
+
+
+def attend_without_plans() -> None:
+    """Have cuDNN's attention stand behind the others, as PyTorch reads it at the first attention.
+
+    On Hopper it stands first and makes a plan for each new shape, which takes longer than the attention;
+    and no two rows of samples have the same shape.
+    """
+    os.environ.setdefault("TORCH_CUDNN_SDPA_DEPRIORITIZED", "1")
 
 
 def peak_flops(device: torch.device) -> float | None:

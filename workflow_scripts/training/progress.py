@@ -13,7 +13,8 @@ class Progress(TrainerCallback):
 
     def __init__(self):
         self.first_step, self.step_seconds = 0, 0.0
-        self._bar, self._begun = None, 0.0
+        self._bar = None
+        self._begun: float | None = None  # of the steps that have not been read yet
 
     def on_train_begin(self, args, state, control, **kwargs):
         self.first_step = state.global_step
@@ -27,14 +28,19 @@ class Progress(TrainerCallback):
             )
 
     def on_step_begin(self, args, state, control, **kwargs):
-        self._begun = time.monotonic()
+        if self._begun is None:
+            self._begun = time.monotonic()
 
     def on_step_end(self, args, state, control, **kwargs):
-        self.step_seconds += time.monotonic() - self._begun
         if self._bar is not None:
             self._bar.update()
 
     def on_log(self, args, state, control, logs=None, **kwargs):
+        if (
+            "loss" in logs and self._begun is not None
+        ):  # a GPU has done them only when they are read
+            self.step_seconds += time.monotonic() - self._begun
+            self._begun = None
         if self._bar is None:
             return
         if "loss" in logs:

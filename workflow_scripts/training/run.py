@@ -14,55 +14,30 @@ from transformers import PrinterCallback, TrainingArguments
 from transformers.integrations import is_tensorboard_available
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.records import Training
 from workflow_scripts.core.seeds import derive_seed, seed_everything
-from workflow_scripts.planning.arithmetic import TRAINING_OPERATIONS
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training import attention, processes
+from workflow_scripts.training.activations import (
+    choose_checkpointing,
+    longest_row,
+    room_on,
+    step_bytes,
+)
 from workflow_scripts.training.packing import Collator, Order, amount_trained
 from workflow_scripts.training.precision import (
-    choose_checkpointing,
+    attend_without_plans,
     choose_precision,
-    peak_flops,
 )
 from workflow_scripts.training.progress import Progress, to_tensorboard
 from workflow_scripts.training.samples import Samples
 from workflow_scripts.training.selection import KeepBest
 from workflow_scripts.training.state import StateFolder, step_of
+from workflow_scripts.training.trained import Trained, speed_of
 from workflow_scripts.training.trained_parameters import choose_parts, gathered_parameters, report
 from workflow_scripts.training.trainer import PackedTrainer, Scorer
 from workflow_scripts.training.watching import LeaveWhenAsked, StopWhenDiverged
 
 _USUAL_MICRO_BATCH = 8
-
-
-@dataclass(frozen=True)
-class Trained:
-    """What came of a training; `model` holds the selected state, adapters not yet merged."""
-
-    model: Any
-    parameters: dict[str, torch.Tensor]  # those that were trained, as selected
-    last_parameters: dict[str, torch.Tensor] | None  # at the end, where another state was selected
-    keys: TrainingKeys
-    report: dict[str, Any]
-    history: list[dict[str, float]]  # one entry a step, and one an evaluation
-    selected: dict[str, Any]
-    facts: dict[str, Any]  # the same for each run of this training
-    speed: dict[str, Any]  # and what differs
-
-    def as_fact(self, held_out_split: str, **more: Any) -> Training:
-        """For the record of a measurement that this training came before."""
-        evaluations = [e for e in self.history if any(name.startswith("eval_") for name in e)]
-        return Training(
-            keys=self.keys.model_dump(mode="json") | more.pop("protocol", {}),
-            samples=self.facts["samples"],
-            held_out_split=held_out_split,
-            tokens=self.facts["tokens"],
-            trained_parameters=self.report["trained_parameters"],
-            selected=self.selected,
-            evaluations=tuple(evaluations),
-            **{"held_out_samples": self.facts["held_out_samples"]} | more,
-        )
 
 
 def train(
@@ -121,26 +96,25 @@ def train(
         except RuntimeError as error:
             if not should_reduce_batch_size(error):
                 raise
-            if micro == 1:
+            tried = state.micro_batch_size is not None or device == "cpu"
+            if micro == 1 and (tried or keys.gradient_checkpointing != "auto"):
                 raise UserError(
                     f"Memory ran out with one sample at a time ({error}). A smaller max_length,"
                     " gradient_checkpointing: yes, or more gpus and sharded: true need less."
                 ) from None
-        micro //= 2
+        micro = max(1, micro // 2)
         print(f"Memory ran out: {micro} samples at a time now; a step keeps its samples.")
         state.micro_batch_size = micro
         if processes.count() > 1:  # the others wait for this one's gradients: all start again
             sys.exit(processes.OUT_OF_MEMORY)
-        gc.collect()
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
+        free_memory()
 
 
-def as_evaluated(model):
-    """A trained model as any other is run: without dropout, with the usual attention."""
-    if model.config._attn_implementation == attention.NAME:
-        model.set_attn_implementation("sdpa")
-    return model.eval()
+def free_memory() -> None:
+    """What a training leaves behind holds itself in circles, which only the garbage collector finds."""
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
 
 
 def padding_token(tokenizer) -> int:
@@ -174,6 +148,7 @@ class Attempt:
         # Adapters start at random, and dropout resumes from here: both are the seed's.
         seed_everything(derive_seed(self.seed, "training"))
         precision = choose_precision(keys.precision, self.device)
+        attend_without_plans()
         model = self.load(precision)
         packing = attention.choose_packing(model, keys)
         self.refuse_too_long(model)
@@ -190,9 +165,12 @@ class Attempt:
             callbacks.insert(0, keep_best)
         if keys.tensorboard and processes.is_first():
             callbacks.append(to_tensorboard(self.tensorboard_folder))
-        args = self.arguments(micro, precision, model)
-        shared = args.process_index, args.world_size
+        shared = processes.rank(), processes.count()
         order = Order(len(self.samples), keys.batch_size, micro, self.seed, *shared)
+        checkpoints = self.calculates_twice(model, order, precision, padded=packing == "none")
+        if self.device == "cuda":
+            about["gradient_checkpointing"] = checkpoints
+        args = self.arguments(micro, precision, checkpoints)
         trainer = PackedTrainer(
             model,
             args,
@@ -202,6 +180,7 @@ class Attempt:
             held_out=self.held_out,
             score=self.score,
             callbacks=callbacks,
+            precision=precision,
         )
         if keys.sharded and not trainer.is_fsdp_enabled:
             print("sharded is true, but weights are shared out on GPUs only: each process has all.")
@@ -248,8 +227,19 @@ class Attempt:
                 "padding": amount.padding,
                 "micro_batch_size": micro,
             },
-            speed=_speed(amount.tokens - before.tokens, progress, trainer),
+            speed=speed_of(amount.tokens - before.tokens, progress, trainer),
         )
+
+    def calculates_twice(self, model, order: Order, precision: str, *, padded: bool) -> bool:
+        """Once memory has run out the estimate was wrong, and nothing is left to chance."""
+
+        def needed() -> float:
+            if self.state.micro_batch_size is not None:
+                return math.inf
+            row = longest_row(self.samples, order, self.keys.epochs, padded=padded)
+            return step_bytes(model, row, precision)
+
+        return choose_checkpointing(self.keys.gradient_checkpointing, room_on(model.device), needed)
 
     def refuse_too_long(self, model) -> None:
         longest = int(self.samples.lengths.max())
@@ -264,7 +254,7 @@ class Attempt:
     def evaluates(self) -> bool:
         return self.held_out is not None or self.score is not None
 
-    def arguments(self, micro: int, precision: str, model) -> TrainingArguments:
+    def arguments(self, micro: int, precision: str, checkpoints: bool) -> TrainingArguments:
         keys = self.keys
         share = keys.batch_size // keys.gpus
         per_epoch = math.ceil(len(self.samples) / keys.batch_size)
@@ -289,8 +279,8 @@ class Attempt:
             save_steps=keys.save_every,
             seed=derive_seed(self.seed, "training") % 2**32,
             use_cpu=self.device == "cpu",
-            bf16=precision == "bfloat16",
-            activation_checkpointing=choose_checkpointing(keys.gradient_checkpointing, model),
+            bf16=keys.sharded and precision == "bfloat16",  # else it is the trainer's own
+            activation_checkpointing=checkpoints,
             torch_compile=keys.compile,
             report_to=[],
             remove_unused_columns=False,
@@ -303,17 +293,3 @@ class Attempt:
 
 _SHARDED = {"fsdp": True, "fsdp_config": {"fsdp_version": 2}}
 _SCHEDULES = {"constant": "constant_with_warmup", "linear": "linear", "cosine": "cosine"}
-
-
-def _speed(tokens: int, progress: Progress, trainer: PackedTrainer) -> dict[str, Any]:
-    per_second = tokens / progress.step_seconds if progress.step_seconds else None
-    use, peak = None, peak_flops(trainer.model.device)
-    if peak and per_second:
-        parameters = sum(p.numel() for p in trainer.model.parameters())
-        use = TRAINING_OPERATIONS * parameters * per_second / peak / trainer.args.world_size
-    return {
-        "went_on_from_step": progress.first_step,
-        "step_seconds": round(progress.step_seconds, 3),
-        "tokens_per_second": per_second and round(per_second, 1),
-        "model_flop_use": use and round(use, 4),
-    }

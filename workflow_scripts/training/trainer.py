@@ -1,12 +1,11 @@
 """transformers' Trainer over packed samples: its loop, optimiser and saved states, our batches and loss."""
 
-import random
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
@@ -15,9 +14,12 @@ from transformers import Trainer, TrainerCallback, TrainerControl, TrainerState,
 from transformers.trainer import TRAINER_STATE_NAME
 
 from workflow_scripts.planning.arithmetic import TRAINING_OPERATIONS
-from workflow_scripts.training import attention
-from workflow_scripts.training.loss import summed_loss
-from workflow_scripts.training.packing import IGNORED, Collator, Order
+from workflow_scripts.training.attention import rows_apart
+from workflow_scripts.training.evaluated import left_as_it_was
+from workflow_scripts.training.loss import Counted, find_head, summed_loss
+from workflow_scripts.training.packing import Collator, Order
+from workflow_scripts.training.precision import calculating_in
+from workflow_scripts.training.reading import StepsToRead
 from workflow_scripts.training.samples import BLANK, Samples
 from workflow_scripts.training.trained_parameters import gathered_parameters, set_parameters
 
@@ -28,6 +30,7 @@ class PackedTrainer(Trainer):
     """`order` says which samples make a step; `score`, where given, adds metrics to an evaluation."""
 
     control: TrainerControl
+    _globalstep_last_logged: int
 
     def __init__(
         self,
@@ -40,6 +43,7 @@ class PackedTrainer(Trainer):
         held_out: Samples | None,
         score: Scorer | None,
         callbacks: list,
+        precision: str = "float32",
     ):
         super().__init__(
             model=model,
@@ -50,37 +54,86 @@ class PackedTrainer(Trainer):
             callbacks=[_TellEpoch(order), *callbacks],
         )
         self._order, self._held_out, self._score = order, held_out, score
+        self._precision, self._unread = precision, StepsToRead(args.device)
+        # Compiled or shared out, a model's end cannot be run by itself.
+        self._head = None if args.torch_compile or args.fsdp else find_head(model)
         self.model_accepts_loss_kwargs = True  # the loss below divides by the tokens of the step
         self._parameters = sum(p.numel() for p in model.parameters())
         # A chunked model that learns from itself adds its own losses, in its forward.
         self._distilled = bool(getattr(model.config, "distilled", False))
 
     def get_train_dataloader(self) -> DataLoader:
-        # Not handed to accelerate: it would repeat samples where processes do not come out even.
+        # Not handed to accelerate: it would repeat samples where processes do not come out even. Nothing
+        # in a step waits for a GPU, so a batch is made and sent while the step before is calculated.
         return DataLoader(
-            self.train_dataset, batch_sampler=self._order, collate_fn=self.data_collator
+            self.train_dataset,
+            batch_sampler=self._order,
+            collate_fn=self.data_collator,
+            pin_memory=self.args.dataloader_pin_memory,
         )
+
+    def get_batch_samples(self, epoch_iterator, num_batches, device):
+        """The count of a step stays on the CPU, where it is known, unless processes must add theirs up."""
+        if self.args.world_size > 1:
+            return super().get_batch_samples(epoch_iterator, num_batches, device)
+        batches = list(islice(epoch_iterator, num_batches))
+        return batches, torch.tensor(sum(len(batch["targets"]) for batch in batches))
+
+    def _prepare_inputs(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        return {
+            name: value.to(self.args.device, non_blocking=True)
+            if isinstance(value, Tensor)
+            else value
+            for name, value in inputs.items()
+        }
+
+    def compute_loss_context_manager(self) -> AbstractContextManager:
+        """Here and not around the model's own forward, as accelerate has it: an evaluation is run as any
+        other, and nothing that was put into the model keeps it in memory.
+        """
+        return calculating_in(self._precision, self.args.device.type)
 
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
         """The mean over the counted tokens of the whole step, of which this is one micro-batch."""
+        inputs, labels, counted = self._call(inputs)
         if self._distilled:
-            inputs, labels = self._call(inputs)
             loss = model(
                 **inputs, labels=labels, use_cache=False, num_items_in_batch=num_items_in_batch
             ).loss
         else:
-            loss = summed_loss(model, *self._call(inputs)) / num_items_in_batch
+            loss = summed_loss(model, inputs, counted, self._head) / num_items_in_batch
         # Gradients are averaged over the processes, but the tokens are those of all of them.
         return loss * self.accelerator.num_processes
 
-    def _call(self, inputs: dict[str, Tensor]) -> tuple[dict[str, Any], Tensor]:
-        """What the model is called with, and the labels."""
+    def _call(self, inputs: dict[str, Any]) -> tuple[dict[str, Any], Tensor, Counted]:
+        """What the model is called with, the labels, and what of them counts."""
         inputs = dict(inputs)
-        labels, lengths = inputs.pop("labels"), inputs.pop("lengths", None)
-        if lengths is not None and self.model.config._attn_implementation == attention.NAME:
-            inputs["attention_mask"] = attention.NO_MASK.to(labels.device)
-            inputs["stretches"] = attention.stretches(lengths.tolist(), labels.device)
-        return inputs, labels
+        counted = Counted(inputs.pop("before"), inputs.pop("targets"))
+        lengths, ends = inputs.pop("lengths", None), inputs.pop("ends", None)
+        if lengths is not None:
+            inputs |= rows_apart(self.model, lengths, ends)
+        return inputs, inputs.pop("labels"), counted
+
+    def _maybe_log_save_evaluate(self, tr_loss, grad_norm, *args, learning_rate=None, **kwargs):
+        """What a step came to stays where it was calculated, and is read when it is needed, or by many."""
+        if self.control.should_log and self.state.global_step > self._globalstep_last_logged:
+            self._unread.add(self.state, tr_loss, grad_norm, learning_rate)
+            tr_loss.zero_()
+            self._globalstep_last_logged = self.state.global_step
+            self.store_flos()
+        self.control.should_log = False
+        stops = self.control.should_training_stop
+        if stops or self.control.should_save or self.control.should_evaluate or self._unread.full:
+            self._read_steps()
+        super()._maybe_log_save_evaluate(tr_loss, grad_norm, *args, **kwargs)
+
+    def _read_steps(self) -> None:
+        now = self.state.global_step, self.state.epoch
+        for step, epoch, logs in self._unread.read(self.accelerator):
+            self.state.global_step, self.state.epoch = step, epoch
+            self._total_loss_scalar += logs["loss"]
+            self.log(logs)
+        self.state.global_step, self.state.epoch = now
 
     def evaluate(self, *args, **kwargs) -> dict[str, float]:
         """The loss over the held-out samples, per counted token, and what `score` measures."""
@@ -89,7 +142,7 @@ class PackedTrainer(Trainer):
         if self._held_out is not None:
             metrics["eval_loss"] = self._loss_over(self._held_out)
         if self._score is not None:
-            with _left_as_it_was(self.model):
+            with left_as_it_was(self.model):
                 scores = self._score(self.model)
             metrics |= {f"eval_{name}": value for name, value in scores.items()}
         self.log(dict(metrics))
@@ -108,10 +161,11 @@ class PackedTrainer(Trainer):
         with torch.no_grad():
             for numbers in batches[self.accelerator.process_index :: processes]:
                 inputs = self.data_collator([held_out[number] for number in numbers])
-                inputs, labels = self._call(self._prepare_inputs(inputs))
+                inputs, _, counted = self._call(self._prepare_inputs(inputs))
                 with self.compute_loss_context_manager():
-                    total[0] += summed_loss(self.model_wrapped, inputs, labels).double()
-                total[1] += (labels[:, 1:] != IGNORED).sum()
+                    found = summed_loss(self.model_wrapped, inputs, counted, self._head)
+                total[0] += found.double()
+                total[1] += len(counted.targets)
         total = self.accelerator.reduce(total)
         return float(total[0] / total[1])
 
@@ -135,22 +189,6 @@ class PackedTrainer(Trainer):
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model=None) -> None:
         """What `save_model` wrote; transformers would look for files that sharded models write."""
         set_parameters(self.model, load_file(Path(resume_from_checkpoint, "model.safetensors")))
-
-
-@contextmanager
-def _left_as_it_was(model):
-    """What an evaluation draws, and how it has the model attend, is nothing to the training."""
-    states = random.getstate(), numpy.random.get_state()
-    attends = model.config._attn_implementation
-    with torch.random.fork_rng():
-        if attends == attention.NAME:
-            model.set_attn_implementation("sdpa")
-        try:
-            yield
-        finally:
-            model.set_attn_implementation(attends)
-            random.setstate(states[0])
-            numpy.random.set_state(states[1])
 
 
 class _TellEpoch(TrainerCallback):

@@ -8,7 +8,14 @@ from tests.unit.contracts.names import assert_takes, takes
 from workflow_scripts.evaluation.prefix import kernels
 
 
-@takes({"torch.nn:Module._apply": "fn recurse"})
+@takes(
+    {
+        "torch.nn:Module._apply": "fn recurse",
+        "torch.nn.attention.varlen:varlen_attn": (
+            "query key value cu_seq_q cu_seq_k max_q max_k scale window_size enable_gqa"
+        ),
+    }
+)
 def test_it_takes(name, parameters):
     assert_takes(name, parameters)
 

@@ -33,6 +33,8 @@ SCORED = "module query key value attention_mask"
         "transformers:Trainer.compute_loss": "model inputs return_outputs num_items_in_batch",
         "transformers:Trainer.compute_loss_context_manager": "self",
         "transformers:Trainer.floating_point_ops": "inputs",
+        "transformers:Trainer.get_batch_samples": "epoch_iterator num_batches device",
+        "transformers:Trainer._maybe_log_save_evaluate": "tr_loss grad_norm learning_rate",
         "transformers.modeling_utils:ALL_ATTENTION_FUNCTIONS.get_interface": (
             "attn_implementation default"
         ),
@@ -77,6 +79,13 @@ def test_it_has(name):
         ("self.model_accepts_loss_kwargs", Trainer),
         ("self.is_fsdp_enabled", Trainer),
         ("self._load_from_checkpoint(", Trainer),
+        ("self._globalstep_last_logged = self.state.global_step", Trainer),
+        ("self._total_loss_scalar += ", Trainer),
+        ("with self.compute_loss_context_manager():", Trainer),
+        (
+            "cu_seq_lens_q, cu_seq_lens_k, max_length_q, max_length_k",
+            "transformers.modeling_flash_attention_utils",
+        ),
         ('getattr(model, "_weight_conversions", None)', "transformers.core_model_loading"),
         ('getattr(self, "_hf_peft_config_loaded", False)', PreTrainedModel),
     ],

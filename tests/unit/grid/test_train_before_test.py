@@ -20,6 +20,7 @@ from workflow_scripts.grid.train_before_test import train_before_test
 from workflow_scripts.hub.load import load_tokenizer
 from workflow_scripts.miniature.train import train_model
 from workflow_scripts.settings.harmony import TaskRecipe
+from workflow_scripts.training.trainer import PackedTrainer
 
 RECIPE = TaskRecipe(
     method="lora",
@@ -166,6 +167,35 @@ def test_of_a_metric_that_is_better_smaller_the_smallest_is_kept(
 def test_a_metric_that_lm_eval_does_not_report_is_named(world, model_manifest, tmp_path):
     with pytest.raises(UserError, match="reports no 'mcc' for the task sst2; it reports acc"):
         run(model_manifest, world, tmp_path / "r.json", metric="mcc")
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+@pytest.mark.parametrize("method", ["lora", "full"])
+def test_a_test_after_a_kill_is_that_of_a_training_that_went_through(
+    world, model_manifest, tmp_path, monkeypatch, precision, method
+):
+    """All was trained and the job ended before the test: the last state is taken over, and tested as
+    the model in memory would have been, in the same number format.
+    """
+    update = {"precision": precision, "method": method, "epochs": 1}
+    recipe = RECIPE.model_copy(update=update)
+    undisturbed = run(model_manifest, world, tmp_path / "undisturbed.json", recipe=recipe)
+
+    def killed(*arguments, **options):
+        raise InterruptedError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "evaluate_loaded", killed)
+        with pytest.raises(InterruptedError):
+            run(model_manifest, world, tmp_path / "killed.json", recipe=recipe)
+    trained = []
+    monkeypatch.setattr(PackedTrainer, "train", lambda *a, **o: trained.append(1))
+    again = run(model_manifest, world, tmp_path / "killed.json", recipe=recipe)
+    assert not trained, "its last state was to be taken over"
+    assert again.metrics == undisturbed.metrics and again.training == undisturbed.training
+    assert again.protocol.dtype == precision
+    items = [(tmp_path / f"{name}.parquet").read_bytes() for name in ("killed", "undisturbed")]
+    assert items[0] == items[1]
 
 
 PROGRAM = """

@@ -4,9 +4,9 @@ import shutil
 
 import pytest
 import torch
+import transformers
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.hub import load
 from workflow_scripts.hub.load import choose_attention, choose_device, load_model
 from workflow_scripts.hub.manifest import list_files, read_manifest, write_manifest
 
@@ -17,12 +17,16 @@ def test_flash_attention_runs_where_it_can_and_nowhere_else(monkeypatch):
     def choice(device: str, dtype: str, architecture: str = "Qwen2ForCausalLM") -> str | None:
         return choose_attention("auto", device=device, dtype=dtype, architecture=architecture)
 
-    monkeypatch.setattr(load, "find_spec", lambda name: object())
+    monkeypatch.setattr(transformers.utils, "is_flash_attn_2_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (8, 0))
     assert choice("cuda", "bfloat16") == choice("cuda", "float16") == "flash_attention_2"
     assert choice("cuda", "float32") is None
     assert choice("cpu", "bfloat16") is None
     assert choice("cuda", "bfloat16", "Gemma2ForCausalLM") == "eager"
-    monkeypatch.setattr(load, "find_spec", lambda name: None)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (7, 5))  # has no kernels
+    assert choice("cuda", "float16") is None
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (8, 0))
+    monkeypatch.setattr(transformers.utils, "is_flash_attn_2_available", lambda: False)
     assert choice("cuda", "bfloat16") is None
     asked = {"device": "cuda", "dtype": "bfloat16", "architecture": "Gemma2ForCausalLM"}
     assert choose_attention("sdpa", **asked) == "sdpa"

@@ -57,7 +57,8 @@ def test_halved_until_it_fits(tmp_path, capsys, error):
 
 def test_it_goes_on_from_the_last_state_and_remembers(tmp_path, capsys):
     options = OPTIONS | {"samples": drawn_samples(64), "save_every": 2}
-    load = with_room_for(4, torch.OutOfMemoryError(CUDA), from_call=7)
+    # Three calls try the model out, and each of five steps is one.
+    load = with_room_for(4, torch.OutOfMemoryError(CUDA), from_call=8)
     trained = train_small(tmp_path, "llama", load=load, **options)
     assert "Going on from checkpoint-4." in capsys.readouterr().out
     assert trained.facts["micro_batch_size"] == 4

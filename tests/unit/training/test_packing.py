@@ -135,8 +135,7 @@ def test_no_sample_sees_another(tmp_path, kind, way):
         inputs = Collator(True, 0)(chosen)
         own = {"input_ids": inputs["input_ids"], "position_ids": inputs["position_ids"]}
         if way == "stretches":
-            own["attention_mask"] = attention.NO_MASK
-            own["stretches"] = attention.stretches(inputs["lengths"].tolist(), model.device)
+            own |= attention.rows_apart(model, inputs["lengths"], inputs["ends"])
         return model(**own, use_cache=False).logits[0].split(list(lengths))
 
     before = logits([samples[at] for at in range(5)])

@@ -5,7 +5,7 @@ import torch
 
 from tests.unit.training.small import drawn_samples, losses, same, train_small
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.training.loss import summed_loss
+from workflow_scripts.training.loss import Counted, summed_loss
 from workflow_scripts.training.packing import Collator
 
 HELD_OUT = drawn_samples(7, seed=1)
@@ -33,10 +33,10 @@ def test_the_loss_is_that_of_each_counted_token(tmp_path, packing):
     with torch.no_grad():
         for at in range(len(HELD_OUT)):
             inputs = Collator(False, 0)([HELD_OUT[at]])
-            labels = inputs.pop("labels")
+            counted = Counted(inputs.pop("before"), inputs.pop("targets"))
+            count += int((inputs.pop("labels")[:, 1:] != -100).sum())
             trained.model.set_attn_implementation("sdpa")
-            total += float(summed_loss(trained.model, inputs, labels))
-            count += int((labels[:, 1:] != -100).sum())
+            total += float(summed_loss(trained.model, inputs, counted))
     assert evaluations(trained)[12] == pytest.approx(total / count, abs=1e-4)
 
 

@@ -1,0 +1,117 @@
+"""What a step needs is what autograd keeps, of each architecture; and what follows from it."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from tests.unit.training.architectures import tiny
+from tests.unit.training.small import drawn_samples, keys_of
+from workflow_scripts.training import activations
+from workflow_scripts.training.activations import (
+    Row,
+    choose_checkpointing,
+    kept_bytes,
+    longest_row,
+    step_bytes,
+    weigh,
+)
+from workflow_scripts.training.attention import choose_packing
+from workflow_scripts.training.packing import Order
+from workflow_scripts.training.trained_parameters import choose_parts
+
+KINDS = ("llama", "qwen2", "gpt_neox", "gpt2", "gemma", "gemma2", "fused")
+
+
+def to_train(kind: str, method: str, packing: bool):
+    model, keys = tiny(kind), keys_of(method=method, lora_dropout=0.1, packing=packing)
+    choose_packing(model, keys)
+    return choose_parts(model, keys)
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+@pytest.mark.parametrize("method", ["lora", "full"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_a_row_keeps_is_told_from_short_ones(kind, method, precision):
+    """Gemma 2's attention grows with the square of a row, the others' with the row."""
+    model = to_train(kind, method, packing=True)
+    row = Row(1, 700)
+    state = torch.get_rng_state()
+    told = kept_bytes(model, row, precision)
+    assert torch.equal(torch.get_rng_state(), state), "dropout of the training is the seed's"
+    assert (
+        0.98 < told / weigh(model, row, precision) < 1.08
+    )  # chunks keep a little more of short ones
+    assert kept_bytes(model, Row(1, 350), precision) < 0.6 * told
+
+
+@pytest.mark.parametrize("kind", ["llama", "gemma2"])
+def test_of_padded_rows_each_keeps_its_own(kind):
+    model, row = to_train(kind, "lora", packing=False), Row(5, 90)
+    assert kept_bytes(model, row, "float32") == pytest.approx(weigh(model, row, "float32"), rel=0.1)
+
+
+class TwoLayers(nn.Module):
+    """Of which one can say what is kept: the input of each layer and of the function between them."""
+
+    def __init__(self):
+        super().__init__()
+        self.config = type("Config", (), {"_attn_implementation": "sdpa"})
+        self.embed, self.first, self.second = nn.Embedding(9, 8), nn.Linear(8, 32), nn.Linear(32, 8)
+
+    @property
+    def device(self):
+        return torch.device("cpu")
+
+    def forward(self, input_ids, **_options):
+        return self.second(torch.sin(self.first(self.embed(input_ids))))
+
+
+def test_what_is_kept_is_counted_once_and_weights_are_not():
+    tokens = 10
+    numbers = 8 * 1 + 4 * (8 + 32 + 32)  # tokens' ids, then inputs of first, sin and second
+    assert weigh(TwoLayers(), Row(1, tokens), "float32") == tokens * numbers
+
+
+def test_checkpointing_keeps_less_than_the_estimate_without_it():
+    model, row = to_train("llama", "lora", packing=True), Row(1, 700)
+    told = kept_bytes(model, row, "float32")
+    model.activation_checkpointing_enable()
+    model.enable_input_require_grads()
+    assert weigh(model, row, "float32") < 0.3 * told
+
+
+def test_logits_and_what_is_trained_need_room_too():
+    adapted, full = (to_train("llama", method, packing=True) for method in ("lora", "full"))
+    row = Row(1, 100)
+    parameters = sum(p.numel() for p in full.parameters())
+    logits = row.tokens * 61 * 4 * 3  # of each its value, its log-probability and its gradient
+    for model, trained in ((adapted, 0), (full, 12 * parameters)):
+        assert step_bytes(model, row, "float32") > weigh(model, row, "float32") + logits + trained
+
+
+@pytest.mark.parametrize("padded", [True, False])
+def test_the_longest_row_is_found_in_all_epochs(padded):
+    samples = drawn_samples(30, most=200)
+    order = Order(30, 8, 4, 0)
+    found = longest_row(samples, order, 3, padded=padded)
+    lengths, tokens = samples.lengths, []
+    for epoch in range(3):
+        order.set_epoch(epoch)
+        for micro in order:
+            of_each = lengths[np.array(micro)]
+            tokens.append(int(of_each.max()) * len(micro) if padded else int(of_each.sum()))
+    assert found.tokens == max(tokens)
+    assert (found.rows == 1) == (not padded)
+
+
+def test_one_calculates_twice_where_once_has_no_room():
+    def nobody_asks():
+        raise AssertionError("it was not to be weighed")
+
+    assert choose_checkpointing("auto", 100, lambda: 101)
+    assert not choose_checkpointing("auto", 100, lambda: 99)
+    assert not choose_checkpointing("auto", None, nobody_asks)  # a CPU
+    assert choose_checkpointing("yes", None, nobody_asks)
+    assert not choose_checkpointing("no", 0, nobody_asks)
+    assert activations.room_on(torch.device("cpu")) is None

@@ -1,0 +1,76 @@
+"""Numbers that are read together are the same numbers, and what goes wrong is noticed before it is saved."""
+
+import pytest
+import torch
+
+from tests.unit.training.small import drawn_samples, same, train_small
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.training import reading
+from workflow_scripts.training.trainer import PackedTrainer
+
+EVERY = 4
+OPTIONS = {"samples": drawn_samples(44), "held_out": drawn_samples(5, seed=1), "save_every": 6}
+
+
+@pytest.fixture
+def read_by_many(monkeypatch):
+    monkeypatch.setitem(reading.EVERY, "cpu", EVERY)
+
+
+def test_the_history_is_the_same(tmp_path, monkeypatch):
+    """Eleven steps, an evaluation after five and at the end, a state after six."""
+    one_by_one = train_small(tmp_path / "a", evaluate_every=5, **OPTIONS)
+    read = []
+    real = reading.StepsToRead.read
+
+    def spy(self, accelerator):
+        read.append(len(self._steps))
+        return real(self, accelerator)
+
+    monkeypatch.setattr(reading.StepsToRead, "read", spy)
+    monkeypatch.setitem(reading.EVERY, "cpu", EVERY)
+    together = train_small(tmp_path / "b", evaluate_every=5, **OPTIONS)
+    assert [steps for steps in read if steps] == [4, 1, 1, 4, 1]
+    assert together.history == one_by_one.history
+    assert same(together.parameters, one_by_one.parameters)
+    assert together.speed["step_seconds"] > 0
+
+
+def test_a_loss_that_is_no_number_stops_before_the_next_state(tmp_path, read_by_many, monkeypatch):
+    real = PackedTrainer.compute_loss
+
+    def compute_loss(self, *arguments, **options):
+        loss = real(self, *arguments, **options)
+        return loss * float("nan") if self.state.global_step == 4 else loss
+
+    monkeypatch.setattr(PackedTrainer, "compute_loss", compute_loss)
+    with pytest.raises(UserError, match="stopped at step 5 of 11: the loss is nan"):
+        train_small(tmp_path, **OPTIONS | {"held_out": None})
+    assert not list(tmp_path.glob("checkpoint-*")), "the first is of step six"
+
+
+def test_nothing_in_a_step_asks_for_a_number(tmp_path, read_by_many, monkeypatch):
+    """Each such question would wait for a GPU; they are asked when steps are read, and then once."""
+    asked = []
+    for name in ("item", "tolist", "nonzero", "__bool__", "__float__", "__int__"):
+        real = getattr(torch.Tensor, name)
+
+        def spy(self, *arguments, name=name, real=real):
+            if self.is_floating_point():
+                asked.append(name)
+            return real(self, *arguments)
+
+        monkeypatch.setattr(torch.Tensor, name, spy)
+    steps = []
+    real_step = PackedTrainer.training_step
+
+    def training_step(self, *arguments, **options):
+        loss = real_step(self, *arguments, **options)
+        steps.append(len(asked))
+        return loss
+
+    monkeypatch.setattr(PackedTrainer, "training_step", training_step)
+    train_small(tmp_path, max_steps=8, **OPTIONS | {"held_out": None, "save_every": 100})
+    of_four = [steps[at + 3] - steps[at] for at in (0, 4)]
+    assert of_four == [0, 0]
+    assert steps[4] - steps[3] == 1

@@ -1,0 +1,112 @@
+"""How much memory a step takes, found out on the model itself, and whether it is to calculate twice for less.
+
+What autograd keeps of a row for the way back depends on the architecture, its attention, adapters and number
+formats. So it is weighed: for three short rows, between which it grows with the length and its square.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from workflow_scripts.training.attention import rows_apart
+from workflow_scripts.training.loss import find_head
+from workflow_scripts.training.packing import Order
+from workflow_scripts.training.precision import calculating_in
+from workflow_scripts.training.samples import Samples
+from workflow_scripts.training.trained_parameters import trained_parameters
+
+_WEIGHED = (16, 32, 64)  # tokens
+# Beside what is kept there are gradients on their way and kernels' own buffers.
+_SPARE = 1.25
+# A trained parameter's gradient and AdamW's two moments, in float32.
+_BYTES_OF_TRAINED = 12
+# A logit in 16 bits and in 32, its log-probability, and the gradients of both.
+_BYTES_OF_LOGIT = 16
+
+
+@dataclass(frozen=True)
+class Row:
+    """The shape of a micro-batch: packed it is one row of all its tokens."""
+
+    rows: int
+    length: int
+
+    @property
+    def tokens(self) -> int:
+        return self.rows * self.length
+
+
+def longest_row(samples: Samples, order: Order, epochs: int, *, padded: bool) -> Row:
+    """Of all micro-batches of a training the one with most tokens; longer rows first among equals."""
+    lengths, found = samples.lengths, Row(1, 1)
+    for epoch in range(epochs):
+        order.set_epoch(epoch)
+        for micro in order:
+            of_each = lengths[micro]
+            row = Row(len(micro), int(of_each.max())) if padded else Row(1, int(of_each.sum()))
+            found = max(found, row, key=lambda one: (one.tokens, one.length))
+    order.set_epoch(0)
+    return found
+
+
+def choose_checkpointing(wanted: str, room: int | None, needed: Callable[[], float]) -> bool:
+    """Whether to calculate forward twice: by itself, where a step that does it once has no room.
+
+    The room is the GPU's free memory; None is a CPU, where one calculates once.
+    """
+    if wanted != "auto":
+        return wanted == "yes"
+    return room is not None and needed() > room
+
+
+def room_on(device: torch.device) -> int | None:
+    """Bytes that are free or that PyTorch keeps without using them; None where it is no GPU."""
+    if device.type != "cuda":
+        return None
+    kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return torch.cuda.mem_get_info(device)[0] + kept
+
+
+def step_bytes(model, row: Row, precision: str) -> int:
+    """What a step needs beside the weights, if it calculates once: an estimate, on the safe side."""
+    trained = sum(p.numel() for p in trained_parameters(model).values()) * _BYTES_OF_TRAINED
+    head = find_head(model)
+    at_once = row.tokens if head is None else min(row.tokens, head.at_once)
+    logits = at_once * model.config.get_text_config().vocab_size * _BYTES_OF_LOGIT
+    return int(_SPARE * (kept_bytes(model, row, precision) + logits)) + trained
+
+
+def kept_bytes(model, row: Row, precision: str) -> int:
+    """What autograd keeps of a row for the way back, logits left out."""
+    weighed = [weigh(model, Row(1, length), precision) for length in _WEIGHED]
+    square, linear, constant = np.polyfit(_WEIGHED, weighed, deg=2).tolist()
+    return int(constant + row.rows * (linear * row.length + square * row.length**2))
+
+
+def weigh(model, row: Row, precision: str) -> int:
+    """The bytes of all that autograd keeps of a pass over a row, what is there in any case left out."""
+    there = {tensor.untyped_storage().data_ptr() for tensor in model.parameters()}
+    kept: dict[int, int] = {}
+
+    def note(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in there:
+            kept[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    device, was_training = model.device, model.training
+    tokens = torch.zeros(row.rows, row.length, dtype=torch.long, device=device)
+    ends = torch.tensor([0, row.length], dtype=torch.int32, device=device)
+    apart = rows_apart(model, [row.length], ends) if row.rows == 1 else {}
+    model.train()
+    hooks = torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor)
+    with torch.random.fork_rng(), calculating_in(precision, device.type), hooks:
+        output = model(
+            input_ids=tokens, use_cache=False, logits_to_keep=tokens.flatten()[:0], **apart
+        )
+    del output
+    model.train(was_training)
+    return sum(kept.values())

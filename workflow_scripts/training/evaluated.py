@@ -1,0 +1,47 @@
+"""A model that is trained, or was, as an evaluation runs any other."""
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy
+import torch
+
+from workflow_scripts.training.attention import without_packing
+from workflow_scripts.training.trained_parameters import trained_parameters
+
+
+def as_evaluated(model):
+    """Without dropout, with the usual attention, in the number format that it was loaded in.
+
+    What is trained is kept in float32. Adapters stay in it, which PEFT turns into the format of what they
+    stand beside; other parameters are rounded, as they are when a checkpoint is written.
+    """
+    without_packing(model)
+    for _, parameter in _rounded(model):
+        parameter.data = parameter.data.to(model.config.dtype)
+    return model.eval()
+
+
+def _rounded(model) -> list[tuple[str, torch.nn.Parameter]]:
+    trained = trained_parameters(model)
+    return [(name, trained[name]) for name in trained if "lora_" not in name]
+
+
+@contextmanager
+def left_as_it_was(model) -> Iterator[None]:
+    """What an evaluation draws, and how it has the model run, is nothing to the training."""
+    states = random.getstate(), numpy.random.get_state()
+    attends, training = model.config._attn_implementation, model.training
+    exact = {name: parameter.data for name, parameter in _rounded(model)}
+    with torch.random.fork_rng():
+        as_evaluated(model)
+        try:
+            yield
+        finally:
+            for name, parameter in _rounded(model):
+                parameter.data = exact[name]
+            model.set_attn_implementation(attends)
+            model.train(training)
+            random.setstate(states[0])
+            numpy.random.set_state(states[1])
