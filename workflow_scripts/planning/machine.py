@@ -10,6 +10,7 @@ from workflow_scripts.planning.arithmetic import (
     DEVICE_MB,
     LIBRARIES_MB,
     MB,
+    Method,
     Size,
     Speed,
     evaluation_bytes,
@@ -40,6 +41,11 @@ _SIGNS_OF_GPUS = ("nvidia-smi", "sbatch", "bsub", "qsub", "condor_submit")
 def runs_on_gpus(device: str) -> bool:
     """What auto will come to: without a GPU or a scheduler here, jobs run on this machine's processor."""
     return device == "cuda" or (device == "auto" and any(map(shutil.which, _SIGNS_OF_GPUS)))
+
+
+def _method(keys: TrainingKeys) -> Method:
+    few = keys.method == "lora" and "all-linear" not in keys.lora_targets
+    return "lora_in_some" if few else keys.method
 
 
 class Machine:
@@ -119,7 +125,7 @@ class Machine:
         seconds = training_seconds(
             self.size(checkpoint),
             self._speed(dtype),
-            keys.method,
+            _method(keys),
             dtype,
             keys.epochs * tokens,
             keys.epochs * items / rows / keys.gpus,
@@ -152,7 +158,7 @@ class Machine:
         """Of one device."""
         size, dtype = self.size(checkpoint), self._compute.dtype
         device = training_bytes(
-            size, keys.method, dtype, tokens, keys.lora_rank, checkpointed=checkpointed
+            size, _method(keys), dtype, tokens, keys.lora_rank, checkpointed=checkpointed
         )
         return device // MB // (keys.gpus if keys.sharded else 1)
 
@@ -181,7 +187,7 @@ class Machine:
         twice = twice or (keys.gradient_checkpointing == "auto" and self.on_gpu)
         device = self._training_mb(checkpoint, keys, length, checkpointed=twice)
         gpus = keys.gpus if self.on_gpu else 0
-        trained = size.parameters * trained_share(keys.method, keys.lora_rank)
+        trained = size.parameters * trained_share(_method(keys), keys.lora_rank)
         kept = 2 * int(trained * 12) + size.weights(dtype)  # two states, and the result
         return Need(
             spent.seconds,

@@ -10,6 +10,7 @@ from workflow_scripts.planning.arithmetic import Size, Speed, reading_seconds, t
 
 # A device that computes and reads at once, and takes one second to launch a layer's kernels.
 WAITS = Speed(operations=1e30, trained_operations=1e30, bandwidth=1e30, layer=1.0)
+TARGETS = {"lora": "all-linear", "lora_in_some": ["q_proj", "v_proj"]}
 ONE_LAYER = Size(parameters=1, layers=1, vocabulary=1)
 
 
@@ -24,8 +25,8 @@ def model_of(layers, method):
             num_key_value_heads=2,
         )
     )
-    if method == "lora":
-        adapters = LoraConfig(r=2, lora_dropout=0.1, target_modules="all-linear")
+    if method in TARGETS:
+        adapters = LoraConfig(r=2, lora_dropout=0.1, target_modules=TARGETS[method])
         model = get_peft_model(model, adapters)
     return model
 
@@ -61,7 +62,7 @@ def checkpointed_step(model):
     step(model)
 
 
-@pytest.mark.parametrize("method", ["full", "lora"])
+@pytest.mark.parametrize("method", ["full", *TARGETS])
 @pytest.mark.parametrize("checkpointed", [False, True])
 def test_a_training_step_launches_as_many_kernels_a_layer_as_planned(method, checkpointed):
     counted = of_a_layer(checkpointed_step if checkpointed else step, method)
