@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -69,10 +70,16 @@ def test_the_plan_of_the_paper_is_what_one_asks_gpu_hours_with(tmp_path):
     assert planned["longest_chain"]["hours"] > max(float(row["longest_hours"]) for row in rows)
 
 
-def test_what_is_done_counts_as_done(copy):
+def test_what_is_done_counts_as_done_and_as_long_as_it_took(copy):
     said, rows = plan_of(copy, *SMALL)
     assert all(row["done"] == row["jobs"] for row in rows)
     assert "as if accepted" not in said
+    assert re.search(r"Priced by the \d+ jobs that are done here \(on\s+cpu\)", said)
+    entries = map(json.loads, map(Path.read_text, copy.glob(".snakemake/chorus/jobs/*.json")))
+    trained = [e for e in entries if e["rule"].startswith("train_before_test")]
+    took = sum(entry["ended"] - entry["started"] for entry in trained)
+    planned = next(row for row in rows if row["rule"] == "train_before_test")
+    assert float(planned["cpu_hours"]) * 3_600 == pytest.approx(took, abs=1)
 
 
 def status_of(folder):
@@ -117,6 +124,17 @@ def test_the_status_of_a_run_while_it_goes_on_and_after_a_job_failed(copy):
     assert 0 < done < jobs
     said = status_of(copy)
     assert "not running now" in said
+    assert re.search(r"Times are estimated by the \d+ jobs that are done", said)
+    # Who reads the first line alone is shown no traceback for it.
+    head = f"{sys.executable} -m workflow_scripts.planning.status --directory {copy} | head -n 0"
+    cut = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", head],
+        env=environment_with(copy, PYTHONPATH=str(ROOT)),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert (cut.returncode, cut.stderr) == (0, "")
     assert "Failed; the last lines of their logs:" in said
     assert "logs/collect_scores/harmony.log" in said
     n = fields["metrics"][0]["n"]

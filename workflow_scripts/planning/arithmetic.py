@@ -1,12 +1,14 @@
 """Bytes, operations and seconds of a model's work, from its size: estimates, and how they are made.
 
 A pass forward takes two operations for each parameter and token; one with a way back four more, two
-of them for the gradients of the weights, which a frozen model does without. A layer takes some time
-however little it computes, and generating reads all weights once for each token of a batch.
+of them for the gradients of the weights, which a frozen model does without. A pass takes no less time
+than reading the weights once each way, or than its layers' kernels take to be launched: so short rows cost
+more a token, and small models on a GPU wait for their launches.
 """
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -23,8 +25,11 @@ LIBRARIES_MB, CUDA_MB, DEVICE_MB = 1_500, 5_000, 1_500
 READING_OPERATIONS, TRAINING_OPERATIONS, FROZEN_OPERATIONS = 2, 6, 4
 # A trained parameter in float32: itself, its gradient, and AdamW's two moments.
 BYTES_OF_TRAINED = 16
-# What the layers of a pass back take beside those forward; adapters take as much again.
-_TIMES_BACK, _TIMES_ADAPTED = 3, 2
+# What a layer launches in a training step, over a pass forward; counted on Qwen2 under autocast
+# (tests/unit/planning/test_launches.py counts them again).
+_LAUNCHES: dict[str, float] = {"full": 3.8, "freeze": 3.8, "lora": 7.1, "lora_in_some": 4.3}
+# And how often the weights are read: forward, back, and once more where it is calculated twice.
+_LAUNCHES_CHECKPOINTED, _TIMES_READ = 1.45, 2
 # From here on gradient checkpointing is on by itself (training.precision).
 LARGE = 3_000_000_000
 _VOCABULARY = {
@@ -36,10 +41,12 @@ _VOCABULARY = {
 }
 _USUAL_VOCABULARY = 152_000
 _MINIATURE_VOCABULARY = 2_048
-# Of a layer without checkpointing, in 16 bits (Korthikanti et al. 2022, equation 2, without scores).
-_BYTES_OF_ACTIVATION = 34
+# What autograd keeps of a layer for each token and unit of width under autocast, measured on Qwen2 and
+# GPT-NeoX by torch.autograd.graph.saved_tensors_hooks: 38 to 59 bytes, with adapters everywhere 67 to 92.
+_BYTES_OF_ACTIVATION = {"full": 60, "freeze": 60, "lora": 95, "lora_in_some": 70}
 
-Method = Literal["full", "freeze", "lora"]
+# Of adapters, whether all linear layers have one or a few, as in the published grid.
+Method = Literal["full", "freeze", "lora", "lora_in_some"]
 
 
 @dataclass(frozen=True)
@@ -67,40 +74,71 @@ class Size:
 
 @dataclass(frozen=True)
 class Speed:
-    """What one device does in one number format, at the shares of its peak that are reached."""
+    """What one device does in one number format, at the rates that are reached."""
 
     operations: float  # a second, when a model reads
     trained_operations: float
-    bandwidth: float  # bytes a second, when it generates
-    layer: float  # seconds
+    bandwidth: float  # bytes a second, of weights that are read
+    layer: float  # seconds that a layer's kernels take to be launched in a pass forward
+    is_gpu: bool = True
 
     @classmethod
-    def of(cls, device: DeviceRow, dtype: str, *, reading, training, generating) -> "Speed":
-        peak = (device.single_gflops if dtype == "float32" else device.half_gflops) * 1e9
+    def of_gpu(cls, device: DeviceRow, dtype: str, *, reading, training, generating) -> "Speed":
+        """Shares of what its maker promises."""
+        peak = device.peak(dtype)
         bandwidth = device.bandwidth_gb_s * 1e9
         return cls(peak * reading, peak * training, bandwidth * generating, device.layer_us * 1e-6)
 
+    @classmethod
+    def of_cpu(cls, device: DeviceRow, dtype: str, threads: int) -> "Speed":
+        """The table's numbers are what one core reaches."""
+        peak, bandwidth = device.peak(dtype) * threads, device.bandwidth_gb_s * 1e9
+        return cls(peak, peak, bandwidth, device.layer_us * 1e-6, is_gpu=False)
 
-def reading_seconds(size: Size, speed: Speed, tokens: float, passes: float) -> float:
-    operations = READING_OPERATIONS * size.parameters * tokens
-    return operations / speed.operations + passes * size.layers * speed.layer
+    def seconds(self, computing: float, fetching: float, launching: float) -> float:
+        """A GPU computes, reads weights and is told what comes next at once; a processor launches nothing
+        while it computes."""
+        device = max(computing, fetching)
+        return max(device, launching) if self.is_gpu else device + launching
 
 
-def generating_seconds(size: Size, speed: Speed, dtype: str, tokens: float) -> float:
-    """So many tokens are generated one after another, each for a whole batch."""
-    return tokens * (size.weights(dtype) / speed.bandwidth + size.layers * speed.layer)
+def reading_seconds(size: Size, speed: Speed, dtype: str, tokens: float, passes: float) -> float:
+    return speed.seconds(
+        READING_OPERATIONS * size.parameters * tokens / speed.operations,
+        passes * size.weights(dtype) / speed.bandwidth,
+        passes * size.layers * speed.layer,
+    )
+
+
+def generating_seconds(
+    size: Size, speed: Speed, dtype: str, tokens: float, rows: float = 1
+) -> float:
+    """So many tokens are generated one after another, each for all rows of a batch at once."""
+    return reading_seconds(size, speed, dtype, tokens * rows, passes=tokens)
 
 
 def training_seconds(
-    size: Size, speed: Speed, method: Method, tokens: float, passes: float, gpus: int = 1
+    size: Size,
+    speed: Speed,
+    method: Method,
+    dtype: str,
+    tokens: float,
+    passes: float,
+    *,
+    checkpointed: bool = False,
+    gpus: int = 1,
 ) -> float:
-    """Forward and back; the weights of a model that is frozen, or adapted, need no gradients."""
+    """Forward and back; the weights of a model that is frozen, or adapted, need no gradients.
+
+    `passes` are those of one GPU, each of which has its share of the tokens.
+    """
     operations = TRAINING_OPERATIONS if method == "full" else FROZEN_OPERATIONS
-    operations += READING_OPERATIONS * (size.parameters >= LARGE)  # twice, to save memory
-    times = _TIMES_BACK * (_TIMES_ADAPTED if method == "lora" else 1)
-    return (
-        operations * size.parameters * tokens / speed.trained_operations / gpus
-        + passes * size.layers * speed.layer * times
+    operations += READING_OPERATIONS * checkpointed
+    launches = _LAUNCHES[method] * (_LAUNCHES_CHECKPOINTED if checkpointed else 1)
+    return speed.seconds(
+        operations * size.parameters * tokens / speed.trained_operations / gpus,
+        passes * (_TIMES_READ + checkpointed) * size.weights(dtype) / speed.bandwidth,
+        passes * size.layers * launches * speed.layer,
     )
 
 
@@ -112,18 +150,28 @@ def evaluation_bytes(size: Size, dtype: str, batch: int, length: int) -> int:
 
 def trained_share(method: Method, rank: int = 8) -> float:
     """Which share of the parameters is trained, as far as one can tell without the model."""
-    return {"full": 1.0, "freeze": 0.6, "lora": 0.001 * rank}[method]
+    adapters = {"lora": 0.001 * rank, "lora_in_some": 0.0003 * rank}
+    return ({"full": 1.0, "freeze": 0.6} | adapters)[method]
 
 
 def training_bytes(
-    size: Size, method: Method, dtype: str, rows: int, length: int, rank: int = 8
+    size: Size,
+    method: Method,
+    dtype: str,
+    tokens: int,
+    rank: int = 8,
+    *,
+    checkpointed: bool = False,
 ) -> int:
-    """On all devices together: the weights, what their training keeps, and what one step holds."""
+    """On all devices together: the weights, what their training keeps, and a row of so many tokens.
+
+    Checkpointed, one layer's activations are there at once, and the input of each.
+    """
     trained = int(size.parameters * trained_share(method, rank))
-    frozen = size.parameters - trained if method != "lora" else size.parameters
-    layers = 1 if size.parameters >= LARGE else size.layers
-    activations = rows * length * size.width * (_BYTES_OF_ACTIVATION * layers + 2 * size.layers)
-    logits = rows * length * size.vocabulary * 6  # in 16 bits, and in 32 for the loss
+    frozen = size.parameters - (0 if method.startswith("lora") else trained)
+    layers = 1 if checkpointed else size.layers
+    activations = tokens * size.width * (_BYTES_OF_ACTIVATION[method] * layers + 2 * size.layers)
+    logits = tokens * size.vocabulary * 6  # in 16 bits, and in 32 for the loss
     return trained * BYTES_OF_TRAINED + frozen * BYTES[dtype] + activations + logits
 
 
@@ -141,9 +189,14 @@ def half_peak(gpu: str) -> float | None:
 
     The rows are those of the devices table: in the working directory, or beside the Snakefile.
     """
-    words = set(re.findall(r"\w+", gpu))
     path = find_file(Tables.model_fields["devices"].default, Path(__file__).parents[2])
     assert path is not None, "the table of devices is a part of the workflow"
-    fitting = [row for row in read_devices(path).values() if words >= set(row.device.split("-"))]
-    closest = max(fitting, key=lambda row: row.device.count("-"), default=None)
-    return None if closest is None else closest.half_gflops * 1e9
+    row = row_of(gpu, read_devices(path))
+    return None if row is None else row.half_gflops * 1e9
+
+
+def row_of(gpu: str, devices: Mapping[str, DeviceRow]) -> DeviceRow | None:
+    """The row that fits a GPU best by the name that PyTorch gives it."""
+    words = set(re.findall(r"\w+", gpu))
+    fitting = [row for row in devices.values() if words >= set(row.device.split("-"))]
+    return max(fitting, key=lambda row: row.device.count("-"), default=None)

@@ -1,6 +1,7 @@
 """What work on one model takes on the machine that the config names: seconds, and memory."""
 
 import math
+import shutil
 from functools import cache
 
 from workflow_scripts.core.ids import CheckpointId
@@ -9,6 +10,7 @@ from workflow_scripts.planning.arithmetic import (
     DEVICE_MB,
     LIBRARIES_MB,
     MB,
+    Method,
     Size,
     Speed,
     evaluation_bytes,
@@ -18,7 +20,9 @@ from workflow_scripts.planning.arithmetic import (
     training_bytes,
     training_seconds,
 )
+from workflow_scripts.planning.gpu_report import gpu_report
 from workflow_scripts.planning.need import Need
+from workflow_scripts.planning.spent import Spent
 from workflow_scripts.planning.work import Amount
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.training_keys import TrainingKeys
@@ -26,6 +30,22 @@ from workflow_scripts.settings.training_keys import TrainingKeys
 START = 12  # seconds, of a job before its model is read
 # Tokenising, requests, scoring and writing, of one item.
 _ITEM_SECONDS = 0.006
+# The longest row of a training over the mean one: samples of a task are of many lengths.
+_LONGEST_ROW = 2
+
+
+# What is there to be found on a machine that has GPUs, or hands jobs to machines that may.
+_SIGNS_OF_GPUS = ("nvidia-smi", "sbatch", "bsub", "qsub", "condor_submit")
+
+
+def runs_on_gpus(device: str) -> bool:
+    """What auto will come to: without a GPU or a scheduler here, jobs run on this machine's processor."""
+    return device == "cuda" or (device == "auto" and any(map(shutil.which, _SIGNS_OF_GPUS)))
+
+
+def _method(keys: TrainingKeys) -> Method:
+    few = keys.method == "lora" and "all-linear" not in keys.lora_targets
+    return "lora_in_some" if few else keys.method
 
 
 class Machine:
@@ -35,7 +55,8 @@ class Machine:
         self._settings = settings
         self._cluster, self._compute = settings.cluster, settings.compute
         self._measures = settings.chunking.measures
-        self.on_gpu = settings.source != "miniature" and settings.compute.device != "cpu"
+        self.on_gpu = settings.source != "miniature" and runs_on_gpus(settings.compute.device)
+        self._measured = gpu_report(settings.cluster, settings.devices)
         for name in ("size", "_speed"):
             setattr(self, name, cache(getattr(self, name)))
 
@@ -43,9 +64,14 @@ class Machine:
         return Size.of(self._settings.model(CheckpointId.parse(checkpoint).model))
 
     def _speed(self, dtype: str) -> Speed:
-        cluster = self._cluster
-        return Speed.of(
-            self._settings.devices[cluster.gpu if self.on_gpu else "cpu"],
+        cluster, devices = self._cluster, self._settings.devices
+        if not self.on_gpu:
+            return Speed.of_cpu(devices["cpu"], dtype, self._compute.threads)
+        gpu = devices[cluster.gpu]
+        if self._measured is not None:
+            return self._measured.speed(gpu, dtype)
+        return Speed.of_gpu(
+            gpu,
             dtype,
             reading=cluster.reading_use,
             training=cluster.training_use,
@@ -54,78 +80,123 @@ class Machine:
 
     # ----- seconds ----------------------------------------------------------------------------------
 
-    def loading(self, checkpoint: str) -> float:
-        return START + self.reading_weights(checkpoint)
+    def loading(self, checkpoint: str, start: float = START) -> Spent:
+        """The start of a job, and the weights once."""
+        return Spent(starting=start) + self.reading_weights(checkpoint)
 
-    def reading_weights(self, checkpoint: str) -> float:
-        return self.size(checkpoint).weights("bfloat16") / MB / self._cluster.disk_mb_per_second
+    def reading_weights(self, checkpoint: str) -> Spent:
+        megabytes = self.size(checkpoint).weights("bfloat16") / MB
+        return Spent(loading=megabytes / self._cluster.disk_mb_per_second)
 
     def reading(
         self, checkpoint: str, items: float, length: float, rows: int | None = None
-    ) -> float:
+    ) -> Spent:
         passes = items / (rows or self._compute.batch_size)
-        speed = self._speed(self._compute.dtype)
-        return reading_seconds(self.size(checkpoint), speed, items * length, passes)
+        return Spent(reading=self._reading(checkpoint, items * length, passes))
 
-    def generating(self, checkpoint: str, tokens: float) -> float:
+    def _reading(self, checkpoint: str, tokens: float, passes: float) -> float:
         dtype = self._compute.dtype
-        return generating_seconds(self.size(checkpoint), self._speed(dtype), dtype, tokens)
+        return reading_seconds(self.size(checkpoint), self._speed(dtype), dtype, tokens, passes)
 
-    def measuring(self, checkpoint: str, work: Amount) -> float:
-        size, speed = self.size(checkpoint), self._speed(self._compute.dtype)
-        batches = math.ceil(work.items / self._compute.batch_size)
-        return (
-            work.items * _ITEM_SECONDS
-            + reading_seconds(size, speed, work.tokens, batches)
-            + self.generating(checkpoint, batches * work.new_tokens)
+    def generating(self, checkpoint: str, tokens: float, rows: float = 1) -> Spent:
+        dtype = self._compute.dtype
+        return Spent(
+            generating=generating_seconds(
+                self.size(checkpoint), self._speed(dtype), dtype, tokens, rows
+            )
         )
 
-    def windows(self, checkpoint: str, tokens: float) -> float:
+    def measuring(self, checkpoint: str, work: Amount) -> Spent:
+        batches = math.ceil(work.items / self._compute.batch_size)
+        asked = Spent(
+            handling=work.items * _ITEM_SECONDS,
+            reading=self._reading(checkpoint, work.tokens, batches),
+        )
+        rows = work.items / max(1, batches)
+        return asked + self.generating(checkpoint, batches * work.new_tokens, rows)
+
+    def windows(self, checkpoint: str, tokens: float) -> Spent:
         return self.reading(checkpoint, tokens / self._measures.stride, self._measures.window)
 
-    def training(self, checkpoint: str, keys: TrainingKeys, items: float, tokens: float) -> float:
-        """All epochs; what goes through at once decides how often the layers' own time is paid."""
-        rows = keys.micro_batch_size or min(8, keys.batch_size)
-        auto = "bfloat16" if self.on_gpu else "float32"
-        return training_seconds(
+    def training(self, checkpoint: str, keys: TrainingKeys, items: float, tokens: float) -> Spent:
+        """All epochs; how many go through at once decides how often weights are read and layers launched."""
+        rows = self._micro_batch(keys)
+        dtype = self._training_dtype(keys)
+        seconds = training_seconds(
             self.size(checkpoint),
-            self._speed(auto if keys.precision == "auto" else keys.precision),
-            keys.method,
+            self._speed(dtype),
+            _method(keys),
+            dtype,
             keys.epochs * tokens,
             keys.epochs * items / rows / keys.gpus,
-            keys.gpus,
+            checkpointed=self._checkpoints(checkpoint, keys, rows * tokens / max(1, items)),
+            gpus=keys.gpus,
         )
+        return Spent(training=seconds)
+
+    def _micro_batch(self, keys: TrainingKeys) -> int:
+        return keys.micro_batch_size or min(8, keys.batch_size)
+
+    def _training_dtype(self, keys: TrainingKeys) -> str:
+        auto = "bfloat16" if self.on_gpu else "float32"
+        return auto if keys.precision == "auto" else keys.precision
+
+    def _checkpoints(self, checkpoint: str, keys: TrainingKeys, row: float) -> bool:
+        """Whether activations are calculated twice: where the longest rows would not fit the GPU otherwise."""
+        if keys.gradient_checkpointing != "auto":
+            return keys.gradient_checkpointing == "yes"
+        if not self.on_gpu:
+            return False
+        longest = int(min(_LONGEST_ROW * row, self._micro_batch(keys) * keys.max_length))
+        held = self._settings.devices[self._cluster.gpu].memory_gb * 1_000
+        needed = self._training_mb(checkpoint, keys, longest, checkpointed=False)
+        return needed + DEVICE_MB > held
+
+    def _training_mb(
+        self, checkpoint: str, keys: TrainingKeys, tokens: int, *, checkpointed: bool
+    ) -> int:
+        """Of one device."""
+        size, dtype = self.size(checkpoint), self._compute.dtype
+        device = training_bytes(
+            size, _method(keys), dtype, tokens, keys.lora_rank, checkpointed=checkpointed
+        )
+        return device // MB // (keys.gpus if keys.sharded else 1)
 
     # ----- jobs -------------------------------------------------------------------------------------
 
-    def evaluated(self, checkpoint: str, seconds: float, work: list[Amount]) -> Need:
+    def evaluated(self, checkpoint: str, spent: Spent, work: list[Amount]) -> Need:
         size, dtype = self.size(checkpoint), self._compute.dtype
         length = max((one.length for one in work), default=100)
         device = evaluation_bytes(size, dtype, self._compute.batch_size, length) // MB
         return Need(
-            seconds,
+            spent.seconds,
             self._host_mb(size.weights(dtype), device),
             gpus=int(self.on_gpu),
             gpu_mb=(device + DEVICE_MB) * self.on_gpu,
             disk_mb=max(1, sum(one.items for one in work) // 1_000),
             tokens=int(sum(one.tokens for one in work)),
+            parts=spent.parts,
         )
 
     def trained(
-        self, checkpoint: str, keys: TrainingKeys, seconds: float, tokens: int, length: int
+        self, checkpoint: str, keys: TrainingKeys, spent: Spent, tokens: int, length: int
     ) -> Need:
+        """Its memory is the least that does: one sample at a time, calculated twice where that may be."""
         size, dtype = self.size(checkpoint), self._compute.dtype
-        device = training_bytes(size, keys.method, dtype, 1, length, keys.lora_rank) // MB
+        twice = keys.gradient_checkpointing == "yes"
+        twice = twice or (keys.gradient_checkpointing == "auto" and self.on_gpu)
+        device = self._training_mb(checkpoint, keys, length, checkpointed=twice)
         gpus = keys.gpus if self.on_gpu else 0
-        trained = size.parameters * trained_share(keys.method, keys.lora_rank)
+        trained = size.parameters * trained_share(_method(keys), keys.lora_rank)
         kept = 2 * int(trained * 12) + size.weights(dtype)  # two states, and the result
         return Need(
-            seconds,
+            spent.seconds,
             self._host_mb(size.weights(dtype) * max(1, keys.gpus), device),
             gpus=gpus,
-            gpu_mb=(device // (keys.gpus if keys.sharded else 1) + DEVICE_MB) * bool(gpus),
+            gpu_mb=(device + DEVICE_MB) * bool(gpus),
             disk_mb=math.ceil(kept / MB),
             tokens=tokens,
+            parts=spent.parts,
         )
 
     def smallest_mb(self, checkpoint: str) -> int:

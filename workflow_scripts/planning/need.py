@@ -1,7 +1,7 @@
 """What one job needs, and what it asks of the cluster for that."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from workflow_scripts.settings.cluster import Cluster
 
@@ -16,6 +16,8 @@ class Need:
     download_mb: int = 0
     tokens: int = 0
     is_guess: bool = False  # the model's size is not known
+    # Of the seconds, those that do not go to starting, by what they go to (planning/spent.py).
+    parts: dict[str, float] = field(default_factory=dict)
 
     def asked_minutes(self, attempt: int, cluster: Cluster) -> int:
         """Twice as long each time it is tried again, up to what the cluster grants."""

@@ -12,6 +12,7 @@ from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.planning.arithmetic import BYTES, MB
 from workflow_scripts.planning.machine import START, Machine
 from workflow_scripts.planning.need import Need
+from workflow_scripts.planning.spent import Spent
 from workflow_scripts.planning.work import BYTES_A_TOKEN, Amount, Work
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.requests import Request
@@ -38,39 +39,43 @@ class Planner:
     def training_before_test(self, checkpoint: str, tasks: tuple[str, ...]) -> Need:
         harmony, machine = self._settings.harmony, self._machine
         recipe = harmony.task_recipe(self._settings.source)
-        runs = max(1, len(harmony.seeds)) * max(1, len(recipe.learning_rates))
-        seconds, tokens, longest = machine.loading(checkpoint), 0, 0
+        rates = max(1, len(recipe.learning_rates))
+        spent, tokens, longest = Spent(starting=START), 0, 0
         for task in tasks:
-            row = self._work.row(task)
+            row, test = self._work.row(task), self._work.test(task, 0)
             items = min(row.training_items, recipe.max_training_items or row.training_items)
             held_out = min(items, recipe.max_validation_items or items)
             trained = items * row.training_tokens
-            seconds += runs * machine.training(checkpoint, recipe, items, trained)
-            chosen = machine.reading(checkpoint, held_out, row.training_tokens)
-            seconds += runs * recipe.epochs * chosen
-            seconds += runs * machine.measuring(checkpoint, self._work.test(task, 0))
-            # The model is loaded again for each task: training has changed it.
-            seconds += runs * machine.reading_weights(checkpoint)
-            tokens += runs * recipe.epochs * trained
+            # After each epoch the held-out items are asked as the test is, with what is generated for each.
+            choosing = Amount(
+                held_out, held_out * row.training_tokens, row.training_tokens, row.new_tokens
+            )
+            tried = machine.training(checkpoint, recipe, items, trained)
+            tried += machine.measuring(checkpoint, choosing).times(recipe.epochs)
+            # The model is loaded for its tokenizer and number format, and for each training, which changes it.
+            loaded = machine.reading_weights(checkpoint).times(1 + rates)
+            one = loaded + tried.times(rates) + machine.measuring(checkpoint, test)
+            spent += one.times(max(1, len(harmony.seeds)))
+            tokens += max(1, len(harmony.seeds)) * rates * recipe.epochs * trained
             longest = max(longest, row.training_tokens)
         length = min(recipe.max_length, 4 * longest)
-        need = machine.trained(checkpoint, recipe, seconds, tokens, length)
+        need = machine.trained(checkpoint, recipe, spent, tokens, length)
         return replace(need, disk_mb=len(tasks))  # records; what was trained is not kept
 
     def corpus(self, checkpoint: str, megabytes: float) -> Need:
         recipe = self._settings.harmony.task_recipe(self._settings.source)
         tokens = megabytes * MB / BYTES_A_TOKEN
-        seconds = self._machine.loading(checkpoint)
-        seconds += self._machine.training(checkpoint, recipe, tokens / recipe.max_length, tokens)
-        seconds += 2 * self._machine.windows(checkpoint, tokens / 10)
-        need = self._machine.trained(checkpoint, recipe, seconds, int(tokens), recipe.max_length)
+        spent = self._machine.loading(checkpoint)
+        spent += self._machine.training(checkpoint, recipe, tokens / recipe.max_length, tokens)
+        spent += self._machine.windows(checkpoint, tokens / 10).times(2)
+        need = self._machine.trained(checkpoint, recipe, spent, int(tokens), recipe.max_length)
         return replace(need, disk_mb=1)
 
     def mmlu(self, checkpoint: str) -> Need:
         work = self._work.mmlu()
-        seconds = self._machine.loading(checkpoint) + _START_LIGHTEVAL - START
-        seconds += self._machine.measuring(checkpoint, work)
-        return self._machine.evaluated(checkpoint, seconds, [work])
+        spent = self._machine.loading(checkpoint, start=_START_LIGHTEVAL)
+        spent += self._machine.measuring(checkpoint, work)
+        return self._machine.evaluated(checkpoint, spent, [work])
 
     def suite_row(self, request: Request, tasks: tuple[str, ...]) -> Need:
         """A submitted model's need; that of one in no table is what is planned for any."""
@@ -84,9 +89,10 @@ class Planner:
         return self._measured(request.name, work)
 
     def _measured(self, checkpoint: str, work: list[Amount]) -> Need:
-        seconds = self._machine.loading(checkpoint)
-        seconds += sum(self._machine.measuring(checkpoint, one) for one in work)
-        return self._machine.evaluated(checkpoint, seconds, work)
+        measuring = (self._machine.measuring(checkpoint, one) for one in work)
+        return self._machine.evaluated(
+            checkpoint, sum(measuring, start=self._machine.loading(checkpoint)), work
+        )
 
     def prompt_run(self, checkpoint: str, run: str) -> Need:
         return self._measured(checkpoint, [self._work.prompt_run(run)])
@@ -95,16 +101,16 @@ class Planner:
         """The texts are read in the model's own plan and in so many others."""
         measures = self._settings.chunking.measures
         responses = measures.responses * len(measures.difficulties)
-        seconds = self._machine.windows(checkpoint, self._work.wikitext_tokens)
-        seconds += self._machine.reading(checkpoint, responses, self._work.response_tokens)
-        seconds = self._machine.loading(checkpoint) + (plans + 1) * (seconds + 0.5)
-        return self._machine.evaluated(checkpoint, seconds, [Amount(responses, 0, measures.window)])
+        one = Spent(handling=0.5) + self._machine.windows(checkpoint, self._work.wikitext_tokens)
+        one += self._machine.reading(checkpoint, responses, self._work.response_tokens)
+        spent = self._machine.loading(checkpoint) + one.times(plans + 1)
+        return self._machine.evaluated(checkpoint, spent, [Amount(responses, 0, measures.window)])
 
     def latency(self, checkpoint: str, variants: int) -> Need:
         steps = self._work.latency_steps(variants)
-        seconds = self._machine.loading(checkpoint) + self._machine.generating(checkpoint, steps)
+        spent = self._machine.loading(checkpoint) + self._machine.generating(checkpoint, steps)
         rows = max(self._settings.chunking.measures.batch_sizes)
-        return self._machine.evaluated(checkpoint, seconds, [Amount(rows, 0, 200)])
+        return self._machine.evaluated(checkpoint, spent, [Amount(rows, 0, 200)])
 
     def stage(self, checkpoint: str) -> Need:
         """The last stage of a checkpoint's training."""
@@ -113,15 +119,14 @@ class Planner:
         held_out = samples * recipe.validation
         steps = recipe.epochs * (samples - held_out) / recipe.batch_size
         done = min(steps, recipe.max_steps or steps) / steps
-        seconds = self._machine.loading(checkpoint) + done * self._machine.training(
-            checkpoint, recipe, samples - held_out, (samples - held_out) * each
-        )
+        trained = samples - held_out
+        training = self._machine.training(checkpoint, recipe, trained, trained * each)
         evaluations = max(1, steps * done / recipe.evaluate_every) if recipe.evaluate_every else 1
-        seconds += (
-            evaluations * self._machine.reading(checkpoint, held_out, each, rows=8) / recipe.gpus
-        )
+        evaluating = self._machine.reading(checkpoint, held_out, each, rows=8)
+        spent = self._machine.loading(checkpoint) + training.times(done)
+        spent += evaluating.times(evaluations / recipe.gpus)
         tokens = int(done * recipe.epochs * samples * each)
-        return self._machine.trained(checkpoint, recipe, seconds, tokens, recipe.max_length)
+        return self._machine.trained(checkpoint, recipe, spent, tokens, recipe.max_length)
 
     def samples(self, recipe: str) -> Need:
         """Tokenised by one process, a hundred thousand tokens a second."""
@@ -137,8 +142,9 @@ class Planner:
     def verification(self, checkpoint: str) -> Need:
         """The model twice, in float32, on a few sentences."""
         weights = 2 * self._machine.size(checkpoint).weights("float32") // MB
+        spent = self._machine.loading(checkpoint, start=START + 10)
         need = self._machine.evaluated(
-            checkpoint, START + 2 * self._machine.reading_weights(checkpoint) + 10, []
+            checkpoint, spent + self._machine.reading_weights(checkpoint), []
         )
         return replace(need, mem_mb=need.mem_mb + weights, gpu_mb=need.gpu_mb + weights)
 

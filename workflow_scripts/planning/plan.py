@@ -121,8 +121,8 @@ _HEADER = (
 _WIDTHS = (10, 25, 5, 5, 8, 7, 8, 7, 9, 7)
 
 
-def as_text(jobs: Sequence[PlannedJob], cluster: Cluster) -> str:
-    """For a person who has to ask for hours; a hundred columns."""
+def as_text(jobs: Sequence[PlannedJob], cluster: Cluster, rests_on: Sequence[str] = ()) -> str:
+    """For a person who has to ask for hours; a hundred columns. `rests_on` says what the times rest on."""
     table = rows(jobs)
     lines = [_line(_HEADER), "-" * len(_line(_HEADER))]
     previous = None
@@ -130,7 +130,7 @@ def as_text(jobs: Sequence[PlannedJob], cluster: Cluster) -> str:
         study = row.study if row.study != previous else ""
         previous = row.study
         lines.append(_line((study, row.rule, *_cells(row))))
-    lines += ["", *_totals(jobs, table, cluster)]
+    lines += ["", *_totals(jobs, table, cluster, rests_on)]
     for said in remarks(jobs, cluster):
         lines += ["", *textwrap.wrap(said, _COLUMNS)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
@@ -158,7 +158,9 @@ def _cells(row: Row) -> tuple[str, ...]:
     )
 
 
-def _totals(jobs: Sequence[PlannedJob], table: Sequence[Row], cluster: Cluster) -> list[str]:
+def _totals(
+    jobs: Sequence[PlannedJob], table: Sequence[Row], cluster: Cluster, rests_on: Sequence[str]
+) -> list[str]:
     gpu_hours = sum(row.gpu_hours for row in table)
     left = [job for job in jobs if not job.is_done]
     left_hours = sum(job.need.seconds * job.need.gpus for job in left) / HOUR
@@ -176,7 +178,8 @@ def _totals(jobs: Sequence[PlannedJob], table: Sequence[Row], cluster: Cluster) 
             f"GPU hours on {cluster.gpu}: {hours(gpu_hours)} expected, {hours(left_hours)} still to"
             f" come. Jobs reserve {hours(asked)} together."
         )
-        lines += [line for said in _to_apply(cluster) for line in textwrap.wrap(said, _COLUMNS)]
+    said = [*rests_on, *([_reserved(cluster)] if gpu_hours else [])]
+    lines += [line for one in said for line in textwrap.wrap(one, _COLUMNS)]
     chain = " > ".join(dict.fromkeys(rule_of(job) for job in way if job.need.mem_mb))
     longest = f"Longest chain, on unlimited machines: {clock(seconds / HOUR)} ({chain})."
     lines += textwrap.wrap(longest, _COLUMNS)
@@ -190,14 +193,11 @@ def _totals(jobs: Sequence[PlannedJob], table: Sequence[Row], cluster: Cluster) 
     return lines
 
 
-def _to_apply(cluster: Cluster) -> list[str]:
-    """Which of the numbers an application is about."""
-    return [
-        "Expected is what the work will likely use, and the number to ask for, with a margin: its rates"
-        " are estimates, until results/tables/cost.md of a first run says which to correct.",
-        f"Reserved is what the jobs ask of the scheduler, {cluster.reserve:g} times what is expected and"
-        " ten minutes each; what they do not use they give back.",
-    ]
+def _reserved(cluster: Cluster) -> str:
+    return (
+        f"Reserved is what the jobs ask of the scheduler, {cluster.reserve:g} times what is planned and"
+        " ten minutes each; what they do not use they give back."
+    )
 
 
 def _by_memory(jobs: Iterable[PlannedJob]) -> list[str]:

@@ -1,12 +1,12 @@
 """How far a run is: what is done, running, failed and waiting, and when it will end."""
 
 import heapq
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from workflow_scripts.planning.jobs import PlannedJob
+from workflow_scripts.planning.measured import Pace
 
 State = Literal["done", "running", "failed", "stopped", "waiting"]
 
@@ -18,6 +18,10 @@ class Seen:
     job: PlannedJob
     state: State
     since: float | None = None  # of one that runs
+
+    def runs_for(self, now: float) -> float:
+        """Seconds; none where the clock of the machine that it runs on is ahead of ours."""
+        return 0.0 if self.since is None else max(0.0, now - self.since)
 
 
 def seen(
@@ -42,22 +46,7 @@ def _seen(job: PlannedJob, entry: Mapping | None, alive: set[str], started: floa
     return Seen(job, "failed" if entry["ended"] >= started else "waiting")
 
 
-def pace(jobs: Sequence[PlannedJob], entries: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
-    """By study, and of all under "": how long jobs took, over how long was planned."""
-    took: dict[str, float] = defaultdict(float)
-    planned: dict[str, float] = defaultdict(float)
-    for job in jobs:
-        entry = entries.get(job.log or "")
-        if entry is not None and entry["state"] == "done" and job.is_done and job.need.seconds:
-            for study in (job.study, ""):
-                took[study] += entry["ended"] - entry["started"]
-                planned[study] += job.need.seconds
-    return {study: took[study] / planned[study] for study in took}
-
-
-def ends(
-    found: Sequence[Seen], speed: Mapping[str, float], workers: int, now: float
-) -> dict[str, float]:
+def ends(found: Sequence[Seen], pace: Pace, workers: int, now: float) -> dict[str, float]:
     """When the last job of each study will end, with so many at a time; failed ones are tried again.
 
     Jobs are taken in their order, each by the machine that is free first, once what it waits for is
@@ -72,10 +61,9 @@ def ends(
         if one.state == "done" or not one.job.need.mem_mb:
             finished.append(ready)
             continue
-        factor = speed.get(one.job.study, speed.get("", 1.0))
-        left = one.job.need.seconds * factor
+        left = pace.seconds(one.job)
         if one.since is not None:
-            left = max(left - (now - one.since), 0.1 * left)
+            left = max(left - one.runs_for(now), 0.1 * left)
         end = max(ready, heapq.heappop(machines)) + left
         heapq.heappush(machines, end)
         finished.append(end)

@@ -22,7 +22,8 @@ from workflow_scripts.core.broken import broken_cells
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import is_running
 from workflow_scripts.planning.jobs import planned_jobs
-from workflow_scripts.planning.progress import Seen, ends, most_at_once, pace, seen
+from workflow_scripts.planning.measured import Pace, learn, took
+from workflow_scripts.planning.progress import Seen, ends, most_at_once, seen
 from workflow_scripts.planning.wording import HOUR, clock, hours
 
 _STATES = ("done", "running", "failed", "stopped", "waiting")
@@ -34,9 +35,11 @@ def main() -> None:
     parser.add_argument("--directory", type=Path, default=Path(), help="the folder of the run")
     os.chdir(parser.parse_args().directory)
     try:
-        print(status(time.time()))
+        print(status(time.time()), flush=True)
     except UserError as error:
         sys.exit(str(error))
+    except BrokenPipeError:  # `make status | head` has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def status(now: float) -> str:
@@ -51,9 +54,11 @@ def status(now: float) -> str:
     found = seen(jobs, known, alive, run["started"])
     going_on = is_run_alive(Path(".snakemake")) or bool(alive)
     workers = sum(one.state == "running" for one in found) or most_at_once(known, run["started"])
-    until = ends(found, pace(jobs, known), workers, now)
-    lines = [_first_line(run, going_on, now), "", *_table(found, until, now, going_on)]
-    return "\n".join([*lines, *_running(found, now), *_troubles(found)])
+    pace = learn(jobs, took(jobs, known))
+    until = ends(found, pace, workers, now)
+    lines = [_first_line(run, going_on, now), "", *_table(found, pace, until, now, going_on)]
+    lines += [_where_from(pace)] if until else []
+    return "\n".join([*lines, *_running(found, pace, now), *_troubles(found)])
 
 
 def living(known: Mapping[str, Mapping[str, Any]]) -> set[str]:
@@ -83,12 +88,20 @@ def _slurm_jobs() -> set[str] | None:
 def _first_line(run: Mapping[str, Any], going_on: bool, now: float) -> str:
     since = time.strftime("%d %b %H:%M", time.localtime(run["started"]))
     what = ", ".join(run["targets"]) or "all"
-    how = f"going on for {clock((now - run['started']) / HOUR)}" if going_on else "not running now"
+    lasted = clock(max(0.0, now - run["started"]) / HOUR)
+    how = f"going on for {lasted}" if going_on else "not running now"
     return f"Run of {what}, started {since}, {how}."
 
 
+def _where_from(pace: Pace) -> str:
+    if not pace.jobs:
+        return "No job is done yet: times are those planned."
+    many = "job that is" if pace.jobs == 1 else f"{pace.jobs:,} jobs that are"
+    return f"Times are estimated by the {many} done."
+
+
 def _table(
-    found: Sequence[Seen], until: Mapping[str, float], now: float, going_on: bool
+    found: Sequence[Seen], pace: Pace, until: Mapping[str, float], now: float, going_on: bool
 ) -> list[str]:
     by_study: dict[str, list[Seen]] = {}
     for one in found:
@@ -97,19 +110,21 @@ def _table(
     head = f"{'study':<10} {'jobs':>6}" + "".join(f"{state:>9}" for state in _STATES)
     lines = [f"{head} {'share':>7} {'left':>8}  {'ends' if going_on else 'would end'}"]
     for study, group in by_study.items():
-        lines.append(_study_line(study, group, until.get(study), now))
+        lines.append(_study_line(study, group, pace, until.get(study), now))
     ends_last = max(until.values(), default=None)
     return [
         *lines,
-        _study_line("together", [o for g in by_study.values() for o in g], ends_last, now),
+        _study_line("together", [o for g in by_study.values() for o in g], pace, ends_last, now),
     ]
 
 
-def _study_line(study: str, group: Sequence[Seen], end: float | None, now: float) -> str:
+def _study_line(
+    study: str, group: Sequence[Seen], pace: Pace, end: float | None, now: float
+) -> str:
     counts = Counter[str](one.state for one in group)
-    planned = sum(one.job.need.seconds for one in group)
-    left = sum(one.job.need.seconds for one in group if one.state != "done")
-    share = f"{100 * (1 - left / planned):.0f} %" if planned else ""
+    whole = sum(pace.seconds(one.job) for one in group)
+    left = sum(pace.seconds(one.job) for one in group if one.state != "done")
+    share = f"{100 * (1 - left / whole):.0f} %" if whole else ""
     line = f"{study:<10} {len(group):>6,}" + "".join(f"{counts[s] or '':>9}" for s in _STATES)
     return f"{line} {share:>7} {hours(left / HOUR) + ' h':>8}  {_when(end, now)}"
 
@@ -121,15 +136,14 @@ def _when(end: float | None, now: float) -> str:
     return time.strftime(style, time.localtime(end))
 
 
-def _running(found: Sequence[Seen], now: float) -> list[str]:
+def _running(found: Sequence[Seen], pace: Pace, now: float) -> list[str]:
     running = sorted(
         (one for one in found if one.state == "running"), key=lambda one: one.since or now
     )
     lines = ["", "Running:"] if running else []
     for one in running[:_SHOWN]:
-        since = clock((now - (one.since or now)) / HOUR)
-        planned = clock(one.job.need.seconds / HOUR)
-        lines.append(f"  {one.job.log} for {since}, planned {planned}")
+        since, expected = clock(one.runs_for(now) / HOUR), clock(pace.seconds(one.job) / HOUR)
+        lines.append(f"  {one.job.log} for {since}, expected {expected}")
     if len(running) > _SHOWN:
         lines.append(f"  and {len(running) - _SHOWN} more")
     return lines

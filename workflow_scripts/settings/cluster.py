@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from workflow_scripts.settings.names import known_in
+from workflow_scripts.settings.names import JsonFile, known_in
 from workflow_scripts.settings.section import Section
 
 Device = Annotated[
@@ -42,6 +42,12 @@ class Cluster(Section):
     )
     generating_use: Share = Field(
         0.5, description="Share of the memory's bandwidth that generating reaches."
+    )
+    measured: JsonFile | None = Field(
+        None,
+        description=(
+            "The JSON report of make bench-gpu on such a GPU; its rates then stand for the three shares."
+        ),
     )
     disk_mb_per_second: int = Field(
         500, ge=1, description="How fast a job reads a model from the hub folder."

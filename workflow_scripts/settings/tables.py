@@ -150,9 +150,14 @@ class DeviceRow(Section):
     single_gflops: WholeNumber = Field(ge=1, description="Peak in float32")
     bandwidth_gb_s: WholeNumber = Field(ge=1, description="Of its memory")
     layer_us: WholeNumber = Field(
-        ge=1, description="Microseconds that a layer takes however little it computes"
+        ge=1,
+        description="Microseconds that a layer's kernels take to be launched, forward, as an estimate",
     )
     source: Text = Field(description="Where the numbers are from")
+
+    def peak(self, dtype: str) -> float:
+        """Operations a second."""
+        return (self.single_gflops if dtype == "float32" else self.half_gflops) * 1e9
 
 
 class WorkRow(Section):

@@ -1,5 +1,7 @@
 """The sums behind what jobs ask for, against numbers that one can work out by hand."""
 
+from dataclasses import replace
+
 import pytest
 
 from workflow_scripts.planning.arithmetic import (
@@ -25,11 +27,11 @@ def test_weights_take_two_bytes_a_parameter_in_bfloat16_and_four_in_float32():
 
 
 def test_full_training_takes_sixteen_bytes_a_parameter_and_adapters_little_beside_the_weights():
-    full = training_bytes(FOURTEEN, "full", "bfloat16", rows=1, length=1)
+    full = training_bytes(FOURTEEN, "full", "bfloat16", tokens=1)
     assert full == pytest.approx(14 * 16 * GB, rel=0.001)  # more than two cards of 80 GB
-    adapted = training_bytes(FOURTEEN, "lora", "bfloat16", rows=1, length=1)
+    adapted = training_bytes(FOURTEEN, "lora", "bfloat16", tokens=1)
     assert 28 * GB < adapted < 31 * GB
-    frozen = training_bytes(FOURTEEN, "freeze", "bfloat16", rows=1, length=1)
+    frozen = training_bytes(FOURTEEN, "freeze", "bfloat16", tokens=1)
     assert adapted < frozen < full
 
 
@@ -41,26 +43,47 @@ def test_an_evaluation_takes_its_weights_and_more_the_more_it_reads_at_once():
 
 def test_reading_takes_two_operations_for_each_parameter_and_token():
     # 2 * 14e9 * 1e6 = 2.8e16 operations at 1e14 a second
-    assert reading_seconds(FOURTEEN, SPEED, tokens=1e6, passes=10) == pytest.approx(280)
+    assert reading_seconds(FOURTEEN, SPEED, "bfloat16", 1e6, passes=10) == pytest.approx(280)
 
 
-def test_training_takes_six_and_four_where_weights_need_no_gradients_and_two_more_when_large():
+def test_training_takes_six_and_four_where_weights_need_no_gradients_and_two_more_calculated_twice():
     small = Size(parameters=1_000_000_000, layers=16, vocabulary=128_256)
-    assert training_seconds(small, SPEED, "full", 1e6, 0) == pytest.approx(60)
-    assert training_seconds(small, SPEED, "lora", 1e6, 0) == pytest.approx(40)
-    assert training_seconds(small, SPEED, "full", 1e6, 0, gpus=4) == pytest.approx(15)
-    assert training_seconds(FOURTEEN, SPEED, "full", 1e6, 0) == pytest.approx(14 * 80)
+
+    def seconds(method, **more):
+        return training_seconds(small, SPEED, method, "bfloat16", 1e6, 1, **more)
+
+    assert seconds("full") == pytest.approx(60)
+    assert seconds("lora") == pytest.approx(40)
+    assert seconds("full", gpus=4) == pytest.approx(15)
+    assert seconds("full", checkpointed=True) == pytest.approx(80)
+
+
+def test_rows_too_short_to_keep_a_gpu_busy_wait_for_the_weights():
+    # A pass reads 28e9 bytes forward and as many back, at 1e12 a second; 10 tokens compute for 6 ms.
+    seconds = training_seconds(FOURTEEN, SPEED, "lora", "bfloat16", tokens=1e4, passes=1e3)
+    assert seconds == pytest.approx(1e3 * 2 * 0.028)
 
 
 def test_generating_reads_all_weights_once_a_token():
     # 28e9 bytes at 1e12 a second
     assert generating_seconds(FOURTEEN, SPEED, "bfloat16", tokens=100) == pytest.approx(2.8)
+    # 1,000 rows of 28e9 operations at 1e14 a second
+    batch = generating_seconds(FOURTEEN, SPEED, "bfloat16", tokens=100, rows=1_000)
+    assert batch == pytest.approx(28)
 
 
-def test_a_small_model_is_held_up_by_its_layers_and_not_by_its_operations():
+def test_a_small_model_on_a_gpu_waits_for_its_launches_and_a_processor_does_one_after_another():
     small = Size(parameters=1_000_000, layers=24, vocabulary=2_048)
-    slow = Speed(operations=1e14, trained_operations=1e14, bandwidth=1e12, layer=1e-3)
-    assert reading_seconds(small, slow, tokens=1e4, passes=100) == pytest.approx(2.4, rel=0.01)
+    slow = replace(SPEED, operations=1e10, layer=1e-3)
+    assert reading_seconds(small, slow, "float32", 1e4, passes=100) == pytest.approx(2.4)
+    processor = replace(slow, is_gpu=False)
+    assert reading_seconds(small, processor, "float32", 1e4, passes=100) == pytest.approx(2 + 2.4)
+
+
+def test_calculating_twice_saves_the_activations_of_all_layers_but_one():
+    once = training_bytes(FOURTEEN, "lora", "bfloat16", tokens=10_000)
+    twice = training_bytes(FOURTEEN, "lora", "bfloat16", tokens=10_000, checkpointed=True)
+    assert once - twice == 10_000 * FOURTEEN.width * 95 * 39
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import csv
 from functools import cache
 from pathlib import Path
 
+import pytest
 import yaml
 
 from tests.unit.settings.merged import ROOT, merged
@@ -112,6 +113,44 @@ def test_a_row_of_the_leaderboard_needs_what_its_tasks_take_and_a_stranger_what_
     stranger = request.model_copy(update={"name": "acme/Rocket-1B"})
     assert paper().suite_row(stranger, one).mem_mb == 64_000
     assert paper().suite_row(stranger, one).gpus == 1
+
+
+def test_choosing_an_epoch_generates_where_the_task_does():
+    asked = paper().evaluation(TINY, ("gsm8k",)).parts["generating"]
+    trained = paper().training_before_test(TINY, ("gsm8k",)).parts["generating"]
+    # 1,000 of 7,473 items to choose on after each of five epochs, and the 1,319 of the test; batches of 16.
+    assert trained == pytest.approx(asked * (5 * 63 + 83) / 83)
+    assert "generating" not in paper().training_before_test(TINY, ("rte",)).parts
+
+
+def test_each_training_loads_the_model_again_and_each_task_does():
+    once = paper().evaluation(LARGE, ("rte",)).parts["loading"]
+    trained = paper().training_before_test(LARGE, ("rte", "cola")).parts["loading"]
+    assert trained == pytest.approx(2 * 2 * once)
+
+
+def test_only_rows_that_would_not_fit_are_calculated_twice():
+    def training(**cluster):
+        config = yaml.safe_load((ROOT / "config/paper.yaml").read_text(encoding="utf-8"))
+        own = planner(config | {"cluster": cluster})
+        # Rows of a large model that 80 GB hold and 40 do not; computing decides, at a rate that is the same on both.
+        return own.training_before_test(LARGE, ("mathqa",)).parts["training"]
+
+    assert training(gpu="A100-40GB") == pytest.approx(training(gpu="A100-80GB") * 6 / 4)
+
+
+def test_auto_is_a_gpu_where_there_may_be_one_and_the_processor_elsewhere(monkeypatch, tmp_path):
+    base = {"source": "huggingface", "prompts": {"models": []}, "chunking": {"checkpoints": []}}
+    base |= {"harmony": {"models": [TINY]}, "compute": {"device": "auto", "threads": 2}}
+    monkeypatch.setenv("PATH", str(tmp_path))
+    processor = planner(base).training_before_test(TINY, ("rte",))
+    assert processor.gpus == 0
+    (tmp_path / "sbatch").touch(mode=0o755)
+    gpu = planner(base).training_before_test(TINY, ("rte",))
+    assert gpu.gpus == 1
+    assert processor.parts["training"] > 20 * gpu.parts["training"]
+    one = planner(base | {"compute": {"device": "cpu"}}).training_before_test(TINY, ("rte",))
+    assert one.parts["training"] > 1.5 * processor.parts["training"]  # one thread
 
 
 def test_the_work_table_knows_every_task():

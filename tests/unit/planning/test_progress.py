@@ -3,7 +3,8 @@
 import pytest
 
 from tests.unit.planning.test_plan import job
-from workflow_scripts.planning.progress import ends, most_at_once, pace, seen
+from workflow_scripts.planning.measured import AS_PLANNED
+from workflow_scripts.planning.progress import ends, most_at_once, seen
 
 
 def logged(name, seconds, *after, **more):
@@ -42,9 +43,13 @@ def test_what_failed_in_an_earlier_run_waits_for_this_one():
     assert states(started=1_100)[-1] == "waiting"
 
 
-def test_times_to_come_are_scaled_by_what_jobs_took_so_far():
-    assert pace(JOBS, ENTRIES) == {"harmony": 2.0, "": 2.0}
-    assert pace(JOBS, {}) == {}
+class TwiceAsLong:
+    """A pace by which all takes twice what was planned."""
+
+    jobs = 1
+
+    def seconds(self, job):
+        return 2 * job.need.seconds
 
 
 @pytest.mark.parametrize(
@@ -54,13 +59,21 @@ def test_times_to_come_are_scaled_by_what_jobs_took_so_far():
 )
 def test_the_end_follows_from_the_chain_and_from_how_many_go_side_by_side(workers, expected):
     found = seen(JOBS, ENTRIES, {"b.log"}, 900)
-    until = ends(found, pace(JOBS, ENTRIES), workers, now=1_250)
+    until = ends(found, TwiceAsLong(), workers, now=1_250)
     assert until["harmony"] == expected
 
 
 def test_of_a_finished_run_nothing_is_to_come():
     found = seen(JOBS[:1], ENTRIES, set(), 900)
-    assert ends(found, {}, 4, now=2_000) == {}
+    assert ends(found, AS_PLANNED, 4, now=2_000) == {}
+
+
+def test_a_job_on_a_machine_whose_clock_is_ahead_has_run_for_no_time():
+    found = seen(JOBS, ENTRIES, {"b.log"}, 900)
+    running = found[1]
+    assert running.runs_for(1_250) == 50
+    assert running.runs_for(1_100) == 0
+    assert ends(found, AS_PLANNED, 1, now=1_100)["harmony"] == 1_100 + 4 * 100
 
 
 def test_jobs_side_by_side_are_counted_of_this_run_alone():
