@@ -10,6 +10,7 @@ from typing import Any
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.adapters import merge_adapters
 from workflow_scripts.hub.chunk import chunked_config
+from workflow_scripts.hub.local import changed_since
 from workflow_scripts.hub.manifest import Manifest, differing_sizes, read_manifest
 from workflow_scripts.hub.node_copy import on_this_node
 
@@ -49,7 +50,7 @@ def load_model(
     disable_progress_bar()  # logs are files
     manifest = read_manifest(manifest_path)
     folder = manifest_path.parent
-    if problems := differing_sizes(folder, manifest):
+    if problems := differing_sizes(folder, manifest) or changed_since(folder, manifest):
         raise UserError(problems)
     folder = on_this_node(folder, manifest)
     device = choose_device(device)

@@ -12,7 +12,7 @@ FLAGS = "config/flags.yaml"
 
 
 class SuiteTask(Section):
-    task: LmEvalTaskName = Field(description="Its name in the tasks table.")
+    task: LmEvalTaskName = Field(description="Its name.")
     shots: int = Field(
         ge=0,
         description="Worked examples in front of each item; a task that fixes them at 0 has none.",
