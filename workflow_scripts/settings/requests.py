@@ -12,7 +12,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import BEHIND_A_NAME, CheckpointId, RowId
+from workflow_scripts.core.ids import BEHIND_A_NAME, CheckpointId, RowId, hub_name_problem
+from workflow_scripts.settings.compute import QUANTIZED, Precision
 from workflow_scripts.settings.raw import raw_problems
 from workflow_scripts.settings.section import Section, contradiction, unlike
 from workflow_scripts.settings.sentences import sentences, shown
@@ -35,6 +36,12 @@ def _checkpoint(name: str) -> str:
         ) from None
 
 
+def _base(name: str) -> str:
+    if problem := hub_name_problem(name):
+        raise unlike(f"the name of a model on the hub, but {problem}")
+    return name
+
+
 class Request(Section):
     """One model as its submitter describes it."""
 
@@ -52,12 +59,21 @@ class Request(Section):
     ) = Field(
         None, description="The commit that is meant; null is the one that the hub folder holds."
     )
-    precision: Literal["float32", "float16", "bfloat16"] = Field(
-        description="Number format the model is run in."
+    precision: Precision = Field(
+        description=(
+            "Number format the model is run in; 8bit and 4bit are its weights, quantised by bitsandbytes on"
+            " a GPU."
+        )
     )
-    weight_type: Literal["original", "adapter"] = Field(
+    weight_type: Literal["original", "adapter", "delta"] = Field(
         "original",
-        description="original: whole weights; adapter: low-rank adapters beside the weights they change.",
+        description=(
+            "original: whole weights; adapter: low-rank adapters beside the weights they change; delta:"
+            " what is added to the weights of base."
+        ),
+    )
+    base: Annotated[str, AfterValidator(_base), Field(title="the name of a model")] | None = Field(
+        None, description="The model on the hub that a delta is added to when it is loaded."
     )
     model_type: Literal[
         "pretrained", "continuously pretrained", "fine-tuned", "chat", "merged", "chunked"
@@ -88,6 +104,33 @@ class Request(Section):
             raise contradiction(
                 f"revision is set for the checkpoint {shown(self.name)}; expected null, since it is"
                 " made from the commit that the models table or the lock names."
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _weights_go_together(self) -> "Request":
+        if (self.weight_type == "delta") != (self.base is not None):
+            raise contradiction(
+                f"weight_type is {self.weight_type!r} and base is {shown(self.base)}; expected the model"
+                " that a delta is added to as its base, and null otherwise."
+            )
+        if self.base and self.base.startswith(GENERATED) != self.name.startswith(GENERATED):
+            raise contradiction(
+                f"base is {shown(self.base)}; expected a model of the same source as {shown(self.name)}."
+            )
+        as_it_is = self.weight_type == "original" and self.protocol == "few_shot"
+        if self.precision in QUANTIZED and not as_it_is:
+            raise contradiction(
+                f"precision is {self.precision!r}; expected another with weight_type"
+                f" {self.weight_type!r} and protocol {self.protocol!r}, since quantised weights are neither"
+                " added to nor trained."
+            )
+        if self.weight_type == "delta" and (
+            self.protocol != "few_shot" or self.name != self.checkpoint.model
+        ):
+            raise contradiction(
+                "weight_type is 'delta'; expected a model as it is, few_shot: a sum of two models is made"
+                " when it is loaded, and neither trained nor cut."
             )
         return self
 
