@@ -11,7 +11,7 @@ AS_IF_ACCEPTED = False
 
 def suite_source(model, revision):
     """What a request is checked by: the hub folder's model, or what was fetched to check it."""
-    if SETTINGS.source == "miniature":
+    if SETTINGS.source == "miniature" or model in SETTINGS.folders:
         return manifest_of("model", model)
     return f"{HUB}/submitted/{model}@{revision or 'default'}/metadata.json"
 
@@ -29,7 +29,7 @@ SUITE_ROWS = {one.row: one.request for one in SUITE_CHECKS.submissions.values()}
 def suite_model(wildcards):
     """A model of the hub at the commit that was checked, whatever its branch is at by now."""
     request = SUITE_ROWS[wildcards.row]
-    if SETTINGS.source == "miniature" or request.checkpoint.variant:
+    if SETTINGS.source == "miniature" or request.is_local or request.checkpoint.variant:
         return manifest_of_checkpoint(request.checkpoint)
     return manifest_of("model", f"{request.name}@{suite_commit(wildcards, 'commit')}")
 

@@ -185,7 +185,7 @@ def _with_requests(settings: Settings, workflow_folder: Path) -> Settings:
     flags = _found("suite.flags", settings.suite.flags, workflow_folder)
     folder = find_folder(settings.suite.requests, workflow_folder)
     made = {str(one): one for one in settings.staged_checkpoints()}
-    requests = read_requests(folder, settings.source, made)
+    requests = read_requests(folder, settings.source, made, settings.suite.local_models)
     return settings.model_copy(
         update={
             "requests": requests.readable,

@@ -4,7 +4,7 @@ A file that is wrong is refused with its reasons and stops nothing else; it may 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -12,7 +12,15 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import BEHIND_A_NAME, CheckpointId, RowId, hub_name_problem
+from workflow_scripts.core.ids import (
+    BEHIND_A_NAME,
+    LOCAL,
+    CheckpointId,
+    RowId,
+    hub_name_problem,
+    name_of_folder,
+    names_a_folder,
+)
 from workflow_scripts.settings.compute import QUANTIZED, Precision
 from workflow_scripts.settings.raw import raw_problems
 from workflow_scripts.settings.section import Section, contradiction, unlike
@@ -27,6 +35,9 @@ _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*")
 
 
 def _checkpoint(name: str) -> str:
+    if names_a_folder(name):
+        base = re.split("[@+]", name)[0]
+        name = name_of_folder(base) + name.removeprefix(base)
     try:
         return str(CheckpointId.parse(name))
     except UserError:
@@ -105,6 +116,10 @@ class Request(Section):
                 f"revision is set for the checkpoint {shown(self.name)}; expected null, since it is"
                 " made from the commit that the models table or the lock names."
             )
+        if self.revision is not None and self.is_local:
+            raise contradiction(
+                f"revision is set for {shown(self.name)}, a folder on this machine; expected null."
+            )
         return self
 
     @model_validator(mode="after")
@@ -135,6 +150,10 @@ class Request(Section):
         return self
 
     @property
+    def is_local(self) -> bool:
+        return self.name.startswith(f"{LOCAL}/")
+
+    @property
     def checkpoint(self) -> CheckpointId:
         return CheckpointId.parse(self.name)
 
@@ -155,19 +174,28 @@ class Requests:
     aside: dict[str, str] = field(default_factory=dict)
 
 
-def read_requests(folder: Path | None, source: str, made: Mapping[str, Any]) -> Requests:
+def read_requests(
+    folder: Path | None, source: str, made: Mapping[str, Any], local: Collection[str] = ()
+) -> Requests:
     """All requests of a folder.
 
-    `made` are the checkpoints that this config makes.
+    `made` are the checkpoints that this config makes, `local` the models that are folders on this machine and
+    that a request may name: a stranger's must not reach any other.
     """
     found = Requests()
     for path in sorted(folder.glob("*.y*ml")) if folder else []:
         request = _read(path)
         if isinstance(request, Request):
-            if request.name.startswith(GENERATED) != (source == "miniature"):
+            of_the_world = request.name.startswith(GENERATED)
+            if not request.is_local and of_the_world != (source == "miniature"):
                 found.aside[path.name] = _aside(request.name, source)
                 continue
-            if str(request.checkpoint) != request.checkpoint.model and request.name not in made:
+            if request.is_local and request.checkpoint.model not in local:
+                request = (
+                    f"name is {shown(request.name)}, a folder on this machine; expected one that"
+                    " suite.local_models of the config names."
+                )
+            elif str(request.checkpoint) != request.checkpoint.model and request.name not in made:
                 request = (
                     f"name is {shown(request.name)}; expected a checkpoint that chunking.checkpoints"
                     " names, at a stage of training."

@@ -38,6 +38,21 @@ def test_a_request_names_its_row_by_checkpoint_precision_and_commit(tmp_path, pu
     ]
 
 
+def test_a_request_reaches_no_folder_but_those_that_the_config_names(tmp_path, put):
+    put("a.yaml", name="./runs/mine")
+    put("b.yaml", name="./runs/theirs")
+    put("c.yaml", name="/etc")
+    put("d.yaml", name="local/etc")
+    put("e.yaml", name="./runs/mine", revision=COMMIT)
+    for source in ("miniature", "huggingface"):
+        found = read_requests(tmp_path, source, {}, ("local/runs.mine",))
+        assert [one.row.in_path for one in found.readable.values()] == ["local--runs.mine~float32"]
+        assert list(found.refused) == ["b.yaml", "c.yaml", "d.yaml", "e.yaml"]
+        said = "a folder on this machine; expected one that suite.local_models of the config names."
+        assert [found.refused[f"{file}.yaml"].endswith(said) for file in "bcd"] == [True] * 3
+        assert "revision is set for 'local/runs.mine'" in found.refused["e.yaml"]
+
+
 def test_a_delta_and_quantised_weights_are_rows_of_their_own(tmp_path, put):
     put("a.yaml", **DELTA)
     put("b.yaml", precision="8bit")
@@ -73,7 +88,7 @@ def test_a_delta_and_quantised_weights_are_rows_of_their_own(tmp_path, put):
         ({"precision": "8bit", "weight_type": "adapter"}, ["precision is '8bit'", "'adapter'"]),
         ({"model_type": "finetuned"}, ["model_type is 'finetuned'", "did you mean 'fine-tuned'?"]),
         ({"name": "Llama"}, ["name is 'Llama'; expected the name of a model on the hub"]),
-        ({"name": "../../etc"}, ["name is '../../etc'; expected"]),
+        ({"name": "../../etc"}, ["name is 'local/etc', a folder on this machine; expected"]),
         ({"revision": "main"}, ["revision is 'main'; expected a commit, 40 digits"]),
         ({"licens": "MIT"}, ["licens is 'MIT', but a request has no such key", "'licence'"]),
         ({"model_type": "chunked"}, ["model_type is 'chunked'", "names none; expected the two"]),
