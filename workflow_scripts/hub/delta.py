@@ -7,8 +7,11 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.manifest import HubFile, Manifest, differing_sizes, read_manifest
 
 
-def add_base(model: Any, manifest: Manifest, base_manifest: Path) -> Manifest:
-    """Add the base's weights to the model's, both in float32; the manifest then names both by their files."""
+def add_base(model: Any, manifest: Manifest, base_manifest: Path, dtype: Any) -> Manifest:
+    """Add the base's weights to the model's, both in float32, and round the sum.
+
+    The manifest then names both by their files.
+    """
     import torch
     from transformers import AutoModelForCausalLM
 
@@ -35,7 +38,8 @@ def add_base(model: Any, manifest: Manifest, base_manifest: Path) -> Manifest:
         )
     with torch.no_grad():
         for name, delta in deltas.items():
-            delta += weights[name]
+            # The weights alone: rounding the whole model would round the angles of its positions too.
+            delta.data = (delta + weights[name]).to(dtype)
     of_base = tuple(
         HubFile(path=f"base/{file.path}", size=file.size, sha256=file.sha256)
         for file in base.files

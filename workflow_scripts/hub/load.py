@@ -82,8 +82,7 @@ def load_model(
         raise UserError(f"{manifest.repository} in {folder} cannot be loaded: {error}") from error
     merge_adapters(model)
     if base is not None:
-        manifest = add_base(model, manifest, base)
-        model.to(getattr(torch, dtype))
+        manifest = add_base(model, manifest, base, getattr(torch, dtype))
     if not is_quantized:  # which is where it runs, and cannot be moved
         model.to(device)
     model.eval()

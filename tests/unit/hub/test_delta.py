@@ -82,11 +82,15 @@ def test_the_sum_is_the_model_that_was_meant(three):
     assert not torch.allclose(alone, logits), "the base changes nothing, and the test shows nothing"
 
 
-def test_the_sum_is_rounded_once(three):
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+def test_in_every_precision_it_runs_as_the_model_that_was_meant_does(three, tmp_path, dtype):
+    """Bit for bit: weights are rounded once, and what is no weight, as the angles of positions, is not."""
     meant, delta, base = three
-    loaded = load(delta, base, "bfloat16")
-    for weight, expected in zip(loaded.model.parameters(), meant.parameters(), strict=True):
-        assert torch.equal(weight, expected.to(torch.bfloat16))
+    found, whole = load(delta, base, dtype), load(put(meant, tmp_path / "meant"), None, dtype)
+    for weight, expected in zip(found.model.parameters(), whole.model.parameters(), strict=True):
+        assert torch.equal(weight, expected)
+    ids = torch.arange(40)[None]
+    assert torch.equal(found.model(ids).logits, whole.model(ids).logits)
 
 
 def test_the_weights_digest_names_both(three):
