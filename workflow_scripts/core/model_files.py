@@ -6,6 +6,7 @@ import re
 import struct
 from collections.abc import Collection, Iterable
 from pathlib import Path
+from typing import Any
 
 from workflow_scripts.core.errors import UserError
 
@@ -14,7 +15,7 @@ ABOUT = r"README\.md|(LICENSE|NOTICE)(\.md|\.txt)?"
 _MODEL_FILES = re.compile(
     rf"{ABOUT}|[^/]+\.(safetensors|json|txt|model|jinja)|additional_chat_templates/[^/]+\.jinja"
 )
-_LOADED_WEIGHTS = re.compile(r"model(-\d+-of-\d+)?\.safetensors")
+_LOADED_WEIGHTS = re.compile(r"(adapter_)?model(-\d+-of-\d+)?\.safetensors")
 _INDEX_OF_PICKLES = re.compile(r".*(?<!\.safetensors)\.index\.json")
 _MANIFEST = "manifest.json"  # the name of our own file
 _LARGEST_HEADER = 100_000_000  # bytes, as safetensors itself allows
@@ -60,5 +61,18 @@ def parameters_of(weights: Path) -> int:
         return sum(
             math.prod(tensor["shape"]) for name, tensor in header.items() if name != "__metadata__"
         )
-    except (OSError, ValueError, struct.error, KeyError, TypeError) as error:
+    except (OSError, ValueError, struct.error, KeyError, TypeError, AttributeError) as error:
         raise UserError(f"{weights} is not a safetensors file ({error}).") from None
+
+
+def json_object(path: Path) -> dict[str, Any]:
+    """What a small file says; nothing where it is not there."""
+    if not path.is_file():
+        return {}
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path} cannot be read as JSON ({error}).") from None
+    if not isinstance(found, dict):
+        raise UserError(f"{path} holds no JSON object.")
+    return found

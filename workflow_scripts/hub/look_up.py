@@ -3,7 +3,6 @@
 The Snakefile imports this each time it is parsed; what is heavy is imported where something is looked up.
 """
 
-import json
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.model_files import json_object
 from workflow_scripts.settings.model_facts import ModelFiles, has_chat_template, model_cells
 
 _SMALL = ("config.json", "tokenizer_config.json")
@@ -37,26 +37,28 @@ def look_up_model(name: str, families: list[str]) -> dict[str, str]:
 
 def _files_on_the_hub(name: str, folder: Path) -> ModelFiles:
     from huggingface_hub import HfApi, constants, hf_hub_url
+    from huggingface_hub.errors import SafetensorsParsingError
 
     from workflow_scripts.hub.download import download
     from workflow_scripts.hub.remote import read_listing, refuse_lacking
 
     listing = read_listing("model", name, None)
     refuse_lacking("model", name, listing)
-    small: dict[str, Any] = {}
     for file in listing.files:
         if file.path in _SMALL:
             url = hf_hub_url(name, file.path, revision=listing.commit)
             download(url, file, folder / file.path, folder / f".{file.digest}.partial")
-            small[file.path] = json.loads((folder / file.path).read_text(encoding="utf-8"))
     api = HfApi(endpoint=constants.ENDPOINT)
     header_of = partial(api.parse_safetensors_file_metadata, name, revision=listing.commit)
     paths = [file.path for file in listing.files]
-    with ThreadPoolExecutor(8) as pool:  # a large model has dozens of files
-        headers = list(pool.map(header_of, [path for path in paths if _holds_weights(path)]))
+    try:
+        with ThreadPoolExecutor(8) as pool:  # a large model has dozens of files
+            headers = list(pool.map(header_of, filter(_holds_weights, paths)))
+    except SafetensorsParsingError as error:
+        raise UserError(f"The headers of {name}'s weights cannot be read: {error}") from None
     return ModelFiles(
-        config=small["config.json"],
-        has_chat_template=has_chat_template(paths, small.get("tokenizer_config.json", {})),
+        config=json_object(folder / "config.json"),
+        has_chat_template=has_chat_template(paths, json_object(folder / "tokenizer_config.json")),
         parameters=sum(sum(header.parameter_count.values()) for header in headers),
         licence=listing.licence,
         is_gated=listing.is_gated,

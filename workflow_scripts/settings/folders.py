@@ -1,13 +1,16 @@
 """Models that are folders on this machine: what of them is taken, and their rows."""
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import name_of_folder
-from workflow_scripts.core.model_files import files_taken, parameters_of, what_a_model_lacks
+from workflow_scripts.core.model_files import (
+    files_taken,
+    json_object,
+    parameters_of,
+    what_a_model_lacks,
+)
 from workflow_scripts.settings.model_facts import ModelFiles, has_chat_template, model_cells
 from workflow_scripts.settings.tables import ModelRow
 
@@ -32,8 +35,8 @@ def row_of_folder(path: str, families: Iterable[str]) -> ModelRow:
     folder = Path(path)
     files = files_of_folder(folder)
     facts = ModelFiles(
-        config=_json(folder / "config.json"),
-        has_chat_template=has_chat_template(files, _json(folder / "tokenizer_config.json")),
+        config=json_object(folder / "config.json"),
+        has_chat_template=has_chat_template(files, json_object(folder / "tokenizer_config.json")),
         parameters=sum(
             parameters_of(folder / file) for file in files if file.endswith(".safetensors")
         ),
@@ -48,15 +51,3 @@ def stamps(path: str) -> dict[str, list[int]]:
     folder = Path(path)
     found = {file: (folder / file).stat() for file in files_of_folder(folder)}
     return {file: [stat.st_size, stat.st_mtime_ns] for file, stat in found.items()}
-
-
-def _json(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        return {}
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path} cannot be read as JSON ({error}).") from None
-    if not isinstance(found, dict):
-        raise UserError(f"{path} holds no JSON object.")
-    return found

@@ -52,7 +52,9 @@ class Found(Generic[Row]):
         return self._rows.get(name)
 
     def _read(self) -> dict[str, Row]:
-        return read_table(self._type, self._path) if self._path.is_file() else {}
+        if not self._path.is_file():
+            return {}
+        return read_table(self._type, self._path, may_be_empty=True)
 
     def _keep(self, name: str, cells: Cells) -> None:
         try:

@@ -206,7 +206,7 @@ class Tables(Section):
     )
 
 
-def read_table(row_type: type[Row], path: Path) -> dict[str, Row]:
+def read_table(row_type: type[Row], path: Path, *, may_be_empty: bool = False) -> dict[str, Row]:
     """All rows by the table's first column, in its order.
 
     pydantic checks the cells of a row; which line they stand in, and whether a name stands there
@@ -247,7 +247,7 @@ def read_table(row_type: type[Row], path: Path) -> dict[str, Row]:
             rows[name] = row_type.model_validate(values)
         except ValidationError as error:
             problems += _cell_problems(where, values, error, row_type)
-    if not rows and not problems:
+    if not (rows or may_be_empty or problems):
         problems.append(f"{path} has no rows; expected at least one {key}.")
     if problems:
         raise UserError(problems)

@@ -114,6 +114,9 @@ def test_what_a_card_does_not_say_is_said_so(hub):
         ({"config.json": b"{}", "pytorch_model.bin": b"pickle"}, "holds no safetensors weights"),
         ({"model.safetensors": safetensors(10)}, "holds no config.json"),
         (files({"model_type": "rocket"}), "does not say how many layers it has"),
+        (files() | {"config.json": b"<html>"}, "config.json cannot be read as JSON"),
+        (files() | {"config.json": b"[]"}, "config.json holds no JSON object"),
+        (files() | {"model.safetensors": b"version https://git-lfs"}, "weights cannot be read"),
     ],
 )
 def test_what_is_no_model_for_us_is_a_sentence(hub, repository, sentence):

@@ -124,6 +124,15 @@ def test_a_row_that_was_found_may_be_mended(tmp_path):
     assert load(CONFIG, Asked()).model(MODEL).family == "Spaceship"
 
 
+def test_a_row_that_is_deleted_is_looked_up_again(tmp_path):
+    load(CONFIG, Asked())
+    path = tmp_path / "config/tasks.found.tsv"
+    path.write_text(path.read_text().splitlines(keepends=True)[0])
+    asked = Asked()
+    load(CONFIG, asked)
+    assert asked.names == ["riddles"]
+
+
 def test_a_damaged_file_is_named_with_line_and_column(tmp_path):
     load(CONFIG, Asked())
     path = tmp_path / "config/models.found.tsv"
