@@ -17,6 +17,7 @@ configfile: str(Path(workflow.basedir, "config", "config.yaml"))
 include: "rules/common.smk"
 include: "rules/published.smk"
 include: "rules/hub.smk"
+include: "rules/local_models.smk"
 include: "rules/chunking.smk"
 include: "rules/training.smk"
 include: "rules/harmony_corpora.smk"

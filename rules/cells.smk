@@ -21,7 +21,9 @@ def cells(pack, give):
         tasks = pack.tasks_of(wildcards)
         if pack.study == "harmony":
             return give(harmony_cells(SETTINGS, pack.protocol, tasks))
-        return give(suite_cells(SETTINGS, SUITE_ROWS[wildcards.row], pack.protocol, tasks))
+        request = SUITE_ROWS[wildcards.row]
+        base = suite_base(wildcards)
+        return give(suite_cells(SETTINGS, request, pack.protocol, tasks, base))
 
     return given
 
@@ -56,6 +58,7 @@ for _pack in packs(SETTINGS):
             _pack.rule
         input:
             model=checkpoint_manifest if _pack.study == "harmony" else suite_model,
+            base=[] if _pack.study == "harmony" else suite_base_manifest,
             data=cells(_pack, manifests_of_cells),
         output:
             records=_pack.records("json"),

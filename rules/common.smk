@@ -10,6 +10,7 @@ from workflow_scripts.bridge.snakemake_settings import is_main_process
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import UNCHANGED, CheckpointId
 from workflow_scripts.hub.lock import read_lock
+from workflow_scripts.hub.look_up import look_up_model, look_up_task
 from workflow_scripts.planning.made import (
     TIMED,
     figures_made,
@@ -18,12 +19,13 @@ from workflow_scripts.planning.made import (
     tables_made,
 )
 from workflow_scripts.planning.needs import Planner
+from workflow_scripts.settings.found import LookUp
 from workflow_scripts.settings.mmlu import DATASET as MMLU_DATASET
 from workflow_scripts.settings.names import find_file
 from workflow_scripts.settings.prompts.section import has_published_scores
 
 with mending():
-    SETTINGS = checked_settings(workflow, config)
+    SETTINGS = checked_settings(workflow, config, LookUp(look_up_model, look_up_task))
     LOCK_FILE = find_file(SETTINGS.hub.lock, Path(workflow.basedir)) or Path(SETTINGS.hub.lock)
     read_lock(LOCK_FILE)  # what is wrong with it is said now, not by the first job
     GPU_REQUEST = gpu_request(workflow)

@@ -24,6 +24,7 @@ else:
         log:
             "logs/fetch_model/{org}--{name}.log",
         wildcard_constraints:
+            org=r"(?!local/)[^/]+",  # whose models are folders on this machine
             name=r"[^/@]+",
         retries: 2
         localrule: True  # compute nodes seldom have the internet

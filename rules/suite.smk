@@ -8,6 +8,7 @@ checkpoint check_requests:
     """Check every request of the leaderboard before it costs anything."""
     input:
         sources=[one.source for one in SUITE_CHECKS.submissions.values()],
+        bases=[one.base_source for one in SUITE_CHECKS.submissions.values() if one.base_source],
     output:
         checks="results/requests/checks.json",
     log:

@@ -9,12 +9,11 @@ from workflow_scripts.settings.submissions import as_if_accepted, check_requests
 AS_IF_ACCEPTED = False
 
 
-def suite_source(request):
+def suite_source(model, revision):
     """What a request is checked by: the hub folder's model, or what was fetched to check it."""
-    model = request.checkpoint.model
-    if SETTINGS.source == "miniature":
+    if SETTINGS.source == "miniature" or model in SETTINGS.folders:
         return manifest_of("model", model)
-    return f"{HUB}/submitted/{model}@{request.revision or 'default'}/metadata.json"
+    return f"{HUB}/submitted/{model}@{revision or 'default'}/metadata.json"
 
 
 SUITE_CHECKS = check_requests(
@@ -30,10 +29,27 @@ SUITE_ROWS = {one.row: one.request for one in SUITE_CHECKS.submissions.values()}
 def suite_model(wildcards):
     """A model of the hub at the commit that was checked, whatever its branch is at by now."""
     request = SUITE_ROWS[wildcards.row]
-    if SETTINGS.source == "miniature" or request.checkpoint.variant:
+    if SETTINGS.source == "miniature" or request.is_local or request.checkpoint.variant:
         return manifest_of_checkpoint(request.checkpoint)
-    (commit,) = {one["commit"] for one in suite_checked() if one["row"] == wildcards.row}
-    return manifest_of("model", f"{request.name}@{commit}")
+    return manifest_of("model", f"{request.name}@{suite_commit(wildcards, 'commit')}")
+
+
+def suite_base(wildcards):
+    """Of a delta, the model that it is added to, at the commit that was checked, in the hub folder."""
+    base = SUITE_ROWS[wildcards.row].base
+    if base is None or SETTINGS.source == "miniature":
+        return base
+    return f"{base}@{suite_commit(wildcards, 'base_commit')}"
+
+
+def suite_base_manifest(wildcards):
+    base = suite_base(wildcards)
+    return [manifest_of("model", base)] if base else []
+
+
+def suite_commit(wildcards, key):
+    (commit,) = {one[key] for one in suite_checked() if one["row"] == wildcards.row}
+    return commit
 
 
 def suite_checked():

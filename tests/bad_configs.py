@@ -76,7 +76,7 @@ WRONG_KINDS = [
     one("number section", {"compute": 3}, "compute is 3", "a mapping with the keys device"),
     one("list section", {"hub": ["resources/hub"]}, "hub is a list", "keys path and lock."),
     one("text section", {"miniature": "small"}, "miniature is 'small'", "keys items and effort."),
-    one("null tables", {"tables": None}, "tables is null", "keys models, tasks, work and devices."),
+    one("null tables", {"tables": None}, "tables is null", "keys models, tasks, work, devices,"),
     one(
         "text for a number", {"seed": "three"}, "seed is the text 'three'", "a whole number from 0"
     ),
@@ -227,15 +227,21 @@ NAMES = [
     ),
     one(
         "climbing model",
-        {"harmony": {"models": ["../../secrets"]}},
-        "harmony.models[0] is '../../secrets'",
+        {"harmony": {"models": ["acme/../../secrets"]}},
+        "harmony.models[0] is 'acme/../../secrets'",
         "organisation/name",
     ),
     one(
         "climbing organisation",
-        {"harmony": {"models": ["../Llama-1.4M"]}},
-        "harmony.models[0] is '../Llama-1.4M'",
+        {"harmony": {"models": ["..a/Llama-1.4M"]}},
+        "harmony.models[0] is '..a/Llama-1.4M'",
         "begin and end with a letter",
+    ),
+    one(
+        "no such folder",
+        {"harmony": {"models": ["../Llama-1.4M"]}},
+        "harmony.models[0]: '../Llama-1.4M' is no model",
+        "there is no folder ../Llama-1.4M",
     ),
     one("no tasks", {"harmony": {"tasks": []}}, "harmony.tasks is an empty list", "least one"),
     one(

@@ -21,6 +21,7 @@ from workflow_scripts.bridge.snakemake_settings import (
 from workflow_scripts.bridge.write_protection import ask_the_disk_what_is_protected
 from workflow_scripts.core.broken import clear_broken_cells
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.settings.found import LookUp
 from workflow_scripts.settings.load import Settings, load_settings
 from workflow_scripts.settings.yaml_files import read_yaml
 
@@ -53,10 +54,12 @@ def mending() -> Iterator[None]:
         sys.exit("\n".join(["The configuration needs mending:", *error.problems]))
 
 
-def checked_settings(workflow, config: dict[str, Any]) -> Settings:
+def checked_settings(workflow, config: dict[str, Any], look_up: LookUp) -> Settings:
+    """What no table has is looked up by the Snakemake that was typed; jobs find it in the table it wrote."""
     for path in config_files(workflow):
         read_yaml(path)  # Snakemake has read it too, but says nothing of a key that stands twice
-    return load_settings(config, Path(workflow.basedir))
+    asks = look_up if is_main_process(workflow) else None
+    return load_settings(config, Path(workflow.basedir), asks)
 
 
 def before_the_first_job(workflow, config: dict[str, Any]) -> None:

@@ -6,6 +6,9 @@ A model is known by its hub name, `Qwen/Qwen2.5-0.5B-Instruct`. A chunked checkp
 `@k4m6-sequential-mlp.none-noadapters`. What is usual has no mark, so that a model has one name.
 In a path `/` becomes `--`, which the hub allows in no name, so the way back is unambiguous.
 
+A model that is a folder on this machine, `./runs/seed1/checkpoint-500`, goes by a name of the same
+form, `local/runs.seed1.checkpoint-500`.
+
 A row of the leaderboard is a checkpoint in a precision, `Qwen/Qwen2-0.5B~bfloat16`, and, where its
 request pins one, at a commit, of which the name has the first twelve digits: `~bfloat16~0123456789ab`.
 """
@@ -13,12 +16,15 @@ request pins one, at a commit, of which the name has the first twelve digits: `~
 import re
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import PurePath
+from posixpath import normpath
 from typing import get_args
 
 from workflow_scripts.core.errors import UserError, did_you_mean
 from workflow_scripts.core.plan import DEFAULT_MODE, Aggregation, AggregationBase, Mode
 
 STAGES = ("cpt", "sft")
+LOCAL = "local"  # what stands for the organisation of a model that is a folder on this machine
 UNCHANGED = "k0m0"  # the plan that leaves a model as it is
 HUB_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?")
 _CHECKPOINT = re.compile(
@@ -43,6 +49,7 @@ BEHIND_A_NAME = (
     " @prune<layers>, and +cpt or +cpt+sft"
 )
 _ADAPTER_WIDTH = re.compile(r"adapters[1-9]\d*")
+_LONGEST_NAME = 96
 
 
 def hub_name_problem(name: str) -> str | None:
@@ -54,9 +61,22 @@ def hub_name_problem(name: str) -> str | None:
         return "each part must be letters, digits, '.', '_' and '-', and begin and end with a letter, digit or '_'"
     if "--" in name or ".." in name:
         return "it must not hold '--' or '..'"
-    if len(name) > 96:
-        return "it must have at most 96 characters"
+    if len(name) > _LONGEST_NAME:
+        return f"it must have at most {_LONGEST_NAME} characters"
     return None
+
+
+def names_a_folder(name: str) -> bool:
+    """Whether a model is named by its folder, and not as the hub does."""
+    return name.startswith(("./", "../", "/"))
+
+
+def name_of_folder(path: str) -> str:
+    """The parts of a path in one name, for people and for paths; of a long one its end."""
+    parts = [part for part in PurePath(normpath(path)).parts if part not in ("/", "//", ".", "..")]
+    name = re.sub(r"[^A-Za-z0-9._-]+", "_", ".".join(parts))
+    name = re.sub(r"([.-])\1+", r"\1", name)[-(_LONGEST_NAME - len(LOCAL) - 1) :]
+    return f"{LOCAL}/{name.strip('._-') or 'folder'}"
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,8 @@ def evaluate_direct(
     load: Callable[..., LoadedModel] = load_model,
 ) -> Record:
     """Put a cell's task to a model as it is, and write the record and its items."""
-    loaded = load(manifest_path, **asked.compute.loading)
+    base = asked.base_manifest(manifest_path)
+    loaded = load(manifest_path, base=base, **asked.compute.loading)
     return evaluate_loaded(loaded, hub, record_path, asked, Recording())
 
 

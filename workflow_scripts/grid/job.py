@@ -30,6 +30,8 @@ def run_job(
     cells can be made.
     """
     base = {"version": version, "model": read_manifest(model).commit}
+    if added_to := asked.base_manifest(model):
+        base |= {"added to": read_manifest(added_to).commit}
     manifests = map(read_manifest, datasets)
     commits = {manifest.repository: manifest.commit for manifest in manifests}
     requests = asked.cells()

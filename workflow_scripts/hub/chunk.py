@@ -12,6 +12,7 @@ from typing import Any
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import atomic_dir, write_json
 from workflow_scripts.hub.link_files import link_or_copy
+from workflow_scripts.hub.local import changed_since
 from workflow_scripts.hub.manifest import (
     HubFile,
     Manifest,
@@ -31,7 +32,7 @@ def build_chunked(base_manifest: Path, folder: Path, asked: BuildRequest) -> Man
     """Write the checkpoint into `folder`, its manifest last."""
     base = read_manifest(base_manifest)
     source = base_manifest.parent
-    if problems := differing_sizes(source, base):
+    if problems := differing_sizes(source, base) or changed_since(source, base):
         raise UserError(problems)
     model = _empty_model(source, base.repository, asked.checkpoint.keys, asked.seed)
     new = {

@@ -4,19 +4,25 @@ A killed or failed fetch leaves files that are whole and right, the arrived part
 `.partial`, and no manifest; the next one resumes from there.
 """
 
-import json
 import re
 import shutil
 from contextlib import suppress
 from pathlib import Path
 
-from huggingface_hub import hf_hub_url, parse_local_safetensors_file_metadata
+from huggingface_hub import hf_hub_url
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import hub_name_problem
+from workflow_scripts.core.model_files import parameters_of
 from workflow_scripts.hub.download import download
 from workflow_scripts.hub.lock import read_lock
-from workflow_scripts.hub.manifest import MANIFEST, Manifest, list_files, write_manifest
+from workflow_scripts.hub.manifest import (
+    MANIFEST,
+    Manifest,
+    architecture_of,
+    list_files,
+    write_manifest,
+)
 from workflow_scripts.hub.network_errors import in_plain_words
 from workflow_scripts.hub.remote import Kind, RemoteFile, Snapshot, read_snapshot
 from workflow_scripts.hub.shared_files import one_fetch_at_a_time, take_from_beside
@@ -37,7 +43,7 @@ def fetch(
         raise UserError(f"{repository!r} is not a repository on the hub: {problem}.")
     _refuse_contradiction(repository, revision, commit)
     with (
-        in_plain_words(kind, repository, commit or revision, folder, rule=f"fetch_{kind}"),
+        in_plain_words(kind, repository, commit or revision, folder, by=f"the rule fetch_{kind}"),
         one_fetch_at_a_time(folder),
     ):
         snapshot = read_snapshot(kind, repository, commit or revision)
@@ -53,7 +59,7 @@ def fetch(
             commit=snapshot.commit,
             licence=snapshot.licence,
             parameters=_count_parameters(folder) if kind == "model" else None,
-            architecture=_architecture(folder) if kind == "model" else None,
+            architecture=architecture_of(folder) if kind == "model" else None,
             files=list_files(folder),
         )
         write_manifest(folder, manifest)
@@ -137,13 +143,4 @@ def _remove_all_but(folder: Path, wanted: set[str]) -> None:
 
 def _count_parameters(folder: Path) -> int:
     """From the files, not from what the hub says: that counts weights we may not have fetched."""
-    return sum(
-        count
-        for path in sorted(folder.glob("*.safetensors"))
-        for count in parse_local_safetensors_file_metadata(path).parameter_count.values()
-    )
-
-
-def _architecture(folder: Path) -> str | None:
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    return (config.get("architectures") or [None])[0]
+    return sum(map(parameters_of, folder.glob("*.safetensors")))

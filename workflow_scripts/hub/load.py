@@ -9,8 +9,12 @@ from typing import Any
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.adapters import merge_adapters
 from workflow_scripts.hub.chunk import chunked_config
+from workflow_scripts.hub.delta import add_base
+from workflow_scripts.hub.local import changed_since
 from workflow_scripts.hub.manifest import Manifest, differing_sizes, read_manifest
 from workflow_scripts.hub.node_copy import on_this_node
+from workflow_scripts.hub.quantized import quantization
+from workflow_scripts.settings.compute import QUANTIZED
 
 _AMPERE = (8, 0)
 _OFFLINE = {"local_files_only": True, "trust_remote_code": False}
@@ -34,10 +38,13 @@ def load_model(
     dtype: str,
     attention: str,
     chunking: dict[str, Any] | None = None,
+    base: Path | None = None,
 ) -> LoadedModel:
     """Load model and tokenizer from the folder of the manifest, ready for evaluation.
 
     With `chunking`, the keys of a chunked model's config, its layers run in that plan.
+    With `base`, the manifest of another model, the weights are a difference that is added to its own.
+    `dtype` may also be 8bit or 4bit: weights that bitsandbytes quantises.
     """
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -49,10 +56,12 @@ def load_model(
     disable_progress_bar()  # logs are files
     manifest = read_manifest(manifest_path)
     folder = manifest_path.parent
-    if problems := differing_sizes(folder, manifest):
+    if problems := differing_sizes(folder, manifest) or changed_since(folder, manifest):
         raise UserError(problems)
     folder = on_this_node(folder, manifest)
     device = choose_device(device)
+    is_quantized = dtype in QUANTIZED
+    running = "float16" if is_quantized else dtype
     config = None
     if chunking is not None:
         config, _ = chunked_config(folder, manifest.repository, chunking)
@@ -60,18 +69,23 @@ def load_model(
         tokenizer = AutoTokenizer.from_pretrained(folder, **_OFFLINE)
         model = AutoModelForCausalLM.from_pretrained(
             folder,
-            dtype=getattr(torch, dtype),
+            dtype=torch.float32 if base else getattr(torch, running),
             attn_implementation=choose_attention(
-                attention, device=device, dtype=dtype, architecture=manifest.architecture
+                attention, device=device, dtype=running, architecture=manifest.architecture
             ),
             use_safetensors=True,
             **_OFFLINE,
             **({} if config is None else {"config": config}),
+            **(quantization(dtype, device) if is_quantized else {}),
         )
     except (OSError, ValueError) as error:
         raise UserError(f"{manifest.repository} in {folder} cannot be loaded: {error}") from error
     merge_adapters(model)
-    model.to(device).eval()
+    if base is not None:
+        manifest = add_base(model, manifest, base, getattr(torch, dtype))
+    if not is_quantized:  # which is where it runs, and cannot be moved
+        model.to(device)
+    model.eval()
     return LoadedModel(
         model,
         tokenizer,

@@ -40,14 +40,14 @@ class HubFile(_Strict):
 class Manifest(_Strict):
     schema_version: Literal[1] = 1
     kind: Literal["model", "dataset"]
-    source: Literal["huggingface", "miniature"]
+    source: Literal["huggingface", "miniature", "local"]
     repository: str = Field(description="Hub name, or the id of a checkpoint made from it")
     revision: str | None = Field(
         description="What was asked for, null the default branch; of a checkpoint, its base's commit",
     )
     commit: str = Field(
         pattern=r"^[0-9a-f]{40}$",
-        description="What that resolved to; for the miniature world a digest of its files",
+        description="What that resolved to; where there is no repository a digest of the files",
     )
     licence: str | None = Field(description="As its card says, or null where it says nothing")
     parameters: int | None = Field(default=None, description="Models only: stored parameters")
@@ -141,6 +141,12 @@ def _size_problem(path: Path, file: HubFile) -> str | None:
     if (size := path.stat().st_size) != file.size:
         return f"{path} has {size} bytes; expected {file.size}."
     return None
+
+
+def architecture_of(folder: Path) -> str | None:
+    """The class that the configuration of a model names."""
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    return (config.get("architectures") or [None])[0]
 
 
 def hub_of(manifest_path: Path) -> Path:

@@ -34,7 +34,7 @@ class Metadata(BaseModel):
 
 def fetch_metadata(repository: str, revision: str | None, folder: Path) -> None:
     """Everything that fetch would bring but weights, and the list of all files, written last."""
-    with in_plain_words("model", repository, revision, folder, rule="fetch_metadata"):
+    with in_plain_words("model", repository, revision, folder, by="the rule fetch_metadata"):
         listing = read_listing("model", repository, revision)
         folder.mkdir(parents=True, exist_ok=True)
         for file in listing.files:

@@ -20,11 +20,11 @@ from workflow_scripts.core.errors import Unreachable, UserError
 
 @contextmanager
 def in_plain_words(
-    kind: str, repository: str, revision: str | None, folder: Path, *, rule: str
+    kind: str, repository: str, revision: str | None, folder: Path, *, by: str
 ) -> Iterator[None]:
     """Turn the client's exceptions into a UserError; what is not foreseen passes unchanged.
 
-    `rule` is the one that fetches; where nobody answered it is Unreachable.
+    `by` says who asks, a rule or another; where nobody answered it is Unreachable.
     """
     try:
         yield
@@ -37,12 +37,12 @@ def in_plain_words(
         elif isinstance(error, OfflineModeIsEnabled):
             sentence = (
                 f"HF_HUB_OFFLINE is set, so the {kind} {repository} cannot be fetched; unset it where"
-                f" the rule {rule} runs."
+                f" {by} runs."
             )
         elif isinstance(error, httpx2.RequestError):
             sentence = (
                 f"{constants.ENDPOINT} cannot be reached for the {kind} {repository}"
-                f" ({str(error) or type(error).__name__}). The rule {rule} needs the internet: start"
+                f" ({str(error) or type(error).__name__}). {by[0].upper()}{by[1:]} needs the internet: start"
                 " Snakemake where there is one, usually a login node, since compute nodes seldom have"
                 " it. What has arrived so far is kept."
             )

@@ -6,7 +6,7 @@ One request tells the commit, the licence and every file's size and checksum.
 import hashlib
 import re
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Literal
 from urllib.parse import quote
 
@@ -16,7 +16,7 @@ from huggingface_hub.utils import build_hf_headers, hf_raise_for_status, http_ba
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import leaves_its_folder, sha256_file
-from workflow_scripts.hub.manifest import MANIFEST
+from workflow_scripts.core.model_files import ABOUT, files_taken, is_plain, what_a_model_lacks
 
 Kind = Literal["model", "dataset"]
 
@@ -25,17 +25,9 @@ _TIMEOUT = httpx2.Timeout(60, connect=10)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 # What may be fetched is listed, not what may not: code and pickles stay out whatever they are called.
-_ABOUT = r"README\.md|(LICENSE|NOTICE)(\.md|\.txt)?"
-_WANTED = {
-    "model": re.compile(
-        rf"{_ABOUT}|[^/]+\.(safetensors|json|txt|model|jinja)|additional_chat_templates/[^/]+\.jinja"
-    ),
-    "dataset": re.compile(
-        rf"{_ABOUT}|(.+/)?[^/]+\.(parquet|jsonl|json|csv|tsv|txt)(\.(gz|bz2|xz|zst))?"
-    ),
-}
-_LOADED_WEIGHTS = re.compile(r"model(-\d+-of-\d+)?\.safetensors")
-_INDEX_OF_PICKLES = re.compile(r".*(?<!\.safetensors)\.index\.json")
+_DATASET_FILES = re.compile(
+    rf"{ABOUT}|(.+/)?[^/]+\.(parquet|jsonl|json|csv|tsv|txt)(\.(gz|bz2|xz|zst))?"
+)
 
 
 @dataclass(frozen=True)
@@ -68,14 +60,20 @@ class Listing(Snapshot):
     """A snapshot that may lack what it needs, and beside the files wanted of it, all there are."""
 
     sizes: dict[str, int]
+    is_gated: bool
+    made_from: bool  # whether its card names a model that it was made from
 
 
 def read_snapshot(kind: Kind, repository: str, revision: str | None) -> Snapshot:
     """Ask the hub what `revision` (None: the default branch) is, and choose the files of it."""
     listing = read_listing(kind, repository, revision)
+    refuse_lacking(kind, repository, listing)
+    return Snapshot(listing.commit, listing.licence, listing.files)
+
+
+def refuse_lacking(kind: Kind, repository: str, listing: Listing) -> None:
     if lacking := _what_is_lacking(kind, {file.path for file in listing.files}):
         raise UserError(f"The {kind} {repository} at commit {listing.commit} {lacking}")
-    return Snapshot(listing.commit, listing.licence, listing.files)
 
 
 def read_listing(kind: Kind, repository: str, revision: str | None) -> Listing:
@@ -96,6 +94,8 @@ def read_listing(kind: Kind, repository: str, revision: str | None) -> Listing:
         _licence(info.card_data),
         tuple(sorted(files, key=lambda f: f.path)),
         {file.rfilename: file.size or 0 for file in listed},
+        is_gated=bool(getattr(info, "gated", False)),
+        made_from=bool(info.card_data and info.card_data.get("base_model")),
     )
 
 
@@ -139,21 +139,9 @@ def _refuse_climbing(repository: str, path: str) -> None:
 
 
 def _choose(kind: Kind, paths: list[str]) -> set[str]:
-    wanted = {
-        path
-        for path in paths
-        if _WANTED[kind].fullmatch(path)
-        and PurePosixPath(path).name != MANIFEST  # the name of our own file
-        and not any(part.startswith(".") for part in path.split("/"))
-    }
     if kind == "model":
-        # Some repositories hold the weights twice, as consolidated.safetensors or in another
-        # precision too; transformers loads these.
-        weights = {path for path in wanted if path.endswith(".safetensors")}
-        loaded = {path for path in weights if _LOADED_WEIGHTS.fullmatch(path)}
-        wanted -= weights - (loaded or weights)
-        wanted = {path for path in wanted if not _INDEX_OF_PICKLES.fullmatch(path)}
-    return wanted
+        return files_taken(paths)
+    return {path for path in paths if _DATASET_FILES.fullmatch(path) and is_plain(path)}
 
 
 def _what_is_lacking(kind: Kind, wanted: set[str]) -> str | None:
@@ -164,14 +152,7 @@ def _what_is_lacking(kind: Kind, wanted: set[str]) -> str | None:
             "holds no data files (parquet, jsonl, json, csv, tsv or txt), and code of a repository is"
             " never run; if it is made by a script, set its revision to refs/convert/parquet."
         )
-    if not any(path.endswith(".safetensors") for path in wanted):
-        return (
-            "holds no safetensors weights, and pickled ones (.bin, .pt) are never loaded; choose a"
-            " revision or a repository with *.safetensors files."
-        )
-    if "config.json" not in wanted:
-        return "holds no config.json, so it is not a model that transformers can load by itself."
-    return None
+    return what_a_model_lacks(wanted, "choose a revision or a repository with *.safetensors files")
 
 
 def _licence(card) -> str | None:

@@ -14,6 +14,7 @@ from workflow_scripts.core.errors import Unreachable, UserError
 from workflow_scripts.hub.manifest import read_manifest
 from workflow_scripts.hub.metadata import METADATA, read_metadata
 from workflow_scripts.planning.arithmetic import submitted_mb
+from workflow_scripts.settings.compute import QUANTIZED
 from workflow_scripts.settings.requests import UNCHECKED, Request
 
 _OFFLINE = {"local_files_only": True, "trust_remote_code": False}
@@ -44,12 +45,16 @@ def check(
     requests: dict[str, Request],
     sources: dict[str, Path],
     *,
+    bases: dict[str, Path] | None = None,
     memory_mb: int,
     open_licences: Collection[str],
+    on_gpu: bool = True,
 ) -> dict[str, dict[str, Any]]:
     """By file of a request: commit, licence, parameters, memory, and as `reason` why it is refused.
 
     Where the hub did not answer the request is not refused: its `status` is unchecked.
+
+    `bases` are what the bases of deltas are checked by.
 
     Of requests for the same model at the same commit in the same precision the first is taken.
     """
@@ -58,6 +63,7 @@ def check(
     for file, request in requests.items():
         try:
             submitted = read_submitted(sources[file])
+            base = read_submitted(bases[file]) if bases and file in bases else None
         except UserError as error:
             verdicts[file] = _verdict(reason=str(error))
             if isinstance(error, Unreachable):
@@ -65,15 +71,31 @@ def check(
             continue
         facts: dict[str, Any] = {"commit": submitted.commit, "licence": submitted.licence}
         problems = list(_problems(request, submitted, open_licences))
+        if base is not None:
+            facts["base_commit"] = base.commit
+            problems += [f"of its base {request.base}: {one}" for one in _own(base, open_licences)]
+        if request.precision in QUANTIZED and not on_gpu:
+            problems.append(
+                f"precision is {request.precision!r}, and bitsandbytes needs a GPU, which this config"
+                " has none of (source and compute.device)."
+            )
         if not problems:
             try:
                 facts["parameters"] = count_parameters(submitted.folder)
+                bases_own = count_parameters(base.folder) if base else facts["parameters"]
             except UserError as error:
                 problems.append(str(error))
             else:
                 trains = request.protocol == "train_before_test"
-                needed = submitted_mb(facts["parameters"], request.precision, trains=trains)
+                needed = submitted_mb(
+                    facts["parameters"], request.precision, trains=trains, is_delta=base is not None
+                )
                 facts["memory_mb"] = needed
+                if bases_own != facts["parameters"]:
+                    problems.append(
+                        f"it has {facts['parameters']:,} parameters and its base {request.base}"
+                        f" {bases_own:,}, so one cannot be added to the other."
+                    )
                 if needed > memory_mb:
                     problems.append(
                         f"it needs {needed:,} MB for {facts['parameters']:,} parameters in"
@@ -102,21 +124,26 @@ def _problems(
         yield (
             f"revision is {request.revision}, but the hub folder holds commit {submitted.commit}."
         )
+    yield from _own(submitted, open_licences)
+    if (_ADAPTER in submitted.files) != (request.weight_type == "adapter"):
+        has = "holds" if _ADAPTER in submitted.files else "holds no"
+        yield f"weight_type is {request.weight_type!r}, but it {has} {_ADAPTER}."
+    said, licence = request.licence, submitted.licence
+    if said is not None and licence is not None and said.lower() != licence.lower():
+        yield f"licence is {said!r}, but its card says {licence!r}."
+
+
+def _own(submitted: Submitted, open_licences: Collection[str]) -> Iterator[str]:
+    """What is wrong with a repository, whatever a request says of it."""
     if not any(name.endswith(".safetensors") for name in submitted.files):
         yield (
             "it holds no safetensors weights, and pickled ones (.bin, .pt) are never loaded; convert"
             " them."
         )
-    if (_ADAPTER in submitted.files) != (request.weight_type == "adapter"):
-        has = "holds" if _ADAPTER in submitted.files else "holds no"
-        yield f"weight_type is {request.weight_type!r}, but it {has} {_ADAPTER}."
-    licence = submitted.licence
-    if licence is None:
+    if submitted.licence is None:
         yield "its card names no licence."
-    elif licence.lower() not in {one.lower() for one in open_licences}:
-        yield f"its licence {licence!r} is not among suite.open_licences."
-    elif request.licence is not None and request.licence.lower() != licence.lower():
-        yield f"licence is {request.licence!r}, but its card says {licence!r}."
+    elif submitted.licence.lower() not in {one.lower() for one in open_licences}:
+        yield f"its licence {submitted.licence!r} is not among suite.open_licences."
     if needs_remote_code(submitted.folder):
         yield "it needs trust_remote_code, and code of a repository is never run."
 

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,16 +16,51 @@ def load_tasks(names: list[str]) -> dict[str, Any]:
     lm-eval would parse all of its 14,000 YAML files first (8 s); a text search for the files that
     define the names asked for, and an index over their folders alone, takes a twentieth of that.
     """
+    _compile_templates_once()
+    return _manager(names).load(list(names))["tasks"]
+
+
+def definitions_of(name: str) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+    """What lm-eval's files say of a task, without its data; of a group its members, and the group itself."""
+    from lm_eval.tasks._index import Kind
+    from lm_eval.tasks._yaml_loader import load_yaml
+
+    index = _manager([name]).task_index
+
+    def members(item: str | dict[str, Any], changes: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        if isinstance(item, dict):  # a member, and what of it is changed
+            changes = changes | item
+            item = item.get("group") or item["task"]
+        entry = index.get(item)
+        if entry is not None and entry.kind is Kind.TAG and item != name:
+            for member in sorted(entry.tags):
+                yield from members(member, changes)
+        elif entry is None or entry.kind not in (Kind.TASK, Kind.GROUP):
+            raise UserError(
+                f"lm-eval's {name} is no task with a definition that can be read ({item}); add a row of the"
+                " table of tasks by hand, or name its members where it is a list of tasks."
+            )
+        elif entry.kind is Kind.TASK:
+            yield load_yaml(entry.yaml_path, resolve_func=False) | changes
+        else:
+            for member in load_yaml(entry.yaml_path, resolve_func=False)["task"]:
+                yield from members(member, changes)
+
+    found = list(members(name, {}))
+    is_group = index[name].kind is Kind.GROUP
+    return found, load_yaml(index[name].yaml_path, resolve_func=False) if is_group else None
+
+
+def _manager(names: list[str]) -> Any:
     from lm_eval.tasks import TaskManager
 
-    _compile_templates_once()
     folders = _defining_folders(set(names))
     manager = TaskManager(include_defaults=False, include_path=folders)
     if any(name not in manager.task_index for name in names):
         manager = TaskManager()  # a name that some file makes up rather than spells out
     if unknown := [name for name in names if name not in manager.task_index]:
         raise UserError(f"lm-eval knows no task {name!r}." for name in unknown)
-    return manager.load(list(names))["tasks"]
+    return manager
 
 
 def _compile_templates_once() -> None:

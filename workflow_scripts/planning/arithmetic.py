@@ -17,7 +17,8 @@ from workflow_scripts.settings.names import find_file
 from workflow_scripts.settings.tables import DeviceRow, ModelRow, Tables, read_devices
 
 MB = 1_000_000
-BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
+BYTES: dict[str, int] = {"float32": 4, "bfloat16": 2, "float16": 2}
+_QUANTIZED_BYTES = {"8bit": 1.0, "4bit": 0.5}
 # Python, PyTorch and a harness; with a GPU also CUDA's libraries; on the GPU, CUDA's context and what
 # the allocator keeps.
 LIBRARIES_MB, CUDA_MB, DEVICE_MB = 1_500, 5_000, 1_500
@@ -175,12 +176,13 @@ def training_bytes(
     return trained * BYTES_OF_TRAINED + frozen * BYTES[dtype] + activations + logits
 
 
-def submitted_mb(parameters: int, dtype: str, *, trains: bool) -> int:
+def submitted_mb(parameters: int, dtype: str, *, trains: bool, is_delta: bool = False) -> int:
     """A stranger's model, of which the size alone is known: twice its weights, and the libraries.
 
-    In training they are there in four bytes more.
+    In training they are there in four bytes more. A delta and its base are added in float32.
     """
-    size = BYTES[dtype] * 2 + (4 if trains else 0)
+    known = BYTES | _QUANTIZED_BYTES
+    size = (2 * BYTES["float32"] if is_delta else known[dtype] * 2) + (4 if trains else 0)
     return int(2 * LIBRARIES_MB + parameters * size / MB)
 
 

@@ -3,11 +3,12 @@
 A cell is one model on one task and has a record of its own; its request is the job's, narrowed to it.
 """
 
+from pathlib import Path
 from typing import Literal, Self
 
 from pydantic import Field
 
-from workflow_scripts.settings.compute import Compute
+from workflow_scripts.settings.compute import Compute, RowCompute
 from workflow_scripts.settings.harmony import Protocol, TaskRecipe, TestDraw
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.request import StepRequest
@@ -30,13 +31,15 @@ class CellsRequest(StepRequest):
     protocol: Protocol
     tasks: dict[str, TaskAsked]  # as the tasks table names them
     seeds: tuple[int, ...]  # with each of them each task is trained once
-    compute: Compute
+    compute: Compute | RowCompute
     chat_template: bool = False
     # Came later: where it says nothing new it stands in no request, so that nothing is measured again.
     test_draw: TestDraw = Field("own", exclude_if=lambda draw: draw == "own")
     max_items_per_member: bool = False  # of a group: of each member, not of all together
     keep_texts: bool = False  # with each item what was asked and the answers there were
     recipe: TaskRecipe | None = None  # of the training before the test
+    # Of a delta, where the model that it is added to lies in the hub folder.
+    base: str | None = Field(None, exclude_if=lambda base: base is None)
 
     def cells(self) -> dict[str, Self]:
         """The request of each cell, by the name of its record."""
@@ -57,6 +60,10 @@ class CellsRequest(StepRequest):
         """The one seed of a cell."""
         (seed,) = self.seeds
         return seed
+
+    def base_manifest(self, model: Path) -> Path | None:
+        """Of a delta's base, which lies in the hub folder of the model's own manifest."""
+        return model.parents[2] / self.base / model.name if self.base else None
 
     @property
     def datasets(self) -> list[str]:
@@ -104,9 +111,16 @@ def harmony_cells(settings: Settings, protocol: Protocol, tasks: tuple[str, ...]
 
 
 def suite_cells(
-    settings: Settings, request: Request, protocol: Protocol, tasks: tuple[str, ...]
+    settings: Settings,
+    request: Request,
+    protocol: Protocol,
+    tasks: tuple[str, ...],
+    base: str | None = None,
 ) -> CellsRequest:
-    """A row of the leaderboard is asked in the precision that its request names."""
+    """A row of the leaderboard is asked in the precision that its request names.
+
+    `base` is the folder of a delta's base in the hub folder's models.
+    """
     compute, precision = settings.compute, request.precision
     if compute.attention == "flash_attention_2" and precision == "float32":
         compute = compute.model_copy(update={"attention": "auto"})  # it takes 16 bits only
@@ -125,10 +139,11 @@ def suite_cells(
             if one.task in tasks
         },
         seeds=seeds_of(settings, "suite", protocol),
-        compute=compute.model_copy(update={"dtype": precision}),
+        compute=RowCompute(**compute.model_dump() | {"dtype": precision}),
         max_items_per_member=True,
         keep_texts=True,
         recipe=_recipe(settings, protocol),
+        base=base,
     )
 
 

@@ -27,7 +27,7 @@ class Checkpoint(Section):
     """One chunked variant of a model."""
 
     model: ModelName = Field(
-        description="Model to cut into chunks, by its name in the models table."
+        description="Model to cut into chunks, by its name, or by its folder (./my-checkpoint)."
     )
     num_chunks: int | None = Field(
         None,

@@ -6,6 +6,9 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from workflow_scripts.settings.section import Section, unlike
 
+Precision = Literal["float32", "float16", "bfloat16", "8bit", "4bit"]
+QUANTIZED = ("8bit", "4bit")  # weights, by bitsandbytes; what is computed with them is in float16
+
 
 class Loading(Section):
     """How a model is loaded and run, whatever it is then asked."""
@@ -58,3 +61,9 @@ class Compute(Loading):
     batch_size: int = Field(
         32, ge=1, description="Sequences that go through a model at once in evaluation."
     )
+
+
+class RowCompute(Compute):
+    """Of a row of the leaderboard, whose weights may be quantised."""
+
+    dtype: Precision  # type: ignore[assignment]

@@ -1,11 +1,12 @@
 """Flags: models of the leaderboard that stay there, marked, with a reason and a link."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field, ValidationError
 
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.settings.compute import Precision
 from workflow_scripts.settings.section import Section
 from workflow_scripts.settings.sentences import sentences, shown
 from workflow_scripts.settings.yaml_files import read_yaml
@@ -15,7 +16,7 @@ class Flag(Section):
     """One entry of the file: a reason, and which rows it marks."""
 
     model: str = Field(min_length=1, description="The model as its request names it.")
-    precision: Literal["float32", "float16", "bfloat16"] | None = Field(
+    precision: Precision | None = Field(
         None, description="The number format it marks; null marks all of them."
     )
     revision: str | None = Field(

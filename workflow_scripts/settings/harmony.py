@@ -108,7 +108,7 @@ class Harmony(Section):
             "miniature/Pythia-0.1M",
         ),
         description=(
-            "Models to rank, by their name in the models table, and checkpoints that chunking and"
+            "Models to rank, by name, or by folder (./my-checkpoint), and checkpoints that chunking and"
             " training make, such as miniature/Qwen2-1M-Instruct@k2m12+cpt. An empty list measures none:"
             " imported scores are then a study of their own, and without any there is none."
         ),
@@ -122,7 +122,7 @@ class Harmony(Section):
         ),
         min_length=1,
         description=(
-            "Tasks to rank them on, by their name in the tasks table. Those without a training split"
+            "Tasks to rank them on, by name. Those without a training split"
             " are measured directly only. Imported scores without models of ours are ranked on all tasks"
             " that they have."
         ),

@@ -12,6 +12,7 @@ from workflow_scripts.settings.chunking import Checkpoint
 from workflow_scripts.settings.config import Config
 from workflow_scripts.settings.explain import explain_problems
 from workflow_scripts.settings.flags import Flag, read_flags
+from workflow_scripts.settings.found import Found, LookUp
 from workflow_scripts.settings.names import Known, find_file, find_folder
 from workflow_scripts.settings.prompts.files import find_runs, read_runs
 from workflow_scripts.settings.prompts.section import FOLDER, Prompts
@@ -36,8 +37,11 @@ _TABLES = {"models": ModelRow, "tasks": TaskRow, "work": WorkRow, "devices": Dev
 class Settings(Config):
     """The config, checked, together with the rows of its tables."""
 
-    models: dict[str, ModelRow] = Field(description="All rows of the models table by name.")
-    tasks: dict[str, TaskRow] = Field(description="All rows of the tasks table by name.")
+    models: dict[str, ModelRow] = Field(
+        description="All rows of the models table by name, and those of other models that are named."
+    )
+    tasks: dict[str, TaskRow] = Field(description="All rows of the tasks table by name, likewise.")
+    folders: dict[str, str] = Field(description="By name, the folders of local models.")
     work: dict[str, WorkRow] = Field(description="All rows of the work table by task.")
     devices: dict[str, DeviceRow] = Field(description="All rows of the devices table by name.")
     prompt_runs: dict[str, PromptRun] = Field(description="The prompt runs to make, by name.")
@@ -101,8 +105,13 @@ class Settings(Config):
         return run or next(iter(self.prompt_runs), None), subject or None, int(number or 0)
 
 
-def load_settings(config: dict[str, Any], workflow_folder: Path) -> Settings:
-    """Check the config Snakemake has merged; a UserError holds one sentence per problem."""
+def load_settings(
+    config: dict[str, Any], workflow_folder: Path, look_up: LookUp | None = None
+) -> Settings:
+    """Check the config Snakemake has merged; a UserError holds one sentence per problem.
+
+    `look_up` is asked for models and tasks that no table has.
+    """
     if not isinstance(config, dict):
         raise UserError(f"The config is {shown(config)}; expected a mapping of sections.")
     complaints = raw_problems(config)
@@ -130,6 +139,10 @@ def load_settings(config: dict[str, Any], workflow_folder: Path) -> Settings:
         devices=tables.get("devices"),
     )
     try:
+        known = replace(known, **_found_before(config, workflow_folder, tables, look_up))
+    except UserError as error:
+        problems += error.problems
+    try:
         checked = Config.model_validate(config, context=known)
     except ValidationError as error:
         problems += sentences(error, Config.json_schema(), complaints)
@@ -142,10 +155,29 @@ def load_settings(config: dict[str, Any], workflow_folder: Path) -> Settings:
     if problems:
         raise UserError(problems)
     fields = {name: getattr(checked, name) for name in Config.model_fields}
-    settings = Settings.model_construct(**fields, **tables, prompt_runs=runs)
+    settings = Settings.model_construct(**fields, **tables, folders=known.folders, prompt_runs=runs)
     if problems := _unmade_checkpoints(settings):
         raise UserError(problems)
     return _with_requests(settings, workflow_folder)
+
+
+def _found_before(
+    config: dict[str, Any], workflow_folder: Path, tables: dict[str, Any], look_up: LookUp | None
+) -> dict[str, Any]:
+    def table(key: str) -> Path:
+        path = _said(config, "tables", key, Tables)
+        path = path if isinstance(path, str) and path else Tables.model_fields[key].default
+        return find_file(path, workflow_folder) or Path(path)
+
+    def model(name: str) -> dict[str, str]:
+        assert look_up is not None
+        families = sorted({row.family for row in tables["models"].values()})
+        return look_up.model(name, families)
+
+    return {
+        "found_models": Found(ModelRow, table("found_models"), model if look_up else None),
+        "found_tasks": Found(TaskRow, table("found_tasks"), look_up.task if look_up else None),
+    }
 
 
 def _with_requests(settings: Settings, workflow_folder: Path) -> Settings:
@@ -153,7 +185,7 @@ def _with_requests(settings: Settings, workflow_folder: Path) -> Settings:
     flags = _found("suite.flags", settings.suite.flags, workflow_folder)
     folder = find_folder(settings.suite.requests, workflow_folder)
     made = {str(one): one for one in settings.staged_checkpoints()}
-    requests = read_requests(folder, settings.source, made)
+    requests = read_requests(folder, settings.source, made, settings.suite.local_models)
     return settings.model_copy(
         update={
             "requests": requests.readable,

@@ -6,15 +6,25 @@ context. Without a context, as when the schema is generated, the names are taken
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from posixpath import normpath
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, ValidationInfo
 
-from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import BEHIND_A_NAME, CheckpointId, hub_name_problem
-from workflow_scripts.settings.section import unlike
+from workflow_scripts.core.errors import UserError, did_you_mean
+from workflow_scripts.core.ids import (
+    BEHIND_A_NAME,
+    LOCAL,
+    CheckpointId,
+    hub_name_problem,
+    name_of_folder,
+    names_a_folder,
+)
+from workflow_scripts.settings.folders import row_of_folder
+from workflow_scripts.settings.found import Found
+from workflow_scripts.settings.section import contradiction, unlike
 from workflow_scripts.settings.sentences import hint, listed
 from workflow_scripts.settings.tables import DeviceRow, ModelRow, TaskRow
 
@@ -25,8 +35,13 @@ class Known:
 
     workflow_folder: Path
     source: str | None = None
-    models: Mapping[str, ModelRow] | None = None
-    tasks: Mapping[str, TaskRow] | None = None
+    models: dict[str, ModelRow] | None = (
+        None  # and those of no table that the config names, once found
+    )
+    tasks: dict[str, TaskRow] | None = None  # likewise
+    found_models: Found[ModelRow] | None = None
+    found_tasks: Found[TaskRow] | None = None
+    folders: dict[str, str] = field(default_factory=dict)  # by name, of the models that are folders
     prompt_runs: Mapping[str, Path] | None = None
     devices: Mapping[str, DeviceRow] | None = None
 
@@ -57,25 +72,74 @@ def _known_model(name: str, info: ValidationInfo) -> str:
     known: Known | None = info.context
     if known is None or known.models is None:
         return name
+    if names_a_folder(name):
+        return _folder_as_model(name, known, known.models)
     if problem := hub_name_problem(name):
-        raise unlike(f"the name of a model, but {problem}")
+        raise unlike(f"the name of a model, or of its folder (./{name}), but {problem}")
+    if name.startswith(f"{LOCAL}/") and name not in known.folders:
+        raise unlike(
+            f"the folder itself, as in './my-checkpoint'; a name under {LOCAL}/ is made of it"
+        )
     if name not in known.models:
-        raise unlike(f"a model of the models table{hint(name, known.models)}")
+        known.models[name] = _found_model(name, known, known.models)
     source = known.models[name].source
-    if known.source not in (None, source):
+    if known.source not in (None, source) and source != LOCAL:
         raise unlike(
             f"a model of the source {known.source!r}, which the key source names; this one's is {source!r}"
         )
     return name
 
 
+def _found_model(name: str, known: Known, models: Mapping[str, ModelRow]) -> ModelRow:
+    """Of a model of the hub that the table lacks."""
+    on_the_hub = known.source == "huggingface" and not name.startswith("miniature/")
+    row = _found(name, known.found_models if on_the_hub else None, models)
+    if row is None:
+        raise unlike(f"a model of the models table{hint(name, models)}")
+    return row
+
+
+def _found(name: str, found: Found[Any] | None, known: Mapping[str, Any]) -> Any:
+    try:
+        return found.row(name) if found else None
+    except UserError as error:
+        raise contradiction(f"{error}{did_you_mean(name, known)}") from None
+
+
+def _folder_as_model(path: str, known: Known, models: dict[str, ModelRow]) -> str:
+    """The name that stands for it from here on."""
+    plain, name = normpath(path), name_of_folder(path)
+    if known.folders.setdefault(name, plain) != plain:
+        raise unlike(
+            f"a folder of another name, since {known.folders[name]!r} is called {name} here already"
+        )
+    if name not in models:
+        try:
+            models[name] = row_of_folder(path, {row.family for row in models.values()})
+        except UserError as error:
+            raise contradiction(f"{path!r} is no model: {error}") from None
+    return name
+
+
 def _known_checkpoint(name: str, info: ValidationInfo) -> str:
     """A model of the table, or a variant of one; which variants there are is checked over sections."""
-    _known_model(re.split("[@+]", name)[0], info)
+    base = re.split("[@+]", name)[0]
+    model = _known_model(base, info)
     try:
-        return str(CheckpointId.parse(name))
+        return str(CheckpointId.parse(model + name.removeprefix(base)))
     except UserError:
         raise unlike(f"the name of a model, and behind it perhaps {BEHIND_A_NAME}") from None
+
+
+def _known_task(name: str, info: ValidationInfo) -> str:
+    known: Known | None = info.context
+    if known is None or known.tasks is None or name in known.tasks:
+        return name
+    row = _found(name, known.found_tasks, known.tasks)
+    if row is None:
+        raise unlike(f"a task of the tasks table{hint(name, known.tasks)}")
+    known.tasks[name] = row
+    return name
 
 
 def _lm_eval_task(name: str, info: ValidationInfo) -> str:
@@ -123,9 +187,7 @@ ModelName = Annotated[str, AfterValidator(_known_model), Field(title="the name o
 CheckpointName = Annotated[
     str, AfterValidator(_known_checkpoint), Field(title="the name of a model or a checkpoint")
 ]
-TaskName = Annotated[
-    str, known_in("tasks", "a task of the tasks table"), Field(title="the name of a task")
-]
+TaskName = Annotated[str, AfterValidator(_known_task), Field(title="the name of a task")]
 LmEvalTaskName = Annotated[TaskName, AfterValidator(_lm_eval_task)]
 PromptRunName = Annotated[
     str,

@@ -4,7 +4,7 @@ A file that is wrong is refused with its reasons and stops nothing else; it may 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -12,7 +12,16 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import BEHIND_A_NAME, CheckpointId, RowId
+from workflow_scripts.core.ids import (
+    BEHIND_A_NAME,
+    LOCAL,
+    CheckpointId,
+    RowId,
+    hub_name_problem,
+    name_of_folder,
+    names_a_folder,
+)
+from workflow_scripts.settings.compute import QUANTIZED, Precision
 from workflow_scripts.settings.raw import raw_problems
 from workflow_scripts.settings.section import Section, contradiction, unlike
 from workflow_scripts.settings.sentences import sentences, shown
@@ -26,6 +35,9 @@ _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*")
 
 
 def _checkpoint(name: str) -> str:
+    if names_a_folder(name):
+        base = re.split("[@+]", name)[0]
+        name = name_of_folder(base) + name.removeprefix(base)
     try:
         return str(CheckpointId.parse(name))
     except UserError:
@@ -33,6 +45,12 @@ def _checkpoint(name: str) -> str:
             "the name of a model on the hub, organisation/name, and behind it perhaps"
             f" {BEHIND_A_NAME}"
         ) from None
+
+
+def _base(name: str) -> str:
+    if problem := hub_name_problem(name):
+        raise unlike(f"the name of a model on the hub, but {problem}")
+    return name
 
 
 class Request(Section):
@@ -52,12 +70,21 @@ class Request(Section):
     ) = Field(
         None, description="The commit that is meant; null is the one that the hub folder holds."
     )
-    precision: Literal["float32", "float16", "bfloat16"] = Field(
-        description="Number format the model is run in."
+    precision: Precision = Field(
+        description=(
+            "Number format the model is run in; 8bit and 4bit are its weights, quantised by bitsandbytes on"
+            " a GPU."
+        )
     )
-    weight_type: Literal["original", "adapter"] = Field(
+    weight_type: Literal["original", "adapter", "delta"] = Field(
         "original",
-        description="original: whole weights; adapter: low-rank adapters beside the weights they change.",
+        description=(
+            "original: whole weights; adapter: low-rank adapters beside the weights they change; delta:"
+            " what is added to the weights of base."
+        ),
+    )
+    base: Annotated[str, AfterValidator(_base), Field(title="the name of a model")] | None = Field(
+        None, description="The model on the hub that a delta is added to when it is loaded."
     )
     model_type: Literal[
         "pretrained", "continuously pretrained", "fine-tuned", "chat", "merged", "chunked"
@@ -89,7 +116,42 @@ class Request(Section):
                 f"revision is set for the checkpoint {shown(self.name)}; expected null, since it is"
                 " made from the commit that the models table or the lock names."
             )
+        if self.revision is not None and self.is_local:
+            raise contradiction(
+                f"revision is set for {shown(self.name)}, a folder on this machine; expected null."
+            )
         return self
+
+    @model_validator(mode="after")
+    def _weights_go_together(self) -> "Request":
+        if (self.weight_type == "delta") != (self.base is not None):
+            raise contradiction(
+                f"weight_type is {self.weight_type!r} and base is {shown(self.base)}; expected the model"
+                " that a delta is added to as its base, and null otherwise."
+            )
+        if self.base and self.base.startswith(GENERATED) != self.name.startswith(GENERATED):
+            raise contradiction(
+                f"base is {shown(self.base)}; expected a model of the same source as {shown(self.name)}."
+            )
+        as_it_is = self.weight_type == "original" and self.protocol == "few_shot"
+        if self.precision in QUANTIZED and not as_it_is:
+            raise contradiction(
+                f"precision is {self.precision!r}; expected another with weight_type"
+                f" {self.weight_type!r} and protocol {self.protocol!r}, since quantised weights are neither"
+                " added to nor trained."
+            )
+        if self.weight_type == "delta" and (
+            self.protocol != "few_shot" or self.name != self.checkpoint.model
+        ):
+            raise contradiction(
+                "weight_type is 'delta'; expected a model as it is, few_shot: a sum of two models is made"
+                " when it is loaded, and neither trained nor cut."
+            )
+        return self
+
+    @property
+    def is_local(self) -> bool:
+        return self.name.startswith(f"{LOCAL}/")
 
     @property
     def checkpoint(self) -> CheckpointId:
@@ -112,19 +174,28 @@ class Requests:
     aside: dict[str, str] = field(default_factory=dict)
 
 
-def read_requests(folder: Path | None, source: str, made: Mapping[str, Any]) -> Requests:
+def read_requests(
+    folder: Path | None, source: str, made: Mapping[str, Any], local: Collection[str] = ()
+) -> Requests:
     """All requests of a folder.
 
-    `made` are the checkpoints that this config makes.
+    `made` are the checkpoints that this config makes, `local` the models that are folders on this machine and
+    that a request may name: a stranger's must not reach any other.
     """
     found = Requests()
     for path in sorted(folder.glob("*.y*ml")) if folder else []:
         request = _read(path)
         if isinstance(request, Request):
-            if request.name.startswith(GENERATED) != (source == "miniature"):
+            of_the_world = request.name.startswith(GENERATED)
+            if not request.is_local and of_the_world != (source == "miniature"):
                 found.aside[path.name] = _aside(request.name, source)
                 continue
-            if str(request.checkpoint) != request.checkpoint.model and request.name not in made:
+            if request.is_local and request.checkpoint.model not in local:
+                request = (
+                    f"name is {shown(request.name)}, a folder on this machine; expected one that"
+                    " suite.local_models of the config names."
+                )
+            elif str(request.checkpoint) != request.checkpoint.model and request.name not in made:
                 request = (
                     f"name is {shown(request.name)}; expected a checkpoint that chunking.checkpoints"
                     " names, at a stage of training."

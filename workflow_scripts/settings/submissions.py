@@ -17,6 +17,7 @@ _ANY_COMMIT = "9a3c5e1f7b2d4068ace13579bdf02468f1e0d2c3"
 
 class Submission(StepRequest):
     source: str  # what it is checked by: the hub folder's model, or what was fetched to check it
+    base_source: str | None = None  # the same of a delta's base
     request: Request
     row: str
     built: str | None  # the manifest of a checkpoint that this workflow makes
@@ -32,28 +33,30 @@ class CheckRequests(StepRequest):
     aside: dict[str, str]
     memory_mb: int
     open_licences: tuple[str, ...]
+    on_gpu: bool  # whether jobs ask for one
 
 
 def check_requests(
     settings: Settings,
     *,
     generated: Collection[str],
-    source: Callable[[Request], str],
+    source: Callable[[str, str | None], str],
     manifest: Callable[[CheckpointId], str],
 ) -> CheckRequests:
-    """`generated` are the models of the miniature world: there is nothing else to fetch of it, and a
+    """`source` is given a model and a commit, or null for the newest. `generated` are the models of the miniature world: there is nothing else to fetch of it, and a
     name that it lacks must stop no other.
     """
     unknown = {
-        file: f"name is {request.name!r}, and there is no such model in the miniature world."
+        file: f"{key} is {name!r}, and there is no such model in the miniature world."
         for file, request in settings.requests.items()
-        if request.checkpoint.model.startswith(GENERATED)
-        and request.checkpoint.model.removeprefix(GENERATED) not in generated
+        for key, name in (("base", request.base), ("name", request.checkpoint.model))
+        if name and name.startswith(GENERATED) and name.removeprefix(GENERATED) not in generated
     }
     return CheckRequests(
         submissions={
             file: Submission(
-                source=source(request),
+                source=source(request.checkpoint.model, request.revision),
+                base_source=source(request.base, None) if request.base else None,
                 request=request,
                 row=request.row.in_path,
                 built=manifest(request.checkpoint) if request.checkpoint.variant else None,
@@ -67,6 +70,7 @@ def check_requests(
         aside=settings.requests_aside,
         memory_mb=settings.suite.memory_mb,
         open_licences=settings.suite.open_licences,
+        on_gpu=settings.source != "miniature" and settings.compute.device != "cpu",
     )
 
 
@@ -74,11 +78,13 @@ def as_if_accepted(asked: CheckRequests, last: Path) -> list[dict[str, Any]]:
     """Every request that can be read, at the commit of an earlier check, or at one that stands for any."""
     checked = json.loads(last.read_text(encoding="utf-8")) if last.exists() else []
     commits = {one["row"]: one.get("commit") for one in checked}
+    base_commits = {one["row"]: one.get("base_commit") for one in checked}
     return [
         {
             "row": one.row,
             "records": one.records,
             "commit": one.request.revision or commits.get(one.row) or _ANY_COMMIT,
+            "base_commit": base_commits.get(one.row) or _ANY_COMMIT,
         }
         for one in asked.submissions.values()
     ]

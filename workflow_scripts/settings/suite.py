@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from workflow_scripts.settings.names import Folder, LmEvalTaskName
+from workflow_scripts.settings.names import Folder, LmEvalTaskName, ModelName
 from workflow_scripts.settings.section import Section, contradiction
 
 FOLDER = "config/requests"
@@ -12,7 +12,7 @@ FLAGS = "config/flags.yaml"
 
 
 class SuiteTask(Section):
-    task: LmEvalTaskName = Field(description="Its name in the tasks table.")
+    task: LmEvalTaskName = Field(description="Its name.")
     shots: int = Field(
         ge=0,
         description="Worked examples in front of each item; a task that fixes them at 0 has none.",
@@ -78,6 +78,13 @@ class Suite(Section):
             "Folder of the requests, one YAML file for each submitted model; looked up in the working"
             " directory first, then beside the Snakefile. Requests for models of the other source are"
             " left aside."
+        ),
+    )
+    local_models: Annotated[tuple[ModelName, ...], Field(strict=False)] = Field(
+        (),
+        description=(
+            "Models that are folders on this machine (./my-checkpoint) and that requests may name in the"
+            " same way; they can name no other folder."
         ),
     )
     flags: str = Field(

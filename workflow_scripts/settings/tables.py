@@ -20,7 +20,7 @@ from pydantic import (
 )
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import hub_name_problem
+from workflow_scripts.core.ids import LOCAL, hub_name_problem
 from workflow_scripts.settings.section import Section, unlike
 from workflow_scripts.settings.sentences import expectation, hint, listed, shown
 
@@ -68,7 +68,8 @@ Revision = Annotated[
     Field(pattern=r"^\w[\w./-]*$", title="a branch, tag or commit of the repository, or nothing"),
 ]
 
-# The six of the published grid in its order, which figures keep, and two that it has not.
+# The six of the published grid in its order, which figures keep, two that it has not, and what nobody
+# has put anywhere.
 Category = Literal[
     "Language Understanding",
     "Commonsense Reasoning",
@@ -78,6 +79,7 @@ Category = Literal[
     "Medicine",
     "General Knowledge",
     "Language Modelling",
+    "Other",
 ]
 CATEGORIES: tuple[str, ...] = get_args(Category)
 
@@ -86,7 +88,9 @@ class ModelRow(Section):
     """One model the workflow knows."""
 
     model: HubName = Field(description="Name on the hub; names under miniature/ are generated")
-    source: Literal["huggingface", "miniature"] = Field(description="The world it belongs to")
+    source: Literal["huggingface", "miniature", "local"] = Field(
+        description="The world it belongs to; local is a folder on this machine, which fits any"
+    )
     family: Text = Field(description="Models that share a colour in figures")
     parameters: WholeNumber = Field(ge=1, description="As published, tied embeddings counted once")
     tokens_billion: Tokens = Field(
@@ -107,9 +111,10 @@ class ModelRow(Section):
     @field_validator("source")
     @classmethod
     def _source_fits_the_name(cls, source: str, info: ValidationInfo) -> str:
-        generated = info.data.get("model", "").startswith("miniature/")
-        if "model" in info.data and generated != (source == "miniature"):
-            raise unlike("'miniature' for names under miniature/ and for no others")
+        organisation = info.data.get("model", "").split("/")[0]
+        for special in ("miniature", LOCAL):
+            if organisation and (organisation == special) != (source == special):
+                raise unlike(f"{special!r} for names under {special}/ and for no others")
         return source
 
 
@@ -191,9 +196,22 @@ class Tables(Section):
     devices: str = Field(
         "config/devices.tsv", min_length=1, description="Table of devices, for planning."
     )
+    found_models: str = Field(
+        "config/models.found.tsv",
+        min_length=1,
+        description=(
+            "Written by the workflow, in the columns of the table of models: models of the hub that it"
+            " lacks, as the hub describes them when the config names one for the first time."
+        ),
+    )
+    found_tasks: str = Field(
+        "config/tasks.found.tsv",
+        min_length=1,
+        description="The same for tasks, as lm-eval defines them.",
+    )
 
 
-def read_table(row_type: type[Row], path: Path) -> dict[str, Row]:
+def read_table(row_type: type[Row], path: Path, *, may_be_empty: bool = False) -> dict[str, Row]:
     """All rows by the table's first column, in its order.
 
     pydantic checks the cells of a row; which line they stand in, and whether a name stands there
@@ -234,7 +252,7 @@ def read_table(row_type: type[Row], path: Path) -> dict[str, Row]:
             rows[name] = row_type.model_validate(values)
         except ValidationError as error:
             problems += _cell_problems(where, values, error, row_type)
-    if not rows and not problems:
+    if not (rows or may_be_empty or problems):
         problems.append(f"{path} has no rows; expected at least one {key}.")
     if problems:
         raise UserError(problems)

@@ -21,12 +21,17 @@ def main(checks: Path, request: dict[str, Any]) -> None:
     verdicts = check(
         {file: one.request for file, one in read.items()},
         {file: Path(one.source) for file, one in read.items()},
+        bases={file: Path(one.base_source) for file, one in read.items() if one.base_source},
         memory_mb=asked.memory_mb,
         open_licences=asked.open_licences,
+        on_gpu=asked.on_gpu,
     )
     verdicts |= {file: {"reason": why} for file, why in asked.refused.items()}
     verdicts |= {file: {"reason": why, "status": ASIDE} for file, why in asked.aside.items()}
-    known = {file: one.model_dump(mode="json", exclude={"source"}) for file, one in read.items()}
+    known = {
+        file: one.model_dump(mode="json", exclude={"source", "base_source"})
+        for file, one in read.items()
+    }
     unread: dict[str, Any] = {
         "request": None,
         "row": None,

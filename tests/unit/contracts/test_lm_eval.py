@@ -39,6 +39,7 @@ HUGGINGFACE, UTILS = "lm_eval.models.huggingface:HFLM", "lm_eval.models.utils"
         "lm_eval.utils:get_rolling_token_windows": "token_list prefix_token max_seq_len context_len",
         "lm_eval.utils:make_disjoint_window": "pair",
         "lm_eval.tasks:TaskManager": "include_defaults include_path",
+        "lm_eval.tasks._yaml_loader:load_yaml": "path resolve_func",
         "lm_eval:evaluate": "lm task_dict samples bootstrap_iters log_samples apply_chat_template",
         "lm_eval.api.task:ConfigurableTask.fewshot_context": (
             "doc num_fewshot apply_chat_template chat_template gen_prefix"

@@ -10,6 +10,7 @@ import os
 import random
 import socket
 import struct
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -56,6 +57,7 @@ class Request:
     method: str
     path: str
     start: int  # where the range began
+    end: int  # and its last byte, far behind all where none was named
     authorization: str | None
     sent: int = 0
 
@@ -120,13 +122,14 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
     def do_GET(self) -> None:
-        asked_range = self.headers.get("Range", "bytes=0-")
+        first, _, last = self.headers.get("Range", "bytes=0-").removeprefix("bytes=").partition("-")
         self.request_seen = Request(
             at=time.monotonic(),
             server=self.role,
             method=self.command,
             path=unquote(urlsplit(self.path).path),
-            start=int(asked_range.removeprefix("bytes=").split("-")[0]),
+            start=int(first),
+            end=int(last or sys.maxsize),
             authorization=self.headers.get("Authorization"),
         )
         self.hub.requests.append(self.request_seen)
@@ -184,13 +187,13 @@ class _Handler(BaseHTTPRequestHandler):
             return self._reply(302, b"", headers)
         if self.fault and self.fault.altered:
             body = self.fault.altered(body)
-        start = self.request_seen.start
-        if not start:
+        start, end = self.request_seen.start, min(self.request_seen.end, len(body) - 1)
+        if start == 0 and end == len(body) - 1:
             return self._reply(200, body, headers)
         if start >= len(body):
             return self._reply(416, b"", {"Content-Range": f"bytes */{len(body)}"})
-        headers["Content-Range"] = f"bytes {start}-{len(body) - 1}/{len(body)}"
-        return self._reply(206, body[start:], headers)
+        headers["Content-Range"] = f"bytes {start}-{end}/{len(body)}"
+        return self._reply(206, body[start : end + 1], headers)
 
     def _refuse(self, status: int, code: str | None, message: str) -> None:
         headers = {"X-Error-Message": message} | ({"X-Error-Code": code} if code else {})

@@ -78,6 +78,47 @@ def test_each_reason_is_the_only_one_and_a_sentence(faulty, name, said):
     assert "\n" not in found["reason"]
 
 
+def with_base(hub, base, **keys):
+    """The verdict about a delta that is to be added to `base`."""
+    one = request(weight_type="delta", base=base, **keys)
+    at = {name: hub / "models" / name / "manifest.json" for name in (one.name, base)}
+    settings = {"memory_mb": 8_000, "open_licences": OPEN_LICENCES}
+    found = check({"a": one}, {"a": at[one.name]}, bases={"a": at[base]}, **settings)
+    return found["a"]
+
+
+def test_a_delta_is_taken_with_the_commit_of_its_base(world, model_manifest):
+    found = with_base(world, "miniature/Pythia-0.1M", precision="bfloat16")
+    base = read_manifest(world / "models/miniature/Pythia-0.1M/manifest.json")
+    assert (found["reason"], found["base_commit"]) == (None, base.commit)
+    # Both are there in float32 while they are added.
+    assert found["memory_mb"] == int(3_000 + 2 * 4 * found["parameters"] / 1e6)
+
+
+@pytest.mark.parametrize(
+    ("base", "said"),
+    {
+        "Closed": "of its base miniature/Closed: its licence 'cc-by-nc-4.0' is not among",
+        "Pickled": "of its base miniature/Pickled: it holds no safetensors weights",
+        "Own-Code": "of its base miniature/Own-Code: it needs trust_remote_code",
+        "Colossal": "69,503,033,344, so one cannot be added to the other",
+    }.items(),
+)
+def test_a_base_is_checked_like_what_is_submitted(faulty, base, said):
+    assert said in with_base(faulty, f"miniature/{base}")["reason"]
+
+
+def test_a_precision_that_needs_a_gpu_is_refused_where_the_config_has_none(world):
+    one = {"a": request(precision="8bit")}
+    source = {"a": world / "models/miniature/Pythia-0.1M/manifest.json"}
+    for on_gpu, said in (
+        (True, None),
+        (False, "precision is '8bit', and bitsandbytes needs a GPU"),
+    ):
+        found = check(one, source, memory_mb=8_000, open_licences=OPEN_LICENCES, on_gpu=on_gpu)
+        assert (found["a"]["reason"] or "")[: len(said or "")] == (said or "")
+
+
 def test_every_faulty_model_of_the_miniature_world_is_refused(faulty):
     found = verdicts(faulty, *(request(f"miniature/{name}") for name in FAULTY))
     assert all(one["reason"] for one in found)

@@ -9,6 +9,7 @@ from workflow_scripts.settings.requests import read_requests
 
 GOOD = {"name": "miniature/Llama-1.4M", "precision": "float32", "model_type": "pretrained"}
 CHUNKED = "miniature/Qwen2-1M-Instruct@k2m12+cpt"
+DELTA = {"weight_type": "delta", "base": "miniature/Pythia-1M"}
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
@@ -37,14 +38,57 @@ def test_a_request_names_its_row_by_checkpoint_precision_and_commit(tmp_path, pu
     ]
 
 
+def test_a_request_reaches_no_folder_but_those_that_the_config_names(tmp_path, put):
+    put("a.yaml", name="./runs/mine")
+    put("b.yaml", name="./runs/theirs")
+    put("c.yaml", name="/etc")
+    put("d.yaml", name="local/etc")
+    put("e.yaml", name="./runs/mine", revision=COMMIT)
+    for source in ("miniature", "huggingface"):
+        found = read_requests(tmp_path, source, {}, ("local/runs.mine",))
+        assert [one.row.in_path for one in found.readable.values()] == ["local--runs.mine~float32"]
+        assert list(found.refused) == ["b.yaml", "c.yaml", "d.yaml", "e.yaml"]
+        said = "a folder on this machine; expected one that suite.local_models of the config names."
+        assert [found.refused[f"{file}.yaml"].endswith(said) for file in "bcd"] == [True] * 3
+        assert "revision is set for 'local/runs.mine'" in found.refused["e.yaml"]
+
+
+def test_a_delta_and_quantised_weights_are_rows_of_their_own(tmp_path, put):
+    put("a.yaml", **DELTA)
+    put("b.yaml", precision="8bit")
+    put("c.yaml", precision="4bit")
+    found = read(tmp_path)
+    assert not found.refused
+    assert [request.row.precision for request in found.readable.values()] == [
+        "float32",
+        "8bit",
+        "4bit",
+    ]
+    assert found.readable["a.yaml"].base == DELTA["base"]
+
+
 @pytest.mark.parametrize(
     ("keys", "texts"),
     [
         ({"precision": "int4"}, ["precision is 'int4'; expected one of 'float32', 'float16'"]),
-        ({"weight_type": "delta"}, ["weight_type is 'delta'; expected one of 'original'"]),
+        ({"weight_type": "merged"}, ["weight_type is 'merged'; expected one of 'original'"]),
+        ({"weight_type": "delta"}, ["weight_type is 'delta' and base is null; expected the model"]),
+        ({"base": "miniature/Llama-1.4M"}, ["weight_type is 'original' and base is 'miniature/Ll"]),
+        (DELTA | {"base": "../weights"}, ["base is '../weights'; expected the name of a model on"]),
+        (
+            DELTA | {"base": "acme/Base"},
+            ["base is 'acme/Base'; expected a model of the same source"],
+        ),
+        (DELTA | {"protocol": "train_before_test"}, ["neither trained nor cut"]),
+        (DELTA | {"precision": "4bit"}, ["precision is '4bit'", "neither added to nor trained"]),
+        (
+            {"precision": "8bit", "protocol": "train_before_test"},
+            ["precision is '8bit'; expected another", "'train_before_test'"],
+        ),
+        ({"precision": "8bit", "weight_type": "adapter"}, ["precision is '8bit'", "'adapter'"]),
         ({"model_type": "finetuned"}, ["model_type is 'finetuned'", "did you mean 'fine-tuned'?"]),
         ({"name": "Llama"}, ["name is 'Llama'; expected the name of a model on the hub"]),
-        ({"name": "../../etc"}, ["name is '../../etc'; expected"]),
+        ({"name": "../../etc"}, ["name is 'local/etc', a folder on this machine; expected"]),
         ({"revision": "main"}, ["revision is 'main'; expected a commit, 40 digits"]),
         ({"licens": "MIT"}, ["licens is 'MIT', but a request has no such key", "'licence'"]),
         ({"model_type": "chunked"}, ["model_type is 'chunked'", "names none; expected the two"]),

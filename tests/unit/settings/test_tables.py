@@ -157,7 +157,7 @@ def test_a_table_saved_by_a_spreadsheet_is_read(tmp_path):
         ("model", "Rocket", "organisation/name"),
         ("model", "../Rocket", "each part must be letters"),
         ("model", "", "organisation/name"),
-        ("source", "hub", "one of 'huggingface' or 'miniature'"),
+        ("source", "hub", "one of 'huggingface', 'miniature' or 'local'"),
         ("source", "miniature", "names under miniature/"),
         ("family", "", "text without quotation marks"),
         ("family", " Rocket", "without spaces around it"),

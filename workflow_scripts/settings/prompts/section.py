@@ -16,7 +16,7 @@ class Prompts(Section):
     models: Annotated[tuple[CheckpointName, ...], Field(strict=False)] = Field(
         ("miniature/Llama-1.4M-Instruct",),
         description=(
-            "Models to ask, by their name in the models table, and chunked checkpoints by theirs, such"
+            "Models to ask, by name, or by folder (./my-checkpoint), and chunked checkpoints by theirs, such"
             " as org/name@k2m12 for one that chunking.checkpoints names; an empty list for none."
         ),
     )

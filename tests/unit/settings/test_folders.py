@@ -1,0 +1,133 @@
+"""A model may be named by its folder, wherever one of the hub may be."""
+
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.unit.hub.fake_hub import safetensors
+from tests.unit.settings.merged import ROOT, merged
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.ids import CheckpointId, hub_name_problem, name_of_folder
+from workflow_scripts.settings.load import load_settings
+
+CONFIG = {"model_type": "qwen2", "num_hidden_layers": 12, "architectures": ["Qwen2ForCausalLM"]}
+LEFT_OUT = {"chunking": {"checkpoints": []}, "prompts": {"models": []}}
+
+
+def save(folder, **changed):
+    files = {
+        "config.json": json.dumps(CONFIG).encode(),
+        "model.safetensors": safetensors(1_000),
+        "tokenizer.json": b"{}",
+        "optimizer.pt": b"pickle",
+        "modeling_mine.py": b"raise SystemExit",
+    }
+    folder.mkdir(parents=True)
+    for name, content in (files | changed).items():
+        if content is not None:
+            (folder / name).write_bytes(content)
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def load(override):
+    return load_settings(merged(override), ROOT)
+
+
+@pytest.mark.parametrize("source", ["huggingface", "miniature"])
+def test_a_folder_stands_wherever_a_model_may(here, source):
+    save(here / "runs/seed1/checkpoint-500", **{"chat_template.jinja": b"{{ messages }}"})
+    path, name = "./runs/seed1/checkpoint-500", "local/runs.seed1.checkpoint-500"
+    settings = load(
+        {
+            "source": source,
+            "harmony": {"models": [path, f"{path}@k2m4"], "tasks": ["sst2"]},
+            "chunking": {
+                "checkpoints": [{"model": path, "num_chunks": 2, "num_layers_per_chunk": 4}]
+            },
+            "mmlu": {"models": [path]},
+            "prompts": {"models": [path, f"{path}@k2m4"]},
+        }
+    )
+    assert settings.folders == {name: "runs/seed1/checkpoint-500"}
+    assert settings.harmony.models == settings.prompts.models == (name, f"{name}@k2m4")
+    assert settings.chunking.models == list(settings.mmlu.models) == [name]
+    row = settings.model(name)
+    assert (row.layers, row.parameters, row.family, row.kind) == (12, 500, "Qwen", "instruct")
+
+
+def test_a_folder_may_be_anywhere(here, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("scratch") / "me"
+    save(elsewhere)
+    settings = load({"source": "huggingface", "harmony": {"models": [str(elsewhere)]}} | LEFT_OUT)
+    ((name, path),) = settings.folders.items()
+    assert (settings.harmony.models, path) == ((name,), str(elsewhere))
+
+
+@given(st.text(st.characters(codec="utf-8"), min_size=1))
+def test_every_path_has_a_name_that_ids_and_paths_can_hold(text):
+    name = name_of_folder(f"./{text}")
+    assert hub_name_problem(name) is None
+    assert str(CheckpointId.parse(name.replace("/", "--"))) == name
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("./mine", "local/mine"),
+        ("../runs/a--b/checkpoint_1", "local/runs.a-b.checkpoint_1"),
+        ("/scratch/me/lr=1e-5, 3 epochs", "local/scratch.me.lr_1e-5_3_epochs"),
+        ("./.hidden/x", "local/hidden.x"),
+    ],
+)
+def test_names_stay_readable(path, name):
+    assert name_of_folder(path) == name
+
+
+def test_two_folders_never_share_a_name(here):
+    save(here / "a.b"), save(here / "a/b")
+    with pytest.raises(UserError) as raised:
+        load({"source": "huggingface", "harmony": {"models": ["./a.b", "./a/b"]}} | LEFT_OUT)
+    assert raised.value.problems == [
+        "harmony.models[1] is './a/b'; expected a folder of another name, since 'a.b' is called"
+        " local/a.b here already."
+    ]
+
+
+def said_of(path):
+    with pytest.raises(UserError) as raised:
+        load({"source": "huggingface", "harmony": {"models": [path]}} | LEFT_OUT)
+    (sentence,) = raised.value.problems
+    return sentence
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"config.json": None}, "holds no config.json"),
+        ({"config.json": b"{"}, "cannot be read as JSON"),
+        ({"config.json": b"[]"}, "holds no JSON object"),
+        ({"config.json": b"{}"}, "does not say how many layers"),
+        ({"model.safetensors": None, "model.bin": b"pickle"}, "save it as safetensors"),
+        ({"model.safetensors": b"git-lfs pointer"}, "is not a safetensors file"),
+        ({"tokenizer.json": None}, "holds no tokenizer"),
+    ],
+)
+def test_what_is_no_model_is_a_sentence_with_key_and_path(here, changed, sentence):
+    save(here / "mine", **changed)
+    said = said_of("./mine")
+    assert said.startswith("harmony.models[0]: './mine' is no model: ")
+    assert sentence in said
+
+
+def test_a_folder_that_is_not_there_is_named():
+    assert re.search(r"'\./mine' is no model: there is no folder mine", said_of("./mine"))
+    assert "the name of a model, or of its folder (./mine)" in said_of("mine")
+    assert "a name under local/ is made of it" in said_of("local/mine")

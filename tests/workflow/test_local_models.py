@@ -1,0 +1,55 @@
+"""The rule of local models, with the real Snakemake."""
+
+import os
+
+import pytest
+
+from tests.unit.settings.test_folders import save
+from tests.workflow.snakemake import ROOT, jobs_of, run_snakemake
+from workflow_scripts.hub.manifest import read_manifest
+
+pytestmark = pytest.mark.workflow
+
+MANIFEST = "resources/hub/models/local/mine/manifest.json"
+# In place of rules/common.smk, as in test_hub.py.
+SNAKEFILE = f"""
+from types import SimpleNamespace
+
+HUB = "resources/hub"
+SETTINGS = SimpleNamespace(folders={{"local/mine": "mine"}})
+
+def one_of(names):
+    return "|".join(names)
+
+include: "{ROOT}/rules/local_models.smk"
+
+rule use:
+    input: "{MANIFEST}"
+    output: "used.txt"
+    shell: "cat {{input}} > {{output}}"
+"""
+
+
+def test_a_changed_file_is_another_commit_and_makes_again_what_used_it(tmp_path):
+    (tmp_path / "Snakefile").write_text(SNAKEFILE)
+    save(tmp_path / "mine")
+
+    def run():
+        profile = ["--snakefile", "Snakefile", "--workflow-profile", f"{ROOT}/profiles/default"]
+        done = run_snakemake(tmp_path, *profile, "--", "use", PYTHONPATH=str(ROOT))
+        jobs = {} if "Nothing to be done" in done.stdout + done.stderr else jobs_of(done)
+        return jobs, read_manifest(tmp_path / MANIFEST).commit
+
+    both, before = run()
+    assert both == {"take_local_model": 1, "use": 1}
+    assert run() == ({}, before)
+    weights = tmp_path / "mine/model.safetensors"
+    old = weights.stat()
+    content = weights.read_bytes()
+    weights.unlink()
+    weights.write_bytes(content[:-1] + b"\x01")
+    os.utime(weights, ns=(old.st_atime_ns, old.st_mtime_ns - 10**9))  # as a copy that keeps times
+    again, after = run()
+    assert (again, after != before) == (both, True)
+    weights.touch()  # nothing in it changed
+    assert run()[1] == after

@@ -1,0 +1,53 @@
+"""Models that are folders on this machine: what of them is taken, and their rows."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.ids import name_of_folder
+from workflow_scripts.core.model_files import (
+    files_taken,
+    json_object,
+    parameters_of,
+    what_a_model_lacks,
+)
+from workflow_scripts.settings.model_facts import ModelFiles, has_chat_template, model_cells
+from workflow_scripts.settings.tables import ModelRow
+
+
+def files_of_folder(folder: Path) -> list[str]:
+    """What is taken of a folder, in a fixed order; an error where that is no model."""
+    if not folder.is_dir():
+        raise UserError(f"there is no folder {folder}.")
+    paths = [*folder.glob("*"), *folder.glob("additional_chat_templates/*")]
+    files = files_taken(path.relative_to(folder).as_posix() for path in paths if path.is_file())
+    if lacking := what_a_model_lacks(files, "save it as safetensors"):
+        raise UserError(f"the folder {folder} {lacking}")
+    if not {"tokenizer.json", "tokenizer_config.json", "tokenizer.model"} & files:
+        raise UserError(
+            f"the folder {folder} holds no tokenizer; save it beside the model, with"
+            " tokenizer.save_pretrained."
+        )
+    return sorted(files)
+
+
+def row_of_folder(path: str, families: Iterable[str]) -> ModelRow:
+    folder = Path(path)
+    files = files_of_folder(folder)
+    facts = ModelFiles(
+        config=json_object(folder / "config.json"),
+        has_chat_template=has_chat_template(files, json_object(folder / "tokenizer_config.json")),
+        parameters=sum(
+            parameters_of(folder / file) for file in files if file.endswith(".safetensors")
+        ),
+        licence=None,
+        made_from=True,
+    )
+    return ModelRow.model_validate(model_cells(name_of_folder(path), "local", facts, families))
+
+
+def stamps(path: str) -> dict[str, list[int]]:
+    """Size and time of each file, which change when it does."""
+    folder = Path(path)
+    found = {file: (folder / file).stat() for file in files_of_folder(folder)}
+    return {file: [stat.st_size, stat.st_mtime_ns] for file, stat in found.items()}
