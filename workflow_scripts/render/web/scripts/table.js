@@ -1,10 +1,20 @@
 // One table for each tab, by Tabulator: it sorts, filters, and keeps only the visible rows in the page.
 const ROW_HEIGHT = 46;
 const NARROW_ROW_HEIGHT = 66; // where names take lines
-// Between these a column is as wide as what stands in it, by the letter.
+// Between these a column is as wide as what stands in it, in the reader's own fonts.
 const WIDTHS = { name: [130, 375], text: [90, 280], choice: [80, 220], flag: [100, 220] };
 const NUMBERS = [72, 150];
-const [LETTER, BOLD, SMALL, HEAD] = [8.4, 9.4, 6.6, 7.4];
+const PADDING = 21; // on both sides, and what rounding may take
+// As style.css has them: in rem, and how heavy.
+const FONTS = { cell: [0.93, 400], name: [0.93, 600], small: [0.775, 400], head: [0.85, 600] };
+const pen = document.createElement("canvas").getContext("2d");
+
+function lengthOf(text, font) {
+  const { fontFamily, fontSize } = getComputedStyle(document.documentElement);
+  const [rem, weight] = FONTS[font];
+  pen.font = `${weight} ${rem * parseFloat(fontSize)}px ${fontFamily}`;
+  return pen.measureText(text.replace(/[0-9]/g, "0")).width; // digits are set equally wide
+}
 
 // Columns are called c0, c1, ... in the table, so that no field's name can mean anything to it.
 function makeTable(holder, tab, view, { onSort, onOpen, onChange }) {
@@ -74,16 +84,16 @@ function definition(column, key, tab, view, narrow) {
 }
 
 function widthOf(column, tab) {
-  const word = Math.max(...column.title.split(" ").map((part) => part.length)) + 2; // and the arrow
+  const words = column.title.split(/(?<=-)| /); // where a head may break
   const step = Math.ceil(tab.rows.length / 200);
   const rows = tab.rows.filter((row, at) => at % step === 0);
-  const letter = column.kind === "name" ? BOLD : LETTER;
   const lengths = rows.map((row) => {
-    const beside = (besideOf(row, column) ?? "").trim();
-    return letter * shown(row.values.get(column.field), column).length + SMALL * beside.length;
+    const text = shown(row.values.get(column.field), column);
+    return lengthOf(text, column.kind === "name" ? "name" : "cell") + lengthOf(besideOf(row, column) ?? "", "small");
   });
   const [least, most] = WIDTHS[column.kind] ?? NUMBERS;
-  return Math.max(least, Math.min(most, 26 + Math.max(HEAD * word, ...lengths)));
+  const head = Math.max(...words.map((word) => lengthOf(`${word}\u00a0↓`, "head")));
+  return Math.max(least, Math.min(most, Math.ceil(PADDING + Math.max(head, ...lengths))));
 }
 
 // A button, so that the keyboard reaches the sorting; its click is the head's.
