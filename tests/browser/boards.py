@@ -57,6 +57,10 @@ def tab(rows: list[Row], name: str = "suite", title: str = "Suite") -> Tab:
     return Tab(name, title, about, COLUMNS, rows, sort="average", search=("name", "revision"))
 
 
+def baseline(name: str, **values: Value) -> Row:
+    return Row(name, {"name": name} | values, notes=[f"What {name} is."])
+
+
 def row(at: int, name: str, *, items: int = 1, flag: str | None = None, **values: Value) -> Row:
     scores = {task.lower(): ((at * 7 + k * 13) % 97) / 97 for k, task in enumerate(TASKS)}
     scores |= {f"{task}_stderr": 0.0125 for task in scores}

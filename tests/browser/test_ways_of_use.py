@@ -115,7 +115,7 @@ SUITE = ("ARC-Challenge", "HellaSwag", "TruthfulQA", "MMLU", "Winogrande", "GSM8
 
 def test_a_desktop_shows_every_task_of_the_suite_whole(page_of):
     """With the widest fonts there are (Debian's), a long name, and errors of a few items."""
-    scores = {title: 0.417 for title in ("Average", *SUITE)}
+    scores = dict.fromkeys(("Average", *SUITE), 0.417)
     errors = {f"{title}_stderr": 0.149 for title in scores}
     name = "miniature/Qwen2-1M-Instruct@k2m12+cpt"
     columns = [

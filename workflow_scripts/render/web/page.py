@@ -89,8 +89,9 @@ def _board(board: Board) -> str:
 
 def _tab(tab: Tab) -> dict:
     # Rows as lists, with the names of their fields once: half the size.
-    fields = list(dict.fromkeys(field for row in tab.rows for field in row.values))
-    if len({row.id for row in tab.rows if row.id}) != len(tab.rows):
+    every = [*tab.rows, *tab.baselines]
+    fields = list(dict.fromkeys(field for row in every for field in row.values))
+    if len({row.id for row in every if row.id}) != len(every):
         raise UserError(f"Two rows of the tab {tab.id} have one id, or a row has none.")
     return {
         "id": tab.id,
@@ -101,6 +102,7 @@ def _tab(tab: Tab) -> dict:
         "search": list(tab.search),
         "fields": fields,
         "rows": [_row(row, fields) for row in tab.rows],
+        "baselines": [_row(row, fields) for row in tab.baselines],
     }
 
 
@@ -115,7 +117,7 @@ def _rows(table: list[dict[str, Any]]) -> list[list]:
 
 
 def _details(at: int, tab: Tab) -> str:
-    """A line a row, so that opening one reads only its own."""
+    """A line a row, baselines last, so that opening one reads only its own."""
     lines = [
         _json(
             {
@@ -126,6 +128,6 @@ def _details(at: int, tab: Tab) -> str:
             },
             f"The row {row.id} of the tab {tab.id}",
         )
-        for row in tab.rows
+        for row in (*tab.rows, *tab.baselines)
     ]
     return _data(f"details-{at}", "\n".join(lines))

@@ -22,7 +22,7 @@ function makeTable(holder, tab, view, { onSort, onOpen, onChange }) {
   const keyOf = new Map(tab.columns.map((column, at) => [column.field, `c${at}`]));
   const rowOf = new WeakMap(); // by its element
   const table = new window.Tabulator(holder, {
-    data: tab.rows.map((row) => dataOf(row, tab)),
+    data: tab.all.map((row) => dataOf(row, tab)),
     index: "at",
     columns: tab.columns.map((column, at) => definition(column, `c${at}`, tab, view, narrow)),
     columnDefaults: { resizable: false },
@@ -39,7 +39,9 @@ function makeTable(holder, tab, view, { onSort, onOpen, onChange }) {
       const element = row.getElement();
       rowOf.set(element, row);
       element.tabIndex = -1;
-      element.classList.toggle("flagged", Boolean(tab.rows[row.getData().at].flag));
+      const { flag, isBaseline } = tab.all[row.getData().at];
+      element.classList.toggle("flagged", Boolean(flag));
+      element.classList.toggle("baseline", isBaseline);
       element.setAttribute("aria-haspopup", "dialog");
     },
   });
@@ -50,15 +52,15 @@ function makeTable(holder, tab, view, { onSort, onOpen, onChange }) {
   });
   for (const event of ["dataFiltered", "tableBuilt"]) table.on(event, () => onChange());
   table.on("rowClick", (event, row) => {
-    if (!event.target.closest("a")) onOpen(tab.rows[row.getData().at]);
+    if (!event.target.closest("a")) onOpen(tab.all[row.getData().at]);
   });
-  walkWithKeys(table, holder, rowOf, (row) => onOpen(tab.rows[row.getData().at]));
+  walkWithKeys(table, holder, rowOf, (row) => onOpen(tab.all[row.getData().at]));
   const built = new Promise((done) => table.on("tableBuilt", done));
   return { table, built, keyOf };
 }
 
 function dataOf(row, tab) {
-  const data = { at: row.at };
+  const data = { at: row.at, isBaseline: row.isBaseline };
   tab.columns.forEach((column, at) => {
     data[`c${at}`] = column.kind === "flag" ? row.flag : row.values.get(column.field);
   });
@@ -72,7 +74,7 @@ function definition(column, key, tab, view, narrow) {
     field: key,
     title: column.title,
     titleFormatter: () => headOf(column),
-    formatter: (cell) => cellOf(column, tab.rows[cell.getData().at], tab),
+    formatter: (cell) => cellOf(column, tab.all[cell.getData().at], tab),
     sorter,
     headerSortStartingDir: numeric ? "desc" : "asc",
     visible: view.columns.has(column.field),
@@ -86,7 +88,7 @@ function definition(column, key, tab, view, narrow) {
 function widthOf(column, tab) {
   const words = column.title.split(/(?<=-)| /); // where a head may break
   const step = Math.ceil(tab.rows.length / 200);
-  const rows = tab.rows.filter((row, at) => at % step === 0);
+  const rows = tab.all.filter((row) => row.isBaseline || row.at % step === 0);
   const lengths = rows.map((row) => {
     const text = shown(row.values.get(column.field), column);
     return lengthOf(text, column.kind === "name" ? "name" : "cell") + lengthOf(besideOf(row, column) ?? "", "small");
@@ -110,7 +112,7 @@ function cellOf(column, row, tab) {
   return element(
     "span",
     { title: isMissing(value) ? null : titleOf(row, column, value), className: isMissing(value) ? "missing" : null },
-    text,
+    isMissing(value) && row.isBaseline ? "" : text, // there is nothing that could be missing
     beside === null ? null : element("small", {}, beside),
   );
 }
@@ -149,7 +151,8 @@ function sortOf(sort, keyOf) {
 
 function filterOf(tab, view) {
   const shows = rowFilter(tab, view);
-  return (data) => shows(tab.rows[data.at]);
+  const any = tab.rows.some(shows); // or "No row matches" would not be said
+  return (data) => (data.isBaseline ? any : shows(tab.all[data.at]));
 }
 
 // The table is one stop of the Tab key; arrows walk through its rows, Enter opens one.
