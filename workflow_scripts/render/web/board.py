@@ -72,6 +72,7 @@ class Tab:
     sort: str = ""  # a column's field; falling where it is a score
     # What stands above the rows for comparison: never counted, searched, filtered or downloaded.
     baselines: list[Row] = field(default_factory=list)
+    rests_on: str = ""  # the works to cite beside the page itself, as BibTeX
     search: tuple[str, ...] = ("name",)
 
 

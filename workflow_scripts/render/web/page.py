@@ -22,7 +22,7 @@ LIBRARY = HERE / "vendor/tabulator"
 # In one scope, in this order.
 SCRIPTS = (
     *("safe_html", "elements", "values", "search", "sorting", "filters", "state"),
-    *("csv", "details", "table", "controls", "main"),
+    *("csv", "citing", "details", "table", "controls", "main"),
 )
 # What could end a script element or begin a comment in it, and line ends that old scripts know.
 _ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
@@ -100,6 +100,7 @@ def _tab(tab: Tab) -> dict:
         "columns": [vars(column) for column in tab.columns],
         "sort": tab.sort,
         "search": list(tab.search),
+        "restsOn": tab.rests_on,
         "fields": fields,
         "rows": [_row(row, fields) for row in tab.rows],
         "baselines": [_row(row, fields) for row in tab.baselines],

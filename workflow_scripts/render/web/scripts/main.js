@@ -161,10 +161,13 @@ function wire() {
     view.row = null;
     remember();
   });
-  // A click on what lies behind closes the details, as people expect.
-  dialog.addEventListener("click", (event) => {
-    if (event.target === dialog) dialog.close();
-  });
+  byId("cite").addEventListener("click", () => showCitation(byId("citation"), board, current().tab));
+  // A click on what lies behind closes what is open, as people expect.
+  for (const one of [dialog, byId("citation")]) {
+    one.addEventListener("click", (event) => {
+      if (event.target === one) one.close();
+    });
+  }
   const columns = byId("columns");
   document.addEventListener("click", (event) => {
     if (!columns.contains(event.target)) columns.open = false;
