@@ -96,6 +96,16 @@ def test_on_a_phone_the_names_stay_while_the_scores_scroll(page):
     assert 0 <= left < 60
 
 
+def test_on_a_phone_the_open_tab_is_in_sight(page_of):
+    tabs = [tab([row(0, f"org/{at}")], name=f"t{at}", title=f"Tab number {at}") for at in range(5)]
+    page = page_of(board(*tabs)).open("#tab=t4", PHONE)
+    seen = page.run(
+        "const { left, right } = document.querySelector('[aria-selected=true]').getBoundingClientRect();"
+        "return left >= 0 && right <= innerWidth + 1"
+    )
+    assert seen
+
+
 def test_on_a_phone_names_are_whole(page_of):
     long = "miniature/Qwen2-1M-Instruct@k2m12+cpt+sft"
     rows = [row(0, long), row(1, long.removesuffix("+sft"), flag="Trained on the test.")]
