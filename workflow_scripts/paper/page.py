@@ -24,6 +24,7 @@ WEB = Path(__file__).parents[1] / "render/web"
 ROWS_SHOWN = 2000  # of a table; a grid of many thousands is for the CSV
 ROWS_OPEN = 12  # up to so many rows a table stands open
 LONG_CELL = 60  # characters, from which on a cell is broken into lines
+WIDE = 2000  # pixels; ten inches, as figures are saved
 EMBEDDED = 400_000  # bytes; a larger file is linked, or the page would not open on a phone
 
 
@@ -48,7 +49,7 @@ def write_page(
     environment.filters["picture"] = _picture
     environment.filters["embed"] = lambda file: _embedded(file, path.parent)
     environment.filters["packed"] = lambda file: _packed(file, path.parent)
-    environment.filters["tall"] = _is_tall
+    environment.filters["large"] = _is_large
     style = "".join(
         (WEB / name).read_text(encoding="utf-8") for name in ("colours.css", "report.css")
     )
@@ -85,10 +86,10 @@ def _prose(sentence: str, numbers: Numbers) -> Markup:
     return Markup(filled(sentence, show, html.escape))
 
 
-def _is_tall(png: Path) -> bool:
-    """Whether it is higher than wide, so that half the page's width would make it unreadable."""
+def _is_large(png: Path) -> bool:
+    """Whether its letters could not be read at half the page's width: it is higher than wide, or very wide."""
     width, height = struct.unpack(">II", png.read_bytes()[16:24])
-    return height > width
+    return height > width or width > WIDE
 
 
 def _picture(png: Path) -> str:

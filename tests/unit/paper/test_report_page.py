@@ -168,9 +168,10 @@ def test_every_figure_has_words_for_those_who_do_not_see_it_and_can_be_saved(tmp
     }
 
 
-def test_a_figure_higher_than_wide_takes_the_whole_width(tmp_path):
-    assert 'class="tall"' not in page(tmp_path)
-    Image.new("RGB", (1, 3)).save(tmp_path / "figures/mystery.png")
+@pytest.mark.parametrize("size", [(1, 3), (2400, 600)], ids=["higher than wide", "very wide"])
+def test_a_figure_that_half_the_width_would_make_unreadable_takes_all_of_it(tmp_path, size):
+    assert 'class="large"' not in page(tmp_path)
+    Image.new("RGB", size).save(tmp_path / "figures/mystery.png")
     told, _ = chapters(
         numbers_with_prompts(Numbers(limits())),
         *(sorted((tmp_path / f"{kind}s").glob(f"*.{end}")) for kind, end in KINDS),
@@ -181,7 +182,7 @@ def test_a_figure_higher_than_wide_takes_the_whole_width(tmp_path):
     numbers = numbers_with_prompts(Numbers([*limits(), *run_numbers(about)]))
     write_page(tmp_path / "report/index.html", told, numbers, about, [], [], {})
     text = (tmp_path / "report/index.html").read_text()
-    assert re.findall(r'<figure id="([a-z_-]+)" class="tall">', text) == ["figure-mystery"]
+    assert re.findall(r'<figure id="([a-z_-]+)" class="large">', text) == ["figure-mystery"]
 
 
 def test_a_table_nobody_tells_of_is_shown_all_the_same(tmp_path):

@@ -158,8 +158,8 @@ _PARAGRAPHS = (
     ),
     (
         "least_categories trained.least",
-        "Least alike, as the models are, rank tasks of {published.least_categories}:"
-        " {published.direct.least}; after training that is {published.trained.least}.",
+        "The rankings by tasks of {published.least_categories} are least alike: their mean tau-b is"
+        " {published.direct.least} as the models are and {published.trained.least} after training.",
     ),
     (
         "direct.opposite trained.opposite",
