@@ -163,7 +163,7 @@ _PARAGRAPHS = (
     ),
     (
         "direct.opposite trained.opposite",
-        "NQ-Open and ARC-Challenge both ask questions. Of {published.direct.model_pairs} pairs of models"
+        "NQ-Open and ARC-Challenge are both question answering. Of {published.direct.model_pairs} pairs of models"
         " they order {published.direct.opposite} in opposite ways, significantly on both, as the models"
         " are, and {published.trained.opposite} after training.",
     ),
