@@ -173,4 +173,5 @@ TABLE = Table(
     asks=SuiteTables,
     make=_make,
     show=_show,
+    beside=lambda frame, asked: len(baselines(frame, asked)),
 )

@@ -11,6 +11,7 @@ from tests.unit.studies.suite.test_suite import GOOD, both, here, leaderboard, t
 from workflow_scripts.settings.load import load_settings
 from workflow_scripts.settings.suite_tables import suite_tables
 from workflow_scripts.studies.suite.baselines import baselines
+from workflow_scripts.studies.suite.leaderboard import TABLE
 from workflow_scripts.studies.suite.sentences import suite_numbers
 
 
@@ -32,6 +33,8 @@ def test_baselines_stand_above_the_models_and_are_counted_nowhere():
     assert published.scores == {"truth": 0.2} and published.average is None
     assert published.errors["truth"] == pytest.approx(0.02)
     lines = Path("suite_leaderboard.md").read_text().splitlines()
+    shown = TABLE.shown(table, asked())
+    assert len(shown.rows) - shown.beside == 2, "as the report counts them"
     heads = [line.split("|")[1].strip() for line in lines if line.startswith("| ")]
     assert heads[2:5] == ["Floor", "Random answers", "Somebody's model"]
     assert [line.count(" baseline ") for line in lines[-5:]] == [1, 1, 1, 0, 0]
