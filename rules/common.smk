@@ -123,8 +123,13 @@ def manifest_of_checkpoint(wanted):
 
 
 def published_file(name):
-    """One of the files in resources/published: in the working directory, or beside the Snakefile."""
-    path = f"resources/published/{name}"
+    """One of the files in resources/published."""
+    return resource_file(f"published/{name}")
+
+
+def resource_file(name):
+    """One of the files in resources: in the working directory, or beside the Snakefile."""
+    path = f"resources/{name}"
     return str(find_file(path, Path(workflow.basedir)) or path)
 
 

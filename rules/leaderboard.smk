@@ -1,7 +1,6 @@
 """The leaderboard: one page with a tab for each study that the config has; `snakemake leaderboard`."""
 
-from workflow_scripts.settings.paper import LeaderboardPage
-from workflow_scripts.settings.ranking import shown_tasks
+from workflow_scripts.settings.paper import leaderboard_page
 
 # By tab, what it is made from; a study that is not part of the config has none.
 BOARD_INPUTS = {
@@ -44,6 +43,7 @@ use rule files from makers as leaderboard_page with:
             for tab, files in BOARD_INPUTS.items()
             for name, made in files.items()
         },
+        citations=resource_file("citations.tsv"),
     output:
         page="results/report/leaderboard.html",
     log:
@@ -51,10 +51,9 @@ use rule files from makers as leaderboard_page with:
     localrule: True
     params:
         function="paper.leaderboard.write_leaderboard",
-        request=LeaderboardPage(
-            source=SETTINGS.source if any(RECORDS.values()) or "suite" in RECORDS else None,
-            seed=SETTINGS.seed,
-            tasks=shown_tasks(SETTINGS),
+        version=2,  # how to cite it
+        request=leaderboard_page(
+            SETTINGS, measures=any(RECORDS.values()) or "suite" in RECORDS
         ).as_params(),
 
 

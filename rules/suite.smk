@@ -2,6 +2,8 @@
 
 from workflow_scripts.settings.suite_tables import suite_board, suite_tables
 
+SUITE_BASELINES = published_file("suite_baselines.tsv")
+
 
 # Which rows there are is known once this has run: what it refuses is never asked anything.
 checkpoint check_requests:
@@ -58,8 +60,9 @@ use rule table from tables as table_suite_leaderboard with:
         "logs/table_suite_leaderboard.log",
     localrule: True
     params:
+        version=2,  # floors, random answers and published baselines
         table="studies.suite.leaderboard",
-        request=suite_tables(SETTINGS).as_params(),
+        request=suite_tables(SETTINGS, SUITE_BASELINES).as_params(),
 
 
 use rule table from tables as table_suite_checks with:
@@ -75,7 +78,7 @@ use rule table from tables as table_suite_checks with:
     localrule: True
     params:
         table="studies.suite.checks",
-        request=suite_tables(SETTINGS).as_params(),
+        request=suite_tables(SETTINGS, SUITE_BASELINES).as_params(),
 
 
 use rule table from tables as table_suite_requests with:
@@ -108,7 +111,7 @@ use rule files from makers as board_suite with:
     localrule: True
     params:
         function="studies.suite.board.board_suite",
-        request=suite_board(SETTINGS).as_params(),
+        request=suite_board(SETTINGS, SUITE_BASELINES).as_params(),
 
 
 rule suite:

@@ -54,7 +54,20 @@ def board(*tabs: Tab, title: str = "Leaderboard") -> Board:
 
 def tab(rows: list[Row], name: str = "suite", title: str = "Suite") -> Tab:
     about = "Scores in percent, beside their standard error."
-    return Tab(name, title, about, COLUMNS, rows, sort="average", search=("name", "revision"))
+    return Tab(
+        id=name,
+        title=title,
+        about=about,
+        columns=COLUMNS,
+        rows=rows,
+        sort="average",
+        rests_on="@misc{work,\n  title = {{A work}}\n}",
+        search=("name", "revision"),
+    )
+
+
+def baseline(name: str, **values: Value) -> Row:
+    return Row(name, {"name": name} | values, notes=[f"What {name} is."])
 
 
 def row(at: int, name: str, *, items: int = 1, flag: str | None = None, **values: Value) -> Row:
@@ -149,7 +162,7 @@ def hostile_board() -> Board:
         for text in texts
     ]
     columns = [*COLUMNS[:2], *(Column(c.field, HOSTILE, c.kind, help=HOSTILE) for c in COLUMNS[5:])]
-    hostile = Tab("<b>", HOSTILE, HOSTILE, columns, rows, sort="average")
+    hostile = Tab("<b>", HOSTILE, HOSTILE, columns, rows, sort="average", rests_on=HOSTILE)
     return Board(HOSTILE, HOSTILE, [hostile, tab([row(0, "calm")])], {HOSTILE: HOSTILE})
 
 

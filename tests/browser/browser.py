@@ -185,6 +185,15 @@ class Page:
         (path,) = WebDriverWait(self.chrome, 20, poll_frequency=0.02).until(finished)
         return path.read_bytes()
 
+    def copied(self, selector: str) -> str:
+        """What a click on a button that copies has put where the next program finds it."""
+        allowed = {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]}
+        self.chrome.execute_cdp_cmd("Browser.grantPermissions", allowed)
+        self.click(selector)
+        return self.chrome.execute_async_script(
+            "const done = arguments[0]; navigator.clipboard.readText().then(done, () => done(null))"
+        )
+
     # What must not happen
 
     def assert_calm(self) -> None:

@@ -2,11 +2,12 @@
 
 import csv
 import io
+from dataclasses import replace
 
 import pytest
 from selenium.webdriver.common.by import By
 
-from tests.browser.boards import TYPES, board, plain_board, random_board, row, tab
+from tests.browser.boards import TYPES, baseline, board, plain_board, random_board, row, tab
 from tests.browser.reference import found, ordered
 from workflow_scripts.render.web.board import Tab
 
@@ -163,6 +164,32 @@ def test_a_score_of_none_or_of_all_says_of_how_many_and_no_error_of_zero(page_of
     page = page_of(board(tab([certain, unsure]))).open()
     shown = page.texts(".tabulator-row .tabulator-cell[tabulator-field=c2]")
     assert set(shown) == {"0.00 (n 12)", "25.00 ±12.50"}
+
+
+def test_a_baseline_stands_first_and_is_no_row_of_the_results(page_of):
+    beside = [baseline("Floor", average=0.5, arc=0.99), baseline("Random answers", arc=0.25)]
+    names = [f"org/net-{at}" for at in range(5)]
+    models = [row(at, name, average=at / 10) for at, name in enumerate(names)]
+    page = page_of(board(replace(tab(models), baselines=beside))).open()
+    above = [one.id for one in beside]
+    assert page.names() == [*above, *reversed(names)]
+    assert page.count() == "5 rows"
+    page.sort("Average")
+    assert page.names() == [*above, *names], "they stay where they are in the other order too"
+    assert "none" not in page.texts(".chip span"), "what a baseline has no value of is no choice"
+    page.search("net-3")
+    assert page.names() == [*above, "org/net-3"]
+    assert page.count() == "1 of 5 rows"
+    assert [line[0] for line in table_of(page.download())] == ["Model", "org/net-3"]
+    style = "return getComputedStyle(document.querySelectorAll('.tabulator-row')[arguments[0]])"
+    looks = [page.run(f"{style}.fontStyle + {style[7:]}.backgroundColor", at) for at in (0, 2)]
+    assert looks[0] != looks[1]
+    page.click(".tabulator-row .name", "Floor")
+    assert "What Floor is." in page.find("#details").text
+    assert page.texts("#details dt") == ["Average", "ARC"]
+    page.click(".close")
+    page.search("nothing like it")
+    assert page.names() == [] and page.texts(".none")
 
 
 def test_details_are_built_when_they_are_opened(page):

@@ -1,10 +1,15 @@
-"""The report finds rows of its tables by typing."""
+"""The report finds rows of its tables by typing, and gives its figures and tables away as usual files."""
 
+from pathlib import Path
+
+import numpy as np
 import pytest
+from PIL import Image
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.wait import WebDriverWait
 
-from tests.unit.paper.test_report_page import page, tables_are_made_up  # noqa: F401
+from tests.unit.paper.test_report_page import page, results, tables_are_made_up  # noqa: F401
 
 pytestmark = pytest.mark.chromium
 
@@ -33,3 +38,36 @@ def test_a_short_table_has_nothing_to_find(chrome, tmp_path):
     page(tmp_path, rows=3)
     chrome.get((tmp_path / "report/index.html").as_uri())
     assert not chrome.find_elements(By.CSS_SELECTOR, "input[type=search]")
+
+
+def test_what_is_downloaded_are_the_files_of_the_run_alone_to_the_last_pixel(
+    chrome, tmp_path, monkeypatch
+):
+    made = results(tmp_path / "made")
+    picture = np.random.default_rng(0).integers(0, 256, (40, 60, 3), dtype=np.uint8)
+    for png in made[1]:
+        Image.fromarray(picture).save(png)
+    monkeypatch.setattr("tests.unit.paper.test_report_page.results", lambda *_: made)
+    page(tmp_path)
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    (tmp_path / "report/index.html").rename(alone / "index.html")
+    behaviour = {"behavior": "allow", "downloadPath": str(alone)}
+    chrome.execute_cdp_cmd("Browser.setDownloadBehavior", behaviour)
+    chrome.get((alone / "index.html").as_uri())
+
+    def downloaded(name: str) -> Path:
+        WebDriverWait(chrome, 20, poll_frequency=0.02).until(lambda _: (alone / name).exists())
+        return alone / name
+
+    table = chrome.find_element(By.ID, "table-prompt_runs")
+    for kind, link in zip(
+        ("csv", "tex"), table.find_elements(By.CSS_SELECTOR, ".files a"), strict=True
+    ):
+        link.send_keys(Keys.ENTER)
+        held = downloaded(f"prompt_runs.{kind}").read_bytes()
+        assert held == (tmp_path / f"made/tables/prompt_runs.{kind}").read_bytes()
+    chrome.find_element(By.CSS_SELECTOR, "#figure-prompt_runs a.png").send_keys(Keys.ENTER)
+    with Image.open(downloaded("prompt_runs.png")) as image:
+        assert image.format == "PNG"
+        assert np.array_equal(np.asarray(image.convert("RGB")), picture)

@@ -5,6 +5,7 @@ from selenium.webdriver.common.keys import Keys
 
 from tests.browser.boards import board, plain_board, random_board, row, tab
 from tests.browser.browser import DESKTOP, PHONE
+from workflow_scripts.render.web.board import Column, Row, Tab
 
 pytestmark = pytest.mark.chromium
 
@@ -95,6 +96,16 @@ def test_on_a_phone_the_names_stay_while_the_scores_scroll(page):
     assert 0 <= left < 60
 
 
+def test_on_a_phone_the_open_tab_is_in_sight(page_of):
+    tabs = [tab([row(0, f"org/{at}")], name=f"t{at}", title=f"Tab number {at}") for at in range(5)]
+    page = page_of(board(*tabs)).open("#tab=t4", PHONE)
+    seen = page.run(
+        "const { left, right } = document.querySelector('[aria-selected=true]').getBoundingClientRect();"
+        "return left >= 0 && right <= innerWidth + 1"
+    )
+    assert seen
+
+
 def test_on_a_phone_names_are_whole(page_of):
     long = "miniature/Qwen2-1M-Instruct@k2m12+cpt+sft"
     rows = [row(0, long), row(1, long.removesuffix("+sft"), flag="Trained on the test.")]
@@ -105,6 +116,38 @@ def test_on_a_phone_names_are_whole(page_of):
         " e.scrollHeight > e.clientHeight + 1 || e.scrollWidth > e.clientWidth + 1"
         " || e.closest('.tabulator-cell').scrollHeight > e.closest('.tabulator-row').clientHeight)"
         ".map((e) => e.textContent)"
+    )
+    assert cut == []
+
+
+SUITE = ("ARC-Challenge", "HellaSwag", "TruthfulQA", "MMLU", "Winogrande", "GSM8K")
+
+
+def test_a_desktop_shows_every_task_of_the_suite_whole(page_of):
+    """With the widest fonts there are (Debian's), a long name, and errors of a few items."""
+    scores = dict.fromkeys(("Average", *SUITE), 0.417)
+    errors = {f"{title}_stderr": 0.149 for title in scores}
+    name = "miniature/Qwen2-1M-Instruct@k2m12+cpt"
+    columns = [
+        Column("name", "Model", "name"),
+        Column("precision", "Precision", "choice"),
+        *(Column(title, title, "score") for title in scores),
+        Column("licence", "Licence", "choice"),
+    ]
+    given = {"name": name, "precision": "bfloat16", **scores, **errors, "licence": "apache-2.0"}
+    suite = Tab("suite", "Suite", "", columns, [Row("1", given)], sort="Average")
+    page = page_of(board(suite)).open()
+    assert page.names() == [name]
+    cut = page.run(
+        """
+        const right = document.querySelector('#table').getBoundingClientRect().right;
+        const parts = [...document.querySelectorAll('.tabulator-cell.is-name .name,'
+          + ' .tabulator-cell.is-choice > *, .is-score > *, .is-score .tabulator-col-title button')];
+        return parts.filter((e) => e.checkVisibility() && e.textContent !== 'apache-2.0')
+          .filter((e) => e.scrollWidth > e.clientWidth + 1 && e.clientWidth
+            || e.getBoundingClientRect().right > right)
+          .map((e) => e.textContent);
+        """
     )
     assert cut == []
 

@@ -23,11 +23,11 @@ def tell_cost(numbers: Numbers) -> list[str]:
     if "cost.hours" not in numbers:
         return []
     text = (
-        "{cost.jobs} jobs took {cost.hours} hours, one after another; most of any rule took {cost.most},"
-        " {cost.most_hours}. The largest held {cost.memory} MB of memory."
+        "{cost.jobs} jobs took {cost.hours} hours in all"
+        + (", where {cost.planned} were planned" if "cost.planned" in numbers else "")
+        + ". The rule that took most of them is {cost.most}, with {cost.most_hours} hours. The largest"
+        " job held {cost.memory} MB of memory."
     )
-    if "cost.planned" in numbers:
-        text += " The plan made of them {cost.planned} hours."
     return [text]
 
 

@@ -1,9 +1,12 @@
 """The leaderboard: a tab for each study that has something to show."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.files import write_text
+from workflow_scripts.render.citations import Work, bibliography, read_works
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.web.board import Board, read_tab
 from workflow_scripts.render.web.page import leaderboard_page
@@ -19,6 +22,7 @@ _MINIATURE = (
     " nothing about real models."
 )
 
+CITATIONS = "citations"
 _SOURCES = {
     "miniature": "miniature world",
     "huggingface": "Hugging Face hub",
@@ -27,19 +31,25 @@ _SOURCES = {
 
 
 def write_leaderboard(inputs: Inputs, request: dict[str, Any], outputs: dict[str, Path]) -> None:
-    """What an input's name begins with is the tab that it is for."""
+    """What an input's name begins with is the tab that it is for, but for the citations, which all have."""
     tabs: dict[str, dict[str, Any]] = {}
     for name, files in inputs.items():
+        if name == CITATIONS:
+            continue
         tab, _, what = name.partition("_")
         tabs.setdefault(tab, {})[what] = files
     board = leaderboard(
-        {tab: Inputs(files) for tab, files in tabs.items()}, LeaderboardPage.of(request)
+        {tab: Inputs(files) for tab, files in tabs.items()},
+        LeaderboardPage.of(request),
+        read_works(inputs.one(CITATIONS)),
     )
     write_text(outputs["page"], leaderboard_page(board))
 
 
-def leaderboard(inputs: dict[str, Inputs], asked: LeaderboardPage) -> Board:
-    """The tabs of which there are files."""
+def leaderboard(
+    inputs: dict[str, Inputs], asked: LeaderboardPage, works: Sequence[Work] = ()
+) -> Board:
+    """The tabs of which there are files, each with the works that it rests on."""
     tabs = {
         "suite": lambda files: read_tab(files.one("tab")),
         "harmony": lambda files: harmony_tab(
@@ -53,7 +63,11 @@ def leaderboard(inputs: dict[str, Inputs], asked: LeaderboardPage) -> Board:
     return Board(
         title="Chorus leaderboard",
         about=_ABOUT + (_MINIATURE if asked.source == "miniature" else ""),
-        tabs=[make(inputs[name]) for name, make in tabs.items() if name in inputs],
+        tabs=[
+            replace(make(inputs[name]), rests_on=bibliography(works, asked.rests_on.get(name, ())))
+            for name, make in tabs.items()
+            if name in inputs
+        ],
         report="index.html",
         provenance={
             "Models and data": _SOURCES[asked.source],

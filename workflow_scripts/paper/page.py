@@ -1,7 +1,9 @@
 """The report as one HTML file: no network, no other file needed, the same bytes for the same results."""
 
 import base64
+import gzip
 import html
+import io
 import struct
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
+from PIL import Image  # which matplotlib, the maker of the figures, needs too
 
 from workflow_scripts.core.files import write_text
 from workflow_scripts.paper.chapters import Chapter
@@ -21,8 +24,8 @@ WEB = Path(__file__).parents[1] / "render/web"
 ROWS_SHOWN = 2000  # of a table; a grid of many thousands is for the CSV
 ROWS_OPEN = 12  # up to so many rows a table stands open
 LONG_CELL = 60  # characters, from which on a cell is broken into lines
+WIDE = 2000  # pixels; ten inches, as figures are saved
 EMBEDDED = 400_000  # bytes; a larger file is linked, or the page would not open on a phone
-_TYPES = {".png": "image/png", ".pdf": "application/pdf", ".csv": "text/csv", ".tex": "text/x-tex"}
 
 
 def write_page(
@@ -43,8 +46,10 @@ def write_page(
         lstrip_blocks=True,
     )
     environment.filters["prose"] = lambda sentence: _prose(sentence, numbers)
+    environment.filters["picture"] = _picture
     environment.filters["embed"] = lambda file: _embedded(file, path.parent)
-    environment.filters["tall"] = _is_tall
+    environment.filters["packed"] = lambda file: _packed(file, path.parent)
+    environment.filters["large"] = _is_large
     style = "".join(
         (WEB / name).read_text(encoding="utf-8") for name in ("colours.css", "report.css")
     )
@@ -81,15 +86,35 @@ def _prose(sentence: str, numbers: Numbers) -> Markup:
     return Markup(filled(sentence, show, html.escape))
 
 
-def _is_tall(png: Path) -> bool:
-    """Whether it is higher than wide, so that half the page's width would make it unreadable."""
+def _is_large(png: Path) -> bool:
+    """Whether its letters could not be read at half the page's width: it is higher than wide, or very wide."""
     width, height = struct.unpack(">II", png.read_bytes()[16:24])
-    return height > width
+    return height > width or width > WIDE
+
+
+def _picture(png: Path) -> str:
+    """The same pixels as WebP, which takes two fifths of the room; the page's script makes a PNG of it again."""
+    held = io.BytesIO()
+    with Image.open(png) as picture:
+        picture.save(held, "WEBP", lossless=True, exact=True)
+    return _data("image/webp", held.getvalue())
+
+
+def _packed(file: Path, folder: Path) -> str:
+    """Text, packed; the page's script unpacks it when it is downloaded."""
+    packed = gzip.compress(file.read_bytes(), mtime=0)
+    return _data("application/gzip", packed) if len(packed) <= EMBEDDED else _way(file, folder)
 
 
 def _embedded(file: Path, folder: Path) -> str:
-    """The file as a link that holds it, or the way to it from the page where it is large."""
-    if file.suffix != ".png" and file.stat().st_size > EMBEDDED:
-        return f"../{file.relative_to(folder.parent).as_posix()}"
-    data = base64.b64encode(file.read_bytes()).decode()
-    return f"data:{_TYPES[file.suffix]};base64,{data}"
+    """A PDF as a link that holds it, or the way to it from the page where it is large."""
+    held = file.read_bytes()
+    return _data("application/pdf", held) if len(held) <= EMBEDDED else _way(file, folder)
+
+
+def _way(file: Path, folder: Path) -> str:
+    return f"../{file.relative_to(folder.parent).as_posix()}"
+
+
+def _data(kind: str, held: bytes) -> str:
+    return f"data:{kind};base64,{base64.b64encode(held).decode()}"

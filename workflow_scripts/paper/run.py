@@ -37,7 +37,7 @@ def tell_run(numbers: Numbers) -> str:
         return "This run measured nothing itself: it shows scores that others published."
     return (
         "{run.records} records of {run.models} models and checkpoints, with {run.items} items behind"
-        " them, took {run.hours} hours of measuring on: {run.devices}."
+        " them, were measured in {run.hours} hours on {run.devices}."
     )
 
 
@@ -55,7 +55,8 @@ def what_is_missing(numbers: Numbers, provenance: dict[str, Any], absent: list[s
         sentences.append("Cells of the Harmony grid without a score: {harmony.missing}.")
     if "published.refused" in numbers and numbers.value("published.refused"):
         sentences.append(
-            "Published numbers that cannot be compared: {published.refused} of {published.numbers}."
+            "Published numbers that cannot be compared: {published.refused} of {published.numbers}; the"
+            " chapter about them says why."
         )
     devices = provenance["seen"]["devices"]
     ran = numbers.value("run.records")

@@ -62,6 +62,9 @@ class ShownTable:
     head: list[str]
     right: list[bool]  # of each column, whether it is flush right, as numbers are
     rows: list[list[str]]
+    beside: int = (
+        0  # how many of the rows, the first ones, stand there for comparison and are not counted
+    )
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ class Table:
     """Where a table's numbers come from, and how people read them.
 
     `make` computes the frame from the rule's inputs and request; `show` turns a frame, fresh or read
-    again, into strings, None for what is not there.
+    again, into strings, None for what is not there. `beside` says how many rows it sets above the frame's.
     """
 
     name: str  # of its files in results/tables; its rule is table_<name>
@@ -79,6 +82,7 @@ class Table:
     asks: type[StepRequest]
     make: Callable[[Inputs, Any], pd.DataFrame]
     show: Callable[[pd.DataFrame, Any], pd.DataFrame]
+    beside: Callable[[pd.DataFrame, Any], int] = lambda frame, asked: 0
 
     def read(self, csv: Path) -> pd.DataFrame:
         return self.columns.read(csv)
@@ -86,9 +90,9 @@ class Table:
     def shown(self, frame: pd.DataFrame, asked: StepRequest) -> ShownTable:
         strings = self.show(frame, asked).astype("string").fillna(DASH)
         right = [_is_numeric(strings[column]) for column in strings.columns]
-        return ShownTable(
-            self.title, self.note, list(strings.columns), right, strings.to_numpy().tolist()
-        )
+        rows = strings.to_numpy().tolist()
+        beside = self.beside(frame, asked)
+        return ShownTable(self.title, self.note, list(strings.columns), right, rows, beside)
 
     def write(
         self, frame: pd.DataFrame, asked: StepRequest, *, csv: Path, md: Path, tex: Path

@@ -9,7 +9,7 @@ from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.mmlu import published_but_for_form
 from workflow_scripts.settings.prompts.tables import PromptComparison, prompt_comparison
-from workflow_scripts.settings.ranking import RankedTask
+from workflow_scripts.settings.ranking import RankedTask, shown_tasks
 from workflow_scripts.settings.request import StepRequest
 
 
@@ -51,6 +51,10 @@ class LeaderboardPage(StepRequest):
     source: str | None = Field(description="None where nothing is measured here")
     seed: int
     tasks: tuple[RankedTask, ...] = Field(description="Of the Harmony grid")
+    rests_on: dict[str, tuple[str, ...]] = Field(
+        {},
+        description="By tab: its tasks, harness and study, as resources/citations.tsv names them",
+    )
 
 
 class ToldTable(StepRequest):
@@ -66,6 +70,21 @@ class TablesTold(StepRequest):
 
 class Report(TablesTold):
     links: dict[str, str] = Field({}, description="Other pages beside this one")
+
+
+def leaderboard_page(settings: Settings, *, measures: bool) -> LeaderboardPage:
+    """`measures` is false where all scores come from elsewhere."""
+    return LeaderboardPage(
+        source=settings.source if measures else None,
+        seed=settings.seed,
+        tasks=shown_tasks(settings),
+        rests_on={
+            "suite": ("suite", "lm_eval", *(one.task for one in settings.suite.tasks)),
+            "harmony": ("harmony", "lm_eval", *settings.harmony.tasks),
+            "prompts": ("mmlu",),
+            "chunked": ("lighteval", "mmlu_helm"),
+        },
+    )
 
 
 def reproduction(settings: Settings) -> Reproduction:

@@ -1,5 +1,8 @@
 """What the tables of the leaderboard are asked: its tasks, and which rows are marked."""
 
+import csv
+from pathlib import Path
+
 from pydantic import Field
 
 from workflow_scripts.settings.flags import Flag
@@ -15,14 +18,28 @@ class ShownTask(StepRequest):
     shown_as: str = Field(description="What readers know the metric as")
 
 
+class PublishedBaseline(StepRequest):
+    """A published score that stands beside those of the models, and is none of them."""
+
+    name: str
+    task: str
+    metric: str
+    percent: float
+    items: int
+    what: str
+    source: str
+
+
 class SuiteTables(StepRequest):
     tasks: tuple[ShownTask, ...]
+    baselines: tuple[PublishedBaseline, ...] = ()
     flags: tuple[Flag, ...] = ()
     source: str = "huggingface"
 
 
 class SuiteBoard(StepRequest):
     tasks: tuple[ShownTask, ...]
+    baselines: tuple[PublishedBaseline, ...] = ()
     shown_items: int
 
 
@@ -43,9 +60,29 @@ def shown_tasks(settings: Settings) -> tuple[ShownTask, ...]:
     return tuple(found)
 
 
-def suite_tables(settings: Settings) -> SuiteTables:
-    return SuiteTables(tasks=shown_tasks(settings), flags=settings.flags, source=settings.source)
+def suite_tables(settings: Settings, published: str) -> SuiteTables:
+    """`published` is the file of the published baselines."""
+    return SuiteTables(
+        tasks=shown_tasks(settings),
+        baselines=_baselines(settings, published),
+        flags=settings.flags,
+        source=settings.source,
+    )
 
 
-def suite_board(settings: Settings) -> SuiteBoard:
-    return SuiteBoard(tasks=shown_tasks(settings), shown_items=settings.suite.shown_items)
+def suite_board(settings: Settings, published: str) -> SuiteBoard:
+    return SuiteBoard(
+        tasks=shown_tasks(settings),
+        baselines=_baselines(settings, published),
+        shown_items=settings.suite.shown_items,
+    )
+
+
+def _baselines(settings: Settings, published: str) -> tuple[PublishedBaseline, ...]:
+    """Those of tasks and metrics that the suite has; none is of generated questions."""
+    if settings.source == "miniature":
+        return ()
+    asked = {(one.task, one.metric) for one in shown_tasks(settings)}
+    with Path(published).open(encoding="utf-8", newline="") as file:
+        found = [PublishedBaseline.of(row) for row in csv.DictReader(file, delimiter="\t")]
+    return tuple(one for one in found if (one.task, one.metric) in asked)

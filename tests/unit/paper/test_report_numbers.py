@@ -290,6 +290,6 @@ def test_costs_are_added_up():
     )
     text = told(tell_cost, cost_numbers({"cost": table}))
     assert "12 jobs took 4.00 hours" in text
-    assert "train (harmony), 3.00" in text
+    assert "most of them is train (harmony), with 3.00 hours" in text
     assert "1,200 MB" in text
     assert "3.00 hours" in text

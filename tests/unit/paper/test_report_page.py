@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from PIL import Image
 
 from workflow_scripts.paper.chapters import chapters
 from workflow_scripts.paper.latex import size_of, write_paper
@@ -122,7 +123,7 @@ class Elements(HTMLParser):
 def test_the_page_needs_no_network_and_no_other_file_to_be_read(tmp_path):
     elements = Elements(page(tmp_path))
     for image in elements.of("img"):
-        assert image.get("src", "data:").startswith("data:image/png;base64,") or not image.get(
+        assert image.get("src", "data:").startswith("data:image/webp;base64,") or not image.get(
             "src"
         )
     assert not elements.of("link") and not elements.of("iframe")
@@ -159,13 +160,18 @@ def test_every_figure_has_words_for_those_who_do_not_see_it_and_can_be_saved(tmp
     assert shown[0]["alt"].startswith("Caption of the runs")
     assert all(image["alt"] for image in shown)
     saved = {link["download"] for link in elements.of("a") if "download" in link}
-    assert saved >= {"prompt_runs.png", "prompt_runs.pdf", "prompt_runs.csv", "prompt_runs.tex"}
+    assert saved >= {
+        "prompt_runs.png",
+        "prompt_runs.pdf",
+        "prompt_runs.csv.gz",
+        "prompt_runs.tex.gz",
+    }
 
 
-def test_a_figure_higher_than_wide_takes_the_whole_width(tmp_path):
-    assert 'class="tall"' not in page(tmp_path)
-    high = PIXEL[:20] + (3).to_bytes(4, "big") + PIXEL[24:]
-    (tmp_path / "figures/mystery.png").write_bytes(high)
+@pytest.mark.parametrize("size", [(1, 3), (2400, 600)], ids=["higher than wide", "very wide"])
+def test_a_figure_that_half_the_width_would_make_unreadable_takes_all_of_it(tmp_path, size):
+    assert 'class="large"' not in page(tmp_path)
+    Image.new("RGB", size).save(tmp_path / "figures/mystery.png")
     told, _ = chapters(
         numbers_with_prompts(Numbers(limits())),
         *(sorted((tmp_path / f"{kind}s").glob(f"*.{end}")) for kind, end in KINDS),
@@ -176,7 +182,7 @@ def test_a_figure_higher_than_wide_takes_the_whole_width(tmp_path):
     numbers = numbers_with_prompts(Numbers([*limits(), *run_numbers(about)]))
     write_page(tmp_path / "report/index.html", told, numbers, about, [], [], {})
     text = (tmp_path / "report/index.html").read_text()
-    assert re.findall(r'<figure id="([a-z_-]+)" class="tall">', text) == ["figure-mystery"]
+    assert re.findall(r'<figure id="([a-z_-]+)" class="large">', text) == ["figure-mystery"]
 
 
 def test_a_table_nobody_tells_of_is_shown_all_the_same(tmp_path):

@@ -70,6 +70,9 @@ class Tab:
     columns: list[Column]
     rows: list[Row]
     sort: str = ""  # a column's field; falling where it is a score
+    # What stands above the rows for comparison: never counted, searched, filtered or downloaded.
+    baselines: list[Row] = field(default_factory=list)
+    rests_on: str = ""  # the works to cite beside the page itself, as BibTeX
     search: tuple[str, ...] = ("name",)
 
 
@@ -89,7 +92,10 @@ def read_tab(path: Path) -> Tab:
         **data
         | {
             "columns": [Column(**column) for column in data["columns"]],
-            "rows": [Row(**row | {"details": _details(row["details"])}) for row in data["rows"]],
+            **{
+                part: [Row(**row | {"details": _details(row["details"])}) for row in data[part]]
+                for part in ("rows", "baselines")
+            },
             "search": tuple(data["search"]),
         }
     )

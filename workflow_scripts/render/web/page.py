@@ -22,7 +22,7 @@ LIBRARY = HERE / "vendor/tabulator"
 # In one scope, in this order.
 SCRIPTS = (
     *("safe_html", "elements", "values", "search", "sorting", "filters", "state"),
-    *("csv", "details", "table", "controls", "main"),
+    *("csv", "citing", "details", "table", "controls", "main"),
 )
 # What could end a script element or begin a comment in it, and line ends that old scripts know.
 _ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
@@ -89,8 +89,9 @@ def _board(board: Board) -> str:
 
 def _tab(tab: Tab) -> dict:
     # Rows as lists, with the names of their fields once: half the size.
-    fields = list(dict.fromkeys(field for row in tab.rows for field in row.values))
-    if len({row.id for row in tab.rows if row.id}) != len(tab.rows):
+    every = [*tab.rows, *tab.baselines]
+    fields = list(dict.fromkeys(field for row in every for field in row.values))
+    if len({row.id for row in every if row.id}) != len(every):
         raise UserError(f"Two rows of the tab {tab.id} have one id, or a row has none.")
     return {
         "id": tab.id,
@@ -99,8 +100,10 @@ def _tab(tab: Tab) -> dict:
         "columns": [vars(column) for column in tab.columns],
         "sort": tab.sort,
         "search": list(tab.search),
+        "restsOn": tab.rests_on,
         "fields": fields,
         "rows": [_row(row, fields) for row in tab.rows],
+        "baselines": [_row(row, fields) for row in tab.baselines],
     }
 
 
@@ -115,7 +118,7 @@ def _rows(table: list[dict[str, Any]]) -> list[list]:
 
 
 def _details(at: int, tab: Tab) -> str:
-    """A line a row, so that opening one reads only its own."""
+    """A line a row, baselines last, so that opening one reads only its own."""
     lines = [
         _json(
             {
@@ -126,6 +129,6 @@ def _details(at: int, tab: Tab) -> str:
             },
             f"The row {row.id} of the tab {tab.id}",
         )
-        for row in tab.rows
+        for row in (*tab.rows, *tab.baselines)
     ]
     return _data(f"details-{at}", "\n".join(lines))

@@ -166,11 +166,13 @@ def _tell_ranking(numbers: Numbers) -> str:
     elif firsts:
         each = joined([f"{words} {{harmony.{name}.first}}" for name, words in firsts])
         sentences.append(f"First by the first principal component of the scores is {each}.")
-    for name, words in firsts:
-        if (key := f"harmony.{name}.first_last") in numbers and numbers.value(key) > 1:
-            sentences.append(
-                f"Within the errors of the scores it could be as low as {{{key}}} {words}."
-            )
+    lowest = [(f"harmony.{name}.first_last", words) for name, words in firsts]
+    if lower := [
+        f"{{{key}}} {words}" for key, words in lowest if key in numbers and numbers.value(key) > 1
+    ]:
+        sentences.append(
+            f"Within the errors of the scores the rank of the first could be as low as {joined(lower)}."
+        )
     if shares := _told(numbers, "component_share"):
         each = joined([f"{{harmony.{name}.component_share}} {words}" for name, words in shares])
         sentences.append(f"Of the variance of the scores that component has {each}.")

@@ -80,8 +80,8 @@ def tell_prompts(numbers: Numbers) -> list[str]:
         )
     else:
         asked += (
-            " No run clears the floor of {prompts.floor} by {limit.clear} standard errors: the"
-            " differences between them need not be of what is known."
+            " No run clears the floor of {prompts.floor} by {limit.clear} standard errors, so that the"
+            " differences between runs say nothing of what the model knows."
         )
     if "prompts.least_format" in numbers:
         asked += (

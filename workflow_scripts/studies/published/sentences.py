@@ -158,12 +158,12 @@ _PARAGRAPHS = (
     ),
     (
         "least_categories trained.least",
-        "Least alike, as the models are, rank tasks of {published.least_categories}:"
-        " {published.direct.least}; after training that is {published.trained.least}.",
+        "The rankings by tasks of {published.least_categories} are least alike: their mean tau-b is"
+        " {published.direct.least} as the models are and {published.trained.least} after training.",
     ),
     (
         "direct.opposite trained.opposite",
-        "NQ-Open and ARC-Challenge both ask questions. Of {published.direct.model_pairs} pairs of models"
+        "NQ-Open and ARC-Challenge are both question answering. Of {published.direct.model_pairs} pairs of models"
         " they order {published.direct.opposite} in opposite ways, significantly on both, as the models"
         " are, and {published.trained.opposite} after training.",
     ),

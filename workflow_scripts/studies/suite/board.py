@@ -16,13 +16,15 @@ from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.web.board import Column, Details, Item, Row, Tab
 from workflow_scripts.settings.suite_tables import ShownTask, SuiteBoard
 from workflow_scripts.studies.suite import checks, leaderboard
+from workflow_scripts.studies.suite.baselines import Baseline, baselines
 from workflow_scripts.studies.suite.requests import accepted, read_checks
 
 ABOUT = (
-    "Submitted models on a suite of tasks, each with its own number of worked examples. The average"
-    " stands where all tasks do. A score that does not clear the floor of its task shows nothing; open"
-    " a row for standard errors, floors, what the run took, and some of the answers. Where no answer or"
-    " every answer is right the standard error is 0 however few there are; there n stands in its place."
+    "Submitted models on a suite of tasks, each with its own number of worked examples. The rows in"
+    " italics are baselines, for comparison. The average stands where all tasks do. A score that does not"
+    " clear the floor of its task shows nothing; open a row for floors, what the run took, and some of the"
+    " answers. Where no answer or every answer is right the standard error is 0 however few there are;"
+    " there n stands in its place."
 )
 # A page of thousands of rows shows fewer items of each: it is to open in a second.
 MOST_ITEMS = 4_000
@@ -56,6 +58,7 @@ def suite_tab(
             _row(row, entries[row["file"]], notes.get(row["file"], []), tasks, of_a_row)
             for row in cells(board)
         ],
+        baselines=[_beside(one) for one in baselines(board, asked)],
         sort="average",
         search=("name", "note"),
     )
@@ -116,6 +119,20 @@ def _row(row: Cells, entry: dict, notes: list[str], tasks: Sequence[ShownTask], 
             percents=("score", "standard error", "floor"),
             items=_items(entry, records, tasks, most),
         ),
+    )
+
+
+def _beside(baseline: Baseline) -> Row:
+    return Row(
+        id=baseline.name,
+        values={
+            "name": baseline.name,
+            "average": baseline.average,
+            **baseline.scores,
+            **{f"{task}_stderr": error for task, error in baseline.errors.items()},
+        },
+        notes=[baseline.what],
+        details=Details(facts={"source": baseline.source} if baseline.source else {}),
     )
 
 

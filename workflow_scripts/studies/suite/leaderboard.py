@@ -1,5 +1,6 @@
 """The leaderboard: a row for each model, precision and commit, with the suite's tasks and their average."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,17 +11,19 @@ from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.tables import Table
-from workflow_scripts.render.text import percents, with_errors
+from workflow_scripts.render.text import with_errors
 from workflow_scripts.settings.flags import Flag
 from workflow_scripts.settings.suite_tables import ShownTask, SuiteTables
+from workflow_scripts.studies.suite.baselines import baselines
 from workflow_scripts.studies.suite.requests import accepted, parameters_of, read_checks
 
 NOTE = (
     "Scores in percent ± standard error, which is 0 where none or all of the items are right, however"
     " few they are; n is in the CSV. Average: the mean of all tasks of the suite, for rows that"
-    " have all of them alone; a cell that is missing is named and never filled. Floor: in the first"
-    " row, the best that answering at random or a fixed answer scores. A flag was set by hand, its"
-    " reason is in the last column; the row stays."
+    " have all of them alone; a cell that is missing is named and never filled. The first rows are"
+    " baselines and no models. Floor: the better of random answers and of one fixed answer. Random"
+    " answers: an open question has no such score. A published score is of another protocol. A flag was"
+    " set by hand, its reason is in the last column; the row stays."
 )
 COLUMNS = Columns(
     {
@@ -41,7 +44,7 @@ def suite_leaderboard(scores: pd.DataFrame, checks: list[dict], asked: SuiteTabl
     rows = [_row(entry, scores, asked) for entry in accepted(checks)]
     columns = list(COLUMNS.named)
     for one in asked.tasks:
-        columns += [f"{one.task}{part}" for part in ("", "_stderr", "_n", "_floor")]
+        columns += [f"{one.task}{part}" for part in ("", "_stderr", "_n", "_floor", "_chance")]
     table = pd.DataFrame(rows, columns=columns)
     return table.sort_values(
         ["average", "model", "precision"],
@@ -78,7 +81,7 @@ def _row(entry: dict, scores: pd.DataFrame, asked: SuiteTables) -> dict[str, Any
             continue
         one = found.iloc[0]
         row |= {name: one["value"], f"{name}_stderr": one["stderr"], f"{name}_n": one["n"]}
-        row[f"{name}_floor"] = one["floor"]
+        row |= {f"{name}_{part}": one[part] for part in ("floor", "chance")}
     row["missing"] = " ".join(missing) or None
     if not missing:
         row["average"] = float(np.mean([row[task.task] for task in asked.tasks]))
@@ -115,28 +118,46 @@ def marks(flag: Flag, entry: dict) -> bool:
 def _show(frame: pd.DataFrame, asked: SuiteTables) -> pd.DataFrame:
     names = {one.task: one.title for one in asked.tasks}
     missing = [None if pd.isna(one) else one.split() for one in frame["missing"]]
-    shown = {
-        "Model": ["Floor", *frame["model"]],
-        "Precision": [None, *frame["precision"]],
-        "Commit": [None, *frame["commit"].str[:7]],
-        "Type": [None, *frame["model_type"]],
-        "Protocol": [None, *frame["protocol"].str.replace("_", "-")],
-        "Average": [None, *_scores(frame, "average")],
-    }
-    for one in asked.tasks:
-        floor = percents([frame[f"{one.task}_floor"].max()])
-        shown[_head(one)] = [*floor, *_scores(frame, one.task)]
-    shown["Missing"] = [None, *(one and ", ".join(names[task] for task in one) for one in missing)]
-    shown["Flag"] = [None, *frame["flag"]]
-    return pd.DataFrame(shown)
+    models = pd.DataFrame(
+        {
+            "Model": frame["model"],
+            "Precision": frame["precision"],
+            "Commit": frame["commit"].str[:7],
+            "Type": frame["model_type"],
+            "Protocol": frame["protocol"].str.replace("_", "-"),
+            "Average": _scores(frame["average"], frame["average_stderr"]),
+            **{
+                _head(one): _scores(frame[one.task], frame[f"{one.task}_stderr"])
+                for one in asked.tasks
+            },
+            "Missing": [one and ", ".join(names[task] for task in one) for one in missing],
+            "Flag": frame["flag"],
+        }
+    )
+    beside = [
+        {
+            "Model": one.name,
+            "Type": "baseline",
+            "Average": _scores([one.average], [None])[0],
+            **{
+                _head(task): _scores([one.scores.get(task.task)], [one.errors.get(task.task)])[0]
+                for task in asked.tasks
+            },
+        }
+        for one in baselines(frame, asked)
+    ]
+    return pd.concat(
+        [pd.DataFrame(beside, columns=models.columns, dtype=object), models.astype(object)],
+        ignore_index=True,
+    )
 
 
 def _head(one: ShownTask) -> str:
     return f"{one.title} ({one.shown_as}, {one.shots}-shot)"
 
 
-def _scores(frame: pd.DataFrame, name: str) -> list[str | None]:
-    return with_errors(frame[name], frame[f"{name}_stderr"], lambda share: f"{100 * share:.1f}")
+def _scores(values: Iterable[float | None], errors: Iterable[float | None]) -> list[str | None]:
+    return with_errors(values, errors, lambda share: f"{100 * share:.1f}")
 
 
 def _make(inputs: Inputs, asked: SuiteTables) -> pd.DataFrame:
@@ -152,4 +173,5 @@ TABLE = Table(
     asks=SuiteTables,
     make=_make,
     show=_show,
+    beside=lambda frame, asked: len(baselines(frame, asked)),
 )

@@ -7,7 +7,7 @@ from tests.records import record_fields
 from workflow_scripts.core.files import sha256_text, write_json
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Metric, write_record
-from workflow_scripts.settings.suite_tables import ShownTask, SuiteTables
+from workflow_scripts.settings.suite_tables import PublishedBaseline, ShownTask, SuiteTables
 
 TASKS = (
     ShownTask(task="sst2", title="SST-2", shots=5, metric="acc", shown_as="acc"),
@@ -15,8 +15,20 @@ TASKS = (
 )
 
 
+PUBLISHED = PublishedBaseline(
+    name="Somebody's model",
+    task="truth",
+    metric="acc",
+    percent=20.0,
+    items=400,
+    what="Of another protocol.",
+    source="A paper",
+)
+
+
 def asked(*flags: dict, source: str = "huggingface") -> SuiteTables:
-    return SuiteTables.of({"tasks": TASKS, "flags": flags, "source": source})
+    given = {"tasks": TASKS, "baselines": [PUBLISHED], "flags": flags, "source": source}
+    return SuiteTables.of(given)
 
 
 COMMIT = "0" * 40
@@ -50,7 +62,9 @@ def entry(name="org/net", precision="float32", *, reason=None, commit=COMMIT, **
     }
 
 
-def measure(entry: dict, task: str, right: list[bool], *, stderr=0.1, floor=0.25, **item) -> Path:
+def measure(
+    entry: dict, task: str, right: list[bool], *, stderr=0.1, floor=0.25, chance=None, **item
+) -> Path:
     """Write the record of one task of a row, its items right as said."""
     path = Path(entry["records"][task])
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -65,7 +79,7 @@ def measure(entry: dict, task: str, right: list[bool], *, stderr=0.1, floor=0.25
     value = sum(right) / len(right)
     fields["metrics"] = (
         Metric(
-            name="acc", value=value, stderr=stderr, n=len(right), best_constant=floor, chance=None
+            name="acc", value=value, stderr=stderr, n=len(right), best_constant=floor, chance=chance
         ),
     )
     items = [

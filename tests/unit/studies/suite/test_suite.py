@@ -7,7 +7,15 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tests.unit.studies.suite.suite_study import COMMIT, TASKS, asked, break_off, entry, measure
+from tests.unit.studies.suite.suite_study import (
+    COMMIT,
+    PUBLISHED,
+    TASKS,
+    asked,
+    break_off,
+    entry,
+    measure,
+)
 from workflow_scripts.scores.tidy import collect
 from workflow_scripts.settings.suite_tables import SuiteBoard
 from workflow_scripts.studies.suite import board as board_suite
@@ -35,7 +43,12 @@ def leaderboard(*entries, flags=()):
 def tab(*entries, flags=(), shown_items=2):
     table = written(leaderboard(*entries, flags=flags))
     found = written(suite_checks(table, list(entries), asked()), found_checks.TABLE)
-    return suite_tab(table, found, list(entries), SuiteBoard(tasks=TASKS, shown_items=shown_items))
+    return suite_tab(
+        table,
+        found,
+        list(entries),
+        SuiteBoard(tasks=TASKS, baselines=(PUBLISHED,), shown_items=shown_items),
+    )
 
 
 def written(table, of=TABLE):

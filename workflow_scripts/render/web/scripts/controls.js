@@ -100,6 +100,8 @@ function fillTabs(place, tabs, current, onChoose) {
     return button;
   });
   place.replaceChildren(...buttons);
+  // On a phone the tabs do not all fit; which one is open must be seen.
+  place.querySelector("[aria-selected=true]").scrollIntoView({ block: "nearest", inline: "nearest" });
 }
 
 // Left and right go from tab to tab, as everywhere.

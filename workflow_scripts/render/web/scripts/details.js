@@ -15,23 +15,31 @@ function detailsOf(tabAt, rowAt) {
 
 function showDetails(dialog, tab, tabAt, row) {
   const { facts, tasks, percents, items } = detailsOf(tabAt, row.at);
-  const named = tab.columns.filter((column) => column.kind !== "name" && column.kind !== "flag");
-  const close = element("button", { type: "button", className: "close", "aria-label": "Close" }, "×");
-  close.addEventListener("click", () => dialog.close());
+  const named = tab.columns.filter(
+    ({ kind, field }) =>
+      kind !== "name" && kind !== "flag" && !(row.isBaseline && isMissing(row.values.get(field))),
+  );
   dialog.replaceChildren(
-    element("header", {}, element("h2", { id: "details-title" }, nameOf(tab, row)), close),
+    headerOf(dialog, "details-title", nameOf(tab, row)),
     element(
       "div",
       { className: "body", tabIndex: 0, role: "group", "aria-labelledby": "details-title" },
       row.flag ? element("p", { className: "flagged" }, ...flagParts(row)) : null,
-      row.notes.length ? section("Worth a look", list(row.notes)) : null,
+      row.notes.length ? section(row.isBaseline ? "A baseline, for comparison" : "Worth a look", list(row.notes)) : null,
       section("In the table", listOfFacts(named.map((column) => valueFact(column, row)))),
       section("Facts", listOfFacts(otherFacts(facts, row))),
       section("Tasks", tasks.length ? tableOf(tasks, new Set(percents)) : null),
+      row.isBaseline ? null : section("How to cite this row", copied(bibtexOf(board, tab, row))),
       section("Items", items.length ? items.map(itemCard) : null),
     ),
   );
   if (!dialog.open) dialog.showModal();
+}
+
+function headerOf(dialog, id, title) {
+  const close = element("button", { type: "button", className: "close", "aria-label": "Close" }, "×");
+  close.addEventListener("click", () => dialog.close());
+  return element("header", {}, element("h2", { id }, title), close);
 }
 
 function nameOf(tab, row) {

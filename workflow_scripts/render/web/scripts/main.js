@@ -1,10 +1,13 @@
 // The page: the board's data, the reader's choices, and what follows from them.
 const board = JSON.parse(byId("board").textContent);
 board.tabs.forEach((tab) => {
-  tab.rows = tab.rows.map(([id, flag, flagLink, notes, values], at) => ({
+  const count = tab.rows.length;
+  tab.all = [...tab.rows, ...tab.baselines].map(([id, flag, flagLink, notes, values], at) => ({
     at, id, flag, flagLink, notes,
+    isBaseline: at >= count,
     values: new Map(tab.fields.map((field, index) => [field, values[index]])),
   }));
+  tab.rows = tab.all.slice(0, count);
 });
 const tabAt = (id) => board.tabs.findIndex((tab) => tab.id === id);
 const tables = new Map(); // by tab: made when it is first looked at
@@ -69,7 +72,7 @@ function showAll() {
 function showRow() {
   const { at, tab, view } = current();
   const dialog = byId("details");
-  const row = tab.rows.find((one) => one.id === view.row);
+  const row = tab.all.find((one) => one.id === view.row);
   if (row) showDetails(dialog, tab, at, row);
   else if (dialog.open) dialog.close();
 }
@@ -124,14 +127,18 @@ function showNumber() {
   const { tab } = current();
   const table = tables.get(tab.id)?.table;
   if (!table?.initialized) return;
-  const count = table.getDataCount("active");
+  const count = rowsShown(table, tab).length;
   const all = grouped.format(tab.rows.length);
   byId("count").textContent = count === tab.rows.length ? `${all} rows` : `${grouped.format(count)} of ${all} rows`;
 }
 
+function rowsShown(table, tab) {
+  return table.getData("active").map(({ at }) => tab.all[at]).filter((row) => !row.isBaseline);
+}
+
 function downloadShown() {
   const { tab, view } = current();
-  const rows = tables.get(tab.id).table.getData("active").map(({ at }) => tab.rows[at]);
+  const rows = rowsShown(tables.get(tab.id).table, tab);
   const columns = tab.columns.filter((column) => view.columns.has(column.field));
   download(`leaderboard_${tab.id.replace(/[^\w-]/g, "_")}.csv`, csvOf(tab, columns, rows));
 }
@@ -154,10 +161,13 @@ function wire() {
     view.row = null;
     remember();
   });
-  // A click on what lies behind closes the details, as people expect.
-  dialog.addEventListener("click", (event) => {
-    if (event.target === dialog) dialog.close();
-  });
+  byId("cite").addEventListener("click", () => showCitation(byId("citation"), board, current().tab));
+  // A click on what lies behind closes what is open, as people expect.
+  for (const one of [dialog, byId("citation")]) {
+    one.addEventListener("click", (event) => {
+      if (event.target === one) one.close();
+    });
+  }
   const columns = byId("columns");
   document.addEventListener("click", (event) => {
     if (!columns.contains(event.target)) columns.open = false;

@@ -23,11 +23,15 @@ function compareValues(a, b) {
   return numbers[0] - numbers[1];
 }
 
-// For the table library, which swaps the two for a falling order. What is missing comes last in
-// both orders, and equal values keep the order of the board, so that an address shows what it showed.
+// For the table library, which swaps the two for a falling order. Baselines come first and what is
+// missing last in both orders, and equal values keep the order of the board, so that an address shows
+// what it showed.
 function sorter(a, b, rowA, rowB, column, direction) {
   const sign = direction === "asc" ? 1 : -1;
+  const [left, right] = [rowA.getData(), rowB.getData()];
+  if (left.isBaseline !== right.isBaseline) return left.isBaseline ? -sign : sign;
+  if (left.isBaseline) return sign * (left.at - right.at);
   if (isMissing(a) !== isMissing(b)) return isMissing(a) ? sign : -sign;
   const difference = isMissing(a) ? 0 : compareValues(a, b);
-  return difference || sign * (rowA.getData().at - rowB.getData().at);
+  return difference || sign * (left.at - right.at);
 }

@@ -70,6 +70,6 @@ function viewOf(parts, tab) {
   for (const shownField of all("show")) if (fields.has(shownField)) view.columns.add(shownField);
   for (const hidden of all("hide")) view.columns.delete(hidden);
   for (const column of tab.columns) if (column.kind === "name") view.columns.add(column.field);
-  view.row = tab.rows.some((row) => row.id === one("row")) ? one("row") : null;
+  view.row = tab.all.some((row) => row.id === one("row")) ? one("row") : null;
   return view;
 }

@@ -1,10 +1,20 @@
 // One table for each tab, by Tabulator: it sorts, filters, and keeps only the visible rows in the page.
 const ROW_HEIGHT = 46;
 const NARROW_ROW_HEIGHT = 66; // where names take lines
-// Between these a column is as wide as what stands in it, by the letter.
+// Between these a column is as wide as what stands in it, in the reader's own fonts.
 const WIDTHS = { name: [130, 375], text: [90, 280], choice: [80, 220], flag: [100, 220] };
 const NUMBERS = [72, 150];
-const [LETTER, BOLD, SMALL, HEAD] = [8.4, 9.4, 6.6, 7.4];
+const PADDING = 21; // on both sides, and what rounding may take
+// As style.css has them: in rem, and how heavy.
+const FONTS = { cell: [0.93, 400], name: [0.93, 600], small: [0.775, 400], head: [0.85, 600] };
+const pen = document.createElement("canvas").getContext("2d");
+
+function lengthOf(text, font) {
+  const { fontFamily, fontSize } = getComputedStyle(document.documentElement);
+  const [rem, weight] = FONTS[font];
+  pen.font = `${weight} ${rem * parseFloat(fontSize)}px ${fontFamily}`;
+  return pen.measureText(text.replace(/[0-9]/g, "0")).width; // digits are set equally wide
+}
 
 // Columns are called c0, c1, ... in the table, so that no field's name can mean anything to it.
 function makeTable(holder, tab, view, { onSort, onOpen, onChange }) {
@@ -12,7 +22,7 @@ function makeTable(holder, tab, view, { onSort, onOpen, onChange }) {
   const keyOf = new Map(tab.columns.map((column, at) => [column.field, `c${at}`]));
   const rowOf = new WeakMap(); // by its element
   const table = new window.Tabulator(holder, {
-    data: tab.rows.map((row) => dataOf(row, tab)),
+    data: tab.all.map((row) => dataOf(row, tab)),
     index: "at",
     columns: tab.columns.map((column, at) => definition(column, `c${at}`, tab, view, narrow)),
     columnDefaults: { resizable: false },
@@ -29,7 +39,9 @@ function makeTable(holder, tab, view, { onSort, onOpen, onChange }) {
       const element = row.getElement();
       rowOf.set(element, row);
       element.tabIndex = -1;
-      element.classList.toggle("flagged", Boolean(tab.rows[row.getData().at].flag));
+      const { flag, isBaseline } = tab.all[row.getData().at];
+      element.classList.toggle("flagged", Boolean(flag));
+      element.classList.toggle("baseline", isBaseline);
       element.setAttribute("aria-haspopup", "dialog");
     },
   });
@@ -40,15 +52,15 @@ function makeTable(holder, tab, view, { onSort, onOpen, onChange }) {
   });
   for (const event of ["dataFiltered", "tableBuilt"]) table.on(event, () => onChange());
   table.on("rowClick", (event, row) => {
-    if (!event.target.closest("a")) onOpen(tab.rows[row.getData().at]);
+    if (!event.target.closest("a")) onOpen(tab.all[row.getData().at]);
   });
-  walkWithKeys(table, holder, rowOf, (row) => onOpen(tab.rows[row.getData().at]));
+  walkWithKeys(table, holder, rowOf, (row) => onOpen(tab.all[row.getData().at]));
   const built = new Promise((done) => table.on("tableBuilt", done));
   return { table, built, keyOf };
 }
 
 function dataOf(row, tab) {
-  const data = { at: row.at };
+  const data = { at: row.at, isBaseline: row.isBaseline };
   tab.columns.forEach((column, at) => {
     data[`c${at}`] = column.kind === "flag" ? row.flag : row.values.get(column.field);
   });
@@ -62,7 +74,7 @@ function definition(column, key, tab, view, narrow) {
     field: key,
     title: column.title,
     titleFormatter: () => headOf(column),
-    formatter: (cell) => cellOf(column, tab.rows[cell.getData().at], tab),
+    formatter: (cell) => cellOf(column, tab.all[cell.getData().at], tab),
     sorter,
     headerSortStartingDir: numeric ? "desc" : "asc",
     visible: view.columns.has(column.field),
@@ -74,16 +86,16 @@ function definition(column, key, tab, view, narrow) {
 }
 
 function widthOf(column, tab) {
-  const word = Math.max(...column.title.split(" ").map((part) => part.length)) + 2; // and the arrow
+  const words = column.title.split(/(?<=-)| /); // where a head may break
   const step = Math.ceil(tab.rows.length / 200);
-  const rows = tab.rows.filter((row, at) => at % step === 0);
-  const letter = column.kind === "name" ? BOLD : LETTER;
+  const rows = tab.all.filter((row) => row.isBaseline || row.at % step === 0);
   const lengths = rows.map((row) => {
-    const beside = (besideOf(row, column) ?? "").trim();
-    return letter * shown(row.values.get(column.field), column).length + SMALL * beside.length;
+    const text = shown(row.values.get(column.field), column);
+    return lengthOf(text, column.kind === "name" ? "name" : "cell") + lengthOf(besideOf(row, column) ?? "", "small");
   });
   const [least, most] = WIDTHS[column.kind] ?? NUMBERS;
-  return Math.max(least, Math.min(most, 26 + Math.max(HEAD * word, ...lengths)));
+  const head = Math.max(...words.map((word) => lengthOf(`${word}\u00a0↓`, "head")));
+  return Math.max(least, Math.min(most, Math.ceil(PADDING + Math.max(head, ...lengths))));
 }
 
 // A button, so that the keyboard reaches the sorting; its click is the head's.
@@ -100,7 +112,7 @@ function cellOf(column, row, tab) {
   return element(
     "span",
     { title: isMissing(value) ? null : titleOf(row, column, value), className: isMissing(value) ? "missing" : null },
-    text,
+    isMissing(value) && row.isBaseline ? "" : text, // there is nothing that could be missing
     beside === null ? null : element("small", {}, beside),
   );
 }
@@ -139,7 +151,8 @@ function sortOf(sort, keyOf) {
 
 function filterOf(tab, view) {
   const shows = rowFilter(tab, view);
-  return (data) => shows(tab.rows[data.at]);
+  const any = tab.rows.some(shows); // or "No row matches" would not be said
+  return (data) => (data.isBaseline ? any : shows(tab.all[data.at]));
 }
 
 // The table is one stop of the Tab key; arrows walk through its rows, Enter opens one.

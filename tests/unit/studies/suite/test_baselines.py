@@ -1,0 +1,61 @@
+"""What stands beside the models of the leaderboard: floors, random answers and published scores."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.unit.settings.merged import ROOT, merged
+from tests.unit.studies.suite.suite_study import PUBLISHED, asked, entry, measure
+from tests.unit.studies.suite.test_suite import GOOD, both, here, leaderboard, tab, written  # noqa: F401
+from workflow_scripts.settings.load import load_settings
+from workflow_scripts.settings.suite_tables import suite_tables
+from workflow_scripts.studies.suite.baselines import baselines
+from workflow_scripts.studies.suite.leaderboard import TABLE
+from workflow_scripts.studies.suite.sentences import suite_numbers
+
+
+def test_baselines_stand_above_the_models_and_are_counted_nowhere():
+    one, other = entry("org/one"), entry("org/other")
+    measure(one, "sst2", GOOD, floor=0.25, chance=0.3)
+    measure(one, "truth", GOOD, floor=0.4)
+    measure(other, "sst2", GOOD, floor=0.5, chance=0.2)
+    table = written(leaderboard(one, other))
+    assert len(table) == 2
+    (ranked,) = [
+        n.value for n in suite_numbers({"suite_leaderboard": table}) if n.name == "suite.rows"
+    ]
+    assert ranked == 2
+    floor, chance, published = baselines(table, asked())
+    assert floor.scores == {"sst2": 0.5, "truth": 0.4}
+    assert floor.average == pytest.approx(0.45)
+    assert chance.scores == {"sst2": 0.3} and chance.average is None
+    assert published.scores == {"truth": 0.2} and published.average is None
+    assert published.errors["truth"] == pytest.approx(0.02)
+    lines = Path("suite_leaderboard.md").read_text().splitlines()
+    shown = TABLE.shown(table, asked())
+    assert len(shown.rows) - shown.beside == 2, "as the report counts them"
+    heads = [line.split("|")[1].strip() for line in lines if line.startswith("| ")]
+    assert heads[2:5] == ["Floor", "Random answers", "Somebody's model"]
+    assert [line.count(" baseline ") for line in lines[-5:]] == [1, 1, 1, 0, 0]
+
+
+def test_the_tab_has_baselines_beside_its_rows():
+    made = tab(both(entry("org/net"), GOOD))
+    assert [row.values["name"] for row in made.rows] == ["org/net"]
+    assert [row.values["name"] for row in made.baselines] == [
+        "Floor",
+        "Random answers",
+        PUBLISHED.name,
+    ]
+    assert made.baselines[-1].details.facts == {"source": "A paper"}
+
+
+@pytest.mark.parametrize(("source", "names"), [("huggingface", ["gsm8k"]), ("miniature", [])])
+def test_published_baselines_are_of_tasks_of_the_suite_and_of_real_questions(source, names):
+    paper = yaml.safe_load((ROOT / "config/paper.yaml").read_text(encoding="utf-8"))
+    config = paper if source == "huggingface" else {}
+    settings = load_settings(merged(config), ROOT)
+    found = suite_tables(settings, str(ROOT / "resources/published/suite_baselines.tsv")).baselines
+    assert [one.task for one in found] == names
+    assert all(0 < one.percent < 100 for one in found)
