@@ -7,6 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.bridge.interruption import (
+    end_quietly_before_the_first_job,
+    end_when_asked,
+)
 from workflow_scripts.bridge.journal import note_run
 from workflow_scripts.bridge.orphaned_slurm_jobs import cancel_left_behind
 from workflow_scripts.bridge.run_lock import hold_run_lock, is_run_alive, sweep_stale_lock
@@ -34,6 +38,8 @@ def before_parsing(workflow) -> float:
     """Clear away what a dead run left; the answer is when this one began."""
     began = time.time()
     ask_the_disk_what_is_protected()
+    if is_main_process(workflow):
+        end_quietly_before_the_first_job()
     if is_main_process(workflow) and not is_dry_run(workflow):  # which changes nothing
         sweep_stale_lock(STATE)
         if not is_run_alive(STATE):  # whose tables need them
@@ -61,8 +67,10 @@ def checked_settings(workflow, config: dict[str, Any]) -> Settings:
 
 def before_the_first_job(workflow, config: dict[str, Any]) -> None:
     """Take the folder for this run alone, and note for `make status` what it makes."""
+    end_quietly_before_the_first_job()
     targets = targets_of(workflow)
     if targets == ["plan"]:  # which reads and computes, beside a run too
+        end_when_asked(workflow)
         return
     alone = hold_run_lock(STATE)
     if takes_lock(workflow):  # without it another run may be alive
@@ -70,3 +78,4 @@ def before_the_first_job(workflow, config: dict[str, Any]) -> None:
             sys.exit(_IN_USE)
         cancel_left_behind(Path.cwd())
     note_run(main_snakefile(workflow), config, targets)
+    end_when_asked(workflow)
