@@ -16,7 +16,8 @@ from pathlib import Path
 import psutil
 
 from workflow_scripts.bridge.orphaned_slurm_jobs import cancel_jobs_of
-from workflow_scripts.bridge.snakemake_settings import runs_elsewhere, takes_lock
+from workflow_scripts.bridge.slurm_requests import submits_to_slurm
+from workflow_scripts.bridge.snakemake_settings import takes_lock
 from workflow_scripts.bridge.terminal import close_terminal, say, show_no_more_errors
 
 INTERRUPTED = "The run was interrupted. What was finished is kept: run the same command again, and it resumes."
@@ -45,6 +46,12 @@ def end_when_asked(workflow) -> None:
         signal.signal(number, partial(_end, workflow))
 
 
+def end_at_once_when_asked() -> None:
+    """The run is over, and Snakemake may still wait a minute for a timer of its own."""
+    for number in _WORDS:
+        signal.signal(number, signal.SIG_DFL)
+
+
 def is_interrupted() -> bool:
     return _interrupted.is_set()
 
@@ -69,7 +76,7 @@ def _end_all(workflow, number: int) -> None:
     show_no_more_errors(workflow)  # of jobs that fail because they are ended
     say(f"{_words(number)}: the jobs are ended, and then this run; ten seconds at most.")
     # Without the lock they may be another run's.
-    if runs_elsewhere(workflow) and takes_lock(workflow):
+    if submits_to_slurm(workflow) and takes_lock(workflow):
         threading.Thread(target=_cancel_all, daemon=True).start()
     told: set[psutil.Process] = set()
     while not _again.is_set() and time.monotonic() < began + _TO_END:

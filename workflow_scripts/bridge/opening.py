@@ -14,6 +14,15 @@ from workflow_scripts.bridge.interruption import (
 from workflow_scripts.bridge.journal import note_run
 from workflow_scripts.bridge.orphaned_slurm_jobs import cancel_left_behind
 from workflow_scripts.bridge.run_lock import hold_run_lock, is_run_alive, sweep_stale_lock
+from workflow_scripts.bridge.slurm_refusals import tell_refusals
+from workflow_scripts.bridge.slurm_requests import (
+    CHECK,
+    ask_what_is_offered,
+    checked,
+    guess_no_account,
+    misfits,
+    submits_to_slurm,
+)
 from workflow_scripts.bridge.snakemake_settings import (
     config_files,
     is_dry_run,
@@ -22,6 +31,7 @@ from workflow_scripts.bridge.snakemake_settings import (
     takes_lock,
     targets_of,
 )
+from workflow_scripts.bridge.terminal import say_error
 from workflow_scripts.bridge.write_protection import ask_the_disk_what_is_protected
 from workflow_scripts.core.broken import clear_broken_cells
 from workflow_scripts.core.errors import UserError
@@ -48,7 +58,7 @@ def before_parsing(workflow) -> float:
 
 
 @contextmanager
-def mending() -> Iterator[None]:
+def mending(title: str = "The configuration needs mending:") -> Iterator[None]:
     """End with a sentence for each mistake of the config.
 
     A WorkflowError in its place would make Snakemake add a line of traceback.
@@ -56,7 +66,7 @@ def mending() -> Iterator[None]:
     try:
         yield
     except UserError as error:
-        sys.exit("\n".join(["The configuration needs mending:", *error.problems]))
+        sys.exit("\n".join([title, *error.problems]))
 
 
 def checked_settings(workflow, config: dict[str, Any]) -> Settings:
@@ -72,10 +82,33 @@ def before_the_first_job(workflow, config: dict[str, Any]) -> None:
     if targets == ["plan"]:  # which reads and computes, beside a run too
         end_when_asked(workflow)
         return
+    if CHECK in targets:
+        _end_with_check(workflow)
     alone = hold_run_lock(STATE)
     if takes_lock(workflow):  # without it another run may be alive
         if not alone:
             sys.exit(_IN_USE)
         cancel_left_behind(Path.cwd())
     note_run(main_snakefile(workflow), config, targets)
+    if submits_to_slurm(workflow):
+        _before_submissions(workflow)
     end_when_asked(workflow)
+
+
+def _end_with_check(workflow) -> None:
+    """Here all jobs are known with what they ask for, and none has been started."""
+    with mending("Slurm cannot run this config:"):
+        print(checked(workflow))
+    sys.exit(0)
+
+
+def _before_submissions(workflow) -> None:
+    guess_no_account(workflow)
+    try:
+        partitions = ask_what_is_offered()
+    except UserError as error:
+        partitions = []
+        print(error, file=sys.stderr)
+    for sentence in misfits(workflow, partitions):
+        say_error(f"{sentence} What fits nowhere is refused, or waits forever.")
+    tell_refusals(workflow, partitions)

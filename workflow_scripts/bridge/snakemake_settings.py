@@ -27,11 +27,6 @@ def takes_lock(workflow) -> bool:
     return workflow.execution_settings.lock
 
 
-def runs_elsewhere(workflow) -> bool:
-    """Whether jobs go to a cluster; known when the run starts, and not while rules are parsed."""
-    return not workflow.local_exec
-
-
 def config_files(workflow) -> list[Path]:
     return [Path(path) for path in workflow.configfiles]
 

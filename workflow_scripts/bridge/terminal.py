@@ -1,6 +1,7 @@
 """What of Snakemake's messages the terminal shows; its log in .snakemake/log keeps them all."""
 
 import logging
+from collections.abc import Callable
 from contextlib import suppress
 
 _LOGGER = "snakemake.logging"  # Snakemake's own, which shows and keeps what is said by it
@@ -10,9 +11,18 @@ def say(sentence: str) -> None:
     logging.getLogger(_LOGGER).info(sentence)
 
 
-def show_no_more_errors(workflow) -> None:
+def say_error(sentence: str) -> None:
+    logging.getLogger(_LOGGER).error(sentence)
+
+
+def show_if(workflow, is_shown: Callable[[logging.LogRecord], bool]) -> None:
+    """From now on; asked where and when something is logged, and not when it is shown."""
     for handler in _of_terminal(workflow):
-        handler.addFilter(_is_no_error)
+        handler.addFilter(is_shown)
+
+
+def show_no_more_errors(workflow) -> None:
+    show_if(workflow, lambda record: record.levelno < logging.ERROR)
 
 
 def close_terminal(workflow) -> None:
@@ -24,7 +34,3 @@ def close_terminal(workflow) -> None:
 def _of_terminal(workflow) -> list[logging.Handler]:
     manager = workflow.logger_manager
     return [one for one in manager.logger.handlers if one not in manager.logfile_handlers]
-
-
-def _is_no_error(record: logging.LogRecord) -> bool:
-    return record.levelno < logging.ERROR

@@ -18,7 +18,6 @@ onstart:
     logger = logging.getLogger("snakemake.logging")
     logger.info("Said by its logger.")
     about = {
-        "local": workflow.local_exec,
         "sigterm": signal.getsignal(signal.SIGTERM).__name__,
         "its logger": manager.logger is logger,
         "handlers": [type(one).__name__ for one in logger.handlers],
@@ -58,10 +57,6 @@ def ran(tmp_path_factory):
     result = run(folder)
     assert result.returncode == 0, result.stderr
     return folder, result.stderr, json.loads((folder / "about.json").read_text())
-
-
-def test_workflow_local_exec_is_known_when_it_starts(ran):
-    assert ran[2]["local"] is True
 
 
 def test_the_scheduler_answers_sigterm_before_onstart_and_can_be_replaced(ran):
