@@ -14,13 +14,14 @@ from workflow_scripts.bridge.interruption import (
 from workflow_scripts.bridge.journal import note_run
 from workflow_scripts.bridge.orphaned_slurm_jobs import cancel_left_behind
 from workflow_scripts.bridge.run_lock import hold_run_lock, is_run_alive, sweep_stale_lock
+from workflow_scripts.bridge.slurm_offer import misfits
 from workflow_scripts.bridge.slurm_refusals import tell_refusals
 from workflow_scripts.bridge.slurm_requests import (
     CHECK,
     ask_what_is_offered,
     checked,
     guess_no_account,
-    misfits,
+    requests_of,
     submits_to_slurm,
 )
 from workflow_scripts.bridge.snakemake_settings import (
@@ -109,6 +110,6 @@ def _before_submissions(workflow) -> None:
     except UserError as error:
         partitions = []
         print(error, file=sys.stderr)
-    for sentence in misfits(workflow, partitions):
+    for sentence in misfits(requests_of(workflow), partitions) if partitions else ():
         say_error(f"{sentence} What fits nowhere is refused, or waits forever.")
     tell_refusals(workflow, partitions)

@@ -1,7 +1,7 @@
 """What a Slurm cluster offers, and why a job fits nowhere in it; pure functions of what sinfo and scontrol say."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 # A row for each kind of node in each partition.
@@ -84,6 +84,23 @@ def why_it_fits_nowhere(asked: Asked, partitions: Sequence[Partition]) -> list[s
     if partition is None or not partition.nodes:
         return []
     return _lacking(asked, partition)
+
+
+def misfits(requests: Iterable[tuple[str, Asked]], partitions: Sequence[Partition]) -> list[str]:
+    """A sentence for each rule and what its jobs lack."""
+    grouped: dict[tuple[str, tuple[str, ...]], list[Asked]] = {}
+    for rule, asked in requests:
+        if reasons := why_it_fits_nowhere(asked, partitions):
+            grouped.setdefault((rule, tuple(reasons)), []).append(asked)
+    return [_sentence(rule, group, reasons) for (rule, reasons), group in grouped.items()]
+
+
+def _sentence(rule: str, group: Sequence[Asked], reasons: Iterable[str]) -> str:
+    largest = max(group, key=lambda asked: (asked.gpus, asked.mem_mb, asked.minutes, asked.cpus))
+    many = len(group) > 1
+    jobs = f"{len(group):,} jobs of {rule} fit" if many else f"A job of {rule} fits"
+    asks = "the largest asks" if many else "it asks"
+    return f"{jobs} nowhere in this Slurm; {asks} for {largest}: {'; '.join(reasons)}."
 
 
 def _lacking(asked: Asked, partition: Partition) -> list[str]:

@@ -3,7 +3,7 @@
 import re
 import shlex
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from workflow_scripts.bridge.slurm_offer import (
@@ -11,9 +11,10 @@ from workflow_scripts.bridge.slurm_offer import (
     SINFO,
     Asked,
     Partition,
+    misfits,
     offered,
-    why_it_fits_nowhere,
 )
+from workflow_scripts.bridge.terminal import nothing_said
 from workflow_scripts.core.errors import UserError
 
 CHECK = "check_cluster"
@@ -37,42 +38,46 @@ def _said(command: Sequence[str]) -> str:
         raise UserError(f"{command[0]} does not answer: {said}") from None
 
 
+def requests_of(workflow) -> list[tuple[str, Asked]]:
+    """Of all jobs that are to be submitted: the rule, by which packs of one rule count as one."""
+    with nothing_said():  # of each partition that is chosen
+        return [
+            (_PACK.sub("", job.rule.name), asked_of(workflow, job))
+            for job in workflow.dag.needrun_jobs()
+            if not job.is_local
+        ]
+
+
 def asked_of(workflow, job) -> Asked:
     """As the Slurm plugin would submit it: with the profile's default resources, in the partition it chooses."""
     resources = job.resources
-    gpus, kind = resources.get("gpu") or 0, resources.get("gpu_model")
-    if gres := resources.get("gres"):
-        name, *middle, count = str(gres).split(":")
-        gpus, kind = (int(count), next(iter(middle), None)) if name == "gpu" else (0, None)
+    gpus, kind = _gpus(resources)
     chosen = shlex.split(workflow.scheduler._executor.get_partition_arg(job))
     return Asked(
         partition=chosen[-1] if chosen else None,
         cpus=resources.get("cpus_per_task") or job.threads,
-        mem_mb=resources.get("mem_mb") or 0,
-        minutes=resources.get("runtime") or 0,
+        mem_mb=_known(resources.get("mem_mb")),
+        minutes=_known(resources.get("runtime")),
         gpus=gpus,
         gpu_kind=kind,
         account=resources.get("slurm_account"),
     )
 
 
-def misfits(workflow, partitions: Sequence[Partition]) -> list[str]:
-    """A sentence for each rule, with what its jobs lack."""
-    jobs = [job for job in workflow.dag.needrun_jobs() if not job.is_local]
-    grouped: dict[tuple[str, tuple[str, ...]], list[Asked]] = {}
-    for job in jobs:
-        asked = asked_of(workflow, job)
-        if reasons := why_it_fits_nowhere(asked, partitions):
-            key = _PACK.sub("", job.rule.name), tuple(reasons)
-            grouped.setdefault(key, []).append(asked)
-    return [_sentence(rule, group, reasons) for (rule, reasons), group in grouped.items()]
+def _gpus(resources) -> tuple[int, str | None]:
+    """How many, and the cluster's name of them; Slurm writes gpu:2 and gpu:a100:2, and gpu for one."""
+    if not (gres := resources.get("gres")):
+        return _known(resources.get("gpu")), resources.get("gpu_model")
+    name, *more = str(gres).split(":")
+    if name != "gpu":
+        return 0, None
+    count = int(more.pop()) if more and more[-1].isdigit() else 1
+    return count, more[0] if more else None
 
 
-def _sentence(rule: str, group: Sequence[Asked], reasons: Iterable[str]) -> str:
-    largest = max(group, key=lambda asked: (asked.gpus, asked.mem_mb, asked.minutes, asked.cpus))
-    jobs = f"{len(group):,} jobs of {rule} fit" if len(group) > 1 else f"A job of {rule} fits"
-    largest_of = "the largest asks" if len(group) > 1 else "it asks"
-    return f"{jobs} nowhere in this Slurm; {largest_of} for {largest}: {'; '.join(reasons)}."
+def _known(number: Any) -> int:
+    """What depends on the size of files that are not there yet is not known before."""
+    return number if isinstance(number, int) else 0
 
 
 def checked(workflow) -> str:
@@ -82,14 +87,13 @@ def checked(workflow) -> str:
             f"`snakemake {CHECK}` compares what jobs ask for with what Slurm has; say which profile"
             f" submits them: snakemake {CHECK} --profile slurm"
         )
-    partitions = ask_what_is_offered()
-    if found := misfits(workflow, partitions):
+    requests = requests_of(workflow)
+    if found := misfits(requests, ask_what_is_offered()):
         raise UserError(found)
-    jobs = [asked_of(workflow, job) for job in workflow.dag.needrun_jobs() if not job.is_local]
-    where = ", ".join(sorted({asked.partition or "no partition" for asked in jobs}))
-    if not jobs:
+    if not requests:
         return "There is nothing to submit: all is done, or made where Snakemake runs."
-    return f"All {len(jobs):,} jobs that are to run fit into this Slurm ({where})."
+    where = ", ".join(sorted({asked.partition or "no partition" for _, asked in requests}))
+    return f"All {len(requests):,} jobs that are to run fit into this Slurm ({where})."
 
 
 def submits_to_slurm(workflow) -> bool:

@@ -1,8 +1,8 @@
 """What of Snakemake's messages the terminal shows; its log in .snakemake/log keeps them all."""
 
 import logging
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 _LOGGER = "snakemake.logging"  # Snakemake's own, which shows and keeps what is said by it
 
@@ -19,6 +19,18 @@ def show_if(workflow, is_shown: Callable[[logging.LogRecord], bool]) -> None:
     """From now on; asked where and when something is logged, and not when it is shown."""
     for handler in _of_terminal(workflow):
         handler.addFilter(is_shown)
+
+
+@contextmanager
+def nothing_said() -> Iterator[None]:
+    """Not even to the log."""
+    logger = logging.getLogger(_LOGGER)
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 def show_no_more_errors(workflow) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from workflow_scripts.bridge.slurm_offer import Asked, offered, why_it_fits_nowhere
+from workflow_scripts.bridge.slurm_offer import Asked, misfits, offered, why_it_fits_nowhere
 
 SMALL = offered(
     "batch|1|6000|gpu:2\nurgent|1|6000|gpu:2\nshort|1|6000|gpu:2\nfunded|1|6000|gpu:2\n",
@@ -89,3 +89,20 @@ def test_a_job_says_what_it_asks_for():
     assert str(replace(A_GPU_JOB, gpu_kind="a100")) == (
         "partition gpu, account a, 32 CPUs, 200,000 MB, 2,160 minutes, 4 GPUs a100"
     )
+
+
+def test_jobs_of_a_rule_that_lack_the_same_are_one_sentence_with_the_largest():
+    requests = [
+        ("evaluate_direct", A_JOB),
+        ("train_before_test", replace(A_JOB, mem_mb=7_000)),
+        ("train_before_test", replace(A_JOB, mem_mb=9_000)),
+        ("train_before_test", replace(A_JOB, cpus=2)),
+    ]
+    assert misfits(requests, SMALL) == [
+        "2 jobs of train_before_test fit nowhere in this Slurm; the largest asks for partition batch,"
+        " 1 CPU, 9,000 MB, 24 minutes, no GPU: no node of partition batch gives more than 6,000 MB"
+        " (see cluster.node_memory_gb in the config).",
+        "A job of train_before_test fits nowhere in this Slurm; it asks for partition batch, 2 CPUs,"
+        " 3,000 MB, 24 minutes, no GPU: no node of partition batch has more than 1 CPU"
+        " (see compute.threads in the config).",
+    ]
