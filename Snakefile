@@ -5,6 +5,7 @@ from pathlib import Path
 from snakemake.utils import min_version
 
 from workflow_scripts.bridge.closing import closing_words, words_of_failure
+from workflow_scripts.bridge.interruption import end_at_once_when_asked
 from workflow_scripts.bridge.opening import before_parsing, before_the_first_job
 
 min_version("9.27")
@@ -49,13 +50,23 @@ rule all:
         rules.table_cost.output,
 
 
+# All its jobs are planned and none is run: what compares them ends the run before the first.
+rule check_cluster:
+    """Compare what jobs will ask Slurm for with what it has; with --profile slurm; runs nothing."""
+    input:
+        rules.all.input,
+    localrule: True
+
+
 onstart:
     before_the_first_job(workflow, config)
 
 
 onsuccess:
+    end_at_once_when_asked()
     print(closing_words(since=STARTED))
 
 
 onerror:
+    end_at_once_when_asked()
     print(words_of_failure(since=STARTED))

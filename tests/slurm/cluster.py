@@ -1,4 +1,4 @@
-"""A real Slurm of four nodes on this machine: two partitions, fake GPUs, gone again when done with.
+"""A real Slurm of four nodes on this machine: some partitions, fake GPUs, gone again when done with.
 
 Debian's build of slurmd runs several daemons on one host, each with a name and a port of its own, so
 a node is a daemon; with one CPU each, so that no two jobs share one. A GPU is a device file that Slurm schedules and nothing opens. There are no cgroups
@@ -74,6 +74,10 @@ SchedulerParameters=sched_interval=2,sched_min_interval=100000,bf_interval=2,req
 NodeName={nodes} NodeHostname={host} Port={node_ports} CPUs=1 RealMemory={memory} Gres=gpu:{gpus}
 PartitionName=batch Nodes=ALL Default=YES PriorityTier=1 MaxTime=INFINITE State=UP
 PartitionName=urgent Nodes=ALL PriorityTier=10 MaxTime=INFINITE State=UP
+# For mistakes: what a partition does not grant is refused at once, and does not wait forever.
+EnforcePartLimits=ALL
+PartitionName=short Nodes=ALL MaxTime=30 State=UP
+PartitionName=funded Nodes=ALL AllowAccounts=physics MaxTime=INFINITE State=UP
 """
 
 

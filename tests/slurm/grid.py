@@ -1,6 +1,7 @@
 """The small grid, sent to Slurm with the profile that users are given."""
 
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.slurm.cluster import Cluster
@@ -21,11 +22,15 @@ SLURM = [
 
 
 def start_on_slurm(
-    cluster: Cluster, folder: Path, *options: str, **environment: str
+    cluster: Cluster,
+    folder: Path,
+    *options: str,
+    targets: Sequence[str] = TARGETS,
+    **environment: str,
 ) -> subprocess.Popen:
     with (folder / "snakemake.out").open("w") as output:
         return subprocess.Popen(
-            command(folder, *TARGETS, *GRID, *SLURM, *options),
+            command(folder, *targets, *GRID, *SLURM, *options),
             env=environment_with(folder, **cluster.environment, **environment),
             cwd=folder,
             stdout=output,

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from workflow_scripts.bridge.interruption import INTERRUPTED, is_interrupted
 from workflow_scripts.bridge.terminal_table import narrowed
 from workflow_scripts.core.broken import broken_cells
 
@@ -23,6 +24,8 @@ CHECKS = "suite_checks.md"
 
 def words_of_failure(since: float = 0.0, checked: Path = CHECKED) -> str:
     """The last lines of a run that failed; of a check, what it found, which else stands above Snakemake's words."""
+    if is_interrupted():
+        return f"\n{INTERRUPTED}\n"
     return _said_by_check(checked, since) or FAILED
 
 

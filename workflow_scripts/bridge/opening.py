@@ -7,9 +7,23 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.bridge.interruption import (
+    end_quietly_before_the_first_job,
+    end_when_asked,
+)
 from workflow_scripts.bridge.journal import note_run
 from workflow_scripts.bridge.orphaned_slurm_jobs import cancel_left_behind
 from workflow_scripts.bridge.run_lock import hold_run_lock, is_run_alive, sweep_stale_lock
+from workflow_scripts.bridge.slurm_offer import misfits
+from workflow_scripts.bridge.slurm_refusals import tell_refusals
+from workflow_scripts.bridge.slurm_requests import (
+    CHECK,
+    ask_what_is_offered,
+    checked,
+    guess_no_account,
+    requests_of,
+    submits_to_slurm,
+)
 from workflow_scripts.bridge.snakemake_settings import (
     config_files,
     is_dry_run,
@@ -18,6 +32,7 @@ from workflow_scripts.bridge.snakemake_settings import (
     takes_lock,
     targets_of,
 )
+from workflow_scripts.bridge.terminal import say_error
 from workflow_scripts.bridge.write_protection import ask_the_disk_what_is_protected
 from workflow_scripts.core.broken import clear_broken_cells
 from workflow_scripts.core.errors import UserError
@@ -35,6 +50,8 @@ def before_parsing(workflow) -> float:
     """Clear away what a dead run left; the answer is when this one began."""
     began = time.time()
     ask_the_disk_what_is_protected()
+    if is_main_process(workflow):
+        end_quietly_before_the_first_job()
     if is_main_process(workflow) and not is_dry_run(workflow):  # which changes nothing
         sweep_stale_lock(STATE)
         if not is_run_alive(STATE):  # whose tables need them
@@ -43,7 +60,7 @@ def before_parsing(workflow) -> float:
 
 
 @contextmanager
-def mending() -> Iterator[None]:
+def mending(title: str = "The configuration needs mending:") -> Iterator[None]:
     """End with a sentence for each mistake of the config.
 
     A WorkflowError in its place would make Snakemake add a line of traceback.
@@ -51,7 +68,7 @@ def mending() -> Iterator[None]:
     try:
         yield
     except UserError as error:
-        sys.exit("\n".join(["The configuration needs mending:", *error.problems]))
+        sys.exit("\n".join([title, *error.problems]))
 
 
 def checked_settings(workflow, config: dict[str, Any], look_up: LookUp) -> Settings:
@@ -64,12 +81,38 @@ def checked_settings(workflow, config: dict[str, Any], look_up: LookUp) -> Setti
 
 def before_the_first_job(workflow, config: dict[str, Any]) -> None:
     """Take the folder for this run alone, and note for `make status` what it makes."""
+    end_quietly_before_the_first_job()
     targets = targets_of(workflow)
     if targets == ["plan"]:  # which reads and computes, beside a run too
+        end_when_asked(workflow)
         return
+    if CHECK in targets:
+        _end_with_check(workflow)
     alone = hold_run_lock(STATE)
     if takes_lock(workflow):  # without it another run may be alive
         if not alone:
             sys.exit(_IN_USE)
         cancel_left_behind(Path.cwd())
     note_run(main_snakefile(workflow), config, targets)
+    if submits_to_slurm(workflow):
+        _before_submissions(workflow)
+    end_when_asked(workflow)
+
+
+def _end_with_check(workflow) -> None:
+    """Here all jobs are known with what they ask for, and none has been started."""
+    with mending("Slurm cannot run this config:"):
+        print(checked(workflow))
+    sys.exit(0)
+
+
+def _before_submissions(workflow) -> None:
+    guess_no_account(workflow)
+    try:
+        partitions = ask_what_is_offered()
+    except UserError as error:
+        partitions = []
+        print(error, file=sys.stderr)
+    for sentence in misfits(requests_of(workflow), partitions) if partitions else ():
+        say_error(f"{sentence} What fits nowhere is refused, or waits forever.")
+    tell_refusals(workflow, partitions)

@@ -26,13 +26,19 @@ def cancel_left_behind(folder: Path) -> list[str]:
         + ", ".join(jobs),
         file=sys.stderr,
     )
-    subprocess.run(["scancel", *jobs], check=False)
+    cancel_jobs_of(folder)
     end = time.monotonic() + _SECONDS
     while (left := _jobs(folder)) and time.monotonic() < end:
         time.sleep(_POLL)
     if left:
         print(f"Slurm has not ended {', '.join(left)} yet.", file=sys.stderr)
     return jobs
+
+
+def cancel_jobs_of(folder: Path) -> None:
+    """Those that Snakemake submitted from there."""
+    if jobs := _jobs(folder):
+        subprocess.run(["scancel", *jobs], check=False, capture_output=True)
 
 
 def _jobs(folder: Path) -> list[str]:

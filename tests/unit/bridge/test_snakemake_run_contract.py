@@ -1,6 +1,5 @@
 """What the bridge relies on in a run of Snakemake without Snakemake promising it: small runs, a test a name."""
 
-import inspect
 import json
 import subprocess
 import sys
@@ -165,9 +164,3 @@ def test_the_text_of_a_dag_has_a_line_a_job_with_label_and_style_and_a_line_an_e
     assert r'"made" [label="made\n1 job, done"' in drawn
     assert r'"nothing" [label="nothing\n1 job' in drawn
     assert '"made" -> "nothing";' in drawn
-
-
-def test_the_slurm_plugin_comments_its_jobs_with_their_rule():
-    import snakemake_executor_plugin_slurm as plugin
-
-    assert 'f"rule_{' in inspect.getsource(plugin)
