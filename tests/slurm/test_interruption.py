@@ -23,6 +23,7 @@ def test_ctrl_c_cancels_the_jobs_in_slurm_and_leaves_no_lock(cluster, finished_g
     os.killpg(run.pid, signal.SIGINT)
     assert run.wait(timeout=120) == 1, said(folder)
     assert "Interrupted: the jobs are ended" in said(folder)
+    assert "The run was interrupted." in said(folder)
     assert "Traceback" not in said(folder)
     assert not list((folder / ".snakemake").glob("locks/*"))
     wait_until(lambda: job not in cluster.jobs(), "Slurm has ended the job")

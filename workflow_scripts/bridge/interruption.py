@@ -24,6 +24,7 @@ INTERRUPTED = "The run was interrupted. What was finished is kept: run the same 
 _WORDS = {signal.SIGINT: "Interrupted", signal.SIGTERM: "Asked to end (SIGTERM)"}
 _TO_SAVE, _TO_END = 5.0, 8.0  # seconds after the signal
 _POLL = 0.1
+_SLURMS = ("squeue", "scancel", "sbatch")  # which end Slurm's jobs, or say which there are
 _BASH = "set -euo pipefail; "  # what Snakemake starts commands with where it is told nothing
 _interrupted, _again = threading.Event(), threading.Event()
 
@@ -96,6 +97,8 @@ def _end_children(told: set[psutil.Process], is_late: bool) -> None:
     with suppress(psutil.NoSuchProcess):
         for child in psutil.Process().children(recursive=True):
             with suppress(psutil.NoSuchProcess):
+                if child.name() in _SLURMS:
+                    continue
                 if is_late:
                     child.kill()
                 elif child not in told:
