@@ -4,6 +4,7 @@
 # make bench-chunks: how much faster chunked models run, and how much of that is leaner code.
 # make bench-evaluation: how much faster evaluations are for reading shared prompts once.
 # make bench-training: how much faster the trainer is than TRL's, on short samples and full blocks.
+# make bench-gpu: what all of it is worth on a GPU, in a report that planning reads; PARTS="evaluation training" for some.
 # make bench-dag: how long Snakemake takes to plan the published grid.
 # make bench-ranking: how long the tables and figures of the ranking study take with 600 models.
 # Another Python:  make demo PYTHON=python3.12
@@ -14,7 +15,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 BENCH := $(VENV)/bench
 
-.PHONY: demo test test-slurm test-faults install status bench-chunks bench-evaluation bench-training bench-dag bench-ranking clean
+.PHONY: demo test test-slurm test-faults install status bench-chunks bench-evaluation bench-training bench-gpu bench-dag bench-ranking clean
 .DELETE_ON_ERROR:
 
 demo: $(INSTALLED)
@@ -57,6 +58,12 @@ bench-training: $(BENCH)/.installed
 $(BENCH)/.installed: envs/bench.txt $(INSTALLED)
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --progress-bar off --no-deps --upgrade --target $(BENCH) -r envs/bench.txt
 	@touch $@
+
+# On a machine with a GPU: correctness, evaluation, training, chunked models and rates, ten minutes each at most. TRL is
+# measured where `make bench-training` has installed it.
+PARTS ?=
+bench-gpu: $(INSTALLED)
+	PYTHONPATH=$(BENCH) $(BIN)/python -m bench.gpu $(PARTS)
 
 # Planning the published grid beside a bare workflow with as many jobs; about two minutes.
 bench-dag: $(INSTALLED)

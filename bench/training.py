@@ -66,6 +66,8 @@ class Clock(TrainerCallback):
     parts: dict[str, float] = field(default_factory=lambda: defaultdict(float))
 
     def on_step_end(self, args, state, control, **kwargs):
+        if torch.cuda.is_available() and state.global_step in (WARM_UP, state.max_steps):
+            torch.cuda.synchronize()
         now = time.perf_counter()
         if state.global_step == WARM_UP:
             self.begun = now
@@ -103,7 +105,7 @@ def model_of() -> Qwen2ForCausalLM:
     return Qwen2ForCausalLM(config)
 
 
-def ours(base, case: Case, clock: Clock) -> float:
+def ours(base, case: Case, clock: Clock, device: str = "cpu") -> float:
     """Trains as a task's training does; the loss of the last step."""
     keys = TrainingKeys(
         method="lora",
@@ -127,7 +129,7 @@ def ours(base, case: Case, clock: Clock) -> float:
             None,
             Path(folder, "state"),
             keys=keys,
-            device="cpu",
+            device=device,
             seed=SEED,
             belongs_to={},
             padding_token=0,
@@ -135,7 +137,7 @@ def ours(base, case: Case, clock: Clock) -> float:
     return trained.history[-1]["loss"]
 
 
-def theirs(base, case: Case, clock: Clock) -> float:
+def theirs(base, case: Case, clock: Clock, device: str = "cpu") -> float:
     from peft import LoraConfig
     from torch.utils.data import SequentialSampler
     from trl import SFTConfig, SFTTrainer
@@ -151,8 +153,8 @@ def theirs(base, case: Case, clock: Clock) -> float:
             SFTConfig(
                 output_dir=folder, per_device_train_batch_size=BATCH, num_train_epochs=1,
                 learning_rate=RATE, weight_decay=0.01, lr_scheduler_type="constant",
-                max_length=LONGEST, packing=False, save_strategy="no", report_to=[], use_cpu=True,
-                bf16=False, activation_checkpointing=False, disable_tqdm=True,
+                max_length=LONGEST, packing=False, save_strategy="no", report_to=[],
+                use_cpu=device == "cpu", bf16=device == "cuda", activation_checkpointing=False, disable_tqdm=True,
             ),
             train_dataset=Dataset.from_list(rows),
             processing_class=_tokenizer(),

@@ -1,0 +1,115 @@
+"""`make bench-gpu` in its small form: all of it runs, and what it writes planning understands."""
+
+import json
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from bench import gpu, gpu_report
+from bench.gpu_setting import Setting, Table
+from tests.unit.settings.merged import ROOT
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.planning.gpu_report import gpu_report as read_for_planning
+from workflow_scripts.settings.cluster import Cluster
+from workflow_scripts.settings.tables import read_devices
+
+SMALL = Setting("cpu", small=True)
+DEVICES = read_devices(ROOT / "config/devices.tsv")
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "gpu.md"
+    gpu.main(list(gpu.PARTS), SMALL, path)
+    return SimpleNamespace(
+        text=path.read_text(encoding="utf-8"),
+        path=path.with_suffix(".json"),
+        parts=json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))["parts"],
+    )
+
+
+def rows(table):
+    return [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
+
+
+def test_the_report_names_the_device_and_says_that_it_is_the_small_form(report):
+    assert report.text.startswith("# GPU benchmark: cpu\n")
+    assert "small form: tiny shapes" in report.text
+    assert "Not measured" not in report.text
+    for title in ("Correctness", "Log-likelihoods", "Generation", "LoRA training", "Rates"):
+        assert f"\n## {title}\n" in report.text
+
+
+def test_the_engine_agrees_with_the_harness_and_with_generate(report):
+    (correct,) = report.parts["correctness"]
+    assert [row["right"] for row in rows(correct)] == ["yes"] * len(correct["rows"])
+    scored, generated = report.parts["evaluation"]
+    assert all(row["differ"] < 1e-4 and row["ratio"] > 0 for row in rows(scored))
+    assert all(row["same"] == 1 for row in rows(generated))  # float32
+
+
+def test_training_counts_what_a_step_launches_and_leaves_no_tensor_behind(report):
+    speed, memory = report.parts["training"]
+    # Two layers, at least 38 operators each forward (tests/unit/planning/test_launches.py).
+    assert all(row["kernels"] > 2 * 38 for row in rows(speed))
+    assert all(row["collected, MB"] == 0 for row in rows(memory))
+
+
+def test_every_rate_that_planning_needs_is_measured_and_the_small_form_is_refused(report):
+    with pytest.raises(UserError, match="the small form of the benchmark on cpu"):
+        read_for_planning(Cluster(measured=str(report.path)), DEVICES)
+    full = json.loads(report.path.read_text()) | {"small": False, "device": "NVIDIA H200"}
+    report.path.write_text(json.dumps(full))
+    found = read_for_planning(Cluster(gpu="H200", measured=str(report.path)), DEVICES)
+    assert found is not None
+    assert found.speed(DEVICES["H200"], "bfloat16").layer == found.rates.layer_us * 1e-6
+
+
+def test_a_part_that_fails_is_named_and_leaves_the_others(monkeypatch, tmp_path):
+    def broken(setting):
+        raise RuntimeError("CUDA error: device-side assert triggered")
+
+    made = Table("Rates", "", ("what", "value"), [("a", 1.5)], rates={"layer_us": 2.0})
+    parts = {"bench.gpu_chunks": SimpleNamespace(run=broken)}
+    parts["bench.gpu_rates"] = SimpleNamespace(run=lambda setting: [made])
+    monkeypatch.setattr(gpu.importlib, "import_module", parts.__getitem__)
+    with pytest.raises(SystemExit, match="chunks"):
+        gpu.main(["chunks", "rates"], SMALL, tmp_path / "gpu.md")
+    text = (tmp_path / "gpu.md").read_text()
+    assert "Not measured: RuntimeError: CUDA error: device-side assert triggered" in text
+    assert "| a | 1.5 |" in text
+    assert "missing are reading_tflops, training_tflops, weights_gb_s" in text
+
+
+def test_a_wrong_result_is_no_success(monkeypatch, tmp_path):
+    table = Table("Correctness", "", ("architecture", "right"), [("Gemma 2", "NO")])
+    part = SimpleNamespace(run=lambda setting: [table])
+    monkeypatch.setattr(gpu.importlib, "import_module", lambda name: part)
+    with pytest.raises(SystemExit, match="Gemma 2"):
+        gpu.main(["correctness"], SMALL, tmp_path / "gpu.md")
+
+
+def test_numbers_of_all_sizes_can_be_read():
+    shown = [gpu_report._cell(value) for value in (0.0, 3.2e-6, 0.61234, 12_345.6, 7, None, "yes")]
+    assert shown == ["0", "3.2e-06", "0.612", "12,346", "7", "-", "yes"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["evaluatoin"], "there is no part 'evaluatoin'; expected some of correctness"),
+        ([], "PyTorch sees no GPU here; --small runs all parts"),
+    ],
+)
+def test_what_cannot_run_is_a_sentence(arguments, said):
+    run = subprocess.run(
+        [sys.executable, "-m", "bench.gpu", *arguments],
+        cwd=ROOT,
+        env={"CUDA_VISIBLE_DEVICES": "", "PATH": ""},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 2
+    assert said in run.stderr
