@@ -17,6 +17,8 @@ from workflow_scripts.evaluation.prefix.trie import Trie
 # A family that could take a quarter of the rows is worth a lane. There are more lanes than the rows
 # need, so that a family whose answers are ending does not keep the next one from beginning.
 _SHARE_OF_ROWS, _LANES_FOR_ROWS = 4, 1.5
+# Blocks of prompts are not made smaller than this for the sake of answers.
+_ENOUGH_TOKENS = 256
 # Copies of a step's attention scores, in float32, that live at once.
 _COPIES_OF_SCORES = 6
 
@@ -54,8 +56,15 @@ class Plan:
         sizes = _Sizes(model, trie, places, requests, budget, pace)
         longest = int(sizes.lengths.max())
         block = budget.block(2 * longest + sizes.new, pace.tokens)
-        logit_rows = min(block, budget.logit_rows)
-        left = budget.bytes - budget.packed_bytes(block, longest + block, logit_rows)
+        logit_rows = min(budget.logit_rows, len(trie.sequences))
+
+        def reading(block: int) -> int:
+            return budget.packed_bytes(block, longest + block, min(block, logit_rows))
+
+        # Answers need room, too: a larger block would read faster what then waits for a row.
+        while block > _ENOUGH_TOKENS and reading(block) > budget.bytes // 2:
+            block //= 2
+        logit_rows, left = min(block, logit_rows), budget.bytes - reading(block)
         rows = min(pace.answers, len(requests), logit_rows)
         alone = sizes.fitting(rows, left, shared=False)
         together = sizes.fitting(rows, left, shared=True)
