@@ -23,6 +23,7 @@ from workflow_scripts.evaluation.prefix.choosing import GenerationRules
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
 from workflow_scripts.evaluation.prefix.families import Families
 from workflow_scripts.evaluation.prefix.generation import GenerationRequest
+from workflow_scripts.evaluation.prefix.seats import Seats
 from workflow_scripts.evaluation.prefix.trie import build_trie
 
 NEW = 9
@@ -126,6 +127,35 @@ def test_answers_of_many_lengths_stop_where_they_would_alone(rows, steps, static
     found = engine.generate(asked, on_generated=heard.__setitem__)
     assert found == [one[:end] for one, end in zip(whole, ends, strict=True)]
     assert [heard[at] for at in range(len(asked))] == found
+
+
+def test_an_answer_up_to_the_model_s_last_position_disturbs_nobody_who_goes_on():
+    model = model_of("gpt2")
+    requests = Requests(fresh_seed(), VOCABULARY)
+    contexts = [requests.tokens(125), requests.tokens(20), requests.tokens(126)]
+    lengths = [4, 13, 3]  # the last token of an answer is not read
+    expected = [
+        alone(model, context, max_new_tokens=length)
+        for context, length in zip(contexts, lengths, strict=True)
+    ]
+    asked = [GenerationRequest(*one) for one in zip(contexts, lengths, strict=True)]
+    for static in (False, True):
+        assert engine_of(model, steps=8, static=static).generate(asked) == expected
+
+
+def test_a_family_fills_a_lane_before_it_takes_the_next():
+    seats = Seats(rows=6, lanes=2, per_lane=2)
+    assert all(seats.take(row, family) for row, family in [(0, 7), (2, 7), (1, 8)])
+    assert seats.of_row[0][0] == seats.of_row[2][0] != seats.of_row[1][0]
+    assert not seats.take(3, 7), "its lane is full, and the other is somebody's"
+    assert seats.take(3, 8)
+    seats.leave(0)
+    seats.leave(2)
+    assert seats.take(4, 9)
+    assert seats.of_row[4][0] == 0
+    seats.move(4, 0)
+    seats.leave(0)
+    assert seats.take(5, 7)
 
 
 def calls_of(engine) -> list[tuple[list[int], torch.Tensor]]:

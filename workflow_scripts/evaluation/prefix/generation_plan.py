@@ -1,5 +1,6 @@
 """How many answers grow side by side, and what of their keys is kept once: as the memory allows."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,9 +14,11 @@ from workflow_scripts.evaluation.prefix.families import Families
 from workflow_scripts.evaluation.prefix.model import text_config
 from workflow_scripts.evaluation.prefix.trie import Trie
 
-# A lane serves a quarter of the rows, and there are more lanes than that takes: a family whose
-# answers are ending does not keep the next one from beginning.
-_LANES, _SHARE_OF_ROWS = 6, 4
+# A family that could take a quarter of the rows is worth a lane. There are more lanes than the rows
+# need, so that a family whose answers are ending does not keep the next one from beginning.
+_SHARE_OF_ROWS, _LANES_FOR_ROWS = 4, 1.5
+# Blocks of prompts are not made smaller than this for the sake of answers.
+_ENOUGH_TOKENS = 256
 # Copies of a step's attention scores, in float32, that live at once.
 _COPIES_OF_SCORES = 6
 
@@ -53,8 +56,15 @@ class Plan:
         sizes = _Sizes(model, trie, places, requests, budget, pace)
         longest = int(sizes.lengths.max())
         block = budget.block(2 * longest + sizes.new, pace.tokens)
-        logit_rows = min(block, budget.logit_rows)
-        left = budget.bytes - budget.packed_bytes(block, longest + block, logit_rows)
+        logit_rows = min(budget.logit_rows, len(trie.sequences))
+
+        def reading(block: int) -> int:
+            return budget.packed_bytes(block, longest + block, min(block, logit_rows))
+
+        # Answers need room, too: a larger block would read faster what then waits for a row.
+        while block > _ENOUGH_TOKENS and reading(block) > budget.bytes // 2:
+            block //= 2
+        logit_rows, left = min(block, logit_rows), budget.bytes - reading(block)
         rows = min(pace.answers, len(requests), logit_rows)
         alone = sizes.fitting(rows, left, shared=False)
         together = sizes.fitting(rows, left, shared=True)
@@ -78,16 +88,22 @@ class _Sizes:
         return found
 
     def _shape(self, rows: int, shared: bool) -> tuple[Families, CacheShape]:
-        per_lane = -(-rows // _SHARE_OF_ROWS)
+        least = -(-rows // _SHARE_OF_ROWS)
         families = Families.none(self._trie)
-        if shared and per_lane > 1 and self._model.shares_starts:
-            families = Families.find(self._trie, self._asked, per_lane)
-        start = int(families.common.max())
+        if shared and least > 1 and self._model.shares_starts:
+            families = Families.find(self._trie, self._asked, least)
+        lanes, per_lane, start = 0, 1, int(families.common.max())
+        if start:
+            sizes = np.bincount(families.of[families.of >= 0], self._asked[families.of >= 0])
+            sizes = sizes[sizes > 0]
+            per_lane = min(rows, int(np.median(sizes)))
+            lanes = int(np.ceil(sizes / per_lane).sum())
+            lanes = min(lanes, math.ceil(_LANES_FOR_ROWS * rows / per_lane))
         # The last token of an answer is not read.
         own = int((self.lengths - families.common).max()) + max(self.new - 1, 1)
         if self._static:
             own = -(-own // STATIC_ENTRIES) * STATIC_ENTRIES
-        return families, CacheShape(rows, own, _LANES if start else 0, per_lane, start)
+        return families, CacheShape(rows, own, lanes, per_lane, start)
 
     def _bytes(self, shape: CacheShape) -> int:
         # A step's other tensors are smaller than those of a block that is read.
