@@ -47,7 +47,7 @@ def row_of_folder(path: str, families: Iterable[str]) -> ModelRow:
 
 
 def stamps(path: str) -> dict[str, list[int]]:
-    """Size and time of each file, which change when it does."""
+    """By path, size and time of each file that is taken, which change when it does."""
     folder = Path(path)
-    found = {file: (folder / file).stat() for file in files_of_folder(folder)}
-    return {file: [stat.st_size, stat.st_mtime_ns] for file, stat in found.items()}
+    found = {folder / file: (folder / file).stat() for file in files_of_folder(folder)}
+    return {str(file): [stat.st_size, stat.st_mtime_ns] for file, stat in found.items()}
