@@ -123,10 +123,14 @@ def test_choosing_an_epoch_generates_where_the_task_does():
     assert "generating" not in paper().training_before_test(TINY, ("rte",)).parts
 
 
-def test_each_training_loads_the_model_again_and_each_task_does():
+def test_a_model_is_loaded_once_for_adapters_and_anew_for_what_changes_it():
     once = paper().evaluation(LARGE, ("rte",)).parts["loading"]
-    trained = paper().training_before_test(LARGE, ("rte", "cola")).parts["loading"]
-    assert trained == pytest.approx(2 * 2 * once)
+    adapters = paper().training_before_test(LARGE, ("rte", "cola")).parts["loading"]
+    assert adapters == pytest.approx(once)
+    config = yaml.safe_load((ROOT / "config/paper.yaml").read_text(encoding="utf-8"))
+    config["harmony"] |= {"recipe": "published", "recipes": {"published": {"method": "full"}}}
+    full = planner(config).training_before_test(LARGE, ("rte", "cola")).parts["loading"]
+    assert full == pytest.approx((1 + 2 * 2) * once)
 
 
 def test_only_rows_that_would_not_fit_are_calculated_twice():
