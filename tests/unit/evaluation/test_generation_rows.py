@@ -191,6 +191,21 @@ def test_an_answer_that_ends_makes_room_for_the_next():
     assert sum(len(ids) for ids, _ in calls) == sum(lengths) - len(lengths)
 
 
+def test_several_answers_to_one_prompt_grow_side_by_side():
+    model = make_model("llama")
+    model.generation_config.eos_token_id = None
+    context = Requests(fresh_seed()).tokens(40)
+    engine = engine_of(model, rows=8)
+    calls = calls_of(engine)
+    asked = [GenerationRequest(context, NEW, seed=seed) for seed in range(8)]
+    drawn = engine.generate(asked, {"do_sample": True, "temperature": 2.0})
+    assert len({*map(tuple, drawn)}) == 8
+    assert [len(ids) for ids, _ in calls] == [8] * (NEW - 1)
+    for request, expected in zip(asked, drawn, strict=True):
+        options = {"do_sample": True, "temperature": 2.0}
+        assert PrefixEngine(model).generate([request], options) == [expected]
+
+
 @pytest.mark.parametrize("rows", [4, 32])
 def test_what_is_known_changes_no_bit_of_the_rest(rows):
     model = make_model("qwen2")

@@ -56,7 +56,7 @@ class Plan:
         sizes = _Sizes(model, trie, places, requests, budget, pace)
         longest = int(sizes.lengths.max())
         block = budget.block(2 * longest + sizes.new, pace.tokens)
-        logit_rows = min(budget.logit_rows, len(trie.sequences))
+        logit_rows = min(budget.logit_rows, len(requests))
 
         def reading(block: int) -> int:
             return budget.packed_bytes(block, longest + block, min(block, logit_rows))
