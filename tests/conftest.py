@@ -1,5 +1,5 @@
 """Shared by all tests: what needs a system package says so, and in CI nothing is skipped
-but what needs GPUs."""
+but what CI cannot have."""
 
 import os
 import shutil
@@ -10,12 +10,20 @@ from tests.made_once import made_once
 from tests.workflow.grid import make_grid
 
 NO_SKIPS = bool(os.environ.get("CHORUS_NO_SKIPS"))
+NOT_IN_CI = ("gpus", "real")
 # By marker: the program that the test runs, and Debian's package that has it.
 PROGRAMS = {
     "graphviz": ("dot", "graphviz"),
     "chromium": ("chromedriver", "chromium-driver"),
     "tex": ("pdflatex", "texlive-latex-recommended"),
 }
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--real-hub",
+        help="hub folder with SmolLM2-135M-Instruct and its data, which config/first.yaml fetches",
+    )
 
 
 @pytest.fixture(scope="session")
@@ -31,8 +39,11 @@ def _gpus() -> int:
     return torch.cuda.device_count()
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     for item in items:
+        if item.get_closest_marker("real") and not config.getoption("real_hub"):
+            reason = "needs real weights and data; docs/first_run.md says how to get them"
+            item.add_marker(pytest.mark.skip(reason=reason))
         if (marker := item.get_closest_marker("gpus")) and _gpus() < marker.args[0]:
             reason = f"needs {marker.args[0]} GPUs, and PyTorch sees {_gpus()}"
             item.add_marker(pytest.mark.skip(reason=reason))
@@ -45,8 +56,8 @@ def pytest_collection_modifyitems(items):
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     report = yield
-    by_choice = not hasattr(report, "wasxfail") and not item.get_closest_marker("gpus")
-    if NO_SKIPS and report.skipped and by_choice:
+    excused = hasattr(report, "wasxfail") or any(map(item.get_closest_marker, NOT_IN_CI))
+    if NO_SKIPS and report.skipped and not excused:
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid} was skipped, and CHORUS_NO_SKIPS is set."
     return report

@@ -80,7 +80,7 @@ def reference_logits(base, chunked, ids: torch.Tensor, mask: torch.Tensor | None
     mask = torch.ones_like(ids) if mask is None else mask
     rows = []
     for row, real in zip(ids, mask.bool(), strict=True):
-        logits = torch.zeros(len(row), VOCABULARY)
+        logits = torch.zeros(len(row), base.config.vocab_size)
         logits[real] = _one_row(base, chunked, row[real])
         rows.append(logits)
     return torch.stack(rows)

@@ -1,0 +1,1 @@
+"""What only real weights and real questions can show; `--real-hub` names the folder that has them."""

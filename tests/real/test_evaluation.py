@@ -1,0 +1,79 @@
+"""The engine and the harness on real questions."""
+
+import math
+
+import pytest
+from lm_eval.models.huggingface import HFLM
+
+from tests.cells import cell
+from workflow_scripts.core.items import read_items
+from workflow_scripts.evaluation.direct import evaluate_direct, evaluate_loaded
+from workflow_scripts.evaluation.prefix_lm import PrefixLM
+from workflow_scripts.hub.mirror import mirror
+from workflow_scripts.hub.recording import Recording
+
+pytestmark = pytest.mark.real
+
+# Zero-shot with lm-eval, in the column "Baseline" of the model card of
+# lldois/SmolLM2-135M-Reasoning-SLERP-Champion.
+ARC_CHALLENGE_ELSEWHERE = 0.2773
+
+
+@pytest.fixture(scope="module")
+def requests_of(hub):
+    """The log-likelihoods that lm-eval asks of a task's first items."""
+
+    def asked(task: str, items: int) -> list:
+        from lm_eval.tasks import TaskManager
+
+        with mirror(hub):
+            (made,) = TaskManager().load([task])["tasks"].values()
+            made.set_config("num_fewshot", 0)
+            made.build_all_requests(limit=items, rank=0, world_size=1)
+        return made.instances
+
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("task", "items"),
+    [("arc_challenge", 24), ("mmlu_anatomy", 12), ("mmlu_professional_law", 4), ("cola", 24)],
+)
+def test_the_engine_beside_lm_eval_s_own_batches(loaded, requests_of, task, items):
+    common = {"pretrained": loaded.model, "tokenizer": loaded.tokenizer, "batch_size": 8}
+    requests = requests_of(task, items)
+    assert len(requests) >= 2 * items
+    expected, found = (
+        lm.loglikelihood(requests, True) for lm in (HFLM(**common), PrefixLM(**common))
+    )
+    # Sums of float32 in another order, over up to some dozen tokens of 49,152 possible ones.
+    assert [value for value, _ in found] == pytest.approx([v for v, _ in expected], abs=2e-3)
+    assert [greedy for _, greedy in found] == [greedy for _, greedy in expected]
+
+
+def test_arc_challenge_is_what_others_measured(hub, loaded, tmp_path):
+    record = evaluate_loaded(
+        loaded, hub, tmp_path / "arc.json", cell("arc_challenge", "acc_norm"), Recording()
+    )
+    (score,) = (metric for metric in record.metrics if metric.name == "acc_norm")
+    assert score.n >= 1_150
+    assert score.stderr == pytest.approx(
+        math.sqrt(score.value * (1 - score.value) / score.n), rel=0.01
+    )
+    print(f"ARC-Challenge acc_norm {score.value:.4f} ± {score.stderr:.4f} of {score.n}")
+    assert abs(score.value - ARC_CHALLENGE_ELSEWHERE) < 2 * score.stderr
+
+
+def test_the_same_bytes_twice(hub, manifest, tmp_path):
+    records = [
+        evaluate_direct(
+            manifest,
+            hub,
+            tmp_path / name / "arc.json",
+            cell("arc_challenge", "acc_norm", max_test_items=12),
+        )
+        for name in ("one", "two")
+    ]
+    assert records[0].stable_bytes() == records[1].stable_bytes()
+    one, two = (read_items(tmp_path / name / "arc.parquet").to_pylist() for name in ("one", "two"))
+    assert one == two and len(one) == 12
