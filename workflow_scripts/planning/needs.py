@@ -40,7 +40,7 @@ class Planner:
         harmony, machine = self._settings.harmony, self._machine
         recipe = harmony.task_recipe(self._settings.source)
         rates = max(1, len(recipe.learning_rates))
-        spent, tokens, longest = Spent(starting=START), 0, 0
+        spent, tokens, longest = machine.loading(checkpoint), 0, 0
         for task in tasks:
             row, test = self._work.row(task), self._work.test(task, 0)
             items = min(row.training_items, recipe.max_training_items or row.training_items)
@@ -52,9 +52,7 @@ class Planner:
             )
             tried = machine.training(checkpoint, recipe, items, trained)
             tried += machine.measuring(checkpoint, choosing).times(recipe.epochs)
-            # The model is loaded for its tokenizer and number format, and for each training, which changes it.
-            loaded = machine.reading_weights(checkpoint).times(1 + rates)
-            one = loaded + tried.times(rates) + machine.measuring(checkpoint, test)
+            one = tried.times(rates) + machine.measuring(checkpoint, test)
             spent += one.times(max(1, len(harmony.seeds)))
             tokens += max(1, len(harmony.seeds)) * rates * recipe.epochs * trained
             longest = max(longest, row.training_tokens)
