@@ -16,6 +16,7 @@ from workflow_scripts.core.records import (
     Broken,
     Metric,
     Record,
+    Training,
     read_record,
     sort_records,
     whole_record,
@@ -188,4 +189,24 @@ def test_a_record_written_before_there_were_requests_and_conditions_is_not_taken
     edit(path, as_before)
     assert isinstance(read_record(path), Record)
     edit(path, lambda fields: fields["metrics"][0].update(value=0.75))
+    assert "was altered" in problems_of(path)[0]
+
+
+def test_how_a_training_ran_counts_where_it_is_said(tmp_path):
+    """On a GPU; records of a CPU, and those from before it was noted, keep their checksum."""
+    training = Training(
+        keys={}, samples=1, held_out_samples=0, held_out_split="", tokens=1,
+        trained_parameters=1, selected={}, evaluations=(),
+    )  # fmt: skip
+    path = tmp_path / "sst2.json"
+
+    def write(training):
+        write_record(path, make_items(), **record_fields() | {"training": training})
+
+    write(training)
+    edit(path, lambda fields: fields["training"].pop("ran"))
+    assert isinstance(read_record(path), Record)
+    write(training.model_copy(update={"ran": {"packing": "varlen"}}))
+    assert isinstance(read_record(path), Record)
+    edit(path, lambda fields: fields["training"]["ran"].update(packing="flash"))
     assert "was altered" in problems_of(path)[0]
