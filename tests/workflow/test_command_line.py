@@ -50,7 +50,11 @@ def grid(path: Path) -> tuple[int, int]:
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda p: p.name)
 def test_a_dry_run_of_each_config_plans_its_grid(path, tmp_path):
     models, tasks = grid(path)
-    jobs = jobs_of(run_snakemake(tmp_path, "-n", "--configfile", str(path)))
+    result = run_snakemake(tmp_path, "-n", "--configfile", str(path))
+    assert (
+        "Exception" not in result.stdout + result.stderr
+    )  # a rule asked for what the config has not
+    jobs = jobs_of(result)
     # Packs of tasks on the cluster; elsewhere one job measures a model on all of them.
     packs = math.ceil(tasks / (harmony_of(path)["tasks_per_job"] or tasks))
     for rule in ("evaluate_direct", "train_before_test"):

@@ -116,8 +116,10 @@ def windows(tokens: int, window: int, stride: int) -> Iterator[tuple[int, int, i
         scored = end
 
 
-def text_perplexity(model, tokenizer, text: str, *, window: int, stride: int) -> list[Scored]:
-    """One long text, window by window.
+def text_perplexity(
+    model, tokenizer, text: str, *, window: int, stride: int, most_tokens: int | None = None
+) -> list[Scored]:
+    """One long text, or so many of its first tokens, window by window.
 
     Where the tokenizer puts a start token in front of a text, each window begins with it: the model
     knows no text without. The text's first token is then scored too.
@@ -127,8 +129,8 @@ def text_perplexity(model, tokenizer, text: str, *, window: int, stride: int) ->
         found = len(encoded["input_ids"])
         raise UserError(f"A text of {found} tokens has no perplexity; expected at least 2.")
     start = start_of(tokenizer)
-    ids = [*start, *encoded["input_ids"]]
-    offsets = [*[(0, 0)] * len(start), *encoded["offset_mapping"]]
+    ids = [*start, *encoded["input_ids"][:most_tokens]]
+    offsets = [*[(0, 0)] * len(start), *encoded["offset_mapping"][:most_tokens]]
     spans = list(windows(len(ids), window, stride))
     rows = [
         ([*start, *ids[first + len(start) : end]], scored - first) for first, scored, end in spans

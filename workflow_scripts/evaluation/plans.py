@@ -74,6 +74,7 @@ def measure_perplexity(
             text,
             window=window,
             stride=min(measures.stride, window),
+            most_tokens=measures.text_tokens,
         )
         texts.append((Condition(**varied) if varied else None, scored))
         for difficulty, chosen in pairs.items():
@@ -108,7 +109,10 @@ def measure_perplexity(
             volatile=recording.volatile(loaded.device),
         )
 
-    of_text, of_responses = {"window", "stride"}, {"window", "responses", "difficulties"}
+    of_text, of_responses = (
+        {"window", "stride", "text_tokens"},
+        {"window", "responses", "difficulties"},
+    )
     return (
         record(wikitext, _task("wikitext", text_dataset, "validation"), texts, of_text),
         record(magpie, _task("magpie", response_dataset, "train"), responses, of_responses),

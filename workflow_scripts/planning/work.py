@@ -88,7 +88,8 @@ class Work:
 
     @property
     def wikitext_tokens(self) -> int:
-        return _WIKITEXT_TEST[self._settings.source]
+        whole = _WIKITEXT_TEST[self._settings.source]
+        return min(whole, self._settings.chunking.measures.text_tokens or whole)
 
     @property
     def response_tokens(self) -> int:

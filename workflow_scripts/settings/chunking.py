@@ -260,6 +260,14 @@ class PerplexityMeasures(Section):
         256, ge=2, description="Tokens that a perplexity window sees, at most the model's context."
     )
     stride: int = Field(128, ge=1, description="Tokens that each window scores: its last ones.")
+    text_tokens: int | None = Field(
+        None,
+        ge=2,
+        description=(
+            "Tokens of wikitext's validation split that perplexity is taken of, its first ones; null"
+            " takes all, some 290,000."
+        ),
+    )
     responses: int = Field(60, ge=1, description="Magpie responses of each difficulty to score.")
     difficulties: Annotated[tuple[str, ...], Field(strict=False)] = Field(
         ("easy",), min_length=1, description="Difficulties of those responses, as the dataset says."
