@@ -124,11 +124,15 @@ def main(shape: Shape, rounds: int, seed: int, threads: int) -> None:
     busy: dict[str, list[tuple[float, float]]] = {case.name: [] for case in cases}
     differences = dict.fromkeys(times, 0.0)
     greedy = dict.fromkeys(times, 0)
+    characters: dict[str, tuple[int, int]] = {}
     for _ in range(rounds):
         for case in cases:
             harness.batch_size_per_gpu = best[case.name]
+            exams.tokenizer.start_counting()
             theirs, their_work, expected = _timed(case.harness, case.requests)
+            asked = exams.tokenizer.start_counting()
             ours, our_work, found = _timed(case.engine, case.requests)
+            characters[case.name] = asked, exams.tokenizer.start_counting()
             times[case.name].append((theirs, ours))
             busy[case.name].append((their_work, our_work))
             differences[case.name] = max(differences[case.name], _difference(found, expected))
@@ -142,9 +146,7 @@ def main(shape: Shape, rounds: int, seed: int, threads: int) -> None:
         ratios = [theirs / ours for theirs, ours in times[case.name]]
         work = statistics.median(theirs / ours for theirs, ours in busy[case.name])
         tokens, trie, peak = _measured(engine, case)
-        asked, needed = (
-            _characters(exams.tokenizer, run, case.requests) for run in (case.harness, case.engine)
-        ) if case.name != "generation" else (0, 0)  # fmt: skip
+        asked, needed = characters[case.name]
         new = len(case.requests) * (NEW_TOKENS - 1) if case.name == "generation" else 0
         print(
             f"{case.name:<16}{case.target:>7.1f}{statistics.median(ratios):>8.2f}"
@@ -219,12 +221,6 @@ def _read(case: Case, exams: Exams) -> int:
         return sum(len(context) for context in case.requests)
     whole = exams.encoded([context + target for context, target in case.requests])
     return sum(map(len, {tuple(tokens[:-1]) for tokens in whole}))
-
-
-def _characters(tokenizer, run: Callable[[list], list], requests: list) -> int:
-    tokenizer.start_counting()
-    run(requests)
-    return tokenizer.characters
 
 
 def _measured(engine, case: Case) -> tuple[int, int, int]:

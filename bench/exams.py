@@ -13,14 +13,15 @@ Pair = tuple[str, str]  # context and continuation
 
 
 class CountingTokenizer(PreTrainedTokenizerFast):
-    strings = characters = 0  # that were encoded since `start_counting`
+    characters = 0
 
-    def start_counting(self) -> None:
-        self.strings = self.characters = 0
+    def start_counting(self) -> int:
+        """Returns how many characters were encoded since the last time."""
+        found, self.characters = self.characters, 0
+        return found
 
     def _encode_plus(self, text, *args: Any, **options: Any):
         texts = [text] if isinstance(text, str) else text
-        self.strings += len(texts)
         self.characters += sum(map(len, texts))
         return super()._encode_plus(text, *args, **options)
 

@@ -160,12 +160,14 @@ def _merge(out: Tensor, total: Tensor, rows: slice | Tensor, part: Tensor, logsu
 
 
 @contextmanager
-def attention_by_branches(model, usual: str | None) -> Iterator[None]:
+def attention_by_branches(model) -> Iterator[None]:
+    """While it lasts; then again what was, which need not be the model's usual one."""
+    before = model.config._attn_implementation
     model.set_attn_implementation(NAME)
     try:
         yield
     finally:
-        model.set_attn_implementation(usual)
+        model.set_attn_implementation(before)
 
 
 AttentionInterface.register(NAME, branch_attention)

@@ -104,7 +104,7 @@ class CausalModel:
         masks = NO_MASK.to(self.device)
         if self._by_layer_type:
             masks = {"full_attention": masks, "sliding_attention": masks}
-        with attention_by_branches(self.model, self.attention):
+        with attention_by_branches(self.model):
             return self._run(
                 tokens, positions, cache, wanted, attention_mask=masks,
                 cascade=Cascade(sight, self.device),
