@@ -69,7 +69,7 @@ def test_so_many_first_tokens_of_a_text_are_a_shorter_text(loaded):
     text = "The fox lives in the forest. " * 9
     encoded = loaded.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
     shorter = text[: encoded["offset_mapping"][22][1]]
-    options = {"window": 16, "stride": 5, "batch_size": 3}
+    options = {"window": 16, "stride": 5}
     pieces = text_perplexity(loaded.model, loaded.tokenizer, text, most_tokens=23, **options)
     assert pieces == text_perplexity(loaded.model, loaded.tokenizer, shorter, **options)
     assert sum(piece.tokens for piece in pieces) == 22
