@@ -31,8 +31,6 @@ BYTES_OF_TRAINED = 16
 _LAUNCHES: dict[str, float] = {"full": 3.8, "freeze": 3.8, "lora": 7.1, "lora_in_some": 4.3}
 # And how often the weights are read: forward, back, and once more where it is calculated twice.
 _LAUNCHES_CHECKPOINTED, _TIMES_READ = 1.45, 2
-# From here on gradient checkpointing is on by itself (training.precision).
-LARGE = 3_000_000_000
 _VOCABULARY = {
     "GPT-2": 50_257,
     "Llama": 128_256,

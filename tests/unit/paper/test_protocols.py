@@ -53,6 +53,7 @@ def record(
     device: str = "cuda",
     trained: bool = True,
     request: dict[str, Any] | None = None,
+    ran: dict[str, Any] | None = None,
     **protocol: Any,
 ) -> Record:
     """As a run of config/paper_exact.yaml leaves it behind, but for what is said."""
@@ -65,7 +66,7 @@ def record(
     training = Training(
         keys=RECIPE.model_dump(mode="json") | (keys or {}),
         **{"samples": 2490, "held_out_samples": 498, "held_out_split": held_out_split},
-        **{"tokens": 1, "trained_parameters": 1, "selected": {}, "evaluations": ()},
+        **{"tokens": 1, "trained_parameters": 1, "selected": {}, "evaluations": (), "ran": ran},
     )
     items = ItemsFile(file="rte.parquet", sha256="0" * 64, n=n)
     request = {"test_draw": "published"} if request is None else request
@@ -107,6 +108,7 @@ AFFORDABLE = {"precision": "auto", "training_text": "as_tested", "choose_on_test
         (record(dtype="bfloat16", trained=False), {"number format of the test": ("float32", "bfloat16")}),
         (record(keys={"precision": "auto"}), {"number format of the training": ("float32", "bfloat16")}),
         (record(keys={"precision": "auto"}, device="cpu"), {}),
+        (record(keys={"precision": "auto"}, ran={"precision": "float32"}), {}),  # an older GPU
         (record(attention="flash_attention_2"), {"attention": ("sdpa", "flash_attention_2")}),
         (record(model=GEMMA), {"attention": ("eager", "sdpa")}),
         (record(chat_template=True), {"chat template": (NO, YES)}),

@@ -7,7 +7,6 @@ from typing import Any
 from workflow_scripts.core.ids import UNCHANGED, USUAL_AGGREGATION, CheckpointId
 from workflow_scripts.core.records import Record
 from workflow_scripts.core.training_record import TrainingRecord
-from workflow_scripts.planning.arithmetic import LARGE
 
 MOST_TEST_ITEMS = 10_000  # more than this were asked nowhere in the published grid
 NOT_RECORDED = "not recorded"
@@ -45,9 +44,10 @@ def grid_cell(record: Record) -> tuple[Cell, dict[str, Any]]:
         found["draw of test items"] = DRAWS[(record.request or {}).get("test_draw", "own")]
     training = record.training
     if training is not None:
-        keys = training.keys
-        precision = _precision(keys["precision"], record.cost.device)
-        found |= _keyed("training", keys | {"gradient_checkpointing": _checkpointing(record)})
+        keys, ran = training.keys, training.ran or {}
+        precision = _precision(keys["precision"], ran, record.cost.device)
+        checkpointing = _checkpointing(keys["gradient_checkpointing"], ran)
+        found |= _keyed("training", keys | {"gradient_checkpointing": checkpointing})
         found |= {
             "number format of the training": precision,
             "training text": keys.get("training_text", NOT_RECORDED),
@@ -103,15 +103,13 @@ def _keyed(what: str, keys: Mapping[str, Any]) -> dict[str, Any]:
     return {f"{what}: {key}": value for key, value in keys.items()}
 
 
-def _precision(asked: str, device: str) -> str:
+def _precision(asked: str, ran: Mapping[str, Any], device: str) -> str:
     if asked != "auto":
         return asked
-    return "float32" if device == "cpu" else "bfloat16"
+    return ran.get("precision") or ("float32" if device == "cpu" else "bfloat16")
 
 
-def _checkpointing(record: Record) -> str:
-    asked = record.training.keys["gradient_checkpointing"] if record.training else "auto"
+def _checkpointing(asked: str, ran: Mapping[str, Any]) -> str:
     if asked != "auto":
         return asked
-    large = record.cost.device != "cpu" and (record.model.parameters or 0) >= LARGE
-    return "yes" if large else "no"
+    return "yes" if ran.get("gradient_checkpointing") else "no"
