@@ -61,7 +61,9 @@ force_where_needed(workflow, lambda: scores_that_lost_a_record(RECORDS))
 
 def one_of(names):
     """A wildcard constraint that admits these names and nothing else."""
-    return "|".join(re.escape(name) for name in names) or "(?!)"  # of no names: not even an empty one
+    return (
+        "|".join(re.escape(name) for name in names) or "(?!)"
+    )  # of no names: not even an empty one
 
 
 module tables:
