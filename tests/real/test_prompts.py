@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.unit.evaluation.prompts.conftest import changed
 from tests.unit.settings.merged import ROOT
 from workflow_scripts.evaluation.prompts.questions import chosen, read_dev, read_questions
 from workflow_scripts.evaluation.prompts.run import answer, renderer_for
@@ -60,14 +61,17 @@ def test_worked_examples_are_of_the_question_s_own_subject(hub, runs, questions,
         assert len(own) == 5 and all(text.strip() in prompt.text for text in own)
 
 
-def test_answers_come_in_the_form_that_was_asked_for(loaded, runs, questions, prompts_of):
-    """With examples in that form; told of a form alone, so small a model seldom keeps to it."""
-    run = runs["own_subject"]
+def test_a_letter_is_generated_after_examples_that_end_in_one(loaded, runs, questions, prompts_of):
+    """Told of a form in a chat, so small a model keeps to none; shown it as running text, it does."""
+    run = changed(
+        runs["likeliest_letter"],
+        decoding={"method": "greedy", "new_tokens": 2},
+        read={"format": "letter", "answers": [{"parser": "leading_letter", "right": "letter"}]},
+    )
     outputs, _ = answer(loaded, run, questions, prompts_of(run, questions), 0)
-    print([output.text for output in outputs])
     items = [item_of(output, run.read) for output in outputs]
-    assert sum(item.format_met for item in items) >= QUESTIONS / 2
-    assert any(item.correct for item in items)
+    print([output.text for output in outputs])
+    assert sum(item.prediction in tuple("ABCD") for item in items) >= 0.9 * QUESTIONS
     alone, _ = answer(loaded, run, questions[3:4], prompts_of(run, questions[3:4]), 0)
     assert alone[0].text == outputs[3].text
 

@@ -69,10 +69,11 @@ def test_the_mathematics_is_that_of_whole_logits(in_pieces, kind, method):
 def test_so_it_is_in_float32(in_pieces, kind, method):
     """Of weights as usual; a cap on the logits and one on the scores."""
     model = tiny(kind, initializer_range=0.02)
-    assert_same(adapted(model) if method == "lora" else model, 1e-6)
+    # Gradients are sums over all tokens, in another order.
+    assert_same(adapted(model) if method == "lora" else model, 1e-6, of_gradients=1e-5)
 
 
-def assert_same(model, close: float) -> None:
+def assert_same(model, close: float, of_gradients: float = 1e-6) -> None:
     inputs, labels, counted = batch_of(samples_of(LENGTHS, seed=5, counted_from=4))
     of_whole_logits(model, inputs, labels).backward()
     expected = gradients(model)
@@ -87,7 +88,7 @@ def assert_same(model, close: float) -> None:
     assert gradients(model).keys() == expected.keys()
     for name, gradient in gradients(model).items():
         scale = max(1.0, float(expected[name].abs().max()))
-        assert float((4 * gradient - expected[name]).abs().max()) <= close * scale, name
+        assert float((4 * gradient - expected[name]).abs().max()) <= of_gradients * scale, name
     with torch.no_grad():  # as on held-out samples
         assert float(summed_loss(model, inputs, counted, head)) == pytest.approx(wanted, rel=close)
 
