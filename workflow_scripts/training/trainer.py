@@ -56,7 +56,8 @@ class PackedTrainer(Trainer):
         self._order, self._held_out, self._score = order, held_out, score
         self._precision, self._unread = precision, StepsToRead(args.device)
         # Compiled or shared out, a model's end cannot be run by itself.
-        self._head = None if args.torch_compile or args.fsdp else find_head(model)
+        with calculating_in(precision, args.device.type):  # which mixed formats need
+            self._head = None if args.torch_compile or args.fsdp else find_head(model)
         self.model_accepts_loss_kwargs = True  # the loss below divides by the tokens of the step
         self._parameters = sum(p.numel() for p in model.parameters())
         # A chunked model that learns from itself adds its own losses, in its forward.
