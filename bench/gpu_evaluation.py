@@ -4,9 +4,8 @@ import random
 from functools import partial
 from typing import Any
 
-import torch
-
 from bench.gpu_setting import Setting, Table, tokenizer_of
+from workflow_scripts.evaluation.latency import one_left_padded
 
 _QUESTIONS, _SUBJECTS, _CONTEXT, _QUESTION, _ENDING = 64, 4, 600, 80, 25
 _ANSWERS, _NEW_TOKENS, _BATCH = 64, 128, 16
@@ -107,18 +106,11 @@ def _generate(setting: Setting, shape: str, model, table: Table) -> None:
 
 
 def _continued(model, contexts: list[list[int]], new: int) -> list[list[int]]:
-    """Padded to the left."""
-    longest = max(map(len, contexts))
-    ids = torch.zeros(len(contexts), longest, dtype=torch.long)
-    mask = torch.zeros_like(ids)
-    for row, context in enumerate(contexts):
-        ids[row, longest - len(context) :] = torch.tensor(context)
-        mask[row, longest - len(context) :] = 1
+    ids, mask = one_left_padded(contexts, model.device)
     made = model.generate(
-        ids.to(model.device), attention_mask=mask.to(model.device), max_new_tokens=new,
-        do_sample=False, pad_token_id=0,
-    )  # fmt: skip
-    return made[:, longest:].tolist()
+        ids, attention_mask=mask, max_new_tokens=new, do_sample=False, pad_token_id=0
+    )
+    return made[:, ids.shape[1] :].tolist()
 
 
 def _requests(setting: Setting) -> dict[str, list[Any]]:

@@ -122,7 +122,7 @@ class Cluster:
 
     def start_controller(self) -> None:
         self._start(CONTROLLER, "slurmctld", "-D", "-s")
-        wait_until(lambda: self._try("scontrol", "ping"), "slurmctld answers")
+        wait_until(lambda: " is UP" in self._try("scontrol", "ping"), "slurmctld answers")
 
     def start_node(self, node: str) -> None:
         self._start(node, "slurmd", "-D", "-N", node, CHORUS_NODE=node)
@@ -162,9 +162,14 @@ class Cluster:
         return dict(line.split("|", 1) for line in lines.splitlines())
 
     def facts(self, job: str) -> dict[str, str]:
-        """What Slurm knows of a job: JobState, Restarts, NodeList, MinMemoryNode and so on."""
-        words = self.ask("scontrol", "show", "job", job).split()
-        return dict(word.split("=", 1) for word in words if "=" in word)
+        """What Slurm knows of a job: JobState, Restarts, NodeList, MinMemoryNode and so on.
+
+        Asked again while slurmctld is away: one test may have killed it while another one asks.
+        """
+        said = wait_until(
+            lambda: self._try("scontrol", "show", "job", job), f"slurmctld tells of job {job}"
+        )
+        return dict(word.split("=", 1) for word in said.split() if "=" in word)
 
     def _configure(self) -> None:
         for name in ("state", "spool", "munge", "bin"):
@@ -225,11 +230,12 @@ class Cluster:
     def _is_alive(self, name: str) -> bool:
         return name in self._daemons and self._daemons[name].poll() is None
 
-    def _try(self, *command: str) -> bool:
+    def _try(self, *command: str) -> str:
+        """What it said, or nothing where it could not say anything."""
         try:
-            return " is UP" in self.ask(*command)
+            return self.ask(*command)
         except subprocess.SubprocessError:
-            return False
+            return ""
 
     def _processes(self, *more: str) -> list[int]:
         """Of this Slurm, by the configuration in their environment; Slurm hands it on to every job."""

@@ -78,19 +78,24 @@ def greedy_latency(model, batches: list, new_tokens: int) -> tuple[float, float]
 
 def left_padded(tokenizer, texts: list[str], batch_size: int, device) -> list:
     """The texts in batches of ids and masks, in their order."""
+    rows = [tokenizer(text)["input_ids"] for text in texts]
+    return [
+        one_left_padded(rows[start : start + batch_size], device)
+        for start in range(0, len(rows), batch_size)
+    ]
+
+
+def one_left_padded(rows: list[list[int]], device) -> tuple:
+    """One batch of ids and mask."""
     import torch
 
-    batches = []
-    for start in range(0, len(texts), batch_size):
-        rows = [tokenizer(text)["input_ids"] for text in texts[start : start + batch_size]]
-        longest = max(map(len, rows))
-        ids = torch.zeros(len(rows), longest, dtype=torch.long)
-        mask = torch.zeros_like(ids)
-        for line, row in enumerate(rows):
-            ids[line, longest - len(row) :] = torch.tensor(row)
-            mask[line, longest - len(row) :] = 1
-        batches.append((ids.to(device), mask.to(device)))
-    return batches
+    longest = max(map(len, rows))
+    ids = torch.zeros(len(rows), longest, dtype=torch.long)
+    mask = torch.zeros_like(ids)
+    for line, row in enumerate(rows):
+        ids[line, longest - len(row) :] = torch.tensor(row)
+        mask[line, longest - len(row) :] = 1
+    return ids.to(device), mask.to(device)
 
 
 def median_and_spread(seconds: list[float]) -> tuple[float, float]:

@@ -34,7 +34,7 @@ class Base:
         is loaded again.
         """
         model = self.loaded(dtype).model
-        if keys.method == "lora" and not keys.trains:
+        if keys.adapters_alone:
             return around_the_same_weights(model)
         self._loaded = None
         return model

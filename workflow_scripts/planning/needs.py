@@ -40,7 +40,7 @@ class Planner:
         harmony, machine = self._settings.harmony, self._machine
         recipe = harmony.task_recipe(self._settings.source)
         rates = max(1, len(recipe.learning_rates))
-        weights, once = machine.reading_weights(checkpoint), recipe.method == "lora"
+        weights = machine.reading_weights(checkpoint)
         spent, tokens, longest = Spent(starting=START) + weights, 0, 0
         for task in tasks:
             row, test = self._work.row(task), self._work.test(task, 0)
@@ -54,7 +54,7 @@ class Planner:
             tried = machine.training(checkpoint, recipe, items, trained)
             tried += machine.measuring(checkpoint, choosing).times(recipe.epochs)
             # Adapters leave the model as it was loaded; what else is trained changes it, and the test takes one more.
-            loaded = weights.times(0 if once else rates + 1)
+            loaded = weights.times(0 if recipe.adapters_alone else rates + 1)
             one = loaded + tried.times(rates) + machine.measuring(checkpoint, test)
             spent += one.times(max(1, len(harmony.seeds)))
             tokens += max(1, len(harmony.seeds)) * rates * recipe.epochs * trained

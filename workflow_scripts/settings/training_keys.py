@@ -130,6 +130,11 @@ class TrainingKeys(Section):
         False, description="Write TensorBoard files too; needs the package tensorboard."
     )
 
+    @property
+    def adapters_alone(self) -> bool:
+        """Whether a model's own weights stay as they were loaded, so that the next training may have them."""
+        return self.method == "lora" and not self.trains
+
     @model_validator(mode="after")
     def _goes_together(self) -> "TrainingKeys":
         if self.method == "freeze" and not self.trains:

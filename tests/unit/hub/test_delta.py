@@ -10,23 +10,15 @@ from workflow_scripts.hub.load import load_model
 from workflow_scripts.hub.manifest import read_manifest, seal
 
 WORDS = {f"w{number}": number for number in range(40)}
+LLAMA = {
+    "hidden_size": 16,
+    "intermediate_size": 24,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+}
 CONFIGS = {
-    "tied": LlamaConfig(
-        vocab_size=40,
-        hidden_size=16,
-        intermediate_size=24,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        tie_word_embeddings=True,
-    ),
-    "not tied": LlamaConfig(
-        vocab_size=40,
-        hidden_size=16,
-        intermediate_size=24,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        tie_word_embeddings=False,
-    ),
+    "tied": LlamaConfig(vocab_size=40, tie_word_embeddings=True, **LLAMA),
+    "not tied": LlamaConfig(vocab_size=40, tie_word_embeddings=False, **LLAMA),
     # Its files and its modules have other names for the same weights.
     "renamed": GPT2Config(vocab_size=40, n_embd=16, n_layer=2, n_head=2, n_positions=64),
 }
@@ -104,13 +96,7 @@ def test_the_weights_digest_names_both(three):
 
 def test_models_of_other_shapes_are_not_added(three, tmp_path):
     _, delta, _ = three
-    other = LlamaConfig(
-        vocab_size=48,
-        hidden_size=16,
-        intermediate_size=24,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-    )
+    other = LlamaConfig(vocab_size=48, **LLAMA)
     with pytest.raises(
         UserError, match=r"cannot be added to miniature/other: .* differ in name or"
     ):
