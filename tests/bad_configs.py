@@ -301,6 +301,19 @@ PLANS = [
         "4 chunks of 6",
     ),
     one(
+        "chunks that begin too late",
+        chunked(num_chunks=2, num_layers_per_chunk=6, layers_before_chunks=13),
+        "chunking.checkpoints[0]",
+        "2 chunks of 6 layers behind 13 layers do not fit into 24 layers",
+        "from 0 to 12",
+    ),
+    one(
+        "a beginning of chunks in a mode that sets it",
+        chunked(mode="sequential", num_layers_per_chunk=6, layers_before_chunks=2),
+        "chunking.checkpoints[0]",
+        "layers_before_chunks is 2 with the mode sequential",
+    ),
+    one(
         "layers that do not halve",
         chunked(num_chunks=1, num_layers_per_chunk=7),
         "chunking.checkpoints[0]",

@@ -28,7 +28,10 @@ _CHOICES = {
     "aggregation_base": get_args(AggregationBase),
     "chunk_execution": get_args(Execution),
 }
-_LEAST = {"num_layers_per_chunk": 0, "num_chunks": 0, "adapter_hidden_size": 1}
+_LEAST = {
+    **{"num_layers_per_chunk": 0, "num_chunks": 0, "layers_before_chunks": 0},
+    "adapter_hidden_size": 1,
+}
 
 
 class ChunkingKeys(PreTrainedConfig):
@@ -44,6 +47,8 @@ class ChunkingKeys(PreTrainedConfig):
     use_adapters: bool = True
     adapter_hidden_size: int | None = None  # null means hidden_size
     layers_to_prune: list[int] | None = None  # counted from 1
+    # Ours as well: chunks that do not stand in the middle; null means as many layers before as behind.
+    layers_before_chunks: int | None = None
     distillation: bool = False
     logits_distillation: bool = False
     temperature: float = 2.0
@@ -96,6 +101,7 @@ class ChunkingKeys(PreTrainedConfig):
             self.num_layers_per_chunk,
             self.num_chunks if reads_chunks or unchanged else None,
             self.layers_to_prune if self.chunking_mode == "prune" else None,
+            self.layers_before_chunks,
         )
 
 

@@ -3,7 +3,7 @@
 A model is known by its hub name, `Qwen/Qwen2.5-0.5B-Instruct`. A chunked checkpoint adds its plan,
 `@k2m12` (`@prune3-5` leaves out the layers 3 and 5, counted from 1), and its stages, `+cpt`,
 `+cpt+sft`. Behind the plan stands what else makes it another model, where it is not the usual:
-`@k4m6-sequential-mlp.none-noadapters`. What is usual has no mark, so that a model has one name.
+`@k4m6-sequential-mlp.none-noadapters`, `@k2m6-after4` where the chunks do not stand in the middle. What is usual has no mark, so that a model has one name.
 In a path `/` becomes `--`, which the hub allows in no name, so the way back is unambiguous.
 
 A model that is a folder on this machine, `./runs/seed1/checkpoint-500`, goes by a name of the same
@@ -41,14 +41,19 @@ NO_ADAPTERS = "noadapters"
 # The marks that may stand behind a plan, in this order, each at most once.
 _MARKS = {
     "mode": [mode for mode in get_args(Mode) if mode not in (DEFAULT_MODE, "prune")],
+    "after": [],
     "aggregation": [mark for mark in _AGGREGATIONS if mark != USUAL_AGGREGATION],
     "adapters": [NO_ADAPTERS],
 }
 BEHIND_A_NAME = (
-    "@k<chunks>m<layers>, with -<mode>, -<aggregation> and -noadapters where they are not the usual, or"
-    " @prune<layers>, and +cpt or +cpt+sft"
+    "@k<chunks>m<layers>, with -<mode>, -after<layers>, -<aggregation> and -noadapters where they are not"
+    " the usual, or @prune<layers>, and +cpt or +cpt+sft"
 )
-_ADAPTER_WIDTH = re.compile(r"adapters[1-9]\d*")
+# Marks that hold a number.
+_NUMBERED = {
+    "adapters": re.compile(r"adapters[1-9]\d*"),
+    "after": re.compile(r"after(?:0|[1-9]\d*)"),
+}
 _LONGEST_NAME = 96
 
 
@@ -89,18 +94,19 @@ class CheckpointId:
     stages: tuple[str, ...] = ()
     aggregation: str | None = None
     adapters: str | None = None
+    after: str | None = None
 
     @property
     def variant(self) -> str:
         """Everything behind the model's own name; empty for the model as it comes from the hub."""
-        marks = (self.plan, self.mode, self.aggregation, self.adapters)
+        marks = (self.plan, self.mode, self.after, self.aggregation, self.adapters)
         plan = f"@{'-'.join(mark for mark in marks if mark)}" if self.plan else ""
         return plan + "".join(f"+{stage}" for stage in self.stages)
 
     @property
     def layout(self) -> "CheckpointId":
         """Its layers alone, however they are aggregated and trained: what its speed depends on."""
-        return CheckpointId(self.model, self.plan, self.mode)
+        return CheckpointId(self.model, self.plan, self.mode, after=self.after)
 
     @property
     def before(self) -> "CheckpointId":
@@ -141,12 +147,12 @@ def _marks(text: str, plan: str | None, marks: list[str]) -> dict[str, str]:
     """What stands behind the plan, each by what it says."""
     found: dict[str, str] = {}
     for mark in marks:
-        kind = "adapters" if _ADAPTER_WIDTH.fullmatch(mark) else _kind(mark)
+        kind = _kind(mark)
         if kind is None:
             known = [one for kind in _MARKS.values() for one in kind]
             raise UserError(
                 f"{text!r} has the unknown mark {mark!r} behind its plan; expected one of"
-                f" {', '.join(known)} or adapters<width>.{did_you_mean(mark, known)} What is usual has"
+                f" {', '.join(known)}, adapters<width> or after<layers>.{did_you_mean(mark, known)} What is usual has"
                 " no mark."
             )
         found[kind] = mark
@@ -164,7 +170,8 @@ def _marks(text: str, plan: str | None, marks: list[str]) -> dict[str, str]:
 
 
 def _kind(mark: str) -> str | None:
-    return next((kind for kind, known in _MARKS.items() if mark in known), None)
+    numbered = (kind for kind, form in _NUMBERED.items() if form.fullmatch(mark))
+    return next(numbered, next((kind for kind, known in _MARKS.items() if mark in known), None))
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ Mode = Literal[
 DEFAULT_MODE: Mode = "uniform_with_shared_start_and_end"
 Aggregation = Literal["mlp", "mean", "last", "residual"]
 AggregationBase = Literal["residual", "mean", "none"]  # what an mlp adds its output to
+_BOTH_SIDES = "_with_shared_start_and_end"
 _DEFAULT_CHUNKS = 2  # what null has always meant in the modes that share a start and an end
 _PROPOSALS = 3
 
@@ -43,12 +44,15 @@ def chunk_plan(
     num_layers_per_chunk: int | None,
     num_chunks: int | None = None,
     layers_to_prune: Sequence[int] | None = None,
+    layers_before_chunks: int | None = None,
 ) -> ChunkPlan:
     """Lay out `num_layers` layers; a UserError names the nearest plans where they do not come out even.
 
     `num_chunks` decides in the modes that share a start and an end, where null means 2. Elsewhere it
     follows from the other numbers and, where given, must agree with them. 0 chunks of 0 layers is
     the unchanged model in every mode. `prune` reads `layers_to_prune` and neither of the numbers.
+    `layers_before_chunks` moves the chunks in the modes that share a start and an end; null shares as
+    many layers before them as behind.
     """
     if num_layers < 1:
         raise UserError(
@@ -57,6 +61,13 @@ def chunk_plan(
     if mode not in get_args(Mode):
         raise UserError(
             f"{mode!r} is not a chunking mode; expected one of {', '.join(get_args(Mode))}."
+        )
+    unchanged = num_layers_per_chunk == 0 and num_chunks in (0, None)
+    if layers_before_chunks is not None and (unchanged or not mode.endswith(_BOTH_SIDES)):
+        raise UserError(
+            f"layers_before_chunks is {layers_before_chunks} with"
+            f" {'no chunks' if unchanged else f'the mode {mode}'}; expected none, because only chunks in"
+            f" the modes sequential{_BOTH_SIDES} and uniform{_BOTH_SIDES} can be moved."
         )
     if mode == "prune":
         return _pruned(num_layers, layers_to_prune or ())
@@ -67,10 +78,12 @@ def chunk_plan(
         )
     if num_layers_per_chunk is None:
         raise UserError(f"num_layers_per_chunk is missing; the mode {mode} needs it.")
-    if num_layers_per_chunk == 0 and num_chunks in (0, None):
+    if unchanged:
         return ChunkPlan(tuple(range(num_layers)), (), ())
-    if mode.endswith("_with_shared_start_and_end"):
+    if mode.endswith(_BOTH_SIDES):
         chunks = _DEFAULT_CHUNKS if num_chunks is None else num_chunks
+        if layers_before_chunks is not None:
+            return _moved(num_layers, mode, num_layers_per_chunk, chunks, layers_before_chunks)
         return _shared_on_both_sides(num_layers, mode, num_layers_per_chunk, chunks)
     return _shared_start(num_layers, mode, num_layers_per_chunk, num_chunks)
 
@@ -101,11 +114,21 @@ def _shared_on_both_sides(num_layers: int, mode: Mode, size: int, number: int) -
         ]
         plans = _nearest(plans, size, number)
         raise _does_not_fit(num_layers, mode, size, number, plans)
-    side = (num_layers - number * size) // 2
-    middle = range(side, num_layers - side)
-    return ChunkPlan(
-        tuple(range(side)), _cut(middle, mode, size), tuple(range(num_layers - side, num_layers))
-    )
+    return _moved(num_layers, mode, size, number, (num_layers - number * size) // 2)
+
+
+def _moved(num_layers: int, mode: Mode, size: int, number: int, before: int) -> ChunkPlan:
+    """The chunks behind so many shared layers; what is left is shared behind them."""
+    behind = num_layers - number * size - before
+    if min(size, number) < 1 or min(before, behind) < 0:
+        raise UserError(
+            f"{_count(number, 'chunk')} of {_count(size, 'layer')} behind {_count(before, 'layer')} do"
+            f" not fit into {_count(num_layers, 'layer')}; expected layers_before_chunks from 0 to"
+            f" {max(0, num_layers - number * size)}, and chunks that fit."
+        )
+    middle = range(before, num_layers - behind)
+    end = tuple(range(num_layers - behind, num_layers))
+    return ChunkPlan(tuple(range(before)), _cut(middle, mode, size), end)
 
 
 def _shared_start(num_layers: int, mode: Mode, size: int, number: int | None) -> ChunkPlan:

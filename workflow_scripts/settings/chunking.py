@@ -15,6 +15,7 @@ from workflow_scripts.core.plan import (
     chunk_plan,
 )
 from workflow_scripts.settings.names import Known, ModelName
+from workflow_scripts.settings.plan_measures import LatencyMeasures, Numbers, PerplexityMeasures
 from workflow_scripts.settings.section import Section, contradiction
 
 _STUDY = "miniature/Qwen2-1M-Instruct"
@@ -52,6 +53,17 @@ class Checkpoint(Section):
         Field((), description="Layers to leave out, counted from 1; only with the mode prune.")
     )
 
+    layers_before_chunks: int | None = Field(
+        None,
+        ge=0,
+        exclude_if=lambda layers: (
+            layers is None
+        ),  # what was asked before there was the key stays the same
+        description=(
+            "Where the chunks begin in the modes with a shared start and end; null has as many layers"
+            " before them as behind."
+        ),
+    )
     aggregation_mode: Aggregation = Field(
         "mlp",
         description=(
@@ -88,6 +100,7 @@ class Checkpoint(Section):
             "num_chunks": self.num_chunks,
             "chunking_mode": self.mode,
             "layers_to_prune": list(self.layers_to_prune) or None,
+            "layers_before_chunks": self.layers_before_chunks,
             **{
                 name: getattr(self, name)
                 for name in (
@@ -108,12 +121,18 @@ class Checkpoint(Section):
 
     def plan(self, layers: int) -> ChunkPlan:
         return chunk_plan(
-            layers, self.mode, self.num_layers_per_chunk, self.num_chunks, self.layers_to_prune
+            layers,
+            self.mode,
+            self.num_layers_per_chunk,
+            self.num_chunks,
+            self.layers_to_prune,
+            self.layers_before_chunks,
         )
 
     def id(self, layers: int) -> CheckpointId:
         """What makes another model has its place in it, and what is usual none."""
-        chunks = self.plan(layers).chunks
+        plan = self.plan(layers)
+        chunks = plan.chunks
         if self.mode == "prune":
             return CheckpointId(
                 self.model, "prune" + "-".join(map(str, sorted(set(self.layers_to_prune))))
@@ -126,7 +145,12 @@ class Checkpoint(Section):
             None if self.mode == DEFAULT_MODE else self.mode,
             aggregation=None if self._aggregation == USUAL_AGGREGATION else self._aggregation,
             adapters=self._adapters,
+            after=None if self._in_the_middle(plan) else f"after{len(plan.start)}",
         )
+
+    def _in_the_middle(self, plan: ChunkPlan) -> bool:
+        """Or where its mode has the chunks."""
+        return self.layers_before_chunks is None or len(plan.start) == len(plan.end)
 
     @property
     def _aggregation(self) -> str:
@@ -154,11 +178,7 @@ class Checkpoint(Section):
             raise contradiction(
                 "layers_to_prune is empty; the mode prune needs at least one layer."
             )
-        if (family := known.models[self.model].family) in _UNCUT_FAMILIES:
-            raise contradiction(
-                f"model is {self.model!r}, of the family {family}; only models built like Qwen2,"
-                " Qwen3 or Llama can be cut into chunks."
-            )
+        _refuse_uncut("model", self.model, known)
         try:
             self.plan(known.models[self.model].layers)
         except UserError as error:
@@ -166,7 +186,12 @@ class Checkpoint(Section):
         return self
 
 
-Numbers = Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(strict=False)]
+def _refuse_uncut(key: str, model: str, known: Known) -> None:
+    if known.models and (family := known.models[model].family) in _UNCUT_FAMILIES:
+        raise contradiction(
+            f"{key} is {model!r}, of the family {family}; only models built like Qwen2, Qwen3 or Llama"
+            " can be cut into chunks."
+        )
 
 
 class MeasuredPlans(Section):
@@ -231,56 +256,6 @@ class MeasuredPlans(Section):
 def _each_once(plans: list[Checkpoint], layers: int) -> tuple[Checkpoint, ...]:
     """The config may name a plan twice, or in two ways."""
     return tuple({(one.plan_name(layers), one.aggregation): one for one in plans}.values())
-
-
-class LatencyMeasures(Section):
-    """What times are taken of."""
-
-    batch_sizes: Numbers = Field((2, 4, 8), min_length=1, description="Batch sizes of the grid.")
-    questions: int = Field(16, ge=1, description="MMLU questions that latency is measured on.")
-    new_tokens: int = Field(5, ge=2, description="Tokens generated for each of them.")
-    repeats: int = Field(
-        4, ge=3, description="Rounds of the latency grid; its variants take turns in each."
-    )
-
-    @model_validator(mode="after")
-    def _batches_can_be_filled(self) -> "LatencyMeasures":
-        if max(self.batch_sizes) > self.questions:
-            raise contradiction(
-                f"batch_sizes goes up to {max(self.batch_sizes)}, but questions is"
-                f" {self.questions}; expected as many questions as the largest batch has rows."
-            )
-        return self
-
-
-class PerplexityMeasures(Section):
-    """What perplexity is taken of."""
-
-    window: int = Field(
-        256, ge=2, description="Tokens that a perplexity window sees, at most the model's context."
-    )
-    stride: int = Field(128, ge=1, description="Tokens that each window scores: its last ones.")
-    text_tokens: int | None = Field(
-        None,
-        ge=2,
-        description=(
-            "Tokens of wikitext's validation split that perplexity is taken of, its first ones; null"
-            " takes all, some 290,000."
-        ),
-    )
-    responses: int = Field(60, ge=1, description="Magpie responses of each difficulty to score.")
-    difficulties: Annotated[tuple[str, ...], Field(strict=False)] = Field(
-        ("easy",), min_length=1, description="Difficulties of those responses, as the dataset says."
-    )
-
-    @model_validator(mode="after")
-    def _stride_fits(self) -> "PerplexityMeasures":
-        if self.stride > self.window:
-            raise contradiction(
-                f"stride is {self.stride}, more than window, {self.window}; tokens between two"
-                " windows would be scored by none."
-            )
-        return self
 
 
 class Measures(PerplexityMeasures, LatencyMeasures, MeasuredPlans):

@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING, Literal
 
-from workflow_scripts.settings.chunking import Checkpoint, LatencyMeasures, PerplexityMeasures
+from workflow_scripts.settings.chunking import Checkpoint
 from workflow_scripts.settings.compute import Compute, Loading
+from workflow_scripts.settings.plan_measures import LatencyMeasures, PerplexityMeasures
 from workflow_scripts.settings.request import StepRequest
 
 if TYPE_CHECKING:

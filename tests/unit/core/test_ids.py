@@ -27,6 +27,7 @@ with_chunks = st.builds(
     stages,
     aggregation=st.sampled_from([None, "mean", "last", "residual", "mlp.mean", "mlp.none"]),
     adapters=st.none() | st.just("noadapters") | st.integers(1, 9999).map("adapters{}".format),
+    after=st.none() | st.integers(0, 200).map("after{}".format),
 )
 ids = without_marks | with_chunks
 

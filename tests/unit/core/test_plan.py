@@ -72,6 +72,27 @@ def test_sequential_chunks_in_the_middle():
     assert plan == ChunkPlan((0,), ((1, 2, 3), (4, 5, 6)), (7,))
 
 
+@given(layers, st.integers(1, 6), st.integers(1, 12), st.integers(0, 48))
+def test_chunks_begin_behind_as_many_layers_as_asked_or_do_not_fit(
+    num_layers, number, size, before
+):
+    fitting = before + number * size <= num_layers
+    arguments = (num_layers, DEFAULT_MODE, size, number, None, before)
+    assert fits(*arguments) == fitting
+    if fitting:
+        plan = chunk_plan(*arguments)
+        assert plan.start == tuple(range(before))
+        assert plan.end == tuple(range(before + number * size, num_layers))
+        assert sorted(used(plan)) == list(range(num_layers))
+        assert [chunk[0] for chunk in plan.chunks] == list(range(before, before + number))
+
+
+@pytest.mark.parametrize("mode", ["uniform", "sequential_with_shared_start", "prune"])
+def test_only_chunks_between_shared_layers_can_be_moved(mode):
+    with pytest.raises(UserError, match="layers_before_chunks is 2 with the mode"):
+        chunk_plan(24, mode, 6, layers_before_chunks=2)
+
+
 @given(layers, st.sampled_from(CHUNKED), st.integers(1, 48), st.integers(1, 48) | st.none())
 def test_a_plan_uses_every_layer_once_and_in_order(num_layers, mode, size, number):
     if not fits(num_layers, mode, size, number):

@@ -7,9 +7,10 @@ from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import whole_record
 from workflow_scripts.evaluation.plans import measure_latency, measure_perplexity
 from workflow_scripts.miniature.train import train_model
-from workflow_scripts.settings.chunking import Checkpoint, LatencyMeasures, PerplexityMeasures
+from workflow_scripts.settings.chunking import Checkpoint
 from workflow_scripts.settings.compute import Compute, Loading
 from workflow_scripts.settings.measures import LatencyRequest, PerplexityRequest
+from workflow_scripts.settings.plan_measures import LatencyMeasures, PerplexityMeasures
 
 NAME = "Qwen2-0.2M"
 MODEL = f"miniature/{NAME}"

@@ -15,6 +15,9 @@ PLANS = [
     {"num_layers_per_chunk": 12},
     {"num_layers_per_chunk": 6},
     {"num_layers_per_chunk": 6, "mode": "sequential"},
+    {"num_layers_per_chunk": 6, "layers_before_chunks": 6},  # as without
+    {"num_layers_per_chunk": 6, "layers_before_chunks": 0},
+    {"num_layers_per_chunk": 6, "layers_before_chunks": 11},
     {"num_chunks": 0, "num_layers_per_chunk": 0},
     {"mode": "prune", "layers_to_prune": [3, 5]},
     {"mode": "prune", "layers_to_prune": [3]},

@@ -1,0 +1,59 @@
+"""How times and perplexities of chunk plans are taken."""
+
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from workflow_scripts.settings.section import Section, contradiction
+
+Numbers = Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(strict=False)]
+
+
+class LatencyMeasures(Section):
+    """What times are taken of."""
+
+    batch_sizes: Numbers = Field((2, 4, 8), min_length=1, description="Batch sizes of the grid.")
+    questions: int = Field(16, ge=1, description="MMLU questions that latency is measured on.")
+    new_tokens: int = Field(5, ge=2, description="Tokens generated for each of them.")
+    repeats: int = Field(
+        4, ge=3, description="Rounds of the latency grid; its variants take turns in each."
+    )
+
+    @model_validator(mode="after")
+    def _batches_can_be_filled(self) -> "LatencyMeasures":
+        if max(self.batch_sizes) > self.questions:
+            raise contradiction(
+                f"batch_sizes goes up to {max(self.batch_sizes)}, but questions is"
+                f" {self.questions}; expected as many questions as the largest batch has rows."
+            )
+        return self
+
+
+class PerplexityMeasures(Section):
+    """What perplexity is taken of."""
+
+    window: int = Field(
+        256, ge=2, description="Tokens that a perplexity window sees, at most the model's context."
+    )
+    stride: int = Field(128, ge=1, description="Tokens that each window scores: its last ones.")
+    text_tokens: int | None = Field(
+        None,
+        ge=2,
+        description=(
+            "Tokens of wikitext's validation split that perplexity is taken of, its first ones; null"
+            " takes all, some 290,000."
+        ),
+    )
+    responses: int = Field(60, ge=1, description="Magpie responses of each difficulty to score.")
+    difficulties: Annotated[tuple[str, ...], Field(strict=False)] = Field(
+        ("easy",), min_length=1, description="Difficulties of those responses, as the dataset says."
+    )
+
+    @model_validator(mode="after")
+    def _stride_fits(self) -> "PerplexityMeasures":
+        if self.stride > self.window:
+            raise contradiction(
+                f"stride is {self.stride}, more than window, {self.window}; tokens between two"
+                " windows would be scored by none."
+            )
+        return self
