@@ -7,6 +7,15 @@ from workflow_scripts.settings.measures import (
     verify_request,
 )
 
+# The dataset that plans are compared on by `snakemake chunk_search`.
+SEARCHED_TEXT = manifest_of(
+    "dataset",
+    {
+        "magpie": "Magpie-Align/Magpie-Qwen2-Pro-200K-English",
+        "wikitext": "Salesforce/wikitext",
+    }[SETTINGS.chunking.search.text],
+)
+
 
 def asked_of_building(wildcards):
     return build_request(SETTINGS, str(CheckpointId.parse(wildcards.checkpoint))).as_params()

@@ -314,6 +314,12 @@ PLANS = [
         "layers_before_chunks is 2 with the mode sequential",
     ),
     one(
+        "a search in an architecture that cannot be cut",
+        {"chunking": {"search": {"models": ["miniature/Pythia-1M"]}}},
+        "chunking: search.models[0] is 'miniature/Pythia-1M', of the family Pythia",
+        "Qwen2",
+    ),
+    one(
         "layers that do not halve",
         chunked(num_chunks=1, num_layers_per_chunk=7),
         "chunking.checkpoints[0]",

@@ -26,6 +26,7 @@ from workflow_scripts.chunked.distillation import counted, hidden_loss, logits_l
 from workflow_scripts.chunked.layer_order import ChunkStage, PlannedLayers, SharedStage
 from workflow_scripts.chunked.wrapper import WrappedChunkLayers
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.plan import ChunkPlan
 
 
 class _Chunked(PreTrainedModel):
@@ -57,6 +58,18 @@ class ChunkedModel(_Chunked):
             self.wrapped_chunk_layers = WrappedChunkLayers(config, plan)
         self.stages = self.layers.build_stages()
         self.post_init()
+
+    def rearrange(self, plan: ChunkPlan) -> None:
+        """Run the layers in another plan from now on, where chunking adds no parameters.
+
+        All layers must be there, which those of a pruned model are not.
+        """
+        _refuse_sliding_windows(self.config, unchanged=plan.start == tuple(range(len(self.layers))))
+        self.layers.release()
+        self.layers.plan = plan
+        if plan.chunks:
+            self.wrapped_chunk_layers = WrappedChunkLayers(self.config, plan)
+        self.stages = self.layers.build_stages()
 
     def forward(self, *args, **kwargs):
         # Only the base model's own layers show their attention weights.

@@ -93,7 +93,7 @@ def measure_perplexity(
             request=asked.as_params(),
             model=model_facts(loaded.manifest),
             task=task,
-            protocol=_protocol(
+            protocol=protocol_of(
                 "perplexity",
                 loaded,
                 asked.compute.batch_size,
@@ -114,8 +114,8 @@ def measure_perplexity(
         {"window", "responses", "difficulties"},
     )
     return (
-        record(wikitext, _task("wikitext", text_dataset, "validation"), texts, of_text),
-        record(magpie, _task("magpie", response_dataset, "train"), responses, of_responses),
+        record(wikitext, task_facts("wikitext", text_dataset, "validation"), texts, of_text),
+        record(magpie, task_facts("magpie", response_dataset, "train"), responses, of_responses),
     )
 
 
@@ -151,8 +151,8 @@ def measure_latency(model: Path, hub: Path, path: Path, asked: LatencyRequest) -
         study="latency",
         request=asked.as_params(),
         model=model_facts(base.manifest),
-        task=_task("mmlu", dataset, "test"),
-        protocol=_protocol(
+        task=task_facts("mmlu", dataset, "test"),
+        protocol=protocol_of(
             "latency",
             base,
             max(measures.batch_sizes),
@@ -205,7 +205,7 @@ def _rounds(timing: Timings, condition: Condition, prompts: str) -> list[Item]:
     ]
 
 
-def _task(name: str, dataset: Manifest, split: str) -> TaskFacts:
+def task_facts(name: str, dataset: Manifest, split: str) -> TaskFacts:
     return TaskFacts(
         name=name,
         harness="chorus",
@@ -217,7 +217,7 @@ def _task(name: str, dataset: Manifest, split: str) -> TaskFacts:
     )
 
 
-def _protocol(
+def protocol_of(
     name: str, loaded: LoadedModel, batch_size: int, seed: int, generation: dict[str, Any]
 ) -> Protocol:
     return Protocol(

@@ -107,6 +107,19 @@ class Planner:
         spent = self._machine.loading(checkpoint) + one.times(plans + 1)
         return self._machine.evaluated(checkpoint, spent, [Amount(responses, 0, measures.window)])
 
+    def plan_search(self, checkpoint: str) -> Need:
+        """Every layer left out, every stretch of layers side by side, and the plans that these propose."""
+        search = self._settings.chunking.search
+        layers = self._settings.model(CheckpointId.parse(checkpoint).model).layers
+        proposed = 2 * (len(search.speed_ups) * (search.proposals + 1) + search.random_plans)
+        plans = layers * (layers + 1) // 2 + proposed + 2
+        window = self._settings.chunking.measures.window
+        one = Spent(handling=0.1) + self._machine.reading(
+            checkpoint, search.tokens / window, window
+        )
+        spent = self._machine.loading(checkpoint) + one.times(plans)
+        return self._machine.evaluated(checkpoint, spent, [Amount(1, 0, window)])
+
     def latency(self, checkpoint: str, variants: int) -> Need:
         steps = self._work.latency_steps(variants)
         spent = self._machine.loading(checkpoint) + self._machine.generating(checkpoint, steps)

@@ -16,6 +16,7 @@ from workflow_scripts.core.plan import (
 )
 from workflow_scripts.settings.names import Known, ModelName
 from workflow_scripts.settings.plan_measures import LatencyMeasures, Numbers, PerplexityMeasures
+from workflow_scripts.settings.plan_search import PlanSearch
 from workflow_scripts.settings.section import Section, contradiction
 
 _STUDY = "miniature/Qwen2-1M-Instruct"
@@ -268,6 +269,12 @@ class Chunking(Section):
         """The models that the checkpoints are cut from, each once."""
         return list(dict.fromkeys(checkpoint.model for checkpoint in self.checkpoints))
 
+    @property
+    def searched_models(self) -> list[str]:
+        """The models that `snakemake chunk_search` searches plans for, each once."""
+        asked = self.search.models
+        return self.models if asked is None else list(dict.fromkeys(asked))
+
     checkpoints: Annotated[tuple[Checkpoint, ...], Field(strict=False)] = Field(
         (
             Checkpoint(model=_STUDY, num_chunks=2, num_layers_per_chunk=12),
@@ -278,6 +285,10 @@ class Chunking(Section):
     )
     measures: Measures = Field(
         Measures(), description="What is measured of the checkpoints' models before any training."
+    )
+    search: PlanSearch = Field(
+        PlanSearch(),
+        description="How `snakemake chunk_search` finds plans that are worth training.",
     )
 
     @model_validator(mode="after")
@@ -295,4 +306,6 @@ class Chunking(Section):
                     " distillation."
                 )
             positions[name] = position
+        for position, model in enumerate(self.search.models or ()):
+            _refuse_uncut(f"search.models[{position}]", model, known)
         return self

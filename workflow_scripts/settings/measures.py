@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Literal
 from workflow_scripts.settings.chunking import Checkpoint
 from workflow_scripts.settings.compute import Compute, Loading
 from workflow_scripts.settings.plan_measures import LatencyMeasures, PerplexityMeasures
+from workflow_scripts.settings.plan_search import PlanSearch
 from workflow_scripts.settings.request import StepRequest
 
 if TYPE_CHECKING:
@@ -39,6 +40,23 @@ class LatencyRequest(StepRequest):
     seed: int
 
 
+class SearchRequest(StepRequest):
+    """What is measured to propose plans of a model, and the proposals."""
+
+    search: PlanSearch  # without its models
+    window: int
+    compute: Compute
+    seed: int
+
+
+class SearchedModels(StepRequest):
+    """Whose plans were searched: what the table needs to propose the same plans from the record."""
+
+    models: tuple[str, ...]
+    search: PlanSearch
+    seed: int
+
+
 def build_request(settings: "Settings", id: str) -> BuildRequest:
     return BuildRequest(id=id, checkpoint=settings.checkpoints()[id], seed=settings.seed)
 
@@ -67,6 +85,25 @@ def _perplexity_request(
         compute=settings.compute,
         seed=settings.seed,
     )
+
+
+def search_request(settings: "Settings") -> SearchRequest:
+    return SearchRequest(
+        search=_search(settings),
+        window=settings.chunking.measures.window,
+        compute=settings.compute,
+        seed=settings.seed,
+    )
+
+
+def searched_models(settings: "Settings") -> SearchedModels:
+    return SearchedModels(
+        models=settings.chunking.searched_models, search=_search(settings), seed=settings.seed
+    )
+
+
+def _search(settings: "Settings") -> PlanSearch:
+    return settings.chunking.search.model_copy(update={"models": None})
 
 
 def latency_request(settings: "Settings", model: str) -> LatencyRequest:

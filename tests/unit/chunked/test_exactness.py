@@ -54,6 +54,36 @@ def test_every_plan_and_aggregation(mode, aggregation, execution):
     assert_equal(model(ids).logits, reference_logits(base, model, ids))
 
 
+MOVED = {"num_layers_per_chunk": 2, "num_chunks": 3, "layers_before_chunks": 2}
+
+
+@pytest.mark.parametrize("execution", ["fused", "loop"])
+@pytest.mark.parametrize("family", FAMILIES)
+@torch.no_grad()
+def test_chunks_that_do_not_stand_in_the_middle(family, execution):
+    base = base_model(family, LAYERS + 1)
+    model = chunked_model(base, family, chunk_execution=execution, **MOVED)
+    ids = fresh_ids(2, 9)
+    assert_equal(model(ids).logits, reference_logits(base, model, ids))
+
+
+@pytest.mark.parametrize("execution", ["fused", "loop"])
+@torch.no_grad()
+def test_a_model_that_is_rearranged_is_the_one_that_is_made_in_the_plan(execution):
+    keys = {"use_adapters": False, "aggregation_mode": "residual", "chunk_execution": execution}
+    base = base_model("qwen2", LAYERS)
+    model = chunked_model(base, "qwen2", num_chunks=0, num_layers_per_chunk=0, **keys)
+    ids = fresh_ids(2, 9)
+    unchanged = model(ids).logits
+    for mode in PLANS:
+        made = chunked_model(base, "qwen2", chunking_mode=mode, **PLANS[mode], **keys)
+        model.model.rearrange(made.config.plan())
+        assert_equal(model(ids).logits, made(ids).logits)
+        assert_equal(model(ids).logits, reference_logits(base, made, ids))
+    model.model.rearrange(model.config.plan())
+    assert torch.equal(model(ids).logits, unchanged)
+
+
 @pytest.mark.parametrize("base_of", ["mean", "none"])
 @torch.no_grad()
 def test_other_bases_of_the_mlp(base_of):
