@@ -24,7 +24,7 @@ _TRIGGERS = ("mtime", "params", "input", "software-env")  # as profiles/default 
 # What the Snakefile says of its jobs: by rule, what one needs, as a function of its wildcards.
 _NEEDS = "NEEDS"
 # A run beside us removes files between two looks of Snakemake's at them, and then it cannot plan.
-_FILE_VANISHED, _LOOKS = 75, 3  # what the process exits with, and how often it is asked
+_FILE_VANISHED, _LOOKS = 75, 5  # what the process exits with, and how often it is asked
 # What it is told: until this rule has run nobody knows which jobs there will be, so count all that may be.
 _CHECK, _AS_IF = "check_requests", "AS_IF_ACCEPTED"
 
@@ -126,10 +126,19 @@ def _described(workflow) -> list[dict[str, Any]]:
     return described
 
 
+def _tells_of_a_file_gone(error: BaseException | None) -> bool:
+    """Itself, or as what it came of: Snakemake turns some into errors of its own."""
+    while error is not None and not isinstance(error, FileNotFoundError):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
 if __name__ == "__main__":
     try:
         listed = _listed(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:])
-    except FileNotFoundError as error:
+    except Exception as error:
+        if not _tells_of_a_file_gone(error):
+            raise
         print(error, file=sys.stderr)
         sys.exit(_FILE_VANISHED)
     with open(1, "w", closefd=False) as stdout:
