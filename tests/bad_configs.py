@@ -408,21 +408,28 @@ PLANS = [
         f"chunking: checkpoints[1] is '{MINIATURE}@k2m6', as checkpoints[0] is",
     ),
     one(
-        "two that differ in distillation alone",
+        "two that differ in a temperature that nothing reads",
         checkpoints(
             *(
-                {"model": MINIATURE, "num_layers_per_chunk": 6, "distillation": one}
-                for one in (False, True)
+                {"model": MINIATURE, "num_layers_per_chunk": 6, "temperature": one}
+                for one in (2.0, 3.0)
             )
         ),
         f"chunking: checkpoints[1] is '{MINIATURE}@k2m6', as checkpoints[0] is",
-        "plan, aggregation and adapters, not distillation",
+    ),
+    one(
+        "distillation without chunks to teach",
+        checkpoints(
+            {"model": MINIATURE, "mode": "prune", "layers_to_prune": [3], "distillation": True}
+        ),
+        "chunking.checkpoints[0]: distillation is true, but the plan has no chunks",
+        "expected false",
     ),
     one(
         "an unknown mark behind a plan",
         {"prompts": {"models": [f"{MINIATURE}@k2m12-mlp.non"]}},
         f"prompts.models[0] is '{MINIATURE}@k2m12-mlp.non'",
-        "-<aggregation> and -noadapters",
+        "-<aggregation>, -noadapters and -distil.<of what>",
     ),
     one(
         "a variant that the config does not make",

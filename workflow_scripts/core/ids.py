@@ -3,7 +3,9 @@
 A model is known by its hub name, `Qwen/Qwen2.5-0.5B-Instruct`. A chunked checkpoint adds its plan,
 `@k2m12` (`@prune3-5` leaves out the layers 3 and 5, counted from 1), and its stages, `+cpt`,
 `+cpt+sft`. Behind the plan stands what else makes it another model, where it is not the usual:
-`@k4m6-sequential-mlp.none-noadapters`, `@k2m6-after4` where the chunks do not stand in the middle. What is usual has no mark, so that a model has one name.
+`@k4m6-sequential-mlp.none-noadapters`, `@k2m6-after4` where the chunks do not stand in the middle,
+`@k2m12-distil.hidden` where it is trained towards itself unchunked. What is usual has no mark, so that a
+model has one name.
 In a path `/` becomes `--`, which the hub allows in no name, so the way back is unambiguous.
 
 A model that is a folder on this machine, `./runs/seed1/checkpoint-500`, goes by a name of the same
@@ -38,21 +40,25 @@ _AGGREGATIONS = (
     *(mode for mode in get_args(Aggregation) if mode != "mlp"),
 )
 NO_ADAPTERS = "noadapters"
+# Of the distillation, where its mark names none.
+USUAL_TEMPERATURE = 2.0
 # The marks that may stand behind a plan, in this order, each at most once.
 _MARKS = {
     "mode": [mode for mode in get_args(Mode) if mode not in (DEFAULT_MODE, "prune")],
     "after": [],
     "aggregation": [mark for mark in _AGGREGATIONS if mark != USUAL_AGGREGATION],
     "adapters": [NO_ADAPTERS],
+    "distillation": ["distil.hidden", "distil.logits", "distil.both"],
 }
 BEHIND_A_NAME = (
-    "@k<chunks>m<layers>, with -<mode>, -after<layers>, -<aggregation> and -noadapters where they are not"
-    " the usual, or @prune<layers>, and +cpt or +cpt+sft"
+    "@k<chunks>m<layers>, with -<mode>, -after<layers>, -<aggregation>, -noadapters and -distil.<of what>"
+    " where they are not the usual, or @prune<layers>, and +cpt or +cpt+sft"
 )
 # Marks that hold a number.
 _NUMBERED = {
     "adapters": re.compile(r"adapters[1-9]\d*"),
     "after": re.compile(r"after(?:0|[1-9]\d*)"),
+    "distillation": re.compile(r"distil\.(?:logits|both)\.t(?!2$)(?:0|[1-9]\d*)(?:\.\d*[1-9])?"),
 }
 _LONGEST_NAME = 96
 
@@ -95,11 +101,15 @@ class CheckpointId:
     aggregation: str | None = None
     adapters: str | None = None
     after: str | None = None
+    distillation: str | None = None
 
     @property
     def variant(self) -> str:
         """Everything behind the model's own name; empty for the model as it comes from the hub."""
-        marks = (self.plan, self.mode, self.after, self.aggregation, self.adapters)
+        marks = (
+            *(self.plan, self.mode, self.after),
+            *(self.aggregation, self.adapters, self.distillation),
+        )
         plan = f"@{'-'.join(mark for mark in marks if mark)}" if self.plan else ""
         return plan + "".join(f"+{stage}" for stage in self.stages)
 
@@ -152,8 +162,8 @@ def _marks(text: str, plan: str | None, marks: list[str]) -> dict[str, str]:
             known = [one for kind in _MARKS.values() for one in kind]
             raise UserError(
                 f"{text!r} has the unknown mark {mark!r} behind its plan; expected one of"
-                f" {', '.join(known)}, adapters<width> or after<layers>.{did_you_mean(mark, known)} What is usual has"
-                " no mark."
+                f" {', '.join(known)}, adapters<width>, after<layers> or distil.logits.t<temperature>."
+                f"{did_you_mean(mark, known)} What is usual has no mark."
             )
         found[kind] = mark
     if list(found) != [kind for kind in _MARKS if kind in found] or len(found) < len(marks):

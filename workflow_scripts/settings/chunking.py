@@ -1,11 +1,18 @@
 """Chunked variants of models: k chunks of m layers that run side by side."""
 
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationInfo, model_validator
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import NO_ADAPTERS, UNCHANGED, USUAL_AGGREGATION, CheckpointId
+from workflow_scripts.core.ids import (
+    NO_ADAPTERS,
+    UNCHANGED,
+    USUAL_AGGREGATION,
+    USUAL_TEMPERATURE,
+    CheckpointId,
+)
 from workflow_scripts.core.plan import (
     DEFAULT_MODE,
     Aggregation,
@@ -91,7 +98,9 @@ class Checkpoint(Section):
     logits_distillation: bool = Field(
         False, description="Train towards the logits of the same weights run unchunked."
     )
-    temperature: float = Field(2.0, gt=0, description="Temperature of the logits' distillation.")
+    temperature: float = Field(
+        USUAL_TEMPERATURE, gt=0, description="Temperature of the logits' distillation."
+    )
 
     @property
     def keys(self) -> dict[str, Any]:
@@ -147,6 +156,7 @@ class Checkpoint(Section):
             aggregation=None if self._aggregation == USUAL_AGGREGATION else self._aggregation,
             adapters=self._adapters,
             after=None if self._in_the_middle(plan) else f"after{len(plan.start)}",
+            distillation=self._distillation,
         )
 
     def _in_the_middle(self, plan: ChunkPlan) -> bool:
@@ -163,6 +173,16 @@ class Checkpoint(Section):
         if not self.use_adapters:
             return NO_ADAPTERS
         return f"adapters{self.adapter_hidden_size}" if self.adapter_hidden_size else None
+
+    @property
+    def _distillation(self) -> str | None:
+        if not self.logits_distillation:
+            return "distil.hidden" if self.distillation else None
+        mark = "distil.both" if self.distillation else "distil.logits"
+        if self.temperature == USUAL_TEMPERATURE:
+            return mark
+        digits = f"{Decimal(repr(self.temperature)):f}"  # without an exponent, which has a dash
+        return f"{mark}.t{digits.removesuffix('.0')}"
 
     @model_validator(mode="after")
     def _plan_fits(self, info: ValidationInfo) -> "Checkpoint":
@@ -181,9 +201,14 @@ class Checkpoint(Section):
             )
         _refuse_uncut("model", self.model, known)
         try:
-            self.plan(known.models[self.model].layers)
+            plan = self.plan(known.models[self.model].layers)
         except UserError as error:
             raise contradiction(f"for {self.model}, {error}") from None
+        for key in ("distillation", "logits_distillation"):
+            if getattr(self, key) and not plan.chunks:
+                raise contradiction(
+                    f"{key} is true, but the plan has no chunks to teach; expected false."
+                )
         return self
 
 
@@ -302,8 +327,7 @@ class Chunking(Section):
             if name in positions:
                 raise contradiction(
                     f"checkpoints[{position}] is {name!r}, as checkpoints[{positions[name]}] is;"
-                    " expected each variant once; a name holds plan, aggregation and adapters, not"
-                    " distillation."
+                    " expected each variant once."
                 )
             positions[name] = position
         for position, model in enumerate(self.search.models or ()):

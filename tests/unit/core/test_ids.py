@@ -28,6 +28,9 @@ with_chunks = st.builds(
     aggregation=st.sampled_from([None, "mean", "last", "residual", "mlp.mean", "mlp.none"]),
     adapters=st.none() | st.just("noadapters") | st.integers(1, 9999).map("adapters{}".format),
     after=st.none() | st.integers(0, 200).map("after{}".format),
+    distillation=st.sampled_from(
+        [None, "distil.hidden", "distil.both", "distil.logits.t3", "distil.both.t0.25"]
+    ),
 )
 ids = without_marks | with_chunks
 
@@ -76,6 +79,11 @@ def test_the_spelling_that_the_paths_and_the_paper_use():
         "org/name@k2m12-mlp.residual",
         "org/name@k2m12-prune",
         "org/name@k2m12-uniform_with_shared_start_and_end",
+        "org/name@k2m12-distil",
+        "org/name@k2m12-distil.logits.t2",
+        "org/name@k2m12-distil.both.t3.0",
+        "org/name@k2m12-distil.hidden.t3",
+        "org/name@k2m12-distil.hidden-mean",
         "org/name@k2m12-mean-last",
         "org/name@k2m12-mean-mean",
         "org/name@k2m12-noadapters-mean",

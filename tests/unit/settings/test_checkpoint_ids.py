@@ -30,6 +30,14 @@ entries = st.builds(
     use_adapters=st.booleans(),
     adapter_hidden_size=st.sampled_from([None, 8, 16]),
 )
+distilled = st.builds(
+    lambda plan, **choices: Checkpoint(model=MODEL, **plan, **choices),
+    st.sampled_from([plan for plan in PLANS if plan.get("num_layers_per_chunk")]),
+    distillation=st.booleans(),
+    logits_distillation=st.booleans(),
+    temperature=st.sampled_from([2.0, 3.0, 0.5, 1e-5, 12345.678]),
+)
+entries |= distilled
 
 
 def architecture(entry: Checkpoint) -> tuple:
@@ -39,7 +47,10 @@ def architecture(entry: Checkpoint) -> tuple:
         return (plan,)
     base = entry.aggregation_base if entry.aggregation_mode == "mlp" else None
     width = entry.adapter_hidden_size if entry.use_adapters else None
-    return entry.mode, plan, entry.aggregation_mode, base, entry.use_adapters, width
+    return (
+        *(entry.mode, plan, entry.aggregation_mode, base, entry.use_adapters, width),
+        *(entry.distillation, entry.temperature if entry.logits_distillation else None),
+    )
 
 
 @given(entries, entries)
@@ -63,13 +74,18 @@ def test_the_plans_of_measures_are_named_by_their_layers_alone(one, other):
 
 def test_variants_of_one_plan_stand_in_one_config_and_go_through_every_stage():
     plan = {"model": MODEL, "num_layers_per_chunk": 12}
-    variants = [plan, plan | {"aggregation_base": "none"}, plan | {"use_adapters": False}]
+    variants = [
+        plan,
+        plan | {"aggregation_base": "none"},
+        plan | {"use_adapters": False},
+        plan | {"distillation": True},
+    ]
     settings = load_settings(merged({"chunking": {"checkpoints": variants}}), ROOT)
     assert [str(one) for one in settings.staged_checkpoints()] == [
         MODEL,
         *(
             f"{MODEL}@k2m12{mark}{stage}"
-            for mark in ("", "-mlp.none", "-noadapters")
+            for mark in ("", "-mlp.none", "-noadapters", "-distil.hidden")
             for stage in ("", "+cpt", "+cpt+sft")
         ),
     ]
