@@ -21,6 +21,7 @@ _USUAL_WORK = {
     "download_mb": 100,
 }
 _MMLU_SUBJECTS, _MMLU_QUESTIONS, _MINIATURE_QUESTIONS = 57, 14_042, 12
+_MMLU_EXAMPLES = 5  # in front of a question
 # Tokens of the texts that perplexity is measured on, and of the two sets that stages train on.
 _WIKITEXT_TEST = {"miniature": 9_000, "huggingface": 290_000}
 _STAGE_TEXT, _STAGE_CHAT, _MINIATURE_STAGE = 118_000_000, 450, 80_000  # a chat's: of one
@@ -72,8 +73,12 @@ class Work:
     def mmlu(self) -> Amount:
         row = self.row("mmlu_helm")
         items = self._mmlu_items(self._settings.mmlu.max_items_per_subject)
-        tokens = items * (95 if self._miniature else row.test_tokens)
-        return Amount(items, tokens, row.test_tokens, row.new_tokens)
+        if self._miniature:
+            return Amount(items, items * 95, row.test_tokens, row.new_tokens)
+        # Each subject's examples are read once for the likeliest letters, and once for the answers
+        # that are generated; so is each question.
+        tokens = 2 * (items + _MMLU_SUBJECTS * _MMLU_EXAMPLES) * row.test_tokens
+        return Amount(items, tokens, (1 + _MMLU_EXAMPLES) * row.test_tokens, row.new_tokens)
 
     def prompt_run(self, name: str) -> Amount:
         run = self._settings.prompt_runs[name]

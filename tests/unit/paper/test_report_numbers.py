@@ -93,6 +93,16 @@ def test_leaving_layers_out_costs_what_it_costs(best, expected):
     assert expected in told(tell_chunking, chunking_numbers(tables))
 
 
+def test_one_layer_left_out_is_one_layer():
+    several, one = pruning(90.0, 100.0), pruning(900.0, 100.0)
+    texts = [
+        told(tell_chunking, chunking_numbers({"chunking_pruning": table}))
+        for table in (several, one)
+    ]
+    assert "leaving out the layers 1, 2 costs" in texts[0]
+    assert "leaving out the layer 5 costs" in texts[1]
+
+
 def mmlu(acc_z: float, em: float = 0.2) -> pd.DataFrame:
     row = {"subject": "micro", "model": "a/b", "variant": "", "n": 100, "floor": 0.3}
     scores = {"em": em, "qem": 0.2, "acc": 0.3 + acc_z / 100}
@@ -167,6 +177,8 @@ def test_the_asked_format_is_told_from_the_least_run_to_the_most():
     )
     text = told(tell_prompts, prompt_numbers({"prompt_runs": table}))
     assert "between 0% (run2) and 90% (run3) are in the asked format" in text
+    text = told(tell_prompts, prompt_numbers({"prompt_runs": table[table["run"] == "run2"]}))
+    assert "Of each run's outputs 0% are in the asked format" in text
 
 
 def reproduction(agree: int, differ: int, refused: int) -> pd.DataFrame:

@@ -117,10 +117,12 @@ def _tell_cost(numbers: Numbers) -> str:
         compared = (
             "less than" if z <= -CLEAR else "more than" if z >= CLEAR else "within its errors of"
         )
+        several = "," in numbers.value("chunking.pruned_best")
         sentences.append(
-            "Of {chunking.pruned} sets of layers to leave out, that of the layers {chunking.pruned_best} costs least: a"
-            f" perplexity of {{chunking.pruned_perplexity}}, {compared} the {{chunking.pruned_whole}} of"
-            " the whole model. It is the best of several on this text, and so flattered by chance."
+            "Of {chunking.pruned} sets of layers, leaving out the"
+            f" layer{'s' if several else ''} {{chunking.pruned_best}} costs least: a perplexity of"
+            f" {{chunking.pruned_perplexity}}, {compared} the {{chunking.pruned_whole}} of the whole model."
+            " It is the best of several on this text, and so flattered by chance."
         )
     return " ".join(sentences)
 

@@ -87,6 +87,8 @@ def tell_prompts(numbers: Numbers) -> list[str]:
         asked += (
             " Of a run's outputs between {prompts.least_format} ({prompts.least_format_run}) and"
             " {prompts.most_format} ({prompts.most_format_run}) are in the asked format."
+            if numbers.value("prompts.least_format") < numbers.value("prompts.most_format")
+            else " Of each run's outputs {prompts.most_format} are in the asked format."
         )
     return [asked, _tell_steps(numbers)] if numbers.value("prompts.steps") else [asked]
 
