@@ -12,6 +12,7 @@ from transformers import LlamaConfig, PreTrainedConfig, Qwen2Config, Qwen3Config
 
 from workflow_scripts.core.errors import UserError, did_you_mean
 from workflow_scripts.core.plan import (
+    BOTH_SIDES,
     DEFAULT_MODE,
     Aggregation,
     AggregationBase,
@@ -93,7 +94,7 @@ class ChunkingKeys(PreTrainedConfig):
 
     def plan(self) -> ChunkPlan:
         # Published checkpoints carry num_chunks 2 in every mode, and only these two modes read it.
-        reads_chunks = self.chunking_mode.endswith("_with_shared_start_and_end")
+        reads_chunks = self.chunking_mode.endswith(BOTH_SIDES)
         unchanged = self.num_layers_per_chunk == 0
         return chunk_plan(
             self.num_hidden_layers,

@@ -26,7 +26,8 @@ Mode = Literal[
 DEFAULT_MODE: Mode = "uniform_with_shared_start_and_end"
 Aggregation = Literal["mlp", "mean", "last", "residual"]
 AggregationBase = Literal["residual", "mean", "none"]  # what an mlp adds its output to
-_BOTH_SIDES = "_with_shared_start_and_end"
+# How the names of the modes end whose chunks can be moved, and which alone read how many there are.
+BOTH_SIDES = "_with_shared_start_and_end"
 _DEFAULT_CHUNKS = 2  # what null has always meant in the modes that share a start and an end
 _PROPOSALS = 3
 
@@ -63,11 +64,11 @@ def chunk_plan(
             f"{mode!r} is not a chunking mode; expected one of {', '.join(get_args(Mode))}."
         )
     unchanged = num_layers_per_chunk == 0 and num_chunks in (0, None)
-    if layers_before_chunks is not None and (unchanged or not mode.endswith(_BOTH_SIDES)):
+    if layers_before_chunks is not None and (unchanged or not mode.endswith(BOTH_SIDES)):
         raise UserError(
             f"layers_before_chunks is {layers_before_chunks} with"
             f" {'no chunks' if unchanged else f'the mode {mode}'}; expected none, because only chunks in"
-            f" the modes sequential{_BOTH_SIDES} and uniform{_BOTH_SIDES} can be moved."
+            f" the modes sequential{BOTH_SIDES} and uniform{BOTH_SIDES} can be moved."
         )
     if mode == "prune":
         return _pruned(num_layers, layers_to_prune or ())
@@ -80,7 +81,7 @@ def chunk_plan(
         raise UserError(f"num_layers_per_chunk is missing; the mode {mode} needs it.")
     if unchanged:
         return ChunkPlan(tuple(range(num_layers)), (), ())
-    if mode.endswith(_BOTH_SIDES):
+    if mode.endswith(BOTH_SIDES):
         chunks = _DEFAULT_CHUNKS if num_chunks is None else num_chunks
         if layers_before_chunks is not None:
             return _moved(num_layers, mode, num_layers_per_chunk, chunks, layers_before_chunks)
