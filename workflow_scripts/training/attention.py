@@ -6,6 +6,7 @@ row costs what its samples cost. On a GPU one call does that, flash-attn's where
 PyTorch's otherwise (`varlen.py`), told where the samples end once for all layers.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,11 +34,17 @@ class Stretch:
     mask: Tensor | None
 
 
-def stretches(lengths: list[int], device: torch.device) -> list[Stretch]:
-    """The row cut between samples into stretches of up to so many tokens, or one sample."""
+def stretches(
+    lengths: list[int], device: torch.device, borders: Sequence[int] = ()
+) -> list[Stretch]:
+    """The row cut between samples into stretches of up to so many tokens, or one sample.
+
+    None reaches over a border, in front of the sample of that number: under a mask what is no number
+    still makes its neighbours none, and no training is to spoil another.
+    """
     groups: list[list[int]] = []
-    for length in lengths:
-        if groups and sum(groups[-1]) + length <= _TOGETHER:
+    for at, length in enumerate(lengths):
+        if groups and at not in borders and sum(groups[-1]) + length <= _TOGETHER:
             groups[-1].append(length)
         else:
             groups.append([length])
@@ -74,7 +81,9 @@ AttentionInterface.register(NAME, packed_attention)
 AttentionMaskInterface.register(NAME, sdpa_mask)
 
 
-def rows_apart(model, lengths: list[int], ends: Tensor) -> dict[str, Any]:
+def rows_apart(
+    model, lengths: list[int], ends: Tensor, borders: Sequence[int] = ()
+) -> dict[str, Any]:
     """What a model that packs is called with besides tokens and positions: where its samples end.
 
     Lengths are known on the CPU, and the same ends, from 0 on, where the model is: asking a GPU would wait.
@@ -86,7 +95,7 @@ def rows_apart(model, lengths: list[int], ends: Tensor) -> dict[str, Any]:
     if attention == varlen.NAME:
         return no_mask | {"ends": ends, "longest": longest}
     if attention == NAME:
-        return no_mask | {"stretches": stretches(lengths, device)}
+        return no_mask | {"stretches": stretches(lengths, device, borders)}
     if attention == _FLASH:
         found = {"cu_seq_lens": ends, "max_length": longest}
         return {f"{name}_{of}": value for name, value in found.items() for of in "qk"}

@@ -5,7 +5,7 @@ positions that do not count are never computed, and where the others are many th
 each with its loss and its gradient, and never lie in memory together.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -104,16 +104,34 @@ def summed_loss(
     model, inputs: dict[str, Tensor], counted: Counted, head: Head | None = None
 ) -> Tensor:
     """The sum over all counted tokens of minus their log-probability, in float32 at least."""
+    (loss,) = summed_losses(model, inputs, counted, [len(counted.targets)], head)
+    return loss
+
+
+def summed_losses(
+    model,
+    inputs: dict[str, Tensor],
+    counted: Counted,
+    parts: Sequence[int],
+    head: Head | None = None,
+) -> list[Tensor]:
+    """The same for each part of the counted tokens: for the first so many, the next so many."""
     before, targets = counted.before, counted.targets
     if head is None:
         if len(inputs["input_ids"]) == 1:
             logits = model(**inputs, use_cache=False, logits_to_keep=before).logits[0]
         else:
             logits = model(**inputs, use_cache=False).logits.flatten(0, 1)[before]
-        return _cross_entropy(logits, targets)
+        pairs = zip(logits.split(parts), targets.split(parts), strict=True)
+        return [_cross_entropy(some, wanted) for some, wanted in pairs]
     with _hidden_states(head) as found:
         model(**inputs, use_cache=False, logits_to_keep=before[:0])  # none of them
     hidden = found[0].flatten(0, 1)[before]
+    pairs = zip(hidden.split(parts), targets.split(parts), strict=True)
+    return [_behind(head, some, wanted) for some, wanted in pairs]
+
+
+def _behind(head: Head, hidden: Tensor, targets: Tensor) -> Tensor:
     if len(hidden) <= head.at_once:
         return _cross_entropy(head(hidden), targets)
     if torch.is_grad_enabled():

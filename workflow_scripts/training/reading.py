@@ -11,14 +11,14 @@ import torch
 from torch import Tensor
 
 EVERY = {"cpu": 1}
-_EVERY_ON_A_GPU = (
+EVERY_ON_A_GPU = (
     25  # a training that goes wrong is noticed within so many steps, and before it is saved
 )
 
 
 class StepsToRead:
     def __init__(self, device: torch.device):
-        self._every = EVERY.get(device.type, _EVERY_ON_A_GPU)
+        self._every = EVERY.get(device.type, EVERY_ON_A_GPU)
         self._steps: list[tuple[int, float, float]] = []
         self._values: list[Tensor] = []
 

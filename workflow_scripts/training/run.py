@@ -123,6 +123,16 @@ def padding_token(tokenizer) -> int:
     return next(token for token in found if token is not None)
 
 
+def refuse_too_long(model, samples: Samples, keys: TrainingKeys) -> None:
+    longest = int(samples.lengths.max())
+    window = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    if window is not None and longest > window:
+        raise UserError(
+            f"max_length is {keys.max_length}, and a sample has {longest} tokens; expected at"
+            f" most {window}, which the model can look back on."
+        )
+
+
 def largest_divisor(share: int) -> int:
     return next(n for n in range(min(share, _USUAL_MICRO_BATCH), 0, -1) if share % n == 0)
 
@@ -151,7 +161,7 @@ class Attempt:
         attend_without_plans()
         model = self.load(precision)
         packing = attention.choose_packing(model, keys)
-        self.refuse_too_long(model)
+        refuse_too_long(model, self.samples, keys)
         model = choose_parts(model, keys)
         about = report(model, keys.method)
         about |= {"packing": packing, "precision": precision, "device": self.device}
@@ -241,15 +251,6 @@ class Attempt:
 
         return choose_checkpointing(self.keys.gradient_checkpointing, room_on(model.device), needed)
 
-    def refuse_too_long(self, model) -> None:
-        longest = int(self.samples.lengths.max())
-        window = getattr(model.config.get_text_config(), "max_position_embeddings", None)
-        if window is not None and longest > window:
-            raise UserError(
-                f"max_length is {self.keys.max_length}, and a sample has {longest} tokens; expected at"
-                f" most {window}, which the model can look back on."
-            )
-
     @property
     def evaluates(self) -> bool:
         return self.held_out is not None or self.score is not None
@@ -265,7 +266,7 @@ class Attempt:
             gradient_accumulation_steps=math.ceil(share / micro),
             max_steps=int(steps),
             learning_rate=keys.learning_rate,
-            lr_scheduler_type=_SCHEDULES[keys.schedule],
+            lr_scheduler_type=SCHEDULES[keys.schedule],
             warmup_steps=round(keys.warm_up * steps),
             weight_decay=keys.weight_decay,
             max_grad_norm=keys.max_gradient_norm,
@@ -292,4 +293,4 @@ class Attempt:
 
 
 _SHARDED = {"fsdp": True, "fsdp_config": {"fsdp_version": 2}}
-_SCHEDULES = {"constant": "constant_with_warmup", "linear": "linear", "cosine": "cosine"}
+SCHEDULES = {"constant": "constant_with_warmup", "linear": "linear", "cosine": "cosine"}

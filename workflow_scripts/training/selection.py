@@ -5,6 +5,7 @@ import math
 from pathlib import Path
 
 from safetensors.torch import load_file, save_file
+from torch import Tensor
 from transformers import TrainerCallback
 
 from workflow_scripts.core.errors import UserError
@@ -47,7 +48,10 @@ class KeepBest(TrainerCallback):
         path = self._folder / "best.json"
         return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
 
-    def restore(self, model) -> None:
+    def tensors(self) -> dict[str, Tensor]:
         best = self.best()
         assert best is not None, "nothing was kept"
-        set_parameters(model, load_file(self._folder / best["file"]))
+        return load_file(self._folder / best["file"])
+
+    def restore(self, model) -> None:
+        set_parameters(model, self.tensors())

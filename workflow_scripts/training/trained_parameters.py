@@ -32,7 +32,7 @@ def choose_parts(model, keys: TrainingKeys):
         named[name].requires_grad_(True)
     for parameter in model.parameters():
         if parameter.requires_grad:  # small steps vanish in 16 bits
-            parameter.data = parameter.data.float()
+            parameter.data = parameter.data.to(torch.promote_types(parameter.dtype, torch.float32))
     return model
 
 

@@ -17,8 +17,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "freeze": {"kind": "fused", "method": "freeze", "trains": ["wrapper"]},
     "lora": {"kind": "llama", "method": "lora", "lora_rank": 2, "lora_dropout": 0.2},
 }
-_SERVER = multiprocessing.get_context("forkserver")
-_SERVER.set_forkserver_preload(["tests.unit.training.jobs", "peft", "transformers.trainer"])
+SERVER = multiprocessing.get_context("forkserver")
+SERVER.set_forkserver_preload(["tests.unit.training.jobs", "peft", "transformers.trainer"])
 
 
 def outcome_of(trained) -> dict[str, Any]:
@@ -86,7 +86,7 @@ def _die(where: str, time: int) -> None:
 
 def start(folder: Path, changes: dict[str, Any], die: tuple[str, int] | None = None):
     folder.mkdir(parents=True, exist_ok=True)
-    process = _SERVER.Process(target=train_to_file, args=(folder, changes, die))
+    process = SERVER.Process(target=train_to_file, args=(folder, changes, die))
     process.start()
     return process
 

@@ -1,0 +1,167 @@
+"""Trainings that share their steps come to what each comes to by itself."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from tests.unit.training.architectures import tiny
+from tests.unit.training.small import drawn_samples
+from tests.unit.training.together.lessons import alone, around, lesson, lessons, together
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.training.together import group, run
+from workflow_scripts.training.together.dropout import Dropout
+from workflow_scripts.training.together.products import Groups, Stacked, added
+from workflow_scripts.training.together.run import train_together
+
+KINDS = ("llama", "qwen2", "gpt_neox", "gpt2", "gemma", "fused")
+
+
+def furthest(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> float:
+    assert one.keys() == other.keys()
+    return max(float((one[name] - other[name]).abs().max()) for name in one)
+
+
+def assert_same(shared, single, within: float) -> None:
+    assert furthest(shared.parameters, single.parameters) < within
+    assert shared.selected["step"] == single.selected["step"]
+    assert shared.facts["steps"] == single.facts["steps"]
+    assert shared.facts["tokens"] == single.facts["tokens"]
+    assert len(shared.history) == len(single.history)
+    for ours, theirs in zip(shared.history, single.history, strict=True):
+        assert ours.keys() == theirs.keys()
+        for name, value in ours.items():  # the trainer keeps its losses in 32 bits
+            assert value == pytest.approx(theirs[name], rel=1e-6, abs=within), (name, theirs)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_to_the_ninth_place(kind, tmp_path):
+    model = (tiny(kind) if kind == "fused" else tiny(kind, num_hidden_layers=2)).double()
+    asked = lessons()
+    found = together(model, asked, tmp_path / "together")
+    chosen = set()
+    for one in asked:
+        single = alone(model, one, tmp_path / one.name)
+        assert_same(found[one.name], single, 1e-9)
+        chosen.add(single.selected["step"] == single.facts["steps"])
+    assert chosen == {True, False}, "which epoch is chosen should differ, or it shows nothing"
+
+
+def test_the_optimisers_too(tmp_path):
+    model = tiny("llama", num_hidden_layers=2).double()
+    asked = lessons(((9, 9), (18, 24)), max_steps=4, save_every=6)  # steps of both: after three
+    together(model, asked, tmp_path / "together")
+    for slot, one in enumerate(asked):
+        one = replace(one, keys=one.keys.model_copy(update={"save_every": 3}))
+        alone(model, one, tmp_path / one.name)
+        theirs = torch.load(tmp_path / one.name / "checkpoint-3/optimizer.pt")["state"]
+        ours = load_file(tmp_path / f"together/checkpoint-3/{slot}.safetensors")
+        assert float(ours["step"]) == float(theirs[0]["step"]) == 3
+        for name in ("exp_avg", "exp_avg_sq"):
+            flat = torch.cat([theirs[number][name].flatten() for number in sorted(theirs)])
+            kept = ours[name][: len(flat)]  # adapters of this size lie without gaps
+            assert len(kept) == len(ours[name]) and float((kept - flat).abs().max()) < 1e-9
+
+
+def test_who_ends_makes_room_and_long_batches_are_cut(tmp_path, monkeypatch):
+    model = tiny("qwen2", num_hidden_layers=2).double()
+    asked = lessons()
+    expected = together(model, asked, tmp_path / "all")
+    monkeypatch.setattr(run, "_ROW_ON_A_CPU", 50)
+    found = together(model, asked, tmp_path / "three", at_once=3)
+    for one in asked:
+        assert_same(found[one.name], expected[one.name], 1e-9)
+
+
+def test_one_that_goes_wrong_leaves_the_others_as_they_are(tmp_path):
+    """Its numbers become none, and stand in one row with theirs."""
+    model = tiny("llama", num_hidden_layers=2).double()
+    asked = lessons()[:4]
+    expected = together(model, asked, tmp_path / "without")
+    wrong = lesson("wrong", drawn_samples(40, most=9), learning_rate=1e38, schedule="constant")
+    found = together(model, [*asked[:2], wrong, *asked[2:]], tmp_path / "with")
+    outcome = found.pop("wrong")
+    assert isinstance(outcome, UserError) and "Training stopped at step" in str(outcome)
+    for name, other in found.items():
+        assert_same(other, expected[name], 1e-9)
+
+
+def test_an_evaluation_that_fails_is_that_one_s_alone(tmp_path):
+    def fails(model):
+        raise ValueError("no such metric")
+
+    model = tiny("llama", num_hidden_layers=2)
+    first, second = lessons(((5, 9), (5, 9)))
+    found = together(model, [replace(first, score=fails), second], tmp_path / "state")
+    assert str(found["0"]) == "no such metric"
+    assert found["1"].selected["step"] >= 2
+
+
+def test_what_is_dropped_does_not_depend_on_who_is_beside(tmp_path):
+    model = tiny("llama", num_hidden_layers=2)
+    asked = lessons(lora_dropout=0.3)
+    found = together(model, asked, tmp_path / "together")
+    for one in asked[:3]:
+        by_itself = together(model, [one], tmp_path / one.name)[one.name]
+        assert furthest(by_itself.parameters, found[one.name].parameters) < 1e-5
+    without = together(model, [lessons()[1]], tmp_path / "without")["1"]
+    assert furthest(without.parameters, found["1"].parameters) > 1e-4
+
+
+def test_when_memory_runs_out_rows_are_halved_and_steps_are_not(tmp_path, monkeypatch, capsys):
+    model = tiny("llama", num_hidden_layers=2).double()
+    asked = lessons()
+    expected = together(model, asked, tmp_path / "enough")
+    real, longest = group.summed_losses, []
+
+    def with_little_room(model, inputs, *more):
+        longest.append(inputs["input_ids"].numel())
+        if longest[-1] > 150:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+        return real(model, inputs, *more)
+
+    monkeypatch.setattr(group, "summed_losses", with_little_room)
+    found = together(model, asked, tmp_path / "little")
+    assert "Memory ran out: 128 tokens in a row now" in capsys.readouterr().out
+    for one in asked:
+        assert_same(found[one.name], expected[one.name], 1e-9)
+
+
+def test_a_model_that_draws_itself_is_not_shared(tmp_path, capsys):
+    model = tiny("gpt2", resid_pdrop=0.1)
+    assert train_together(around(model), lessons(), tmp_path, device="cpu", at_once=8) is None
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.5])
+def test_so_much_is_dropped(rate):
+    dropout = Dropout(rate, torch.device("cpu"))
+    dropout.begin([1, 2], [300, 7])
+    kept = dropout.draw(torch.ones(307, 333))
+    share, n = kept.double().mean(), kept.numel()
+    assert abs(share - (1 - rate)) < 5 * math.sqrt(rate * (1 - rate) / n)
+    assert dropout.scale == pytest.approx(1 / (1 - rate), rel=1e-4)
+    assert not torch.equal(kept[:7], kept[300:])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_products_of_groups(seed):
+    """Against each token by itself, and their gradients against autograd's."""
+    rng = np.random.default_rng(seed)
+    sizes = [*rng.integers(0, 9, 4).tolist(), 0]
+    x = torch.randn(sum(sizes), 6, dtype=torch.float64, requires_grad=True)
+    stacks = [torch.randn(5, 3, 6).double(), torch.randn(5, 4, 3).double()]
+    down, up = (Stacked(each.requires_grad_(), torch.zeros_like(each)) for each in stacks)
+    kept, of_sum = torch.rand(x.shape) > 0.3, torch.randn(len(x), 4).double()
+    found = added(x, down, up, Groups.of(sizes, x.device), 0.7, kept)
+    (of_x,) = torch.autograd.grad(found, [x], of_sum)
+    owner = np.repeat(np.arange(5), sizes)
+    each = [0.7 * stacks[1][at] @ stacks[0][at] @ (x * kept)[n] for n, at in enumerate(owner)]
+    expected = torch.stack(each)
+    gradients = torch.autograd.grad(expected, [x, *stacks], of_sum)
+    for ours, theirs in zip(
+        (found, of_x, down.gradients, up.gradients), (expected, *gradients), strict=True
+    ):
+        torch.testing.assert_close(ours, theirs)

@@ -1,0 +1,85 @@
+"""Killed at any moment, a group of trainings goes on to the very bytes of one left in peace."""
+
+import json
+import os
+import random
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.unit.training.architectures import tiny
+from tests.unit.training.jobs import SERVER, wait_for
+from tests.unit.training.together.lessons import lessons, together
+from workflow_scripts.core.errors import UserError
+
+SIZES = ((5, 9), (18, 24), (11, 40), (3, 5), (12, 14))
+
+
+def train_to_file(folder: Path) -> None:
+    """What a process does: train the five, three at once, and write what came of each."""
+    with (folder / "log.txt").open("a", buffering=1) as log:
+        os.dup2(log.fileno(), 1)
+        os.dup2(log.fileno(), 2)
+        model = tiny("llama", num_hidden_layers=2)
+        asked = lessons(SIZES, lora_dropout=0.2, save_every=7)
+        try:
+            found = together(model, asked, folder / "state", at_once=3)
+        except UserError as error:
+            print(error)
+            raise SystemExit(error.exit_code) from None
+    (folder / "outcome.json").write_text(json.dumps({n: plain(found[n]) for n in sorted(found)}))
+
+
+def plain(trained) -> dict:
+    values = {name: tensor.flatten().tolist() for name, tensor in trained.parameters.items()}
+    told = {name: getattr(trained, name) for name in ("history", "selected", "facts", "together")}
+    return {"parameters": values} | told
+
+
+def start(folder: Path):
+    folder.mkdir(parents=True, exist_ok=True)
+    process = SERVER.Process(target=train_to_file, args=(folder,))
+    process.start()
+    return process
+
+
+def finish(folder: Path) -> str:
+    process = start(folder)
+    process.join()
+    assert process.exitcode == 0, (folder / "log.txt").read_text()
+    return (folder / "outcome.json").read_text()
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory) -> str:
+    return finish(tmp_path_factory.mktemp("undisturbed"))
+
+
+def test_killed_at_random_moments(undisturbed, tmp_path):
+    seed = random.SystemRandom().randrange(10**6)
+    print(f"seed {seed}")
+    rng, kills = random.Random(seed), 0
+    while kills < int(os.environ.get("CHORUS_KILLS", "6")):
+        process = start(tmp_path)
+        process.join(rng.uniform(0.2, 2.5))
+        if process.exitcode is None:
+            process.kill()
+            kills += 1
+        process.join()
+        if process.exitcode == 0:  # done before it was killed: once more from the beginning
+            assert (tmp_path / "outcome.json").read_text() == undisturbed
+            tmp_path = tmp_path / "again"
+    assert finish(tmp_path) == undisturbed
+
+
+def test_a_signal_saves_and_leaves(undisturbed, tmp_path):
+    process = start(tmp_path)
+    wait_for(lambda: list((tmp_path / "state").glob("checkpoint-*/seal.json")))
+    os.kill(process.pid, signal.SIGTERM)
+    process.join()
+    log = (tmp_path / "log.txt").read_text()
+    assert process.exitcode == 75, log
+    assert "SIGTERM: will save" in log and "Interrupted after step" in log
+    assert finish(tmp_path) == undisturbed
+    assert "Going on from checkpoint-" in (tmp_path / "log.txt").read_text()

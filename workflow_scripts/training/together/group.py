@@ -1,0 +1,214 @@
+"""Several trainings in one: each step takes the next batch of all that still train over the same model."""
+
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from accelerate.utils.memory import should_reduce_batch_size
+from torch import Tensor
+
+from workflow_scripts.core.errors import Interrupted
+from workflow_scripts.core.machine import machine_problem
+from workflow_scripts.core.own_job import leave_if_replaced
+from workflow_scripts.training.attention import rows_apart
+from workflow_scripts.training.evaluated import as_evaluated
+from workflow_scripts.training.loss import Counted, Head, summed_losses
+from workflow_scripts.training.packing import Collator
+from workflow_scripts.training.precision import calculating_in
+from workflow_scripts.training.reading import EVERY, EVERY_ON_A_GPU
+from workflow_scripts.training.run import free_memory
+from workflow_scripts.training.together.learner import Learner, Lesson
+from workflow_scripts.training.together.products import Groups
+from workflow_scripts.training.together.rows import Part, counted_in, rows_of
+from workflow_scripts.training.together.saved import Saved
+from workflow_scripts.training.together.stack import Stack
+from workflow_scripts.training.trained import Trained
+from workflow_scripts.training.trained_parameters import set_parameters
+from workflow_scripts.training.watching import signals_to
+
+Outcome = Trained | Exception
+
+
+class Group:
+    """`model` holds the stack's adapters and `adapted` one of PEFT's, to be evaluated with."""
+
+    def __init__(
+        self,
+        model: Any,
+        adapted: Any,
+        stack: Stack,
+        head: Head | None,
+        lessons: list[Lesson],
+        beginnings: dict[int, dict[str, Tensor]],
+        saved: Saved,
+        most_tokens: int,
+        about: dict[str, Any],
+    ):
+        """`beginnings` are the values of a new adapter, by seed; `about` is what the log says of all."""
+        self._model, self._adapted, self._stack = model.train(), as_evaluated(adapted), stack
+        self._beginnings, self._saved, self._about = beginnings, saved, about
+        self._lessons = {lesson.name: lesson for lesson in lessons}
+        self._collator, self._head = Collator(packing=True, padding_token=0), head
+        self._most = saved.most_tokens or most_tokens
+        self._steps, self._unsaved = saved.step, 0
+        self._asked = False
+        self._unread: list[tuple[Learner, int, float, Tensor]] = []
+        self._learners: list[Learner] = []  # in the order of their slots
+        self._waiting = list(self._lessons) if saved.waiting is None else saved.waiting
+        for name, slot in saved.slots.items():
+            saved.bring_back(self._begin(name, slot))
+
+    def outcomes(self) -> Iterator[tuple[str, Outcome]]:
+        """Of each training, as soon as it has ended."""
+        going_on = {*self._waiting, *(learner.lesson.name for learner in self._learners)}
+        for name, lesson in self._lessons.items():
+            if name not in going_on:
+                yield name, self._saved.outcome_of(name, lesson.keys)
+        while self._waiting or self._learners:
+            with signals_to(self._ask):
+                self._fill()
+                self._step()
+                ended = self._after_step()
+                self._save_if_due()
+            yield from ended
+
+    def _ask(self, number, frame) -> None:
+        print(f"{signal.Signals(number).name}: will save after this step and leave.", flush=True)
+        self._asked = True
+
+    def _fill(self) -> None:
+        free = set(range(len(self._stack.values))) - {one.slot for one in self._learners}
+        for slot in sorted(free):
+            if self._waiting:
+                self._begin(self._waiting.pop(0), slot)
+
+    def _begin(self, name: str, slot: int) -> Learner:
+        lesson, vocabulary = self._lessons[name], self._model.config.vocab_size
+        self._stack.put(slot, self._beginnings[lesson.seed])
+        folder = self._saved.folder_of(name)
+        learner = Learner(lesson, self._stack, slot, folder, vocabulary)
+        self._learners = sorted([*self._learners, learner], key=lambda one: one.slot)
+        return learner
+
+    def _step(self) -> None:
+        batches = {learner.slot: learner.next_batch() for learner in self._learners}
+        while True:
+            try:
+                losses = self._differentiate(batches)
+                break
+            except RuntimeError as error:
+                longest = max(len(sample.tokens) for batch in batches.values() for sample in batch)
+                if not should_reduce_batch_size(error) or self._most <= longest:
+                    raise
+            self._most //= 2
+            self._saved.most_tokens = self._most
+            print(f"Memory ran out: {self._most} tokens in a row now; a step keeps its samples.")
+            free_memory()
+        for learner in self._learners:
+            rate, step = learner.rate, learner.state.global_step + 1
+            found = torch.stack([losses[learner.slot], learner.step().to(losses.dtype)])
+            self._unread.append((learner, step, rate, found))
+        self._steps += 1
+        self._unsaved += len(self._learners)
+
+    def _differentiate(self, batches: dict[int, list]) -> Tensor:
+        """The losses of all slots, and their gradients into the stack."""
+        self._stack.gradients.zero_()
+        counted = {slot: counted_in(batch) for slot, batch in batches.items()}
+        exact = torch.promote_types(self._model.dtype, torch.float32)
+        losses = torch.zeros(len(self._stack.values), dtype=exact, device=self._model.device)
+        for row in rows_of(batches, self._most):
+            found = self._losses(row)
+            shares = [loss / counted[part.slot] for part, loss in zip(row, found, strict=True)]
+            torch.stack(shares).sum().backward()
+            for part, share in zip(row, shares, strict=True):
+                losses[part.slot] += share.detach()
+        return losses
+
+    def _losses(self, row: list[Part]) -> list[Tensor]:
+        device, stack = self._model.device, self._stack
+        tokens, seeds = [0] * len(stack.values), []
+        learners = {learner.slot: learner for learner in self._learners}
+        for part in row:
+            tokens[part.slot] = part.tokens
+            seeds.append(learners[part.slot].seed_of_draws(part.first))
+        stack.groups = Groups.of(tokens, device)
+        stack.dropout.begin(seeds, [part.tokens for part in row])
+        inputs = self._collator([sample for part in row for sample in part.samples])
+        inputs = {
+            name: value.to(device, non_blocking=True) if isinstance(value, Tensor) else value
+            for name, value in inputs.items()
+        }
+        counted = Counted(inputs.pop("before"), inputs.pop("targets"))
+        lengths, ends = inputs.pop("lengths"), inputs.pop("ends")
+        del inputs["labels"]
+        borders = [sum(len(part.samples) for part in row[:at]) for at in range(len(row))]
+        inputs |= rows_apart(self._model, lengths, ends, borders)
+        parts = [part.counted for part in row]
+        with calculating_in(self._about["precision"], device.type):
+            return summed_losses(self._model, inputs, counted, parts, self._head)
+
+    def _after_step(self) -> list[tuple[str, Outcome]]:
+        """Who has ended, well or not; what is noticed of one is nothing to the others."""
+        evaluated = [learner for learner in self._learners if learner.evaluates_now]
+        every = EVERY.get(self._model.device.type, EVERY_ON_A_GPU)
+        if not (evaluated or self._due or len(self._unread) >= every * len(self._learners)):
+            return []
+        ended: list[tuple[str, Outcome]] = []
+        for learner, problem in self._read().items():
+            ended.append((learner.lesson.name, problem))
+            self._learners.remove(learner)
+        for learner in evaluated:
+            if learner not in self._learners:
+                continue
+            name = learner.lesson.name
+            try:
+                leave_if_replaced()
+                adapter = self._stack.take(learner.slot)
+                set_parameters(self._adapted, adapter)
+                learner.evaluate(self._adapted)
+                if not learner.over:
+                    continue
+                ended.append((name, learner.result(adapter, self._about, len(self._lessons))))
+            except Interrupted:
+                raise
+            except Exception as error:
+                if machine_problem(error):
+                    raise
+                ended.append((name, error))
+            self._learners.remove(learner)
+        for name, outcome in ended:
+            self._saved.keep(name, outcome)
+        return ended
+
+    def _read(self) -> dict[Learner, Exception]:
+        """Notes what came of the steps; gives those whose training has gone wrong, and how."""
+        wrong: dict[Learner, Exception] = {}
+        values = torch.stack([found for *_, found in self._unread]).tolist()
+        for (learner, step, rate, _), (loss, norm) in zip(self._unread, values, strict=True):
+            if learner in wrong:
+                continue
+            try:
+                learner.note(step, {"loss": loss, "grad_norm": norm, "learning_rate": rate})
+            except Exception as error:
+                wrong[learner] = error
+        self._unread = []
+        return wrong
+
+    @property
+    def _due(self) -> bool:
+        """As much work is lost to a kill as of one training by itself, however many train."""
+        every = next(iter(self._lessons.values())).keys.save_every
+        return self._asked or self._unsaved >= every
+
+    def _save_if_due(self) -> None:
+        if not self._due:
+            return
+        self._unsaved = 0
+        self._saved.save(self._steps, self._learners, self._waiting)
+        if self._asked:
+            raise Interrupted(
+                f"Interrupted after step {self._steps} of the trainings that share a step, which is"
+                " saved; the same command resumes from there."
+            )

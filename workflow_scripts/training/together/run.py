@@ -1,0 +1,128 @@
+"""Train many adapters beside one another, each as `train` would by itself."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from workflow_scripts.core.seeds import derive_seed, seed_everything
+from workflow_scripts.settings.training_keys import TrainingKeys
+from workflow_scripts.training import attention
+from workflow_scripts.training.loss import find_head
+from workflow_scripts.training.precision import attend_without_plans, choose_precision
+from workflow_scripts.training.together.dropout import Dropout
+from workflow_scripts.training.together.group import Group, Outcome
+from workflow_scripts.training.together.learner import Lesson
+from workflow_scripts.training.together.products import Groups
+from workflow_scripts.training.together.saved import Saved
+from workflow_scripts.training.together.stack import Stack
+from workflow_scripts.training.trained_parameters import (
+    choose_parts,
+    gathered_parameters,
+    report,
+    set_parameters,
+)
+
+# Tokens of a row on a CPU, where a longer one is no faster and needs memory that nobody can measure.
+_ROW_ON_A_CPU = 4096
+_APART = (
+    "varlen",
+    "stretches",
+    "flash",
+)  # ways of packing in which no sample looks at another's numbers
+_ALIKE = {True: 1e-4, False: 3e-2}
+
+
+def can_share(keys: TrainingKeys) -> bool:
+    """Whether trainings of this kind can share their steps, as far as the keys tell."""
+    one_process = keys.gpus == 1 and not keys.sharded
+    plain = not keys.compile and keys.gradient_checkpointing != "yes" and not keys.tensorboard
+    return keys.method == "lora" and not keys.trains and keys.packing and one_process and plain
+
+
+def train_together(
+    load: Callable[[str], Any],
+    lessons: list[Lesson],
+    state_path: Path,
+    *,
+    device: str,
+    at_once: int,
+) -> Iterator[tuple[str, Outcome]] | None:
+    """What comes of each lesson as soon as it has ended; None where this model cannot be shared.
+
+    `load` gives the model anew each time, around the same weights. All lessons have the same keys but for
+    their rate. At most `at_once` share a step; whoever ends makes room for the next.
+    """
+    keys = lessons[0].keys
+    precision = choose_precision(keys.precision, device)
+    attend_without_plans()
+    model = load(precision)
+    packing = attention.choose_packing(model, keys)
+    head = find_head(
+        model
+    )  # before there are adapters in it, which want to know whose tokens they get
+    beginnings: dict[int, dict[str, Tensor]] = {}
+    for seed in dict.fromkeys(lesson.seed for lesson in lessons):
+        seed_everything(derive_seed(seed, "training"))
+        adapted = choose_parts(load(precision), keys)
+        beginnings[seed] = gathered_parameters(adapted)
+    stack = Stack(model, adapted, keys, slots=min(at_once, len(lessons)))
+    if packing not in _APART or not _alike(model, adapted, stack):
+        return None
+    about = report(adapted, keys.method)
+    about |= {"packing": packing, "precision": precision, "device": device}
+    print("\n".join(f"{name}: {value}" for name, value in about.items()), flush=True)
+    belongs_to = {
+        lesson.name: {
+            "keys": lesson.keys.model_dump(mode="json"),
+            "seed": lesson.seed,
+            **lesson.belongs_to,
+        }
+        for lesson in lessons
+    }
+    saved = Saved(state_path, {"lessons": belongs_to, "at_once": at_once})
+    group = Group(model, adapted, stack, head, lessons, beginnings, saved, _ROW_ON_A_CPU, about)
+    return group.outcomes()
+
+
+def _alike(model, adapted, stack: Stack) -> bool:
+    """Whether a row of all slots gives what PEFT's adapter gives, also while training.
+
+    It does not in a model that draws numbers of its own, or reaches around its linear layers.
+    """
+    generator = torch.Generator().manual_seed(0)
+    before, dropout, slots = gathered_parameters(adapted), stack.dropout, len(stack.values)
+    stack.dropout = Dropout(0.0, model.device)
+    length = 16
+    tokens = torch.randint(
+        model.config.get_text_config().vocab_size, (slots, length), generator=generator
+    )
+    tokens = tokens.to(model.device)
+    drawn = [
+        {
+            name: 0.1 * torch.randn(tensor.shape, generator=generator)
+            for name, tensor in before.items()
+        }
+        for _ in range(slots)
+    ]
+    try:
+        stack.groups = Groups.of([length] * slots, model.device)
+        ends = length * torch.arange(slots + 1, dtype=torch.int32, device=model.device)
+        apart = attention.rows_apart(model, [length] * slots, ends, range(slots))
+        positions = torch.arange(length, device=model.device).repeat(slots)[None]
+        with torch.no_grad():
+            alone = []
+            for slot, tensors in enumerate(drawn):
+                stack.put(slot, tensors)
+                set_parameters(adapted.eval(), tensors)
+                alone.append(adapted(input_ids=tokens[slot][None], use_cache=False).logits[0])
+            inputs = {"input_ids": tokens.reshape(1, -1), "position_ids": positions, **apart}
+            found = model.train()(**inputs, use_cache=False).logits[0]
+        expected = torch.cat(alone)
+        difference = float((found - expected).abs().max() / expected.abs().max())
+        return difference <= _ALIKE[model.dtype in (torch.float32, torch.float64)]
+    finally:
+        stack.dropout = dropout
+        set_parameters(adapted, before)
