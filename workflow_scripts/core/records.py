@@ -104,6 +104,11 @@ class Training(StrictModel):
         default=None,
         description="What a GPU decided: how rows were packed, in which format; null on a CPU",
     )
+    together: int | None = Field(
+        default=None,
+        ge=1,
+        description="How many trainings of the model shared their steps; null is one by itself",
+    )
 
 
 class Provenance(StrictModel):
@@ -155,7 +160,7 @@ class Record(StrictModel):
         fields = self.model_dump(mode="json", exclude={"volatile"})
         later = [(fields, "request"), *((metric, "condition") for metric in fields["metrics"])]
         if fields["training"] is not None:
-            later.append((fields["training"], "ran"))
+            later += [(fields["training"], "ran"), (fields["training"], "together")]
         for part, name in later:
             if part[name] is None:
                 del part[name]

@@ -7,7 +7,8 @@ was finished is kept: when its job runs again, for the sake of another cell, it 
 """
 
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,25 +51,40 @@ def training_beside(record: Path) -> Path:
 
 def run_cells(cells: Iterable[Cell], measure: Callable[[Cell], Any]) -> None:
     """Measure each cell, or take what was kept of it."""
+    for cell in unfinished(cells):
+        run_cell(cell, measure)
+
+
+def unfinished(cells: Iterable[Cell]) -> Iterator[Cell]:
+    """Those of which nothing whole was kept; what was is put back."""
     for cell in cells:
-        finished = _finished(cell)
-        if finished.restore():
+        if _finished(cell).restore():
             print(f"{cell.name}: finished before, and kept", flush=True)
             cell.forget_the_way()
-            continue
-        try:
-            measure(cell)
-        except Interrupted:
-            raise
-        except Exception as error:
-            if machine_problem(error):
-                raise
-            print(f"{cell.name} is broken:\n{traceback.format_exc()}", flush=True)
-            _write_broken(cell, error)
-            continue
-        finished.keep()
+        else:
+            yield cell
+
+
+def run_cell(cell: Cell, measure: Callable[[Cell], Any]) -> None:
+    with broken_alone(cell):
+        measure(cell)
+        _finished(cell).keep()
         # Not before: a job that is killed loses its record, and needs one of the two to resume from.
         cell.forget_the_way()
+
+
+@contextmanager
+def broken_alone(cell: Cell) -> Iterator[None]:
+    """What fails in here is put down as the cell's outcome, unless the machine is to blame for it."""
+    try:
+        yield
+    except Interrupted:
+        raise
+    except Exception as error:
+        if machine_problem(error):
+            raise
+        print(f"{cell.name} is broken:\n{traceback.format_exc()}", flush=True)
+        _write_broken(cell, error)
 
 
 def give_up(cells: Iterable[Cell]) -> None:

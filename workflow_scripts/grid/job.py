@@ -29,9 +29,9 @@ def run_job(
     A last try after one that was killed does not try: it gives up, so that the tables of all other
     cells can be made.
     """
-    base = {"version": version, "model": read_manifest(model).commit}
+    decided = {"version": version, "model": read_manifest(model).commit}
     if added_to := asked.base_manifest(model):
-        base |= {"added to": read_manifest(added_to).commit}
+        decided |= {"added to": read_manifest(added_to).commit}
     manifests = map(read_manifest, datasets)
     commits = {manifest.repository: manifest.commit for manifest in manifests}
     requests = asked.cells()
@@ -39,7 +39,7 @@ def run_job(
     def cell_of(record: Path) -> Cell:
         request = requests[record.stem]
         decides = {"dataset": commits[request.task.dataset], "packages": package_versions()}
-        return Cell(record, base | decides | {"request": request.as_params()}, log)
+        return Cell(record, decided | decides | {"request": request.as_params()}, log)
 
     cells = [cell_of(record) for record in records]
     if last_try and was_killed_before():
@@ -47,9 +47,13 @@ def run_job(
         return
     if asked.protocol == "train_before_test":
         from workflow_scripts.grid.base import Base
+        from workflow_scripts.grid.together import may_share, train_cells_together
         from workflow_scripts.grid.train_before_test import train_before_test
 
-        measure: Callable[..., Any] = partial(train_before_test, base=Base.of(model, asked.compute))
+        base = Base.of(model, asked.compute)
+        measure: Callable[..., Any] = partial(train_before_test, base=base)
+        if may_share(asked):
+            cells = train_cells_together(hub_of(datasets[0]), cells, requests, base)
     else:
         measure = partial(evaluate_direct, load=cache(load_model))  # once for all tasks
 

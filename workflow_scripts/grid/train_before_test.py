@@ -3,7 +3,7 @@ and put the test once, to the state that was chosen.
 """
 
 import hashlib
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from workflow_scripts.grid.cells import training_beside
 from workflow_scripts.grid.splits import Splits, load_splits
 from workflow_scripts.grid.training_texts import TrainingTexts
 from workflow_scripts.hub.load import LoadedModel, choose_device
+from workflow_scripts.hub.manifest import Manifest
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.recording import Recording
 from workflow_scripts.settings.cells import CellsRequest
@@ -30,7 +31,67 @@ from workflow_scripts.training.evaluated import as_evaluated
 from workflow_scripts.training.precision import choose_precision
 from workflow_scripts.training.run import free_memory, padding_token, train
 from workflow_scripts.training.samples import SampleList, Samples
+from workflow_scripts.training.trained import Trained
 from workflow_scripts.training.trained_parameters import choose_parts, set_parameters
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """All that a cell's trainings and its test need, but for a model to train."""
+
+    hub: Path
+    record: Path
+    asked: CellsRequest
+    recipe: TaskRecipe
+    base: Base
+    loaded: LoadedModel  # of which the model is left out
+    precision: str
+    splits: Splits
+    samples: Samples
+    bad_samples: dict[str, Any]
+    dataset_commit: str
+    recording: Recording
+
+    @property
+    def rates(self) -> list[float]:
+        return list(self.recipe.learning_rates or [self.recipe.learning_rate])
+
+    @property
+    def belongs_to(self) -> dict[str, Any]:
+        """What decides the outcome of a training besides its keys and seed."""
+        return {
+            "base": self.loaded.manifest.commit,
+            "dataset": self.dataset_commit,
+            "asked": self.asked.as_params(),
+            "packages": package_versions(),
+        }
+
+    @property
+    def best_by(self) -> tuple[str, bool]:
+        metric = self.asked.task.metric
+        return metric, _larger_is_better(self.splits.choosing, metric)
+
+    def score(self, model: Any) -> dict[str, float]:
+        """The primary metric on the items to choose on; the test's are never looked at."""
+        asked, task = self.asked, self.splits.choosing
+        name = task.config.task
+        lm = language_model(
+            replace(self.loaded, model=model), batch_size=asked.compute.batch_size, seed=asked.seed
+        )
+        with torch.inference_mode():
+            output = ask(
+                lm,
+                {name: task},
+                {name: self.splits.choosing_items},
+                chat_template=asked.chat_template,
+            )
+        values = {
+            metric_name(*key.split(",", 1)): value
+            for key, value in output["results"][name].items()
+            if "," in key and "_stderr" not in key
+        }
+        refuse_unreported(asked.task, values)
+        return {asked.task.metric: float(values[asked.task.metric])}
 
 
 def train_before_test(
@@ -42,12 +103,40 @@ def train_before_test(
     base: Base | None = None,
 ) -> Record:
     """A job of several cells gives each of them the base that it has loaded."""
-    recording = Recording()
+    state = training_beside(record_path)  # stays until the record is safe
+    with mirror(hub) as datasets:
+        base = base or Base.of(manifest_path, asked.compute)
+        prepared = prepare(hub, record_path, asked, base, datasets)
+        candidates = []
+        for rate in prepared.rates:
+            print(f"{asked.task.harness_task}: training at a rate of {rate:g}", flush=True)
+            keys = prepared.recipe.training_keys(rate)
+            trained = train(
+                partial(base.to_train, keys=keys),
+                prepared.samples,
+                None,
+                state / f"{rate:g}",
+                keys=keys,
+                device=prepared.loaded.device,
+                seed=asked.seed,
+                belongs_to=prepared.belongs_to,
+                padding_token=padding_token(prepared.loaded.tokenizer),
+                score=prepared.score,
+                best_by=prepared.best_by,
+            )
+            candidates.append(replace(trained, model=None))
+            del trained
+            free_memory()
+    return put_test(prepared, candidates)
+
+
+def prepare(
+    hub: Path, record: Path, asked: CellsRequest, base: Base, datasets: dict[str, Manifest]
+) -> Prepared:
+    """`datasets` tells what `mirror` has read, and is emptied before."""
     task, recipe = asked.task, asked.recipe
     assert recipe, "only a request to train before the test comes here"
-    state = training_beside(record_path)  # stays until the record is safe
-
-    base = base or Base.of(manifest_path, asked.compute)
+    recording = Recording()
     precision = choose_precision(recipe.precision, choose_device(asked.compute.device))
     loaded = base.loaded(precision)
     if asked.chat_template and loaded.tokenizer.chat_template is None:
@@ -55,56 +144,47 @@ def train_before_test(
             f"harmony.chat_template is true, but {loaded.manifest.repository} has no chat template."
         )
     encoder = Encoder(loaded.tokenizer, loaded.model.config)
-    loaded = replace(loaded, model=None)  # the trainings ask the base for theirs
-    with mirror(hub) as datasets:
-        splits = load_splits(task.harness_task, recipe, asked.seed)
-        samples, bad = _samples(splits, encoder, recipe, asked.chat_template)
-        ((_, dataset),) = datasets.items()
-        score = _scorer(splits, loaded, asked)
-        larger_is_better = _larger_is_better(splits.choosing, task.metric)
-        candidates = []
-        for rate in recipe.learning_rates or [recipe.learning_rate]:
-            print(f"{task.harness_task}: training at a rate of {rate:g}", flush=True)
-            keys = recipe.training_keys(rate)
-            trained = train(
-                partial(base.to_train, keys=keys),
-                samples,
-                None,
-                state / f"{rate:g}",
-                keys=keys,
-                device=loaded.device,
-                seed=asked.seed,
-                belongs_to={
-                    "base": loaded.manifest.commit,
-                    "dataset": dataset.commit,
-                    "asked": asked.as_params(),
-                    "packages": package_versions(),
-                },
-                padding_token=padding_token(loaded.tokenizer),
-                score=score,
-                best_by=(task.metric, larger_is_better),
-            )
-            candidates.append(replace(trained, model=None))
-            del trained
-            free_memory()
-        sign = 1 if larger_is_better else -1
-        best = max(candidates, key=lambda trained: sign * trained.selected["value"])
+    datasets.clear()
+    splits = load_splits(task.harness_task, recipe, asked.seed)
+    splits.choosing.set_config("num_fewshot", 0)
+    samples, bad = _samples(splits, encoder, recipe, asked.chat_template)
+    ((_, dataset),) = datasets.items()
+    return Prepared(
+        hub,
+        record,
+        asked,
+        recipe,
+        base,
+        replace(loaded, model=None),  # the trainings ask the base for theirs
+        precision,
+        splits,
+        samples,
+        bad,
+        dataset.commit,
+        recording,
+    )
+
+
+def put_test(prepared: Prepared, candidates: list[Trained]) -> Record:
+    """To the best of what was trained at each rate."""
+    sign = 1 if prepared.best_by[1] else -1
+    best = max(candidates, key=lambda trained: sign * trained.selected["value"])
     # Made of what was selected, also where the training has just gone through: the test is the same
     # after a kill.
-    model = choose_parts(base.to_train(precision, best.keys), best.keys)
+    model = choose_parts(prepared.base.to_train(prepared.precision, best.keys), best.keys)
     set_parameters(model, best.parameters)
     return evaluate_loaded(
-        replace(loaded, model=as_evaluated(model)),
-        hub,
-        record_path,
-        asked,
-        recording,
+        replace(prepared.loaded, model=as_evaluated(model)),
+        prepared.hub,
+        prepared.record,
+        prepared.asked,
+        prepared.recording,
         weights_sha256=_digest(best.parameters),
         training=best.as_fact(
-            splits.choosing_split,
-            protocol=recipe.protocol_keys,
-            held_out_samples=len(splits.choosing_items),
-            bad_samples=bad,
+            prepared.splits.choosing_split,
+            protocol=prepared.recipe.protocol_keys,
+            held_out_samples=len(prepared.splits.choosing_items),
+            bad_samples=prepared.bad_samples,
         ),
     )
 
@@ -116,30 +196,6 @@ def _samples(
     writer = SampleList()
     TrainingTexts(splits.test, encoder, recipe, chat=chat).write(writer, splits.training)
     return writer.all(), writer.bad.as_json()
-
-
-def _scorer(splits: Splits, loaded: LoadedModel, asked: CellsRequest):
-    """The primary metric on the items to choose on; the test's are never looked at."""
-    task, name, metric = splits.choosing, splits.choosing.config.task, asked.task.metric
-    task.set_config("num_fewshot", 0)
-
-    def score(model) -> dict[str, float]:
-        lm = language_model(
-            replace(loaded, model=model), batch_size=asked.compute.batch_size, seed=asked.seed
-        )
-        with torch.inference_mode():
-            output = ask(
-                lm, {name: task}, {name: splits.choosing_items}, chat_template=asked.chat_template
-            )
-        values = {
-            metric_name(*key.split(",", 1)): value
-            for key, value in output["results"][name].items()
-            if "," in key and "_stderr" not in key
-        }
-        refuse_unreported(asked.task, values)
-        return {metric: float(values[metric])}
-
-    return score
 
 
 def _larger_is_better(task, metric: str) -> bool:

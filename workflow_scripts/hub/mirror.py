@@ -29,7 +29,8 @@ def mirror(hub: Path) -> Iterator[dict[str, Manifest]]:
     """
     import datasets
 
-    original = datasets.load_dataset
+    around = datasets.load_dataset  # of a block that this one stands in
+    original = getattr(around, "redirects", around)
     read: dict[str, Manifest] = {}
 
     with tempfile.TemporaryDirectory(prefix="chorus-datasets-") as cache:
@@ -47,11 +48,13 @@ def mirror(hub: Path) -> Iterator[dict[str, Manifest]]:
             organisation = path.split("/")[0]
             return original(str(folder), name, cache_dir=f"{cache}/{organisation}", **options)
 
+        load_dataset.redirects = original  # type: ignore[attr-defined]
+
         # Modules that did `from datasets import load_dataset` hold a copy of the name.
         holders = [
             module
             for module in list(sys.modules.values())
-            if getattr(module, "__dict__", {}).get("load_dataset") is original
+            if getattr(module, "__dict__", {}).get("load_dataset") is around
         ]
         for module in holders:
             vars(module)["load_dataset"] = load_dataset
@@ -62,7 +65,7 @@ def mirror(hub: Path) -> Iterator[dict[str, Manifest]]:
         finally:
             datasets.load.DatasetCard = card
             for module in holders:
-                vars(module)["load_dataset"] = original
+                vars(module)["load_dataset"] = around
 
 
 def read_rows(

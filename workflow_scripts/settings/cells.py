@@ -9,7 +9,7 @@ from typing import Literal, Self
 from pydantic import Field
 
 from workflow_scripts.settings.compute import Compute, RowCompute
-from workflow_scripts.settings.harmony import Protocol, TaskRecipe, TestDraw
+from workflow_scripts.settings.harmony import Protocol, TaskRecipe, TestDraw, Together
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.request import StepRequest
 from workflow_scripts.settings.requests import Request
@@ -38,6 +38,8 @@ class CellsRequest(StepRequest):
     max_items_per_member: bool = False  # of a group: of each member, not of all together
     keep_texts: bool = False  # with each item what was asked and the answers there were
     recipe: TaskRecipe | None = None  # of the training before the test
+    # How many trainings of a model share their steps.
+    together: Together = Field(1, exclude_if=lambda together: together == 1)
     # Of a delta, where the model that it is added to lies in the hub folder.
     base: str | None = Field(None, exclude_if=lambda base: base is None)
 
@@ -107,6 +109,7 @@ def harmony_cells(settings: Settings, protocol: Protocol, tasks: tuple[str, ...]
         chat_template=harmony.chat_template,
         test_draw=harmony.test_draw,
         recipe=_recipe(settings, protocol),
+        together=harmony.together if protocol == "train_before_test" else 1,
     )
 
 
@@ -143,6 +146,7 @@ def suite_cells(
         max_items_per_member=True,
         keep_texts=True,
         recipe=_recipe(settings, protocol),
+        together=settings.harmony.together if protocol == "train_before_test" else 1,
         base=base,
     )
 

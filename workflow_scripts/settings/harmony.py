@@ -12,6 +12,7 @@ from workflow_scripts.settings.training_keys import TrainingKeys
 
 Protocol = Literal["direct", "few_shot", "train_before_test"]
 TestDraw = Literal["own", "published"]
+Together = Literal["auto"] | Annotated[int, Field(ge=1)]
 
 
 class TaskRecipe(TrainingKeys):
@@ -179,6 +180,14 @@ class Harmony(Section):
         description=(
             "Tasks that one job measures of a model, loading it once; each has a record of its own."
             " Null is all of them; 1 gives every cell of the grid a job of its own."
+        ),
+    )
+    together: Together = Field(
+        1,
+        description=(
+            "How many trainings of a model share their steps, each with adapters of its own: auto, all"
+            " that a job has; 1, each by itself. What trains anything but low-rank adapters is trained"
+            " by itself in any case."
         ),
     )
     task_pair: Annotated[tuple[LmEvalTaskName, ...], Field(strict=False)] = Field(

@@ -63,8 +63,6 @@ def train(
     `best_by` names the metric that selects, and whether larger is better. When memory runs out, the
     micro-batch is halved and the training resumes from its last state.
     """
-    if not len(samples):
-        raise UserError("There is not one sample to train on.")
     if keys.tensorboard and not is_tensorboard_available():
         raise UserError(
             "tensorboard is true and the package tensorboard is not installed; expected it beside torch"
@@ -123,7 +121,9 @@ def padding_token(tokenizer) -> int:
     return next(token for token in found if token is not None)
 
 
-def refuse_too_long(model, samples: Samples, keys: TrainingKeys) -> None:
+def refuse_unusable(model, samples: Samples, keys: TrainingKeys) -> None:
+    if not len(samples):
+        raise UserError("There is not one sample to train on.")
     longest = int(samples.lengths.max())
     window = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     if window is not None and longest > window:
@@ -161,7 +161,7 @@ class Attempt:
         attend_without_plans()
         model = self.load(precision)
         packing = attention.choose_packing(model, keys)
-        refuse_too_long(model, self.samples, keys)
+        refuse_unusable(model, self.samples, keys)
         model = choose_parts(model, keys)
         about = report(model, keys.method)
         about |= {"packing": packing, "precision": precision, "device": self.device}

@@ -47,6 +47,7 @@ class Trained:
             selected=self.selected,
             evaluations=tuple(evaluations),
             ran=self.ran,
+            together=self.together,
             **{"held_out_samples": self.facts["held_out_samples"]} | more,
         )
 

@@ -10,6 +10,7 @@ from torch import Tensor
 from workflow_scripts.core.seeds import derive_seed, seed_everything
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training import attention
+from workflow_scripts.training.activations import Row, room_on, step_bytes
 from workflow_scripts.training.loss import find_head
 from workflow_scripts.training.precision import attend_without_plans, choose_precision
 from workflow_scripts.training.together.dropout import Dropout
@@ -68,6 +69,7 @@ def train_together(
         seed_everything(derive_seed(seed, "training"))
         adapted = choose_parts(load(precision), keys)
         beginnings[seed] = gathered_parameters(adapted)
+    most = _row_tokens(adapted, precision)
     stack = Stack(model, adapted, keys, slots=min(at_once, len(lessons)))
     if packing not in _APART or not _alike(model, adapted, stack):
         return None
@@ -83,8 +85,17 @@ def train_together(
         for lesson in lessons
     }
     saved = Saved(state_path, {"lessons": belongs_to, "at_once": at_once})
-    group = Group(model, adapted, stack, head, lessons, beginnings, saved, _ROW_ON_A_CPU, about)
+    group = Group(model, adapted, stack, head, lessons, beginnings, saved, most, about)
     return group.outcomes()
+
+
+def _row_tokens(adapted, precision: str) -> int:
+    """As many as a step has room for that calculates once; told from PEFT's adapters, which keep more."""
+    room = room_on(adapted.device)
+    if room is None:
+        return _ROW_ON_A_CPU
+    needed = step_bytes(adapted, Row(1, _ROW_ON_A_CPU), precision)
+    return max(1, int(_ROW_ON_A_CPU * room / needed))
 
 
 def _alike(model, adapted, stack: Stack) -> bool:

@@ -15,6 +15,7 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.training.together import group, run
 from workflow_scripts.training.together.dropout import Dropout
 from workflow_scripts.training.together.products import Groups, Stacked, added
+from workflow_scripts.training.together.rows import rows_of
 from workflow_scripts.training.together.run import train_together
 
 KINDS = ("llama", "qwen2", "gpt_neox", "gpt2", "gemma", "fused")
@@ -165,3 +166,14 @@ def test_products_of_groups(seed):
         (found, of_x, down.gradients, up.gradients), (expected, *gradients), strict=True
     ):
         torch.testing.assert_close(ours, theirs)
+
+
+def test_on_a_gpu_a_row_is_as_long_as_there_is_room(tmp_path, monkeypatch):
+    model = tiny("llama", num_hidden_layers=2)
+    asked = lessons()
+    longest = []
+    for room in (10**6, 10**8):
+        monkeypatch.setattr(run, "room_on", lambda device, room=room: room)
+        monkeypatch.setattr(group, "rows_of", lambda batches, most: longest.append(most) or rows_of(batches, most))  # fmt: skip
+        together(model, asked[:2], tmp_path / str(room))
+    assert longest[-1] == pytest.approx(100 * longest[0], rel=0.1)

@@ -1,0 +1,105 @@
+"""The cells of a job whose trainings share their steps: each is tested, and has its record, once it has ended."""
+
+import json
+from collections.abc import Iterable
+from contextlib import nullcontext, suppress
+from functools import partial
+from pathlib import Path
+
+from workflow_scripts.core.files import write_json
+from workflow_scripts.core.finished import forget_way
+from workflow_scripts.grid.base import Base
+from workflow_scripts.grid.cells import Cell, broken_alone, run_cell, unfinished
+from workflow_scripts.grid.train_before_test import Prepared, prepare, put_test
+from workflow_scripts.hub.mirror import mirror
+from workflow_scripts.settings.cells import CellsRequest
+from workflow_scripts.training.run import free_memory, refuse_unusable
+from workflow_scripts.training.together.learner import Lesson
+from workflow_scripts.training.together.run import can_share, train_together
+from workflow_scripts.training.trained import Trained
+
+
+def may_share(asked: CellsRequest) -> bool:
+    """Whether the request is one for trainings that share their steps."""
+    return asked.together != 1 and asked.recipe is not None and can_share(asked.recipe)
+
+
+def train_cells_together(
+    hub: Path, cells: Iterable[Cell], requests: dict[str, CellsRequest], base: Base
+) -> list[Cell]:
+    """Measure what is not finished; gives the cells that this model must be trained on one by one."""
+    known = {cell.name: cell for cell in cells}
+    waiting = {cell.name: cell for cell in unfinished(known.values())}
+    if not waiting:
+        return []
+    first = next(iter(known.values())).record
+    state = first.with_name(f".{first.stem}.together.training")
+    members = [name for name in _members(state, list(waiting)) if name in known]
+    with mirror(hub) as datasets:
+        prepared: dict[str, Prepared] = {}
+        for name in members:
+            with broken_alone(known[name]) if name in waiting else nullcontext():
+                one = prepare(hub, known[name].record, requests[name], base, datasets)
+                refuse_unusable(base.loaded(one.precision).model, one.samples, one.recipe)
+                prepared[name] = one
+        lessons = {
+            f"{name}@{rate:g}": _lesson(f"{name}@{rate:g}", one, rate)
+            for name, one in prepared.items()
+            for rate in one.rates
+        }
+        if not lessons:
+            return []
+        asked, some = next(iter(requests.values())), next(iter(prepared.values()))
+        outcomes = train_together(
+            partial(base.to_train, keys=some.recipe),
+            list(lessons.values()),
+            state,
+            device=some.loaded.device,
+            at_once=len(lessons) if asked.together == "auto" else asked.together,
+        )
+        if outcomes is None:
+            print("This model is trained on one task at a time: in rows of several it differs.")
+            return [waiting[name] for name in prepared if name in waiting]
+        write_json(state / _MEMBERS, members)
+        found: dict[str, list[Trained | Exception]] = {name: [] for name in prepared}
+        for lesson, outcome in outcomes:
+            name = lesson.rpartition("@")[0]
+            found[name].append(outcome)
+            # Who was finished before trains along for the sake of the others, whose sums it is part of.
+            if name in waiting and len(found[name]) == len(prepared[name].rates):
+                print(name, flush=True)
+                run_cell(waiting[name], partial(_test, prepared[name], found.pop(name)))
+                free_memory()
+    forget_way(state)
+    return []
+
+
+_MEMBERS = "members.json"
+
+
+def _members(state: Path, waiting: list[str]) -> list[str]:
+    """Those of the state that is there, if it is of all that is to do; they go on side by side."""
+    with suppress(OSError, ValueError):
+        members = json.loads((state / _MEMBERS).read_text(encoding="utf-8"))
+        if set(members) >= set(waiting):
+            return members
+    return waiting
+
+
+def _lesson(name: str, prepared: Prepared, rate: float) -> Lesson:
+    return Lesson(
+        name,
+        prepared.samples,
+        prepared.recipe.training_keys(rate),
+        prepared.asked.seed,
+        prepared.belongs_to,
+        prepared.score,
+        prepared.best_by,
+    )
+
+
+def _test(prepared: Prepared, outcomes: list[Trained | Exception], _: Cell) -> None:
+    for outcome in outcomes:
+        if isinstance(outcome, Exception):
+            raise outcome
+    put_test(prepared, [outcome for outcome in outcomes if isinstance(outcome, Trained)])
