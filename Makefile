@@ -4,6 +4,7 @@
 # make bench-chunks: how much faster chunked models run, and how much of that is leaner code.
 # make bench-evaluation: how much faster evaluations are for reading shared prompts once.
 # make bench-training: how much faster the trainer is than TRL's, on short samples and full blocks.
+# make bench-together: how much faster trainings are that share their steps than one after the other.
 # make bench-gpu: what all of it is worth on a GPU, in a report that planning reads; PARTS="evaluation training" for some.
 # make bench-dag: how long Snakemake takes to plan the published grid.
 # make bench-ranking: how long the tables and figures of the ranking study take with 600 models.
@@ -15,7 +16,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 BENCH := $(VENV)/bench
 
-.PHONY: demo test test-slurm test-faults install status bench-chunks bench-evaluation bench-training bench-gpu bench-dag bench-ranking clean
+.PHONY: demo test test-slurm test-faults install status bench-chunks bench-evaluation bench-training bench-together bench-gpu bench-dag bench-ranking clean
 .DELETE_ON_ERROR:
 
 demo: $(INSTALLED)
@@ -58,6 +59,10 @@ bench-training: $(BENCH)/.installed
 $(BENCH)/.installed: envs/bench.txt $(INSTALLED)
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --progress-bar off --no-deps --upgrade --target $(BENCH) -r envs/bench.txt
 	@touch $@
+
+# Trainings that share their steps beside the same ones one after the other, on two threads.
+bench-together: $(INSTALLED)
+	$(BIN)/python -m bench.together
 
 # On a machine with a GPU: correctness, evaluation, training, chunked models and rates, ten minutes each at most. TRL is
 # measured where `make bench-training` has installed it.
