@@ -2,17 +2,20 @@
 
 The same model, tasks, steps and adapters, on two threads in float32: all tasks together, against one after
 the other by the usual trainer. Tasks are of different lengths (median 15 to 60 tokens) and equally many
-samples, in batches of 8, with the published adapters (rank 8, dropout 0.1). Both ways take turns within a
-round; what is printed is the median over the rounds of the ratio within a round. Loading, evaluations
-and saved states are in neither.
+samples, in batches of 8, with adapters of rank 8 and dropout 0.1 in all linear layers. Of either way the
+trainings are run whole and with one step each, and what the further steps took is the difference: all that
+belongs to a step is in it, and set-up and the evaluation at the end are not. Both ways take turns within a
+round; what is printed is the median over the rounds of the ratio within a round, by the clock and by what
+the processors did.
 """
 
 import argparse
 import copy
-import statistics
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import redirect_stdout
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -20,32 +23,35 @@ import numpy as np
 import torch
 from transformers import Qwen2Config, Qwen2ForCausalLM
 
-from bench.training import VOCABULARY, random_samples
+from bench.training import random_samples
+from workflow_scripts.miniature.tokenizer import EMBEDDING_ROWS
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.run import train
 from workflow_scripts.training.together.learner import Lesson
 from workflow_scripts.training.together.run import train_together
 
 SEED, BATCH = 0, 8
-# Name, width, layers, tasks, steps of each, and what is wanted.
+# Name, width, layers, vocabulary, tasks, further steps of each, and what is wanted.
 CASES = {
-    "miniature-8": (128, 3, 8, 12, 2.5),
-    "miniature-24": (128, 3, 24, 12, 3.0),
-    "smollm-8": (576, 30, 8, 2, 1.0),
+    "miniature-8": (128, 3, EMBEDDING_ROWS, 8, 12, 2.5),
+    "miniature-24": (128, 3, EMBEDDING_ROWS, 24, 12, 3.0),
+    "narrow-24": (64, 24, EMBEDDING_ROWS, 24, 4, 3.0),
+    "smollm-8": (576, 30, 49_152, 8, 2, 1.0),
 }
 
 
-def model_of(width: int, layers: int) -> Qwen2ForCausalLM:
+def model_of(width: int, layers: int, vocabulary: int) -> Qwen2ForCausalLM:
     torch.manual_seed(SEED)
     config = Qwen2Config(
-        vocab_size=VOCABULARY, hidden_size=width, intermediate_size=8 * width // 3,
+        vocab_size=vocabulary, hidden_size=width, intermediate_size=8 * width // 3,
         num_hidden_layers=layers, num_attention_heads=width // 64, num_key_value_heads=width // 64,
         max_position_embeddings=1024, bos_token_id=0, eos_token_id=1, pad_token_id=0,
+        tie_word_embeddings=True,
     )  # fmt: skip
     return Qwen2ForCausalLM(config)
 
 
-def lessons(tasks: int, steps: int) -> list[Lesson]:
+def lessons(tasks: int, steps: int, vocabulary: int) -> list[Lesson]:
     keys = TrainingKeys(
         method="lora", lora_rank=8, lora_alpha=32.0, lora_dropout=0.1, lora_targets=("all-linear",),
         learning_rate=1e-4, schedule="linear", warm_up=0.0, weight_decay=0.01, batch_size=BATCH,
@@ -56,30 +62,33 @@ def lessons(tasks: int, steps: int) -> list[Lesson]:
     for task in range(tasks):
         usual = np.log(15) + task / max(1, tasks - 1) * np.log(4)
         lengths = np.clip(np.exp(rng.normal(usual, 0.4, BATCH * steps)).astype(int), 4, 512)
-        samples = random_samples(lengths, rng)
+        samples = random_samples(lengths, rng, vocabulary)
         made.append(Lesson(f"{task}", samples, keys, SEED, {}, lambda model: {"acc": 0.0}, ("acc", True)))  # fmt: skip
     return made
 
 
-def seconds_together(base, asked: list[Lesson], folder: Path) -> float:
+def together(base, asked: list[Lesson], folder: Path) -> None:
     found = train_together(lambda _: copy.deepcopy(base), asked, folder, device="cpu", at_once=len(asked))  # fmt: skip
     assert found is not None
-    begun = time.perf_counter()
     for name, outcome in found:
         assert not isinstance(outcome, Exception), (name, outcome)
-    return time.perf_counter() - begun
 
 
-def seconds_apart(base, asked: list[Lesson], folder: Path) -> float:
-    """From the first step of each to its last, as the trainer itself reports it."""
-    total = 0.0
+def apart(base, asked: list[Lesson], folder: Path) -> None:
     for lesson in asked:
-        trained = train(
+        train(
             lambda _: copy.deepcopy(base), lesson.samples, None, folder / lesson.name,
             keys=lesson.keys, device="cpu", seed=lesson.seed, belongs_to={}, padding_token=0,
+            score=lesson.score, best_by=lesson.best_by,
         )  # fmt: skip
-        total += trained.speed["step_seconds"]
-    return total
+
+
+def took(way: Callable, base, asked: list[Lesson]) -> np.ndarray:
+    """Seconds by the clock and of the processors."""
+    with tempfile.TemporaryDirectory() as folder, redirect_stdout(StringIO()):
+        begun = time.perf_counter(), time.process_time()
+        way(base, asked, Path(folder))
+        return np.array([time.perf_counter() - begun[0], time.process_time() - begun[1]])
 
 
 def main() -> None:
@@ -90,21 +99,25 @@ def main() -> None:
     asked = parser.parse_args()
     torch.set_num_threads(asked.threads)
     for case in asked.cases:
-        width, layers, tasks, steps, wanted = CASES[case]
-        base, work = model_of(width, layers), lessons(tasks, steps)
-        tokens = sum(int(lesson.samples.lengths.sum()) for lesson in work)
-        ratios, rates = [], []
+        width, layers, vocabulary, tasks, steps, wanted = CASES[case]
+        base, work = model_of(width, layers, vocabulary), lessons(tasks, steps + 1, vocabulary)
+        short = [replace(one, keys=one.keys.model_copy(update={"max_steps": 1})) for one in work]
+        tokens = sum(int(lesson.samples.lengths.sum()) for lesson in work) * steps / (steps + 1)
+        rounds = []
         for _ in range(asked.rounds):
-            with tempfile.TemporaryDirectory() as folder, redirect_stdout(StringIO()):
-                shared = seconds_together(base, work, Path(folder, "together"))
-                apart = seconds_apart(base, work, Path(folder, "apart"))
-            ratios.append(apart / shared)
-            rates.append((tokens / shared, tokens / apart))
-        shared, apart = (statistics.median(column) for column in zip(*rates, strict=True))
+            set_up = {way: took(way, base, short) for way in (together, apart)}
+            further = {way: took(way, base, work) - set_up[way] for way in (together, apart)}
+            rounds.append([further[together], further[apart], set_up[together], set_up[apart]])
+        clock, processors = np.moveaxis(np.array(rounds), 2, 0)
+        ratios, of_processors = (found[:, 1] / found[:, 0] for found in (clock, processors))
+        shared, single, first, firsts = np.median(clock, axis=0)
         print(
-            f"{case}: {tasks} tasks together {shared:,.0f} tokens a second, one after the other"
-            f" {apart:,.0f}: {statistics.median(ratios):.2f} times"
-            f" ({min(ratios):.2f} to {max(ratios):.2f}; wanted {wanted})",
+            f"{case}: {tasks} tasks together {tokens / shared:,.0f} tokens a second, one after the other"
+            f" {tokens / single:,.0f}: {np.median(ratios):.2f} times"
+            f" ({ratios.min():.2f} to {ratios.max():.2f}; wanted {wanted}); seconds of processors"
+            f" {np.median(processors[:, 0]):.1f} and {np.median(processors[:, 1]):.1f}:"
+            f" {np.median(of_processors):.2f} times ({of_processors.min():.2f} to {of_processors.max():.2f})."
+            f" With a step each and the set-up {first:.1f} s and {firsts:.1f} s.",
             flush=True,
         )
 

@@ -77,12 +77,14 @@ class Clock(TrainerCallback):
             self.timed = dict(self.parts)
 
 
-def random_samples(lengths: np.ndarray, rng: np.random.Generator) -> Samples:
+def random_samples(
+    lengths: np.ndarray, rng: np.random.Generator, vocabulary: int = VOCABULARY
+) -> Samples:
     made = []
     for length in lengths:
         counted = np.ones(length, bool)
         counted[0] = False
-        made.append(Sample(rng.integers(4, VOCABULARY, length).astype(np.int32), counted))
+        made.append(Sample(rng.integers(4, vocabulary, length).astype(np.int32), counted))
     return Samples.of(made)
 
 

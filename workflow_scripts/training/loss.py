@@ -127,12 +127,13 @@ def summed_losses(
     with _hidden_states(head) as found:
         model(**inputs, use_cache=False, logits_to_keep=before[:0])  # none of them
     hidden = found[0].flatten(0, 1)[before]
+    at_once = head.at_once if len(parts) == 1 else 0  # else the logits of all would lie in memory
     pairs = zip(hidden.split(parts), targets.split(parts), strict=True)
-    return [_behind(head, some, wanted) for some, wanted in pairs]
+    return [_behind(head, some, wanted, at_once) for some, wanted in pairs]
 
 
-def _behind(head: Head, hidden: Tensor, targets: Tensor) -> Tensor:
-    if len(hidden) <= head.at_once:
+def _behind(head: Head, hidden: Tensor, targets: Tensor, at_once: int) -> Tensor:
+    if len(hidden) <= at_once:
         return _cross_entropy(head(hidden), targets)
     if torch.is_grad_enabled():
         return _InPieces.apply(hidden, targets, head, *head.parameters)

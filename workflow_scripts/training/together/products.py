@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 import torch.nn.functional as F
@@ -15,21 +16,32 @@ _ALIGNED = 16  # bytes; what grouped_mm asks of every row
 class Groups:
     """How many of a row's tokens belong to each adapter, in the order of the adapters; some have none."""
 
+    slots: tuple[int, ...]  # the adapters that have some, and of each how many
     sizes: tuple[int, ...]
-    ends: Tensor  # where each ends, int32, where the model is
+    ends: Tensor  # where those of each adapter end, int32, where the model is
 
     @classmethod
     def of(cls, sizes: Sequence[int], device: torch.device) -> "Groups":
+        slots = tuple(slot for slot, size in enumerate(sizes) if size)
         ends = torch.tensor(sizes).cumsum(0).to(torch.int32)
-        return cls(tuple(sizes), ends.to(device, non_blocking=True))
+        return cls(slots, tuple(sizes[slot] for slot in slots), ends.to(device, non_blocking=True))
 
 
 @dataclass(frozen=True)
 class Stacked:
-    """One matrix of every adapter, [adapters, to, from], as linear layers keep theirs, and its gradient."""
+    """One matrix of every adapter, [adapters, rank, width], and its gradient."""
 
     values: Tensor
     gradients: Tensor  # to which a pass back adds
+
+    @cached_property
+    def each(self) -> tuple[Tensor, ...]:
+        """The matrices one by one, in the same memory."""
+        return self.values.detach().unbind()
+
+    @cached_property
+    def gradient_of_each(self) -> tuple[Tensor, ...]:
+        return self.gradients.unbind()
 
 
 def added(
@@ -40,7 +52,7 @@ def added(
     scale: float,
     kept: Tensor | None = None,
 ) -> Tensor:
-    """`scale` times x [tokens, in] through each token's own `down` [in to rank] and `up` [rank to out].
+    """`scale` times x [tokens, in] through each token's own `down` [rank, in] and `up` [rank, out].
 
     `kept` says which of x take part, as dropout draws it.
     """
@@ -53,56 +65,66 @@ class _Added(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, of_down, of_up, down, up, groups, scale, kept):
         ctx.stacked, ctx.groups, ctx.scale = (down, up), groups, scale
-        inner = _product(_of(x, kept), of_down.to(x.dtype).mT, groups).mul_(scale)
-        ctx.save_for_backward(x, of_down, of_up, inner, kept)
-        return _product(inner, of_up.to(x.dtype).mT, groups)
+        inner = _to_rank(_of(x, kept), down, groups).mul_(scale)
+        ctx.save_for_backward(x, inner, kept)
+        return _to_width(inner, up, groups)
 
     @staticmethod
     @once_differentiable
     def backward(ctx, of_sum):
         (down, up), groups = ctx.stacked, ctx.groups
-        x, of_down, of_up, inner, kept = ctx.saved_tensors
+        x, inner, kept = ctx.saved_tensors
         of_sum = of_sum.contiguous()
-        of_inner = _product(of_sum, of_up.to(x.dtype), groups).mul_(ctx.scale)
-        _add_outer(up.gradients, of_sum, inner, groups)
-        _add_outer(down.gradients, of_inner, _of(x, kept), groups)
+        of_inner = _to_rank(of_sum, up, groups).mul_(ctx.scale)
+        _add_gradients(up, inner, of_sum, groups)
+        _add_gradients(down, of_inner, _of(x, kept), groups)
         of_x = None
         if ctx.needs_input_grad[0]:
-            of_x = _of(_product(of_inner, of_down.to(x.dtype), groups), kept)
+            of_x = _of(_to_width(of_inner, down, groups), kept)
         return of_x, *[None] * 7
 
 
 def _of(x: Tensor, kept: Tensor | None) -> Tensor:
-    return x if kept is None else torch.where(kept, x, 0)
+    return x if kept is None else x * kept
 
 
-def _product(x: Tensor, weights: Tensor, groups: Groups) -> Tensor:
-    """Each row of x times its group's matrix."""
-    if _fits(x, weights):
-        return F.grouped_mm(x, weights, offs=groups.ends)
-    result = x.new_empty(len(x), weights.shape[-1])
-    parts = zip(x.split(groups.sizes), weights.unbind(), result.split(groups.sizes), strict=True)
-    for of_x, weight, out in parts:
-        if len(of_x):
-            torch.mm(of_x, weight, out=out)
+def _to_rank(x: Tensor, stacked: Stacked, groups: Groups) -> Tensor:
+    """Each row of x, [tokens, width], times its adapter's matrix, turned.
+
+    One by one the results are made column by column, which takes a CPU half the time.
+    """
+    if _fits(x, stacked.values):
+        return F.grouped_mm(x, stacked.values.to(x.dtype).mT, offs=groups.ends)
+    result = x.new_empty(stacked.values.shape[1], len(x))
+    parts = zip(groups.slots, x.split(groups.sizes), result.split(groups.sizes, 1), strict=True)
+    for slot, of_x, out in parts:
+        torch.mm(stacked.each[slot].to(x.dtype), of_x.T, out=out)
+    return result.T
+
+
+def _to_width(inner: Tensor, stacked: Stacked, groups: Groups) -> Tensor:
+    """Each row of `inner`, [tokens, rank], times its adapter's matrix."""
+    if _fits(inner, stacked.values):
+        return F.grouped_mm(inner, stacked.values.to(inner.dtype), offs=groups.ends)
+    result = inner.new_empty(len(inner), stacked.values.shape[2])
+    parts = zip(groups.slots, inner.split(groups.sizes), result.split(groups.sizes), strict=True)
+    for slot, of_inner, out in parts:
+        torch.mm(of_inner, stacked.each[slot].to(inner.dtype), out=out)
     return result
 
 
-def _add_outer(total: Tensor, left: Tensor, right: Tensor, groups: Groups) -> None:
-    """To each group's matrix, left's rows, turned, times right's."""
-    if _fits(left, right):
-        total += F.grouped_mm(left.mT, right, offs=groups.ends)
+def _add_gradients(stacked: Stacked, inner: Tensor, wide: Tensor, groups: Groups) -> None:
+    """To that of each adapter's matrix, inner's rows, turned, times wide's."""
+    if _fits(inner, wide):
+        stacked.gradients.add_(F.grouped_mm(inner.mT, wide, offs=groups.ends))
         return
-    parts = zip(left.split(groups.sizes), right.split(groups.sizes), total.unbind(), strict=True)
-    for of_left, of_right, of_total in parts:
-        if len(of_left) and left.dtype == total.dtype:
-            of_total.addmm_(of_left.T, of_right)
-        elif len(of_left):
-            of_total += of_left.T @ of_right
+    parts = zip(groups.slots, inner.split(groups.sizes), wide.split(groups.sizes), strict=True)
+    for slot, of_inner, of_wide in parts:
+        stacked.gradient_of_each[slot].add_(of_inner.T @ of_wide)
 
 
 def _fits(*tensors: Tensor) -> bool:
-    """One call for all groups, where a GPU has it; a loop over them is as fast on a CPU."""
+    """One call for all adapters, where a GPU has it; one by one is as fast on a CPU."""
     return all(
         tensor.is_cuda
         and tensor.dtype in (torch.bfloat16, torch.float32)

@@ -26,8 +26,8 @@ from workflow_scripts.training.trained_parameters import (
     set_parameters,
 )
 
-# Tokens of a row on a CPU, where a longer one is no faster and needs memory that nobody can measure.
-_ROW_ON_A_CPU = 4096
+# Tokens of a row on a CPU, whose caches a longer one does not fit; and nobody can measure its memory.
+_ROW_ON_A_CPU = 1024
 _APART = (
     "varlen",
     "stretches",

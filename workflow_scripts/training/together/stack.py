@@ -57,6 +57,8 @@ class Stack:
             memory[:, place.start : place.end].view(-1, *place.shape)
             for memory in (self.values, self.gradients)
         )
+        if place.name.endswith(_UP):
+            values, gradients = values.mT, gradients.mT
         return Stacked(values.requires_grad_(), gradients)
 
     def put(self, slot: int, tensors: Mapping[str, Tensor]) -> None:

@@ -153,13 +153,13 @@ def test_products_of_groups(seed):
     rng = np.random.default_rng(seed)
     sizes = [*rng.integers(0, 9, 4).tolist(), 0]
     x = torch.randn(sum(sizes), 6, dtype=torch.float64, requires_grad=True)
-    stacks = [torch.randn(5, 3, 6).double(), torch.randn(5, 4, 3).double()]
+    stacks = [torch.randn(5, 3, 6).double(), torch.randn(5, 3, 4).double()]
     down, up = (Stacked(each.requires_grad_(), torch.zeros_like(each)) for each in stacks)
     kept, of_sum = torch.rand(x.shape) > 0.3, torch.randn(len(x), 4).double()
     found = added(x, down, up, Groups.of(sizes, x.device), 0.7, kept)
     (of_x,) = torch.autograd.grad(found, [x], of_sum)
     owner = np.repeat(np.arange(5), sizes)
-    each = [0.7 * stacks[1][at] @ stacks[0][at] @ (x * kept)[n] for n, at in enumerate(owner)]
+    each = [0.7 * stacks[1][at].T @ stacks[0][at] @ (x * kept)[n] for n, at in enumerate(owner)]
     expected = torch.stack(each)
     gradients = torch.autograd.grad(expected, [x, *stacks], of_sum)
     for ours, theirs in zip(
