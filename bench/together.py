@@ -43,7 +43,7 @@ CASES = {
 def model_of(width: int, layers: int, vocabulary: int) -> Qwen2ForCausalLM:
     torch.manual_seed(SEED)
     config = Qwen2Config(
-        vocab_size=vocabulary, hidden_size=width, intermediate_size=8 * width // 3,
+        vocab_size=vocabulary, hidden_size=width, intermediate_size=8 * width // 3 // 16 * 16,
         num_hidden_layers=layers, num_attention_heads=width // 64, num_key_value_heads=width // 64,
         max_position_embeddings=1024, bos_token_id=0, eos_token_id=1, pad_token_id=0,
         tie_word_embeddings=True,

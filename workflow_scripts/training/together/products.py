@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import torch
 import torch.nn.functional as F
@@ -16,15 +15,16 @@ _ALIGNED = 16  # bytes; what grouped_mm asks of every row
 class Groups:
     """How many of a row's tokens belong to each adapter, in the order of the adapters; some have none."""
 
-    slots: tuple[int, ...]  # the adapters that have some, and of each how many
-    sizes: tuple[int, ...]
-    ends: Tensor  # where those of each adapter end, int32, where the model is
+    some: slice  # from the first adapter that has some to the last
+    sizes: tuple[int, ...]  # of these
+    ends: Tensor  # where those of each of these end, int32, where the model is
 
     @classmethod
     def of(cls, sizes: Sequence[int], device: torch.device) -> "Groups":
-        slots = tuple(slot for slot, size in enumerate(sizes) if size)
-        ends = torch.tensor(sizes).cumsum(0).to(torch.int32)
-        return cls(slots, tuple(sizes[slot] for slot in slots), ends.to(device, non_blocking=True))
+        having = [slot for slot, size in enumerate(sizes) if size] or [0]
+        some = slice(having[0], having[-1] + 1)
+        ends = torch.tensor(sizes[some]).cumsum(0).to(torch.int32)
+        return cls(some, tuple(sizes[some]), ends.to(device, non_blocking=True))
 
 
 @dataclass(frozen=True)
@@ -33,15 +33,6 @@ class Stacked:
 
     values: Tensor
     gradients: Tensor  # to which a pass back adds
-
-    @cached_property
-    def each(self) -> tuple[Tensor, ...]:
-        """The matrices one by one, in the same memory."""
-        return self.values.detach().unbind()
-
-    @cached_property
-    def gradient_of_each(self) -> tuple[Tensor, ...]:
-        return self.gradients.unbind()
 
 
 def added(
@@ -91,43 +82,36 @@ def _of(x: Tensor, kept: Tensor | None) -> Tensor:
 def _to_rank(x: Tensor, stacked: Stacked, groups: Groups) -> Tensor:
     """Each row of x, [tokens, width], times its adapter's matrix, turned.
 
-    One by one the results are made column by column, which takes a CPU half the time.
+    The results lie column by column, which takes a CPU half the time.
     """
-    if _fits(x, stacked.values):
-        return F.grouped_mm(x, stacked.values.to(x.dtype).mT, offs=groups.ends)
-    result = x.new_empty(stacked.values.shape[1], len(x))
-    parts = zip(groups.slots, x.split(groups.sizes), result.split(groups.sizes, 1), strict=True)
-    for slot, of_x, out in parts:
-        torch.mm(stacked.each[slot].to(x.dtype), of_x.T, out=out)
-    return result.T
+    matrices = stacked.values[groups.some].to(x.dtype)
+    if _fits(matrices, x.dtype):
+        return F.grouped_mm(matrices, x.mT, offs=groups.ends).mT
+    parts = zip(x.split(groups.sizes), matrices, strict=True)
+    return torch.cat([of_x @ matrix.T for of_x, matrix in parts])
 
 
 def _to_width(inner: Tensor, stacked: Stacked, groups: Groups) -> Tensor:
     """Each row of `inner`, [tokens, rank], times its adapter's matrix."""
-    if _fits(inner, stacked.values):
-        return F.grouped_mm(inner, stacked.values.to(inner.dtype), offs=groups.ends)
-    result = inner.new_empty(len(inner), stacked.values.shape[2])
-    parts = zip(groups.slots, inner.split(groups.sizes), result.split(groups.sizes), strict=True)
-    for slot, of_inner, out in parts:
-        torch.mm(of_inner, stacked.each[slot].to(inner.dtype), out=out)
-    return result
+    matrices = stacked.values[groups.some].to(inner.dtype)
+    if _fits(matrices, inner.dtype):
+        return F.grouped_mm(inner, matrices, offs=groups.ends)
+    parts = zip(inner.split(groups.sizes), matrices, strict=True)
+    return torch.cat([of_inner @ matrix for of_inner, matrix in parts])
 
 
 def _add_gradients(stacked: Stacked, inner: Tensor, wide: Tensor, groups: Groups) -> None:
     """To that of each adapter's matrix, inner's rows, turned, times wide's."""
-    if _fits(inner, wide):
-        stacked.gradients.add_(F.grouped_mm(inner.mT, wide, offs=groups.ends))
+    total = stacked.gradients[groups.some]
+    if _fits(total, wide.dtype):
+        total.add_(F.grouped_mm(inner.mT, wide, offs=groups.ends))
         return
-    parts = zip(groups.slots, inner.split(groups.sizes), wide.split(groups.sizes), strict=True)
-    for slot, of_inner, of_wide in parts:
-        stacked.gradient_of_each[slot].add_(of_inner.T @ of_wide)
+    parts = zip(inner.split(groups.sizes), wide.split(groups.sizes), total, strict=True)
+    for of_inner, of_wide, of_total in parts:
+        of_total += of_inner.T @ of_wide
 
 
-def _fits(*tensors: Tensor) -> bool:
-    """One call for all adapters, where a GPU has it; one by one is as fast on a CPU."""
-    return all(
-        tensor.is_cuda
-        and tensor.dtype in (torch.bfloat16, torch.float32)
-        and all(n * tensor.element_size() % _ALIGNED == 0 for n in tensor.shape[-2:])
-        for tensor in tensors
-    )
+def _fits(matrices: Tensor, dtype: torch.dtype) -> bool:
+    """Whether one call can do all adapters, calculating in `dtype`; else they are done one by one."""
+    aligned = all(n * dtype.itemsize % _ALIGNED == 0 for n in matrices.shape[1:])
+    return aligned and dtype in (torch.bfloat16, torch.float32)
