@@ -36,7 +36,7 @@ CASES = {
     "miniature-8": (128, 3, EMBEDDING_ROWS, 8, 12, 2.5),
     "miniature-24": (128, 3, EMBEDDING_ROWS, 24, 12, 3.0),
     "narrow-24": (64, 24, EMBEDDING_ROWS, 24, 4, 3.0),
-    "smollm-8": (576, 30, 49_152, 8, 2, 1.0),
+    "smollm-8": (576, 30, 49_152, 8, 1, 1.0),
 }
 
 

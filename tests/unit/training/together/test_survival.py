@@ -22,7 +22,7 @@ def train_to_file(folder: Path) -> None:
         os.dup2(log.fileno(), 1)
         os.dup2(log.fileno(), 2)
         model = tiny("llama", num_hidden_layers=2)
-        asked = lessons(SIZES, lora_dropout=0.2, save_every=7)
+        asked = lessons(SIZES, lora_dropout=0.2, lora_rank=4, save_every=7)
         try:
             found = together(model, asked, folder / "state", at_once=3)
         except UserError as error:
