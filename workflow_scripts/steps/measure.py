@@ -29,30 +29,31 @@ def main(
     from workflow_scripts.core.named import named
     from workflow_scripts.evaluation.scored_items import scored_beside
     from workflow_scripts.hub.manifest import hub_of
+    from workflow_scripts.hub.mirror import mirror
 
     disable_progress_bars()  # the log is a file
     measure = named(function)
     hints = get_type_hints(measure)
-    asked = hints["asked"].of(request)
+    asked, hub = hints["asked"].of(request), hub_of(data[0])
     if "models" in hints:  # of all of them together
-        measure(models, hub_of(data[0]), *outputs, asked)
+        measure(models, hub, *outputs, asked)
         return
-    for at, model in enumerate(models):
-        # Snakemake lists the first file of every model, then the second of every model.
-        written = outputs[at :: len(models)]
-        work = partial(measure, model, hub_of(data[0]), *written, asked)
-        if reader is None:
-            work()
-            continue
-        read = named(reader)
-        finish_once(
-            work,
-            inputs=[model, *data],
-            outputs=[path for out in written for path in (out.with_suffix(".parquet"), out)],
-            decides=[version, request],
-            sound=partial(_all, read, written),
-            way=scored_beside(written[0]),
-        )
+    with mirror(hub):  # they read the same data
+        for at, model in enumerate(models):
+            # Snakemake lists the first file of every model, then the second of every model.
+            written = outputs[at :: len(models)]
+            work = partial(measure, model, hub, *written, asked)
+            if reader is None:
+                work()
+                continue
+            finish_once(
+                work,
+                inputs=[model, *data],
+                outputs=[path for out in written for path in (out.with_suffix(".parquet"), out)],
+                decides=[version, request],
+                sound=partial(_all, named(reader), written),
+                way=scored_beside(written[0]),
+            )
 
 
 def _all(read: Callable[[Path], Any], paths: list[Path]) -> None:
