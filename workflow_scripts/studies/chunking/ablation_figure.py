@@ -77,7 +77,7 @@ def _draw(panel, table: pd.DataFrame, rows: list[tuple[str, str]], measure: str)
     panel.set_axisbelow(True)
     panel.tick_params(axis="y", length=0)
     panel.set_title(f"MMLU, {measure}" if of_mmlu else measure, fontsize=8.5)
-    panel.set_xlabel("points" if of_mmlu else "nats per token saved", fontsize=8)
+    panel.set_xlabel("points gained" if of_mmlu else "nats per token saved", fontsize=8)
 
 
 def _labels(rows: list[tuple[str, str]]) -> list[str]:
