@@ -133,6 +133,7 @@ def _aggregate(config, new, outputs, shared):
     if config.aggregation_mode == "residual":
         return total
     x = torch.cat(outputs, dim=-1) @ new["aggregation.proj.weight"].T
+    x = x + new.get("aggregation.proj.bias", 0)
     gate, up = (x @ new[f"aggregation.{name}_proj.weight"].T for name in ("gate", "up"))
     x = (F.silu(gate) * up) @ new["aggregation.down_proj.weight"].T
     return x + {"residual": total, "mean": mean, "none": 0}[config.aggregation_base]

@@ -27,15 +27,20 @@ VERIFY = VerifyRequest(compute=COMPUTE, seed=0)
 K2M2 = {"num_layers_per_chunk": 2, "num_chunks": 2}
 
 
-def hub_model(folder, family="qwen2", shard="5GB", layers=6):
-    """A base model as the hub folder holds one, with a tokenizer too small to use."""
+def small_tokenizer():
+    """Too small to use."""
     from tokenizers import Tokenizer, models
     from transformers import PreTrainedTokenizerFast
 
+    words = Tokenizer(models.WordLevel({"<unk>": 0, "fox": 1}, unk_token="<unk>"))
+    return PreTrainedTokenizerFast(tokenizer_object=words, unk_token="<unk>")
+
+
+def hub_model(folder, family="qwen2", shard="5GB", layers=6):
+    """A base model as the hub folder holds one."""
     base = base_model(family, layers)
     base.save_pretrained(folder, max_shard_size=shard)
-    words = Tokenizer(models.WordLevel({"<unk>": 0, "fox": 1}, unk_token="<unk>"))
-    PreTrainedTokenizerFast(tokenizer_object=words, unk_token="<unk>").save_pretrained(folder)
+    small_tokenizer().save_pretrained(folder)
     files = list_files(folder)
     write_manifest(
         folder,
