@@ -139,6 +139,16 @@ def test_a_damaged_base_is_refused(tmp_path):
         build(manifest, tmp_path / "built")
 
 
+def test_adapters_of_the_usual_width_are_no_other_model(tmp_path):
+    base, manifest = hub_model(tmp_path / "base")
+    width = base.config.hidden_size
+    with pytest.raises(UserError, match=f"adapter_hidden_size of .* is {width}.*expected null"):
+        build(manifest, tmp_path / "built", adapter_hidden_size=width)
+    assert not (tmp_path / "built").exists()
+    build(manifest, tmp_path / "other", adapter_hidden_size=width - 1)
+    build(manifest, tmp_path / "none", adapter_hidden_size=width, use_adapters=False)
+
+
 def test_parity_reports_the_plan_and_holds_it_to_its_word(tmp_path):
     _, manifest = hub_model(tmp_path / "base")
     report = parity(build(manifest, tmp_path / "built"), manifest, VERIFY)
