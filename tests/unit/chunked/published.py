@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 
 from tests.unit.chunked.reference import base_model
 
-HIDDEN, INNER, LAYERS = 32, 40, 6
+HIDDEN, INNER, LAYERS, ROPE = 32, 40, 6, 1e6
 WRAPPER = "model.wrapped_chunk_layers"
 # What runs before the chunks, the chunks, and what runs behind them.
 PLANS = {
@@ -36,6 +36,9 @@ class Published:
 
     def __post_init__(self):
         self.base = base_model(self.family, LAYERS)
+        self.base.config.rope_parameters["rope_theta"] = ROPE
+        rotary = type(self.base.model.rotary_emb)
+        self.base.model.rotary_emb = rotary(self.base.config)
         _, chunks, _ = PLANS[self.mode]
 
         def fresh(*shape):
@@ -58,12 +61,16 @@ class Published:
             }
 
     def save(self, folder):
-        """One file of weights, with its config.json."""
+        """One file of weights, with its config.json in the words of transformers 4."""
         self.base.save_pretrained(folder)
-        weights = folder / "model.safetensors"
-        save_file(load_file(weights) | self.weights, weights, metadata={"format": "pt"})
+        path = folder / "config.json"
+        new = {"rope_parameters", "layer_types", "dtype"}
+        old = {key: value for key, value in json.loads(path.read_text()).items() if key not in new}
+        path.write_text(json.dumps(old))
         self.edit(
             folder,
+            **{"rope_theta": ROPE, "rope_scaling": None, "torch_dtype": "float32"},
+            **{"sliding_window": 32768, "use_sliding_window": False, "max_window_layers": 3},
             architectures=["Qwen2ChunkingForCausalLM"],
             model_type=f"{self.family}_chunking",
             num_layers_per_chunk=2,
@@ -73,6 +80,8 @@ class Published:
             use_adapters=self.adapters,
             adapter_hidden_size=7,  # which the published code never reads
         )
+        weights = folder / "model.safetensors"
+        save_file(load_file(weights) | self.weights, weights, metadata={"format": "pt"})
         return folder
 
     def edit(self, folder, **keys):
