@@ -25,6 +25,7 @@ include: "rules/training.smk"
 include: "rules/harmony_corpora.smk"
 include: "rules/harmony.smk"
 include: "rules/mmlu.smk"
+include: "rules/ablation.smk"
 include: "rules/prompts.smk"
 include: "rules/suite.smk"
 include: "rules/cells.smk"
@@ -43,6 +44,7 @@ rule all:
         rules.training.input,
         rules.harmony.input,
         rules.mmlu.input,
+        rules.ablation.input,
         rules.prompts.input,
         rules.suite.input,
         rules.leaderboard.input,

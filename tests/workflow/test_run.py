@@ -71,7 +71,7 @@ def test_the_run_says_what_it_made_and_the_table_holds_every_cell(finished):
 def test_chunked_checkpoints_are_built_exact_and_load_in_a_fresh_process(finished):
     folder, _ = finished
     plans = pd.read_csv(folder / "results/tables/chunking_plans.csv").set_index("variant")
-    assert list(plans.index) == ["@k2m12", "@k2m6", "@k0m0"]
+    assert list(plans.index) == ["@k2m12", "@k2m6", "@k2m12-mean", "@k0m0"]
     assert plans.loc["@k0m0", "fused_from_base"] == 0
     assert (plans["fused_from_loop"] < 1e-4).all()
     code = (

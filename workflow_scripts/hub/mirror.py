@@ -15,7 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.files import sha256_json
 from workflow_scripts.hub.manifest import MANIFEST, Manifest, read_manifest
+
+# What was read in each block that is open now, by its folder.
+_OPEN: dict[Path, dict[str, Manifest]] = {}
 
 
 @contextmanager
@@ -25,12 +29,17 @@ def mirror(hub: Path) -> Iterator[dict[str, Manifest]]:
     The cache of `datasets` knows a local folder by its last name and its patterns alone, neither by
     path nor by content, so `cais/mmlu` and `lighteval/mmlu`, or yesterday's rows and today's, would
     pass for one another. Each block therefore gets a cache of its own, one folder per organisation,
-    and throws it away.
+    and throws it away. A block within another of the same folder shares it: who measures several models
+    on the same data opens one around them, and each dataset is read once.
     """
     import datasets
 
+    if hub in _OPEN:
+        yield _OPEN[hub]
+        return
     original = datasets.load_dataset
     read: dict[str, Manifest] = {}
+    loaded: dict[tuple[str, str | None, str], Any] = {}
 
     with tempfile.TemporaryDirectory(prefix="chorus-datasets-") as cache:
 
@@ -45,7 +54,13 @@ def mirror(hub: Path) -> Iterator[dict[str, Manifest]]:
             for unused_offline in ("revision", "trust_remote_code", "cache_dir", "token"):
                 options.pop(unused_offline, None)
             organisation = path.split("/")[0]
-            return original(str(folder), name, cache_dir=f"{cache}/{organisation}", **options)
+            asked = (path, name, sha256_json({key: str(value) for key, value in options.items()}))
+            if asked not in loaded:
+                cached = f"{cache}/{organisation}"
+                loaded[asked] = original(str(folder), name, cache_dir=cached, **options)
+            return copy.copy(
+                loaded[asked]
+            )  # of several splits it is a dict, and may be taken apart
 
         # Modules that did `from datasets import load_dataset` hold a copy of the name.
         holders = [
@@ -57,9 +72,11 @@ def mirror(hub: Path) -> Iterator[dict[str, Manifest]]:
             vars(module)["load_dataset"] = load_dataset
         card = datasets.load.DatasetCard
         datasets.load.DatasetCard = _read_once(card)
+        _OPEN[hub] = read
         try:
             yield read
         finally:
+            del _OPEN[hub]
             datasets.load.DatasetCard = card
             for module in holders:
                 vars(module)["load_dataset"] = original

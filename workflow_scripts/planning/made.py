@@ -66,6 +66,7 @@ def tables_made(settings: Settings) -> dict[str, list[str]]:
         "chunking": ["chunking_perplexity"],
         "latency": ["chunking_latency", "chunking_pruning"],
         "training": ["training_stages"],
+        "ablation": ["chunking_ablation"],
         "corpora": ["harmony_perplexity", "harmony_text_agreement"],
         "harmony": [
             "harmony_scores",
@@ -98,6 +99,7 @@ def figures_made(settings: Settings) -> dict[str, list[str]]:
         "chunking": ["chunking_perplexity"],
         "latency": ["chunking_latency", "chunking_pruning"],
         "training": ["training_curves"],
+        "ablation": ["chunking_ablation"],
         "corpora": ["harmony_perplexity", "harmony_text_agreement"],
         "harmony": [
             "harmony_scores",
@@ -125,6 +127,7 @@ def _of_this_config(made: Mapping[str, list[str]], settings: Settings) -> dict[s
         "chunking": settings.chunking.models,
         "latency": settings.chunking.models,
         "training": any(one.stages for one in settings.staged_checkpoints()),
+        "ablation": settings.ablates,
         "corpora": settings.harmony.models and settings.harmony.corpora,
         "harmony": settings.harmony.models or settings.harmony.imported_scores,
         "mmlu": settings.mmlu_checkpoints(),

@@ -11,7 +11,7 @@ from functools import cache
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.planning.arithmetic import BYTES, MB
 from workflow_scripts.planning.machine import START, Machine
-from workflow_scripts.planning.need import Need
+from workflow_scripts.planning.need import Need, in_one_job
 from workflow_scripts.planning.spent import Spent
 from workflow_scripts.planning.work import BYTES_A_TOKEN, Amount, Work
 from workflow_scripts.settings.load import Settings
@@ -72,11 +72,14 @@ class Planner:
         need = self._machine.trained(checkpoint, recipe, spent, int(tokens), recipe.max_length)
         return replace(need, disk_mb=1)
 
-    def mmlu(self, checkpoint: str) -> Need:
+    def mmlu(self, *checkpoints: str) -> Need:
         work = self._work.mmlu()
-        spent = self._machine.loading(checkpoint, start=_START_LIGHTEVAL)
-        spent += self._machine.measuring(checkpoint, work)
-        return self._machine.evaluated(checkpoint, spent, [work])
+        needs = []
+        for checkpoint in checkpoints:
+            spent = self._machine.loading(checkpoint, start=_START_LIGHTEVAL)
+            spent += self._machine.measuring(checkpoint, work)
+            needs.append(self._machine.evaluated(checkpoint, spent, [work]))
+        return in_one_job(needs, _START_LIGHTEVAL)
 
     def suite_row(self, request: Request, tasks: tuple[str, ...]) -> Need:
         """A submitted model's need; that of one in no table is what is planned for any."""
@@ -106,6 +109,9 @@ class Planner:
         one += self._machine.reading(checkpoint, responses, self._work.response_tokens)
         spent = self._machine.loading(checkpoint) + one.times(plans + 1)
         return self._machine.evaluated(checkpoint, spent, [Amount(responses, 0, measures.window)])
+
+    def stage_perplexity(self, *checkpoints: str) -> Need:
+        return in_one_job([self.perplexity(checkpoint, 0) for checkpoint in checkpoints], START)
 
     def plan_search(self, checkpoint: str) -> Need:
         """Every layer left out, every stretch of layers side by side, and the plans that these propose."""

@@ -305,9 +305,32 @@ class Chunking(Section):
         (
             Checkpoint(model=_STUDY, num_chunks=2, num_layers_per_chunk=12),
             Checkpoint(model=_STUDY, num_chunks=2, num_layers_per_chunk=6),
+            # An ablation: each in one choice another than the first.
+            Checkpoint(
+                model=_STUDY, num_chunks=2, num_layers_per_chunk=12, aggregation_mode="mean"
+            ),
+            Checkpoint(
+                model=_STUDY, num_chunks=2, num_layers_per_chunk=12, aggregation_base="none"
+            ),
+            Checkpoint(model=_STUDY, num_chunks=2, num_layers_per_chunk=12, use_adapters=False),
+            Checkpoint(
+                model=_STUDY,
+                num_chunks=2,
+                num_layers_per_chunk=12,
+                distillation=True,
+                logits_distillation=True,
+            ),
             Checkpoint(model=_STUDY, num_chunks=0, num_layers_per_chunk=0),
         ),
         description="Chunked variants to make, train and measure; an empty list for none.",
+    )
+    measured_together: bool | None = Field(
+        None,
+        description=(
+            "Measure all checkpoints, their perplexity after each stage and their MMLU, in one job each,"
+            " which spares every checkpoint the start of a process; false gives each a job of its own,"
+            " which a cluster runs side by side. Null is true in the miniature world alone."
+        ),
     )
     measures: Measures = Field(
         Measures(), description="What is measured of the checkpoints' models before any training."

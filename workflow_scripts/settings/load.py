@@ -84,6 +84,18 @@ class Settings(Config):
             ]
         return staged
 
+    @property
+    def measured_together(self) -> bool:
+        """Whether one job measures all checkpoints."""
+        asked = self.chunking.measured_together
+        return self.source == "miniature" if asked is None else asked
+
+    @property
+    def ablates(self) -> bool:
+        """Whether some of the trained checkpoints have the same layers, and differ in another choice."""
+        trained = [one for one in self.staged_checkpoints() if one.stages]
+        return len({replace(one.layout, stages=one.stages) for one in trained}) < len(trained)
+
     def stage_recipe(self, stage: str) -> tuple[str, Recipe]:
         """Its name, and the recipe."""
         name = self.training.recipe_name(stage, self.source)

@@ -11,6 +11,8 @@ from workflow_scripts.render.chapter import Study, Tables
 from workflow_scripts.render.numbers import Number, Numbers, count, fixed, number
 from workflow_scripts.render.text import perplexity
 from workflow_scripts.render.words import CLEAR
+from workflow_scripts.studies.chunking.ablation import TABLE as ABLATION
+from workflow_scripts.studies.chunking.ablation_sentences import ablation_numbers, tell_ablation
 from workflow_scripts.studies.chunking.frame import TEXT
 from workflow_scripts.studies.chunking.latency import TABLE as LATENCY
 from workflow_scripts.studies.chunking.perplexity import TABLE as PERPLEXITY
@@ -87,6 +89,7 @@ def _pruned(table: pd.DataFrame) -> list[Number]:
 _NUMBERS = {
     SUMMARY.name: _checkpoints,
     STAGES.name: training_numbers,
+    ABLATION.name: ablation_numbers,
     PERPLEXITY.name: _untrained,
     LATENCY.name: _times,
     PRUNING.name: _pruned,
@@ -100,7 +103,10 @@ def chunking_numbers(tables: Tables) -> list[Number]:
 
 
 def tell_chunking(numbers: Numbers) -> list[str]:
-    told = (_tell_cost(numbers), tell_training(numbers), tell_mmlu(numbers), _tell_times(numbers))
+    told = (
+        *(_tell_cost(numbers), tell_training(numbers), tell_ablation(numbers)),
+        *(tell_mmlu(numbers), _tell_times(numbers)),
+    )
     return [paragraph for paragraph in told if paragraph]
 
 
@@ -152,12 +158,13 @@ CHUNKING = Study(
     key="chunking",
     title="What do chunks of layers cost, and save?",
     tables=(
-        *("chunking_summary", "training_stages", "chunking_plans", "chunking_latency"),
+        *("chunking_summary", "chunking_ablation", "training_stages", "chunking_plans"),
+        "chunking_latency",
         *("chunking_perplexity", "chunking_pruning", "mmlu_by_subject"),
     ),
     figures=(
-        *("training_curves", "chunking_latency", "chunking_perplexity", "chunking_pruning"),
-        "mmlu_by_subject",
+        *("chunking_ablation", "training_curves", "chunking_latency", "chunking_perplexity"),
+        *("chunking_pruning", "mmlu_by_subject"),
     ),
     numbers=chunking_numbers,
     tell=tell_chunking,
