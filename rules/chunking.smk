@@ -19,7 +19,7 @@ rule build_chunked:
     resources:
         **planned("build_chunked", planned_of("building"), gpu=False),
     params:
-        version="build_chunked 1",
+        version="build_chunked 2",
         request=asked_of_building,
     script:
         "../workflow_scripts/steps/build_chunked.py"

@@ -1,6 +1,6 @@
 """Chunked Qwen2, Qwen3 and Llama: the base models, with another order of running their layers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import nn
@@ -24,6 +24,7 @@ from workflow_scripts.chunked.configuration import (
 )
 from workflow_scripts.chunked.distillation import counted, hidden_loss, logits_loss
 from workflow_scripts.chunked.layer_order import ChunkStage, PlannedLayers, SharedStage
+from workflow_scripts.chunked.published import Loaded, renamings
 from workflow_scripts.chunked.wrapper import WrappedChunkLayers
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.plan import ChunkPlan
@@ -31,6 +32,36 @@ from workflow_scripts.core.plan import ChunkPlan
 
 class _Chunked(PreTrainedModel):
     """What the bare model and the language model share."""
+
+    # Folders of ours had none at first; without one it starts as zero, which is the same.
+    _keys_to_ignore_on_load_missing = (r"aggregation\.proj\.bias$",)
+
+    @staticmethod
+    def _load_pretrained_model(model, state_dict, checkpoint_files, load_config, *args, **kwargs):
+        """Weights may bear their published names, those of low-rank adapters beside them too."""
+        names = [*renamings(model.config.plan()), *(load_config.weight_mapping or ())]
+        return PreTrainedModel._load_pretrained_model(
+            model,
+            state_dict,
+            checkpoint_files,
+            replace(load_config, weight_mapping=names),
+            *args,
+            **kwargs,
+        )
+
+    @staticmethod
+    def _finalize_model_loading(model, load_config, info):
+        loaded = Loaded(model, info, load_config.pretrained_model_name_or_path)
+        if not load_config.ignore_mismatched_sizes:
+            loaded.refuse_other_shapes()
+        info = PreTrainedModel._finalize_model_loading(model, load_config, info)
+        loaded.refuse_other_names()
+        return info
+
+    def load_adapter(self, peft_model_id=None, *args, **kwargs):
+        info = super().load_adapter(peft_model_id, *args, **kwargs)
+        Loaded(self, info, peft_model_id or self.name_or_path).refuse_other_names()
+        return info
 
     def _init_weights(self, module: nn.Module) -> None:
         super()._init_weights(module)

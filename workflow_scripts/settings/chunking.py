@@ -24,6 +24,7 @@ from workflow_scripts.core.plan import (
 from workflow_scripts.settings.names import Known, ModelName
 from workflow_scripts.settings.plan_measures import LatencyMeasures, Numbers, PerplexityMeasures
 from workflow_scripts.settings.plan_search import PlanSearch
+from workflow_scripts.settings.same_models import refuse_one_model_twice
 from workflow_scripts.settings.section import Section, contradiction
 
 _STUDY = "miniature/Qwen2-1M-Instruct"
@@ -340,19 +341,12 @@ class Chunking(Section):
     )
 
     @model_validator(mode="after")
-    def _ids_are_unique(self, info: ValidationInfo) -> "Chunking":
+    def _each_model_is_named_once(self, info: ValidationInfo) -> "Chunking":
         known: Known | None = info.context
         if known is None or known.models is None:
             return self
-        positions: dict[str, int] = {}
-        for position, checkpoint in enumerate(self.checkpoints):
-            name = str(checkpoint.id(known.models[checkpoint.model].layers))
-            if name in positions:
-                raise contradiction(
-                    f"checkpoints[{position}] is {name!r}, as checkpoints[{positions[name]}] is;"
-                    " expected each variant once."
-                )
-            positions[name] = position
+        layers = {model: known.models[model].layers for model in self.models}
+        refuse_one_model_twice(self.checkpoints, layers)
         for position, model in enumerate(self.search.models or ()):
             _refuse_uncut(f"search.models[{position}]", model, known)
         return self
