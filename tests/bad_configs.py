@@ -433,9 +433,9 @@ PLANS = [
     ),
     one(
         "a variant that the config does not make",
-        {"prompts": {"models": [f"{MINIATURE}@k2m12-mlp.none"]}},
-        f"prompts.models[0] is '{MINIATURE}@k2m12-mlp.none'",
-        f"did you mean '{MINIATURE}@k2m12'?",
+        {"prompts": {"models": [f"{MINIATURE}@k2m12-mlp.mean"]}},
+        f"prompts.models[0] is '{MINIATURE}@k2m12-mlp.mean'",
+        f"did you mean '{MINIATURE}@k2m12-mean'?",
     ),
     one(
         "chunks of no layers",
@@ -533,9 +533,9 @@ TRAINING = [
     one(
         "micro-batch",
         recipe(micro_batch_size=3),
-        "micro_batch_size is 3 and batch_size 16; expected a size that divides it",
+        "micro_batch_size is 3 and batch_size 8; expected a size that divides it",
     ),
-    one("gpus", recipe(gpus=3), "gpus is 3 and batch_size 16; expected a number that divides it"),
+    one("gpus", recipe(gpus=3), "gpus is 3 and batch_size 8; expected a number that divides it"),
     one("sharded alone", recipe(sharded=True), "sharded is true and gpus is 1; expected 2 or more"),
     one("no source", recipe(dataset=None), "dataset is None and files is []; expected exactly one"),
     one(

@@ -36,7 +36,8 @@ def test_the_paper_runs_the_published_grid_and_plans():
     settings = load(yaml.safe_load((ROOT / "config/paper.yaml").read_text(encoding="utf-8")))
     assert (len(settings.harmony.models), len(settings.harmony.tasks)) == (61, 24)
     assert all(settings.task(name).training for name in settings.harmony.tasks)
-    choices = ("mlp.none", "mean", "noadapters", "distil.hidden", "distil.logits", "distil.both")
+    published = "mlp.none-adapters4864"
+    choices = (published, "mean", "noadapters", "distil.hidden", "distil.logits", "distil.both")
     variants = {f"{plan}-{choice}" for plan in ("k2m12", "k2m6") for choice in choices}
     assert set(settings.checkpoints()) == {
         f"Qwen/Qwen2.5-0.5B-Instruct@{plan}" for plan in variants | {"k2m12", "k2m6", "k0m0"}
