@@ -176,7 +176,7 @@ use rule figure from figures as figure_chunking_latency with:
         "logs/figure_chunking_latency.log",
     localrule: True
     params:
-        version=1,
+        version=2,
         figure="studies.chunking.latency",
         request={},
 

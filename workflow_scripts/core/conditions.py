@@ -22,7 +22,12 @@ class Condition(BaseModel):
         description="Of the plan's layers: adapters, as wide as the model, or adapters64; null is none",
     )
     devices: int | None = Field(
-        default=None, ge=2, description="Over how many the chunks were spread; null is one"
+        default=None,
+        ge=2,
+        description=(
+            "Over how many the chunks were spread, or those of the plan that the unchanged model took"
+            " turns with; null is one"
+        ),
     )
 
 

@@ -4,7 +4,6 @@ One record; its conditions are the plans with what stands between their layers, 
 many devices, and the batch size.
 """
 
-import copy
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,6 @@ from workflow_scripts.hub.recording import Recording, model_facts
 from workflow_scripts.settings.measures import LatencyRequest
 from workflow_scripts.settings.plan_measures import too_few_threads
 
-Way = tuple[str, int]  # how the chunks run, and over how many devices
 Timed = Callable[[], tuple[float, float]]
 
 
@@ -49,29 +47,29 @@ def measure_latency(model: Path, hub: Path, path: Path, asked: LatencyRequest) -
         chunks = len(plan.plan(layers).chunks)
         # A pruned model is a shorter one of the same kind; one batch size says how much shorter.
         sizes = measures.batch_sizes if chunks else measures.batch_sizes[:1]
-        over = [number for number in measures.devices if number <= chunks] or [1]
-        models = _over_devices(
-            load_model(model, chunking=plan.keys, **asked.compute.loading).model, over, places
-        )
-        for size in sizes:
-            print(f"latency of {plan.id(layers).variant} at batch size {size}", flush=True)
-            batches = left_padded(base.tokenizer, texts, size, base.device)
-            timed: dict[Way, Timed] = {
-                ("unchanged", 1): _run(base.model, None, batches, measures.new_tokens)
-            }
-            for number, placed in models.items():
-                for way in ("fused", "loop") if chunks else ("loop",):
-                    timed[way, number] = _run(placed, way, batches, measures.new_tokens)
-            for (way, number), timing in interleaved(timed, measures.repeats).items():
-                condition = Condition(
-                    **varied_by(plan, layers),
-                    way=way,
-                    batch=size,
-                    devices=None if number == 1 else number,
+        ways = ("fused", "loop") if chunks else ("loop",)
+        for devices in [number for number in measures.devices if number <= chunks] or [1]:
+            loaded = load_model(model, chunking=plan.keys, **asked.compute.loading).model
+            if devices > 1:
+                loaded.spread(places[:devices])
+            for size in sizes:
+                print(
+                    f"latency of {plan.id(layers).variant} over {devices} at batch size {size}",
+                    flush=True,
                 )
-                metrics += _latency_metrics(timing, condition)
-                items += _rounds(timing, condition, prompts)
-        del models, timed  # before the next plan's weights are read
+                batches = left_padded(base.tokenizer, texts, size, base.device)
+                timed = {"unchanged": _run(base.model, None, batches, measures.new_tokens)}
+                timed |= {way: _run(loaded, way, batches, measures.new_tokens) for way in ways}
+                for way, timing in interleaved(timed, measures.repeats).items():
+                    condition = Condition(
+                        **varied_by(plan, layers),
+                        way=way,
+                        batch=size,
+                        devices=None if devices == 1 else devices,
+                    )
+                    metrics += _latency_metrics(timing, condition)
+                    items += _rounds(timing, condition, prompts)
+            del loaded, timed  # two models are there at once, and never three
     tokens = sum(len(base.tokenizer(text)["input_ids"]) + measures.new_tokens - 1 for text in texts)
     return write_record(
         path,
@@ -123,14 +121,6 @@ def _named(places: list[str]) -> list[str]:
             else ["cpu"]
         )
     return [f"{place} {torch.cuda.get_device_name(place)}" for place in places]
-
-
-def _over_devices(model: Any, numbers: list[int], places: list[str]) -> dict[int, Any]:
-    """A copy for each number of devices, since all of them take turns."""
-    copies = {number: copy.deepcopy(model) for number in numbers if number > 1}
-    for number, placed in copies.items():
-        placed.spread(places[:number])
-    return {number: copies.get(number, model) for number in numbers}
 
 
 def _run(model: Any, way: str | None, batches: list, new_tokens: int) -> Timed:

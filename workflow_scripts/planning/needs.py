@@ -133,9 +133,9 @@ class Planner:
         model = CheckpointId.parse(checkpoint).model
         asked, layers = latency_request(self._settings, model), self._settings.model(model).layers
         measures, machine, question = asked.measures, self._machine, self._work.question_tokens
-        spent = machine.loading(checkpoint) + machine.reading_weights(checkpoint).times(
-            len(asked.plans)
-        )
+        chunks = [len(plan.plan(layers).chunks) for plan in asked.plans]
+        loads = sum(map(self._work.placements, chunks))
+        spent = machine.loading(checkpoint) + machine.reading_weights(checkpoint).times(loads)
         tokens = 0
         for rows, rounds in self._work.latency_rounds(asked.plans, layers).items():
             batches = rounds * math.ceil(measures.questions / rows)
@@ -144,14 +144,10 @@ class Planner:
             tokens += rounds * measures.questions * (question + measures.new_tokens - 1)
         rows = max(measures.batch_sizes)
         need = machine.evaluated(checkpoint, spent, [Amount(rows, 0, 2 * question)])
-        chunks = max((len(plan.plan(layers).chunks) for plan in asked.plans), default=0)
-        devices = max((number for number in measures.devices if number <= chunks), default=1)
-        # Beside the unchanged model the plan's, and one more for each number of devices that it is spread over.
-        copies = 1 + sum(1 < number <= chunks for number in measures.devices)
-        weights = (
-            int(copies * _WITH_WRAPPER * machine.size(checkpoint).weights(asked.compute.dtype))
-            // MB
-        )
+        most = max(chunks, default=1)
+        devices = max((number for number in measures.devices if number <= most), default=1)
+        # Beside the unchanged model the plan's, as a whole until it is spread.
+        weights = int(_WITH_WRAPPER * machine.size(checkpoint).weights(asked.compute.dtype)) // MB
         return replace(
             need,
             tokens=tokens,

@@ -123,19 +123,23 @@ class Work:
         """Of one of MMLU's with its choices, which times are taken on."""
         return 32 if self._miniature else 100
 
+    def placements(self, chunks: int) -> int:
+        """On how many numbers of devices a plan is timed."""
+        return sum(number <= chunks for number in self._settings.chunking.measures.devices) or 1
+
     def latency_rounds(self, plans: Sequence[Checkpoint], layers: int) -> dict[int, int]:
         """How often all questions are read and answered in batches of each size, over all plans.
 
-        The unchanged model takes turns with each way to run a plan: fused and as the loop, on each number
-        of devices that it has chunks for; a pruned one has one way, and the first size alone.
+        On each number of devices that a plan has chunks for, the unchanged model takes turns with it, fused and
+        as the loop; a pruned one has one way, and the first size alone.
         """
         measures = self._settings.chunking.measures
         rounds = dict.fromkeys(measures.batch_sizes, 0)
         for plan in plans:
             chunks = len(plan.plan(layers).chunks)
-            ways = 2 * max(1, sum(number <= chunks for number in measures.devices)) if chunks else 1
+            turns = 3 * self.placements(chunks) if chunks else 2
             for size in measures.batch_sizes if chunks else measures.batch_sizes[:1]:
-                rounds[size] += (1 + ways) * (1 + measures.repeats)  # one to warm up
+                rounds[size] += turns * (1 + measures.repeats)  # one to warm up
         return rounds
 
 

@@ -85,7 +85,7 @@ def test_a_plan_is_spread_over_each_number_of_devices_that_it_has_chunks_for(
     record = measured(world, manifest, tmp_path, ALONE, PRUNED, devices=(1, 2), batch_sizes=(1,))
     of = {(m.condition.way, m.condition.devices) for m in record.metrics if m.condition.aggregation}
     spread = {("fused", 2), ("loop", 2)}
-    assert of == spread | {("unchanged", None), ("fused", None), ("loop", None)}
+    assert of == spread | {("unchanged", None), ("fused", None), ("loop", None), ("unchanged", 2)}
     assert {m.condition.devices for m in record.metrics if not m.condition.aggregation} == {None}
     assert seen == {(None, None), *((n, way) for n in (1, 2) for way in ("fused", "loop"))}
     assert record.volatile.devices == ("cpu, share 1 of 2", "cpu, share 2 of 2")
@@ -96,18 +96,18 @@ def test_a_checkpoint_is_timed_with_its_aggregation_and_adapters(
     world, manifest, tmp_path, monkeypatch
 ):
     wrappers = {}
-    over = plan_latency._over_devices
+    run = plan_latency.greedy_latency
 
-    def noted(model, *about):
-        wrapper = model.model.wrapped_chunk_layers
-        config = model.config
-        wrappers[config.aggregation_mode, config.aggregation_base] = (
-            wrapper.aggregation is not None,
-            wrapper.adapters and wrapper.adapters["0"].up_proj.out_features,
-        )
-        return over(model, *about)
+    def noted(model, batches, new_tokens):
+        if wrapper := getattr(model.model, "wrapped_chunk_layers", None):
+            config = model.config
+            wrappers[config.aggregation_mode, config.aggregation_base] = (
+                wrapper.aggregation is not None,
+                wrapper.adapters and wrapper.adapters["0"].up_proj.out_features,
+            )
+        return run(model, batches, new_tokens)
 
-    monkeypatch.setattr(plan_latency, "_over_devices", noted)
+    monkeypatch.setattr(plan_latency, "greedy_latency", noted)
     plans = (
         ALONE,
         sequential(),

@@ -157,7 +157,7 @@ def test_auto_is_a_gpu_where_there_may_be_one_and_the_processor_elsewhere(monkey
     assert one.parts["training"] > 1.5 * processor.parts["training"]  # one thread
 
 
-def test_a_job_that_spreads_chunks_asks_for_as_many_gpus_and_for_room_for_every_copy():
+def test_a_job_that_spreads_chunks_asks_for_as_many_gpus_and_for_room_for_two_models():
     model = "Qwen/Qwen2.5-7B-Instruct"
 
     def latency(*devices, batch_sizes=(2, 4), **changes):
@@ -175,13 +175,12 @@ def test_a_job_that_spreads_chunks_asks_for_as_many_gpus_and_for_room_for_every_
     assert (one.gpus, two.gpus) == (1, 2)
     assert latency(1, 4).gpus == 1, "no plan of the grid has four chunks"
     weights = 15_231  # of 7.6 billion parameters in bfloat16, in MB
-    assert 2 * weights < one.gpu_mb < 3 * weights < two.gpu_mb < 4 * weights
+    assert 2 * weights < one.gpu_mb == two.gpu_mb < 40_000, "before it is spread it lies on one"
     assert two.mem_mb == one.mem_mb, "weights pass through the host one model at a time"
-    assert two.seconds > one.seconds > latency(1, batch_sizes=(4,)).seconds
+    assert two.seconds > 1.5 * one.seconds > latency(1, batch_sizes=(4,)).seconds
     processor = {"compute": {"device": "cpu", "threads": 2}}
     assert latency(1, 2, **processor).gpus == 0
-    spread, alone = latency(1, 2, **processor), latency(1, **processor)
-    assert spread.mem_mb - alone.mem_mb == pytest.approx(1.2 * 2 * weights, rel=0.01)
+    assert latency(1, 2, **processor).mem_mb > 4 * weights, "in float32, twice"
 
 
 def test_a_model_that_a_gpu_cannot_hold_twice_is_not_timed_and_says_so():

@@ -1,5 +1,7 @@
 """How much faster a chunked model reads and writes than the unchanged one."""
 
+import itertools
+import math
 from pathlib import Path
 
 import pandas as pd
@@ -30,9 +32,10 @@ NOTE = (
     "Median milliseconds ± half the distance between the quartiles over n rounds, in which the"
     " unchanged model and each way of running the plan take turns, nothing trained. Aggregation and"
     " adapters: with residual and none, the layers alone; the others are as the checkpoints of the config"
-    " are made. Devices: over how many the chunks were spread, one thread for each. Reading: all prompts, in"
-    " batches; writing: one more token for each. Fused: the chunks' layers of one device run as one; loop:"
-    " one after the other. Faster: the unchanged model's median, on one device, over this one's."
+    " are made. Devices: over how many the chunks were spread, one thread for each; the unchanged model always"
+    " stands on one. Reading: all prompts, in batches; writing: one more token for each. Fused: the chunks'"
+    " layers of one device run as one; loop: one after the other. Faster: the unchanged model's median over"
+    " this one's."
 )
 COLUMNS = Columns(
     {
@@ -50,7 +53,6 @@ VARIED = ("aggregation", "adapters", "way", "batch", "devices")
 def latency_table(scores: pd.DataFrame, asked: MeasuredModels) -> pd.DataFrame:
     rows = measured(scores, "latency", varied=VARIED, asked=asked.models)
     rows = with_speed_up(rows[rows["plan"].str.startswith("k")].copy())
-    rows["devices"] = rows["devices"].fillna(1)
     rows["adapters"] = rows["adapters"].astype(object).where(rows["adapters"].notna(), None)
     shapes = zip(rows["plan"], rows["aggregation"], rows["adapters"], strict=True)
     rows["variant"] = [shape_of(*shape) for shape in shapes]
@@ -63,7 +65,8 @@ def latency_table(scores: pd.DataFrame, asked: MeasuredModels) -> pd.DataFrame:
 
 def with_speed_up(rows: pd.DataFrame) -> pd.DataFrame:
     """How many times faster than the unchanged model that took turns with it."""
-    group = ["model", "plan", "aggregation", "adapters", "batch"]
+    rows["devices"] = rows["devices"].fillna(1)
+    group = ["model", "plan", "aggregation", "adapters", "batch", "devices"]
     seconds = ["prefill_seconds", "token_seconds"]
     unchanged = rows.loc[rows["way"] == "unchanged", [*group, *seconds]]
     rows = rows.merge(unchanged, how="left", on=group, suffixes=("", "_unchanged"))
@@ -120,57 +123,59 @@ TABLE = Table(
 
 
 def write_latency_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
-    """Batch size across, times faster at writing up, a panel for each number of devices.
+    """Batch size across, times faster at writing up; a row for each model, a column for each number of devices.
 
     A colour per plan, a marker per variant of it, solid fused, dashed loop.
     """
     there = table[table["token_faster"].notna() & (table["way"] != "unchanged")]
-    panels = sorted(there["devices"].unique()) or [1]
-    with figure(2.5 + 4 * len(panels), 4, ncols=len(panels), sharey=True, squeeze=False) as (
-        fig,
-        grid,
-    ):
+    models = list(there["model"].unique()) or [""]
+    numbers = sorted(there["devices"].unique()) or [1]
+    columns = 1 + len(numbers)
+    key = math.ceil((there["variant"].nunique() + len(_STYLES)) / columns)
+    size = 2 + 4 * len(numbers), 0.4 + 2.6 * len(models) + 0.18 * key
+    rows, across = len(models), len(numbers)
+    with figure(*size, nrows=rows, ncols=across, sharey="row", squeeze=False) as (fig, grid):
         if there.empty:
             say_empty(grid[0, 0], "Nothing was measured: all cells of this figure are broken.")
         else:
-            for axes, devices in zip(grid[0], panels, strict=True):
-                _draw(axes, there, there["devices"] == devices)
-                axes.set_title(f"on {devices} devices" if devices > 1 else "on one device")
-            grid[0, 0].set_ylabel("writing a token, times faster\nthan the unchanged model")
-            name_missing(grid[0, 0], table.loc[table["token_faster"].isna(), "model"])
-            for way, style in _STYLES.items():
-                grid[0, 0].plot([], [], style, color="0.3", label=way)
+            for model, row in zip(models, grid, strict=True):
+                for devices, axes in zip(numbers, row, strict=True):
+                    _draw(axes, there, model, devices)
+                    on = f"on {devices} devices" if devices > 1 else "on one device"
+                    axes.set_title(f"{model} {on}" if len(models) > 1 else on)
+                row[0].set_ylim(bottom=0)
+                row[0].set_ylabel("writing a token, times faster\nthan the unchanged model")
+            for axes in grid[-1]:
+                axes.set_xlabel("rows in a batch")
+            name_missing(grid[0, 0], table.loc[table["way"].isna(), "model"])
             legend = grid[0, 0].get_legend_handles_labels()
-            fig.legend(*legend, loc="outside lower center", ncols=1 + len(panels))
+            fig.legend(*legend, loc="outside lower center", ncols=columns)
         save_both(fig, pdf, png)
 
 
 _STYLES = {"fused": "-", "loop": "--"}
-_MARKERS = "os^Dv"
+_ALONE, _TRAINED = "o", "s^Dv"
 
 
-def _draw(axes, table: pd.DataFrame, here: pd.Series) -> None:
-    """The lines of one panel; a variant that is not there has its place in the legend all the same."""
-    several = table["model"].nunique() > 1
+def _draw(axes, table: pd.DataFrame, model: str, devices: int) -> None:
+    """The lines of one panel; what other panels show has its place in the legend all the same."""
+    here = table[(table["model"] == model) & (table["devices"] == devices)]
     colours = model_colours(list(dict.fromkeys(table["plan"])))
-    for model, ours in table.groupby("model", sort=False):
-        for plan, variants in ours.groupby("plan", sort=False):
-            for at, (variant, rows) in enumerate(variants.groupby("variant", sort=False)):
-                look = {
-                    "color": colours[plan],
-                    "marker": _MARKERS[at % len(_MARKERS)],
-                    "markersize": 4,
-                }
-                name = plan if layers_alone(rows).all() else variant.removeprefix("@")
-                kind = "layers alone" if layers_alone(rows).all() else "as trained"
-                axes.plot([], [], **look, label=" · ".join([model] * several + [f"{name}, {kind}"]))
-                for way, style in _STYLES.items():
-                    line = rows[here & (rows["way"] == way)]
-                    axes.plot(line["batch"], line["token_faster"], style, **look)
+    for plan, variants in table.groupby("plan", sort=False):
+        markers = itertools.cycle(_TRAINED)
+        for variant, rows in variants.groupby("variant", sort=False):
+            alone = layers_alone(rows).all()
+            look = {"color": colours[plan], "marker": _ALONE if alone else next(markers)}
+            look["markersize"] = 4
+            name = f"{plan}, layers alone" if alone else f"{variant[1:]}, as trained"
+            axes.plot([], [], **look, label=name)
+            for way, style in _STYLES.items():
+                line = here[(here["variant"] == variant) & (here["way"] == way)]
+                axes.plot(line["batch"], line["token_faster"], style, **look)
+    for way, style in _STYLES.items():
+        axes.plot([], [], style, color="0.3", label=way)
     in_doublings(axes, table["batch"])
     axes.set_axisbelow(True)
-    axes.set_ylim(bottom=0)
-    axes.set_xlabel("rows in a batch")
 
 
 FIGURE = figure_of(TABLE, write_latency_figure)

@@ -91,12 +91,15 @@ def _as_trained(fused: pd.DataFrame) -> list[Number]:
 
 
 def _spread(several: pd.DataFrame, one: pd.DataFrame) -> list[Number]:
-    """Against the same plan with the same batch, its chunks run as one on one device."""
+    """Against the same plan with the same batch, its chunks run as one on one device.
+
+    Each took turns with the unchanged model and not with the other, so speeds over that are compared.
+    """
     same = ["model", "variant", "batch"]
-    both = several.merge(one[[*same, "token_seconds"]], on=same, suffixes=("", "_one"))
+    both = several.merge(one[[*same, "token_faster"]], on=same, suffixes=("", "_one"))
     if both.empty:
         return []
-    both["over_one"] = both["token_seconds_one"] / both["token_seconds"]
+    both["over_one"] = both["token_faster"] / both["token_faster_one"]
     best, slower = both.loc[both["over_one"].idxmax()], int((both["over_one"] < 1).sum())
     about = "its speed over that of the same chunks run as one on one device"
     return [

@@ -126,11 +126,12 @@ def test_a_checkpoint_and_the_layers_alone_are_each_held_against_their_own_turns
 
 
 def test_chunks_over_several_devices_are_held_against_one(scores, tmp_path):
-    spread = latencies("k2m12", "residual", devices=2, fused=0.08, loop=0.2)
+    spread = latencies("k2m12", "residual", devices=2, unchanged=0.6, fused=0.12, loop=0.3)
     scores = pd.concat([scores, pd.DataFrame(spread).astype(COLUMNS)])
     table = latency_table(scores, ONE)
     two = table[table["devices"] == 2].set_index("way")
-    assert two["token_faster"].to_dict() == pytest.approx({"fused": 5, "loop": 2})
+    faster = two["token_faster"].drop("unchanged").to_dict()
+    assert faster == pytest.approx({"fused": 5, "loop": 2}), "than what took turns with it"
     again, text = written(latency.TABLE, table, ONE, tmp_path)
     assert sum("| fused " in line for line in text.splitlines()) == 2
     numbers = chunking_numbers({"chunking_latency": table})
