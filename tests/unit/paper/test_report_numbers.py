@@ -162,6 +162,9 @@ def test_checkpoints_and_several_devices_are_told_of_where_they_were_timed():
     assert "@k2m1 is the fastest checkpoint, 1.80 times in batches of 2." in text
     assert "Spread over 2 devices, @k2m1-residual-noadapters in batches of 2 writes 1.50" in text
     assert "the most of 2 combinations, 1 of them slower than on one." in text
+    two = pd.concat([alone, latency(2.5).assign(model="a/c")])
+    text = told(tell_chunking, chunking_numbers({"chunking_latency": two}))
+    assert "The plan k2m1 of a/c in batches of 2 writes tokens 2.50 times" in text
 
 
 def runs(*rows) -> pd.DataFrame:

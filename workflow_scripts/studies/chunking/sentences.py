@@ -51,7 +51,7 @@ def _untrained(table: pd.DataFrame) -> list[Number]:
 def _times(table: pd.DataFrame) -> list[Number]:
     """The plans that write fastest beside the unchanged model, their chunks run as one: the layers alone, as
     checkpoints are trained, and spread over devices."""
-    table = table.dropna(subset=["token_faster"])
+    table = table.dropna(subset=["token_faster"]).reset_index(drop=True)
     on_one, alone = table["devices"] == 1, layers_alone(table)
     fused, loop = table["way"] == "fused", table["way"] == "loop"
     return [
@@ -72,10 +72,18 @@ def _layers_alone(fused: pd.DataFrame, loop: pd.DataFrame) -> list[Number]:
         *number("chunking.slower_loop", slower_loop, count, "of these, slower than unchanged"),
         *number("chunking.timed", len(fused), count, "plans times batch sizes that were timed"),
         *number("chunking.slower", slower, count, "of these, slower than the unchanged model"),
-        *number("chunking.fastest", best["plan"], str, "the plan that writes fastest"),
+        *number(
+            "chunking.fastest", _named(best, "plan", fused), str, "the plan that writes fastest"
+        ),
         *number("chunking.fastest_batch", best["batch"], count, "rows of the batch it does so in"),
         *number("chunking.faster", best["token_faster"], fixed(2), "its speed over the unchanged"),
     ]
+
+
+def _named(best: pd.Series, what: str, table: pd.DataFrame) -> str:
+    """By its plan or its variant, and by its model where others were timed too."""
+    several = table["model"].nunique() > 1
+    return f"{best[what]} of {best['model']}" if several else best[what]
 
 
 def _as_trained(fused: pd.DataFrame) -> list[Number]:
@@ -84,7 +92,7 @@ def _as_trained(fused: pd.DataFrame) -> list[Number]:
     best = fused.loc[fused["token_faster"].idxmax()]
     about = "its speed over the unchanged, with aggregation and adapters"
     return [
-        *number("chunking.trained_fastest", best["variant"], str, "the fastest as it is trained"),
+        *number("chunking.trained_fastest", _named(best, "variant", fused), str, "so trained"),
         *number("chunking.trained_batch", best["batch"], count, "rows of the batch it is so in"),
         *number("chunking.trained_faster", best["token_faster"], fixed(2), about),
     ]
@@ -105,7 +113,7 @@ def _spread(several: pd.DataFrame, one: pd.DataFrame) -> list[Number]:
     return [
         *number("chunking.spread", len(both), count, "plans, batch sizes and devices over one"),
         *number("chunking.spread_slower", slower, count, "of these, slower than on one device"),
-        *number("chunking.spread_fastest", best["variant"], str, "the one that gains most"),
+        *number("chunking.spread_fastest", _named(best, "variant", both), str, "what gains most"),
         *number("chunking.spread_batch", best["batch"], count, "rows of the batch it does so in"),
         *number("chunking.spread_devices", best["devices"], count, "devices it does so on"),
         *number("chunking.spread_faster", best["over_one"], fixed(2), about),
