@@ -14,7 +14,7 @@ class LatencyMeasures(Section):
     """What times are taken of."""
 
     batch_sizes: Numbers = Field((2, 4, 8), min_length=1, description="Batch sizes of the grid.")
-    questions: int = Field(16, ge=1, description="MMLU questions that latency is measured on.")
+    questions: int = Field(8, ge=1, description="MMLU questions that latency is measured on.")
     new_tokens: int = Field(5, ge=2, description="Tokens generated for each of them.")
     repeats: int = Field(
         4, ge=3, description="Rounds of the latency grid; its variants take turns in each."
