@@ -166,10 +166,10 @@ class Chunking(Section):
         for position, model in enumerate(self.measures.latency_models or ()):
             refuse_uncut(f"measures.latency_models[{position}]", model, known)
         for model in self.timed_models:
-            layers = known.models[model].layers
-            if not self.measures.latency_plans(model, layers, self.checkpoints):
+            there = known.models[model].layers
+            if not self.measures.latency_plans(model, there, self.checkpoints):
                 raise contradiction(
-                    f"measures.latency_layers has no plan for the {layers} layers of {model!r}; expected a"
+                    f"measures.latency_layers has no plan for the {there} layers of {model!r}; expected a"
                     f" number m of which {self.measures.latency_chunks} chunks leave an even number of"
                     " layers, or measures.latency_models without this model."
                 )
