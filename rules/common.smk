@@ -168,11 +168,12 @@ def all_hub_manifests(wildcards):
         return []
     mmlu = [evaluated.model for evaluated in SETTINGS.mmlu_checkpoints()]
     harmony = [CheckpointId.parse(name).model for name in SETTINGS.harmony.models]
-    models = dict.fromkeys([*harmony, *SETTINGS.chunking.models, *mmlu])
+    timed = SETTINGS.chunking.timed_models
+    models = dict.fromkeys([*harmony, *SETTINGS.chunking.models, *timed, *mmlu])
     tasks = SETTINGS.harmony.tasks if harmony else ()
     datasets = dict.fromkeys(SETTINGS.task(task).dataset for task in tasks)
     datasets |= dict.fromkeys(MEASURED_DATASETS if SETTINGS.chunking.models else [])
-    datasets |= dict.fromkeys([MMLU_DATASET] if mmlu else [])
+    datasets |= dict.fromkeys([MMLU_DATASET] if mmlu or timed else [])
     stages = {one.stages[-1] for one in SETTINGS.staged_checkpoints() if one.stages}
     recipes = [SETTINGS.stage_recipe(stage)[1] for stage in sorted(stages)]
     datasets |= dict.fromkeys(recipe.dataset for recipe in recipes if recipe.dataset)

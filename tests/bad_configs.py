@@ -443,6 +443,32 @@ PLANS = [
         "24 layers cannot be cut into 2 chunks of 0",
         "0 chunks of 0 is the unchanged model",
     ),
+    one(
+        "more devices than threads of the processor",
+        {"chunking": {"measures": {"devices": [1, 2]}}, "compute": {"device": "cpu"}},
+        "chunking.measures.devices has 2, but compute.threads is 1; expected at most as many",
+    ),
+    one(
+        "more devices than a node has",
+        {"chunking": {"measures": {"devices": [4]}}, "cluster": {"gpus_per_node": 2}},
+        "chunking.measures.devices has 4, but cluster.gpus_per_node is 2; expected at most as many",
+    ),
+    one(
+        "no number of devices",
+        {"chunking": {"measures": {"devices": [0]}}},
+        "chunking.measures.devices[0] is 0",
+        "at least 1.",
+    ),
+    one(
+        "times of a model that cannot be cut",
+        {"chunking": {"measures": {"latency_models": ["miniature/Pythia-1M"]}}},
+        "measures.latency_models[0] is 'miniature/Pythia-1M', of the family Pythia",
+    ),
+    one(
+        "times of a model that no plan fits",
+        {"chunking": {"measures": {"latency_models": ["miniature/Llama-1.4M"]}}},
+        "measures.latency_layers has no plan for the 3 layers of 'miniature/Llama-1.4M'; expected",
+    ),
 ]
 
 SECRETS = [

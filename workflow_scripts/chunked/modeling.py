@@ -1,5 +1,6 @@
 """Chunked Qwen2, Qwen3 and Llama: the base models, with another order of running their layers."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -22,6 +23,7 @@ from workflow_scripts.chunked.configuration import (
     Qwen2ChunkingConfig,
     Qwen3ChunkingConfig,
 )
+from workflow_scripts.chunked.devices import chunk_device_map
 from workflow_scripts.chunked.distillation import counted, hidden_loss, logits_loss
 from workflow_scripts.chunked.layer_order import ChunkStage, PlannedLayers, SharedStage
 from workflow_scripts.chunked.published import Loaded, renamings
@@ -102,6 +104,12 @@ class ChunkedModel(_Chunked):
             self.wrapped_chunk_layers = WrappedChunkLayers(self.config, plan)
         self.stages = self.layers.build_stages()
 
+    def spread_over(self, devices: int) -> None:
+        """From now on the chunks belong to so many devices, each of which has a thread of its own."""
+        self.layers.release()
+        self.layers.devices = devices
+        self.stages = self.layers.build_stages()
+
     def forward(self, *args, **kwargs):
         # Only the base model's own layers show their attention weights.
         self.layers.needs_loop = bool(kwargs.get("output_attentions"))
@@ -144,6 +152,16 @@ class ChunkedForCausalLM(_Chunked):
         self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
         self.distillation_losses: dict[str, torch.Tensor] = {}
         self.post_init()
+
+    def spread(self, devices: Sequence[str | int]) -> None:
+        """Put chunk i on device i, all that is shared on the first, and run the devices side by side.
+
+        For running a model, not for training it. A processor may stand there several times: each then has
+        its share of the threads. With one device the model is as it was before.
+        """
+        for name, device in chunk_device_map(self.config, devices).items():
+            self.get_submodule(name).to(device)
+        self.model.spread_over(len(devices))
 
     def forward(
         self,

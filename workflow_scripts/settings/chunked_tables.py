@@ -60,6 +60,10 @@ def measured_models(settings: Settings) -> MeasuredModels:
     return MeasuredModels(models=settings.chunking.models, texts=_texts(settings))
 
 
+def timed_models(settings: Settings) -> MeasuredModels:
+    return MeasuredModels(models=settings.chunking.timed_models, texts=_texts(settings))
+
+
 def staged_checkpoints(settings: Settings) -> StagedCheckpoints:
     names = [str(one) for one in settings.staged_checkpoints()]
     return StagedCheckpoints(checkpoints=names, texts=_texts(settings))

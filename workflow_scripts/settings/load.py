@@ -8,7 +8,7 @@ from pydantic import Field, ValidationError
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import UNCHANGED, CheckpointId
-from workflow_scripts.settings.chunking import Checkpoint
+from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.config import Config
 from workflow_scripts.settings.explain import explain_problems
 from workflow_scripts.settings.flags import Flag, read_flags
@@ -163,6 +163,7 @@ def load_settings(
     except UserError as error:
         problems += error.problems
     problems = problems or _prompt_problems(checked, tables["models"], runs)
+    problems = problems or _devices_problems(checked)
     problems = problems or explain_problems(checked.explain, runs, tables["tasks"])
     if problems:
         raise UserError(problems)
@@ -246,6 +247,12 @@ def _wanted_runs(config: dict[str, Any], files: dict[str, Path]) -> list[str]:
     if not isinstance(named, list):
         return list(files)
     return [name for name in named if isinstance(name, str) and name in files]
+
+
+def _devices_problems(config: Config) -> list[str]:
+    measures, nodes = config.chunking.measures, config.cluster
+    problem = measures.devices_problem(config.compute, nodes.gpus_per_node)
+    return [problem] if problem else []
 
 
 def _prompt_problems(

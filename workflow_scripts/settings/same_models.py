@@ -7,7 +7,7 @@ from workflow_scripts.core.plan import ChunkPlan
 from workflow_scripts.settings.section import contradiction
 
 if TYPE_CHECKING:
-    from workflow_scripts.settings.chunking import Checkpoint
+    from workflow_scripts.settings.checkpoint import Checkpoint
 
 
 def refuse_one_model_twice(checkpoints: Sequence["Checkpoint"], layers: Mapping[str, int]) -> None:

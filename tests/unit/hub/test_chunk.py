@@ -19,7 +19,7 @@ from workflow_scripts.hub.manifest import (
     verify,
     write_manifest,
 )
-from workflow_scripts.settings.chunking import Checkpoint
+from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.measures import BuildRequest, VerifyRequest
 
 COMPUTE = {"device": "cpu", "dtype": "float32", "attention": "auto"}

@@ -15,7 +15,7 @@ from workflow_scripts.chunked.configuration import Qwen2ChunkingConfig
 from workflow_scripts.chunked.modeling import Qwen2ChunkingForCausalLM
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.plan import BOTH_SIDES, Mode, chunk_plan
-from workflow_scripts.settings.chunking import Checkpoint
+from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.load import load_settings
 from workflow_scripts.settings.same_models import refuse_one_model_twice
 

@@ -21,8 +21,8 @@ NOTE = (
     " (qem), and by the likeliest letter (acc); floor: the better of a fixed and a random answer, which"
     " a score must clear by two standard errors to show anything. Perplexity of the texts named; lower"
     " is better. Token: median milliseconds to write one, its chunks run as one, in batches of the"
-    " smallest size measured; faster: than the unchanged model, which took turns. Times are of the"
-    " plan, untrained and without an mlp or adapters. A dash was not measured."
+    " smallest size measured, on one device; faster: than the unchanged model, which took turns. Times are"
+    " of the checkpoint's layers, aggregation and adapters before training. A dash was not measured."
 )
 _TEXTS = ("wikitext", "magpie")
 COLUMNS = Columns(
@@ -55,7 +55,7 @@ def chunking_summary(asked: SizedCheckpoints, **made: pd.DataFrame) -> pd.DataFr
         known = not id.variant or plan in sizes
         rows.append(
             {
-                **times.get(str(id.layout), {}),
+                **times.get(str(id.shape), {}),
                 **{"n": None, **scores.get(str(id), {})},  # questions, and not rounds of a time
                 "model": id.model,
                 "variant": id.variant,
@@ -68,11 +68,12 @@ def chunking_summary(asked: SizedCheckpoints, **made: pd.DataFrame) -> pd.DataFr
 
 
 def times_of_a_token(latency: pd.DataFrame) -> dict[str, Cells]:
-    """Of each plan that was timed, run as one, in the smallest batch: one user waits for one answer."""
-    fused = latency[latency["way"] == "fused"]
+    """Of each variant that was timed, run as one on one device, in the smallest batch: one user waits for one
+    answer."""
+    fused = latency[(latency["way"] == "fused") & (latency["devices"] == 1)]
     rows = cells(fused[fused["batch"] == fused["batch"].min()])
     times = ("batch", "token_seconds", "token_faster")
-    return {f"{row['model']}@{row['plan']}": {name: row[name] for name in times} for row in rows}
+    return {checkpoint_of(row): {name: row[name] for name in times} for row in rows}
 
 
 def _perplexities(text: dict) -> dict[str, float | None]:

@@ -87,6 +87,23 @@ def test_differences_are_of_pairs_and_their_ps_corrected_within_a_measure(tmp_pa
     assert "| @k2m6-mean" in text and "mean of the chunks" in text
 
 
+def test_each_variant_has_the_time_of_its_own_aggregation_and_adapters():
+    usual, mean = CheckpointId.parse(USUAL), CheckpointId.parse(MEAN)
+    about = {"model": MODEL, "plan": "k2m6", "way": "fused", "batch": 2, "devices": 1}
+    timed = [
+        about | {"variant": usual.variant, "token_seconds": 0.2},
+        about | {"variant": mean.variant, "token_seconds": 0.1},
+        about | {"variant": mean.variant, "token_seconds": 0.05, "devices": 2},
+        about | {"variant": "@k2m6-residual-noadapters", "token_seconds": 0.02},
+    ]
+    columns = list(latency.COLUMNS.named)
+    tables = tables_of(MODEL, USUAL, MEAN)
+    tables["latency"] = latency.COLUMNS.typed(pd.DataFrame(timed, columns=columns))
+    table = chunking_ablation(ASKED, answers_of(MODEL, USUAL, MEAN), [], **tables)
+    found = table.groupby("variant")["token_seconds"].unique().map(list)
+    assert found.to_dict() == {"@k2m6": [0.2], "@k2m6-mean": [0.1]}
+
+
 def test_items_come_in_any_order_and_pairs_are_of_the_same_item():
     answers = answers_of(MODEL, USUAL, MEAN)
     table = chunking_ablation(ASKED, answers, [], **tables_of(MODEL, USUAL, MEAN))
