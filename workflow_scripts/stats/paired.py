@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import t
 
 
 class PairedMeans(NamedTuple):
@@ -44,4 +43,6 @@ def paired_means(
     stderr = math.sqrt(spread * pieces) / float(size.sum())
     if stderr == 0:
         return PairedMeans(difference, 0.0, float(difference == 0))
+    from scipy.stats import t  # of what is slow to import, where it is needed
+
     return PairedMeans(difference, stderr, float(2 * t.sf(abs(difference) / stderr, pieces - 1)))
