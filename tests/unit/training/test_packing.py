@@ -174,11 +174,16 @@ def test_windows_matter_only_to_samples_longer_than_they_are(kind, max_length, w
 
 
 def test_neighbours_share_a_mask_up_to_a_length():
-    found = attention.stretches([100, 400, 20, 600, 5], torch.device("cpu"))
-    assert [(s.start, s.end) for s in found] == [(0, 500), (500, 520), (520, 1120), (1120, 1125)]
+    found = attention.stretches([25, 100, 20, 150, 5], torch.device("cpu"))
+    assert [(s.start, s.end) for s in found] == [(0, 125), (125, 145), (145, 295), (295, 300)]
     assert [s.mask is None for s in found] == [False, True, True, True]
     mask = found[0].mask[0, 0]
-    assert mask[99, 0] and mask[100, 100] and not mask[100, 99] and not mask[0, 1]
+    assert mask[24, 0] and mask[25, 25] and not mask[25, 24] and not mask[0, 1]
+
+
+def test_elsewhere_a_call_costs_more_and_they_are_longer():
+    found = attention.stretches([100, 400, 20, 600, 5], torch.device("meta"))
+    assert [(s.start, s.end) for s in found] == [(0, 500), (500, 520), (520, 1120), (1120, 1125)]
 
 
 @pytest.mark.parametrize(("samples", "batch", "micro"), [(20, 8, 4), (21, 8, 3), (5, 8, 8)])
