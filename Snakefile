@@ -7,6 +7,7 @@ from snakemake.utils import min_version
 from workflow_scripts.bridge.closing import closing_words, words_of_failure
 from workflow_scripts.bridge.interruption import end_at_once_when_asked
 from workflow_scripts.bridge.opening import before_parsing, before_the_first_job
+from workflow_scripts.planning.progress_lines import tell_progress, time_by_study
 
 min_version("9.27")
 STARTED = before_parsing(workflow)
@@ -25,6 +26,7 @@ include: "rules/training.smk"
 include: "rules/harmony_corpora.smk"
 include: "rules/harmony.smk"
 include: "rules/mmlu.smk"
+include: "rules/ablation.smk"
 include: "rules/prompts.smk"
 include: "rules/suite.smk"
 include: "rules/cells.smk"
@@ -43,6 +45,7 @@ rule all:
         rules.training.input,
         rules.harmony.input,
         rules.mmlu.input,
+        rules.ablation.input,
         rules.prompts.input,
         rules.suite.input,
         rules.leaderboard.input,
@@ -61,13 +64,16 @@ rule check_cluster:
 
 onstart:
     before_the_first_job(workflow, config)
+    tell_progress(workflow)
 
 
 onsuccess:
     end_at_once_when_asked()
     print(closing_words(since=STARTED))
+    print(time_by_study())
 
 
 onerror:
     end_at_once_when_asked()
     print(words_of_failure(since=STARTED))
+    print(time_by_study())

@@ -1,6 +1,6 @@
 """Chunked models: built, verified, and measured in many plans before any training."""
 
-from workflow_scripts.settings.chunked_tables import measured_models
+from workflow_scripts.settings.chunked_tables import measured_models, timed_models
 
 
 rule build_chunked:
@@ -19,7 +19,7 @@ rule build_chunked:
     resources:
         **planned("build_chunked", planned_of("building"), gpu=False),
     params:
-        version="build_chunked 1",
+        version="build_chunked 2",
         request=asked_of_building,
     script:
         "../workflow_scripts/steps/build_chunked.py"
@@ -96,11 +96,11 @@ rule measure_latency:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("measure_latency", latency_need),
+        **planned("measure_latency", planned_of("latency", "model")),
     params:
-        version="measure_latency 2",
+        version="measure_latency 3",
         compute_threads=SETTINGS.compute.threads,
-        function="evaluation.plans.measure_latency",
+        function="evaluation.plan_latency.measure_latency",
         request=asked_of_latency,
     script:
         "../workflow_scripts/steps/measure.py"
@@ -161,9 +161,9 @@ use rule table from tables as table_chunking_latency with:
         "logs/table_chunking_latency.log",
     localrule: True
     params:
-        version=1,
+        version=2,
         table="studies.chunking.latency",
-        request=measured_models(SETTINGS).as_params(),
+        request=timed_models(SETTINGS).as_params(),
 
 
 use rule figure from figures as figure_chunking_latency with:
@@ -176,7 +176,7 @@ use rule figure from figures as figure_chunking_latency with:
         "logs/figure_chunking_latency.log",
     localrule: True
     params:
-        version=1,
+        version=2,
         figure="studies.chunking.latency",
         request={},
 
@@ -216,4 +216,4 @@ rule chunking:
     """Study: chunked models, built, verified, and measured in many plans before any training."""
     input:
         expand(rules.build_chunked.output.manifest, checkpoint=CHECKPOINTS),
-        made_of("plans", "chunking", "latency"),
+        made_of("plans", "chunking", "latency", "pruning"),

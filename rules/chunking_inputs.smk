@@ -31,7 +31,3 @@ def asked_of_latency(wildcards):
 
 def perplexity_need(wildcards):
     return PLANNER.perplexity(wildcards.model, len(asked_of_perplexity(wildcards)["plans"]))
-
-
-def latency_need(wildcards):
-    return PLANNER.latency(wildcards.model, len(asked_of_latency(wildcards)["plans"]))

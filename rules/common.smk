@@ -124,6 +124,33 @@ def manifest_of_checkpoint(wanted):
     return f"results/checkpoints/{wanted.in_path}/manifest.json"
 
 
+def each(path, checkpoints):
+    """The files of a job that measures checkpoints: of all where they are measured together, else of one."""
+    if not SETTINGS.measured_together:
+        return path
+    return expand(path, checkpoint=[checkpoint.in_path for checkpoint in checkpoints])
+
+
+def beside_each(path):
+    """Its log or benchmark."""
+    return path.format(checkpoint="all") if SETTINGS.measured_together else path
+
+
+def measured_in_a_job(checkpoints, give):
+    """What `give` makes of the checkpoints that a job measures."""
+
+    @signed
+    def given(wildcards):
+        together = SETTINGS.measured_together
+        return give(checkpoints if together else [CheckpointId.parse(wildcards.checkpoint)])
+
+    return given
+
+
+def manifests_of_checkpoints(checkpoints):
+    return [manifest_of_checkpoint(checkpoint) for checkpoint in checkpoints]
+
+
 def published_file(name):
     """One of the files in resources/published."""
     return resource_file(f"published/{name}")
@@ -141,11 +168,12 @@ def all_hub_manifests(wildcards):
         return []
     mmlu = [evaluated.model for evaluated in SETTINGS.mmlu_checkpoints()]
     harmony = [CheckpointId.parse(name).model for name in SETTINGS.harmony.models]
-    models = dict.fromkeys([*harmony, *SETTINGS.chunking.models, *mmlu])
+    timed = SETTINGS.chunking.timed_models
+    models = dict.fromkeys([*harmony, *SETTINGS.chunking.models, *timed, *mmlu])
     tasks = SETTINGS.harmony.tasks if harmony else ()
     datasets = dict.fromkeys(SETTINGS.task(task).dataset for task in tasks)
     datasets |= dict.fromkeys(MEASURED_DATASETS if SETTINGS.chunking.models else [])
-    datasets |= dict.fromkeys([MMLU_DATASET] if mmlu else [])
+    datasets |= dict.fromkeys([MMLU_DATASET] if mmlu or timed else [])
     stages = {one.stages[-1] for one in SETTINGS.staged_checkpoints() if one.stages}
     recipes = [SETTINGS.stage_recipe(stage)[1] for stage in sorted(stages)]
     datasets |= dict.fromkeys(recipe.dataset for recipe in recipes if recipe.dataset)

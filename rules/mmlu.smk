@@ -5,27 +5,32 @@ from workflow_scripts.settings.mmlu import mmlu_request
 
 MMLU_CHECKPOINTS = SETTINGS.mmlu_checkpoints()
 _MMLU_TABLE = mmlu_checkpoints(SETTINGS)
+mmlu_need = measured_in_a_job(
+    MMLU_CHECKPOINTS, lambda asked: PLANNER.mmlu(*(checkpoint.in_path for checkpoint in asked))
+)
 
 
 rule evaluate_mmlu:
-    """Ask a model or checkpoint MMLU, lighteval's task with HELM's prompt."""
+    """Ask models and checkpoints MMLU, lighteval's task with HELM's prompt."""
     input:
-        model=checkpoint_manifest,
+        model=measured_in_a_job(MMLU_CHECKPOINTS, manifests_of_checkpoints),
         data=[manifest_of("dataset", MMLU_DATASET)],
     output:
-        record="results/records/mmlu/few_shot/{checkpoint}/mmlu_helm.json",
-        answers="results/records/mmlu/few_shot/{checkpoint}/mmlu_helm.parquet",
+        record=each("results/records/mmlu/few_shot/{checkpoint}/mmlu_helm.json", MMLU_CHECKPOINTS),
+        answers=each(
+            "results/records/mmlu/few_shot/{checkpoint}/mmlu_helm.parquet", MMLU_CHECKPOINTS
+        ),
     log:
-        "logs/evaluate_mmlu/{checkpoint}.log",
+        beside_each("logs/evaluate_mmlu/{checkpoint}.log"),
     benchmark:
-        "benchmarks/evaluate_mmlu/{checkpoint}.tsv"
+        beside_each("benchmarks/evaluate_mmlu/{checkpoint}.tsv")
     wildcard_constraints:
         checkpoint=one_of(evaluated.in_path for evaluated in MMLU_CHECKPOINTS),
     conda:
         LIGHTEVAL_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("evaluate_mmlu", planned_of("mmlu")),
+        **planned("evaluate_mmlu", mmlu_need),
     params:
         version="evaluate_mmlu 1",  # raise it when the meaning of the record changes
         compute_threads=SETTINGS.compute.threads,

@@ -52,7 +52,7 @@ use rule table from tables as table_chunking_summary with:
         "logs/table_chunking_summary.log",
     localrule: True
     params:
-        version=2,
+        version=3,
         table="studies.chunking.summary",
         request=sized_checkpoints(SETTINGS).as_params(),
 

@@ -3,6 +3,8 @@
 from workflow_scripts.settings.chunked_tables import staged_checkpoints
 from workflow_scripts.settings.measures import stage_perplexity_request
 
+_PERPLEXITY = "results/records/training/perplexity/{checkpoint}"
+
 
 rule tokenise_samples:
     """Tokenise what a training recipe reads, once for all its checkpoints."""
@@ -61,22 +63,22 @@ rule train_checkpoint:
 
 
 rule measure_stage_perplexity:
-    """Perplexity of a checkpoint after its stage of training."""
+    """Perplexity of checkpoints after their stages of training."""
     input:
-        model=checkpoint_manifest,
+        model=measured_in_a_job(STAGED.values(), manifests_of_checkpoints),
         data=[
             manifest_of("dataset", "Salesforce/wikitext"),
             manifest_of("dataset", "Magpie-Align/Magpie-Qwen2-Pro-200K-English"),
         ],
     output:
-        wikitext="results/records/training/perplexity/{checkpoint}/wikitext.json",
-        wikitext_pieces="results/records/training/perplexity/{checkpoint}/wikitext.parquet",
-        magpie="results/records/training/perplexity/{checkpoint}/magpie.json",
-        magpie_pieces="results/records/training/perplexity/{checkpoint}/magpie.parquet",
+        wikitext=each(f"{_PERPLEXITY}/wikitext.json", STAGED.values()),
+        wikitext_pieces=each(f"{_PERPLEXITY}/wikitext.parquet", STAGED.values()),
+        magpie=each(f"{_PERPLEXITY}/magpie.json", STAGED.values()),
+        magpie_pieces=each(f"{_PERPLEXITY}/magpie.parquet", STAGED.values()),
     log:
-        "logs/measure_stage_perplexity/{checkpoint}.log",
+        beside_each("logs/measure_stage_perplexity/{checkpoint}.log"),
     benchmark:
-        "benchmarks/measure_stage_perplexity/{checkpoint}.tsv"
+        beside_each("benchmarks/measure_stage_perplexity/{checkpoint}.tsv")
     wildcard_constraints:
         checkpoint=one_of(STAGED),
     conda:
@@ -88,6 +90,7 @@ rule measure_stage_perplexity:
         version="measure_stage_perplexity 3",
         compute_threads=SETTINGS.compute.threads,
         function="evaluation.plans.measure_perplexity",
+        reader="core.records.whole_record",
         request=stage_perplexity_request(SETTINGS).as_params(),
     script:
         "../workflow_scripts/steps/measure.py"

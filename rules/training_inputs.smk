@@ -53,5 +53,6 @@ def stage_request(wildcards):
     ).as_params()
 
 
-def stage_perplexity_need(wildcards):
-    return PLANNER.perplexity(wildcards.checkpoint, 0)
+stage_perplexity_need = measured_in_a_job(
+    STAGED.values(), lambda asked: PLANNER.stage_perplexity(*(one.in_path for one in asked))
+)

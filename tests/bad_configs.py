@@ -433,15 +433,41 @@ PLANS = [
     ),
     one(
         "a variant that the config does not make",
-        {"prompts": {"models": [f"{MINIATURE}@k2m12-mlp.none"]}},
-        f"prompts.models[0] is '{MINIATURE}@k2m12-mlp.none'",
-        f"did you mean '{MINIATURE}@k2m12'?",
+        {"prompts": {"models": [f"{MINIATURE}@k2m12-mlp.mean"]}},
+        f"prompts.models[0] is '{MINIATURE}@k2m12-mlp.mean'",
+        f"did you mean '{MINIATURE}@k2m12-mean'?",
     ),
     one(
         "chunks of no layers",
         chunked(num_chunks=2, num_layers_per_chunk=0),
         "24 layers cannot be cut into 2 chunks of 0",
         "0 chunks of 0 is the unchanged model",
+    ),
+    one(
+        "more devices than threads of the processor",
+        {"chunking": {"measures": {"devices": [1, 2]}}, "compute": {"device": "cpu"}},
+        "chunking.measures.devices has 2, but compute.threads is 1; expected at most as many",
+    ),
+    one(
+        "more devices than a node has",
+        {"chunking": {"measures": {"devices": [4]}}, "cluster": {"gpus_per_node": 2}},
+        "chunking.measures.devices has 4, but cluster.gpus_per_node is 2; expected at most as many",
+    ),
+    one(
+        "no number of devices",
+        {"chunking": {"measures": {"devices": [0]}}},
+        "chunking.measures.devices[0] is 0",
+        "at least 1.",
+    ),
+    one(
+        "times of a model that cannot be cut",
+        {"chunking": {"measures": {"latency_models": ["miniature/Pythia-1M"]}}},
+        "measures.latency_models[0] is 'miniature/Pythia-1M', of the family Pythia",
+    ),
+    one(
+        "times of a model that no plan fits",
+        {"chunking": {"measures": {"latency_models": ["miniature/Llama-1.4M"]}}},
+        "measures.latency_layers has no plan for the 3 layers of 'miniature/Llama-1.4M'; expected",
     ),
 ]
 
@@ -533,9 +559,9 @@ TRAINING = [
     one(
         "micro-batch",
         recipe(micro_batch_size=3),
-        "micro_batch_size is 3 and batch_size 16; expected a size that divides it",
+        "micro_batch_size is 3 and batch_size 8; expected a size that divides it",
     ),
-    one("gpus", recipe(gpus=3), "gpus is 3 and batch_size 16; expected a number that divides it"),
+    one("gpus", recipe(gpus=3), "gpus is 3 and batch_size 8; expected a number that divides it"),
     one("sharded alone", recipe(sharded=True), "sharded is true and gpus is 1; expected 2 or more"),
     one("no source", recipe(dataset=None), "dataset is None and files is []; expected exactly one"),
     one(

@@ -6,7 +6,7 @@ import torch
 from tests.real.conftest import CPU
 from tests.unit.chunked.reference import reference_logits
 from workflow_scripts.hub.load import load_model
-from workflow_scripts.settings.chunking import Checkpoint
+from workflow_scripts.settings.checkpoint import Checkpoint
 
 pytestmark = pytest.mark.real
 

@@ -16,7 +16,7 @@ from workflow_scripts.core.records import read_record
 from workflow_scripts.grid.train_before_test import train_before_test
 from workflow_scripts.hub.load import load_model, load_tokenizer
 from workflow_scripts.hub.mirror import read_rows
-from workflow_scripts.settings.chunking import Checkpoint
+from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.harmony import RECIPES
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.run import padding_token, train

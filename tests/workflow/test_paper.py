@@ -13,11 +13,12 @@ import pytest
 from tests.workflow.snakemake import ROOT, SMALL, jobs_of, run_snakemake
 from workflow_scripts.core.tex_engine import ENGINES
 from workflow_scripts.settings.mmlu import PUBLISHED
+from workflow_scripts.studies.chunking.ablation import TABLE as ABLATION
 
 pytestmark = pytest.mark.workflow
 
 # What tells of times; all else is made a second time by the tests of the whole run.
-TIMED = ["chunking_latency", "chunking_pruning", "chunking_summary", "numbers"]
+TIMED = ["chunking_ablation", "chunking_latency", "chunking_pruning", "chunking_summary", "numbers"]
 
 
 def test_the_report_tells_every_study_and_shows_all_that_was_made(finished):
@@ -95,6 +96,48 @@ def test_a_table_whose_record_was_deleted_has_it_made_again(copy, record, table,
     assert wanted.read_bytes() == before
     again = run_snakemake(copy, str(wanted.relative_to(copy)), *SMALL)
     assert "Nothing to be done" in again.stdout + again.stderr
+
+
+@pytest.mark.parametrize(
+    ("record", "rule"),
+    [
+        ("mmlu/few_shot/miniature--Qwen2-1M-Instruct@k2m6+cpt/mmlu_helm", "evaluate_mmlu"),
+        (
+            "training/perplexity/miniature--Qwen2-1M-Instruct@k2m12-mean/magpie",
+            "measure_stage_perplexity",
+        ),
+    ],
+)
+def test_of_checkpoints_measured_together_only_the_one_that_lost_its_record_is_measured_again(
+    copy, record, rule
+):
+    path = copy / "results/records" / f"{record}.json"
+    others = [one for one in path.parents[1].glob(f"*/{path.name}") if one != path]
+    assert len(others) > 5
+    before = {one: one.read_bytes() for one in others}
+    path.unlink()
+    # What was kept of it too, or it would be put back.
+    shutil.rmtree(path.parent / ".finished")
+    result = run_snakemake(copy, str(path.relative_to(copy)), *SMALL)
+    assert jobs_of(result) == {rule: 1}
+    log = (copy / f"logs/{rule}/all.log").read_text()
+    assert log.count("Finished before, and kept.") == len(others)
+    assert {one: one.read_bytes() for one in others} == before
+    assert path.exists()
+
+
+def test_the_ablation_holds_each_choice_against_the_usual_form_of_its_layers(finished):
+    table = ABLATION.read(finished[0] / "results/tables/chunking_ablation.csv")
+    held = dict(zip(table["variant"], table["against"], strict=True))
+    model = "miniature/Qwen2-1M-Instruct"
+    assert held == {
+        f"@k2m12{mark}{stage}": f"{model}@k2m12{stage}" if mark else model
+        for mark in ("", "-mean")
+        for stage in ("", "+cpt", "+cpt+sft")
+    } | {f"@k2m6{stage}": model for stage in ("", "+cpt", "+cpt+sft")}
+    assert table["difference"].notna().all() and table["p_holm"].between(0, 1).all()
+    tokens = table.groupby(["changed", "stage"])["trained_tokens"].first().unstack("changed")
+    assert tokens.nunique(axis=1).eq(1).all(), "every choice was trained on as many tokens"
 
 
 @pytest.mark.tex

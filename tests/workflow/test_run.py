@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -49,6 +50,9 @@ def test_the_run_says_what_it_made_and_the_table_holds_every_cell(finished):
     said = result.stdout + result.stderr
     assert "results/tables/harmony_scores.md" in said
     assert "results/figures/harmony_scores.png" in said
+    assert re.search(r"^\d\d:\d\d:\d\d  \d+ of \d+ steps done \(\d+%\)", result.stdout, re.M)
+    last = result.stdout.rstrip().splitlines()[-1]
+    assert re.match(r"It took .*; its jobs, one after the other: .*harmony \d+", last)
     table = pd.read_csv(folder / "results/tables/harmony_scores.csv")
     assert len(table) == 4
     assert table["value"].between(0, 1).all()
@@ -71,7 +75,7 @@ def test_the_run_says_what_it_made_and_the_table_holds_every_cell(finished):
 def test_chunked_checkpoints_are_built_exact_and_load_in_a_fresh_process(finished):
     folder, _ = finished
     plans = pd.read_csv(folder / "results/tables/chunking_plans.csv").set_index("variant")
-    assert list(plans.index) == ["@k2m12", "@k2m6", "@k0m0"]
+    assert list(plans.index) == ["@k2m12", "@k2m6", "@k2m12-mean", "@k0m0"]
     assert plans.loc["@k0m0", "fused_from_base"] == 0
     assert (plans["fused_from_loop"] < 1e-4).all()
     code = (

@@ -1,8 +1,8 @@
 """What a chunked model's config.json holds beside the keys of its base model.
 
 The published names are kept, because checkpoints bear them; `chunk_execution` and
-`aggregation_base` are new, and a config.json without them is read as a published one. What Chorus
-writes always has both.
+`aggregation_base` are new, and a config.json without them is read as a published one, whose mlp is added to
+nothing and whose adapters are as wide as the model's own MLP. What Chorus writes always has both.
 """
 
 from collections.abc import Iterator
@@ -43,8 +43,8 @@ class ChunkingKeys(PreTrainedConfig):
     chunking_mode: str = DEFAULT_MODE
     aggregation_mode: str = "mlp"
     # What the mlp adds its output to. The published mlp replaces the stream, so that a fresh one is
-    # noise; on top of a base it starts as that base exactly.
-    aggregation_base: str = "none"
+    # noise; on top of a base it starts as that base exactly. Null: all is as published.
+    aggregation_base: str | None = None
     use_adapters: bool = True
     adapter_hidden_size: int | None = None  # null means hidden_size
     layers_to_prune: list[int] | None = None  # counted from 1
@@ -57,6 +57,10 @@ class ChunkingKeys(PreTrainedConfig):
 
     def __post_init__(self, **kwargs):
         super().__post_init__(**kwargs)
+        if self.aggregation_base is None:
+            self.aggregation_base = "none"
+            # Published configs may hold a width, and the published code never reads it.
+            self.adapter_hidden_size = self.intermediate_size
         if problems := list(self._problems()):
             raise UserError(problems)
         if not self.plan().chunks and self.distilled:

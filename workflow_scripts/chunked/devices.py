@@ -20,11 +20,12 @@ def chunk_device_map(config: ChunkingKeys, devices: Sequence[str | int]) -> dict
         ("model.embed_tokens", "model.norm", "model.rotary_emb", "lm_head"), first
     )
     places |= {f"model.layers.{number}": first for number in shared}
-    if plan.chunks:
+    if plan.chunks and config.aggregation_mode == "mlp":
         places["model.wrapped_chunk_layers.aggregation"] = first
     for chunk, numbers in enumerate(plan.chunks):
         for number in numbers:
             device = devices[chunk % len(devices)]
             places[f"model.layers.{number}"] = device
-            places[f"model.wrapped_chunk_layers.adapters.{number}"] = device
+            if config.use_adapters:
+                places[f"model.wrapped_chunk_layers.adapters.{number}"] = device
     return places

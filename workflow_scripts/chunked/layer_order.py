@@ -5,13 +5,16 @@ the list keeps all layers under their own names, and that slice gives the stages
 one per shared layer, and one for all chunks together. So nothing of the base model is rewritten.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 import torch
+from accelerate.utils import send_to_device
 from torch import Tensor, nn
 
 from workflow_scripts.chunked.depth import Depth, Step
+from workflow_scripts.chunked.side_by_side import side_by_side
 from workflow_scripts.chunked.stacked import Watch
 from workflow_scripts.chunked.wrapper import WrappedChunkLayers
 from workflow_scripts.core.plan import ChunkPlan
@@ -22,15 +25,17 @@ class Run:
 
     def __init__(self):
         self.fused = False
-        self._last: tuple = (None, None)  # one attribute, so that two threads cannot mix theirs
+        self.in_turn = False  # across devices as well
+        self._last: dict = {}  # by device; each value one pair, so that two threads cannot mix theirs
 
     def step(self, config, position_embeddings: tuple[Tensor, Tensor]) -> Step:
         if torch.compiler.is_compiling():
             return Step(config, position_embeddings)
-        of, step = self._last
+        device = position_embeddings[0].device
+        of, step = self._last.get(device, (None, None))
         if of is not position_embeddings:
             step = Step(config, position_embeddings)
-            self._last = position_embeddings, step
+            self._last[device] = position_embeddings, step
         return step
 
 
@@ -56,10 +61,10 @@ class SharedStage(nn.Module):
         return self.depths[0](x, rows=rows, step=step, **kwargs).view_as(hidden_states)
 
 
-class ChunkStage(nn.Module):
-    """All chunks: the same hidden state into each, their outputs aggregated into one."""
+class Columns(nn.Module):
+    """The chunks that one device runs: the layers of a depth as one, or one after the other."""
 
-    def __init__(self, run: Run, model: nn.Module, chunks: tuple[tuple[int, ...], ...], slot: int):
+    def __init__(self, run: Run, model: nn.Module, chunks: Sequence[tuple[int, ...]], slot: int):
         super().__init__()
         self.run = run
         self.model = (model,)
@@ -67,6 +72,11 @@ class ChunkStage(nn.Module):
         self.depths = nn.ModuleList(
             [Depth(model.layers[row[0]], slot + at) for at, row in enumerate(self.numbers)]
         )
+
+    @property
+    def device(self) -> torch.device:
+        """Where the layers lie now."""
+        return next(self.model[0].layers[self.numbers[0][0]].parameters()).device
 
     def prepare(self) -> None:
         # PEFT's trainable copy of the wrapper is switched on and off; what it holds now may not be
@@ -78,8 +88,16 @@ class ChunkStage(nn.Module):
             depth.prepare(layers, None if self.adapters_apart else adapters)
 
     def forward(self, hidden_states: Tensor, **kwargs) -> Tensor:
+        """The outputs of the chunks, stacked in front."""
         run = self._fused if self.run.fused else self._loop
-        return self._wrapper()(run(hidden_states, **kwargs), hidden_states)
+        return run(hidden_states, **kwargs)
+
+    def away(self, hidden_states: Tensor, **kwargs) -> Tensor:
+        """The same on the device of the layers, and back."""
+        home, device = hidden_states.device, self.device
+        if home != device:
+            hidden_states, kwargs = send_to_device((hidden_states, kwargs), device)
+        return self(hidden_states, **kwargs).to(home)
 
     def _fused(self, hidden_states: Tensor, **kwargs) -> Tensor:
         rows, tokens, hidden = hidden_states.shape
@@ -93,7 +111,8 @@ class ChunkStage(nn.Module):
         return x.view(k, rows, tokens, hidden)
 
     def _loop(self, hidden_states: Tensor, **kwargs) -> Tensor:
-        """The plain reference, and the way across devices: by depth, so that all devices are busy."""
+        """The plain reference, and the way of a model that accelerate has placed: by depth, so that
+        all devices are busy."""
         states = [hidden_states] * len(self.numbers[0])
         for numbers in self.numbers:
             adapters = self._adapters(numbers)
@@ -110,6 +129,65 @@ class ChunkStage(nn.Module):
         return None if adapters is None else [adapters[str(number)] for number in numbers]
 
 
+class ChunkStage(nn.Module):
+    """All chunks: the same hidden state into each, their outputs aggregated into one.
+
+    Chunk i belongs to the device i, counted round and round.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        model: nn.Module,
+        chunks: tuple[tuple[int, ...], ...],
+        slot: int,
+        devices: int,
+    ):
+        super().__init__()
+        self.run = run
+        self.model = (model,)
+        self.chunks = len(chunks)
+        depths = len(chunks[0])
+        self.columns = nn.ModuleList(
+            Columns(run, model, chunks[at::devices], slot + at * depths) for at in range(devices)
+        )
+
+    @property
+    def depths(self) -> list[Depth]:
+        return [depth for column in self.columns for depth in column.depths]
+
+    def prepare(self) -> None:
+        for column in self.columns:
+            column.prepare()
+
+    def forward(self, hidden_states: Tensor, **kwargs) -> Tensor:
+        if len(self.columns) == 1:
+            outputs = self.columns[0](hidden_states, **kwargs)
+        else:
+            outputs = self._spread(hidden_states, **kwargs)
+        return self.model[0].wrapped_chunk_layers(outputs, hidden_states)
+
+    def _spread(self, hidden_states: Tensor, **kwargs) -> Tensor:
+        works = [partial(column.away, hidden_states, **kwargs) for column in self.columns]
+        if self._must_take_turns(kwargs.get("past_key_values")):
+            found = [work() for work in works]
+        else:
+            others = [column.device for column in self.columns][1:]
+            found = side_by_side(works, [hidden_states.device, *others])
+        devices = len(self.columns)
+        return torch.stack([found[at % devices][at // devices] for at in range(self.chunks)])
+
+    def _must_take_turns(self, cache) -> bool:
+        """Threads are no part of a graph, draw their numbers in any order, and would grow a cache or move its
+        layers under one another."""
+        if torch.compiler.is_compiling() or self.training or self.run.in_turn:
+            return True
+        return cache is not None and (
+            getattr(cache, "layer_class_to_replicate", None) is not None
+            or getattr(cache, "offloading", False)
+        )
+
+
 class PlannedLayers(nn.ModuleList):
     """`model.layers`: every layer under its number, and, as a slice, the stages in running order."""
 
@@ -117,6 +195,7 @@ class PlannedLayers(nn.ModuleList):
         super().__init__(layers)
         self.model = (model,)
         self.plan = plan
+        self.devices = 1  # that the chunks are spread over
         self.run = Run()
         self.watch: Watch | None = None
         self.unchunked = self.needs_loop = False
@@ -127,14 +206,15 @@ class PlannedLayers(nn.ModuleList):
         order = (*shared, *(number for chunk in chunks for number in chunk), *end)
         for slot, number in enumerate(order):
             self[number].self_attn.layer_idx = slot
-        depths = len(chunks[0]) if chunks else 0
+        devices = min(self.devices, len(chunks))
+        depths = devices * len(chunks[0]) if chunks else 0
         (model,), run, behind = self.model, self.run, len(shared) + depths
         stages = [SharedStage(run, model, number, slot) for slot, number in enumerate(shared)]
         if chunks:
-            stages.append(ChunkStage(run, model, chunks, len(shared)))
+            stages.append(ChunkStage(run, model, chunks, len(shared), devices))
         stages += [SharedStage(run, model, number, behind + at) for at, number in enumerate(end)]
         self.kinds = _kinds(self[order[0]])
-        return nn.ModuleList(stages)
+        return nn.ModuleList(stages).train(model.training)
 
     def __getitem__(self, index):
         if not isinstance(index, slice):
@@ -146,6 +226,7 @@ class PlannedLayers(nn.ModuleList):
 
     def _stages(self) -> list[nn.Module]:
         model = self.model[0]
+        self.run.in_turn = self.needs_loop
         wanted = model.config.chunk_execution == "fused" and not self.needs_loop
         if not self.plan.chunks or not wanted:
             self.run.fused = False
@@ -160,16 +241,27 @@ class PlannedLayers(nn.ModuleList):
         return list(model.stages)
 
     def _can_fuse(self) -> bool:
-        """Fused, the layers themselves are never called: they must be what they were, in one place,
-        without hooks, and their weights must be nobody else's to move."""
+        """Fused, the layers themselves are never called: they must be what they were, in one place on each
+        device, without hooks, and their weights must be nobody else's to move."""
         layers = [layer for layer in self if not isinstance(layer, nn.Identity)]
         parameters = list(self.parameters())
         return (
             all(_kinds(layer) == self.kinds and not _has_hooks(layer) for layer in layers)
-            and len({parameter.device for parameter in parameters}) == 1
+            and all(len(self._devices_of(part)) == 1 for part in self._parts())
             and sum(1 for layer in layers for _ in layer.parameters()) == len(parameters)
             and not any(p.device.type == "cpu" and p.is_shared() for p in parameters)
         )
+
+    def _parts(self) -> list[list[int]]:
+        """The layers that must lie together: all, or the shared ones and each device's."""
+        plan, devices = self.plan, min(self.devices, len(self.plan.chunks))
+        spread = [plan.chunks[at::devices] for at in range(devices)]
+        parts = [[*plan.start, *plan.end], *([n for one in part for n in one] for part in spread)]
+        together = [[number for part in parts for number in part]]
+        return together if devices == 1 else [part for part in parts if part]
+
+    def _devices_of(self, numbers: Iterable[int]) -> set[torch.device]:
+        return {parameter.device for number in numbers for parameter in self[number].parameters()}
 
     def _prepare(self) -> Watch:
         model = self.model[0]

@@ -1,6 +1,7 @@
 """Chunked Qwen2, Qwen3 and Llama: the base models, with another order of running their layers."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import torch
 from torch import nn
@@ -22,8 +23,10 @@ from workflow_scripts.chunked.configuration import (
     Qwen2ChunkingConfig,
     Qwen3ChunkingConfig,
 )
+from workflow_scripts.chunked.devices import chunk_device_map
 from workflow_scripts.chunked.distillation import counted, hidden_loss, logits_loss
 from workflow_scripts.chunked.layer_order import ChunkStage, PlannedLayers, SharedStage
+from workflow_scripts.chunked.published import Loaded, renamings
 from workflow_scripts.chunked.wrapper import WrappedChunkLayers
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.plan import ChunkPlan
@@ -31,6 +34,36 @@ from workflow_scripts.core.plan import ChunkPlan
 
 class _Chunked(PreTrainedModel):
     """What the bare model and the language model share."""
+
+    # Folders of ours had none at first; without one it starts as zero, which is the same.
+    _keys_to_ignore_on_load_missing = (r"aggregation\.proj\.bias$",)
+
+    @staticmethod
+    def _load_pretrained_model(model, state_dict, checkpoint_files, load_config, *args, **kwargs):
+        """Weights may bear their published names, those of low-rank adapters beside them too."""
+        names = [*renamings(model.config.plan()), *(load_config.weight_mapping or ())]
+        return PreTrainedModel._load_pretrained_model(
+            model,
+            state_dict,
+            checkpoint_files,
+            replace(load_config, weight_mapping=names),
+            *args,
+            **kwargs,
+        )
+
+    @staticmethod
+    def _finalize_model_loading(model, load_config, info):
+        loaded = Loaded(model, info, load_config.pretrained_model_name_or_path)
+        if not load_config.ignore_mismatched_sizes:
+            loaded.refuse_other_shapes()
+        info = PreTrainedModel._finalize_model_loading(model, load_config, info)
+        loaded.refuse_other_names()
+        return info
+
+    def load_adapter(self, peft_model_id=None, *args, **kwargs):
+        info = super().load_adapter(peft_model_id, *args, **kwargs)
+        Loaded(self, info, peft_model_id or self.name_or_path).refuse_other_names()
+        return info
 
     def _init_weights(self, module: nn.Module) -> None:
         super()._init_weights(module)
@@ -69,6 +102,12 @@ class ChunkedModel(_Chunked):
         self.layers.plan = plan
         if plan.chunks:
             self.wrapped_chunk_layers = WrappedChunkLayers(self.config, plan)
+        self.stages = self.layers.build_stages()
+
+    def spread_over(self, devices: int) -> None:
+        """From now on the chunks belong to so many devices, each of which has a thread of its own."""
+        self.layers.release()
+        self.layers.devices = devices
         self.stages = self.layers.build_stages()
 
     def forward(self, *args, **kwargs):
@@ -113,6 +152,16 @@ class ChunkedForCausalLM(_Chunked):
         self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
         self.distillation_losses: dict[str, torch.Tensor] = {}
         self.post_init()
+
+    def spread(self, devices: Sequence[str | int]) -> None:
+        """Put chunk i on device i, all that is shared on the first, and run the devices side by side.
+
+        For running a model, not for training it. A processor may stand there several times: each then has
+        its share of the threads. With one device the model is as it was before.
+        """
+        for name, device in chunk_device_map(self.config, devices).items():
+            self.get_submodule(name).to(device)
+        self.model.spread_over(len(devices))
 
     def forward(
         self,

@@ -30,13 +30,16 @@ class Adapter(nn.Module):
 
 
 class MlpAggregation(nn.Module):
-    """The chunks' outputs side by side, one linear layer, then a gated MLP, added to a base."""
+    """The chunks' outputs side by side, one linear layer, then a gated MLP, added to a base.
+
+    Without a base it is the published one, whose linear layer has a bias.
+    """
 
     def __init__(self, config, chunks: int):
         super().__init__()
         hidden, inner = config.hidden_size, config.intermediate_size
         self.base = config.aggregation_base
-        self.proj = nn.Linear(chunks * hidden, hidden, bias=False)
+        self.proj = nn.Linear(chunks * hidden, hidden, bias=self.base == "none")
         self.gate_proj = nn.Linear(hidden, inner, bias=False)
         self.up_proj = nn.Linear(hidden, inner, bias=False)
         self.down_proj = nn.Linear(inner, hidden, bias=False)

@@ -17,6 +17,20 @@ class Condition(BaseModel):
     difficulty: str | None = Field(default=None, description="Of the text that was read")
     way: str | None = Field(default=None, description="How chunks ran: unchanged, fused or loop")
     batch: int | None = Field(default=None, ge=1, description="Rows that ran at once")
+    adapters: str | None = Field(
+        default=None,
+        description="Of the plan's layers: adapters, as wide as the model, or adapters64; null is none",
+    )
+    devices: int | None = Field(
+        default=None,
+        ge=2,
+        description=(
+            "Over how many the chunks were spread, or those of the plan that the unchanged model took"
+            " turns with; null is one"
+        ),
+    )
 
 
 CONDITIONS = tuple(Condition.model_fields)
+# Fields that came later: what was measured before has none of them.
+LATER_CONDITIONS = ("adapters", "devices")

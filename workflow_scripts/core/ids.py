@@ -115,8 +115,13 @@ class CheckpointId:
 
     @property
     def layout(self) -> "CheckpointId":
-        """Its layers alone, however they are aggregated and trained: what its speed depends on."""
+        """Its layers alone, however they are aggregated and trained."""
         return CheckpointId(self.model, self.plan, self.mode, after=self.after)
+
+    @property
+    def shape(self) -> "CheckpointId":
+        """Its layers, aggregation and adapters, however they are trained: what its speed depends on."""
+        return replace(self, stages=(), distillation=None)
 
     @property
     def before(self) -> "CheckpointId":

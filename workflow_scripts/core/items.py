@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from workflow_scripts.core.conditions import Condition
+from workflow_scripts.core.conditions import LATER_CONDITIONS, Condition
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import atomic_path
 
@@ -38,6 +38,8 @@ def items_schema():
         [
             *(pa.field(n, pa.string()) for n in ("plan", "aggregation", "difficulty", "way")),
             pa.field("batch", pa.int64()),
+            pa.field("adapters", pa.string()),
+            pa.field("devices", pa.int64()),
         ]
     )
     return pa.schema(
@@ -92,6 +94,7 @@ def read_items(path: Path):
             nothing = pa.nulls(table.num_rows, expected.field(name).type)
             table = table.append_column(expected.field(name), nothing)
         table = table.select(expected.names)
+    table = _with_later_conditions(table, expected)
     if not table.schema.equals(expected):
         differing = [
             name
@@ -102,3 +105,17 @@ def read_items(path: Path):
         ]
         raise UserError(f"{path} has unexpected or missing columns: {', '.join(differing)}.")
     return table
+
+
+def _with_later_conditions(table, expected):
+    """Null in items that were written before there were such conditions."""
+    import pyarrow as pa
+
+    if "condition" not in table.schema.names:
+        return table
+    kind, wanted = table.schema.field("condition").type, expected.field("condition")
+    earlier = [field for field in wanted.type if field.name not in LATER_CONDITIONS]
+    if kind != pa.struct(earlier):
+        return table
+    conditions = pa.array(table.column("condition").to_pylist(), wanted.type)
+    return table.set_column(table.schema.names.index("condition"), wanted, conditions)

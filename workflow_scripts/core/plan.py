@@ -114,7 +114,10 @@ def _shared_on_both_sides(num_layers: int, mode: Mode, size: int, number: int) -
             if fits(k, m)
         ]
         plans = _nearest(plans, size, number)
-        raise _does_not_fit(num_layers, mode, size, number, plans)
+        shared = num_layers - number * size
+        only_uneven = min(number, size, shared) >= 1
+        also = f", or layers_before_chunks: {shared // 2}, with {shared - shared // 2} behind them"
+        raise _does_not_fit(num_layers, mode, size, number, plans, also if only_uneven else "")
     return _moved(num_layers, mode, size, number, (num_layers - number * size) // 2)
 
 
@@ -169,13 +172,18 @@ def _nearest(plans: list[tuple[int, int]], size: int, number: int | None) -> lis
 
 
 def _does_not_fit(
-    num_layers: int, mode: Mode, size: int, number: int | None, plans: list[tuple[int, int]]
+    num_layers: int,
+    mode: Mode,
+    size: int,
+    number: int | None,
+    plans: list[tuple[int, int]],
+    also: str = "",
 ) -> UserError:
     chunks = "chunks" if number is None else _count(number, "chunk")
     fitting = " or ".join(f"{_count(k, 'chunk')} of {m}" for k, m in plans)
     return UserError(
         f"{_count(num_layers, 'layer')} cannot be cut into {chunks} of {_count(size, 'layer')} in the"
-        f" mode {mode}; nearest fit: {fitting} (0 chunks of 0 is the unchanged model)."
+        f" mode {mode}; nearest fit: {fitting} (0 chunks of 0 is the unchanged model){also}."
     )
 
 

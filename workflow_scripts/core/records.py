@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from workflow_scripts.core.conditions import Condition
+from workflow_scripts.core.conditions import LATER_CONDITIONS, Condition
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import canonical_json, sha256_bytes, sha256_file, write_json
 from workflow_scripts.core.items import Item, read_items, write_items
@@ -123,7 +123,11 @@ class Volatile(StrictModel):
     seconds: float = Field(ge=0)
     host: str
     peak_memory_mb: int = Field(ge=0)
-    peak_gpu_memory_mb: int | None = None
+    peak_gpu_memory_mb: int | None = Field(default=None, description="Of the GPU that held most")
+    devices: tuple[str, ...] = Field(
+        default=(),
+        description="Where times were taken: the first of these, or over several as many as there were",
+    )
     stable_sha256: str | None = Field(
         default=None, pattern=SHA256, description="Of the record without this block"
     )
@@ -159,6 +163,8 @@ class Record(StrictModel):
         """
         fields = self.model_dump(mode="json", exclude={"volatile"})
         later = [(fields, "request"), *((metric, "condition") for metric in fields["metrics"])]
+        conditions = [metric["condition"] for metric in fields["metrics"] if metric["condition"]]
+        later += [(condition, name) for condition in conditions for name in LATER_CONDITIONS]
         if fields["training"] is not None:
             later += [(fields["training"], "ran"), (fields["training"], "together")]
         for part, name in later:

@@ -6,10 +6,12 @@ machine down meanwhile meets all of them, and what is compared is the ratio with
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 WARM_UPS = 1
+Variant = TypeVar("Variant", bound=Hashable)
 
 
 @dataclass
@@ -24,7 +26,9 @@ class Timings:
         return {"prefill_seconds": self.prefill, "token_seconds": self.per_token}
 
 
-def interleaved(variants: dict[str, Callable[[], tuple[float, float]]], rounds: int) -> dict:
+def interleaved(
+    variants: Mapping[Variant, Callable[[], tuple[float, float]]], rounds: int
+) -> dict[Variant, Timings]:
     """Each variant once per round, in turn; a variant gives its seconds for prefill and per token."""
     timings = {name: Timings() for name in variants}
     for number in range(-WARM_UPS, rounds):

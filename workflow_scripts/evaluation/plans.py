@@ -1,4 +1,4 @@
-"""What a model is worth and how fast it runs in many chunk plans, before any training.
+"""What a model is worth in many chunk plans, before any training.
 
 One record per measure; its conditions are the plans, and what else was varied.
 """
@@ -8,40 +8,27 @@ from typing import Any
 
 from workflow_scripts.core.conditions import Condition
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import sha256_text
 from workflow_scripts.core.ids import UNCHANGED
-from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import (
     Cost,
-    Metric,
     Protocol,
     Record,
     TaskFacts,
     write_record,
 )
-from workflow_scripts.evaluation.latency import (
-    Timings,
-    greedy_latency,
-    interleaved,
-    left_padded,
-    median_and_spread,
-)
 from workflow_scripts.evaluation.perplexity import (
     Scored,
-    labelled,
-    measure,
     perplexity_items,
     perplexity_metrics,
     response_perplexity,
     text_perplexity,
 )
-from workflow_scripts.evaluation.prompts.questions import read_questions
 from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.manifest import Manifest
 from workflow_scripts.hub.mirror import read_rows
 from workflow_scripts.hub.recording import Recording, model_facts
-from workflow_scripts.settings.chunking import Checkpoint
-from workflow_scripts.settings.measures import LatencyRequest, PerplexityRequest
+from workflow_scripts.settings.checkpoint import Checkpoint
+from workflow_scripts.settings.measures import PerplexityRequest
 
 WIKITEXT = "Salesforce/wikitext"
 MAGPIE = "Magpie-Align/Magpie-Qwen2-Pro-200K-English"
@@ -65,7 +52,7 @@ def measure_perplexity(
         loaded = load_model(model, chunking=plan.keys if plan else None, **asked.compute.loading)
         layers = layers or loaded.model.config.num_hidden_layers
         # Of a checkpoint the plan is part of the model's own id.
-        varied = {} if asked.study == "training" else _varied(plan, layers)
+        varied = {} if asked.study == "training" else varied_by(plan, layers)
         print(f"perplexity of {varied.get('plan', loaded.manifest.repository)}", flush=True)
         window = min(measures.window, loaded.model.config.max_position_embeddings)
         scored = text_perplexity(
@@ -119,90 +106,15 @@ def measure_perplexity(
     )
 
 
-def measure_latency(model: Path, hub: Path, path: Path, asked: LatencyRequest) -> Record:
-    """Each plan against the unchanged model, which takes turns with it: fused, and as the loop."""
-    recording, measures = Recording(), asked.measures
-    texts, dataset = _questions(hub, measures.questions)
-    prompts = sha256_text("\n".join(texts))
-    base = load_model(model, **asked.compute.loading)
-    layers = base.model.config.num_hidden_layers
-    metrics: list[Metric] = []
-    items: list[Item] = []
-    for plan in asked.plans:
-        loaded = load_model(model, chunking=plan.keys, **asked.compute.loading)
-        chunked = bool(loaded.model.config.plan().chunks)
-        ways = ("fused", "loop") if chunked else ("loop",)
-        # A pruned model is a shorter one of the same kind; one batch size says how much shorter.
-        for size in measures.batch_sizes if chunked else measures.batch_sizes[:1]:
-            print(f"latency of {plan.plan_name(layers)} at batch size {size}", flush=True)
-            batches = left_padded(base.tokenizer, texts, size, base.device)
-            variants = {
-                "unchanged": lambda b=batches: greedy_latency(base.model, b, measures.new_tokens),
-                **{way: _run_as(loaded, way, batches, measures.new_tokens) for way in ways},
-            }
-            for way, timing in interleaved(variants, measures.repeats).items():
-                condition = Condition(**_varied(plan, layers), way=way, batch=size)
-                metrics += _latency_metrics(timing, condition)
-                items += _rounds(timing, condition, prompts)
-    tokens = sum(len(base.tokenizer(text)["input_ids"]) + measures.new_tokens - 1 for text in texts)
-    return write_record(
-        path,
-        items,
-        study="latency",
-        request=asked.as_params(),
-        model=model_facts(base.manifest),
-        task=task_facts("mmlu", dataset, "test"),
-        protocol=protocol_of(
-            "latency",
-            base,
-            max(measures.batch_sizes),
-            asked.seed,
-            measures.model_dump(mode="json", exclude={"repeats"}),
-        ),
-        metrics=tuple(metrics),
-        cost=Cost(tokens=tokens * len(items), device=base.device),
-        provenance=recording.provenance(asked),
-        volatile=recording.volatile(base.device),
-    )
-
-
-def _varied(plan: Checkpoint | None, layers: int) -> dict[str, str | None]:
+def varied_by(plan: Checkpoint | None, layers: int) -> dict[str, str | None]:
+    """What a plan is, in conditions."""
     if plan is None:
         return {"plan": UNCHANGED}
-    return {"plan": plan.plan_name(layers), "aggregation": plan.aggregation}
-
-
-def _run_as(loaded: LoadedModel, way: str, batches: list, new_tokens: int):
-    def run() -> tuple[float, float]:
-        loaded.model.config.chunk_execution = way
-        return greedy_latency(loaded.model, batches, new_tokens)
-
-    return run
-
-
-def _latency_metrics(timing: Timings, condition: Condition) -> list[Metric]:
-    metrics = []
-    for name, seconds in timing.named.items():
-        median, spread = median_and_spread(seconds)
-        metrics += [
-            measure(name, median, len(seconds), condition),
-            measure(f"{name}_spread", spread, len(seconds), condition),
-        ]
-    return metrics
-
-
-def _rounds(timing: Timings, condition: Condition, prompts: str) -> list[Item]:
-    return [
-        Item(
-            item=f"{labelled('mmlu', condition)}/{at}",
-            condition=condition,
-            prompt_sha256=prompts,
-            gold=None,
-            prediction=None,
-            scores={name: seconds[at] for name, seconds in timing.named.items()},
-        )
-        for at in range(len(timing.prefill))
-    ]
+    return {
+        "plan": plan.plan_name(layers),
+        "aggregation": plan.aggregation,
+        "adapters": plan.adapters,
+    }
 
 
 def task_facts(name: str, dataset: Manifest, split: str) -> TaskFacts:
@@ -241,18 +153,3 @@ def _responses(rows: list[dict[str, Any]], number: int, difficulty: str) -> list
             f" {', '.join(known)}."
         )
     return [(row["instruction"], row["response"]) for row in chosen[:number]]
-
-
-def _questions(hub: Path, number: int) -> tuple[list[str], Manifest]:
-    questions, dataset = read_questions(hub, "mmlu")
-    if len(questions) < number:
-        raise UserError(
-            f"chunking.measures.questions is {number}, but MMLU has {len(questions)} test questions."
-        )
-    texts = [
-        "\n".join(
-            [one.text, *(f"{a}. {c}" for a, c in zip("ABCD", one.choices, strict=True)), "Answer:"]
-        )
-        for one in questions[:number]
-    ]
-    return texts, dataset

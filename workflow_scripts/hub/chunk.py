@@ -35,6 +35,7 @@ def build_chunked(base_manifest: Path, folder: Path, asked: BuildRequest) -> Man
     if problems := differing_sizes(source, base) or changed_since(source, base):
         raise UserError(problems)
     model = _empty_model(source, base.repository, asked.checkpoint.keys, asked.seed)
+    _refuse_a_second_name(asked, model.config)
     new = {
         name: tensor
         for name, tensor in model.state_dict().items()
@@ -58,6 +59,17 @@ def build_chunked(base_manifest: Path, folder: Path, asked: BuildRequest) -> Man
             licence=base.licence,
             parameters=model.num_parameters(),
             architecture=type(model).__name__,
+        )
+
+
+def _refuse_a_second_name(asked: BuildRequest, config) -> None:
+    """The config knows no model's width, so that only here can be seen that it is the usual one."""
+    width = asked.checkpoint.adapter_hidden_size
+    if width == config.hidden_size and asked.checkpoint.use_adapters and config.plan().chunks:
+        raise UserError(
+            f"adapter_hidden_size of {asked.id} is {width}, which is the width of"
+            f" {asked.checkpoint.model} itself; expected null, which means that, so that a model has one"
+            " name."
         )
 
 

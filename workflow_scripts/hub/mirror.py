@@ -15,7 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.files import sha256_json
 from workflow_scripts.hub.manifest import MANIFEST, Manifest, read_manifest
+
+# What was read in each block that is open now, the inner ones last, by their folder.
+_OPEN: dict[Path, list[dict[str, Manifest]]] = {}
 
 
 @contextmanager
@@ -25,13 +29,23 @@ def mirror(hub: Path) -> Iterator[dict[str, Manifest]]:
     The cache of `datasets` knows a local folder by its last name and its patterns alone, neither by
     path nor by content, so `cais/mmlu` and `lighteval/mmlu`, or yesterday's rows and today's, would
     pass for one another. Each block therefore gets a cache of its own, one folder per organisation,
-    and throws it away.
+    and throws it away. A block within another of the same folder shares it: who measures several models
+    on the same data opens one around them, and each dataset is read once. What was read within a block is
+    told to it and to those around it.
     """
     import datasets
 
-    around = datasets.load_dataset  # of a block that this one stands in
-    original = getattr(around, "redirects", around)
     read: dict[str, Manifest] = {}
+    if around := _OPEN.get(hub):
+        around.append(read)
+        try:
+            yield read
+        finally:
+            around.pop()
+        return
+    original = datasets.load_dataset
+    reads = [read]
+    loaded: dict[tuple[str, str | None, str], Any] = {}
 
     with tempfile.TemporaryDirectory(prefix="chorus-datasets-") as cache:
 
@@ -42,30 +56,37 @@ def mirror(hub: Path) -> Iterator[dict[str, Manifest]]:
                     f"The dataset {path!r} is not in {hub / 'datasets'}; the rule fetch_dataset (or,"
                     " in the miniature world, build_world) brings it when a task of the config names it."
                 )
-            read[path] = read_manifest(folder / MANIFEST)
+            manifest = read_manifest(folder / MANIFEST)
+            for block in reads:
+                block[path] = manifest
             for unused_offline in ("revision", "trust_remote_code", "cache_dir", "token"):
                 options.pop(unused_offline, None)
             organisation = path.split("/")[0]
-            return original(str(folder), name, cache_dir=f"{cache}/{organisation}", **options)
-
-        load_dataset.redirects = original  # type: ignore[attr-defined]
+            asked = (path, name, sha256_json({key: str(value) for key, value in options.items()}))
+            if asked not in loaded:
+                cached = f"{cache}/{organisation}"
+                loaded[asked] = original(str(folder), name, cache_dir=cached, **options)
+            # Of several splits it is a dict, and may be taken apart.
+            return copy.copy(loaded[asked])
 
         # Modules that did `from datasets import load_dataset` hold a copy of the name.
         holders = [
             module
             for module in list(sys.modules.values())
-            if getattr(module, "__dict__", {}).get("load_dataset") is around
+            if getattr(module, "__dict__", {}).get("load_dataset") is original
         ]
         for module in holders:
             vars(module)["load_dataset"] = load_dataset
         card = datasets.load.DatasetCard
         datasets.load.DatasetCard = _read_once(card)
+        _OPEN[hub] = reads
         try:
             yield read
         finally:
+            del _OPEN[hub]
             datasets.load.DatasetCard = card
             for module in holders:
-                vars(module)["load_dataset"] = around
+                vars(module)["load_dataset"] = original
 
 
 def read_rows(

@@ -1,6 +1,7 @@
 """The parts of a record that every measurement fills in the same way."""
 
 import time
+from collections.abc import Sequence
 
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.provenance import (
@@ -28,7 +29,8 @@ class Recording:
             packages=package_versions(),
         )
 
-    def volatile(self, device: str) -> Volatile:
+    def volatile(self, device: str, devices: Sequence[str] = ()) -> Volatile:
+        """`devices` are named where times were taken on them."""
         return Volatile(
             started=self._started,
             finished=now(),
@@ -36,6 +38,7 @@ class Recording:
             host=host(),
             peak_memory_mb=peak_memory_mb(),
             peak_gpu_memory_mb=_peak_gpu_memory_mb(device),
+            devices=tuple(devices),
         )
 
 
@@ -57,4 +60,5 @@ def _peak_gpu_memory_mb(device: str) -> int | None:
         return None
     import torch
 
-    return torch.cuda.max_memory_allocated() // 2**20
+    gpus = range(torch.cuda.device_count())
+    return max(torch.cuda.max_memory_allocated(gpu) for gpu in gpus) // 2**20

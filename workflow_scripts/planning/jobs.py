@@ -78,8 +78,12 @@ def _model_of(wildcards: Mapping[str, str]) -> str | None:
 
 
 def rule_of(job: PlannedJob) -> str:
+    return kind_of(job.rule)
+
+
+def kind_of(rule: str) -> str:
     """The rule's name, by which packs of one rule count as one, and so do tables and figures."""
-    return LIGHT if _LIGHT_RULES.match(job.rule) else _PACK.sub("", job.rule)
+    return LIGHT if _LIGHT_RULES.match(rule) else _PACK.sub("", rule)
 
 
 def study_of(rule_file: str, wildcards: Mapping[str, str], module: str | None = None) -> str:

@@ -17,13 +17,14 @@ def records_made(settings: Settings) -> dict[str, list[str]]:
     """The paths of each study's records; of the suite none, as its rows are known once they are checked."""
     folder = "results/records"
     chunked, grid = _in_path(settings.chunking.models), _in_path(settings.harmony.models)
+    timed = _in_path(settings.chunking.timed_models)
     records = {
         "chunking": [
             f"{folder}/chunking/perplexity/{model}/{text}.json"
             for text in ("wikitext", "magpie")
             for model in chunked
         ],
-        "latency": [f"{folder}/latency/latency/{model}/mmlu.json" for model in chunked],
+        "latency": [f"{folder}/latency/latency/{model}/mmlu.json" for model in timed],
         "training": [
             f"{folder}/training/perplexity/{checkpoint.in_path}/{text}.json"
             for checkpoint in settings.staged_checkpoints()
@@ -64,8 +65,10 @@ def tables_made(settings: Settings) -> dict[str, list[str]]:
         ],
         "plans": ["chunking_plans"],
         "chunking": ["chunking_perplexity"],
-        "latency": ["chunking_latency", "chunking_pruning"],
+        "latency": ["chunking_latency"],
+        "pruning": ["chunking_pruning"],
         "training": ["training_stages"],
+        "ablation": ["chunking_ablation"],
         "corpora": ["harmony_perplexity", "harmony_text_agreement"],
         "harmony": [
             "harmony_scores",
@@ -96,8 +99,10 @@ def figures_made(settings: Settings) -> dict[str, list[str]]:
             "published_ranks",
         ],
         "chunking": ["chunking_perplexity"],
-        "latency": ["chunking_latency", "chunking_pruning"],
+        "latency": ["chunking_latency"],
+        "pruning": ["chunking_pruning"],
         "training": ["training_curves"],
+        "ablation": ["chunking_ablation"],
         "corpora": ["harmony_perplexity", "harmony_text_agreement"],
         "harmony": [
             "harmony_scores",
@@ -123,8 +128,11 @@ def _of_this_config(made: Mapping[str, list[str]], settings: Settings) -> dict[s
         "published": True,  # of any config: it needs nothing
         "plans": settings.chunking.checkpoints,
         "chunking": settings.chunking.models,
-        "latency": settings.chunking.models,
+        "latency": settings.chunking.timed_models,
+        # Perplexity beside time.
+        "pruning": settings.chunking.models and settings.chunking.timed_models,
         "training": any(one.stages for one in settings.staged_checkpoints()),
+        "ablation": settings.ablates,
         "corpora": settings.harmony.models and settings.harmony.corpora,
         "harmony": settings.harmony.models or settings.harmony.imported_scores,
         "mmlu": settings.mmlu_checkpoints(),

@@ -11,16 +11,18 @@ from functools import cache
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.planning.arithmetic import BYTES, MB
 from workflow_scripts.planning.machine import START, Machine
-from workflow_scripts.planning.need import Need
+from workflow_scripts.planning.need import Need, in_one_job
 from workflow_scripts.planning.spent import Spent
 from workflow_scripts.planning.work import BYTES_A_TOKEN, Amount, Work
 from workflow_scripts.settings.load import Settings
+from workflow_scripts.settings.measures import latency_request
 from workflow_scripts.settings.requests import Request
 
 _START_LIGHTEVAL = 22  # instead of START
 # A submitted model of unknown size, on one task or all, is planned with so much.
 UNKNOWN_SECONDS = 4 * 3600
-_REMEMBERED = ("evaluation", "training_before_test", "stage", "perplexity", "corpus")
+_WITH_WRAPPER = 1.2  # a model with aggregation and adapters, over the same without
+_REMEMBERED = ("evaluation", "training_before_test", "stage", "perplexity", "latency", "corpus")
 
 
 class Planner:
@@ -72,11 +74,14 @@ class Planner:
         need = self._machine.trained(checkpoint, recipe, spent, int(tokens), recipe.max_length)
         return replace(need, disk_mb=1)
 
-    def mmlu(self, checkpoint: str) -> Need:
+    def mmlu(self, *checkpoints: str) -> Need:
         work = self._work.mmlu()
-        spent = self._machine.loading(checkpoint, start=_START_LIGHTEVAL)
-        spent += self._machine.measuring(checkpoint, work)
-        return self._machine.evaluated(checkpoint, spent, [work])
+        needs = []
+        for checkpoint in checkpoints:
+            spent = self._machine.loading(checkpoint, start=_START_LIGHTEVAL)
+            spent += self._machine.measuring(checkpoint, work)
+            needs.append(self._machine.evaluated(checkpoint, spent, [work]))
+        return in_one_job(needs, _START_LIGHTEVAL)
 
     def suite_row(self, request: Request, tasks: tuple[str, ...]) -> Need:
         """A submitted model's need; that of one in no table is what is planned for any."""
@@ -107,6 +112,9 @@ class Planner:
         spent = self._machine.loading(checkpoint) + one.times(plans + 1)
         return self._machine.evaluated(checkpoint, spent, [Amount(responses, 0, measures.window)])
 
+    def stage_perplexity(self, *checkpoints: str) -> Need:
+        return in_one_job([self.perplexity(checkpoint, 0) for checkpoint in checkpoints], START)
+
     def plan_search(self, checkpoint: str) -> Need:
         """Every layer left out, every stretch of layers side by side, and the plans that these propose."""
         search = self._settings.chunking.search
@@ -120,11 +128,33 @@ class Planner:
         spent = self._machine.loading(checkpoint) + one.times(plans)
         return self._machine.evaluated(checkpoint, spent, [Amount(1, 0, window)])
 
-    def latency(self, checkpoint: str, variants: int) -> Need:
-        steps = self._work.latency_steps(variants)
-        spent = self._machine.loading(checkpoint) + self._machine.generating(checkpoint, steps)
-        rows = max(self._settings.chunking.measures.batch_sizes)
-        return self._machine.evaluated(checkpoint, spent, [Amount(rows, 0, 200)])
+    def latency(self, checkpoint: str) -> Need:
+        """As if no plan were faster than the unchanged model, over however many devices."""
+        model = CheckpointId.parse(checkpoint).model
+        asked, layers = latency_request(self._settings, model), self._settings.model(model).layers
+        measures, machine, question = asked.measures, self._machine, self._work.question_tokens
+        chunks = [len(plan.plan(layers).chunks) for plan in asked.plans]
+        loads = sum(map(self._work.placements, chunks))
+        spent = machine.loading(checkpoint) + machine.reading_weights(checkpoint).times(loads)
+        tokens = 0
+        for rows, rounds in self._work.latency_rounds(asked.plans, layers).items():
+            batches = rounds * math.ceil(measures.questions / rows)
+            spent += machine.reading(checkpoint, rounds * measures.questions, question, rows)
+            spent += machine.generating(checkpoint, batches * (measures.new_tokens - 1), rows)
+            tokens += rounds * measures.questions * (question + measures.new_tokens - 1)
+        rows = max(measures.batch_sizes)
+        need = machine.evaluated(checkpoint, spent, [Amount(rows, 0, 2 * question)])
+        most = max(chunks, default=1)
+        devices = max((number for number in measures.devices if number <= most), default=1)
+        # Beside the unchanged model the plan's, as a whole until it is spread.
+        weights = int(_WITH_WRAPPER * machine.size(checkpoint).weights(asked.compute.dtype)) // MB
+        return replace(
+            need,
+            tokens=tokens,
+            gpus=need.gpus * devices,
+            gpu_mb=need.gpu_mb + weights * machine.on_gpu,
+            mem_mb=need.mem_mb + weights * (not machine.on_gpu),
+        )
 
     def stage(self, checkpoint: str) -> Need:
         """The last stage of a checkpoint's training."""
@@ -205,6 +235,8 @@ class Planner:
                 recipe, _ = settings.stage_recipe(one.stages[-1])
                 need = self.stage(str(one))
                 sizes[f"{one} cannot be trained with the recipe {recipe!r}"] = need.gpu_mb
+        for name in settings.chunking.timed_models:
+            sizes[f"The times of {name} cannot be taken"] = self.latency(name).gpu_mb
         held = settings.devices[self._cluster.gpu].memory_gb
         return [
             f"{what}: it needs {mb / 1_000:.0f} GB on each GPU, and cluster.gpu"

@@ -1,8 +1,9 @@
 """How much there is to do: items and tokens of each kind of measuring and training."""
 
-import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.suite import SuiteTask
 from workflow_scripts.settings.tables import WorkRow
@@ -117,10 +118,29 @@ class Work:
         chats = (recipe.max_samples or 1_000_000) * _STAGE_CHAT
         return _STAGE_TEXT if recipe.data == "text" else chats
 
-    def latency_steps(self, variants: int) -> int:
+    @property
+    def question_tokens(self) -> int:
+        """Of one of MMLU's with its choices, which times are taken on."""
+        return 32 if self._miniature else 100
+
+    def placements(self, chunks: int) -> int:
+        """On how many numbers of devices a plan is timed."""
+        return sum(number <= chunks for number in self._settings.chunking.measures.devices) or 1
+
+    def latency_rounds(self, plans: Sequence[Checkpoint], layers: int) -> dict[int, int]:
+        """How often all questions are read and answered in batches of each size, over all plans.
+
+        On each number of devices that a plan has chunks for, the unchanged model takes turns with it, fused and
+        as the loop; a pruned one has one way, and the first size alone.
+        """
         measures = self._settings.chunking.measures
-        batches = sum(math.ceil(measures.questions / size) for size in measures.batch_sizes)
-        return batches * measures.new_tokens * measures.repeats * (variants + 1)
+        rounds = dict.fromkeys(measures.batch_sizes, 0)
+        for plan in plans:
+            chunks = len(plan.plan(layers).chunks)
+            turns = 3 * self.placements(chunks) if chunks else 2
+            for size in measures.batch_sizes if chunks else measures.batch_sizes[:1]:
+                rounds[size] += turns * (1 + measures.repeats)  # one to warm up
+        return rounds
 
 
 def _asked(row: WorkRow, shots: int, most: int) -> Amount:

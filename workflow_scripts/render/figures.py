@@ -10,11 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 import pandas as pd
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
 
 from workflow_scripts.core.files import atomic_path
 from workflow_scripts.render.inputs import Inputs
@@ -57,9 +53,20 @@ def figure_of(
     )
 
 
+def _pyplot():
+    """Imported for a figure: tables, whose modules describe their figures too, need not wait for it."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot
+
+    return matplotlib.pyplot
+
+
 @contextmanager
 def figure(width: float, height: float, *, layout: str = "constrained", **grid) -> Iterator[tuple]:
     """A figure with one axes, or a grid of them, in the house style, closed afterwards."""
+    plt = _pyplot()
     with plt.rc_context(_STYLE):
         fig, axes = plt.subplots(figsize=(width, height), layout=layout, **grid)
         try:
@@ -72,7 +79,7 @@ def model_colours(models: list[str]) -> dict[str, object]:
     """The palette while it lasts, an even ramp of one colour map beyond."""
     if len(models) <= len(PALETTE):
         return dict(zip(models, PALETTE, strict=False))
-    ramp = plt.get_cmap("viridis")
+    ramp = _pyplot().get_cmap("viridis")
     return {model: ramp(at / (len(models) - 1)) for at, model in enumerate(models)}
 
 

@@ -24,4 +24,6 @@ COLUMNS = {
     "difficulty": "string",
     "way": "string",
     "batch": "Int64",
+    "adapters": "string",
+    "devices": "Int64",
 }

@@ -1,5 +1,8 @@
 """What the tables of chunked models are asked: the models and checkpoints that the config names."""
 
+from dataclasses import replace
+
+from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.mmlu import published_table
 from workflow_scripts.settings.request import StepRequest
@@ -43,8 +46,22 @@ class MmluCheckpoints(StepRequest):
         return {one.published: one.id for one in self.checkpoints if one.published}
 
 
+class AblatedCheckpoint(StepRequest):
+    id: str
+    against: str  # the checkpoint that it is compared with
+
+
+class AblatedCheckpoints(StepRequest):
+    checkpoints: tuple[AblatedCheckpoint, ...]
+    texts: tuple[str, ...]
+
+
 def measured_models(settings: Settings) -> MeasuredModels:
     return MeasuredModels(models=settings.chunking.models, texts=_texts(settings))
+
+
+def timed_models(settings: Settings) -> MeasuredModels:
+    return MeasuredModels(models=settings.chunking.timed_models, texts=_texts(settings))
 
 
 def staged_checkpoints(settings: Settings) -> StagedCheckpoints:
@@ -62,6 +79,26 @@ def sized_checkpoints(settings: Settings) -> SizedCheckpoints:
             for one in settings.staged_checkpoints()
         ]
     )
+
+
+def ablated_checkpoints(settings: Settings) -> AblatedCheckpoints:
+    """Each with the one that it is held against: in the same layers and stage, the form that is usual.
+
+    Where the config has no usual one of these layers, the first that it names stands for it. The usual
+    form itself is held against the model as it is.
+    """
+    staged = [one for one in settings.staged_checkpoints() if one.variant]
+    of_layers: dict[CheckpointId, list[CheckpointId]] = {}
+    for one in staged:
+        of_layers.setdefault(replace(one.layout, stages=one.stages), []).append(one)
+    asked = []
+    for one in staged:
+        layers = replace(one.layout, stages=one.stages)
+        alike = of_layers[layers]
+        usual = layers if layers in alike else alike[0]
+        against = CheckpointId(one.model) if one == usual else usual
+        asked.append({"id": str(one), "against": str(against)})
+    return AblatedCheckpoints(checkpoints=asked, texts=_texts(settings))
 
 
 def mmlu_checkpoints(settings: Settings) -> MmluCheckpoints:

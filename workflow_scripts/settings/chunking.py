@@ -1,223 +1,18 @@
 """Chunked variants of models: k chunks of m layers that run side by side."""
 
-from decimal import Decimal
-from typing import Annotated, Any, Literal
+from collections.abc import Iterable
+from typing import Annotated, Literal
 
 from pydantic import Field, ValidationInfo, model_validator
 
-from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import (
-    NO_ADAPTERS,
-    UNCHANGED,
-    USUAL_AGGREGATION,
-    USUAL_TEMPERATURE,
-    CheckpointId,
-)
-from workflow_scripts.core.plan import (
-    DEFAULT_MODE,
-    Aggregation,
-    AggregationBase,
-    ChunkPlan,
-    Mode,
-    chunk_plan,
-)
+from workflow_scripts.settings.checkpoint import Checkpoint, refuse_uncut
 from workflow_scripts.settings.names import Known, ModelName
 from workflow_scripts.settings.plan_measures import LatencyMeasures, Numbers, PerplexityMeasures
 from workflow_scripts.settings.plan_search import PlanSearch
+from workflow_scripts.settings.same_models import refuse_one_model_twice
 from workflow_scripts.settings.section import Section, contradiction
 
 _STUDY = "miniature/Qwen2-1M-Instruct"
-# Of another architecture, as is known before anything is fetched; families not named here may be of
-# the right one, and build_chunked looks.
-_UNCUT_FAMILIES = ("GPT-2", "Gemma", "Pythia")
-
-
-class Checkpoint(Section):
-    """One chunked variant of a model."""
-
-    model: ModelName = Field(
-        description="Model to cut into chunks, by its name, or by its folder (./my-checkpoint)."
-    )
-    num_chunks: int | None = Field(
-        None,
-        ge=0,
-        description=(
-            "k, the chunks that run side by side. Null means 2 in the modes that share a start and an"
-            " end; elsewhere it follows from the other numbers. 0 with num_layers_per_chunk 0 is the"
-            " unchanged model."
-        ),
-    )
-    num_layers_per_chunk: int | None = Field(
-        None, ge=0, description="m, the layers of one chunk; every mode but prune needs it."
-    )
-    mode: Mode = Field(
-        DEFAULT_MODE,
-        description=(
-            "sequential: consecutive layers make a chunk; uniform: every n-th layer does; the rest of"
-            " the name says which layers all chunks share; prune: no chunks, some layers are left out."
-        ),
-    )
-    layers_to_prune: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(strict=False)] = (
-        Field((), description="Layers to leave out, counted from 1; only with the mode prune.")
-    )
-
-    layers_before_chunks: int | None = Field(
-        None,
-        ge=0,
-        exclude_if=lambda layers: (
-            layers is None
-        ),  # what was asked before there was the key stays the same
-        description=(
-            "Where the chunks begin in the modes with a shared start and end; null has as many layers"
-            " before them as behind."
-        ),
-    )
-    aggregation_mode: Aggregation = Field(
-        "mlp",
-        description=(
-            "How the chunks' outputs become one: their mean, the last one, residual (the shared input"
-            " plus what every chunk changed), or mlp (a linear layer and a gated MLP, to be trained)."
-        ),
-    )
-    aggregation_base: AggregationBase = Field(
-        "residual",
-        description=(
-            "What the mlp adds its output to, so that it starts as that; none is the published mlp,"
-            " which starts as noise."
-        ),
-    )
-    use_adapters: bool = Field(
-        True, description="A small trainable layer before each layer of a chunk; starts as nothing."
-    )
-    adapter_hidden_size: int | None = Field(
-        None, ge=1, description="Width of the adapters; null is the model's own."
-    )
-    distillation: bool = Field(
-        False, description="Train towards the hidden states of the same weights run unchunked."
-    )
-    logits_distillation: bool = Field(
-        False, description="Train towards the logits of the same weights run unchunked."
-    )
-    temperature: float = Field(
-        USUAL_TEMPERATURE, gt=0, description="Temperature of the logits' distillation."
-    )
-
-    @property
-    def keys(self) -> dict[str, Any]:
-        """What config.json of the chunked model holds beside the base model's keys."""
-        return {
-            "num_layers_per_chunk": self.num_layers_per_chunk or 0,
-            "num_chunks": self.num_chunks,
-            "chunking_mode": self.mode,
-            "layers_to_prune": list(self.layers_to_prune) or None,
-            "layers_before_chunks": self.layers_before_chunks,
-            **{
-                name: getattr(self, name)
-                for name in (
-                    *("aggregation_mode", "aggregation_base", "use_adapters"),
-                    *("adapter_hidden_size", "distillation", "logits_distillation", "temperature"),
-                )
-            },
-        }
-
-    @property
-    def aggregation(self) -> str | None:
-        """How chunks become one; a pruned model has none."""
-        return None if self.mode == "prune" else self.aggregation_mode
-
-    def plan_name(self, layers: int) -> str:
-        """The layers alone; of untrained plans the aggregation is named beside it."""
-        return self.id(layers).layout.variant.removeprefix("@")
-
-    def plan(self, layers: int) -> ChunkPlan:
-        return chunk_plan(
-            layers,
-            self.mode,
-            self.num_layers_per_chunk,
-            self.num_chunks,
-            self.layers_to_prune,
-            self.layers_before_chunks,
-        )
-
-    def id(self, layers: int) -> CheckpointId:
-        """What makes another model has its place in it, and what is usual none."""
-        plan = self.plan(layers)
-        chunks = plan.chunks
-        if self.mode == "prune":
-            return CheckpointId(
-                self.model, "prune" + "-".join(map(str, sorted(set(self.layers_to_prune))))
-            )
-        if not chunks:
-            return CheckpointId(self.model, UNCHANGED)
-        return CheckpointId(
-            self.model,
-            f"k{len(chunks)}m{len(chunks[0])}",
-            None if self.mode == DEFAULT_MODE else self.mode,
-            aggregation=None if self._aggregation == USUAL_AGGREGATION else self._aggregation,
-            adapters=self._adapters,
-            after=None if self._in_the_middle(plan) else f"after{len(plan.start)}",
-            distillation=self._distillation,
-        )
-
-    def _in_the_middle(self, plan: ChunkPlan) -> bool:
-        """Or where its mode has the chunks."""
-        return self.layers_before_chunks is None or len(plan.start) == len(plan.end)
-
-    @property
-    def _aggregation(self) -> str:
-        based = self.aggregation_mode == "mlp"
-        return f"mlp.{self.aggregation_base}" if based else self.aggregation_mode
-
-    @property
-    def _adapters(self) -> str | None:
-        if not self.use_adapters:
-            return NO_ADAPTERS
-        return f"adapters{self.adapter_hidden_size}" if self.adapter_hidden_size else None
-
-    @property
-    def _distillation(self) -> str | None:
-        if not self.logits_distillation:
-            return "distil.hidden" if self.distillation else None
-        mark = "distil.both" if self.distillation else "distil.logits"
-        if self.temperature == USUAL_TEMPERATURE:
-            return mark
-        digits = f"{Decimal(repr(self.temperature)):f}"  # without an exponent, which has a dash
-        return f"{mark}.t{digits.removesuffix('.0')}"
-
-    @model_validator(mode="after")
-    def _plan_fits(self, info: ValidationInfo) -> "Checkpoint":
-        known: Known | None = info.context
-        if known is None or known.models is None:
-            return self
-        if self.mode == "prune" and (self.num_chunks or self.num_layers_per_chunk):
-            raise contradiction(
-                f"num_chunks is {self.num_chunks} and num_layers_per_chunk is"
-                f" {self.num_layers_per_chunk}; expected neither with the mode prune, which makes no"
-                " chunks."
-            )
-        if self.mode == "prune" and not self.layers_to_prune:
-            raise contradiction(
-                "layers_to_prune is empty; the mode prune needs at least one layer."
-            )
-        _refuse_uncut("model", self.model, known)
-        try:
-            plan = self.plan(known.models[self.model].layers)
-        except UserError as error:
-            raise contradiction(f"for {self.model}, {error}") from None
-        for key in ("distillation", "logits_distillation"):
-            if getattr(self, key) and not plan.chunks:
-                raise contradiction(
-                    f"{key} is true, but the plan has no chunks to teach; expected false."
-                )
-        return self
-
-
-def _refuse_uncut(key: str, model: str, known: Known) -> None:
-    if known.models and (family := known.models[model].family) in _UNCUT_FAMILIES:
-        raise contradiction(
-            f"{key} is {model!r}, of the family {family}; only models built like Qwen2, Qwen3 or Llama"
-            " can be cut into chunks."
-        )
 
 
 class MeasuredPlans(Section):
@@ -238,6 +33,10 @@ class MeasuredPlans(Section):
     latency_layers: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(strict=False)] = Field(
         (0, 2, 4, 8, 12), description="Layers per chunk (m) in the latency grid; 0: unchanged."
     )
+    latency_models: Annotated[tuple[ModelName, ...] | None, Field(strict=False)] = Field(
+        None,
+        description="Models whose latency is measured; null takes those that the checkpoints are cut from.",
+    )
 
     def perplexity_plans(self, model: str, layers: int) -> tuple[Checkpoint, ...]:
         """Sequential and pruned plans that the layers allow."""
@@ -255,8 +54,15 @@ class MeasuredPlans(Section):
         ]
         return _each_once([*sequential, *self._pruned(model, layers)], layers)
 
-    def latency_plans(self, model: str, layers: int) -> tuple[Checkpoint, ...]:
-        """Those of the latency grid that come out even, and the pruned ones."""
+    def latency_plans(
+        self, model: str, layers: int, checkpoints: Iterable[Checkpoint] = ()
+    ) -> tuple[Checkpoint, ...]:
+        """Those of the latency grid that come out even, the layers alone; then what checkpoints are made of,
+        with their aggregation and adapters; then the pruned ones.
+
+        Of a model that no checkpoint is cut from no pruned plan is timed: their times stand beside perplexities.
+        """
+        made = [one.untaught for one in checkpoints if one.model == model]
         k = self.latency_chunks
         grid = [
             Checkpoint(
@@ -269,7 +75,10 @@ class MeasuredPlans(Section):
             for m in self.latency_layers
             if m > 0 and layers - k * m >= 0 and (layers - k * m) % 2 == 0
         ]
-        return _each_once([*grid, *self._pruned(model, layers)], layers)
+        chunked = [one for one in made if one.plan(layers).chunks]
+        pruned = [one for one in made if one.mode == "prune"]
+        pruned += self._pruned(model, layers) if made else []
+        return _each_once([*grid, *chunked, *pruned], layers)
 
     def _pruned(self, model: str, layers: int) -> list[Checkpoint]:
         return [
@@ -281,7 +90,7 @@ class MeasuredPlans(Section):
 
 def _each_once(plans: list[Checkpoint], layers: int) -> tuple[Checkpoint, ...]:
     """The config may name a plan twice, or in two ways."""
-    return tuple({(one.plan_name(layers), one.aggregation): one for one in plans}.values())
+    return tuple({one.id(layers): one for one in plans}.values())
 
 
 class Measures(PerplexityMeasures, LatencyMeasures, MeasuredPlans):
@@ -295,6 +104,12 @@ class Chunking(Section):
         return list(dict.fromkeys(checkpoint.model for checkpoint in self.checkpoints))
 
     @property
+    def timed_models(self) -> list[str]:
+        """The models whose latency is measured, each once."""
+        asked = self.measures.latency_models
+        return self.models if asked is None else list(dict.fromkeys(asked))
+
+    @property
     def searched_models(self) -> list[str]:
         """The models that `snakemake chunk_search` searches plans for, each once."""
         asked = self.search.models
@@ -304,9 +119,32 @@ class Chunking(Section):
         (
             Checkpoint(model=_STUDY, num_chunks=2, num_layers_per_chunk=12),
             Checkpoint(model=_STUDY, num_chunks=2, num_layers_per_chunk=6),
+            # An ablation: each in one choice another than the first.
+            Checkpoint(
+                model=_STUDY, num_chunks=2, num_layers_per_chunk=12, aggregation_mode="mean"
+            ),
+            Checkpoint(
+                model=_STUDY, num_chunks=2, num_layers_per_chunk=12, aggregation_base="none"
+            ),
+            Checkpoint(model=_STUDY, num_chunks=2, num_layers_per_chunk=12, use_adapters=False),
+            Checkpoint(
+                model=_STUDY,
+                num_chunks=2,
+                num_layers_per_chunk=12,
+                distillation=True,
+                logits_distillation=True,
+            ),
             Checkpoint(model=_STUDY, num_chunks=0, num_layers_per_chunk=0),
         ),
         description="Chunked variants to make, train and measure; an empty list for none.",
+    )
+    measured_together: bool | None = Field(
+        None,
+        description=(
+            "Measure all checkpoints, their perplexity after each stage and their MMLU, in one job each,"
+            " which spares every checkpoint the start of a process; false gives each a job of its own,"
+            " which a cluster runs side by side. Null is true in the miniature world alone."
+        ),
     )
     measures: Measures = Field(
         Measures(), description="What is measured of the checkpoints' models before any training."
@@ -317,19 +155,22 @@ class Chunking(Section):
     )
 
     @model_validator(mode="after")
-    def _ids_are_unique(self, info: ValidationInfo) -> "Chunking":
+    def _each_model_is_named_once(self, info: ValidationInfo) -> "Chunking":
         known: Known | None = info.context
         if known is None or known.models is None:
             return self
-        positions: dict[str, int] = {}
-        for position, checkpoint in enumerate(self.checkpoints):
-            name = str(checkpoint.id(known.models[checkpoint.model].layers))
-            if name in positions:
-                raise contradiction(
-                    f"checkpoints[{position}] is {name!r}, as checkpoints[{positions[name]}] is;"
-                    " expected each variant once."
-                )
-            positions[name] = position
+        layers = {model: known.models[model].layers for model in self.models}
+        refuse_one_model_twice(self.checkpoints, layers)
         for position, model in enumerate(self.search.models or ()):
-            _refuse_uncut(f"search.models[{position}]", model, known)
+            refuse_uncut(f"search.models[{position}]", model, known)
+        for position, model in enumerate(self.measures.latency_models or ()):
+            refuse_uncut(f"measures.latency_models[{position}]", model, known)
+        for model in self.timed_models:
+            there = known.models[model].layers
+            if not self.measures.latency_plans(model, there, self.checkpoints):
+                raise contradiction(
+                    f"measures.latency_layers has no plan for the {there} layers of {model!r}; expected a"
+                    f" number m of which {self.measures.latency_chunks} chunks leave an even number of"
+                    " layers, or measures.latency_models without this model."
+                )
         return self

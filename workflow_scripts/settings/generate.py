@@ -98,7 +98,15 @@ def _assignment(name: str, value: Any, indent: str) -> str:
         )
     if not isinstance(value, tuple) or not value:
         return f"{indent}{name}: {_scalar(value)}\n"
-    return f"{indent}{name}:\n" + "".join(f"{indent}  - {_scalar(entry)}\n" for entry in value)
+    return f"{indent}{name}:\n" + "".join(_entry(entry, f"{indent}  ") for entry in value)
+
+
+def _entry(value: Any, indent: str) -> str:
+    """On one line where it fits."""
+    line = f"{indent}- {_scalar(value)}\n"
+    if len(line) <= _WIDTH or not isinstance(value, Section):
+        return line
+    return f"{indent}- {_block(value, indent + '  ').lstrip()}"
 
 
 def _block(section: Section, indent: str) -> str:

@@ -8,7 +8,7 @@ from pydantic import Field, ValidationError
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import UNCHANGED, CheckpointId
-from workflow_scripts.settings.chunking import Checkpoint
+from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.config import Config
 from workflow_scripts.settings.explain import explain_problems
 from workflow_scripts.settings.flags import Flag, read_flags
@@ -84,6 +84,18 @@ class Settings(Config):
             ]
         return staged
 
+    @property
+    def measured_together(self) -> bool:
+        """Whether one job measures all checkpoints."""
+        asked = self.chunking.measured_together
+        return self.source == "miniature" if asked is None else asked
+
+    @property
+    def ablates(self) -> bool:
+        """Whether some of the trained checkpoints have the same layers, and differ in another choice."""
+        trained = [one for one in self.staged_checkpoints() if one.stages]
+        return len({replace(one.layout, stages=one.stages) for one in trained}) < len(trained)
+
     def stage_recipe(self, stage: str) -> tuple[str, Recipe]:
         """Its name, and the recipe."""
         name = self.training.recipe_name(stage, self.source)
@@ -151,6 +163,7 @@ def load_settings(
     except UserError as error:
         problems += error.problems
     problems = problems or _prompt_problems(checked, tables["models"], runs)
+    problems = problems or _devices_problems(checked)
     problems = problems or explain_problems(checked.explain, runs, tables["tasks"])
     if problems:
         raise UserError(problems)
@@ -234,6 +247,12 @@ def _wanted_runs(config: dict[str, Any], files: dict[str, Path]) -> list[str]:
     if not isinstance(named, list):
         return list(files)
     return [name for name in named if isinstance(name, str) and name in files]
+
+
+def _devices_problems(config: Config) -> list[str]:
+    measures, nodes = config.chunking.measures, config.cluster
+    problem = measures.devices_problem(config.compute, nodes.gpus_per_node)
+    return [problem] if problem else []
 
 
 def _prompt_problems(

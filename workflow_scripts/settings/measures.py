@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Literal
 
-from workflow_scripts.settings.chunking import Checkpoint
+from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.compute import Compute, Loading
 from workflow_scripts.settings.plan_measures import LatencyMeasures, PerplexityMeasures
 from workflow_scripts.settings.plan_search import PlanSearch
@@ -109,7 +109,9 @@ def _search(settings: "Settings") -> PlanSearch:
 def latency_request(settings: "Settings", model: str) -> LatencyRequest:
     measures = settings.chunking.measures
     return LatencyRequest(
-        plans=measures.latency_plans(model, settings.model(model).layers),
+        plans=measures.latency_plans(
+            model, settings.model(model).layers, settings.chunking.checkpoints
+        ),
         measures=LatencyMeasures.part_of(measures),
         compute=Loading.part_of(settings.compute),
         seed=settings.seed,

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 DATASET = "lighteval/mmlu"
 
 PUBLISHED_MODEL = "Qwen/Qwen2.5-0.5B-Instruct"
-# The published mlp adds its output to nothing: another model than that of the same plan with the usual one.
+# The published mlp adds its output to nothing, and the published adapters are as wide as the model's MLP:
+# another model than that of the same plan with the usual ones.
 PUBLISHED = {
     "": "mmlu_baseline",
-    "@k2m12-mlp.none+cpt": "mmlu_k2m12_cpt",
-    "@k2m12-mlp.none+cpt+sft": "mmlu_k2m12_cpt_sft",
-    "@k2m6-mlp.none+cpt": "mmlu_k2m6_cpt",
-    "@k2m6-mlp.none+cpt+sft": "mmlu_k2m6_cpt_sft",
+    "@k2m12-mlp.none-adapters4864+cpt": "mmlu_k2m12_cpt",
+    "@k2m12-mlp.none-adapters4864+cpt+sft": "mmlu_k2m12_cpt_sft",
+    "@k2m6-mlp.none-adapters4864+cpt": "mmlu_k2m6_cpt",
+    "@k2m6-mlp.none-adapters4864+cpt+sft": "mmlu_k2m6_cpt_sft",
 }
 
 
@@ -68,11 +69,17 @@ def mmlu_request(settings: "Settings") -> MmluRequest:
 def published_table(checkpoint: CheckpointId, source: str) -> str | None:
     """The published table of this variant, by its name in resources/published.
 
-    The miniature world has no published numbers; in it the published model's stand in.
+    The miniature world has no published numbers; in it the published model's stand in, and adapters of the
+    usual width for theirs.
     """
-    if source == "miniature" or checkpoint.model == PUBLISHED_MODEL:
-        return PUBLISHED.get(checkpoint.variant)
-    return None
+    if source == "miniature":
+        stand_ins = {_of_usual_width(variant): name for variant, name in PUBLISHED.items()}
+        return stand_ins.get(checkpoint.variant)
+    return PUBLISHED.get(checkpoint.variant) if checkpoint.model == PUBLISHED_MODEL else None
+
+
+def _of_usual_width(variant: str) -> str:
+    return replace(CheckpointId.parse(f"{PUBLISHED_MODEL}{variant}"), adapters=None).variant
 
 
 def published_but_for_form(checkpoint: CheckpointId, source: str) -> bool:

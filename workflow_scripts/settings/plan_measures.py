@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from workflow_scripts.settings.compute import Loading
 from workflow_scripts.settings.section import Section, contradiction
 
 Numbers = Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(strict=False)]
@@ -13,10 +14,18 @@ class LatencyMeasures(Section):
     """What times are taken of."""
 
     batch_sizes: Numbers = Field((2, 4, 8), min_length=1, description="Batch sizes of the grid.")
-    questions: int = Field(16, ge=1, description="MMLU questions that latency is measured on.")
+    questions: int = Field(8, ge=1, description="MMLU questions that latency is measured on.")
     new_tokens: int = Field(5, ge=2, description="Tokens generated for each of them.")
     repeats: int = Field(
         4, ge=3, description="Rounds of the latency grid; its variants take turns in each."
+    )
+    devices: Numbers = Field(
+        (1,),
+        min_length=1,
+        description=(
+            "Over how many devices chunks are spread, each number timed: GPUs of one node, or on a processor"
+            " shares of compute.threads. A plan is spread over as many as it has chunks at most."
+        ),
     )
 
     @model_validator(mode="after")
@@ -27,6 +36,27 @@ class LatencyMeasures(Section):
                 f" {self.questions}; expected as many questions as the largest batch has rows."
             )
         return self
+
+    def devices_problem(self, compute: Loading, gpus_per_node: int) -> str | None:
+        """Why no job could have as many devices, as far as the config tells."""
+        most = max(self.devices)
+        if compute.device == "cpu":
+            return too_few_threads(most, compute.threads)
+        if most > gpus_per_node:
+            return (
+                f"chunking.measures.devices has {most}, but cluster.gpus_per_node is {gpus_per_node};"
+                " expected at most as many, since a job runs on one node."
+            )
+        return None
+
+
+def too_few_threads(devices: int, threads: int) -> str | None:
+    if devices <= threads:
+        return None
+    return (
+        f"chunking.measures.devices has {devices}, but compute.threads is {threads}; expected at most as"
+        " many, since on a processor a device is a share of its threads."
+    )
 
 
 class PerplexityMeasures(Section):

@@ -130,6 +130,7 @@ RECIPES: Mapping[str, Recipe] = {
         trains=(WRAPPER,),
         learning_rate=1e-3,
         max_length=128,
+        batch_size=8,
         max_steps=40,
         evaluate_every=10,
         save_every=10,

@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
 
 from workflow_scripts.stats.checks import checked_level, checked_scores
 from workflow_scripts.stats.principal import principal_components
@@ -80,6 +79,8 @@ def place(
     if stderrs is not None:
         errors = np.array([stderrs.get(task, np.nan) for task in tasks], dtype=float)
         noise = errors / fitted.spreads * fitted.weights
+        from scipy.stats import norm  # slow to import, and needed here alone
+
         half = float(np.hypot(half, norm.ppf((1 + level) / 2) * np.sqrt(np.nansum(noise**2))))
     pc1 = float(new @ fitted.weights)
     distances = np.sqrt(((fitted.standard - new) ** 2).mean(axis=1))

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import binom, norm
 
 
 class ZTest(NamedTuple):
@@ -41,6 +40,8 @@ def z_test(
     with np.errstate(invalid="ignore", divide="ignore"):
         z = np.where((stderr == 0) & (difference == 0), 0.0, difference / stderr)
     z = np.where(np.isinf(z), np.nan, z)
+    from scipy.stats import norm  # slow to import, and needed here alone
+
     return ZTest(difference, stderr, z, 2 * norm.sf(np.abs(z)))
 
 
@@ -74,6 +75,8 @@ def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> McNemar:
 
 def exact_p(b: np.ndarray, c: np.ndarray) -> np.ndarray:
     """The two-sided p of McNemar's exact test from its counts, elementwise."""
+    from scipy.stats import binom  # slow to import, and needed here alone
+
     return np.minimum(1.0, 2 * binom.cdf(np.minimum(b, c), b + c, 0.5))
 
 

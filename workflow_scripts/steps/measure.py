@@ -1,10 +1,10 @@
-"""Measure one model, or ask it something, by the function that the rule names.
+"""Measure models, or ask them something, by the function that the rule names.
 
-In: the manifests of the models and datasets. Out: what the function writes, each file with its items beside
-it. A long one leaves answers to resume from; its rule names, as `reader`, what reads a finished one.
+In: the manifests of the models and datasets. Out: what the function writes of each model, each file with
+its items beside it. A long one leaves answers to resume from; its rule names, as `reader`, what reads a
+finished one.
 """
 
-from functools import partial
 from pathlib import Path
 from typing import get_type_hints
 
@@ -23,28 +23,19 @@ def main(
     """The function is told a request of the type that its `asked` has."""
     from datasets import disable_progress_bars
 
-    from workflow_scripts.core.finished import finish_once
     from workflow_scripts.core.named import named
-    from workflow_scripts.evaluation.scored_items import scored_beside
+    from workflow_scripts.evaluation.each_model import measure_each
     from workflow_scripts.hub.manifest import hub_of
 
     disable_progress_bars()  # the log is a file
     measure = named(function)
     hints = get_type_hints(measure)
-    about = models if "models" in hints else models[0]
-    work = partial(measure, about, hub_of(data[0]), *outputs, hints["asked"].of(request))
-    if reader is None:
-        work()
+    asked = hints["asked"].of(request)
+    if "models" in hints:  # of all of them together
+        measure(models, hub_of(data[0]), *outputs, asked)
         return
-    (output,) = outputs
-    finish_once(
-        work,
-        inputs=[*models, *data],
-        outputs=[output.with_suffix(".parquet"), output],
-        decides=[version, request],
-        sound=partial(named(reader), output),
-        way=scored_beside(output),
-    )
+    decides = [version, request]
+    measure_each(measure, asked, models, data, outputs, decides=decides, reader=reader)
 
 
 if "snakemake" in globals():

@@ -21,6 +21,7 @@ from workflow_scripts.chunked.configuration import (
     Qwen2ChunkingConfig,
     Qwen3ChunkingConfig,
 )
+from workflow_scripts.core.plan import chunk_plan
 
 FAMILIES = {
     "qwen2": (Qwen2Config, Qwen2ForCausalLM, Qwen2ChunkingConfig),
@@ -75,24 +76,60 @@ def chunked_model(base, family: str, attention: str = "sdpa", **keys):
     return model
 
 
-def reference_logits(base, chunked, ids: torch.Tensor, mask: torch.Tensor | None = None):
-    """Logits of each row as if it stood alone; zeros at its padding."""
-    mask = torch.ones_like(ids) if mask is None else mask
-    rows = []
-    for row, real in zip(ids, mask.bool(), strict=True):
-        logits = torch.zeros(len(row), base.config.vocab_size)
-        logits[real] = _one_row(base, chunked, row[real])
-        rows.append(logits)
-    return torch.stack(rows)
-
-
-def _one_row(base, chunked, row: torch.Tensor) -> torch.Tensor:
-    plan, config = chunked.config.plan(), chunked.config
-    new = {
+def added_weights(chunked) -> dict[str, torch.Tensor]:
+    """What chunking adds, by its names inside of the wrapper."""
+    return {
         name.removeprefix("model.wrapped_chunk_layers."): parameter
         for name, parameter in chunked.named_parameters()
         if "wrapped_chunk_layers" in name
     }
+
+
+def reference_logits(base, chunked, ids: torch.Tensor, mask: torch.Tensor | None = None):
+    """Logits of each row as if it stood alone; zeros at its padding."""
+    mask = torch.ones_like(ids) if mask is None else mask
+    new, rows = added_weights(chunked), []
+    for row, real in zip(ids, mask.bool(), strict=True):
+        logits = torch.zeros(len(row), base.config.vocab_size)
+        logits[real] = _logits(base, _states(base, chunked.config, new, row[real]))
+        rows.append(logits)
+    return torch.stack(rows)
+
+
+def reference_loss(base, config, new, ids: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """Of the language model, and of what it learns from itself unchunked, row by row."""
+    number, total = int((labels[:, 1:] != -100).sum()), 0.0
+    for row, wanted in zip(ids, labels[:, 1:], strict=True):
+        counts = wanted != -100
+        states = _states(base, config, new, row)
+        logits = _logits(base, states)[:-1][counts]
+        total = total + F.cross_entropy(logits, wanted[counts], reduction="sum")
+        with torch.no_grad():
+            taught = _states(base, None, {}, row)
+        if config.distillation:
+            behind = taught[-1 - len(config.plan().end) :]
+            cosines = [
+                F.cosine_similarity(ours, theirs, dim=-1)[0, :-1][counts]
+                for ours, theirs in zip(states[-len(behind) :], behind, strict=True)
+            ]
+            total = total + sum(((1 - one) ** 2).sum() for one in cosines) / len(cosines)
+        if config.logits_distillation:
+            t = config.temperature
+            p = F.softmax(_logits(base, taught)[:-1][counts].detach() / t, dim=-1)
+            q = F.softmax(logits / t, dim=-1)
+            total = total + t**2 * (p * (p / q).log()).sum()
+    return total / number
+
+
+def _logits(base, states: list[torch.Tensor]) -> torch.Tensor:
+    return base.lm_head(base.model.norm(states[-1]))[0]
+
+
+def _states(base, config, new, row: torch.Tensor) -> list[torch.Tensor]:
+    """Of the main stream, behind each shared layer and behind all chunks; without a config, unchunked."""
+    plan = (
+        chunk_plan(base.config.num_hidden_layers, "uniform", 0) if config is None else config.plan()
+    )
     tokens = len(row)
     positions = torch.arange(tokens)[None]
     x = base.model.embed_tokens(row[None])
@@ -108,19 +145,20 @@ def _one_row(base, chunked, row: torch.Tensor) -> torch.Tensor:
         up, down = (new[f"adapters.{number}.{name}_proj.weight"] for name in ("up", "down"))
         return x + F.silu(x @ up.T) @ down.T
 
+    states = [x]
     for number in plan.start:
-        x = layer(number, x)
+        states.append(layer(number, states[-1]))
     outputs = []
     for chunk in plan.chunks:
-        y = x
+        y = states[-1]
         for number in chunk:
             y = layer(number, adapter(number, y))
         outputs.append(y)
     if outputs:
-        x = _aggregate(config, new, outputs, x)
+        states.append(_aggregate(config, new, outputs, states[-1]))
     for number in plan.end:
-        x = layer(number, x)
-    return base.lm_head(base.model.norm(x))[0]
+        states.append(layer(number, states[-1]))
+    return states
 
 
 def _aggregate(config, new, outputs, shared):
@@ -133,6 +171,7 @@ def _aggregate(config, new, outputs, shared):
     if config.aggregation_mode == "residual":
         return total
     x = torch.cat(outputs, dim=-1) @ new["aggregation.proj.weight"].T
+    x = x + new.get("aggregation.proj.bias", 0)
     gate, up = (x @ new[f"aggregation.{name}_proj.weight"].T for name in ("gate", "up"))
     x = (F.silu(gate) * up) @ new["aggregation.down_proj.weight"].T
     return x + {"residual": total, "mean": mean, "none": 0}[config.aggregation_base]

@@ -55,6 +55,8 @@ def test_the_spelling_that_the_paths_and_the_paper_use():
     every = CheckpointId.parse("org/net@k4m6-sequential-last-noadapters+cpt+sft")
     assert (every.mode, every.aggregation, every.adapters) == ("sequential", "last", "noadapters")
     assert str(every.layout) == "org/net@k4m6-sequential"
+    taught = CheckpointId.parse("org/net@k4m6-sequential-last-noadapters-distil.both.t3+cpt")
+    assert str(every.shape) == str(taught.shape) == "org/net@k4m6-sequential-last-noadapters"
 
 
 @pytest.mark.parametrize(

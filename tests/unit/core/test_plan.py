@@ -151,6 +151,21 @@ def test_the_nearest_plans_are_named():
         chunk_plan(24, DEFAULT_MODE, 6, 5)
 
 
+@given(layers, st.integers(1, 6), st.integers(1, 12))
+def test_an_odd_layer_too_many_may_stand_behind_the_chunks(num_layers, number, size):
+    """Layers that do not divide are shared: as many before as behind, or as the sentence proposes."""
+    shared = num_layers - number * size
+    if shared < 1 or shared % 2 == 0:
+        assert fits(num_layers, DEFAULT_MODE, size, number) == (shared >= 0)
+        return
+    with pytest.raises(UserError) as refused:
+        chunk_plan(num_layers, DEFAULT_MODE, size, number)
+    proposed = re.search(r"or layers_before_chunks: (\d+), with (\d+) behind", str(refused.value))
+    plan = chunk_plan(num_layers, DEFAULT_MODE, size, number, None, int(proposed[1]))
+    assert len(plan.end) == int(proposed[2]) == len(plan.start) + 1
+    assert sorted(used(plan)) == list(range(num_layers))
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -19,7 +19,7 @@ from workflow_scripts.core.plan_search import (
     side_by_side,
     with_chunks,
 )
-from workflow_scripts.settings.chunking import Checkpoint
+from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.plan_search import PlanSearch
 
 sizes = st.integers(2, 14)

@@ -8,10 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.records import make_items, record_fields, write_example
-from workflow_scripts.core.conditions import Condition
+from workflow_scripts.core.conditions import LATER_CONDITIONS, Condition
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import sha256_file, write_json
-from workflow_scripts.core.items import read_items
+from workflow_scripts.core.items import read_items, write_items
 from workflow_scripts.core.records import (
     Broken,
     Metric,
@@ -131,6 +131,49 @@ def test_items_written_before_a_column_was_added_are_read_without_it(tmp_path, s
     today = read_items(items)
     pq.write_table(today.drop_columns(since), items)
     assert read_items(items).equals(today)
+
+
+def test_items_written_before_a_condition_was_added_have_none_of_it(tmp_path):
+    items = [replace(item, condition=Condition(plan="k2m1", batch=4)) for item in make_items()]
+    path = tmp_path / "items.parquet"
+    write_items(path, items)
+    today = read_items(path)
+    at, kind = today.schema.names.index("condition"), today.schema.field("condition").type
+
+    def write(conditions):
+        pq.write_table(today.set_column(at, "condition", conditions), path)
+
+    before = pa.struct([field for field in kind if field.name not in LATER_CONDITIONS])
+    write(pa.array(today.column("condition").to_pylist(), before))
+    assert read_items(path).equals(today)
+    write(pa.array([{"plan": "k2m1", "colour": "blue"}] * len(items)))
+    with pytest.raises(UserError, match="unexpected or missing columns: condition"):
+        read_items(path)
+
+
+def test_a_record_written_before_a_condition_was_added_is_not_taken_for_altered(tmp_path):
+    condition = Condition(plan="k2m1", way="fused")
+    items = [replace(item, condition=condition) for item in make_items()]
+    metric = Metric(
+        name="acc",
+        condition=condition,
+        value=0.5,
+        stderr=None,
+        n=4,
+        best_constant=None,
+        chance=None,
+    )
+    path = tmp_path / "plans.json"
+    write_record(path, items, **(record_fields() | {"metrics": (metric,)}))
+
+    def as_before(fields):
+        for name in LATER_CONDITIONS:
+            del fields["metrics"][0]["condition"][name]
+
+    edit(path, as_before)
+    assert isinstance(read_record(path), Record)
+    edit(path, lambda fields: fields["metrics"][0]["condition"].update(adapters="adapters"))
+    assert any("n = 4, but there are 0" in problem for problem in problems_of(path))
 
 
 def test_a_subset_counts_its_own_items(tmp_path):

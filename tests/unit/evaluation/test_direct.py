@@ -257,6 +257,27 @@ def test_two_datasets_of_one_name_and_new_rows_are_never_mixed_up(tmp_path):
         assert read("cais/mmlu") == "new"
 
 
+def test_who_measures_several_models_on_the_same_data_reads_it_once(world, monkeypatch):
+    """What one of them takes apart is whole for the next."""
+    import datasets
+
+    reads = []
+    original = datasets.load_dataset
+    monkeypatch.setattr(
+        datasets, "load_dataset", lambda *a, **k: reads.append(a) or original(*a, **k)
+    )
+    with mirror(world) as outer:
+        for _ in range(3):
+            with mirror(world) as read:
+                found = datasets.load_dataset("nyu-mll/glue", "sst2")
+                found.pop("train")
+                assert set(found) == {"validation", "test"}
+            assert list(read) == ["nyu-mll/glue"], "and not what was read outside of it"
+            datasets.load_dataset("allenai/sciq", split="validation")
+        assert set(outer) == {"nyu-mll/glue", "allenai/sciq"}
+    assert len(reads) == 2
+
+
 def test_the_items_file_is_readable_without_us(evaluate, tmp_path):
     evaluate("sst2", "acc")
     fields = json.loads((tmp_path / "record.json").read_text())

@@ -12,7 +12,7 @@ from workflow_scripts.evaluation.plan_search import measure_plan_search
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.hub.mirror import read_rows
 from workflow_scripts.miniature.train import train_model
-from workflow_scripts.settings.chunking import Checkpoint
+from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.compute import Compute
 from workflow_scripts.settings.measures import SearchRequest
 from workflow_scripts.settings.plan_search import PlanSearch

@@ -5,12 +5,12 @@ import pytest
 from workflow_scripts.core.conditions import Condition
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import whole_record
-from workflow_scripts.evaluation.plans import measure_latency, measure_perplexity
+from workflow_scripts.evaluation.plans import measure_perplexity
 from workflow_scripts.miniature.train import train_model
-from workflow_scripts.settings.chunking import Checkpoint
-from workflow_scripts.settings.compute import Compute, Loading
-from workflow_scripts.settings.measures import LatencyRequest, PerplexityRequest
-from workflow_scripts.settings.plan_measures import LatencyMeasures, PerplexityMeasures
+from workflow_scripts.settings.checkpoint import Checkpoint
+from workflow_scripts.settings.compute import Compute
+from workflow_scripts.settings.measures import PerplexityRequest
+from workflow_scripts.settings.plan_measures import PerplexityMeasures
 
 NAME = "Qwen2-0.2M"
 MODEL = f"miniature/{NAME}"
@@ -68,23 +68,3 @@ def test_of_a_checkpoint_only_the_difficulty_is_varied(world, manifest, tmp_path
     _, text, responses = perplexity(world, manifest, tmp_path, "training")
     assert {metric.condition for metric in text.metrics} == {None}
     assert {metric.condition for metric in responses.metrics} == {Condition(difficulty="easy")}
-
-
-def test_each_way_of_a_plan_takes_turns_with_the_unchanged_model(world, manifest, tmp_path):
-    asked = LatencyRequest(
-        plans=plans(),
-        measures=LatencyMeasures(batch_sizes=(1, 2), questions=2, new_tokens=2, repeats=3),
-        compute=Loading(device="cpu"),
-        seed=0,
-    )
-    record = measure_latency(manifest, world, tmp_path / "mmlu.json", asked)
-    of = {
-        (one.plan.split("-")[0][:5], one.way, one.batch)
-        for one in (metric.condition for metric in record.metrics)
-    }
-    (chunked,) = {plan for plan, *_ in of if plan.startswith("k")}
-    ways = {(chunked, way, size) for way in ("unchanged", "fused", "loop") for size in (1, 2)}
-    # Of a pruned model one batch size says how much shorter it is.
-    assert of == ways | {("prune", "unchanged", 1), ("prune", "loop", 1)}
-    assert {metric.n for metric in record.metrics} == {3}
-    assert whole_record(tmp_path / "mmlu.json") == record

@@ -19,7 +19,7 @@ from workflow_scripts.hub.manifest import (
     verify,
     write_manifest,
 )
-from workflow_scripts.settings.chunking import Checkpoint
+from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.measures import BuildRequest, VerifyRequest
 
 COMPUTE = {"device": "cpu", "dtype": "float32", "attention": "auto"}
@@ -27,15 +27,20 @@ VERIFY = VerifyRequest(compute=COMPUTE, seed=0)
 K2M2 = {"num_layers_per_chunk": 2, "num_chunks": 2}
 
 
-def hub_model(folder, family="qwen2", shard="5GB", layers=6):
-    """A base model as the hub folder holds one, with a tokenizer too small to use."""
+def small_tokenizer():
+    """Too small to use."""
     from tokenizers import Tokenizer, models
     from transformers import PreTrainedTokenizerFast
 
+    words = Tokenizer(models.WordLevel({"<unk>": 0, "fox": 1}, unk_token="<unk>"))
+    return PreTrainedTokenizerFast(tokenizer_object=words, unk_token="<unk>")
+
+
+def hub_model(folder, family="qwen2", shard="5GB", layers=6):
+    """A base model as the hub folder holds one."""
     base = base_model(family, layers)
     base.save_pretrained(folder, max_shard_size=shard)
-    words = Tokenizer(models.WordLevel({"<unk>": 0, "fox": 1}, unk_token="<unk>"))
-    PreTrainedTokenizerFast(tokenizer_object=words, unk_token="<unk>").save_pretrained(folder)
+    small_tokenizer().save_pretrained(folder)
     files = list_files(folder)
     write_manifest(
         folder,
@@ -132,6 +137,16 @@ def test_a_damaged_base_is_refused(tmp_path):
     (tmp_path / "base" / "model.safetensors").write_bytes(b"cut off")
     with pytest.raises(UserError, match=r"model\.safetensors has 7 bytes"):
         build(manifest, tmp_path / "built")
+
+
+def test_adapters_of_the_usual_width_are_no_other_model(tmp_path):
+    base, manifest = hub_model(tmp_path / "base")
+    width = base.config.hidden_size
+    with pytest.raises(UserError, match=f"adapter_hidden_size of .* is {width}.*expected null"):
+        build(manifest, tmp_path / "built", adapter_hidden_size=width)
+    assert not (tmp_path / "built").exists()
+    build(manifest, tmp_path / "other", adapter_hidden_size=width - 1)
+    build(manifest, tmp_path / "none", adapter_hidden_size=width, use_adapters=False)
 
 
 def test_parity_reports_the_plan_and_holds_it_to_its_word(tmp_path):

@@ -124,9 +124,13 @@ def test_the_published_reading_is_blamed_only_where_it_adds_something():
     assert "adds up" not in nothing
 
 
-def latency(*faster: float, way: str = "fused") -> pd.DataFrame:
+def latency(*faster: float, way: str = "fused", devices: int = 1) -> pd.DataFrame:
     return pd.DataFrame(
-        {"way": way, "plan": f"k2m{at}", "batch": 2, "token_faster": value}
+        {
+            **{"model": "a/b", "plan": f"k2m{at}", "variant": f"@k2m{at}-residual-noadapters"},
+            **{"aggregation": "residual", "adapters": None, "batch": 2, "devices": devices},
+            **{"way": way, "token_faster": value, "token_seconds": 1 / value},
+        }
         for at, value in enumerate(faster, start=1)
     )
 
@@ -145,6 +149,22 @@ def test_plans_run_one_chunk_after_the_other_are_told_of_apart():
     text = told(tell_chunking, chunking_numbers({"chunking_latency": table}))
     assert "none of which is slower. That is with the chunks' layers run as one" in text
     assert "one after the other (loop, dashed) 1 of 2 are slower" in text
+
+
+def test_checkpoints_and_several_devices_are_told_of_where_they_were_timed():
+    alone = latency(1.8, 1.1)
+    text = told(tell_chunking, chunking_numbers({"chunking_latency": alone}))
+    assert "devices" not in text and "adapters" not in text
+    trained = alone.assign(variant="@k2m1", aggregation="mlp.residual", adapters="adapters")
+    both = pd.concat([alone, trained, latency(2.7, 0.55, devices=2)])
+    text = told(tell_chunking, chunking_numbers({"chunking_latency": both}))
+    assert "The plan k2m1 in batches of 2 writes tokens 1.80 times" in text
+    assert "@k2m1 is the fastest checkpoint, 1.80 times in batches of 2." in text
+    assert "Spread over 2 devices, @k2m1-residual-noadapters in batches of 2 writes 1.50" in text
+    assert "the most of 2 combinations, 1 of them slower than on one." in text
+    two = pd.concat([alone, latency(2.5).assign(model="a/c")])
+    text = told(tell_chunking, chunking_numbers({"chunking_latency": two}))
+    assert "The plan k2m1 of a/c in batches of 2 writes tokens 2.50 times" in text
 
 
 def runs(*rows) -> pd.DataFrame:

@@ -97,7 +97,10 @@ def test_of_the_same_questions_asked_again_a_few_in_a_thousand_may_turn():
 def mmlu_settings(**changes) -> MmluComparison:
     asked = {
         "source": "huggingface",
-        "checkpoints": {"mmlu_baseline": MODEL, "mmlu_k2m12_cpt": f"{MODEL}@k2m12-mlp.none+cpt"},
+        "checkpoints": {
+            "mmlu_baseline": MODEL,
+            "mmlu_k2m12_cpt": f"{MODEL}@k2m12-mlp.none-adapters4864+cpt",
+        },
     }
     return MmluComparison.of(asked | changes)
 

@@ -31,6 +31,21 @@ def test_each_study_has_the_records_that_the_config_asks_for():
     assert all(path.startswith("results/records/") for path in every)
 
 
+def test_times_are_taken_of_other_models_or_of_none_where_the_config_says_so():
+    def made(*models):
+        measures = {"latency_models": list(models), "latency_layers": [2]}
+        config = settings(chunking={"measures": measures})
+        tables = {name for names in tables_made(config).values() for name in names}
+        figures = {name for names in figures_made(config).values() for name in names}
+        timed = {"chunking_latency", "chunking_pruning"}
+        assert tables & timed == figures & timed
+        return records_made(config).get("latency"), tables & timed
+
+    other = "results/records/latency/latency/miniature--Qwen2-1M/mmlu.json"
+    assert made("miniature/Qwen2-1M") == ([other], {"chunking_latency", "chunking_pruning"})
+    assert made() == (None, set())
+
+
 def test_a_cell_has_a_record_a_seed_and_a_protocol_that_needs_training_data_leaves_tasks_out():
     config = settings(
         harmony={

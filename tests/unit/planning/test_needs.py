@@ -157,6 +157,39 @@ def test_auto_is_a_gpu_where_there_may_be_one_and_the_processor_elsewhere(monkey
     assert one.parts["training"] > 1.5 * processor.parts["training"]  # one thread
 
 
+def test_a_job_that_spreads_chunks_asks_for_as_many_gpus_and_for_room_for_two_models():
+    model = "Qwen/Qwen2.5-7B-Instruct"
+
+    def latency(*devices, batch_sizes=(2, 4), **changes):
+        measures = {"devices": list(devices), "latency_models": [model]}
+        config = {
+            "source": "huggingface",
+            "compute": {"dtype": "bfloat16", "device": "cuda"},
+            "harmony": {"models": [TINY]},
+            "prompts": {"models": []},
+            "chunking": {"checkpoints": [], "measures": measures | {"batch_sizes": batch_sizes}},
+        }
+        return planner(config | changes).latency(model)
+
+    one, two = latency(1), latency(1, 2)
+    assert (one.gpus, two.gpus) == (1, 2)
+    assert latency(1, 4).gpus == 1, "no plan of the grid has four chunks"
+    weights = 15_231  # of 7.6 billion parameters in bfloat16, in MB
+    assert 2 * weights < one.gpu_mb == two.gpu_mb < 40_000, "before it is spread it lies on one"
+    assert two.mem_mb == one.mem_mb, "weights pass through the host one model at a time"
+    assert two.seconds > 1.5 * one.seconds > latency(1, batch_sizes=(4,)).seconds
+    processor = {"compute": {"device": "cpu", "threads": 2}}
+    assert latency(1, 2, **processor).gpus == 0
+    assert latency(1, 2, **processor).mem_mb > 4 * weights, "in float32, twice"
+
+
+def test_a_model_that_a_gpu_cannot_hold_twice_is_not_timed_and_says_so():
+    config = yaml.safe_load((ROOT / "config/paper.yaml").read_text(encoding="utf-8"))
+    config["chunking"] |= {"measures": {"latency_models": [LARGE]}}
+    (problem,) = planner(config | {"cluster": {"gpu": "A100-40GB"}}).too_large()[-1:]
+    assert problem.startswith(f"The times of {LARGE} cannot be taken: it needs")
+
+
 def test_the_work_table_knows_every_task():
     settings = load_settings(merged({}), ROOT)
     assert set(settings.work) == set(settings.tasks)

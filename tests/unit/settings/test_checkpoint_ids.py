@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from tests.unit.settings.merged import ROOT, merged
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.settings.chunking import Checkpoint
+from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.load import load_settings
 
 MODEL = "miniature/Qwen2-1M-Instruct"

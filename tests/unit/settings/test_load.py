@@ -29,17 +29,19 @@ def test_nothing_set_is_the_default():
 def test_defaults_are_checked_like_what_is_written():
     with pytest.raises(UserError) as raised:
         load_settings({"source": "huggingface"}, ROOT)
-    assert len(raised.value.problems) == 10  # 3 checkpoints, 6 models to rank, 1 to prompt
+    assert len(raised.value.problems) == 14  # 7 checkpoints, 6 models to rank, 1 to prompt
 
 
 def test_the_paper_runs_the_published_grid_and_plans():
     settings = load(yaml.safe_load((ROOT / "config/paper.yaml").read_text(encoding="utf-8")))
     assert (len(settings.harmony.models), len(settings.harmony.tasks)) == (61, 24)
     assert all(settings.task(name).training for name in settings.harmony.tasks)
-    assert list(settings.checkpoints()) == [
-        f"Qwen/Qwen2.5-0.5B-Instruct@{plan}"
-        for plan in ("k2m12-mlp.none", "k2m6-mlp.none", "k2m12", "k2m6", "k0m0")
-    ]
+    published = "mlp.none-adapters4864"
+    choices = (published, "mean", "noadapters", "distil.hidden", "distil.logits", "distil.both")
+    variants = {f"{plan}-{choice}" for plan in ("k2m12", "k2m6") for choice in choices}
+    assert set(settings.checkpoints()) == {
+        f"Qwen/Qwen2.5-0.5B-Instruct@{plan}" for plan in variants | {"k2m12", "k2m6", "k0m0"}
+    }
 
 
 def test_the_exact_paper_is_the_papers_grid_by_the_published_protocol():
@@ -80,8 +82,11 @@ def test_mmlu_is_asked_of_each_model_once_and_of_its_chunked_variants():
     model = "miniature/Qwen2-1M-Instruct"
     settings = load({"mmlu": {"models": ["miniature/Qwen2-1M", model]}})
     asked = [str(checkpoint) for checkpoint in settings.mmlu_checkpoints()]
+    choices = ("mean", "mlp.none", "noadapters", "distil.both")
     stages = [
-        f"{model}@{plan}{stage}" for plan in ("k2m12", "k2m6") for stage in ("", "+cpt", "+cpt+sft")
+        f"{model}@{plan}{stage}"
+        for plan in ("k2m12", "k2m6", *(f"k2m12-{choice}" for choice in choices))
+        for stage in ("", "+cpt", "+cpt+sft")
     ]
     assert asked == [model, "miniature/Qwen2-1M", *stages]
     assert load({"chunking": {"checkpoints": []}}).mmlu_checkpoints() == []

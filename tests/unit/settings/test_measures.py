@@ -50,6 +50,8 @@ def test_a_step_rebuilds_what_its_rule_asked(name):
         ({"chunking": {"measures": {"stride": 64}}}, {"perplexity", "stage_perplexity"}),
         ({"chunking": {"measures": {"new_tokens": 6}}}, {"latency"}),
         ({"chunking": {"measures": {"pruned": [[2]]}}}, {"perplexity", "latency"}),
+        ({"chunking": {"measures": {"devices": [1, 2]}}}, {"latency"}),
+        ({"chunking": {"measures": {"latency_models": []}}}, set()),
         ({"compute": {"batch_size": 16}}, {"perplexity", "stage_perplexity", "mmlu"}),
         ({"mmlu": {"shots": 4}}, {"mmlu"}),
         ({"prompts": {"max_items_per_subject": 2}}, {"prompt"}),
@@ -70,3 +72,34 @@ def test_plans_that_are_the_same_are_measured_once():
     settings = load_settings(merged({"chunking": {"measures": {"pruned": pruned}}}), ROOT)
     plans = perplexity_request(settings, MODEL).plans
     assert [plan.layers_to_prune for plan in plans if plan.mode == "prune"] == [(3, 5)]
+
+
+def variants_timed(checkpoints, model=MODEL, **measures):
+    config = {"chunking": {"checkpoints": checkpoints, "measures": measures}}
+    settings = load_settings(merged(config), ROOT)
+    layers = settings.model(model).layers
+    return [one.id(layers).variant for one in latency_request(settings, model).plans]
+
+
+def test_the_layers_alone_are_timed_and_each_checkpoint_with_what_it_is_made_of_once():
+    plan = {"model": MODEL, "num_layers_per_chunk": 12}
+    grid = {"latency_layers": [0, 12], "pruned": [[24]]}
+    made = [
+        plan,
+        {"model": MODEL, "num_chunks": 0, "num_layers_per_chunk": 0},
+        plan | {"distillation": True},  # as fast as without
+        plan | {"aggregation_base": "none", "adapter_hidden_size": 8},
+        plan | {"aggregation_mode": "residual", "use_adapters": False},  # the layers alone
+        {"model": MODEL, "mode": "prune", "layers_to_prune": [3]},
+    ]
+    assert variants_timed(made, **grid) == [
+        *("@k2m12-residual-noadapters", "@k2m12", "@k2m12-mlp.none-adapters8"),
+        *("@prune3", "@prune24"),
+    ]
+
+
+def test_of_a_model_that_is_only_timed_the_grid_is_and_nothing_is_left_out_of_it():
+    other = "miniature/Qwen2-1M"
+    plan = {"model": MODEL, "num_layers_per_chunk": 12}
+    timed = variants_timed([plan], other, latency_models=[other], latency_layers=[2])
+    assert timed == ["@k2m2-residual-noadapters"]

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 import pandas as pd
 
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.ids import NO_ADAPTERS, USUAL_AGGREGATION
 
 TEXT = "wikitext"  # that pruned and trained models are compared on
+USUAL_ADAPTERS = "adapters"  # as wide as the model
 _METRICS = {
     "perplexity": ("perplexity", "bits_per_byte"),
     "latency": (
@@ -52,6 +54,13 @@ def in_doublings(axes, across: pd.Series) -> None:
 def chunks_of(plan: str) -> int:
     """How many chunks a plan has: `k4m6-sequential` has 4; the unchanged model is one."""
     return max(1, int(plan[1 : plan.index("m")])) if plan.startswith("k") else 1
+
+
+def shape_of(plan: str, aggregation: str, adapters: str | None) -> str:
+    """The variant whose speed it is: what is usual has no mark."""
+    usual = {USUAL_AGGREGATION: "", None: NO_ADAPTERS, USUAL_ADAPTERS: ""}
+    marks = (plan, usual.get(aggregation, aggregation), usual.get(adapters, adapters))
+    return "@" + "-".join(mark for mark in marks if mark)
 
 
 def layers_per_chunk(plan: str) -> int:

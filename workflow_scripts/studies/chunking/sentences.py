@@ -11,8 +11,11 @@ from workflow_scripts.render.chapter import Study, Tables
 from workflow_scripts.render.numbers import Number, Numbers, count, fixed, number
 from workflow_scripts.render.text import perplexity
 from workflow_scripts.render.words import CLEAR
+from workflow_scripts.studies.chunking.ablation import TABLE as ABLATION
+from workflow_scripts.studies.chunking.ablation_sentences import ablation_numbers, tell_ablation
 from workflow_scripts.studies.chunking.frame import TEXT
 from workflow_scripts.studies.chunking.latency import TABLE as LATENCY
+from workflow_scripts.studies.chunking.latency import layers_alone
 from workflow_scripts.studies.chunking.perplexity import TABLE as PERPLEXITY
 from workflow_scripts.studies.chunking.pruning import TABLE as PRUNING
 from workflow_scripts.studies.chunking.summary import TABLE as SUMMARY
@@ -46,22 +49,74 @@ def _untrained(table: pd.DataFrame) -> list[Number]:
 
 
 def _times(table: pd.DataFrame) -> list[Number]:
-    """The plan that writes fastest beside the unchanged model, its chunks run as one."""
-    fused = table[table["way"] == "fused"].dropna(subset=["token_faster"])
+    """The plans that write fastest beside the unchanged model, their chunks run as one: the layers alone, as
+    checkpoints are trained, and spread over devices."""
+    table = table.dropna(subset=["token_faster"]).reset_index(drop=True)
+    on_one, alone = table["devices"] == 1, layers_alone(table)
+    fused, loop = table["way"] == "fused", table["way"] == "loop"
+    return [
+        *_layers_alone(table[on_one & alone & fused], table[on_one & alone & loop]),
+        *_as_trained(table[on_one & ~alone & fused]),
+        *_spread(table[fused & ~on_one], table[fused & on_one]),
+    ]
+
+
+def _layers_alone(fused: pd.DataFrame, loop: pd.DataFrame) -> list[Number]:
     if fused.empty:
         return []
     best = fused.loc[fused["token_faster"].idxmax()]
     slower = int((fused["token_faster"] < 1).sum())
-    loop = table[table["way"] == "loop"].dropna(subset=["token_faster"])
     slower_loop = int((loop["token_faster"] < 1).sum())
     return [
         *number("chunking.timed_loop", len(loop), count, "the same, one chunk after the other"),
         *number("chunking.slower_loop", slower_loop, count, "of these, slower than unchanged"),
         *number("chunking.timed", len(fused), count, "plans times batch sizes that were timed"),
         *number("chunking.slower", slower, count, "of these, slower than the unchanged model"),
-        *number("chunking.fastest", best["plan"], str, "the plan that writes fastest"),
+        *number(
+            "chunking.fastest", _named(best, "plan", fused), str, "the plan that writes fastest"
+        ),
         *number("chunking.fastest_batch", best["batch"], count, "rows of the batch it does so in"),
         *number("chunking.faster", best["token_faster"], fixed(2), "its speed over the unchanged"),
+    ]
+
+
+def _named(best: pd.Series, what: str, table: pd.DataFrame) -> str:
+    """By its plan or its variant, and by its model where others were timed too."""
+    several = table["model"].nunique() > 1
+    return f"{best[what]} of {best['model']}" if several else best[what]
+
+
+def _as_trained(fused: pd.DataFrame) -> list[Number]:
+    if fused.empty:
+        return []
+    best = fused.loc[fused["token_faster"].idxmax()]
+    about = "its speed over the unchanged, with aggregation and adapters"
+    return [
+        *number("chunking.trained_fastest", _named(best, "variant", fused), str, "so trained"),
+        *number("chunking.trained_batch", best["batch"], count, "rows of the batch it is so in"),
+        *number("chunking.trained_faster", best["token_faster"], fixed(2), about),
+    ]
+
+
+def _spread(several: pd.DataFrame, one: pd.DataFrame) -> list[Number]:
+    """Against the same plan with the same batch, its chunks run as one on one device.
+
+    Each took turns with the unchanged model and not with the other, so speeds over that are compared.
+    """
+    same = ["model", "variant", "batch"]
+    both = several.merge(one[[*same, "token_faster"]], on=same, suffixes=("", "_one"))
+    if both.empty:
+        return []
+    both["over_one"] = both["token_faster"] / both["token_faster_one"]
+    best, slower = both.loc[both["over_one"].idxmax()], int((both["over_one"] < 1).sum())
+    about = "its speed over that of the same chunks run as one on one device"
+    return [
+        *number("chunking.spread", len(both), count, "plans, batch sizes and devices over one"),
+        *number("chunking.spread_slower", slower, count, "of these, slower than on one device"),
+        *number("chunking.spread_fastest", _named(best, "variant", both), str, "what gains most"),
+        *number("chunking.spread_batch", best["batch"], count, "rows of the batch it does so in"),
+        *number("chunking.spread_devices", best["devices"], count, "devices it does so on"),
+        *number("chunking.spread_faster", best["over_one"], fixed(2), about),
     ]
 
 
@@ -87,6 +142,7 @@ def _pruned(table: pd.DataFrame) -> list[Number]:
 _NUMBERS = {
     SUMMARY.name: _checkpoints,
     STAGES.name: training_numbers,
+    ABLATION.name: ablation_numbers,
     PERPLEXITY.name: _untrained,
     LATENCY.name: _times,
     PRUNING.name: _pruned,
@@ -100,7 +156,10 @@ def chunking_numbers(tables: Tables) -> list[Number]:
 
 
 def tell_chunking(numbers: Numbers) -> list[str]:
-    told = (_tell_cost(numbers), tell_training(numbers), tell_mmlu(numbers), _tell_times(numbers))
+    told = (
+        *(_tell_cost(numbers), tell_training(numbers), tell_ablation(numbers)),
+        *(tell_mmlu(numbers), _tell_times(numbers)),
+    )
     return [paragraph for paragraph in told if paragraph]
 
 
@@ -145,6 +204,19 @@ def _tell_times(numbers: Numbers) -> str:
             " Run one after the other (loop, dashed) {chunking.slower_loop} of"
             " {chunking.timed_loop} are slower than the unchanged model."
         )
+    if "chunking.trained_faster" in numbers:
+        text += (
+            " Those are the layers alone; with the aggregation and the adapters that are trained,"
+            " {chunking.trained_fastest} is the fastest checkpoint, {chunking.trained_faster} times in"
+            " batches of {chunking.trained_batch}."
+        )
+    if "chunking.spread_faster" in numbers:
+        text += (
+            " Spread over {chunking.spread_devices} devices, {chunking.spread_fastest} in batches of"
+            " {chunking.spread_batch} writes {chunking.spread_faster} times as fast as on one with its"
+            " chunks run as one, the most of {chunking.spread} combinations, {chunking.spread_slower} of"
+            " them slower than on one."
+        )
     return text
 
 
@@ -152,12 +224,13 @@ CHUNKING = Study(
     key="chunking",
     title="What do chunks of layers cost, and save?",
     tables=(
-        *("chunking_summary", "training_stages", "chunking_plans", "chunking_latency"),
+        *("chunking_summary", "chunking_ablation", "training_stages", "chunking_plans"),
+        "chunking_latency",
         *("chunking_perplexity", "chunking_pruning", "mmlu_by_subject"),
     ),
     figures=(
-        *("training_curves", "chunking_latency", "chunking_perplexity", "chunking_pruning"),
-        "mmlu_by_subject",
+        *("chunking_ablation", "training_curves", "chunking_latency", "chunking_perplexity"),
+        *("chunking_pruning", "mmlu_by_subject"),
     ),
     numbers=chunking_numbers,
     tell=tell_chunking,

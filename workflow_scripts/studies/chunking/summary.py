@@ -5,7 +5,7 @@ from dataclasses import replace
 import pandas as pd
 
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.render.frames import Columns, checkpoint_of
+from workflow_scripts.render.frames import Cells, Columns, cells, checkpoint_of
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import millisecond, numbers, perplexity, shown, with_errors
 from workflow_scripts.settings.chunked_tables import SizedCheckpoints
@@ -21,8 +21,8 @@ NOTE = (
     " (qem), and by the likeliest letter (acc); floor: the better of a fixed and a random answer, which"
     " a score must clear by two standard errors to show anything. Perplexity of the texts named; lower"
     " is better. Token: median milliseconds to write one, its chunks run as one, in batches of the"
-    " smallest size measured; faster: than the unchanged model, which took turns. Times are of the"
-    " plan, untrained and without an mlp or adapters. A dash was not measured."
+    " smallest size measured, on one device; faster: than the unchanged model, which took turns. Times are"
+    " of the checkpoint's layers, aggregation and adapters before training. A dash was not measured."
 )
 _TEXTS = ("wikitext", "magpie")
 COLUMNS = Columns(
@@ -46,10 +46,7 @@ def chunking_summary(asked: SizedCheckpoints, **made: pd.DataFrame) -> pd.DataFr
     sizes = {checkpoint_of(row): row for row in found.get("plans", [])}
     texts = {checkpoint_of(row): row for row in found.get("stages", [])}
     scores = {checkpoint_of(row): row for row in found.get("mmlu", []) if row["subject"] == MICRO}
-    # In the smallest batch, where one user waits for one answer.
-    fused = [row for row in found.get("latency", []) if row["way"] == "fused"]
-    batch = min((row["batch"] for row in fused), default=None)
-    times = {f"{row['model']}@{row['plan']}": row for row in fused if row["batch"] == batch}
+    times = times_of_a_token(made["latency"]) if "latency" in made else {}
     rows = []
     for checkpoint in asked.checkpoints:
         id = CheckpointId.parse(checkpoint.id)
@@ -58,7 +55,7 @@ def chunking_summary(asked: SizedCheckpoints, **made: pd.DataFrame) -> pd.DataFr
         known = not id.variant or plan in sizes
         rows.append(
             {
-                **times.get(str(id.layout), {}),
+                **times.get(str(id.shape), {}),
                 **{"n": None, **scores.get(str(id), {})},  # questions, and not rounds of a time
                 "model": id.model,
                 "variant": id.variant,
@@ -68,6 +65,15 @@ def chunking_summary(asked: SizedCheckpoints, **made: pd.DataFrame) -> pd.DataFr
             }
         )
     return COLUMNS.typed(pd.DataFrame(rows, columns=list(COLUMNS.named)))
+
+
+def times_of_a_token(latency: pd.DataFrame) -> dict[str, Cells]:
+    """Of each variant that was timed, run as one on one device, in the smallest batch: one user waits for one
+    answer."""
+    fused = latency[(latency["way"] == "fused") & (latency["devices"] == 1)]
+    rows = cells(fused[fused["batch"] == fused["batch"].min()])
+    times = ("batch", "token_seconds", "token_faster")
+    return {checkpoint_of(row): {name: row[name] for name in times} for row in rows}
 
 
 def _perplexities(text: dict) -> dict[str, float | None]:

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from workflow_scripts.render.figures import figure_of, say_empty
 from workflow_scripts.studies.harmony import labels
@@ -57,6 +56,8 @@ def write_pc1(
 
 
 def _draw_panel(axis, rows: pd.DataFrame, across: str, looks: dict) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
     rows = rows.dropna(subset=[across]).sort_values(across)
     large = 6.5 if len(rows) <= MANY else 5
     for row in rows.itertuples():

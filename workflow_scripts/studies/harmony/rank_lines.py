@@ -1,7 +1,6 @@
 """Ranks side by side, a line for each model: what the figures of rankings have in common."""
 
 import numpy as np
-from matplotlib.collections import LineCollection
 
 NAMED = 70  # names that fit below one another; of more models every second is named, or every third
 
@@ -15,6 +14,8 @@ def draw_lines(
     axis, ranks: np.ndarray, low: np.ndarray, high: np.ndarray, colours: np.ndarray
 ) -> None:
     """Models in rows, columns side by side; a line is strong where the ranges of its two ranks do not meet."""
+    from matplotlib.collections import LineCollection
+
     fine = fineness(len(ranks))
     for at in range(ranks.shape[1] - 1):
         moved = (low[:, at] > high[:, at + 1]) | (high[:, at] < low[:, at + 1])

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from matplotlib.colors import to_rgb
 
 from workflow_scripts.render.figures import say_empty
 from workflow_scripts.render.frames import Columns
@@ -86,6 +85,8 @@ def write_two_tasks(table: pd.DataFrame, names: Mapping[str, str], pdf: Path, pn
 
 
 def _draw_panel(axis, rows: pd.DataFrame, names: Mapping[str, str], looks: dict) -> None:
+    from matplotlib.colors import to_rgb
+
     tasks = list(dict.fromkeys(rows["task"]))
     most = int(rows["rank"].max())
     found = [rows[rows["task"] == task].set_index("label") for task in tasks]

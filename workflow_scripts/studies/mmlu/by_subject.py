@@ -22,6 +22,7 @@ MICRO, MACRO = "micro", "macro"
 _AVERAGES = {MICRO: "all questions (micro)", MACRO: "mean of the subjects (macro)"}
 _PUBLISHED = re.compile(r"helm:mmlu:(\w+):5")
 _LABEL_WIDTH = 15  # characters over three columns of the figure
+_MOST_CHECKPOINTS = 12  # abreast, each in three columns
 NOTE = (
     "Score ± standard error on n questions, lighteval's task. qem: generated answer after HELM's"
     " normalisation, which counts an answer of which nothing is left as a right A; em: generated"
@@ -147,7 +148,9 @@ def write_mmlu_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.lines import Line2D
 
-    checkpoints = list(dict.fromkeys(zip(table["model"], table["variant"], strict=True)))
+    checkpoints = drawn_checkpoints(
+        list(dict.fromkeys(zip(table["model"], table["variant"], strict=True)))
+    )
     subjects = list(dict.fromkeys(table["subject"]))
     columns = [(metric, *checkpoint) for checkpoint in checkpoints for metric in METRICS]
     cells = table.set_index(["subject", "model", "variant"])
@@ -199,6 +202,16 @@ def write_mmlu_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
             handletextpad=0,
         )
         save_both(fig, pdf, png)
+
+
+def drawn_checkpoints(checkpoints: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """All, or of too many to be read the models as they are and the last stage of each variant."""
+    if len(checkpoints) <= _MOST_CHECKPOINTS:
+        return checkpoints
+    trained_further = {
+        (model, variant.rpartition("+")[0]) for model, variant in checkpoints if "+" in variant
+    }
+    return [one for one in checkpoints if one not in trained_further]
 
 
 def _labels(checkpoints: list[tuple[str, str]]) -> list[str]:

@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.scores.tidy import COLUMNS
 from workflow_scripts.settings.chunked_tables import MeasuredModels, SizedCheckpoints
 from workflow_scripts.settings.request import Nothing
@@ -15,6 +16,7 @@ from workflow_scripts.studies.chunking.pruning import pruning_table, write_pruni
 from workflow_scripts.studies.chunking.sentences import chunking_numbers
 
 TEXTS = ("magpie (easy)", "wikitext")
+PLAIN = "org/name@k2m12-residual-noadapters"  # the layers alone
 ONE = MeasuredModels(models=["org/name"], texts=TEXTS)
 TWO = MeasuredModels(models=["org/name", "org/other"], texts=TEXTS)
 
@@ -47,11 +49,12 @@ def perplexities(task, difficulty, *measured):
     ]
 
 
-def latencies(plan, aggregation, **ways):
+def latencies(plan, aggregation, adapters=None, devices=None, **ways):
+    of = {"plan": plan, "aggregation": aggregation, "adapters": adapters, "devices": devices}
     return [
         one
         for way, seconds in ways.items()
-        for varied in [{"plan": plan, "aggregation": aggregation, "way": way, "batch": 2}]
+        for varied in [{**of, "way": way, "batch": 2}]
         for kind in ("prefill", "token")
         for one in (
             row("latency", "latency", varied, f"{kind}_seconds", seconds),
@@ -102,6 +105,45 @@ def test_latency_is_compared_with_what_took_turns_with_it(scores, tmp_path):
     assert table.loc["loop", "token_faster"] == pytest.approx(0.8)
     assert (table["layers_per_chunk"] == 12).all() and (table["batch"] == 2).all()
     write_latency_figure(table.reset_index(), tmp_path / "f.pdf", tmp_path / "f.png")
+
+
+def test_a_checkpoint_and_the_layers_alone_are_each_held_against_their_own_turns(scores, tmp_path):
+    trained = latencies("k2m12", "mlp.residual", "adapters", unchanged=0.6, fused=0.2, loop=0.9)
+    narrow = latencies("k2m12", "mlp.none", "adapters64", unchanged=0.6, fused=0.1, loop=0.6)
+    scores = pd.concat([scores, pd.DataFrame([*trained, *narrow]).astype(COLUMNS)])
+    table = latency_table(scores, ONE)
+    fused = table[table["way"] == "fused"].set_index("variant")["token_faster"]
+    assert fused.to_dict() == pytest.approx(
+        {"@k2m12-residual-noadapters": 4, "@k2m12": 3, "@k2m12-mlp.none-adapters64": 6}
+    )
+    assert all(CheckpointId.parse(f"org/name{variant}") for variant in fused.index)
+    _, text = written(latency.TABLE, table, ONE, tmp_path)
+    assert "| mlp.residual | full width |" in " ".join(text.split())
+    told = {one.name: one.value for one in chunking_numbers({"chunking_latency": table})}
+    assert told["chunking.faster"] == 4 and told["chunking.timed"] == 1
+    assert told["chunking.trained_fastest"] == "@k2m12-mlp.none-adapters64"
+    assert told["chunking.trained_faster"] == pytest.approx(6)
+
+
+def test_chunks_over_several_devices_are_held_against_one(scores, tmp_path):
+    spread = latencies("k2m12", "residual", devices=2, unchanged=0.6, fused=0.12, loop=0.3)
+    scores = pd.concat([scores, pd.DataFrame(spread).astype(COLUMNS)])
+    table = latency_table(scores, ONE)
+    two = table[table["devices"] == 2].set_index("way")
+    faster = two["token_faster"].drop("unchanged").to_dict()
+    assert faster == pytest.approx({"fused": 5, "loop": 2}), "than what took turns with it"
+    again, text = written(latency.TABLE, table, ONE, tmp_path)
+    assert sum("| fused " in line for line in text.splitlines()) == 2
+    numbers = chunking_numbers({"chunking_latency": table})
+    told = {one.name: one.value for one in numbers}
+    assert told["chunking.faster"] == 4, "of one device"
+    assert told["chunking.spread_devices"] == 2 and told["chunking.spread"] == 1
+    assert told["chunking.spread_faster"] == pytest.approx(1.25)
+    write_latency_figure(again, tmp_path / "f.pdf", tmp_path / "f.png")
+    assert drawn(tmp_path)
+    one = SizedCheckpoints(checkpoints=[{"id": PLAIN, "parameters": 5, "layers": 2}])
+    made = summary.chunking_summary(one, latency=table)
+    assert list(made["token_faster"]) == [4.0], "of one device, where one user waits"
 
 
 def test_pruning_joins_perplexity_and_time(scores, tmp_path):
@@ -167,7 +209,7 @@ def test_a_broken_cell_of_latency_has_a_row_of_dashes(scores, whole, tmp_path):
         model for model in TWO.models if model not in whole
     ]
     (line,) = [x for x in text.splitlines() if "org/other" in x]
-    assert line.count("—") == 8
+    assert line.count("—") == 11
     write_latency_figure(again, tmp_path / "f.pdf", tmp_path / "f.png")
     assert drawn(tmp_path)
 
@@ -216,21 +258,30 @@ def test_the_summary_has_a_line_for_each_checkpoint_whatever_was_measured(tmp_pa
     assert "| as it is" in text and "| @k2m1" in text
 
 
-def test_variants_of_a_plan_have_its_times_and_sizes_of_their_own(scores):
+def test_variants_of_a_plan_have_times_and_sizes_of_their_own(scores):
     plan, variant = "org/name@k2m12", "org/name@k2m12-mlp.none"
     size = {"base": "org/name", "plan": "[0 | 1]", "depth": 1, "layers": 2, "new_parameters": 1}
     size |= {"fused_from_loop": 0.0, "fused_from_base": 1.0, "dtype": "float32"}
     plans = plans_table(
         size | {"checkpoint": name, "parameters": parameters}
-        for name, parameters in ((plan, 10), (variant, 20))
+        for name, parameters in ((plan, 10), (variant, 20), (f"{plan}-distil.hidden", 10))
     )
     asked = SizedCheckpoints(
         checkpoints=[
             {"id": name, "parameters": 5, "layers": 2}
-            for name in ("org/name", plan, variant, f"{variant}+cpt")
+            for name in (
+                *("org/name", plan, f"{plan}-distil.hidden+cpt", variant, f"{variant}+cpt"),
+                *("org/name@k2m12-mean", PLAIN),
+            )
         ]
     )
+    timed = [
+        *latencies("k2m12", "mlp.residual", "adapters", unchanged=0.6, fused=0.2),
+        *latencies("k2m12", "mlp.none", "adapters", unchanged=0.6, fused=0.3),
+    ]
+    scores = pd.concat([scores, pd.DataFrame(timed).astype(COLUMNS)])
     made = summary.chunking_summary(asked, plans=plans, latency=latency_table(scores, ONE))
-    assert list(made["parameters"]) == [5, 10, 20, 20]
-    assert pd.isna(made["token_faster"][0])
-    assert made["token_faster"][1:].tolist() == [4.0] * 3
+    assert list(made["parameters"][:5]) == [5, 10, 10, 20, 20]
+    assert pd.isna(made["token_faster"][0]) and pd.isna(made["token_faster"][5])
+    assert made["token_faster"][1:5].tolist() == pytest.approx([3, 3, 2, 2])
+    assert made["token_faster"][6] == pytest.approx(4)

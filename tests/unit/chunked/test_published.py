@@ -1,0 +1,187 @@
+"""Other people's folders: trained with the published code, under its names for what chunking adds."""
+
+import json
+import re
+
+import pytest
+import torch
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
+from transformers import AutoModel, AutoModelForCausalLM
+
+import workflow_scripts.chunked  # noqa: F401 (registers the chunked classes)
+from tests.unit.chunked.published import HIDDEN, INNER, PLANS, WRAPPER, Published
+from tests.unit.chunked.reference import fresh_ids
+from workflow_scripts.chunked.modeling import Qwen2ChunkingForCausalLM
+from workflow_scripts.core.errors import UserError
+
+
+def assert_computes(model, published):
+    ids = fresh_ids(2, 7)
+    expected = published.logits(ids)
+    scale = max(1.0, float(expected.abs().max()))
+    for execution in ("fused", "loop"):
+        model.config.chunk_execution = execution
+        with torch.no_grad():
+            assert float((model(ids).logits - expected).abs().max()) <= 1e-5 * scale
+
+
+def rename(folder, change):
+    weights = folder / "model.safetensors"
+    renamed = {change(name): tensor for name, tensor in load_file(weights).items()}
+    save_file(renamed, weights, metadata={"format": "pt"})
+
+
+@pytest.mark.parametrize("adapters", [True, False], ids=["adapters", "no adapters"])
+@pytest.mark.parametrize("aggregation", ["mlp", "mean", "last"])
+@pytest.mark.parametrize("mode", PLANS)
+@pytest.mark.parametrize("family", ["qwen2", "llama"])
+def test_a_published_folder_computes_the_form_written_out(
+    family, mode, aggregation, adapters, tmp_path
+):
+    published = Published(family, mode, aggregation, adapters)
+    published.save(tmp_path)
+    model, report = AutoModelForCausalLM.from_pretrained(tmp_path, output_loading_info=True)
+    assert not any(report.values())
+    assert_computes(model, published)
+
+
+def test_what_is_loaded_is_saved_under_the_models_own_names(tmp_path):
+    published = Published()
+    model = Qwen2ChunkingForCausalLM.from_pretrained(published.save(tmp_path / "theirs"))
+    model.save_pretrained(tmp_path / "ours")
+    with safe_open(tmp_path / "ours/model.safetensors", "pt") as tensors:
+        assert set(tensors.keys()) == set(model.state_dict())
+    assert json.loads((tmp_path / "ours/config.json").read_text())["adapter_hidden_size"] == INNER
+    assert_computes(AutoModelForCausalLM.from_pretrained(tmp_path / "ours"), published)
+
+
+@pytest.mark.parametrize("prefix", ["module.", "_orig_mod.", "module._orig_mod."])
+def test_what_torch_puts_around_a_model_is_no_part_of_its_names(prefix, tmp_path):
+    published = Published()
+    rename(published.save(tmp_path), lambda name: prefix + name)
+    assert_computes(AutoModelForCausalLM.from_pretrained(tmp_path), published)
+
+
+def test_a_folder_of_the_model_without_its_head(tmp_path):
+    published = Published("llama")
+    published.base.lm_head.weight = published.base.model.embed_tokens.weight
+    published.save(tmp_path)
+    published.edit(tmp_path, tie_word_embeddings=True)
+    rename(tmp_path, lambda name: name.removeprefix("model."))
+    assert_computes(AutoModelForCausalLM.from_pretrained(tmp_path), published)
+    bare = AutoModel.from_pretrained(tmp_path)
+    assert bare.wrapped_chunk_layers.aggregation.proj.bias.any()
+
+
+@pytest.mark.parametrize("safe", [True, False], ids=["safetensors", "pickled"])
+def test_a_folder_of_several_files(safe, tmp_path):
+    published = Published()
+    published.save(tmp_path)
+    whole = tmp_path / "model.safetensors"
+    names = sorted(load_file(whole))
+    ending = "safetensors" if safe else "bin"
+    stem = "model" if safe else "pytorch_model"
+    files = [f"{stem}-0000{number}-of-00003.{ending}" for number in (1, 2, 3)]
+    where = {name: files[at % 3] for at, name in enumerate(names)}
+    for file in files:
+        part = {n: t for n, t in load_file(whole).items() if where[n] == file}
+        if safe:
+            save_file(part, tmp_path / file, metadata={"format": "pt"})
+        else:
+            torch.save(part, tmp_path / file)
+    whole.unlink()
+    index = {"metadata": {}, "weight_map": where}
+    (tmp_path / f"{stem}.{ending}.index.json").write_text(json.dumps(index))
+    assert_computes(AutoModelForCausalLM.from_pretrained(tmp_path), published)
+
+
+@pytest.mark.parametrize("both", [True, False], ids=["both names", "the second alone"])
+def test_layers_that_the_published_code_names_twice(both, tmp_path):
+    """Chunks of consecutive layers are modules of their own there."""
+    published = Published(mode="sequential_with_shared_start_and_end")
+    published.save(tmp_path)
+    _, chunks, _ = PLANS[published.mode]
+    again = {
+        f"model.layers.{number}.": f"{WRAPPER}.chunk_layers_{chunk}.layers.{place}."
+        for chunk, numbers in enumerate(chunks)
+        for place, number in enumerate(numbers)
+    }
+    weights = tmp_path / "model.safetensors"
+    found = load_file(weights)
+    twice = {
+        name.replace(ours, theirs): tensor.clone()
+        for name, tensor in found.items()
+        for ours, theirs in again.items()
+        if name.startswith(ours)
+    }
+    assert len(twice) == 4 * 12
+    if not both:
+        found = {n: t for n, t in found.items() if not n.startswith(tuple(again))}
+    save_file(found | twice, weights, metadata={"format": "pt"})
+    assert_computes(AutoModelForCausalLM.from_pretrained(tmp_path), published)
+
+
+ADAPTER = f"{WRAPPER}.chunk_layers_1.adapter_0.up_proj.weight"
+LINEAR = f"{WRAPPER}.aggregation_head.linear.weight"
+
+
+@pytest.mark.parametrize(
+    ("change", "keys", "sentence"),
+    [
+        (
+            {LINEAR: torch.zeros(HIDDEN, 3 * HIDDEN)},
+            {},
+            f"{LINEAR} in FOLDER is 32 × 96; expected 32 × 64, as its config.json says.",
+        ),
+        (
+            {ADAPTER: torch.zeros(7, HIDDEN)},
+            {},
+            f"{ADAPTER} in FOLDER is 7 × 32; expected 40 × 32, as its config.json says.",
+        ),
+        ({ADAPTER: None}, {}, f"FOLDER lacks {ADAPTER}, which its config.json asks for."),
+        (
+            {f"{WRAPPER}.aggregation_head.linear.bias": None, LINEAR: None},
+            {},
+            f"FOLDER lacks {LINEAR}, which its config.json asks for.",
+        ),
+        (
+            {"model.chunk_start_adapter_0.weight": torch.zeros(HIDDEN, HIDDEN)},
+            {},
+            "FOLDER holds model.chunk_start_adapter_0.weight, for which the model of its config.json"
+            " has no place.",
+        ),
+        (
+            {},
+            {"aggregation_mode": "mean"},
+            f"FOLDER holds {WRAPPER}.aggregation_head.linear.bias, {LINEAR},"
+            f" {WRAPPER}.aggregation_head.mlp.down_proj.weight,"
+            f" {WRAPPER}.aggregation_head.mlp.gate_proj.weight,"
+            f" {WRAPPER}.aggregation_head.mlp.up_proj.weight, for which the model of its config.json"
+            " has no place.",
+        ),
+        (
+            {"model.layers.3.mlp.down_proj.weight": None},
+            {},
+            "FOLDER lacks model.layers.3.mlp.down_proj.weight, which its config.json asks for.",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_named_as_it_is_in_the_folder(change, keys, sentence, tmp_path):
+    published = Published()
+    published.save(tmp_path)
+    published.edit(tmp_path, **keys)
+    weights = tmp_path / "model.safetensors"
+    changed = {n: t for n, t in (load_file(weights) | change).items() if t is not None}
+    save_file(changed, weights, metadata={"format": "pt"})
+    with pytest.raises(
+        UserError, match=f"^{re.escape(sentence.replace('FOLDER', str(tmp_path)))}$"
+    ):
+        AutoModelForCausalLM.from_pretrained(tmp_path)
+
+
+def test_a_long_list_of_names_is_cut(tmp_path):
+    published = Published()
+    rename(published.save(tmp_path), lambda name: name.replace("chunk_layers", "chunks"))
+    with pytest.raises(UserError, match=r"chunks_0\.adapter_0.* and 1 more, for which the model"):
+        AutoModelForCausalLM.from_pretrained(tmp_path)

@@ -1,0 +1,158 @@
+"""Times of a model in many plans: on one device and over several, beside the unchanged model."""
+
+import pytest
+import torch
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.records import whole_record
+from workflow_scripts.evaluation import plan_latency
+from workflow_scripts.evaluation.plan_latency import measure_latency, places_of
+from workflow_scripts.miniature.train import train_model
+from workflow_scripts.settings.checkpoint import Checkpoint
+from workflow_scripts.settings.compute import Loading
+from workflow_scripts.settings.measures import LatencyRequest
+from workflow_scripts.settings.plan_measures import LatencyMeasures
+
+NAME = "Qwen2-0.2M"
+MODEL = f"miniature/{NAME}"
+
+
+@pytest.fixture(scope="module")
+def manifest(world):
+    train_model(world, NAME, seed=0, effort=0.01)
+    return world / "models" / MODEL / "manifest.json"
+
+
+@pytest.fixture
+def threads():
+    before = torch.get_num_threads()
+    yield torch.set_num_threads
+    torch.set_num_threads(before)
+
+
+def sequential(**keys):
+    return Checkpoint(model=MODEL, mode="sequential", num_layers_per_chunk=1, **keys)
+
+
+ALONE = sequential(aggregation_mode="residual", use_adapters=False)
+PRUNED = Checkpoint(model=MODEL, mode="prune", layers_to_prune=(1,))
+
+
+def measured(world, manifest, folder, *plans, **measures):
+    asked = LatencyRequest(
+        plans=plans,
+        measures=LatencyMeasures(
+            **{"batch_sizes": (1, 2), "questions": 2, "new_tokens": 2, "repeats": 3} | measures
+        ),
+        compute=Loading(device="cpu"),
+        seed=0,
+    )
+    record = measure_latency(manifest, world, folder / "mmlu.json", asked)
+    assert whole_record(folder / "mmlu.json") == record
+    return record
+
+
+def test_each_way_of_a_plan_takes_turns_with_the_unchanged_model(world, manifest, tmp_path):
+    record = measured(world, manifest, tmp_path, ALONE, PRUNED)
+    of = {
+        (one.plan.split("-")[0][:5], one.way, one.batch)
+        for one in (metric.condition for metric in record.metrics)
+    }
+    (chunked,) = {plan for plan, *_ in of if plan.startswith("k")}
+    ways = {(chunked, way, size) for way in ("unchanged", "fused", "loop") for size in (1, 2)}
+    # Of a pruned model one batch size says how much shorter it is.
+    assert of == ways | {("prune", "unchanged", 1), ("prune", "loop", 1)}
+    assert {metric.n for metric in record.metrics} == {3}
+    # What was measured before there were adapters and devices keeps its names.
+    assert all(m.condition.adapters is m.condition.devices is None for m in record.metrics)
+    assert record.volatile.devices == ("cpu",)
+
+
+def test_a_plan_is_spread_over_each_number_of_devices_that_it_has_chunks_for(
+    world, manifest, tmp_path, threads, monkeypatch
+):
+    threads(2)
+    seen = set()
+
+    def noted(model, batches, new_tokens):
+        layers = model.model.layers
+        devices = getattr(layers, "devices", None)
+        seen.add((devices, devices and model.config.chunk_execution))
+        return run(model, batches, new_tokens)
+
+    run = plan_latency.greedy_latency
+    monkeypatch.setattr(plan_latency, "greedy_latency", noted)
+    record = measured(world, manifest, tmp_path, ALONE, PRUNED, devices=(1, 2), batch_sizes=(1,))
+    of = {(m.condition.way, m.condition.devices) for m in record.metrics if m.condition.aggregation}
+    spread = {("fused", 2), ("loop", 2)}
+    assert of == spread | {("unchanged", None), ("fused", None), ("loop", None), ("unchanged", 2)}
+    assert {m.condition.devices for m in record.metrics if not m.condition.aggregation} == {None}
+    assert seen == {(None, None), *((n, way) for n in (1, 2) for way in ("fused", "loop"))}
+    assert record.volatile.devices == ("cpu, share 1 of 2", "cpu, share 2 of 2")
+    assert record.protocol.generation["devices"] == [1, 2]
+
+
+def test_a_checkpoint_is_timed_with_its_aggregation_and_adapters(
+    world, manifest, tmp_path, monkeypatch
+):
+    wrappers = {}
+    run = plan_latency.greedy_latency
+
+    def noted(model, batches, new_tokens):
+        if wrapper := getattr(model.model, "wrapped_chunk_layers", None):
+            config = model.config
+            wrappers[config.aggregation_mode, config.aggregation_base] = (
+                wrapper.aggregation is not None,
+                wrapper.adapters and wrapper.adapters["0"].up_proj.out_features,
+            )
+        return run(model, batches, new_tokens)
+
+    monkeypatch.setattr(plan_latency, "greedy_latency", noted)
+    plans = (
+        ALONE,
+        sequential(),
+        sequential(aggregation_base="none", adapter_hidden_size=8),
+        sequential(aggregation_mode="mean", use_adapters=False),
+    )
+    record = measured(world, manifest, tmp_path, *plans, batch_sizes=(1,))
+    hidden = wrappers["mlp", "residual"][1]
+    assert hidden > 8
+    assert wrappers == {
+        ("residual", "residual"): (False, None),
+        ("mlp", "residual"): (True, hidden),
+        ("mlp", "none"): (True, 8),
+        ("mean", "residual"): (False, None),
+    }
+    assert {(m.condition.aggregation, m.condition.adapters) for m in record.metrics} == {
+        ("residual", None),
+        ("mlp.residual", "adapters"),
+        ("mlp.none", "adapters8"),
+        ("mean", None),
+    }
+
+
+def test_devices_that_are_not_there_are_refused_before_anything_is_read(
+    world, tmp_path, threads, monkeypatch
+):
+    threads(1)
+    missing = tmp_path / "no-such-model.json"
+    with pytest.raises(UserError, match=r"devices has 2, but compute\.threads is 1; expected"):
+        measured(world, missing, tmp_path, ALONE, devices=(1, 2))
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    with pytest.raises(UserError, match="devices has 2, but PyTorch sees 1 GPU here; expected"):
+        places_of("cuda", 2)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
+    assert places_of("cuda", 2) == ["cuda:0", "cuda:1"]
+
+
+@pytest.mark.gpus(2)
+def test_times_are_taken_on_two_gpus(world, manifest, tmp_path):
+    asked = LatencyRequest(
+        plans=(ALONE, sequential()),
+        measures=LatencyMeasures(batch_sizes=(2,), questions=2, devices=(1, 2)),
+        compute=Loading(device="cuda"),
+        seed=0,
+    )
+    record = measure_latency(manifest, world, tmp_path / "mmlu.json", asked)
+    assert [name.partition(" ")[0] for name in record.volatile.devices] == ["cuda:0", "cuda:1"]
+    assert {m.condition.devices for m in record.metrics} == {None, 2}

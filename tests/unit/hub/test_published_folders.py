@@ -1,0 +1,116 @@
+"""A folder that somebody trained with the published code becomes a model of the hub folder."""
+
+import json
+
+import pytest
+import torch
+from safetensors.torch import save_file
+from transformers import AutoModelForCausalLM
+
+from tests.unit.chunked.published import WRAPPER, Published
+from tests.unit.chunked.reference import fresh_ids
+from tests.unit.hub.test_chunk import COMPUTE, small_tokenizer
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.hub.load import load_model
+from workflow_scripts.hub.local import take_folder
+from workflow_scripts.settings.folders import row_of_folder
+
+NAME = "local/theirs"
+ALL = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
+PEFT = "base_model.model."
+RANK, ALPHA = 2, 4
+
+
+@pytest.fixture
+def folder(tmp_path):
+    small_tokenizer().save_pretrained(tmp_path / "theirs")
+    return tmp_path / "theirs"
+
+
+def load(folder, target):
+    take_folder(folder, NAME, target)
+    return load_model(target / "manifest.json", **COMPUTE).model
+
+
+@torch.no_grad()
+def assert_computes(model, published):
+    ids = fresh_ids(2, 7)
+    expected = published.logits(ids)
+    scale = max(1.0, float(expected.abs().max()))
+    assert float((model(ids).logits - expected).abs().max()) <= 1e-5 * scale
+
+
+def put_beside(published, folder, low_rank, in_full=(), **keys):
+    """Save low-rank adapters for the layers so named, and others in full; published then has both."""
+    weights = published.base.state_dict() | published.weights
+    beside = {}
+    for name in low_rank:
+        rows, columns = weights[f"{name}.weight"].shape
+        up, down = torch.randn(rows, RANK) * 0.1, torch.randn(RANK, columns) * 0.1
+        beside |= {f"{PEFT}{name}.lora_A.weight": down, f"{PEFT}{name}.lora_B.weight": up}
+        weights[f"{name}.weight"] += ALPHA / RANK * up @ down
+    for name in in_full:
+        new = torch.randn_like(weights[name]) * 0.15
+        beside[f"{PEFT}{name}"] = new
+        weights[name].copy_(new)
+    save_file(beside, folder / "adapter_model.safetensors", metadata={"format": "pt"})
+    config = {"peft_type": "LORA", "task_type": "CAUSAL_LM", "r": RANK, "lora_alpha": ALPHA}
+    (folder / "adapter_config.json").write_text(json.dumps(config | keys))
+
+
+@pytest.mark.parametrize("family", ["qwen2", "llama"])
+def test_it_is_taken_and_computes_what_it_was_trained_to(family, folder, tmp_path):
+    published = Published(family)
+    published.save(folder)
+    row = row_of_folder(str(folder), ["Qwen2", "Llama"])
+    assert row.family.lower() == family and row.layers == 6
+    model = load(folder, tmp_path / "taken")
+    assert_computes(model, published)
+    assert row.parameters == model.num_parameters()
+
+
+def test_low_rank_adapters_beside_it_on_all_linear_layers(folder, tmp_path):
+    published = Published()
+    published.save(folder)
+    names = [*published.base.state_dict(), *published.weights]
+    linear = [name.removesuffix(".weight") for name in names if name.endswith("_proj.weight")]
+    assert any("adapter_0" in name for name in linear)
+    put_beside(published, folder, linear, target_modules=ALL)
+    assert_computes(load(folder, tmp_path / "taken"), published)
+
+
+@pytest.mark.parametrize("module", ["wrapped_chunk_layers", "aggregation_head"])
+def test_low_rank_adapters_beside_it_and_the_rest_in_full(module, folder, tmp_path):
+    """As in the published run: the next stage has a plain model of both."""
+    published = Published()
+    published.save(folder)
+    put_beside(
+        published,
+        folder,
+        [f"model.layers.{number}.self_attn.q_proj" for number in range(6)],
+        [name for name in published.weights if module in name],
+        target_modules=["q_proj"],
+        modules_to_save=[module],
+    )
+    model = load(folder, tmp_path / "taken")
+    assert_computes(model, published)
+    model.save_pretrained(tmp_path / "saved")
+    assert_computes(AutoModelForCausalLM.from_pretrained(tmp_path / "saved"), published)
+
+
+def test_low_rank_adapters_that_find_no_place_are_named(folder, tmp_path):
+    published = Published()
+    published.save(folder)
+    linear = f"{WRAPPER}.aggregation_head.linear"
+    put_beside(published, folder, [linear], target_modules=["linear", "q_proj"])
+    with pytest.raises(UserError, match=rf"holds .*{linear}\.lora_A.*has no place"):
+        load(folder, tmp_path / "taken")
+
+
+def test_pickled_weights_are_refused_with_what_to_do(folder, tmp_path):
+    Published().save(folder)
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(
+        UserError, match=r"pickled ones .* are never loaded; save it as safetensors"
+    ):
+        take_folder(folder, NAME, tmp_path / "taken")

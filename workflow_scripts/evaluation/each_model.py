@@ -1,0 +1,50 @@
+"""One measurement of several models, one after the other in one process."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from workflow_scripts.core.finished import finish_once
+from workflow_scripts.core.named import named
+from workflow_scripts.evaluation.scored_items import scored_beside
+from workflow_scripts.hub.manifest import hub_of
+from workflow_scripts.hub.mirror import mirror
+
+
+def measure_each(
+    measure: Callable[..., Any],
+    asked: Any,
+    models: Sequence[Path],
+    data: Sequence[Path],
+    outputs: Sequence[Path],
+    *,
+    decides: Any,
+    reader: str | None,
+) -> None:
+    """Each into its own of the outputs: the first of every model, then the second of every model.
+
+    With a reader, what is finished is kept: a job that was killed resumes behind it, and so does one that
+    runs again for the sake of another model.
+    """
+    hub = hub_of(data[0])
+    with mirror(hub):  # they read the same data
+        for at, model in enumerate(models):
+            written = outputs[at :: len(models)]
+            work = partial(measure, model, hub, *written, asked)
+            if reader is None:
+                work()
+                continue
+            finish_once(
+                work,
+                inputs=[model, *data],
+                outputs=[path for out in written for path in (out.with_suffix(".parquet"), out)],
+                decides=decides,
+                sound=partial(_all, named(reader), written),
+                way=scored_beside(written[0]),
+            )
+
+
+def _all(read: Callable[[Path], Any], paths: Sequence[Path]) -> None:
+    for path in paths:
+        read(path)

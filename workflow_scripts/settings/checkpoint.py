@@ -1,0 +1,230 @@
+"""One chunked variant of a model: what a config says of it, and the id that follows."""
+
+from decimal import Decimal
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationInfo, model_validator
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.ids import (
+    NO_ADAPTERS,
+    UNCHANGED,
+    USUAL_AGGREGATION,
+    USUAL_TEMPERATURE,
+    CheckpointId,
+)
+from workflow_scripts.core.plan import (
+    DEFAULT_MODE,
+    Aggregation,
+    AggregationBase,
+    ChunkPlan,
+    Mode,
+    chunk_plan,
+)
+from workflow_scripts.settings.names import Known, ModelName
+from workflow_scripts.settings.section import Section, contradiction
+
+# Of another architecture, as is known before anything is fetched; families not named here may be of
+# the right one, and build_chunked looks.
+_UNCUT_FAMILIES = ("GPT-2", "Gemma", "Pythia")
+
+
+class Checkpoint(Section):
+    """One chunked variant of a model."""
+
+    model: ModelName = Field(
+        description="Model to cut into chunks, by its name, or by its folder (./my-checkpoint)."
+    )
+    num_chunks: int | None = Field(
+        None,
+        ge=0,
+        description=(
+            "k, the chunks that run side by side. Null means 2 in the modes that share a start and an"
+            " end; elsewhere it follows from the other numbers. 0 with num_layers_per_chunk 0 is the"
+            " unchanged model."
+        ),
+    )
+    num_layers_per_chunk: int | None = Field(
+        None, ge=0, description="m, the layers of one chunk; every mode but prune needs it."
+    )
+    mode: Mode = Field(
+        DEFAULT_MODE,
+        description=(
+            "sequential: consecutive layers make a chunk; uniform: every n-th layer does; the rest of"
+            " the name says which layers all chunks share; prune: no chunks, some layers are left out."
+        ),
+    )
+    layers_to_prune: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(strict=False)] = (
+        Field((), description="Layers to leave out, counted from 1; only with the mode prune.")
+    )
+
+    layers_before_chunks: int | None = Field(
+        None,
+        ge=0,
+        exclude_if=lambda layers: (
+            layers is None
+        ),  # what was asked before there was the key stays the same
+        description=(
+            "Where the chunks begin in the modes with a shared start and end; null has as many layers"
+            " before them as behind."
+        ),
+    )
+    aggregation_mode: Aggregation = Field(
+        "mlp",
+        description=(
+            "How the chunks' outputs become one: their mean, the last one, residual (the shared input"
+            " plus what every chunk changed), or mlp (a linear layer and a gated MLP, to be trained)."
+        ),
+    )
+    aggregation_base: AggregationBase = Field(
+        "residual",
+        description=(
+            "What the mlp adds its output to, so that it starts as that; none is the published mlp,"
+            " which starts as noise."
+        ),
+    )
+    use_adapters: bool = Field(
+        True, description="A small trainable layer before each layer of a chunk; starts as nothing."
+    )
+    adapter_hidden_size: int | None = Field(
+        None, ge=1, description="Width of the adapters; null is the model's own."
+    )
+    distillation: bool = Field(
+        False, description="Train towards the hidden states of the same weights run unchunked."
+    )
+    logits_distillation: bool = Field(
+        False, description="Train towards the logits of the same weights run unchunked."
+    )
+    temperature: float = Field(
+        USUAL_TEMPERATURE, gt=0, description="Temperature of the logits' distillation."
+    )
+
+    @property
+    def keys(self) -> dict[str, Any]:
+        """What config.json of the chunked model holds beside the base model's keys."""
+        return {
+            "num_layers_per_chunk": self.num_layers_per_chunk or 0,
+            "num_chunks": self.num_chunks,
+            "chunking_mode": self.mode,
+            "layers_to_prune": list(self.layers_to_prune) or None,
+            "layers_before_chunks": self.layers_before_chunks,
+            **{
+                name: getattr(self, name)
+                for name in (
+                    *("aggregation_mode", "aggregation_base", "use_adapters"),
+                    *("adapter_hidden_size", "distillation", "logits_distillation", "temperature"),
+                )
+            },
+        }
+
+    @property
+    def aggregation(self) -> str | None:
+        """How chunks become one, as its mark in an id says; a pruned model has none."""
+        based = self.aggregation_mode == "mlp"
+        mark = f"mlp.{self.aggregation_base}" if based else self.aggregation_mode
+        return None if self.mode == "prune" else mark
+
+    @property
+    def adapters(self) -> str | None:
+        """Those in front of the layers of its chunks; None where there are none."""
+        if self.mode == "prune" or not self.use_adapters:
+            return None
+        return f"adapters{self.adapter_hidden_size or ''}"
+
+    def plan_name(self, layers: int) -> str:
+        """The layers alone; of untrained plans the aggregation is named beside it."""
+        return self.id(layers).layout.variant.removeprefix("@")
+
+    @property
+    def untaught(self) -> "Checkpoint":
+        """The same without distillation, which is of no effect but in training."""
+        usual = {
+            name: type(self).model_fields[name].default
+            for name in ("distillation", "logits_distillation", "temperature")
+        }
+        return self.model_copy(update=usual)
+
+    def plan(self, layers: int) -> ChunkPlan:
+        return chunk_plan(
+            layers,
+            self.mode,
+            self.num_layers_per_chunk,
+            self.num_chunks,
+            self.layers_to_prune,
+            self.layers_before_chunks,
+        )
+
+    def id(self, layers: int) -> CheckpointId:
+        """What makes another model has its place in it, and what is usual none."""
+        plan = self.plan(layers)
+        chunks = plan.chunks
+        if self.mode == "prune":
+            return CheckpointId(
+                self.model, "prune" + "-".join(map(str, sorted(set(self.layers_to_prune))))
+            )
+        if not chunks:
+            return CheckpointId(self.model, UNCHANGED)
+        return CheckpointId(
+            self.model,
+            f"k{len(chunks)}m{len(chunks[0])}",
+            None if self.mode == DEFAULT_MODE else self.mode,
+            aggregation=None if self.aggregation == USUAL_AGGREGATION else self.aggregation,
+            adapters=self._adapters,
+            after=None if self._in_the_middle(plan) else f"after{len(plan.start)}",
+            distillation=self._distillation,
+        )
+
+    def _in_the_middle(self, plan: ChunkPlan) -> bool:
+        """Or where its mode has the chunks."""
+        return self.layers_before_chunks is None or len(plan.start) == len(plan.end)
+
+    @property
+    def _adapters(self) -> str | None:
+        if not self.use_adapters:
+            return NO_ADAPTERS
+        return self.adapters if self.adapter_hidden_size else None
+
+    @property
+    def _distillation(self) -> str | None:
+        if not self.logits_distillation:
+            return "distil.hidden" if self.distillation else None
+        mark = "distil.both" if self.distillation else "distil.logits"
+        if self.temperature == USUAL_TEMPERATURE:
+            return mark
+        digits = f"{Decimal(repr(self.temperature)):f}"  # without an exponent, which has a dash
+        return f"{mark}.t{digits.removesuffix('.0')}"
+
+    @model_validator(mode="after")
+    def _plan_fits(self, info: ValidationInfo) -> "Checkpoint":
+        known: Known | None = info.context
+        if known is None or known.models is None:
+            return self
+        if self.mode == "prune" and (self.num_chunks or self.num_layers_per_chunk):
+            raise contradiction(
+                f"num_chunks is {self.num_chunks} and num_layers_per_chunk is"
+                f" {self.num_layers_per_chunk}; expected neither with the mode prune, which makes no"
+                " chunks."
+            )
+        if self.mode == "prune" and not self.layers_to_prune:
+            raise contradiction(
+                "layers_to_prune is empty; the mode prune needs at least one layer."
+            )
+        refuse_uncut("model", self.model, known)
+        try:
+            plan = self.plan(known.models[self.model].layers)
+        except UserError as error:
+            raise contradiction(f"for {self.model}, {error}") from None
+        for key in ("distillation", "logits_distillation"):
+            if getattr(self, key) and not plan.chunks:
+                raise contradiction(
+                    f"{key} is true, but the plan has no chunks to teach; expected false."
+                )
+        return self
+
+
+def refuse_uncut(key: str, model: str, known: Known) -> None:
+    if known.models and (family := known.models[model].family) in _UNCUT_FAMILIES:
+        raise contradiction(
+            f"{key} is {model!r}, of the family {family}; only models built like Qwen2, Qwen3 or Llama"
+            " can be cut into chunks."
+        )
