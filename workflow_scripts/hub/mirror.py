@@ -30,8 +30,8 @@ def mirror(hub: Path) -> Iterator[dict[str, Manifest]]:
     path nor by content, so `cais/mmlu` and `lighteval/mmlu`, or yesterday's rows and today's, would
     pass for one another. Each block therefore gets a cache of its own, one folder per organisation,
     and throws it away. A block within another of the same folder shares it: who measures several models
-    on the same data opens one around them, and each dataset is read once. What was read within a block is
-    told to it and to those around it.
+    on the same data opens one around them, and each dataset is read once. What was read is told
+    to the innermost block alone.
     """
     import datasets
 
@@ -56,9 +56,7 @@ def mirror(hub: Path) -> Iterator[dict[str, Manifest]]:
                     f"The dataset {path!r} is not in {hub / 'datasets'}; the rule fetch_dataset (or,"
                     " in the miniature world, build_world) brings it when a task of the config names it."
                 )
-            manifest = read_manifest(folder / MANIFEST)
-            for block in reads:
-                block[path] = manifest
+            reads[-1][path] = read_manifest(folder / MANIFEST)
             for unused_offline in ("revision", "trust_remote_code", "cache_dir", "token"):
                 options.pop(unused_offline, None)
             organisation = path.split("/")[0]
