@@ -18,8 +18,8 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import sha256_json
 from workflow_scripts.hub.manifest import MANIFEST, Manifest, read_manifest
 
-# What was read in each block that is open now, by its folder.
-_OPEN: dict[Path, dict[str, Manifest]] = {}
+# What was read in each block that is open now, the inner ones last, by their folder.
+_OPEN: dict[Path, list[dict[str, Manifest]]] = {}
 
 
 @contextmanager
@@ -30,15 +30,21 @@ def mirror(hub: Path) -> Iterator[dict[str, Manifest]]:
     path nor by content, so `cais/mmlu` and `lighteval/mmlu`, or yesterday's rows and today's, would
     pass for one another. Each block therefore gets a cache of its own, one folder per organisation,
     and throws it away. A block within another of the same folder shares it: who measures several models
-    on the same data opens one around them, and each dataset is read once.
+    on the same data opens one around them, and each dataset is read once. What was read is told
+    to the innermost block alone.
     """
     import datasets
 
-    if hub in _OPEN:
-        yield _OPEN[hub]
+    read: dict[str, Manifest] = {}
+    if around := _OPEN.get(hub):
+        around.append(read)
+        try:
+            yield read
+        finally:
+            around.pop()
         return
     original = datasets.load_dataset
-    read: dict[str, Manifest] = {}
+    reads = [read]
     loaded: dict[tuple[str, str | None, str], Any] = {}
 
     with tempfile.TemporaryDirectory(prefix="chorus-datasets-") as cache:
@@ -50,7 +56,7 @@ def mirror(hub: Path) -> Iterator[dict[str, Manifest]]:
                     f"The dataset {path!r} is not in {hub / 'datasets'}; the rule fetch_dataset (or,"
                     " in the miniature world, build_world) brings it when a task of the config names it."
                 )
-            read[path] = read_manifest(folder / MANIFEST)
+            reads[-1][path] = read_manifest(folder / MANIFEST)
             for unused_offline in ("revision", "trust_remote_code", "cache_dir", "token"):
                 options.pop(unused_offline, None)
             organisation = path.split("/")[0]
@@ -58,9 +64,8 @@ def mirror(hub: Path) -> Iterator[dict[str, Manifest]]:
             if asked not in loaded:
                 cached = f"{cache}/{organisation}"
                 loaded[asked] = original(str(folder), name, cache_dir=cached, **options)
-            return copy.copy(
-                loaded[asked]
-            )  # of several splits it is a dict, and may be taken apart
+            # Of several splits it is a dict, and may be taken apart.
+            return copy.copy(loaded[asked])
 
         # Modules that did `from datasets import load_dataset` hold a copy of the name.
         holders = [
@@ -72,7 +77,7 @@ def mirror(hub: Path) -> Iterator[dict[str, Manifest]]:
             vars(module)["load_dataset"] = load_dataset
         card = datasets.load.DatasetCard
         datasets.load.DatasetCard = _read_once(card)
-        _OPEN[hub] = read
+        _OPEN[hub] = reads
         try:
             yield read
         finally:
