@@ -38,7 +38,7 @@ from workflow_scripts.studies.chunking.summary import times_of_a_token
 from workflow_scripts.studies.mmlu.by_subject import METRICS, MICRO
 from workflow_scripts.studies.mmlu.by_subject import TABLE as MMLU
 from workflow_scripts.studies.training.stages import TABLE as STAGES
-from workflow_scripts.studies.training.stages import UNTRAINED
+from workflow_scripts.studies.training.stages import UNTRAINED, text_of
 
 NOTE = (
     "Each checkpoint, and in brackets how far it is from the one that it is held against: in the same"
@@ -83,9 +83,9 @@ def read_answers(records: Iterable[Path]) -> Answers:
             for metric in METRICS:
                 found[record.model.id, metric] = scores[metric] == 1.0
             continue
-        difficulty = [(condition or {}).get("difficulty") for condition in frame["condition"]]
-        names = [record.task.name + (f" ({one})" if one else "") for one in difficulty]
-        for name, pieces in scores.groupby(names):
+        read = [(condition or {}).get("difficulty") for condition in frame["condition"]]
+        text = text_of(scores.assign(task=record.task.name, difficulty=pd.array(read, "string")))
+        for name, pieces in scores.groupby(text):
             found[record.model.id, name] = pieces[["nats", "tokens"]]
     return found
 
@@ -129,6 +129,12 @@ def chunking_ablation(
     table = COLUMNS.typed(pd.DataFrame(rows, columns=list(COLUMNS.named)))
     of_one_measure = table.groupby("measure")["p"]
     return table.assign(p_holm=of_one_measure.transform(lambda p: holm(p.to_numpy())))
+
+
+def of_choices(table: pd.DataFrame) -> pd.DataFrame:
+    """Without the usual forms, which are held against the model as it is, at distances of another order."""
+    chosen = table["against"].map(lambda name: bool(CheckpointId.parse(name).variant))
+    return table[chosen.astype(bool)].dropna(subset=["difference"])
 
 
 def _tokens(id: CheckpointId, tokens: dict[str, int]) -> int | None:

@@ -8,7 +8,7 @@ from matplotlib.lines import Line2D
 
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.render.figures import PALETTE, figure, figure_of, save_both, say_empty
-from workflow_scripts.studies.chunking.ablation import TABLE, is_sure
+from workflow_scripts.studies.chunking.ablation import TABLE, is_sure, of_choices
 from workflow_scripts.studies.mmlu.by_subject import METRICS
 from workflow_scripts.studies.training.stages import UNTRAINED
 
@@ -20,9 +20,7 @@ _LABEL_WIDTH = 30  # characters beside a row
 
 def write_ablation_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     """Choices down, measures across, a colour a stage; on the right of the line is always better."""
-    # The usual forms are held against the model as it is, at distances of another order.
-    choices = [bool(CheckpointId.parse(name).variant) for name in table["against"]]
-    table = table[choices].dropna(subset=["difference"])
+    table = of_choices(table)
     ids = [CheckpointId.parse(f"{row.model}{row.variant}") for row in table.itertuples()]
     table = table.assign(layers=[str(id.layout) for id in ids])
     rows = list(dict.fromkeys(zip(table["layers"], table["changed"], strict=True)))

@@ -2,10 +2,9 @@
 
 import pandas as pd
 
-from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.render.numbers import Number, Numbers, count, number
 from workflow_scripts.render.text import fixed
-from workflow_scripts.studies.chunking.ablation import is_sure
+from workflow_scripts.studies.chunking.ablation import is_sure, of_choices
 
 # What is told of: the text that models are trained on first, and the letters that are likeliest.
 _TOLD = {"wikitext": -1, "acc": 1}  # and which sign is better
@@ -16,9 +15,8 @@ def ablation_numbers(table: pd.DataFrame) -> list[Number]:
     trained = table["trained_tokens"].fillna(0) > 0
     if not trained.any():
         return []
-    last = table["stage"] == table.loc[trained, "stage"].iloc[-1]
-    chosen = table["against"].map(lambda name: bool(CheckpointId.parse(name).variant))
-    table = table[chosen & last].dropna(subset=["difference"])
+    last = table.loc[trained, "stage"].iloc[-1]
+    table = of_choices(table[table["stage"] == last])
     found = []
     for measure, better in _TOLD.items():
         rows = table[table["measure"] == measure]
