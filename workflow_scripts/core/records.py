@@ -107,7 +107,7 @@ class Training(StrictModel):
     together: int | None = Field(
         default=None,
         ge=1,
-        description="How many trainings of the model shared their steps; null is one by itself",
+        description="How many trainings of the model could share a step; null is one by itself",
     )
 
 

@@ -1,19 +1,21 @@
 """The cells of a job whose trainings share their steps: each is tested, and has its record, once it has ended."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from workflow_scripts.core.files import write_json
 from workflow_scripts.core.finished import forget_way
 from workflow_scripts.grid.base import Base
-from workflow_scripts.grid.cells import Cell, broken_alone, run_cell, unfinished
+from workflow_scripts.grid.cells import Cell, broken_alone, run_cell, run_cells, unfinished
 from workflow_scripts.grid.train_before_test import Prepared, prepare, put_test
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.settings.cells import CellsRequest
 from workflow_scripts.training.run import free_memory, refuse_unusable
+from workflow_scripts.training.together.group import CannotShare
 from workflow_scripts.training.together.learner import Lesson
 from workflow_scripts.training.together.run import can_share, train_together
 from workflow_scripts.training.trained import Trained
@@ -24,16 +26,31 @@ def may_share(asked: CellsRequest) -> bool:
     return asked.together != 1 and asked.recipe is not None and can_share(asked.recipe)
 
 
-def train_cells_together(
-    hub: Path, cells: Iterable[Cell], requests: dict[str, CellsRequest], base: Base
-) -> list[Cell]:
-    """Measure what is not finished; gives the cells that this model must be trained on one by one."""
+def run_cells_together(
+    cells: Iterable[Cell],
+    measure: Callable[[Cell], Any],
+    *,
+    hub: Path,
+    requests: dict[str, CellsRequest],
+    base: Base,
+) -> None:
+    """As `run_cells` does, but trained together as far as that goes; `measure` trains and tests what is left."""
     known = {cell.name: cell for cell in cells}
+    first = next(iter(known.values())).record
+    state = first.with_name(f".{first.stem}.together.training")
+    left = _train_together(hub, known, requests, base, state)
+    free_memory()
+    run_cells(left, measure)
+    forget_way(state)
+
+
+def _train_together(
+    hub: Path, known: dict[str, Cell], requests: dict[str, CellsRequest], base: Base, state: Path
+) -> list[Cell]:
+    """Gives the cells that are left to be trained one by one."""
     waiting = {cell.name: cell for cell in unfinished(known.values())}
     if not waiting:
         return []
-    first = next(iter(known.values())).record
-    state = first.with_name(f".{first.stem}.together.training")
     members = [name for name in _members(state, list(waiting)) if name in known]
     with mirror(hub) as datasets:
         prepared: dict[str, Prepared] = {}
@@ -57,21 +74,24 @@ def train_cells_together(
             device=some.loaded.device,
             at_once=len(lessons) if asked.together == "auto" else asked.together,
         )
+        left = {name: waiting[name] for name in prepared if name in waiting}
         if outcomes is None:
             print("This model is trained on one task at a time: in rows of several it differs.")
-            return [waiting[name] for name in prepared if name in waiting]
+            return list(left.values())
         write_json(state / _MEMBERS, members)
         found: dict[str, list[Trained | Exception]] = {name: [] for name in prepared}
-        for lesson, outcome in outcomes:
-            name = lesson.rpartition("@")[0]
-            found[name].append(outcome)
-            # Who was finished before trains along for the sake of the others, whose sums it is part of.
-            if name in waiting and len(found[name]) == len(prepared[name].rates):
-                print(name, flush=True)
-                run_cell(waiting[name], partial(_test, prepared[name], found.pop(name)))
-                free_memory()
-    forget_way(state)
-    return []
+        try:
+            for lesson, outcome in outcomes:
+                name = lesson.rpartition("@")[0]
+                found[name].append(outcome)
+                # Who was finished before trains along for the sake of the others, whose sums it is part of.
+                if name in left and len(found[name]) == len(prepared[name].rates):
+                    print(name, flush=True)
+                    run_cell(left.pop(name), partial(_test, prepared[name], found.pop(name)))
+                    free_memory()
+        except CannotShare as why:
+            print(f"The rest is trained one task at a time: {why}.")
+        return list(left.values())
 
 
 _MEMBERS = "members.json"

@@ -26,7 +26,7 @@ class Trained:
     selected: dict[str, Any]
     facts: dict[str, Any]  # the same for each run of this training
     speed: dict[str, Any]  # and what differs
-    together: int | None = None  # how many trainings shared a step; None is one by itself
+    together: int | None = None  # how many could share a step; None is one by itself
 
     @property
     def ran(self) -> dict[str, Any] | None:

@@ -9,8 +9,9 @@ from workflow_scripts.core.errors import Interrupted
 from workflow_scripts.core.records import read_record, whole_record
 from workflow_scripts.grid import together as module
 from workflow_scripts.grid.job import run_job
-from workflow_scripts.grid.train_before_test import train_before_test
+from workflow_scripts.grid.train_before_test import put_test, train_before_test
 from workflow_scripts.hub.mirror import mirror
+from workflow_scripts.training.together.stack import WithAdapters
 
 ASKED = asked_of(*TASKS).model_copy(update={"together": "auto", "seeds": (0, 1)})
 
@@ -92,6 +93,32 @@ def test_a_model_that_draws_itself_is_trained_one_by_one(run, monkeypatch, capsy
     for record in run().values():
         assert whole_record(record).training.together is None
     assert "one task at a time" in capsys.readouterr().out
+
+
+def test_trainings_that_memory_keeps_from_sharing_go_on_one_by_one(run, monkeypatch, capsys):
+    expected = run(folder="shared")
+    ended, forward = [], WithAdapters.forward
+
+    def without_room(self, x):
+        if ended and torch.is_grad_enabled():
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+        return forward(self, x)
+
+    def end(prepared, candidates):
+        ended.append(prepared.record.stem)
+        return put_test(prepared, candidates)
+
+    monkeypatch.setattr(WithAdapters, "forward", without_room)
+    monkeypatch.setattr(module, "put_test", end)
+    run(ASKED.model_copy(update={"together": 2}), folder="alone")
+    monkeypatch.undo()
+    assert "The rest is trained one task at a time: memory ran out" in capsys.readouterr().out
+    records = {name: whole_record(record.parents[1] / "alone" / record.name) for name, record in expected.items()}  # fmt: skip
+    assert {name for name, one in records.items() if one.training.together} == set(ended)
+    assert 0 < len(ended) < len(records)
+    for name, one in records.items():
+        assert one.metrics == whole_record(expected[name]).metrics
+    assert {path.name for path in expected[name].parents[1].glob("alone/.*")} == {".finished"}
 
 
 def test_full_fine_tuning_is_one_by_one(run, monkeypatch):

@@ -30,6 +30,10 @@ from workflow_scripts.training.watching import signals_to
 Outcome = Trained | Exception
 
 
+class CannotShare(Exception):
+    """A step fails that all take together; why is told to people. One by one some or all may well go on."""
+
+
 class Group:
     """`model` holds the stack's adapters and `adapted` one of PEFT's, to be evaluated with."""
 
@@ -60,7 +64,7 @@ class Group:
             saved.bring_back(self._begin(name, slot))
 
     def outcomes(self) -> Iterator[tuple[str, Outcome]]:
-        """Of each training, as soon as it has ended."""
+        """Of each training, as soon as it has ended; CannotShare where they cannot go on like this."""
         going_on = {*self._waiting, *(learner.lesson.name for learner in self._learners)}
         for name, lesson in self._lessons.items():
             if name not in going_on:
@@ -69,8 +73,10 @@ class Group:
             with signals_to(self._ask):
                 self._fill()
                 self._step()
-                ended = self._after_step()
-                self._save_if_due()
+                due = self._due  # asked once: a signal may come at any moment
+                ended = self._after_step(due)
+                if due:
+                    self._save()
             yield from ended
 
     def _ask(self, number, frame) -> None:
@@ -97,10 +103,16 @@ class Group:
             try:
                 losses = self._differentiate(batches)
                 break
-            except RuntimeError as error:
+            except Exception as error:
+                if not should_reduce_batch_size(error):
+                    if machine_problem(error):
+                        raise
+                    what = f"their step failed ({type(error).__name__}: {error})"
+                    raise CannotShare(what) from error
                 longest = max(len(sample.tokens) for batch in batches.values() for sample in batch)
-                if not should_reduce_batch_size(error) or self._most <= longest:
-                    raise
+                if self._most <= longest:
+                    what = f"memory ran out with one sample in a row ({error})"
+                    raise CannotShare(what) from None
             self._most //= 2
             self._saved.most_tokens = self._most
             print(f"Memory ran out: {self._most} tokens in a row now; a step keeps its samples.")
@@ -149,11 +161,11 @@ class Group:
         with calculating_in(self._about["precision"], device.type):
             return summed_losses(self._model, inputs, counted, parts, self._head)
 
-    def _after_step(self) -> list[tuple[str, Outcome]]:
+    def _after_step(self, reads: bool) -> list[tuple[str, Outcome]]:
         """Who has ended, well or not; what is noticed of one is nothing to the others."""
         evaluated = [learner for learner in self._learners if learner.evaluates_now]
         every = EVERY.get(self._model.device.type, EVERY_ON_A_GPU)
-        if not (evaluated or self._due or len(self._unread) >= every * len(self._learners)):
+        if not (evaluated or reads or len(self._unread) >= every * len(self._learners)):
             return []
         ended: list[tuple[str, Outcome]] = []
         for learner, problem in self._read().items():
@@ -170,7 +182,7 @@ class Group:
                 learner.evaluate(self._adapted)
                 if not learner.over:
                     continue
-                ended.append((name, learner.result(adapter, self._about, len(self._lessons))))
+                ended.append((name, learner.result(adapter, self._about, len(self._stack.values))))
             except Interrupted:
                 raise
             except Exception as error:
@@ -202,9 +214,7 @@ class Group:
         every = next(iter(self._lessons.values())).keys.save_every
         return self._asked or self._unsaved >= every
 
-    def _save_if_due(self) -> None:
-        if not self._due:
-            return
+    def _save(self) -> None:
         self._unsaved = 0
         self._saved.save(self._steps, self._learners, self._waiting)
         if self._asked:

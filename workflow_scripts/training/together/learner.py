@@ -54,6 +54,13 @@ class Learner:
         self.optimiser = torch.optim.AdamW(
             [parameter], lr=keys.learning_rate, weight_decay=keys.weight_decay, fused=True
         )
+        first, second = (moment[slot] for moment in stack.moments)
+        self._adamw = {
+            "step": torch.zeros((), device=parameter.device),
+            "exp_avg": first,
+            "exp_avg_sq": second,
+        }
+        self.optimiser.state[parameter] = self._adamw
         warm_up = round(keys.warm_up * steps)
         schedule = get_scheduler(
             SCHEDULES[keys.schedule], torch.optim.SGD([parameter], lr=1.0), warm_up, steps
@@ -117,21 +124,18 @@ class Learner:
     def go_on_from(self, state: TrainerState, tensors: dict[str, Tensor]) -> None:
         self.state = state
         self._diverged.on_train_begin(None, state, None)
-        with torch.no_grad():
-            self._parameter.copy_(tensors["values"])
-        self.optimiser.state[self._parameter] = {
-            name: tensor.to(self._parameter.device, copy=True)
-            for name, tensor in tensors.items()
-            if name != "values"
-        }
+        for name, own in self._own().items():
+            own.copy_(tensors[name])
 
     def tensors(self) -> dict[str, Tensor]:
         """What `go_on_from` takes, beside the state."""
-        own = {"values": self._parameter.detach()} | self.optimiser.state[self._parameter]
-        return {name: tensor.to("cpu", copy=True) for name, tensor in own.items()}
+        return {name: own.to("cpu", copy=True) for name, own in self._own().items()}
 
-    def result(self, adapter: dict[str, Tensor], about: dict[str, Any], beside: int) -> Trained:
-        """What came of it; `adapter` is the one of the last step."""
+    def _own(self) -> dict[str, Tensor]:
+        return {"values": self._parameter.detach(), **self._adamw}
+
+    def result(self, adapter: dict[str, Tensor], about: dict[str, Any], together: int) -> Trained:
+        """What came of it; `adapter` is the one of the last step, and `together` how many shared one."""
         steps, samples = self.state.global_step, self.lesson.samples
         selected: dict[str, Any] = {"step": steps}
         if self.best is not None:
@@ -156,5 +160,5 @@ class Learner:
                 "padding": amount.padding,
             },
             speed={},
-            together=beside,
+            together=together,
         )

@@ -18,13 +18,16 @@ class Groups:
     some: slice  # from the first adapter that has some to the last
     sizes: tuple[int, ...]  # of these
     ends: Tensor  # where those of each of these end, int32, where the model is
+    without: Tensor | None  # which of these have none
 
     @classmethod
     def of(cls, sizes: Sequence[int], device: torch.device) -> "Groups":
         having = [slot for slot, size in enumerate(sizes) if size] or [0]
         some = slice(having[0], having[-1] + 1)
         ends = torch.tensor(sizes[some]).cumsum(0).to(torch.int32)
-        return cls(some, tuple(sizes[some]), ends.to(device, non_blocking=True))
+        empty = [at for at, size in enumerate(sizes[some]) if not size]
+        without = torch.tensor(empty).to(device, non_blocking=True) if empty else None
+        return cls(some, tuple(sizes[some]), ends.to(device, non_blocking=True), without)
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,10 @@ def _add_gradients(stacked: Stacked, inner: Tensor, wide: Tensor, groups: Groups
     """To that of each adapter's matrix, inner's rows, turned, times wide's."""
     total = stacked.gradients[groups.some]
     if _fits(total, wide.dtype):
-        total.add_(F.grouped_mm(inner.mT, wide, offs=groups.ends))
+        found = F.grouped_mm(inner.mT, wide, offs=groups.ends)
+        if groups.without is not None:  # nobody promises that sums over no token are written
+            found.index_fill_(0, groups.without, 0.0)
+        total.add_(found)
         return
     parts = zip(inner.split(groups.sizes), wide.split(groups.sizes), total, strict=True)
     for of_inner, of_wide, of_total in parts:

@@ -18,7 +18,7 @@ from workflow_scripts.training.together.group import Group, Outcome
 from workflow_scripts.training.together.learner import Lesson
 from workflow_scripts.training.together.products import Groups
 from workflow_scripts.training.together.saved import Saved
-from workflow_scripts.training.together.stack import Stack
+from workflow_scripts.training.together.stack import Stack, adapter_bytes
 from workflow_scripts.training.trained_parameters import (
     choose_parts,
     gathered_parameters,
@@ -28,11 +28,9 @@ from workflow_scripts.training.trained_parameters import (
 
 # Tokens of a row on a CPU, whose caches a longer one does not fit; and nobody can measure its memory.
 _ROW_ON_A_CPU = 1024
-_APART = (
-    "varlen",
-    "stretches",
-    "flash",
-)  # ways of packing in which no sample looks at another's numbers
+# Ways of packing in which no sample looks at another's numbers.
+_APART = ("varlen", "stretches", "flash")
+# How far a row of several may lie from the same by PEFT's adapters, calculated exactly or in 16 bits.
 _ALIKE = {True: 1e-4, False: 3e-2}
 
 
@@ -54,28 +52,20 @@ def train_together(
     """What comes of each lesson as soon as it has ended; None where this model cannot be shared.
 
     `load` gives the model anew each time, around the same weights. All lessons have the same keys but for
-    their rate. At most `at_once` share a step; whoever ends makes room for the next.
+    their rate. At most `at_once` share a step, or as many as a GPU has room for; whoever ends makes room for
+    the next.
     """
     keys = lessons[0].keys
     precision = choose_precision(keys.precision, device)
     attend_without_plans()
     model = load(precision)
     packing = attention.choose_packing(model, keys)
-    head = find_head(
-        model
-    )  # before there are adapters in it, which want to know whose tokens they get
+    head = find_head(model)  # without adapters in it, which want to know whose tokens they get
     beginnings: dict[int, dict[str, Tensor]] = {}
     for seed in dict.fromkeys(lesson.seed for lesson in lessons):
         seed_everything(derive_seed(seed, "training"))
         adapted = choose_parts(load(precision), keys)
         beginnings[seed] = gathered_parameters(adapted)
-    most = _row_tokens(adapted, precision)
-    stack = Stack(model, adapted, keys, slots=min(at_once, len(lessons)))
-    if packing not in _APART or not _alike(model, adapted, stack):
-        return None
-    about = report(adapted, keys.method)
-    about |= {"packing": packing, "precision": precision, "device": device}
-    print("\n".join(f"{name}: {value}" for name, value in about.items()), flush=True)
     belongs_to = {
         lesson.name: {
             "keys": lesson.keys.model_dump(mode="json"),
@@ -85,12 +75,30 @@ def train_together(
         for lesson in lessons
     }
     saved = Saved(state_path, {"lessons": belongs_to, "at_once": at_once})
+    stack = Stack(model, adapted, keys, _slots(min(at_once, len(lessons)), adapted, saved))
+    if packing not in _APART or not _alike(model, adapted, stack):
+        return None
+    about = report(adapted, keys.method)
+    about |= {"packing": packing, "precision": precision, "device": device}
+    print("\n".join(f"{name}: {value}" for name, value in about.items()), flush=True)
+    most = _row_tokens(adapted, precision)
     group = Group(model, adapted, stack, head, lessons, beginnings, saved, most, about)
     return group.outcomes()
 
 
+def _slots(asked: int, adapted, saved: Saved) -> int:
+    """So many, if their adapters leave to the rows half of what a GPU has free; and as many as have begun."""
+    room = room_on(adapted.device)
+    fitting = asked if room is None else room // 2 // adapter_bytes(adapted)
+    begun = 1 + max(saved.slots.values(), default=0)
+    return max(min(asked, fitting), begun)
+
+
 def _row_tokens(adapted, precision: str) -> int:
-    """As many as a step has room for that calculates once; told from PEFT's adapters, which keep more."""
+    """As many as a step has room for that calculates once, beside all adapters that there are.
+
+    It is told from PEFT's adapters, which keep more.
+    """
     room = room_on(adapted.device)
     if room is None:
         return _ROW_ON_A_CPU

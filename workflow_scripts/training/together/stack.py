@@ -38,6 +38,8 @@ class Stack:
         device, dtype = model.device, next(iter(trained_parameters(adapted).values())).dtype
         self.values = torch.zeros(slots, size, dtype=dtype, device=device)
         self.gradients = torch.zeros_like(self.values)
+        # AdamW's two, which are here from the first step on: what memory is left after that is for rows.
+        self.moments = torch.zeros_like(self.values), torch.zeros_like(self.values)
         self.dropout = Dropout(keys.lora_dropout, device)
         self.groups = Groups.of([0] * slots, device)
         scale = keys.lora_alpha / keys.lora_rank
@@ -62,7 +64,9 @@ class Stack:
         return Stacked(values.requires_grad_(), gradients)
 
     def put(self, slot: int, tensors: Mapping[str, Tensor]) -> None:
-        """Give the adapter of this slot these values, by PEFT's names."""
+        """Give the adapter of this slot these values, by PEFT's names, as one that no step has changed."""
+        for moment in self.moments:
+            moment[slot].zero_()
         for place in self.places:
             self.values[slot, place.start : place.end] = tensors[place.name].flatten()
 
@@ -73,6 +77,11 @@ class Stack:
             place.name: whole[place.start : place.end].view(place.shape).clone()
             for place in self.places
         }
+
+
+def adapter_bytes(adapted: Any) -> int:
+    """What a slot takes: an adapter like PEFT's, its gradients and AdamW's two moments."""
+    return 4 * sum(p.numel() * p.element_size() for p in trained_parameters(adapted).values())
 
 
 class WithAdapters(nn.Module):

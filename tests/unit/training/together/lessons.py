@@ -17,6 +17,8 @@ from workflow_scripts.training.together.run import Outcome, train_together
 from workflow_scripts.training.trained import Trained
 
 LORA: dict[str, Any] = {"method": "lora", "lora_rank": 2, "select": "best", "epochs": 2}
+# Both are felt in every step.
+LORA |= {"weight_decay": 0.1, "max_gradient_norm": 0.05}
 # Of very different numbers of samples and lengths; the first ends when the last has hardly begun.
 SIZES = ((5, 9), (18, 24), (11, 40), (3, 5), (8, 14), (13, 8), (6, 60), (21, 20))
 

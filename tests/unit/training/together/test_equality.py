@@ -12,10 +12,9 @@ from tests.unit.training.architectures import tiny
 from tests.unit.training.small import drawn_samples
 from tests.unit.training.together.lessons import alone, around, lesson, lessons, together
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.training.together import group, run
+from workflow_scripts.training.together import run
 from workflow_scripts.training.together.dropout import Dropout
 from workflow_scripts.training.together.products import Groups, Stacked, added
-from workflow_scripts.training.together.rows import rows_of
 from workflow_scripts.training.together.run import train_together
 
 KINDS = ("llama", "qwen2", "gpt_neox", "gpt2", "gemma", "fused")
@@ -112,25 +111,6 @@ def test_what_is_dropped_does_not_depend_on_who_is_beside(tmp_path):
     assert furthest(without.parameters, found["1"].parameters) > 1e-4
 
 
-def test_when_memory_runs_out_rows_are_halved_and_steps_are_not(tmp_path, monkeypatch, capsys):
-    model = tiny("llama", num_hidden_layers=2).double()
-    asked = lessons()
-    expected = together(model, asked, tmp_path / "enough")
-    real, longest = group.summed_losses, []
-
-    def with_little_room(model, inputs, *more):
-        longest.append(inputs["input_ids"].numel())
-        if longest[-1] > 150:
-            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
-        return real(model, inputs, *more)
-
-    monkeypatch.setattr(group, "summed_losses", with_little_room)
-    found = together(model, asked, tmp_path / "little")
-    assert "Memory ran out: 128 tokens in a row now" in capsys.readouterr().out
-    for one in asked:
-        assert_same(found[one.name], expected[one.name], 1e-9)
-
-
 def test_a_model_that_draws_itself_is_not_shared(tmp_path, capsys):
     model = tiny("gpt2", resid_pdrop=0.1)
     assert train_together(around(model), lessons(), tmp_path, device="cpu", at_once=8) is None
@@ -173,14 +153,3 @@ def test_products_of_groups(dtype, rank, width, seed):
         (found, of_x, down.gradients, up.gradients), (expected, *gradients), strict=True
     ):
         torch.testing.assert_close(ours, theirs, equal_nan=True)
-
-
-def test_on_a_gpu_a_row_is_as_long_as_there_is_room(tmp_path, monkeypatch):
-    model = tiny("llama", num_hidden_layers=2)
-    asked = lessons()
-    longest = []
-    for room in (10**6, 10**8):
-        monkeypatch.setattr(run, "room_on", lambda device, room=room: room)
-        monkeypatch.setattr(group, "rows_of", lambda batches, most: longest.append(most) or rows_of(batches, most))  # fmt: skip
-        together(model, asked[:2], tmp_path / str(room))
-    assert longest[-1] == pytest.approx(100 * longest[0], rel=0.1)
