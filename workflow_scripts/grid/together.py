@@ -17,13 +17,13 @@ from workflow_scripts.settings.cells import CellsRequest
 from workflow_scripts.training.run import free_memory, refuse_unusable
 from workflow_scripts.training.together.group import CannotShare
 from workflow_scripts.training.together.learner import Lesson
-from workflow_scripts.training.together.run import can_share, train_together
+from workflow_scripts.training.together.run import train_together
 from workflow_scripts.training.trained import Trained
 
 
 def may_share(asked: CellsRequest) -> bool:
     """Whether the request is one for trainings that share their steps."""
-    return asked.together != 1 and asked.recipe is not None and can_share(asked.recipe)
+    return asked.together != 1 and asked.recipe is not None and asked.recipe.shares_steps
 
 
 def run_cells_together(

@@ -29,6 +29,9 @@ BYTES_OF_TRAINED = 16
 # What a layer launches in a training step, over a pass forward; counted on Qwen2 under autocast
 # (tests/unit/planning/test_launches.py counts them again).
 _LAUNCHES: dict[str, float] = {"full": 3.8, "freeze": 3.8, "lora": 7.1, "lora_in_some": 4.3}
+# In a step that several trainings share: by itself, and for each of them one draw of dropout in front of each
+# adapter; counted there as well.
+_LAUNCHES_TOGETHER = {"lora": (7.3, 0.184), "lora_in_some": (4.4, 0.053)}
 # And how often the weights are read: forward, back, and once more where it is calculated twice.
 _LAUNCHES_CHECKPOINTED, _TIMES_READ = 1.45, 2
 _VOCABULARY = {
@@ -138,6 +141,24 @@ def training_seconds(
         operations * size.parameters * tokens / speed.trained_operations / gpus,
         passes * (_TIMES_READ + checkpointed) * size.weights(dtype) / speed.bandwidth,
         passes * size.layers * launches * speed.layer,
+    )
+
+
+def together_seconds(
+    size: Size,
+    speed: Speed,
+    method: Method,
+    dtype: str,
+    tokens: float,
+    passes: float,
+    steps: float,
+) -> float:
+    """Of trainings that share `passes` over a frozen model, in which their own steps, added up, are `steps`."""
+    of_a_pass, of_a_step = _LAUNCHES_TOGETHER[method]
+    return speed.seconds(
+        FROZEN_OPERATIONS * size.parameters * tokens / speed.trained_operations,
+        passes * _TIMES_READ * size.weights(dtype) / speed.bandwidth,
+        (passes * of_a_pass + steps * of_a_step) * size.layers * speed.layer,
     )
 
 

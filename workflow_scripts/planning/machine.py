@@ -2,10 +2,12 @@
 
 import math
 import shutil
+from collections.abc import Sequence
 from functools import cache
 
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.planning.arithmetic import (
+    BYTES_OF_TRAINED,
     CUDA_MB,
     DEVICE_MB,
     LIBRARIES_MB,
@@ -16,6 +18,7 @@ from workflow_scripts.planning.arithmetic import (
     evaluation_bytes,
     generating_seconds,
     reading_seconds,
+    together_seconds,
     trained_share,
     training_bytes,
     training_seconds,
@@ -23,6 +26,7 @@ from workflow_scripts.planning.arithmetic import (
 from workflow_scripts.planning.gpu_report import gpu_report
 from workflow_scripts.planning.need import Need
 from workflow_scripts.planning.spent import Spent
+from workflow_scripts.planning.together import Steps, rows_together
 from workflow_scripts.planning.work import Amount
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.training_keys import TrainingKeys
@@ -30,6 +34,10 @@ from workflow_scripts.settings.training_keys import TrainingKeys
 START = 12  # seconds, of a job before its model is read
 # Tokenising, requests, scoring and writing, of one item.
 _ITEM_SECONDS = 0.006
+# Of a GPU's memory beside the weights, what the adapters may take of trainings that share their steps.
+_SHARE_OF_ADAPTERS = 0.5
+# Tokens of such a row on a CPU, as training has it.
+_ROW_ON_A_CPU = 1_024
 # The longest row of a training over the mean one: samples of a task are of many lengths.
 _LONGEST_ROW = 2
 
@@ -134,6 +142,58 @@ class Machine:
         )
         return Spent(training=seconds)
 
+    def training_together(
+        self,
+        checkpoint: str,
+        keys: TrainingKeys,
+        trainings: Sequence[tuple[float, float]],
+        at_once: int,
+        length: int,
+    ) -> Spent | None:
+        """The items and tokens of an epoch of each, if at most so many share a step.
+
+        None where memory has no room for a row of the longest sample, `length`, and they cannot.
+        """
+        fitting, row = self._fitting(checkpoint, keys, at_once)
+        if row < length:
+            return None
+        steps = [
+            Steps(
+                keys.epochs * math.ceil(items / keys.batch_size), keys.batch_size * tokens / items
+            )
+            for items, tokens in trainings
+        ]
+        dtype = self._training_dtype(keys)
+        seconds = together_seconds(
+            self.size(checkpoint),
+            self._speed(dtype),
+            _method(keys),
+            dtype,
+            keys.epochs * sum(tokens for _, tokens in trainings),
+            rows_together(steps, fitting, row),
+            sum(one.count for one in steps),
+        )
+        return Spent(training=seconds)
+
+    def _fitting(self, checkpoint: str, keys: TrainingKeys, at_once: int) -> tuple[int, float]:
+        """How many of so many trainings share a step, and how many tokens a row then holds."""
+        if not self.on_gpu:
+            return at_once, _ROW_ON_A_CPU
+        size, method, dtype = self.size(checkpoint), _method(keys), self._compute.dtype
+        bare, token = (
+            training_bytes(size, method, dtype, tokens, keys.lora_rank) for tokens in (0, 1)
+        )
+        adapter = self._adapter_bytes(checkpoint, keys)
+        held = self._settings.devices[self._cluster.gpu].memory_gb * 1_000 - DEVICE_MB
+        room = max(0.0, held * MB - size.weights(dtype))
+        fitting = max(1, min(at_once, int(_SHARE_OF_ADAPTERS * room / adapter)))
+        return fitting, (room - fitting * adapter) / (token - bare)
+
+    def _adapter_bytes(self, checkpoint: str, keys: TrainingKeys) -> int:
+        """Of what is trained in place of a model's weights, with what its training keeps of it."""
+        share = trained_share(_method(keys), keys.lora_rank)
+        return int(self.size(checkpoint).parameters * share) * BYTES_OF_TRAINED
+
     def _micro_batch(self, keys: TrainingKeys) -> int:
         return keys.micro_batch_size or min(8, keys.batch_size)
 
@@ -179,13 +239,26 @@ class Machine:
         )
 
     def trained(
-        self, checkpoint: str, keys: TrainingKeys, spent: Spent, tokens: int, length: int
+        self,
+        checkpoint: str,
+        keys: TrainingKeys,
+        spent: Spent,
+        tokens: int,
+        length: int,
+        at_once: int = 1,
     ) -> Need:
-        """Its memory is the least that does: one sample at a time, calculated twice where that may be."""
+        """Its memory is the least that does: one sample at a time, calculated twice where that may be.
+
+        Of trainings that share their steps a GPU takes as many as it has room for, and a processor all.
+        """
+        shares = at_once > 1 and not self.on_gpu
+        length = max(length, _ROW_ON_A_CPU) if shares else length
         size, dtype = self.size(checkpoint), self._compute.dtype
         twice = keys.gradient_checkpointing == "yes"
         twice = twice or (keys.gradient_checkpointing == "auto" and self.on_gpu)
         device = self._training_mb(checkpoint, keys, length, checkpointed=twice)
+        if shares:
+            device += (at_once - 1) * self._adapter_bytes(checkpoint, keys) // MB
         gpus = keys.gpus if self.on_gpu else 0
         trained = size.parameters * trained_share(_method(keys), keys.lora_rank)
         kept = 2 * int(trained * 12) + size.weights(dtype)  # two states, and the result

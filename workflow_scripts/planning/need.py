@@ -20,6 +20,8 @@ class Need:
     is_guess: bool = False  # the model's size is not known
     # Of the seconds, those that do not go to starting, by what they go to (planning/spent.py).
     parts: dict[str, float] = field(default_factory=dict)
+    # Of trainings that may share their steps: by each way of harmony.together, times the seconds.
+    ways: dict[str, float] = field(default_factory=dict)
 
     def asked_minutes(self, attempt: int, cluster: Cluster) -> int:
         """Twice as long each time it is tried again, up to what the cluster grants."""

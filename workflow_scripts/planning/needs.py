@@ -13,7 +13,9 @@ from workflow_scripts.planning.arithmetic import BYTES, MB
 from workflow_scripts.planning.machine import START, Machine
 from workflow_scripts.planning.need import Need, in_one_job
 from workflow_scripts.planning.spent import Spent
+from workflow_scripts.planning.together import at_once_of
 from workflow_scripts.planning.work import BYTES_A_TOKEN, Amount, Work
+from workflow_scripts.settings.harmony import Together
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.measures import latency_request
 from workflow_scripts.settings.requests import Request
@@ -43,7 +45,9 @@ class Planner:
         recipe = harmony.task_recipe(self._settings.source)
         rates = max(1, len(recipe.learning_rates))
         weights = machine.reading_weights(checkpoint)
+        seeds = max(1, len(harmony.seeds))
         spent, tokens, longest = Spent(starting=START) + weights, 0, 0
+        trainings: list[tuple[float, float]] = []
         for task in tasks:
             row, test = self._work.row(task), self._work.test(task, 0)
             items = min(row.training_items, recipe.max_training_items or row.training_items)
@@ -53,17 +57,40 @@ class Planner:
             choosing = Amount(
                 held_out, held_out * row.training_tokens, row.training_tokens, row.new_tokens
             )
-            tried = machine.training(checkpoint, recipe, items, trained)
-            tried += machine.measuring(checkpoint, choosing).times(recipe.epochs)
+            trainings += [(items, trained)] * (seeds * rates)
+            tried = machine.measuring(checkpoint, choosing).times(recipe.epochs)
             # Adapters leave the model as it was loaded; what else is trained changes it, and the test takes one more.
             loaded = weights.times(0 if recipe.adapters_alone else rates + 1)
             one = loaded + tried.times(rates) + machine.measuring(checkpoint, test)
-            spent += one.times(max(1, len(harmony.seeds)))
-            tokens += max(1, len(harmony.seeds)) * rates * recipe.epochs * trained
+            spent += one.times(seeds)
+            tokens += seeds * rates * recipe.epochs * trained
             longest = max(longest, row.training_tokens)
         length = min(recipe.max_length, 4 * longest)
-        need = machine.trained(checkpoint, recipe, spent, tokens, length)
-        return replace(need, disk_mb=len(tasks))  # records; what was trained is not kept
+
+        def training(together: Together) -> Spent:
+            at_once = at_once_of(together, len(trainings))
+            if at_once > 1 and recipe.shares_steps:
+                shared = machine.training_together(checkpoint, recipe, trainings, at_once, length)
+                if shared is not None:
+                    return shared
+            each = (machine.training(checkpoint, recipe, *one) for one in trainings)
+            return sum(each, start=Spent())
+
+        whole = spent + training(harmony.together)
+        ways: tuple[Together, ...] = (1, "auto") if recipe.shares_steps else ()
+        need = machine.trained(
+            checkpoint,
+            recipe,
+            whole,
+            tokens,
+            length,
+            at_once_of(harmony.together, len(trainings)) if recipe.shares_steps else 1,
+        )
+        return replace(
+            need,
+            disk_mb=len(tasks),  # records; what was trained is not kept
+            ways={str(way): (spent + training(way)).seconds / whole.seconds for way in ways},
+        )
 
     def corpus(self, checkpoint: str, megabytes: float) -> Need:
         recipe = self._settings.harmony.task_recipe(self._settings.source)

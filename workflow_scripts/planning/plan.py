@@ -3,7 +3,7 @@
 import csv
 import io
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -107,6 +107,9 @@ def as_json(jobs: Sequence[PlannedJob]) -> dict[str, Any]:
         "gpu_hours_by_model": {
             model: round(value, 4) for model, value in hours_by_model(jobs).items()
         },
+        "gpu_hours_by_together": {
+            way: round(value, 4) for way, value in gpu_hours_by_way(jobs).items()
+        },
     }
 
 
@@ -178,7 +181,8 @@ def _totals(
             f"GPU hours on {cluster.gpu}: {hours(gpu_hours)} expected, {hours(left_hours)} still to"
             f" come. Jobs reserve {hours(asked)} together."
         )
-    said = [*rests_on, *([_reserved(cluster)] if gpu_hours else [])]
+    ways = [_both_ways(hours_by_way)] if (hours_by_way := gpu_hours_by_way(jobs)) else []
+    said = [*rests_on, *([_reserved(cluster)] if gpu_hours else []), *ways]
     lines += [line for one in said for line in textwrap.wrap(one, _COLUMNS)]
     chain = " > ".join(dict.fromkeys(rule_of(job) for job in way if job.need.mem_mb))
     longest = f"Longest chain, on unlimited machines: {clock(seconds / HOUR)} ({chain})."
@@ -197,6 +201,24 @@ def _reserved(cluster: Cluster) -> str:
     return (
         f"Reserved is what the jobs ask of the scheduler, {cluster.reserve:g} times what is planned and"
         " ten minutes each; what they do not use they give back."
+    )
+
+
+def gpu_hours_by_way(jobs: Iterable[PlannedJob]) -> dict[str, float]:
+    """Of the whole, by harmony.together; empty where no training can share its steps."""
+    on_gpus = [job.need for job in jobs if job.need.gpus]
+    found = dict.fromkeys(way for need in on_gpus for way in need.ways)
+    return {
+        way: sum(need.seconds * need.gpus * need.ways.get(way, 1.0) for need in on_gpus) / HOUR
+        for way in found
+    }
+
+
+def _both_ways(gpu_hours: Mapping[str, float]) -> str:
+    return (
+        "Of all jobs, with a model's trainings one after the other (harmony.together: 1),"
+        f" {hours(gpu_hours['1'])} GPU hours are expected; where those of a job share their steps (auto),"
+        f" {hours(gpu_hours['auto'])}."
     )
 
 

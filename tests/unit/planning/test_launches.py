@@ -1,12 +1,24 @@
 """What planning takes a layer of a training step to launch is what is counted."""
 
+import copy
+from functools import partial
+
 import pytest
 import torch
 from peft import LoraConfig, get_peft_model
 from transformers import Qwen2Config, Qwen2ForCausalLM
 
 from bench.launches import Launches
-from workflow_scripts.planning.arithmetic import Size, Speed, reading_seconds, training_seconds
+from workflow_scripts.planning.arithmetic import (
+    Size,
+    Speed,
+    reading_seconds,
+    together_seconds,
+    training_seconds,
+)
+from workflow_scripts.settings.training_keys import TrainingKeys
+from workflow_scripts.training.together.products import Groups
+from workflow_scripts.training.together.stack import Stack
 
 # A device that computes and reads at once, and takes one second to launch a layer's kernels.
 WAITS = Speed(operations=1e30, trained_operations=1e30, bandwidth=1e30, layer=1.0)
@@ -31,15 +43,28 @@ def model_of(layers, method):
     return model
 
 
-def of_a_layer(run, method="full"):
+def of_a_layer(run, method="full", made=model_of):
     """Counted on models of two and of five layers: what is outside of the layers falls out."""
     counts = []
     for layers in (2, 5):
-        model = model_of(layers, method)
+        model = made(layers, method)
         with Launches() as launches:
             run(model)
         counts.append(launches.count)
     return (counts[1] - counts[0]) / 3
+
+
+def shared_model_of(layers, method, adapters):
+    """Nine tokens for each adapter, in 16 bits, in which one call does the products of all."""
+    model, targets = model_of(layers, "full"), TARGETS[method]
+    adapted = get_peft_model(
+        copy.deepcopy(model), LoraConfig(r=8, lora_dropout=0.1, target_modules=targets)
+    )
+    keys = TrainingKeys(method="lora", lora_rank=8, lora_dropout=0.1)
+    stack = Stack(model.requires_grad_(False), adapted, keys, adapters)
+    stack.groups = Groups.of([9] * adapters, model.device)
+    stack.dropout.begin(range(adapters), [9] * adapters)
+    return model
 
 
 def forward(model):
@@ -47,8 +72,8 @@ def forward(model):
         model.eval()(torch.arange(9)[None], use_cache=False)
 
 
-def step(model):
-    ids = torch.arange(9)[None]
+def step(model, repeats=1):
+    ids = torch.arange(9).repeat(repeats)[None]
     model.train()
     with torch.autocast("cpu", torch.bfloat16):
         loss = model(input_ids=ids, labels=ids, use_cache=False).loss
@@ -71,3 +96,12 @@ def test_a_training_step_launches_as_many_kernels_a_layer_as_planned(method, che
     )
     assert counted / of_a_layer(forward) == pytest.approx(planned, rel=0.15)
     assert reading_seconds(ONE_LAYER, WAITS, "float32", 1, passes=1) == 1
+
+
+@pytest.mark.parametrize("method", list(TARGETS))
+@pytest.mark.parametrize("adapters", [1, 8, 24])
+def test_a_step_that_trainings_share_launches_as_many_kernels_a_layer_as_planned(method, adapters):
+    made = partial(shared_model_of, adapters=adapters)
+    counted = of_a_layer(partial(step, repeats=adapters), method, made)
+    planned = together_seconds(ONE_LAYER, WAITS, method, "float32", 1, passes=1, steps=adapters)
+    assert counted / of_a_layer(forward) == pytest.approx(planned, rel=0.05)

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from workflow_scripts.core.seeds import derive_seed, seed_everything
-from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training import attention
 from workflow_scripts.training.activations import Row, room_on, step_bytes
 from workflow_scripts.training.loss import find_head
@@ -32,13 +31,6 @@ _ROW_ON_A_CPU = 1024
 _APART = ("varlen", "stretches", "flash")
 # How far a row of several may lie from the same by PEFT's adapters, calculated exactly or in 16 bits.
 _ALIKE = {True: 1e-4, False: 3e-2}
-
-
-def can_share(keys: TrainingKeys) -> bool:
-    """Whether trainings of this kind can share their steps, as far as the keys tell."""
-    one_process = keys.gpus == 1 and not keys.sharded
-    plain = not keys.compile and keys.gradient_checkpointing != "yes" and not keys.tensorboard
-    return keys.method == "lora" and not keys.trains and keys.packing and one_process and plain
 
 
 def train_together(

@@ -1,0 +1,91 @@
+"""What the plan says of trainings that share their steps."""
+
+from math import ceil
+
+import numpy as np
+import pytest
+import yaml
+
+from tests.unit.planning.test_needs import TINY, planner
+from tests.unit.settings.merged import ROOT
+from workflow_scripts.planning.together import Steps, rows_together
+
+TASKS = ("rte", "hellaswag", "cola", "gsm8k")
+
+
+def paper(gpu="A100-80GB", **harmony):
+    config = yaml.safe_load((ROOT / "config/paper.yaml").read_text(encoding="utf-8"))
+    config["harmony"] |= harmony
+    return planner(config | {"cluster": {"gpu": gpu}})
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rows_are_those_of_going_step_by_step(seed):
+    rng = np.random.default_rng(seed)
+    counts, tokens = rng.integers(1, 40, 9).tolist(), rng.integers(10, 900, 9).tolist()
+    at_once, row = int(rng.integers(1, 11)), 1000
+    waiting, slots, rows = list(range(9)), [], 0
+    left = dict(enumerate(counts))
+    while waiting or slots:
+        while waiting and len(slots) < at_once:
+            slots.append(waiting.pop(0))
+        rows += max(1, ceil(sum(tokens[one] for one in slots) / row))
+        for one in slots:
+            left[one] -= 1
+        slots = [one for one in slots if left[one]]
+    steps = [Steps(*one) for one in zip(counts, tokens, strict=True)]
+    assert rows_together(steps, at_once, row) == rows
+
+
+def test_both_ways_are_priced_whichever_is_chosen():
+    apart, some, shared = (
+        paper(together=way, seeds=[1, 2, 3]).training_before_test(TINY, TASKS)
+        for way in (1, 2, "auto")
+    )
+    assert apart.ways["1"] == shared.ways["auto"] == 1
+    assert apart.seconds * apart.ways["auto"] == pytest.approx(shared.seconds)
+    assert shared.seconds * shared.ways["1"] == pytest.approx(apart.seconds)
+    assert shared.seconds < some.seconds < apart.seconds
+    assert {**apart.parts, "training": 0} == {**shared.parts, "training": 0}
+
+
+def test_who_waits_for_launches_gains_and_who_computes_does_not():
+    """Three trainings on samples that are long for the task of a large model, and short for any small one's."""
+
+    def gain(model):
+        apart, shared = (
+            paper(together=way, seeds=[1, 2, 3]).training_before_test(model, ("gsm8k",))
+            for way in (1, "auto")
+        )
+        return apart.parts["training"] / shared.parts["training"]
+
+    assert gain("Qwen/Qwen2.5-7B") == pytest.approx(1, abs=0.01)
+    assert 1.5 < gain(TINY) < 3
+
+
+def test_seeds_and_rates_share_steps_too():
+    def ratio(**harmony):
+        return paper(**harmony).training_before_test(TINY, ("rte",)).ways["auto"]
+
+    assert ratio() == 1  # one training
+    assert ratio(seeds=[1, 2, 3]) < 1
+    assert ratio(recipes={"published": {"learning_rates": [1e-4, 2e-4, 4e-4]}}) < 1
+
+
+def test_what_cannot_share_is_priced_one_by_one():
+    for recipe in ({"method": "full"}, {"packing": False}):
+        own = paper(recipe="published", recipes={"published": recipe}, together="auto")
+        assert own.training_before_test(TINY, TASKS).ways == {}
+    tight = paper("RTX-4090", together="auto").training_before_test("01-ai/Yi-9B", TASKS)
+    assert tight.ways == {"1": 1, "auto": 1}, "a row of the longest sample does not fit"
+
+
+def test_a_processor_has_all_adapters_in_its_memory():
+    base = {"source": "huggingface", "compute": {"device": "cpu"}, "prompts": {"models": []}}
+    base |= {"chunking": {"checkpoints": []}}
+
+    def memory(together):
+        config = base | {"harmony": {"models": [TINY], "together": together}}
+        return planner(config).training_before_test(TINY, TASKS).mem_mb
+
+    assert memory(1) < memory(2) < memory("auto")
