@@ -83,13 +83,12 @@ def _of(x: Tensor, kept: Tensor | None) -> Tensor:
 
 
 def _to_rank(x: Tensor, stacked: Stacked, groups: Groups) -> Tensor:
-    """Each row of x, [tokens, width], times its adapter's matrix, turned.
-
-    The results lie column by column, which takes a CPU half the time.
-    """
+    """Each row of x, [tokens, width], times its adapter's matrix, turned."""
     matrices = stacked.values[groups.some].to(x.dtype)
-    if _fits(matrices, x.dtype):
-        return F.grouped_mm(matrices, x.mT, offs=groups.ends).mT
+    if _fits(matrices, x):
+        if _by_columns(x):
+            return F.grouped_mm(matrices, x.mT, offs=groups.ends).mT
+        return F.grouped_mm(x, matrices.mT, offs=groups.ends)
     parts = zip(x.split(groups.sizes), matrices, strict=True)
     return torch.cat([of_x @ matrix.T for of_x, matrix in parts])
 
@@ -97,7 +96,7 @@ def _to_rank(x: Tensor, stacked: Stacked, groups: Groups) -> Tensor:
 def _to_width(inner: Tensor, stacked: Stacked, groups: Groups) -> Tensor:
     """Each row of `inner`, [tokens, rank], times its adapter's matrix."""
     matrices = stacked.values[groups.some].to(inner.dtype)
-    if _fits(matrices, inner.dtype):
+    if _fits(matrices, inner):
         return F.grouped_mm(inner, matrices, offs=groups.ends)
     parts = zip(inner.split(groups.sizes), matrices, strict=True)
     return torch.cat([of_inner @ matrix for of_inner, matrix in parts])
@@ -106,7 +105,7 @@ def _to_width(inner: Tensor, stacked: Stacked, groups: Groups) -> Tensor:
 def _add_gradients(stacked: Stacked, inner: Tensor, wide: Tensor, groups: Groups) -> None:
     """To that of each adapter's matrix, inner's rows, turned, times wide's."""
     total = stacked.gradients[groups.some]
-    if _fits(total, wide.dtype):
+    if _fits(total, wide):
         found = F.grouped_mm(inner.mT, wide, offs=groups.ends)
         if groups.without is not None:  # nobody promises that sums over no token are written
             found.index_fill_(0, groups.without, 0.0)
@@ -117,7 +116,16 @@ def _add_gradients(stacked: Stacked, inner: Tensor, wide: Tensor, groups: Groups
         of_total += of_inner.T @ of_wide
 
 
-def _fits(matrices: Tensor, dtype: torch.dtype) -> bool:
-    """Whether one call can do all adapters, calculating in `dtype`; else they are done one by one."""
-    aligned = all(n * dtype.itemsize % _ALIGNED == 0 for n in matrices.shape[1:])
-    return aligned and dtype in (torch.bfloat16, torch.float32)
+def _by_columns(x: Tensor) -> bool:
+    """Results that lie column by column take a CPU half the time.
+
+    A GPU's kernel would write them wrong: there the first number of each adapter's has to be aligned, and
+    tokens are as many as they are.
+    """
+    return not x.is_cuda
+
+
+def _fits(matrices: Tensor, x: Tensor) -> bool:
+    """Whether one call can do all adapters, in the number format of x; else they are done one by one."""
+    aligned = all(n * x.dtype.itemsize % _ALIGNED == 0 for n in matrices.shape[1:])
+    return aligned and (x.dtype == torch.bfloat16 or (x.dtype == torch.float32 and not x.is_cuda))

@@ -12,7 +12,7 @@ from tests.unit.training.architectures import tiny
 from tests.unit.training.small import drawn_samples
 from tests.unit.training.together.lessons import alone, around, lesson, lessons, together
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.training.together import run
+from workflow_scripts.training.together import products, run
 from workflow_scripts.training.together.dropout import Dropout
 from workflow_scripts.training.together.products import Groups, Stacked, added
 from workflow_scripts.training.together.run import train_together
@@ -132,8 +132,10 @@ def test_so_much_is_dropped(rate):
     ("dtype", "rank", "width"),
     [(torch.float64, 3, 6), (torch.float32, 3, 6), (torch.float32, 4, 16)],  # the last in one call
 )
-def test_products_of_groups(dtype, rank, width, seed):
+@pytest.mark.parametrize("by_columns", [True, False])
+def test_products_of_groups(dtype, rank, width, seed, by_columns, monkeypatch):
     """Against each token by itself, and their gradients against autograd's; one group is broken."""
+    monkeypatch.setattr(products, "_by_columns", lambda x: by_columns)
     rng = np.random.default_rng(seed)
     sizes = [0, *rng.integers(0, 9, 4).tolist(), 3, 0]
     owner, n = np.repeat(np.arange(7), sizes), sum(sizes)
