@@ -26,7 +26,12 @@ from workflow_scripts.planning.arithmetic import (
 from workflow_scripts.planning.gpu_report import gpu_report
 from workflow_scripts.planning.need import Need
 from workflow_scripts.planning.spent import Spent
-from workflow_scripts.planning.together import Steps, rows_together
+from workflow_scripts.planning.together import (
+    ROW_ON_A_CPU,
+    SHARE_OF_ADAPTERS,
+    Steps,
+    rows_together,
+)
 from workflow_scripts.planning.work import Amount
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.training_keys import TrainingKeys
@@ -34,10 +39,6 @@ from workflow_scripts.settings.training_keys import TrainingKeys
 START = 12  # seconds, of a job before its model is read
 # Tokenising, requests, scoring and writing, of one item.
 _ITEM_SECONDS = 0.006
-# Of a GPU's memory beside the weights, what the adapters may take of trainings that share their steps.
-_SHARE_OF_ADAPTERS = 0.5
-# Tokens of such a row on a CPU, as training has it.
-_ROW_ON_A_CPU = 1_024
 # The longest row of a training over the mean one: samples of a task are of many lengths.
 _LONGEST_ROW = 2
 
@@ -178,7 +179,7 @@ class Machine:
     def _fitting(self, checkpoint: str, keys: TrainingKeys, at_once: int) -> tuple[int, float]:
         """How many of so many trainings share a step, and how many tokens a row then holds."""
         if not self.on_gpu:
-            return at_once, _ROW_ON_A_CPU
+            return at_once, ROW_ON_A_CPU
         size, method, dtype = self.size(checkpoint), _method(keys), self._compute.dtype
         bare, token = (
             training_bytes(size, method, dtype, tokens, keys.lora_rank) for tokens in (0, 1)
@@ -186,7 +187,7 @@ class Machine:
         adapter = self._adapter_bytes(checkpoint, keys)
         held = self._settings.devices[self._cluster.gpu].memory_gb * 1_000 - DEVICE_MB
         room = max(0.0, held * MB - size.weights(dtype))
-        fitting = max(1, min(at_once, int(_SHARE_OF_ADAPTERS * room / adapter)))
+        fitting = max(1, min(at_once, int(SHARE_OF_ADAPTERS * room / adapter)))
         return fitting, (room - fitting * adapter) / (token - bare)
 
     def _adapter_bytes(self, checkpoint: str, keys: TrainingKeys) -> int:
@@ -252,7 +253,7 @@ class Machine:
         Of trainings that share their steps a GPU takes as many as it has room for, and a processor all.
         """
         shares = at_once > 1 and not self.on_gpu
-        length = max(length, _ROW_ON_A_CPU) if shares else length
+        length = max(length, ROW_ON_A_CPU) if shares else length
         size, dtype = self.size(checkpoint), self._compute.dtype
         twice = keys.gradient_checkpointing == "yes"
         twice = twice or (keys.gradient_checkpointing == "auto" and self.on_gpu)

@@ -11,14 +11,18 @@ import torch
 from torch import Tensor
 
 EVERY = {"cpu": 1}
-EVERY_ON_A_GPU = (
+_EVERY_ON_A_GPU = (
     25  # a training that goes wrong is noticed within so many steps, and before it is saved
 )
 
 
+def steps_between_reads(device: torch.device) -> int:
+    return EVERY.get(device.type, _EVERY_ON_A_GPU)
+
+
 class StepsToRead:
     def __init__(self, device: torch.device):
-        self._every = EVERY.get(device.type, EVERY_ON_A_GPU)
+        self._every = steps_between_reads(device)
         self._steps: list[tuple[int, float, float]] = []
         self._values: list[Tensor] = []
 

@@ -8,15 +8,14 @@ from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
-from torch import Tensor
 from torch.utils.data import DataLoader
 from transformers import Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from transformers.trainer import TRAINER_STATE_NAME
 
 from workflow_scripts.planning.arithmetic import TRAINING_OPERATIONS
-from workflow_scripts.training.attention import rows_apart
+from workflow_scripts.training.calling import call_of, sent_to
 from workflow_scripts.training.evaluated import left_as_it_was
-from workflow_scripts.training.loss import Counted, find_head, summed_loss
+from workflow_scripts.training.loss import find_head, summed_loss
 from workflow_scripts.training.packing import Collator, Order
 from workflow_scripts.training.precision import calculating_in
 from workflow_scripts.training.reading import StepsToRead
@@ -81,12 +80,7 @@ class PackedTrainer(Trainer):
         return batches, torch.tensor(sum(len(batch["targets"]) for batch in batches))
 
     def _prepare_inputs(self, inputs: dict[str, Any]) -> dict[str, Any]:
-        return {
-            name: value.to(self.args.device, non_blocking=True)
-            if isinstance(value, Tensor)
-            else value
-            for name, value in inputs.items()
-        }
+        return sent_to(self.args.device, inputs)
 
     def compute_loss_context_manager(self) -> AbstractContextManager:
         """Here and not around the model's own forward, as accelerate has it: an evaluation is run as any
@@ -96,7 +90,7 @@ class PackedTrainer(Trainer):
 
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
         """The mean over the counted tokens of the whole step, of which this is one micro-batch."""
-        inputs, labels, counted = self._call(inputs)
+        inputs, labels, counted = call_of(self.model, inputs)
         if self._distilled:
             loss = model(
                 **inputs, labels=labels, use_cache=False, num_items_in_batch=num_items_in_batch
@@ -105,15 +99,6 @@ class PackedTrainer(Trainer):
             loss = summed_loss(model, inputs, counted, self._head) / num_items_in_batch
         # Gradients are averaged over the processes, but the tokens are those of all of them.
         return loss * self.accelerator.num_processes
-
-    def _call(self, inputs: dict[str, Any]) -> tuple[dict[str, Any], Tensor, Counted]:
-        """What the model is called with, the labels, and what of them counts."""
-        inputs = dict(inputs)
-        counted = Counted(inputs.pop("before"), inputs.pop("targets"))
-        lengths, ends = inputs.pop("lengths", None), inputs.pop("ends", None)
-        if lengths is not None:
-            inputs |= rows_apart(self.model, lengths, ends)
-        return inputs, inputs.pop("labels"), counted
 
     def _maybe_log_save_evaluate(self, tr_loss, grad_norm, *args, learning_rate=None, **kwargs):
         """What a step came to stays where it was calculated, and is read when it is needed, or by many."""
@@ -162,7 +147,7 @@ class PackedTrainer(Trainer):
         with torch.no_grad():
             for numbers in batches[self.accelerator.process_index :: processes]:
                 inputs = self.data_collator([held_out[number] for number in numbers])
-                inputs, _, counted = self._call(self._prepare_inputs(inputs))
+                inputs, _, counted = call_of(self.model, self._prepare_inputs(inputs))
                 with self.compute_loss_context_manager():
                     found = summed_loss(self.model_wrapped, inputs, counted, self._head)
                 total[0] += found.double()

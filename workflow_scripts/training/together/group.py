@@ -11,12 +11,12 @@ from torch import Tensor
 from workflow_scripts.core.errors import Interrupted
 from workflow_scripts.core.machine import machine_problem
 from workflow_scripts.core.own_job import leave_if_replaced
-from workflow_scripts.training.attention import rows_apart
+from workflow_scripts.training.calling import call_of, sent_to
 from workflow_scripts.training.evaluated import as_evaluated
-from workflow_scripts.training.loss import Counted, Head, summed_losses
+from workflow_scripts.training.loss import Head, summed_losses
 from workflow_scripts.training.packing import Collator
 from workflow_scripts.training.precision import calculating_in
-from workflow_scripts.training.reading import EVERY, EVERY_ON_A_GPU
+from workflow_scripts.training.reading import steps_between_reads
 from workflow_scripts.training.run import free_memory
 from workflow_scripts.training.together.learner import Learner, Lesson
 from workflow_scripts.training.together.products import Groups
@@ -147,16 +147,9 @@ class Group:
             seeds.append(learners[part.slot].seed_of_draws(part.first))
         stack.groups = Groups.of(tokens, device)
         stack.dropout.begin(seeds, [part.tokens for part in row])
-        inputs = self._collator([sample for part in row for sample in part.samples])
-        inputs = {
-            name: value.to(device, non_blocking=True) if isinstance(value, Tensor) else value
-            for name, value in inputs.items()
-        }
-        counted = Counted(inputs.pop("before"), inputs.pop("targets"))
-        lengths, ends = inputs.pop("lengths"), inputs.pop("ends")
-        del inputs["labels"]
+        batch = self._collator([sample for part in row for sample in part.samples])
         borders = [sum(len(part.samples) for part in row[:at]) for at in range(len(row))]
-        inputs |= rows_apart(self._model, lengths, ends, borders)
+        inputs, _, counted = call_of(self._model, sent_to(device, batch), borders)
         parts = [part.counted for part in row]
         with calculating_in(self._about["precision"], device.type):
             return summed_losses(self._model, inputs, counted, parts, self._head)
@@ -164,7 +157,7 @@ class Group:
     def _after_step(self, reads: bool) -> list[tuple[str, Outcome]]:
         """Who has ended, well or not; what is noticed of one is nothing to the others."""
         evaluated = [learner for learner in self._learners if learner.evaluates_now]
-        every = EVERY.get(self._model.device.type, EVERY_ON_A_GPU)
+        every = steps_between_reads(self._model.device)
         if not (evaluated or reads or len(self._unread) >= every * len(self._learners)):
             return []
         ended: list[tuple[str, Outcome]] = []

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from workflow_scripts.core.seeds import derive_seed, seed_everything
+from workflow_scripts.planning.together import ROW_ON_A_CPU, SHARE_OF_ADAPTERS
 from workflow_scripts.training import attention
 from workflow_scripts.training.activations import Row, room_on, step_bytes
 from workflow_scripts.training.loss import find_head
@@ -25,8 +26,6 @@ from workflow_scripts.training.trained_parameters import (
     set_parameters,
 )
 
-# Tokens of a row on a CPU, whose caches a longer one does not fit; and nobody can measure its memory.
-_ROW_ON_A_CPU = 1024
 # Ways of packing in which no sample looks at another's numbers.
 _APART = ("varlen", "stretches", "flash")
 # How far a row of several may lie from the same by PEFT's adapters, calculated exactly or in 16 bits.
@@ -81,7 +80,7 @@ def train_together(
 def _slots(asked: int, adapted, saved: Saved) -> int:
     """So many, if their adapters leave to the rows half of what a GPU has free; and as many as have begun."""
     room = room_on(adapted.device)
-    fitting = asked if room is None else room // 2 // adapter_bytes(adapted)
+    fitting = asked if room is None else int(SHARE_OF_ADAPTERS * room) // adapter_bytes(adapted)
     begun = 1 + max(saved.slots.values(), default=0)
     return max(min(asked, fitting), begun)
 
@@ -93,9 +92,9 @@ def _row_tokens(adapted, precision: str) -> int:
     """
     room = room_on(adapted.device)
     if room is None:
-        return _ROW_ON_A_CPU
-    needed = step_bytes(adapted, Row(1, _ROW_ON_A_CPU), precision)
-    return max(1, int(_ROW_ON_A_CPU * room / needed))
+        return ROW_ON_A_CPU
+    needed = step_bytes(adapted, Row(1, ROW_ON_A_CPU), precision)
+    return max(1, int(ROW_ON_A_CPU * room / needed))
 
 
 def _alike(model, adapted, stack: Stack) -> bool:

@@ -70,7 +70,7 @@ def test_who_ends_makes_room_and_long_batches_are_cut(tmp_path, monkeypatch):
     model = tiny("qwen2", num_hidden_layers=2).double()
     asked = lessons()
     expected = together(model, asked, tmp_path / "all")
-    monkeypatch.setattr(run, "_ROW_ON_A_CPU", 50)
+    monkeypatch.setattr(run, "ROW_ON_A_CPU", 50)
     found = together(model, asked, tmp_path / "three", at_once=3)
     for one in asked:
         assert_same(found[one.name], expected[one.name], 1e-9)
