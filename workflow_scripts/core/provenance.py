@@ -50,7 +50,16 @@ def now() -> str:
 
 
 def host() -> str:
-    return f"{socket.gethostname()} ({platform.machine()}, {os.cpu_count()} CPUs)"
+    return f"{socket.gethostname()} ({_processor_name()}, {os.cpu_count()} CPUs)"
+
+
+def _processor_name() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:  # not Linux
+        lines = []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, "") or platform.processor() or platform.machine()
 
 
 def peak_memory_mb() -> int:
