@@ -3,20 +3,21 @@
 from workflow_scripts.settings.prompts.tables import prompt_tables
 
 PROMPT_CHECKPOINTS = SETTINGS.prompt_checkpoints()
+OUTPUTS_OF_RUN = "results/outputs/prompts/{checkpoint}/{run}.json"
 
 
 rule ask_prompt_run:
-    """Ask a model all questions of a prompt run, and keep what it says."""
+    """Ask a model all questions of a prompt run, or of every one, and keep what it says."""
     input:
         model=checkpoint_manifest,
         data=prompt_datasets,
     output:
-        run="results/outputs/prompts/{checkpoint}/{run}.json",
-        outputs="results/outputs/prompts/{checkpoint}/{run}.parquet",
+        run=each_run(OUTPUTS_OF_RUN),
+        outputs=each_run(OUTPUTS_OF_RUN.replace(".json", ".parquet")),
     log:
-        "logs/ask_prompt_run/{checkpoint}/{run}.log",
+        beside_each_run("logs/ask_prompt_run/{checkpoint}/{run}.log"),
     benchmark:
-        "benchmarks/ask_prompt_run/{checkpoint}/{run}.tsv"
+        beside_each_run("benchmarks/ask_prompt_run/{checkpoint}/{run}.tsv")
     wildcard_constraints:
         checkpoint=one_of(asked.in_path for asked in PROMPT_CHECKPOINTS),
         run=one_of(SETTINGS.prompt_runs),
@@ -39,8 +40,8 @@ rule ask_prompt_run:
 rule score_prompt_run:
     """Read and judge what a model said in a prompt run; runs no model."""
     input:
-        run=rules.ask_prompt_run.output.run,
-        outputs=rules.ask_prompt_run.output.outputs,
+        run=OUTPUTS_OF_RUN,
+        outputs=OUTPUTS_OF_RUN.replace(".json", ".parquet"),
     output:
         record="results/records/prompts/prompt_run/{checkpoint}/{run}.json",
         answers="results/records/prompts/prompt_run/{checkpoint}/{run}.parquet",

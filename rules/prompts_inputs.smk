@@ -7,17 +7,36 @@ from workflow_scripts.settings.prompts.requests import (
 )
 
 
+def runs_of_a_job(wildcards):
+    return list(SETTINGS.prompt_runs) if SETTINGS.asked_together else [wildcards.run]
+
+
+def each_run(path):
+    """The files of a job that asks a model: of all runs where they are asked together, else of one."""
+    if not SETTINGS.asked_together:
+        return path
+    return expand(path, run=SETTINGS.prompt_runs, allow_missing=True)
+
+
+def beside_each_run(path):
+    """Its log or benchmark."""
+    return path.replace("{run}", "all") if SETTINGS.asked_together else path
+
+
 def prompt_datasets(wildcards):
-    names = SETTINGS.prompt_runs[wildcards.run].datasets
+    runs = [SETTINGS.prompt_runs[run] for run in runs_of_a_job(wildcards)]
+    names = dict.fromkeys(name for run in runs for name in run.datasets)
     return [manifest_of("dataset", name) for name in names]
 
 
 def prompt_need(wildcards):
-    return PLANNER.prompt_run(wildcards.checkpoint, wildcards.run)
+    return PLANNER.prompt_runs(wildcards.checkpoint, *runs_of_a_job(wildcards))
 
 
 def asked_of_prompt_run(wildcards):
-    return prompt_request(SETTINGS, wildcards.run).as_params()
+    runs = runs_of_a_job(wildcards)
+    requests = [prompt_request(SETTINGS, run).as_params() for run in runs]
+    return requests if SETTINGS.asked_together else requests[0]
 
 
 def asked_of_reading(wildcards):

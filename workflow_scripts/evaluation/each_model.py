@@ -1,4 +1,4 @@
-"""One measurement of several models, one after the other in one process."""
+"""Several measurements, one after the other in one process: of several models, or asked of one in several ways."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -14,23 +14,24 @@ from workflow_scripts.hub.mirror import mirror
 
 def measure_each(
     measure: Callable[..., Any],
-    asked: Any,
     models: Sequence[Path],
+    requests: Sequence[Any],
     data: Sequence[Path],
     outputs: Sequence[Path],
     *,
-    decides: Any,
+    version: str,
     reader: str | None,
 ) -> None:
-    """Each into its own of the outputs: the first of every model, then the second of every model.
+    """Each into its own of the outputs: the first of every measurement, then the second of every one.
 
     With a reader, what is finished is kept: a job that was killed resumes behind it, and so does one that
-    runs again for the sake of another model.
+    runs again for the sake of another measurement.
     """
     hub = hub_of(data[0])
+    jobs = [(model, asked) for asked in requests for model in models]
     with mirror(hub):  # they read the same data
-        for at, model in enumerate(models):
-            written = outputs[at :: len(models)]
+        for at, (model, asked) in enumerate(jobs):
+            written = outputs[at :: len(jobs)]
             work = partial(measure, model, hub, *written, asked)
             if reader is None:
                 work()
@@ -39,7 +40,7 @@ def measure_each(
                 work,
                 inputs=[model, *data],
                 outputs=[path for out in written for path in (out.with_suffix(".parquet"), out)],
-                decides=decides,
+                decides=[version, asked.as_params()],
                 sound=partial(_all, named(reader), written),
                 way=scored_beside(written[0]),
             )

@@ -127,8 +127,9 @@ class Planner:
             checkpoint, sum(measuring, start=self._machine.loading(checkpoint)), work
         )
 
-    def prompt_run(self, checkpoint: str, run: str) -> Need:
-        return self._measured(checkpoint, [self._work.prompt_run(run)])
+    def prompt_runs(self, checkpoint: str, *runs: str) -> Need:
+        needs = [self._measured(checkpoint, [self._work.prompt_run(run)]) for run in runs]
+        return in_one_job(needs, START)
 
     def perplexity(self, checkpoint: str, plans: int) -> Need:
         """The texts are read in the model's own plan and in so many others."""

@@ -91,6 +91,13 @@ class Settings(Config):
         return self.source == "miniature" if asked is None else asked
 
     @property
+    def asked_together(self) -> bool:
+        """Whether one job asks a model all prompt runs."""
+        asked = self.prompts.asked_together
+        wanted = self.source == "miniature" if asked is None else asked
+        return wanted and bool(self.prompt_runs)
+
+    @property
     def ablates(self) -> bool:
         """Whether some of the trained checkpoints have the same layers, and differ in another choice."""
         trained = [one for one in self.staged_checkpoints() if one.stages]

@@ -17,10 +17,10 @@ def main(
     data: list[Path],
     outputs: list[Path],
     version: str,
-    request: dict,
+    request: dict | list[dict],
     reader: str | None = None,
 ) -> None:
-    """The function is told a request of the type that its `asked` has."""
+    """The function is told a request of the type that its `asked` has, or one after the other of several."""
     from datasets import disable_progress_bars
 
     from workflow_scripts.core.named import named
@@ -30,12 +30,13 @@ def main(
     disable_progress_bars()  # the log is a file
     measure = named(function)
     hints = get_type_hints(measure)
-    asked = hints["asked"].of(request)
+    requests = [
+        hints["asked"].of(one) for one in ([request] if isinstance(request, dict) else request)
+    ]
     if "models" in hints:  # of all of them together
-        measure(models, hub_of(data[0]), *outputs, asked)
+        measure(models, hub_of(data[0]), *outputs, *requests)
         return
-    decides = [version, request]
-    measure_each(measure, asked, models, data, outputs, decides=decides, reader=reader)
+    measure_each(measure, models, requests, data, outputs, version=version, reader=reader)
 
 
 if "snakemake" in globals():
