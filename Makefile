@@ -1,4 +1,5 @@
-# make demo: install, run the miniature world, say where to look.   make test: install, run the tests.
+# make demo: install, run the miniature world, say where to look.   make test: install, run what one runs before a commit.
+# make test-all: every test, as CI does: kills, whole worlds again, browsers and a real Slurm too.
 # make status: how far the run in this folder is, while it goes on; DIRECTORY=runs/paper for another.
 # make test-slurm: the tests that start a real Slurm of four nodes.   make test-faults: 200 kills at random moments.
 # make bench-chunks: how much faster chunked models run, and how much of that is leaner code.
@@ -16,17 +17,21 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 BENCH := $(VENV)/bench
 
-.PHONY: demo test test-slurm test-faults install status bench-chunks bench-evaluation bench-training bench-together bench-gpu bench-dag bench-ranking clean
+.PHONY: demo test test-all test-slurm test-faults install status bench-chunks bench-evaluation bench-training bench-together bench-gpu bench-dag bench-ranking clean
 .DELETE_ON_ERROR:
 
 demo: $(INSTALLED)
 	$(BIN)/snakemake
 	@echo 'Start with results/report/index.html; tables lie in results/tables, figures in results/figures, and results/README.md says what lies where.'
 
+# What needs a browser, Slurm or much time is left to test-all; each study is run from end to end.
 test: $(INSTALLED)
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m 'not (slow or slurm or chromium)'
+
+test-all: $(INSTALLED)
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-# As root, with Debian's packages slurm-wlm and munge; `make test` runs them too. Four minutes.
+# As root, with Debian's packages slurm-wlm and munge; `make test-all` runs them too. Four minutes.
 test-slurm: $(INSTALLED)
 	$(BIN)/python -m pytest tests/slurm
 

@@ -11,7 +11,7 @@ from tests.results import results_of
 from tests.workflow.grid import GRID, TARGETS
 from tests.workflow.snakemake import run_snakemake
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 _CELL = "direct/miniature--Qwen2-0.2M"
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.workflow.snakemake import ROOT
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 
 def test_kills_at_random_moments_lose_nothing(finished_grid):

@@ -88,6 +88,7 @@ def test_a_broken_cell_of_one_study_is_named_by_its_table(copy, name):
     assert "—" in (copy / f"results/tables/{table}.md").read_text()
 
 
+@pytest.mark.slow
 def test_few_shot_and_texts_of_ones_own_too(copy):
     """The two protocols that the default config does not ask for."""
     lines = (copy / "resources/hub/corpus.txt", copy / "mine.txt")

@@ -10,7 +10,7 @@ from tests.workflow.snakemake import jobs_of, run_snakemake
 from workflow_scripts.planning.made import figures_made, tables_made
 from workflow_scripts.settings.load import load_settings
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 CONFIG = """
 harmony: {models: [], imported_scores: [theirs.csv], bootstrap_draws: 20}
 chunking: {checkpoints: []}

@@ -54,6 +54,7 @@ def test_a_changed_question_asks_that_run_again_alone(copy):
     assert log.count("Finished before, and kept.") == 2, "run9 extends it, but generates nothing"
 
 
+@pytest.mark.slow
 def test_the_run_of_the_documentation_is_made_by_adding_its_file(copy):
     blocks = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/prompts.md").read_text(), re.S)
     own_run(copy, "run10", blocks[0])

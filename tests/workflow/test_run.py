@@ -264,6 +264,7 @@ def test_an_altered_record_stops_the_collection_and_is_named(copy):
     assert "Traceback" not in said
 
 
+@pytest.mark.slow
 def test_the_number_of_cores_changes_no_byte(finished, tmp_path):
     """Only what is trained and evaluated again; the datasets are the same to begin with."""
     folder, _ = finished
@@ -282,6 +283,7 @@ def test_the_number_of_cores_changes_no_byte(finished, tmp_path):
     assert one
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_it_goes_on_to_the_same_bytes(finished, tmp_path):
     """kill -9 of Snakemake and all its jobs, again and again, then once in peace, without --unlock."""
     folder, _ = finished

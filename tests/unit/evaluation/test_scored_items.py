@@ -132,6 +132,7 @@ CausalModel.packed, CausalModel.plain = slowed(packed), slowed(plain)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "task, metric, seconds",
     [("arc_easy", "acc", "0.1"), ("gsm8k", "exact_match,flexible-extract", "0.003")],

@@ -208,6 +208,7 @@ run(*map(Path, sys.argv[1:]))
 """
 
 
+@pytest.mark.slow
 def test_a_killed_training_goes_on_to_the_same_bytes(world, model_manifest, tmp_path):
     """Killed while it trains, then while the test is put."""
     undisturbed = run(model_manifest, world, tmp_path / "undisturbed.json")

@@ -114,6 +114,7 @@ def both(inputs, tmp_path_factory):
     return job
 
 
+@pytest.mark.slow
 def test_two_train_what_one_trains(alone, both):
     """In steps of which the last of an epoch does not come out even."""
     assert both.record.facts["steps"] == alone.record.facts["steps"] == 10
@@ -144,6 +145,7 @@ def is_training(job: Job) -> bool:
     return "step/s" in job.said
 
 
+@pytest.mark.slow
 def test_asked_to_leave_they_save_and_the_same_comes_of_it(inputs, both, tmp_path):
     job = Job(inputs, tmp_path, gpus=2)
     process = job.start()
@@ -161,6 +163,7 @@ def test_asked_to_leave_they_save_and_the_same_comes_of_it(inputs, both, tmp_pat
     assert all(torch.equal(job.weights[name], tensor) for name, tensor in both.weights.items())
 
 
+@pytest.mark.slow
 def test_one_that_dies_takes_the_others_along(inputs, both, tmp_path):
     job = Job(inputs, tmp_path, gpus=2, epochs=200)
     process = job.start()
@@ -172,6 +175,7 @@ def test_one_that_dies_takes_the_others_along(inputs, both, tmp_path):
     assert not [child for child in children if Path(f"/proc/{child}").exists()]
 
 
+@pytest.mark.slow
 def test_they_end_with_the_process_that_started_them(inputs, tmp_path):
     """Or they would go on writing states beside those of the next run."""
     job = Job(inputs, tmp_path, gpus=2, epochs=200)
@@ -243,6 +247,7 @@ torch.distributed.destroy_process_group()
 """
 
 
+@pytest.mark.slow
 def test_sharded_parameters_are_gathered_and_set_whole():
     """What is saved of them and what a state gives back; the trainer itself shards on GPUs only."""
     environment = os.environ | {

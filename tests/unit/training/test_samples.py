@@ -99,6 +99,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, summary["sample
 """
 
 
+@pytest.mark.slow
 def test_memory_hardly_grows_with_the_number_of_samples(tmp_path):
     """The order of samples and their ends take some bytes each, and nothing else grows: 10,000 and
     100,000 were measured to peak at the same 503 MB, which are imports for the most part.

@@ -31,6 +31,7 @@ def undisturbed(tmp_path_factory):
     return of
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VARIANTS)
 def test_killed_at_random_moments(undisturbed, tmp_path, name):
     changes, expected, seconds = undisturbed(name)
@@ -168,6 +169,7 @@ def test_a_state_that_is_not_whole_is_passed_over(undisturbed, tmp_path, damage)
     assert outcome(tmp_path) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [{"learning_rate": 2e-3}, {"seed": 1}, {"belongs_to": {"weights": "others"}}],

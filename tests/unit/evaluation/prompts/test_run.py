@@ -126,6 +126,7 @@ ask_prompt_run(Path(manifest), Path(hub), Path(path), PromptRequest.of(json.load
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["run6", "run9"])
 def test_killed_in_the_middle_it_goes_on_to_the_same_bytes(
     world, chat_manifest, runs, tmp_path, name

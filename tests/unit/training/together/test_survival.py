@@ -56,6 +56,7 @@ def undisturbed(tmp_path_factory) -> str:
     return finish(tmp_path_factory.mktemp("undisturbed"))
 
 
+@pytest.mark.slow
 def test_killed_at_random_moments(undisturbed, tmp_path):
     seed = random.SystemRandom().randrange(10**6)
     print(f"seed {seed}")
