@@ -124,16 +124,24 @@ def manifest_of_checkpoint(wanted):
     return f"results/checkpoints/{wanted.in_path}/manifest.json"
 
 
+def of_a_job(path, together, **names):
+    """The files that a job makes: of all names where one job makes them together, else of one."""
+    return expand(path, allow_missing=True, **names) if together else path
+
+
+def beside_a_job(path, together, wildcard):
+    """Its log or benchmark."""
+    return path.replace(f"{{{wildcard}}}", "all") if together else path
+
+
 def each(path, checkpoints):
-    """The files of a job that measures checkpoints: of all where they are measured together, else of one."""
-    if not SETTINGS.measured_together:
-        return path
-    return expand(path, checkpoint=[checkpoint.in_path for checkpoint in checkpoints])
+    """The files of a job that measures checkpoints."""
+    names = [checkpoint.in_path for checkpoint in checkpoints]
+    return of_a_job(path, SETTINGS.measured_together, checkpoint=names)
 
 
 def beside_each(path):
-    """Its log or benchmark."""
-    return path.format(checkpoint="all") if SETTINGS.measured_together else path
+    return beside_a_job(path, SETTINGS.measured_together, "checkpoint")
 
 
 def measured_in_a_job(checkpoints, give):

@@ -12,15 +12,12 @@ def runs_of_a_job(wildcards):
 
 
 def each_run(path):
-    """The files of a job that asks a model: of all runs where they are asked together, else of one."""
-    if not SETTINGS.asked_together:
-        return path
-    return expand(path, run=SETTINGS.prompt_runs, allow_missing=True)
+    """The files of a job that asks a model."""
+    return of_a_job(path, SETTINGS.asked_together, run=SETTINGS.prompt_runs)
 
 
 def beside_each_run(path):
-    """Its log or benchmark."""
-    return path.replace("{run}", "all") if SETTINGS.asked_together else path
+    return beside_a_job(path, SETTINGS.asked_together, "run")
 
 
 def prompt_datasets(wildcards):

@@ -87,15 +87,16 @@ class Settings(Config):
     @property
     def measured_together(self) -> bool:
         """Whether one job measures all checkpoints."""
-        asked = self.chunking.measured_together
-        return self.source == "miniature" if asked is None else asked
+        return self._in_one_job(self.chunking.measured_together)
 
     @property
     def asked_together(self) -> bool:
         """Whether one job asks a model all prompt runs."""
-        asked = self.prompts.asked_together
-        wanted = self.source == "miniature" if asked is None else asked
-        return wanted and bool(self.prompt_runs)
+        return self._in_one_job(self.prompts.asked_together) and bool(self.prompt_runs)
+
+    def _in_one_job(self, asked: bool | None) -> bool:
+        """As asked; unasked in the miniature world alone, where the start of a process is half of a job."""
+        return self.source == "miniature" if asked is None else asked
 
     @property
     def ablates(self) -> bool:
