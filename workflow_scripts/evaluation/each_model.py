@@ -25,25 +25,33 @@ def measure_each(
     """Each into its own of the outputs: the first of every measurement, then the second of every one.
 
     With a reader, what is finished is kept: a job that was killed resumes behind it, and so does one that
-    runs again for the sake of another measurement.
+    runs again for the sake of another measurement. One that fails leaves the others to be made, and its
+    error is the job's.
     """
     hub = hub_of(data[0])
     jobs = [(model, asked) for asked in requests for model in models]
+    failed: list[Exception] = []
     with mirror(hub):  # they read the same data
         for at, (model, asked) in enumerate(jobs):
             written = outputs[at :: len(jobs)]
             work = partial(measure, model, hub, *written, asked)
-            if reader is None:
+            if reader is not None:
+                work = partial(
+                    finish_once,
+                    work,
+                    inputs=[model, *data],
+                    outputs=[p for out in written for p in (out.with_suffix(".parquet"), out)],
+                    decides=[version, asked.as_params()],
+                    sound=partial(_all, named(reader), written),
+                    way=scored_beside(written[0]),
+                )
+            try:
                 work()
-                continue
-            finish_once(
-                work,
-                inputs=[model, *data],
-                outputs=[path for out in written for path in (out.with_suffix(".parquet"), out)],
-                decides=[version, asked.as_params()],
-                sound=partial(_all, named(reader), written),
-                way=scored_beside(written[0]),
-            )
+            except Exception as error:
+                print(f"{written[0]} failed: {error}", flush=True)
+                failed.append(error)
+    if failed:
+        raise failed[0]
 
 
 def _all(read: Callable[[Path], Any], paths: Sequence[Path]) -> None:
