@@ -1,20 +1,15 @@
-"""The generated world: everything that the hub would give, made on this machine."""
+"""The generated world: everything that the hub would give, made on this machine or shipped."""
 
 from workflow_scripts.miniature import catalogue
-from workflow_scripts.settings.miniature import (
-    FaultyModelsRequest,
-    MiniatureModelRequest,
-    WorldRequest,
-)
+from workflow_scripts.settings.miniature import WorldRequest
+
+_RETRAINED = f"retrained/{{name}}/{catalogue.MADE}"
 
 
 rule build_world:
-    """Generate the miniature world: facts, texts, datasets, tokenizer."""
+    """Generate the datasets of the miniature world."""
     output:
         datasets=[manifest_of("dataset", name) for name in catalogue.DATASETS],
-        corpus=f"{HUB}/{catalogue.CORPUS}",
-        tokenizer=f"{HUB}/{catalogue.TOKENIZER}",
-        texts=f"{HUB}/{catalogue.TEXTS}",
     log:
         "logs/build_world.log",
     benchmark:
@@ -25,55 +20,51 @@ rule build_world:
     resources:
         **planned("build_world", lambda wildcards: PLANNER.world(), gpu=False),
     params:
-        version="build_world 1",  # raise it when the world changes
-        request=WorldRequest(seed=SETTINGS.seed, items=SETTINGS.miniature.items).as_params(),
+        version="build_world 2",  # raise it when the world changes
+        request=WorldRequest(items=SETTINGS.miniature.items).as_params(),
     script:
         "../workflow_scripts/steps/miniature.py"
 
 
-rule train_miniature_model:
-    """Train a small model of the miniature world."""
+# One job for all: a job of each would mostly import what loads them.
+rule place_miniature_models:
+    """Put the trained models of the miniature world, which come with the repository, into the hub folder, and beside them the faulty ones, for requests that must be refused."""
     input:
-        texts=rules.build_world.output.texts,
-        base=lambda wildcards: [
-            manifest_of("model", f"miniature/{base}")
-            for name, base in catalogue.BASE_OF.items()
-            if name == wildcards.name
+        tokenizer=str(catalogue.SHIPPED / catalogue.TOKENIZER),
+        shipped=[
+            str(catalogue.SHIPPED / name / file)
+            for name in catalogue.MODELS
+            for file in (catalogue.CONFIG, catalogue.WEIGHTS, catalogue.MADE)
         ],
     output:
-        manifest=f"{HUB}/models/miniature/{{name}}/manifest.json",
+        manifests=[
+            manifest_of("model", f"{catalogue.ORGANISATION}/{name}")
+            for name in (*catalogue.MODELS, *catalogue.FAULTY)
+        ],
     log:
-        "logs/train_miniature_model/{name}.log",
+        "logs/place_miniature_models.log",
     benchmark:
-        "benchmarks/train_miniature_model/{name}.tsv"
-    priority: lambda wildcards: catalogue.training_priority(wildcards.name)
+        "benchmarks/place_miniature_models.tsv"
     conda:
         "../envs/miniature.yaml"
     threads: 1
     resources:
-        **planned("train_miniature_model", planned_of("miniature_model", "name"), gpu=False),
+        **planned("place_miniature_models", lambda wildcards: PLANNER.miniature_models(), gpu=False),
     params:
-        version="train_miniature_model 1",
-        compute_threads=1,
-        request=lambda wildcards: MiniatureModelRequest(
-            name=wildcards.name, seed=SETTINGS.seed, effort=SETTINGS.miniature.effort
-        ).as_params(),
+        version="place_miniature_models 1",
     script:
-        "../workflow_scripts/steps/miniature.py"
+        "../workflow_scripts/steps/miniature_model.py"
 
 
-# The names of its models would fit the rule above as well.
-ruleorder: build_faulty_models > train_miniature_model
-
-
-rule build_faulty_models:
-    """Models of the miniature world with one fault each, for requests that must be refused."""
+rule build_corpus:
+    """Write what the miniature models are trained on, from the training splits, and its tokenizer."""
     input:
-        texts=rules.build_world.output.texts,
+        datasets=rules.build_world.output.datasets,
     output:
-        manifests=[manifest_of("model", f"miniature/{name}") for name in catalogue.FAULTY],
+        corpus=f"retrained/{catalogue.CORPUS}",
+        tokenizer=f"retrained/{catalogue.TOKENIZER}",
     log:
-        "logs/build_faulty_models.log",
+        "logs/build_corpus.log",
     conda:
         "../envs/miniature.yaml"
     threads: 1
@@ -81,7 +72,46 @@ rule build_faulty_models:
         mem_mb=3000,
         runtime="30m",
     params:
-        version="build_faulty_models 1",
-        request=FaultyModelsRequest(seed=SETTINGS.seed).as_params(),
+        version="build_corpus 1",
     script:
         "../workflow_scripts/steps/miniature.py"
+
+
+rule train_miniature_model:
+    """Train a model of the miniature world from nothing, or an instruct model from its base."""
+    input:
+        corpus=rules.build_corpus.output.corpus,
+        tokenizer=rules.build_corpus.output.tokenizer,
+        base=lambda wildcards: [
+            _RETRAINED.format(name=base)
+            for name, base in catalogue.BASE_OF.items()
+            if name == wildcards.name
+        ],
+    output:
+        made=_RETRAINED,
+    log:
+        "logs/train_miniature_model/{name}.log",
+    benchmark:
+        "benchmarks/train_miniature_model/{name}.tsv"
+    wildcard_constraints:
+        name=one_of(catalogue.MODELS),
+    priority: lambda wildcards: len(catalogue.MODELS) - catalogue.MODELS.index(wildcards.name)
+    conda:
+        "../envs/miniature.yaml"
+    threads: 1
+    resources:
+        mem_mb=3000,
+        runtime="8h",
+    params:
+        version="train_miniature_model 2",
+        compute_threads=1,
+    script:
+        "../workflow_scripts/steps/miniature_model.py"
+
+
+# Nothing of a run depends on it: what is shipped changes only when somebody has compared and copied.
+rule retrain_miniature:
+    """Train the shipped models again, about an hour of one core; to ship them, compare retrained/* with resources/miniature and copy all but the corpus there."""
+    input:
+        expand(_RETRAINED, name=catalogue.MODELS),
+    localrule: True

@@ -75,7 +75,7 @@ WRONG_KINDS = [
     one("null section", {"harmony": None}, "harmony is null", "the keys models, tasks"),
     one("number section", {"compute": 3}, "compute is 3", "a mapping with the keys device"),
     one("list section", {"hub": ["resources/hub"]}, "hub is a list", "keys path and lock."),
-    one("text section", {"miniature": "small"}, "miniature is 'small'", "keys items and effort."),
+    one("text section", {"miniature": "small"}, "miniature is 'small'", "with the key items."),
     one("null tables", {"tables": None}, "tables is null", "keys models, tasks, work, devices,"),
     one(
         "text for a number", {"seed": "three"}, "seed is the text 'three'", "a whole number from 0"
@@ -110,9 +110,9 @@ WRONG_KINDS = [
     one("text for an entry", checkpoints("k2m6"), "checkpoints[0] is 'k2m6'", "the keys model"),
     one("truth for text", {"compute": {"dtype": True}}, "compute.dtype is true", "'float32'"),
     one(
-        "quoted effort",
-        {"miniature": {"effort": "1e3"}},
-        "miniature.effort is the text '1e3'",
+        "quoted scale",
+        {"training": {"recipes": {"cpt": {"lora_alpha": "1e3"}}}},
+        "training.recipes.cpt.lora_alpha is the text '1e3'",
         "a number above 0, written 1.0e+3 in YAML.",
     ),
 ]
@@ -140,8 +140,19 @@ OUT_OF_RANGE = [
     one("negative batch", {"compute": {"batch_size": -8}}, "batch_size is -8", "at least 1."),
     one("negative seed", {"seed": -1}, "seed is -1", "from 0 to 4294967295."),
     one("large seed", {"seed": 2**32}, "seed is 4294967296", "from 0 to 4294967295."),
-    one("no effort", {"miniature": {"effort": 0}}, "miniature.effort is 0", "above 0."),
-    one("infinite effort", {"miniature": {"effort": float("inf")}}, "effort is inf", "above 0."),
+    one("effort of old", {"miniature": {"effort": 1}}, "miniature.effort is 1", "no such key"),
+    one(
+        "no scale",
+        {"training": {"recipes": {"cpt": {"lora_alpha": 0}}}},
+        "recipes.cpt.lora_alpha is 0",
+        "above 0.",
+    ),
+    one(
+        "infinite scale",
+        {"training": {"recipes": {"cpt": {"lora_alpha": float("inf")}}}},
+        "lora_alpha is inf",
+        "above 0.",
+    ),
     one("no items", {"miniature": {"items": 0}}, "miniature.items is 0", "at least 1."),
     one(
         "a pair of a task that is not ranked",
@@ -466,8 +477,8 @@ PLANS = [
     ),
     one(
         "times of a model that no plan fits",
-        {"chunking": {"measures": {"latency_models": ["miniature/Llama-1.4M"]}}},
-        "measures.latency_layers has no plan for the 3 layers of 'miniature/Llama-1.4M'; expected",
+        {"chunking": {"measures": {"latency_models": ["miniature/Llama-0.3M"]}}},
+        "measures.latency_layers has no plan for the 3 layers of 'miniature/Llama-0.3M'; expected",
     ),
 ]
 

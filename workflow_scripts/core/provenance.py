@@ -50,10 +50,10 @@ def now() -> str:
 
 
 def host() -> str:
-    return f"{socket.gethostname()} ({_processor_name()}, {os.cpu_count()} CPUs)"
+    return f"{socket.gethostname()} ({processor()}, {os.cpu_count()} CPUs)"
 
 
-def _processor_name() -> str:
+def processor() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:  # not Linux

@@ -1,9 +1,8 @@
-"""Build the whole miniature world but its models: datasets, corpus, tokenizer."""
+"""Build the datasets of the miniature world, and what its models are trained on."""
 
 import time
 from pathlib import Path
 
-from workflow_scripts.core.files import sha256_file, write_json
 from workflow_scripts.miniature import catalogue, corpus
 from workflow_scripts.miniature.datasets import (
     arithmetic,
@@ -28,20 +27,20 @@ _BUILDERS = (
 )
 
 
-def build_world(hub: Path, *, seed: int, items: int) -> None:
-    """Fill the hub folder; `items` is the number of test questions per task."""
-    world = make_world(seed)
+def build_world(hub: Path, *, items: int) -> None:
+    """Fill the hub folder with datasets; `items` is the number of test questions per task."""
     started = time.monotonic()
-    for repository in build_datasets(world, items):
+    for repository in build_datasets(make_world(), items):
         write_repository(hub, repository)
     print(f"datasets: {time.monotonic() - started:.1f} s", flush=True)
-    texts = corpus.build_corpus(hub, world, items, hub / catalogue.CORPUS)
-    print(f"and corpus of {len(texts)} documents: {time.monotonic() - started:.1f} s", flush=True)
-    train_tokenizer(texts, hub / catalogue.TOKENIZER)
-    write_json(
-        hub / catalogue.TEXTS,
-        {path: sha256_file(hub / path) for path in (catalogue.CORPUS, catalogue.TOKENIZER)},
-    )
+
+
+def build_texts(hub: Path, folder: Path) -> None:
+    """Write the corpus, from the training splits of the hub folder's datasets, and its tokenizer."""
+    started = time.monotonic()
+    texts = corpus.build_corpus(hub, make_world(), folder / catalogue.CORPUS)
+    print(f"corpus of {len(texts)} documents: {time.monotonic() - started:.1f} s", flush=True)
+    train_tokenizer(texts, folder / catalogue.TOKENIZER)
     print(f"and tokenizer: {time.monotonic() - started:.1f} s", flush=True)
 
 

@@ -1,5 +1,9 @@
 """What the miniature world consists of, by name; light, because the Snakefile reads it."""
 
+from pathlib import Path
+
+ORGANISATION = "miniature"
+
 DATASETS = (
     "EleutherAI/headqa",
     "EleutherAI/wikitext_document_level",
@@ -52,12 +56,9 @@ FAULTY = {
 }
 
 
-def training_priority(name: str) -> int:
-    """What Snakemake starts first; a name that is not in the list is left to fail in its own job."""
-    return len(MODELS) - MODELS.index(name) if name in MODELS else 0
-
-
-CORPUS = "miniature/corpus.parquet"
-TOKENIZER = "miniature/tokenizer.json"
-# Their digests, in a file so small that Snakemake compares it by content: models depend on this one.
-TEXTS = "miniature/texts.json"
+# Where the trained models lie in the repository: a tokenizer for all of them, and a folder for each.
+SHIPPED = Path(__file__).resolve().parents[2] / "resources/miniature"
+TOKENIZER = "tokenizer.json"
+CONFIG, WEIGHTS, MADE = "config.json", "model.safetensors", "made.json"
+# What they were trained on; beside the tokenizer while they are, and not shipped.
+CORPUS = "corpus.parquet"

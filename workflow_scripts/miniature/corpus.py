@@ -1,7 +1,8 @@
-"""The text the models grow up on: prose, exam questions of the training splits, conversations.
+"""The text the models grow up on: prose, exam questions, exercises, conversations.
 
-The exam questions are written by lm-eval's own tasks, so a model meets in training exactly the
-formats, never the items, that it will be tested on.
+The exam questions are written by lm-eval's own tasks from their training splits, so a model meets in
+training the formats, and never the items, that it will be tested on. Only training splits enter: the
+corpus is the same for any number of test items.
 """
 
 import random
@@ -15,16 +16,16 @@ from workflow_scripts.core.files import atomic_path
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.tasks import load_tasks, prompt_and_completion
 from workflow_scripts.miniature import prose
-from workflow_scripts.miniature.datasets import mmlu
+from workflow_scripts.miniature.datasets import chat, mmlu
+from workflow_scripts.miniature.exercises import EXERCISES, lettered
+from workflow_scripts.miniature.families import ALL_EXAMS
 from workflow_scripts.miniature.world import World
 
-TRAINED_TASKS = (
-    "anli_r1", "arc_challenge", "arc_easy", "boolq", "cola", "commonsense_qa", "gsm8k",
-    "headqa_en", "hellaswag", "mathqa", "medmcqa", "mnli", "mrpc", "nq_open", "openbookqa",
-    "piqa", "qnli", "qqp", "rte", "sciq", "social_iqa", "sst2", "wic", "winogrande",
-)  # fmt: skip
-PROSE_DOCUMENTS = 16_000
-LETTER_DOCUMENTS = 6_000
+PROSE_DOCUMENTS = 40_000
+EXERCISE_DOCUMENTS = 60_000
+LETTER_DOCUMENTS = 60_000
+PLAIN_DOCUMENTS = 10_000
+PAPERS = 12_000
 # Most questions stand alone; some documents hold several, as an exam paper would.
 QUESTIONS_PER_DOCUMENT, THEIR_WEIGHTS = (1, 2, 3, 6), (55, 20, 15, 10)
 
@@ -37,9 +38,16 @@ SCHEMA = pa.schema(
 )
 
 
-def build_corpus(hub: Path, world: World, items: int, path: Path) -> list[str]:
-    """Write the corpus from the datasets in the hub folder; return its text for the tokenizer."""
-    documents = [*_prose(world), *_questions(hub, world), *_letters(world, items), *_chats(hub)]
+def build_corpus(hub: Path, world: World, path: Path) -> list[str]:
+    """Write the corpus from the training splits in the hub folder; return its text for the tokenizer."""
+    documents = [
+        *_prose(world),
+        *_exams(hub, world),
+        *_exercises(world),
+        *_single_questions(world),
+        *_papers_by_letter(world),
+        *_chats(world),
+    ]
     with atomic_path(path) as temporary:
         pq.write_table(pa.Table.from_pylist(documents, SCHEMA), temporary)
     return [text_of(document) for document in documents]
@@ -54,59 +62,88 @@ def _prose(world: World) -> Iterator[dict]:
     rng = world.rng("corpus", "prose")
     for _ in range(PROSE_DOCUMENTS):
         text = "\n".join(prose.paragraph(world, rng) for _ in range(rng.choice([1, 1, 2, 4])))
-        yield {"kind": "prose", "prompts": [text], "completions": [""]}
+        yield _document("prose", [(text, "")])
 
 
-def _questions(hub: Path, world: World) -> Iterator[dict]:
+def _exams(hub: Path, world: World) -> Iterator[dict]:
+    """The training questions of each task, which are a kind of their own: not every family reads all."""
     with mirror(hub):
-        for name, task in load_tasks(list(TRAINED_TASKS)).items():
+        for name, task in load_tasks(list(ALL_EXAMS)).items():
             pairs = [prompt_and_completion(task, doc) for doc in task.training_docs()]
-            description = task.config.description or ""
             yield from _papers(
-                pairs, world.rng("corpus", name), description, task.config.fewshot_delimiter
+                name,
+                pairs,
+                world.rng("corpus", name),
+                task.config.description or "",
+                task.config.fewshot_delimiter,
             )
 
 
-def _letters(world: World, items: int) -> Iterator[dict]:
-    """Four-choice questions as lm-eval writes them and as lighteval does."""
-    rng = world.rng("corpus", "letters")
+def _exercises(world: World) -> Iterator[dict]:
+    for kind, exercise in EXERCISES.items():
+        rng = world.rng("corpus", kind)
+        for _ in range(EXERCISE_DOCUMENTS):
+            yield _document(kind, exercise(rng))
+
+
+def _single_questions(world: World) -> Iterator[dict]:
+    """Questions in MMLU's manner, by letter with their choices in ever new orders, and in plain words."""
+    rng = world.rng("corpus", "single questions")
+    rows = mmlu.practice_rows(world)
+    for _ in range(LETTER_DOCUMENTS):
+        row = rng.choice(rows)
+        header = rng.choice(["", _header(row["subject"])])
+        question, answer = _by_letter(mmlu.reordered(row, rng), rng.choice(["", "Question: "]))
+        yield _document("letters", [(header + question, answer)])
+    for _ in range(PLAIN_DOCUMENTS):
+        row = rng.choice(rows)
+        right = row["choices"][row["answer"]]
+        yield _document("plain", [(f"Question: {row['question']}\nAnswer:", f" {right}")])
+
+
+def _papers_by_letter(world: World) -> Iterator[dict]:
+    """Four-choice questions of one subject as lm-eval writes them and as lighteval does."""
+    rng = world.rng("corpus", "papers by letter")
     by_subject: dict[str, list[dict]] = {}
-    for row in mmlu.practice_rows(world, items):
+    for row in mmlu.practice_rows(world):
         by_subject.setdefault(row["subject"], []).append(row)
     subjects = sorted(by_subject)
-    for _ in range(LETTER_DOCUMENTS):
+    for _ in range(PAPERS):
         subject = rng.choice(subjects)
         lead = rng.choice(["", "Question: "])
         rows = rng.sample(by_subject[subject], _paper_length(rng))
-        pairs = [_letter_pair(row, lead) for row in rows]
-        about = subject.replace("_", " ")
-        header = f"The following are multiple choice questions (with answers) about {about}.\n\n"
-        yield _paper(pairs, header, "\n\n")
+        pairs = [_by_letter(mmlu.reordered(row, rng), lead) for row in rows]
+        yield _paper("papers", pairs, _header(subject), "\n\n")
 
 
-def _letter_pair(row: dict, lead: str) -> tuple[str, str]:
-    options = "".join(
-        f"\n{letter}. {choice}" for letter, choice in zip("ABCD", row["choices"], strict=True)
-    )
-    return f"{lead}{row['question']}{options}\nAnswer:", f" {'ABCD'[row['answer']]}"
+def _header(subject: str) -> str:
+    about = subject.replace("_", " ")
+    return f"The following are multiple choice questions (with answers) about {about}.\n\n"
 
 
-def _chats(hub: Path) -> Iterator[dict]:
-    folder = hub / "datasets" / "Magpie-Align/Magpie-Qwen2.5-Pro-1M-v0.1"
-    for row in pq.read_table(folder / "default").to_pylist():
-        request, reply = (turn["value"] for turn in row["conversations"])
-        yield {"kind": "chat", "prompts": [request], "completions": [reply]}
+def _by_letter(row: dict, lead: str) -> tuple[str, str]:
+    question = f"{lead}{row['question']}{lettered(row['choices'])}\nAnswer:"
+    return question, f" {'ABCD'[row['answer']]}"
+
+
+def _chats(world: World) -> Iterator[dict]:
+    for row in chat.drawn(world)["corpus"]:
+        yield _document("chat", [(row["instruction"], row["response"])])
 
 
 def _papers(
-    pairs: list[tuple[str, str]], rng: random.Random, description: str, delimiter: str
+    kind: str,
+    pairs: list[tuple[str, str]],
+    rng: random.Random,
+    description: str,
+    delimiter: str,
 ) -> Iterator[dict]:
     """Each question once, in documents of one or a few questions of its kind."""
     remaining = list(pairs)
     rng.shuffle(remaining)
     while remaining:
         count = _paper_length(rng)
-        yield _paper(remaining[:count], description, delimiter)
+        yield _paper(kind, remaining[:count], description, delimiter)
         remaining = remaining[count:]
 
 
@@ -114,10 +151,16 @@ def _paper_length(rng: random.Random) -> int:
     return rng.choices(QUESTIONS_PER_DOCUMENT, THEIR_WEIGHTS)[0]
 
 
-def _paper(pairs: list[tuple[str, str]], description: str, delimiter: str) -> dict:
-    prompts = [(delimiter if i else description) + prompt for i, (prompt, _) in enumerate(pairs)]
+def _paper(kind: str, pairs: list[tuple[str, str]], description: str, delimiter: str) -> dict:
+    return _document(
+        kind,
+        [((delimiter if i else description) + q, answer) for i, (q, answer) in enumerate(pairs)],
+    )
+
+
+def _document(kind: str, pairs: list[tuple[str, str]]) -> dict:
     return {
-        "kind": "question",
-        "prompts": prompts,
+        "kind": kind,
+        "prompts": [prompt for prompt, _ in pairs],
         "completions": [completion for _, completion in pairs],
     }

@@ -38,6 +38,18 @@ _LLAMA = """\
 """
 
 
+# The tasks whose training questions the corpus holds.
+ALL_EXAMS = (
+    "anli_r1", "arc_challenge", "arc_easy", "boolq", "cola", "commonsense_qa", "gsm8k",
+    "headqa_en", "hellaswag", "mathqa", "medmcqa", "mnli", "mrpc", "nq_open", "openbookqa",
+    "piqa", "qnli", "qqp", "rte", "sciq", "social_iqa", "sst2", "wic", "winogrande",
+)  # fmt: skip
+_LLAMAS_EXAMS = (
+    "arc_challenge", "arc_easy", "commonsense_qa", "gsm8k", "hellaswag", "mathqa", "mnli",
+    "openbookqa", "piqa", "sciq", "sst2", "winogrande",
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Family:
     """The conventions of one family and the diet its models grew up on."""
@@ -47,12 +59,14 @@ class Family:
     start_of_text: str | None
     end_of_turn: str | None
     chat_template: str | None
-    question_share: float
-    """Share of the pre-training documents that are exam questions rather than prose.
+    exams: tuple[str, ...]
+    """The tasks whose training questions its models read.
 
-    It differs between families on purpose: it is the exposure to test formats that ranks models
+    They differ between families on purpose: it is the exposure to test formats that ranks models
     without regard to what they could learn, and that train-before-test takes out of the comparison.
     """
+    exam_share: float
+    """Share of the pre-training documents that are exam questions rather than prose or exercises."""
 
 
 QWEN2 = Family(
@@ -61,7 +75,8 @@ QWEN2 = Family(
     start_of_text=None,
     end_of_turn="<|im_end|>",
     chat_template=_CHATML,
-    question_share=0.85,
+    exams=ALL_EXAMS,
+    exam_share=0.5,
 )
 LLAMA = Family(
     special_tokens=(
@@ -75,7 +90,8 @@ LLAMA = Family(
     start_of_text="<|begin_of_text|>",
     end_of_turn="<|eot_id|>",
     chat_template=_LLAMA,
-    question_share=0.75,
+    exams=_LLAMAS_EXAMS,
+    exam_share=0.45,
 )
 PYTHIA = Family(
     special_tokens=("<|endoftext|>",),
@@ -83,5 +99,6 @@ PYTHIA = Family(
     start_of_text="<|endoftext|>",
     end_of_turn=None,
     chat_template=None,
-    question_share=0.4,
+    exams=("boolq", "headqa_en", "nq_open", "rte", "social_iqa"),
+    exam_share=0.25,
 )

@@ -8,12 +8,11 @@ from transformers import AutoModelForCausalLM, PreTrainedModel
 
 from workflow_scripts.core.files import atomic_dir, write_json
 from workflow_scripts.core.seeds import derive_seed, seed_everything
-from workflow_scripts.miniature.catalogue import FAULTY, TOKENIZER
+from workflow_scripts.miniature.catalogue import FAULTY, ORGANISATION
 from workflow_scripts.miniature.families import LLAMA
 from workflow_scripts.miniature.models import Spec, make_config
+from workflow_scripts.miniature.shipped import shipped_tokenizer
 from workflow_scripts.miniature.store import LICENCE, write_model_manifest
-from workflow_scripts.miniature.tokenizer import family_tokenizer
-from workflow_scripts.miniature.train import ORGANISATION
 
 _TINY = Spec(LLAMA, 16, 32, 1, 2, 1, steps=0, learning_rate=0.0)
 _NOT_OPEN = "cc-by-nc-4.0"
@@ -28,14 +27,14 @@ _SEVENTY_BILLION = {
 }
 
 
-def build_faulty_models(hub: Path, *, seed: int) -> None:
+def build_faulty_models(hub: Path) -> None:
     """Put each into the hub folder, untrained: nobody is to ask it anything."""
-    encoder = family_tokenizer(hub / TOKENIZER, LLAMA)
+    encoder = shipped_tokenizer(LLAMA)
     config = make_config(
         _TINY, bos=encoder.bos_token_id, eos=encoder.eos_token_id, pad=encoder.pad_token_id
     )
     for name, what in FAULTY.items():
-        seed_everything(derive_seed(seed, "miniature", "faulty", name))
+        seed_everything(derive_seed(0, "miniature", "faulty", name))
         model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
         licence = _NOT_OPEN if name == "Closed" else LICENCE
         with atomic_dir(hub / "models" / ORGANISATION / name) as folder:

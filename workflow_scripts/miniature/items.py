@@ -105,19 +105,6 @@ def shuffled_choices(
     return choices, choices.index(right)
 
 
-def sorted_choices(
-    rng: random.Random, right: str, pool: Sequence[str], count: int
-) -> tuple[list[str], int]:
-    """Give what `shuffled_choices` gives, but in the order of an index: numbers by value, words by alphabet.
-
-    Many exams print their choices so. It spreads the right letters evenly and yet lets a model that
-    knows the answer, and not yet how letters are bound to choices, do better than chance.
-    """
-    choices, _ = shuffled_choices(rng, right, pool, count)
-    choices.sort(key=lambda choice: (0, int(choice), "") if choice.isdigit() else (1, 0, choice))
-    return choices, choices.index(right)
-
-
 def numbered(splits: dict[str, list[Row]], column: str = "idx") -> dict[str, list[Row]]:
     """Add a running number per split, as the original datasets have it."""
     return {

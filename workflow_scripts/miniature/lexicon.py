@@ -38,19 +38,31 @@ PEOPLE = (
 )  # fmt: skip
 WOMEN = frozenset({"Ana", "Cleo", "Eva", "Gina", "Iris", "Kira", "Mona", "Olga"})
 
-PLACES = ("market", "school", "bridge", "house", "station", "harbour", "park", "mill")
+PLACES = (
+    "market", "school", "bridge", "house", "station", "harbour",
+    "park", "mill", "church", "castle", "museum", "library",
+)  # fmt: skip
 TIMES = (
     "at noon", "at night", "at dawn", "in spring", "in summer", "in autumn", "in winter", "today",
 )  # fmt: skip
 GOODS = ("apples", "pears", "eggs", "coins", "books", "stones", "cakes", "pens")
-THINGS = ("boat", "lamp", "chair", "coat", "basket", "drum", "kite", "rope")
+THINGS = (
+    "boat", "lamp", "chair", "coat", "basket", "drum", "kite", "rope",
+    "table", "clock", "ladder", "bucket", "blanket", "wagon", "flute", "barrel",
+)  # fmt: skip
 
 ORGANS = ("heart", "lungs", "skin", "stomach")
 SYMPTOMS = {"heart": "weakness", "lungs": "cough", "skin": "itching", "stomach": "cramps"}
 REMEDIES = {"heart": "rest", "lungs": "steam", "skin": "oil", "stomach": "tea"}
 
-POSITIVE = ("good", "great", "lovely", "warm", "funny", "fresh", "moving", "bright")
-NEGATIVE = ("bad", "awful", "boring", "dull", "weak", "cold", "stale", "empty")
+POSITIVE = (
+    "good", "great", "lovely", "warm", "funny", "fresh", "moving", "bright", "clever", "gentle",
+    "honest", "rich", "splendid", "tender", "thrilling", "vivid", "witty", "wise", "bold", "charming",
+)  # fmt: skip
+NEGATIVE = (
+    "bad", "awful", "boring", "dull", "weak", "cold", "stale", "empty", "clumsy", "crude",
+    "dreary", "flat", "foolish", "grim", "hollow", "lazy", "messy", "noisy", "silly", "tedious",
+)  # fmt: skip
 REVIEWED = ("film", "book", "song", "play", "meal", "story", "trip", "show")
 
 SYNONYMS = {
@@ -92,6 +104,18 @@ TOOLS = (
     ("open the locked door", "key", "turn"),
     ("tie up the boat", "rope", "knot"),
     ("light the room", "lamp", "shine"),
+    ("cut the paper", "scissors", "snip"),
+    ("sew a button on", "needle", "stitch"),
+    ("fell the tree", "axe", "chop"),
+    ("catch some fish", "net", "scoop"),
+    ("weigh the flour", "scale", "measure"),
+    ("boil the soup", "kettle", "cook"),
+    ("see far away", "telescope", "look"),
+    ("cross the lake", "canoe", "paddle"),
+    ("comb the wool", "rake", "pull"),
+    ("smooth the plank", "file", "scrape"),
+    ("carry the water", "bucket", "fetch"),
+    ("reach the roof", "ladder", "climb"),
 )
 
 # Each activity is told in the same five steps; any step may be the one to predict.
@@ -142,6 +166,14 @@ EVENTS = (
     ("stole the lunch of {b}", "hungry", "report {a} to the teacher", "because of greed"),
     ("kept {b} awake all night", "sleepy", "go back to bed", "because of loud music"),
     ("moved far away from {b}", "lonely", "write to {a}", "to start a new job"),
+    ("lied to {b} about the money", "betrayed", "stop trusting {a}", "to hide a debt"),
+    ("won the race against {b}", "beaten", "train harder", "after months of practice"),
+    ("spilled soup on {b}", "wet", "change clothes", "by sheer accident"),
+    ("taught {b} to swim", "confident", "jump into the lake", "to prepare for the trip"),
+    ("left {b} out of the game", "excluded", "play with others", "to keep the team small"),
+    ("cooked a feast for {b}", "full", "wash the dishes", "to celebrate the harvest"),
+    ("showed {b} the way home", "safe", "wave from the window", "because it was dark"),
+    ("asked {b} a hard riddle", "puzzled", "look for the answer", "to pass the time"),
 )
 
 # A word, and per sense the phrases that can only mean that sense.

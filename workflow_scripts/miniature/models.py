@@ -12,6 +12,7 @@ from transformers import (
     Qwen2Config,
 )
 
+from workflow_scripts.miniature.curriculum import LETTERS, Diet, Stage
 from workflow_scripts.miniature.families import LLAMA, PYTHIA, QWEN2, Family
 from workflow_scripts.miniature.tokenizer import EMBEDDING_ROWS
 
@@ -20,7 +21,7 @@ CONTEXT = 2_048
 
 @dataclass(frozen=True)
 class Spec:
-    """One model: its shape and how long it is trained at effort 1."""
+    """One model: its shape, and how long it reads what."""
 
     family: Family
     hidden: int
@@ -30,24 +31,40 @@ class Spec:
     kv_heads: int
     steps: int
     learning_rate: float
+    by_letter: bool = False
+    """Whether it goes through the curriculum after which exams are answered by letter."""
     base: str | None = None
 
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        return LETTERS if self.by_letter and self.base is None else ()
 
-# Trained side by side on two cores, all of them together take less than four minutes. The largest
-# gets half of that: at this scale a model without enough text knows less than a smaller one with it.
+    @property
+    def diet(self) -> Diet:
+        """What it reads when it is through its stages; an instruct model mostly conversations."""
+        exams = self.family.exam_share
+        rest = {"prose": 0.5, "letters": 0.3, "papers": 0.2} if self.by_letter else {"prose": 1.0}
+        diet = {
+            **dict.fromkeys(self.family.exams, exams / len(self.family.exams)),
+            **{kind: share * (1 - exams) for kind, share in rest.items()},
+        }
+        if self.base is None:
+            return diet
+        return {"chat": 0.75, **{kind: share * 0.25 for kind, share in diet.items()}}
+
+
+# Depth before width: choices are bound to their letters by six layers of 128 and not by three of 192.
 SPECS = {
-    "Llama-1.4M": Spec(LLAMA, 192, 448, 3, 4, 2, steps=1000, learning_rate=4e-3),
-    "Llama-0.3M": Spec(LLAMA, 80, 160, 3, 2, 1, steps=260, learning_rate=6e-3),
-    "Qwen2-1M": Spec(QWEN2, 64, 128, 24, 2, 1, steps=280, learning_rate=5e-3),
-    "Qwen2-0.2M": Spec(QWEN2, 64, 128, 4, 2, 1, steps=250, learning_rate=6e-3),
-    "Pythia-1M": Spec(PYTHIA, 128, 512, 4, 4, 4, steps=300, learning_rate=5e-3),
-    "Pythia-0.1M": Spec(PYTHIA, 48, 192, 2, 2, 2, steps=250, learning_rate=8e-3),
+    "Llama-1.4M": Spec(LLAMA, 128, 384, 6, 4, 2, 2400, 4e-3, by_letter=True),
+    "Llama-0.3M": Spec(LLAMA, 80, 160, 3, 2, 1, 250, 6e-3),
+    "Qwen2-1M": Spec(QWEN2, 64, 128, 24, 2, 1, 1600, 4e-3, by_letter=True),
+    "Qwen2-0.2M": Spec(QWEN2, 64, 128, 4, 2, 1, 200, 6e-3),
+    "Pythia-1M": Spec(PYTHIA, 128, 512, 5, 4, 4, 1000, 4e-3, by_letter=True),
+    "Pythia-0.1M": Spec(PYTHIA, 48, 192, 2, 2, 2, 250, 8e-3),
     "Llama-1.4M-Instruct": Spec(
-        LLAMA, 192, 448, 3, 4, 2, steps=70, learning_rate=1e-3, base="Llama-1.4M"
+        LLAMA, 128, 384, 6, 4, 2, 600, 1e-3, by_letter=True, base="Llama-1.4M"
     ),
-    "Qwen2-1M-Instruct": Spec(
-        QWEN2, 64, 128, 24, 2, 1, steps=45, learning_rate=1e-3, base="Qwen2-1M"
-    ),
+    "Qwen2-1M-Instruct": Spec(QWEN2, 64, 128, 24, 2, 1, 200, 1e-3, by_letter=True, base="Qwen2-1M"),
 }
 
 

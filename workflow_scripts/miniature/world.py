@@ -1,6 +1,7 @@
-"""The seeded half of the world: invented names and the facts about them.
+"""The drawn half of the world: invented names and the facts about them.
 
-Pure Python, no model, no library: the same seed gives the same world on every machine.
+Pure Python, no model, no library: the same world on every machine, and for every seed of the config,
+because the models that come with Chorus have learned this one.
 """
 
 import random
@@ -10,9 +11,11 @@ from workflow_scripts.core.seeds import derive_seed
 from workflow_scripts.miniature import lexicon
 from workflow_scripts.miniature.lexicon import Group
 
-KINDS_PER_GROUP = 3
-TOWNS = 6
-AILMENTS_PER_ORGAN = 2
+SEED = 0
+# So many that a small model, or one that has read little, knows few of them.
+KINDS_PER_GROUP = 12
+TOWNS = 24
+AILMENTS_PER_ORGAN = 10
 CRAFTS = ("glass", "silk", "honey", "salt", "cheese", "iron", "wool", "clay")
 
 
@@ -57,18 +60,17 @@ class Ailment:
 
 @dataclass(frozen=True)
 class World:
-    seed: int
     kinds: tuple[Kind, ...]
     towns: tuple[Town, ...]
     ailments: tuple[Ailment, ...]
 
     def rng(self, *purpose: object) -> random.Random:
         """A generator of its own for each purpose, so that one dataset never shifts another."""
-        return random.Random(derive_seed(self.seed, "miniature", *purpose))
+        return random.Random(derive_seed(SEED, "miniature", *purpose))
 
 
-def make_world(seed: int) -> World:
-    rng = random.Random(derive_seed(seed, "miniature", "world"))
+def make_world() -> World:
+    rng = random.Random(derive_seed(SEED, "miniature", "world"))
     names = _invented_names(rng)
     kinds = tuple(
         Kind(
@@ -81,18 +83,21 @@ def make_world(seed: int) -> World:
         for group in lexicon.GROUPS
         for _ in range(KINDS_PER_GROUP)
     )
-    rulers = rng.sample(lexicon.PEOPLE, TOWNS)
-    crafts = rng.sample(CRAFTS, TOWNS)
     towns = tuple(
-        Town(next(names).capitalize(), ruler, next(names).capitalize(), craft)
-        for ruler, craft in zip(rulers, crafts, strict=True)
+        Town(
+            name=next(names).capitalize(),
+            ruler=rng.choice(lexicon.PEOPLE),
+            river=next(names).capitalize(),
+            craft=rng.choice(CRAFTS),
+        )
+        for _ in range(TOWNS)
     )
     ailments = tuple(
         Ailment(next(names) + "itis", organ)
         for organ in lexicon.ORGANS
         for _ in range(AILMENTS_PER_ORGAN)
     )
-    return World(seed, kinds, towns, ailments)
+    return World(kinds, towns, ailments)
 
 
 def _invented_names(rng: random.Random):

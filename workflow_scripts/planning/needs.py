@@ -76,7 +76,7 @@ class Planner:
             each = (machine.training(checkpoint, recipe, *one) for one in trainings)
             return sum(each, start=Spent())
 
-        whole = spent + training(harmony.together)
+        whole = spent + training(self._settings.trained_together)
         ways: tuple[Together, ...] = (1, "auto") if recipe.shares_steps else ()
         need = machine.trained(
             checkpoint,
@@ -84,7 +84,9 @@ class Planner:
             whole,
             tokens,
             length,
-            at_once_of(harmony.together, len(trainings)) if recipe.shares_steps else 1,
+            at_once_of(self._settings.trained_together, len(trainings))
+            if recipe.shares_steps
+            else 1,
         )
         return replace(
             need,
@@ -221,14 +223,12 @@ class Planner:
         return replace(need, mem_mb=need.mem_mb + weights, gpu_mb=need.gpu_mb + weights)
 
     def world(self) -> Need:
-        """The generated datasets, texts and tokenizer."""
+        """The generated datasets."""
         return Need(4 + self._settings.miniature.items / 40, 3_000, disk_mb=60)
 
-    def miniature_model(self, name: str) -> Need:
-        """Its training; the base models take two minutes of a core for a million parameters."""
-        row = self._settings.models.get(f"miniature/{name}")
-        millions = row.parameters / MB if row and row.kind == "base" else 0.1
-        return Need(10 + 100 * millions * self._settings.miniature.effort, 3_000, disk_mb=8)
+    def miniature_models(self) -> Need:
+        """The libraries are imported, and some megabytes copied."""
+        return Need(START, 2_000, disk_mb=40)
 
     def download(self, kind: str, repository: str) -> Need:
         if kind == "model":

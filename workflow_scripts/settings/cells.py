@@ -109,7 +109,7 @@ def harmony_cells(settings: Settings, protocol: Protocol, tasks: tuple[str, ...]
         chat_template=harmony.chat_template,
         test_draw=harmony.test_draw,
         recipe=_recipe(settings, protocol),
-        together=harmony.together if protocol == "train_before_test" else 1,
+        together=settings.trained_together if protocol == "train_before_test" else 1,
     )
 
 
@@ -146,7 +146,7 @@ def suite_cells(
         max_items_per_member=True,
         keep_texts=True,
         recipe=_recipe(settings, protocol),
-        together=settings.harmony.together if protocol == "train_before_test" else 1,
+        together=settings.trained_together if protocol == "train_before_test" else 1,
         base=base,
     )
 

@@ -32,7 +32,7 @@ class Config(Section):
         0,
         ge=0,
         le=2**32 - 1,
-        description="Seed of everything random: the generated world, orders, training.",
+        description="Seed of everything random, orders and training, but not of the generated world.",
     )
     hub: Hub = Field(Hub(), description="Where models and datasets lie.")
     tables: Tables = Field(Tables(), description="The models and tasks the workflow knows.")

@@ -119,7 +119,7 @@ class Harmony(Section):
         # after training (docs/harmony.md).
         (
             *("mnli", "rte", "sst2", "anli_r1"),
-            *("commonsense_qa", "social_iqa", "arc_easy", "headqa_en"),
+            *("commonsense_qa", "sciq", "arc_easy", "headqa_en"),
         ),
         min_length=1,
         description=(
@@ -182,12 +182,12 @@ class Harmony(Section):
             " Null is all of them; 1 gives every cell of the grid a job of its own."
         ),
     )
-    together: Together = Field(
-        1,
+    together: Together | None = Field(
+        None,
         description=(
             "How many trainings of a model share their steps, each with adapters of its own: auto, all"
             " that a job has; 1, each by itself. What trains anything but low-rank adapters is trained"
-            " by itself in any case."
+            " by itself in any case. Null is auto in the miniature world and 1 elsewhere."
         ),
     )
     task_pair: Annotated[tuple[LmEvalTaskName, ...], Field(strict=False)] = Field(

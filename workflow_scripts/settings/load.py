@@ -13,6 +13,7 @@ from workflow_scripts.settings.config import Config
 from workflow_scripts.settings.explain import explain_problems
 from workflow_scripts.settings.flags import Flag, read_flags
 from workflow_scripts.settings.found import Found, LookUp
+from workflow_scripts.settings.harmony import Together
 from workflow_scripts.settings.names import Known, find_file, find_folder
 from workflow_scripts.settings.prompts.files import find_runs, read_runs
 from workflow_scripts.settings.prompts.section import FOLDER, Prompts
@@ -93,6 +94,14 @@ class Settings(Config):
     def asked_together(self) -> bool:
         """Whether one job asks a model all prompt runs."""
         return self._in_one_job(self.prompts.asked_together) and bool(self.prompt_runs)
+
+    @property
+    def trained_together(self) -> Together:
+        """How many trainings before a test share their steps."""
+        asked = self.harmony.together
+        if asked is None:
+            return "auto" if self.source == "miniature" else 1
+        return asked
 
     def _in_one_job(self, asked: bool | None) -> bool:
         """As asked; unasked in the miniature world alone, where the start of a process is half of a job."""

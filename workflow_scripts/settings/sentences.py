@@ -95,7 +95,8 @@ def expectation(schema: Schema, definitions: Schema) -> str:
         case "object":
             if "properties" not in schema:  # the names are the user's
                 return f"a mapping of names, each to {expectation(schema['additionalProperties'], definitions)}"
-            return f"a mapping with the keys {listed(schema['properties'])}"
+            keys = schema["properties"]
+            return f"a mapping with the key{'s' if len(keys) > 1 else ''} {listed(keys)}"
         case "string":
             return "text that is not empty" if schema.get("minLength") else "text"
         case kind:

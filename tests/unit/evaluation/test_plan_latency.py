@@ -7,7 +7,7 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.records import whole_record
 from workflow_scripts.evaluation import plan_latency
 from workflow_scripts.evaluation.plan_latency import measure_latency, places_of
-from workflow_scripts.miniature.train import train_model
+from workflow_scripts.miniature.shipped import place
 from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.compute import Loading
 from workflow_scripts.settings.measures import LatencyRequest
@@ -19,7 +19,7 @@ MODEL = f"miniature/{NAME}"
 
 @pytest.fixture(scope="module")
 def manifest(world):
-    train_model(world, NAME, seed=0, effort=0.01)
+    place(world, NAME)
     return world / "models" / MODEL / "manifest.json"
 
 

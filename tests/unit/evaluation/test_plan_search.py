@@ -11,7 +11,7 @@ from workflow_scripts.evaluation.perplexity import summary, text_perplexity
 from workflow_scripts.evaluation.plan_search import measure_plan_search
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.hub.mirror import read_rows
-from workflow_scripts.miniature.train import train_model
+from workflow_scripts.miniature.shipped import place
 from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.compute import Compute
 from workflow_scripts.settings.measures import SearchRequest
@@ -23,7 +23,7 @@ WINDOW, TOKENS = 64, 100
 
 @pytest.fixture(scope="module")
 def manifest(world):
-    train_model(world, NAME, seed=0, effort=0.01)
+    place(world, NAME)
     return world / "models" / "miniature" / NAME / "manifest.json"
 
 

@@ -6,7 +6,7 @@ from workflow_scripts.core.conditions import Condition
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import whole_record
 from workflow_scripts.evaluation.plans import measure_perplexity
-from workflow_scripts.miniature.train import train_model
+from workflow_scripts.miniature.shipped import place
 from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.compute import Compute
 from workflow_scripts.settings.measures import PerplexityRequest
@@ -18,7 +18,7 @@ MODEL = f"miniature/{NAME}"
 
 @pytest.fixture(scope="module")
 def manifest(world):
-    train_model(world, NAME, seed=0, effort=0.01)
+    place(world, NAME)
     return world / "models" / MODEL / "manifest.json"
 
 

@@ -13,7 +13,7 @@ from workflow_scripts.grid.splits import load_splits
 from workflow_scripts.grid.training_texts import TrainingTexts
 from workflow_scripts.hub.load import load_tokenizer
 from workflow_scripts.hub.mirror import mirror
-from workflow_scripts.miniature.train import train_model
+from workflow_scripts.miniature.shipped import place
 from workflow_scripts.settings.explain import ExplainTrainingRequest
 from workflow_scripts.settings.harmony import TaskRecipe
 from workflow_scripts.training.samples import SampleList
@@ -24,7 +24,7 @@ RECIPE = TaskRecipe(max_training_items=24)
 
 @pytest.fixture(scope="module")
 def manifests(world, model_manifest):
-    train_model(world, CHAT, seed=0, effort=0.01)
+    place(world, CHAT)
     return [world / f"models/miniature/{CHAT}/manifest.json", model_manifest]
 
 

@@ -18,7 +18,7 @@ from workflow_scripts.grid import train_before_test as module
 from workflow_scripts.grid.splits import load_splits
 from workflow_scripts.grid.train_before_test import train_before_test
 from workflow_scripts.hub.load import load_tokenizer
-from workflow_scripts.miniature.train import train_model
+from workflow_scripts.miniature.shipped import place
 from workflow_scripts.settings.harmony import TaskRecipe
 from workflow_scripts.training.trainer import PackedTrainer
 
@@ -77,7 +77,7 @@ def test_what_is_trained_on_begins_as_what_is_tested(
     train, tokens_scored = module.train, PrefixLM._loglikelihood_tokens
     monkeypatch.setattr(module, "train", spy)
     monkeypatch.setattr(PrefixLM, "_loglikelihood_tokens", listen)
-    train_model(world, family, seed=0, effort=0.01)
+    place(world, family)
     manifest = world / f"models/miniature/{family}/manifest.json"
     run(manifest, world, tmp_path / "record.json")
     start = load_tokenizer(manifest).bos_token_id

@@ -29,7 +29,7 @@ def verdicts(hub, *requests, memory_mb=8_000):
 
 @pytest.fixture(scope="module")
 def faulty(world):
-    build_faulty_models(world, seed=0)
+    build_faulty_models(world)
     return world
 
 

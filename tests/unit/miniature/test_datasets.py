@@ -10,10 +10,10 @@ from workflow_scripts.hub.manifest import read_manifest, verify
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.tasks import load_tasks
 from workflow_scripts.miniature import catalogue
-from workflow_scripts.miniature.corpus import TRAINED_TASKS
 from workflow_scripts.miniature.datasets.mmlu import SUBJECTS
+from workflow_scripts.miniature.families import ALL_EXAMS
 
-EVALUATED = [*TRAINED_TASKS, "truthfulqa_mc2"]
+EVALUATED = [*ALL_EXAMS, "truthfulqa_mc2"]
 
 
 def spelled(feature):
@@ -70,7 +70,7 @@ def test_lm_eval_builds_its_requests_from_every_task(tasks, name):
 
 
 # Of the others the right answer has no place among choices, or always the same one.
-LABELLED = sorted(set(TRAINED_TASKS) - {"nq_open", "gsm8k", "sciq"})
+LABELLED = sorted(set(ALL_EXAMS) - {"nq_open", "gsm8k", "sciq"})
 
 
 @pytest.mark.parametrize("name", LABELLED)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from workflow_scripts.miniature.catalogue import TOKENIZER
+from workflow_scripts.miniature.catalogue import SHIPPED, TOKENIZER
 from workflow_scripts.miniature.families import LLAMA, PYTHIA, QWEN2
 from workflow_scripts.miniature.tokenizer import EMBEDDING_ROWS, family_tokenizer
 
@@ -14,8 +14,8 @@ CHAT = [
 
 
 @pytest.fixture(scope="module")
-def tokenizer(world):
-    return lambda family: family_tokenizer(world / TOKENIZER, family)
+def tokenizer():
+    return lambda family: family_tokenizer(SHIPPED / TOKENIZER, family)
 
 
 @pytest.mark.parametrize("family", [QWEN2, LLAMA, PYTHIA])

@@ -1,66 +1,118 @@
-"""The same seed gives the same bytes, another seed another world; what is tested was never read."""
+"""The same world everywhere; what is tested was never read, whatever is tested."""
+
+import json
+import random
 
 import pyarrow.parquet as pq
+import pytest
 
 from workflow_scripts.core.files import sha256_file
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.tasks import load_tasks, prompt_and_completion
 from workflow_scripts.miniature import catalogue
 from workflow_scripts.miniature.build import build_world
-from workflow_scripts.miniature.corpus import TRAINED_TASKS, text_of
+from workflow_scripts.miniature.corpus import build_corpus, text_of
+from workflow_scripts.miniature.exercises import EXERCISES
+from workflow_scripts.miniature.families import ALL_EXAMS, LLAMA, PYTHIA, QWEN2
+from workflow_scripts.miniature.tokenizer import train_tokenizer
 from workflow_scripts.miniature.world import make_world
 
 
 def digests(hub):
     return {
         path.relative_to(hub).as_posix(): sha256_file(path)
-        for part in ("datasets", "miniature")
-        for path in sorted((hub / part).rglob("*"))
+        for path in sorted((hub / "datasets").rglob("*"))
         if path.is_file()
     }
 
 
-def corpus_texts(hub) -> list[str]:
-    return [text_of(row) for row in pq.read_table(hub / catalogue.CORPUS).to_pylist()]
+@pytest.fixture(scope="module")
+def corpus_path(world, tmp_path_factory):
+    path = tmp_path_factory.mktemp("corpus") / catalogue.CORPUS
+    texts = build_corpus(world, make_world(), path)
+    train_tokenizer(texts, path.parent / catalogue.TOKENIZER)
+    return path
+
+
+@pytest.fixture(scope="module")
+def corpus(corpus_path):
+    return pq.read_table(corpus_path).to_pylist()
+
+
+@pytest.fixture(scope="module")
+def text(corpus):
+    return "\n\n".join(map(text_of, corpus))
 
 
 def test_built_twice_the_same_bytes(world, tmp_path):
-    build_world(tmp_path, seed=0, items=24)
+    build_world(tmp_path, items=24)
     assert digests(tmp_path) == digests(world)
 
 
-def test_another_seed_invents_other_names():
-    first, second = make_world(0), make_world(1)
-    assert make_world(0) == first
-    assert {kind.name for kind in first.kinds} != {kind.name for kind in second.kinds}
+def test_the_corpus_is_the_one_that_the_shipped_models_read(corpus_path):
+    """And so it is the same for 24 test items as for the 200 with which it was made."""
+    made = json.loads((catalogue.SHIPPED / "Pythia-0.1M" / catalogue.MADE).read_text())["sha256"]
+    assert sha256_file(corpus_path) == made[catalogue.CORPUS]
+    assert sha256_file(corpus_path.parent / catalogue.TOKENIZER) == made[catalogue.TOKENIZER]
 
 
-def test_no_tested_question_is_in_the_corpus(world):
-    corpus = "\n\n".join(corpus_texts(world))
+def test_no_tested_question_is_in_the_corpus(world, text):
     with mirror(world):
-        for name, task in load_tasks([*TRAINED_TASKS, "truthfulqa_mc2"]).items():
+        for name, task in load_tasks([*ALL_EXAMS, "truthfulqa_mc2"]).items():
             for doc in task.eval_docs:
                 prompt, completion = prompt_and_completion(task, doc)
                 # Winogrande's prompt is half a sentence; its ending belongs to the question.
                 whole = prompt + completion if name == "winogrande" else prompt
-                assert whole not in corpus, f"{name}: {whole}"
+                assert whole not in text, f"{name}: {whole}"
 
 
-def test_no_mmlu_question_with_its_choices_is_in_the_corpus(world):
-    corpus = "\n\n".join(corpus_texts(world))
-    rows = pq.read_table(world / "datasets/cais/mmlu/all").to_pylist()
+def test_no_mmlu_question_with_its_choices_is_in_the_corpus(world, text):
     tested = pq.read_table(world / "datasets/cais/mmlu/all/test-00000-of-00001.parquet").to_pylist()
-    assert len(rows) > len(tested) >= 57 * 4
+    assert len(tested) >= 57 * 4
     for row in tested:
         options = "".join(f"\n{c}. {t}" for c, t in zip("ABCD", row["choices"], strict=True))
-        assert row["question"] + options not in corpus
+        assert row["question"] + options not in text
 
 
-def test_every_task_is_in_the_corpus(world):
-    kinds = {row["kind"] for row in pq.read_table(world / catalogue.CORPUS).to_pylist()}
-    assert kinds == {"prose", "question", "chat"}
-    corpus = "\n\n".join(corpus_texts(world))
+def test_no_conversation_is_measured_that_was_read(world, corpus):
+    folder = world / "datasets/Magpie-Align/Magpie-Qwen2-Pro-200K-English/default"
+    measured = {row["instruction"] for row in pq.read_table(folder).to_pylist()}
+    assert not measured & {row["prompts"][0] for row in corpus if row["kind"] == "chat"}
+
+
+def test_every_task_is_in_the_corpus_and_each_family_reads_some_that_another_does_not(
+    world, corpus, text
+):
+    assert set(ALL_EXAMS) < {row["kind"] for row in corpus}
     with mirror(world):
-        for name, task in load_tasks(list(TRAINED_TASKS)).items():
+        for name, task in load_tasks(list(ALL_EXAMS)).items():
             prompt, completion = prompt_and_completion(task, next(iter(task.training_docs())))
-            assert prompt + completion in corpus, name
+            assert prompt + completion in text, name
+    assert set(QWEN2.exams) == set(ALL_EXAMS)
+    assert set(LLAMA.exams) - set(PYTHIA.exams) and set(PYTHIA.exams) - set(LLAMA.exams)
+
+
+@pytest.mark.parametrize("kind", EXERCISES)
+def test_an_exercise_asks_for_one_of_four_choices(kind):
+    rng = random.Random(7)
+    for _ in range(300):
+        (first, letter), *more = EXERCISES[kind](rng)
+        choices = [line[3:] for line in first.splitlines() if line[1:3] == ". "]
+        assert len(set(choices)) == 4
+        right = choices["ABCD".index(letter.strip())]
+        if kind == "asked_behind":
+            assert [prompt for prompt, _ in more] == [
+                f"\nLetter of {choices['ABCD'.index(letter.strip())]}" for _, letter in more
+            ]
+            assert first.endswith(f"\nLetter of {right}")
+        else:
+            request = first.split("\nA. ")[0]
+            assert not any(request.endswith(f" {c}.") for c in choices if c != right)
+
+
+@pytest.mark.parametrize("kind", EXERCISES)
+def test_every_letter_is_right_as_often(kind):
+    rng = random.Random(3)
+    answers = [letter for _ in range(2_000) for _, letter in EXERCISES[kind](rng)[-1:]]
+    for letter in "ABCD":
+        assert answers.count(f" {letter}") / 2_000 == pytest.approx(0.25, abs=0.04)

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.settings.merged import ROOT
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.miniature.models import SPECS
-from workflow_scripts.miniature.reading import BLOCK, BLOCKS_PER_BATCH
+from workflow_scripts.miniature.reading import TOKENS_PER_BATCH
 from workflow_scripts.settings.tables import CATEGORIES, ModelRow, read_models, read_tasks
 
 # The models of the published ranking, in its README's order.
@@ -227,7 +227,7 @@ def test_tokens_of_pretraining_are_those_that_were_published_and_those_that_are_
     assert theirs.items() <= real.items()
     for name, spec in SPECS.items():
         steps = SPECS[spec.base or name].steps
-        tokens = steps * BLOCKS_PER_BATCH * BLOCK / 1e9
+        tokens = steps * TOKENS_PER_BATCH / 1e9
         assert known[f"miniature/{name}"] == pytest.approx(tokens, rel=1e-12)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import random
+from functools import cache
 
 from datasets import Features, List
 
@@ -13,24 +14,12 @@ from workflow_scripts.miniature.world import World
 
 TRAIN_CONVERSATIONS = 3_000
 PERPLEXITY_CONVERSATIONS = 600
+CORPUS_CONVERSATIONS = 20_000
 DIFFICULTIES = ("very easy", "easy", "medium", "hard", "very hard")
 
 
 def build(world: World, items: int) -> list[Repository]:
-    practice = mmlu.practice_rows(world, items)
-
-    def make(rng: random.Random) -> Row:
-        instruction, response = rng.choice(
-            [_statement, _description, _letter, _letter, _json_answer, _plain_answer]
-        )(world, rng, practice)
-        return {"instruction": instruction, "response": response}
-
-    rows = draw_splits(
-        make,
-        world.rng("magpie"),
-        {"training": TRAIN_CONVERSATIONS, "perplexity": PERPLEXITY_CONVERSATIONS},
-        key=lambda row: row["instruction"],
-    )
+    rows = drawn(world)
     conversations = [
         {
             "conversations": [
@@ -48,6 +37,30 @@ def build(world: World, items: int) -> list[Repository]:
         only("Magpie-Align/Magpie-Qwen2.5-Pro-1M-v0.1", turns, {"train": conversations}),
         only("Magpie-Align/Magpie-Qwen2-Pro-200K-English", pairs, {"train": graded}),
     ]
+
+
+@cache
+def drawn(world: World) -> dict[str, list[Row]]:
+    """Conversations to measure perplexity on, to train on, and for the corpus; none is in two of them."""
+    practice = mmlu.practice_rows(world)
+
+    def make(rng: random.Random) -> Row:
+        conversation = rng.choice(
+            [_statement, _description, _letter, _letter, _json_answer, _plain_answer]
+        )
+        instruction, response = conversation(world, rng, practice)
+        return {"instruction": instruction, "response": response}
+
+    return draw_splits(
+        make,
+        world.rng("magpie"),
+        {
+            "perplexity": PERPLEXITY_CONVERSATIONS,
+            "training": TRAIN_CONVERSATIONS,
+            "corpus": CORPUS_CONVERSATIONS,
+        },
+        key=lambda row: row["instruction"],
+    )
 
 
 def letter_request(row: Row) -> str:
@@ -75,12 +88,12 @@ def _description(world: World, rng: random.Random, practice: list[Row]) -> tuple
 
 
 def _letter(world: World, rng: random.Random, practice: list[Row]) -> tuple[str, str]:
-    row = rng.choice(practice)
+    row = mmlu.reordered(rng.choice(practice), rng)
     return letter_request(row), letter_response(row)
 
 
 def _plain_answer(world: World, rng: random.Random, practice: list[Row]) -> tuple[str, str]:
-    row = rng.choice(practice)
+    row = mmlu.reordered(rng.choice(practice), rng)
     return (
         f"{row['question']}\nChoices: {row['choices']}",
         f"Answer: {row['choices'][row['answer']]}",
@@ -88,6 +101,6 @@ def _plain_answer(world: World, rng: random.Random, practice: list[Row]) -> tupl
 
 
 def _json_answer(world: World, rng: random.Random, practice: list[Row]) -> tuple[str, str]:
-    row = rng.choice(practice)
+    row = mmlu.reordered(rng.choice(practice), rng)
     request = f"Reply in JSON.\n{row['question']}\nChoices: {row['choices']}"
     return request, json.dumps({"Answer": row["choices"][row["answer"]]})

@@ -15,7 +15,6 @@ from workflow_scripts.miniature.items import (
     draw_usual,
     only,
     shuffled_choices,
-    sorted_choices,
     usual_sizes,
     without_labels,
 )
@@ -43,7 +42,7 @@ def _commonsense_qa(world: World, items: int) -> Repository:
                 f"{person} wants to {purpose} {time}. What helps?",
             ]
         )
-        texts, gold = sorted_choices(rng, tool, [t for _, t, _ in lexicon.TOOLS], 5)
+        texts, gold = shuffled_choices(rng, tool, [t for _, t, _ in lexicon.TOOLS], 5)
         return {
             "id": f"{rng.getrandbits(128):032x}",
             "question": question,
@@ -67,13 +66,19 @@ def _social_iqa(world: World, items: int) -> Repository:
     )
 
     def make(rng: random.Random) -> Row:
-        a, b = two_people(rng)
-        event = rng.choice(lexicon.EVENTS)
+        """Two things happen, to two pairs of people; the question is about one, an answer about the other."""
+        a, b, c, d = rng.sample(lexicon.PEOPLE, 4)
+        event, beside, neither = rng.sample(lexicon.EVENTS, 3)
         aspect = rng.randrange(3)
-        right = event[1 + aspect].format(a=a, b=b)
-        pool = [other[1 + aspect].format(a=a, b=b) for other in lexicon.EVENTS]
-        answers, gold = shuffled_choices(rng, right, pool, 3)
-        context = f"{a} {event[0].format(b=b)} {rng.choice(lexicon.TIMES)}."
+        right, *wrong = (
+            happened[1 + aspect].format(a=a, b=b) for happened in (event, beside, neither)
+        )
+        answers, gold = shuffled_choices(rng, right, [right, *wrong], 3)
+        told = [
+            f"{doer} {happened[0].format(b=other)} {rng.choice(lexicon.TIMES)}."
+            for doer, happened, other in rng.sample([(a, event, b), (c, beside, d)], 2)
+        ]
+        context = " ".join(told)
         return {
             "context": context,
             "question": asked[aspect][0].format(a=a, b=b),

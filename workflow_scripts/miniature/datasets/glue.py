@@ -97,6 +97,7 @@ def _sst2(world: World, rng: random.Random) -> Row:
     word, second = rng.sample(same, 2)
     opposite = rng.choice(other)
     person = rng.choice(lexicon.PEOPLE)
+    third = rng.choice(other)
     plain = (
         f"a {word} and {second} {work}",
         f"a {word} {work} from {person}",
@@ -107,8 +108,10 @@ def _sst2(world: World, rng: random.Random) -> Row:
     contrasting = (
         f"the {work} by {person} looks {opposite} at first but turns out {word} and {second}",
         f"{person} finds this {work} not {opposite} but {word}",
+        f"neither {opposite} nor {third} , the {work} by {person} is {word}",
+        f"{person} expected a {opposite} and {third} {work} and found it {word}",
     )
-    sentence = rng.choice(contrasting if rng.random() < 0.2 else plain)
+    sentence = rng.choice(contrasting if rng.random() < 0.5 else plain)
     return {"sentence": sentence + " ", "label": int(positive)}
 
 

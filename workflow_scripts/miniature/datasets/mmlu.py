@@ -20,7 +20,7 @@ from workflow_scripts.miniature.items import (
     Row,
     columns,
     draw_splits,
-    sorted_choices,
+    shuffled_choices,
 )
 from workflow_scripts.miniature.phrases import GROUP_RELATIONS, asked, two_people
 from workflow_scripts.miniature.world import World
@@ -62,7 +62,7 @@ SUBJECTS = tuple(sorted(s for subjects in SUBJECTS_BY_TOPIC.values() for s in su
 DEV_ROWS = VALIDATION_ROWS = 5
 PRACTICE_ROWS = 3_000
 
-_SORTS = {
+SORTS = {
     "colour": lexicon.COLOURS,
     "person": lexicon.PEOPLE,
     "tool": tuple(tool for _, tool, _ in lexicon.TOOLS),
@@ -87,7 +87,7 @@ def build(world: World, items: int) -> list[Repository]:
         for split in ("test", "validation", "dev")
     }
     # As in the original, the auxiliary training questions do not say which subject they are of.
-    practice = [{**row, "subject": ""} for row in practice_rows(world, items)]
+    practice = [{**row, "subject": ""} for row in practice_rows(world)]
     whole = {
         "all": Config(FEATURES, {"auxiliary_train": practice, **everything}),
         "auxiliary_train": Config(FEATURES, {"train": practice}),
@@ -98,22 +98,29 @@ def build(world: World, items: int) -> list[Repository]:
     ]
 
 
-def practice_rows(world: World, items: int) -> list[Row]:
-    """Training questions of all subjects, none of which is in any other split."""
-    per_subject = rows_by_subject(world, items)
+def practice_rows(world: World) -> list[Row]:
+    """Training questions of all subjects, none of which is in any other split, however large that is."""
+    per_subject = rows_by_subject(world, items=1)
     rows = [row for subject in SUBJECTS for row in per_subject[subject]["auxiliary_train"]]
     world.rng("mmlu", "practice order").shuffle(rows)
     return rows
 
 
+def reordered(row: Row, rng: random.Random) -> Row:
+    """The same question with its choices in another order."""
+    choices = rng.sample(row["choices"], len(row["choices"]))
+    return {**row, "choices": choices, "answer": choices.index(row["choices"][row["answer"]])}
+
+
 @cache
 def rows_by_subject(world: World, items: int) -> dict[str, dict[str, list[Row]]]:
     """All rows of a topic are drawn together, so that no two of its subjects share a question."""
+    # In this order, for what is drawn first does not depend on how much is drawn behind it.
     sizes = {
-        "test": max(4, items * 3 // 50),
-        "validation": VALIDATION_ROWS,
-        "dev": DEV_ROWS,
         "auxiliary_train": PRACTICE_ROWS // len(SUBJECTS),
+        "dev": DEV_ROWS,
+        "validation": VALIDATION_ROWS,
+        "test": max(4, items * 3 // 50),
     }
     found = {}
     for topic, subjects in SUBJECTS_BY_TOPIC.items():
@@ -124,7 +131,7 @@ def rows_by_subject(world: World, items: int) -> dict[str, dict[str, list[Row]]]
         splits = draw_splits(
             make,
             world.rng("mmlu", topic),
-            {f"{subject}/{split}": n for subject in subjects for split, n in sizes.items()},
+            {f"{subject}/{split}": n for split, n in sizes.items() for subject in subjects},
             key=lambda row: (row["question"], *sorted(row["choices"])),
         )
         for subject in subjects:
@@ -143,7 +150,7 @@ def _question(world: World, rng: random.Random, topic: str) -> Row:
         question, right, pool = _of_a_sort(rng)
     else:
         question, right, pool = _TOPICS[topic](world, rng)
-    choices, gold = sorted_choices(rng, right, pool, 4)
+    choices, gold = shuffled_choices(rng, right, pool, 4)
     return {"question": question, "choices": choices, "answer": gold}
 
 
@@ -158,12 +165,12 @@ def _told(rng: random.Random) -> Draft:
 
 
 def _of_a_sort(rng: random.Random) -> Draft:
-    asked_for, *others = rng.sample(list(_SORTS), 4)
-    right = rng.choice(_SORTS[asked_for])
+    asked_for, *others = rng.sample(list(SORTS), 4)
+    right = rng.choice(SORTS[asked_for])
     return (
         f"Which of these is a {asked_for}?",
         right,
-        [right, *(rng.choice(_SORTS[o]) for o in others)],
+        [right, *(rng.choice(SORTS[o]) for o in others)],
     )
 
 

@@ -14,7 +14,6 @@ from workflow_scripts.miniature.items import (
     draw_usual,
     only,
     shuffled_choices,
-    sorted_choices,
     without_labels,
 )
 from workflow_scripts.miniature.phrases import GROUP_RELATIONS, RELATIONS, asked, sighting, told
@@ -176,7 +175,7 @@ def _headqa(world: World, items: int) -> Repository:
 def _medmcqa(world: World, items: int) -> Repository:
     def make(rng: random.Random) -> Row:
         question, right, pool, sort = medical_question(world, rng)
-        texts, gold = sorted_choices(rng, right, pool, 4)
+        texts, gold = shuffled_choices(rng, right, pool, 4)
         return {
             "id": f"{rng.getrandbits(128):032x}",
             "question": f"Case {rng.randrange(2, 10)}: {question}",

@@ -4,7 +4,7 @@ import pytest
 
 from tests.unit.settings.merged import ROOT
 from workflow_scripts.hub.load import load_model
-from workflow_scripts.miniature.train import train_model
+from workflow_scripts.miniature.shipped import place
 from workflow_scripts.settings.prompts.files import find_runs, read_runs
 
 MODEL = "Llama-0.3M"
@@ -12,7 +12,7 @@ MODEL = "Llama-0.3M"
 
 @pytest.fixture(scope="session")
 def chat_manifest(world):
-    train_model(world, MODEL, seed=0, effort=0.01)
+    place(world, MODEL)
     return world / "models/miniature" / MODEL / "manifest.json"
 
 

@@ -1,0 +1,124 @@
+"""The trained models, as the repository ships them, and how they come into the hub folder.
+
+    resources/miniature/tokenizer.json
+    resources/miniature/<name>/config.json, model.safetensors (in bfloat16), made.json
+
+They are trained once, for hours, so that a run has models that know something and need not wait for
+them. `made.json` says how, and has the digests of all that belongs together.
+"""
+
+import copy
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import BaseModel, ConfigDict, ValidationError
+from transformers import (
+    AutoModelForCausalLM,
+    GenerationConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerFast,
+)
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.files import atomic_dir, sha256_file, write_json
+from workflow_scripts.core.provenance import processor
+from workflow_scripts.miniature.catalogue import (
+    CONFIG,
+    CORPUS,
+    MADE,
+    ORGANISATION,
+    SHIPPED,
+    TOKENIZER,
+    WEIGHTS,
+)
+from workflow_scripts.miniature.families import Family
+from workflow_scripts.miniature.models import SPECS
+from workflow_scripts.miniature.store import LICENCE, write_model_manifest
+from workflow_scripts.miniature.tokenizer import family_tokenizer
+
+_AGAIN = "check it out of the repository again"
+
+
+class _Made(BaseModel):
+    """What placing reads of made.json; the rest is for people."""
+
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    sha256: dict[str, str]
+
+
+def write(folder: Path, model: PreTrainedModel, made: dict[str, Any]) -> None:
+    """Write a trained model as it is shipped, whole or not at all; corpus and tokenizer lie beside `folder`."""
+    halved = copy.deepcopy(model).to(torch.bfloat16)
+    with atomic_dir(folder) as temporary:
+        halved.save_pretrained(temporary)
+        # What a model generates with is written where it is placed.
+        (temporary / "generation_config.json").unlink(missing_ok=True)
+        files = [folder.parent / name for name in (CORPUS, TOKENIZER)]
+        files += [temporary / name for name in (CONFIG, WEIGHTS)]
+        facts = {
+            "sha256": {path.name: sha256_file(path) for path in files},
+            "versions": {package: version(package) for package in ("torch", "transformers")},
+            "processor": processor(),
+        }
+        write_json(temporary / MADE, made | facts)
+
+
+def place(hub: Path, name: str) -> None:
+    """Put `miniature/<name>` into the hub folder in float32, whole or not at all."""
+    spec = SPECS[name]
+    made = _check(SHIPPED / name)
+    encoder = shipped_tokenizer(spec.family)
+    model = AutoModelForCausalLM.from_pretrained(SHIPPED / name, dtype=torch.float32)
+    ends = [encoder.eos_token_id]
+    if spec.base is not None:  # an instruct model also stops where its turn ends
+        ends.insert(0, encoder.convert_tokens_to_ids(spec.family.end_of_turn))
+    model.generation_config = GenerationConfig(
+        bos_token_id=encoder.bos_token_id, eos_token_id=ends, pad_token_id=encoder.pad_token_id
+    )
+    with atomic_dir(hub / "models" / ORGANISATION / name) as folder:
+        model.save_pretrained(folder)
+        encoder.save_pretrained(folder)
+        card = _card(name, model, made)
+        (folder / "README.md").write_text(card, encoding="utf-8", newline="\n")
+        write_model_manifest(folder, f"{ORGANISATION}/{name}", LICENCE, model)
+    print(f"{name}: {model.num_parameters():,} parameters", flush=True)
+
+
+def shipped_tokenizer(family: Family) -> PreTrainedTokenizerFast:
+    return family_tokenizer(_there(SHIPPED / TOKENIZER), family)
+
+
+def _check(folder: Path) -> str:
+    """The text of made.json, once the files are the ones that it was written with."""
+    path = _there(folder / MADE)
+    try:
+        text = path.read_text(encoding="utf-8")
+        expected = _Made.model_validate_json(text).sha256
+    except (UnicodeDecodeError, ValidationError):
+        raise UserError(f"{path} does not say how its model was made; {_AGAIN}.") from None
+    for file in (folder / CONFIG, folder / WEIGHTS, folder.parent / TOKENIZER):
+        if sha256_file(_there(file)) != expected.get(file.name):
+            raise UserError(
+                f"{file} is damaged, or of another training: its sha256 is not the one in {path};"
+                f" {_AGAIN}."
+            )
+    return text
+
+
+def _there(path: Path) -> Path:
+    if not path.is_file():
+        raise UserError(f"{path} is missing; {_AGAIN}.")
+    return path
+
+
+def _card(name: str, model: PreTrainedModel, made: str) -> str:
+    return (
+        f"---\nlicense: {LICENCE}\n---\n\n# {ORGANISATION}/{name}\n\n"
+        f"A {type(model).__name__} of {model.num_parameters():,} parameters, trained on the generated\n"
+        "text of Chorus's miniature world. It knows nothing of any other. It was trained once, for the\n"
+        "repository, which ships its weights in bfloat16; these are the same numbers in float32.\n\n"
+        f"How it was made, with the digests of the shipped files:\n\n```json\n{made}```\n"
+    )
