@@ -26,32 +26,48 @@ rule build_world:
         "../workflow_scripts/steps/miniature.py"
 
 
-# One job for all: a job of each would mostly import what loads them.
-rule place_miniature_models:
-    """Put the trained models of the miniature world, which come with the repository, into the hub folder, and beside them the faulty ones, for requests that must be refused."""
+rule place_miniature_model:
+    """Put a trained model of the miniature world, which the repository ships, into the hub folder."""
     input:
         tokenizer=str(catalogue.SHIPPED / catalogue.TOKENIZER),
-        shipped=[
-            str(catalogue.SHIPPED / name / file)
-            for name in catalogue.MODELS
-            for file in (catalogue.CONFIG, catalogue.WEIGHTS, catalogue.MADE)
-        ],
+        config=f"{catalogue.SHIPPED}/{{name}}/{catalogue.CONFIG}",
+        weights=f"{catalogue.SHIPPED}/{{name}}/{catalogue.WEIGHTS}",
+        made=f"{catalogue.SHIPPED}/{{name}}/{catalogue.MADE}",
     output:
-        manifests=[
-            manifest_of("model", f"{catalogue.ORGANISATION}/{name}")
-            for name in (*catalogue.MODELS, *catalogue.FAULTY)
-        ],
+        manifest=f"{HUB}/models/{catalogue.ORGANISATION}/{{name}}/manifest.json",
     log:
-        "logs/place_miniature_models.log",
+        "logs/place_miniature_model/{name}.log",
     benchmark:
-        "benchmarks/place_miniature_models.tsv"
+        "benchmarks/place_miniature_model/{name}.tsv"
+    wildcard_constraints:
+        name=one_of(catalogue.MODELS),
     conda:
         "../envs/miniature.yaml"
     threads: 1
     resources:
-        **planned("place_miniature_models", lambda wildcards: PLANNER.miniature_models(), gpu=False),
+        **planned("place_miniature_model", lambda wildcards: PLANNER.miniature_model(), gpu=False),
     params:
-        version="place_miniature_models 1",
+        version="place_miniature_model 1",
+    script:
+        "../workflow_scripts/steps/miniature_model.py"
+
+
+rule build_faulty_models:
+    """Models of the miniature world with one fault each, for requests that must be refused."""
+    input:
+        tokenizer=str(catalogue.SHIPPED / catalogue.TOKENIZER),
+    output:
+        manifests=[manifest_of("model", f"miniature/{name}") for name in catalogue.FAULTY],
+    log:
+        "logs/build_faulty_models.log",
+    conda:
+        "../envs/miniature.yaml"
+    threads: 1
+    resources:
+        mem_mb=3000,
+        runtime="30m",
+    params:
+        version="build_faulty_models 2",
     script:
         "../workflow_scripts/steps/miniature_model.py"
 

@@ -53,7 +53,7 @@ def test_one_bit_in_a_record_and_in_a_model_are_found_and_these_two_made_anew(
     # Named by name: its tables are there, and nobody asks for it else.
     again = run_snakemake(folder, *TARGETS, f"{_RECORD}.json", *GRID)
     ran = jobs_of(again)
-    assert (ran["place_miniature_models"], ran["evaluate_direct"]) == (1, 1)
+    assert (ran["place_miniature_model"], ran["evaluate_direct"]) == (1, 1)
     # The model came out as it was: what was made of it before is still right, and taken from there.
     log = folder / "logs/train_before_test/miniature--Qwen2-0.2M/mnli.log"
     assert "mnli: finished before, and kept" in log.read_text()

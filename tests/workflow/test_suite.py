@@ -129,7 +129,7 @@ def test_the_default_requests_are_those_the_documents_promise(tmp_path):
     assert len({one["name"] for one in accepted}) == 5 and len(accepted) == 6
     assert sum(one["model_type"] == "chunked" for one in accepted) == 1
     jobs = jobs_of(run_snakemake(tmp_path, "submit", "-n"))
-    assert jobs["check_requests"] == jobs["place_miniature_models"] == 1
+    assert jobs["check_requests"] == jobs["build_faulty_models"] == 1
     assert "evaluate_suite" not in jobs and "train_checkpoint" not in jobs
 
 

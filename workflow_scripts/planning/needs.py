@@ -226,9 +226,9 @@ class Planner:
         """The generated datasets."""
         return Need(4 + self._settings.miniature.items / 40, 3_000, disk_mb=60)
 
-    def miniature_models(self) -> Need:
-        """The libraries are imported, and some megabytes copied."""
-        return Need(START, 2_000, disk_mb=40)
+    def miniature_model(self) -> Need:
+        """The libraries are imported, and a few megabytes copied."""
+        return Need(START, 2_000, disk_mb=8)
 
     def download(self, kind: str, repository: str) -> Need:
         if kind == "model":

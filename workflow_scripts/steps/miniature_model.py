@@ -1,7 +1,7 @@
-"""Put the models that come with the repository into the hub folder, or train one of them again.
+"""Train a model of the miniature world, put a trained one into the hub folder, or make the faulty ones.
 
-In: what is shipped of all models; or corpus and tokenizer, and of an instruct model its base. Out:
-manifests, each written after its model; or what is shipped of the one that was trained.
+In: corpus and tokenizer, and of an instruct model its base; of a placed model its shipped files; of the
+faulty ones the shipped tokenizer. Out: what is shipped of a model; or manifests, each written after its model.
 """
 
 from pathlib import Path
@@ -15,23 +15,34 @@ def train(made: Path) -> None:
     train_model(made.parents[1], made.parent.name)
 
 
-def place(manifests: list[Path]) -> None:
+def place(manifest: Path) -> None:
     from workflow_scripts.hub.manifest import hub_of
-    from workflow_scripts.miniature import catalogue, shipped
+    from workflow_scripts.miniature.shipped import place
+
+    place(hub_of(manifest), manifest.parent.name)
+
+
+def faulty(manifest: Path) -> None:
+    from workflow_scripts.hub.manifest import hub_of
     from workflow_scripts.miniature.faulty import build_faulty_models
 
-    hub = hub_of(manifests[0])
-    for name in catalogue.MODELS:
-        shipped.place(hub, name)
-    build_faulty_models(hub)
+    build_faulty_models(hub_of(manifest))
+
+
+BY_RULE = {
+    "train_miniature_model": train,
+    "place_miniature_model": place,
+    "build_faulty_models": faulty,
+}
+
+
+def main(rule: str, output: Path) -> None:
+    from transformers.utils.logging import disable_progress_bar
+
+    disable_progress_bar()  # the log is a file
+    BY_RULE[rule](output)
 
 
 if "snakemake" in globals():
     with step(snakemake):
-        from transformers.utils.logging import disable_progress_bar
-
-        disable_progress_bar()  # the log is a file
-        if snakemake.rule == "train_miniature_model":
-            train(Path(snakemake.output.made))
-        else:
-            place([Path(manifest) for manifest in snakemake.output.manifests])
+        main(snakemake.rule, Path(snakemake.output[0]))
