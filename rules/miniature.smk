@@ -1,5 +1,6 @@
 """The generated world: everything that the hub would give, made on this machine or shipped."""
 
+from workflow_scripts.core.files import sha256_file
 from workflow_scripts.miniature import catalogue
 from workflow_scripts.settings.miniature import WorldRequest
 
@@ -28,10 +29,6 @@ rule build_world:
 
 rule place_miniature_model:
     """Put a trained model of the miniature world, which the repository ships, into the hub folder."""
-    input:
-        # It has the digests of all that is placed, and is so small that Snakemake compares it by content: of
-        # weights it would compare the times, which are new in each checkout.
-        made=f"{catalogue.SHIPPED}/{{name}}/{catalogue.MADE}",
     output:
         manifest=f"{HUB}/models/{catalogue.ORGANISATION}/{{name}}/manifest.json",
     log:
@@ -47,14 +44,15 @@ rule place_miniature_model:
         **planned("place_miniature_model", lambda wildcards: PLANNER.miniature_model(), gpu=False),
     params:
         version="place_miniature_model 1",
+        # It has the digests of all that is placed. As inputs the files would be compared by time, and by
+        # where the repository lies.
+        made=lambda wildcards: sha256_file(catalogue.SHIPPED / wildcards.name / catalogue.MADE),
     script:
         "../workflow_scripts/steps/miniature_model.py"
 
 
 rule build_faulty_models:
     """Models of the miniature world with one fault each, for requests that must be refused."""
-    input:
-        tokenizer=str(catalogue.SHIPPED / catalogue.TOKENIZER),
     output:
         manifests=[manifest_of("model", f"miniature/{name}") for name in catalogue.FAULTY],
     log:
@@ -67,6 +65,7 @@ rule build_faulty_models:
         runtime="30m",
     params:
         version="build_faulty_models 2",
+        tokenizer=sha256_file(catalogue.SHIPPED / catalogue.TOKENIZER),
     script:
         "../workflow_scripts/steps/miniature_model.py"
 
