@@ -3,7 +3,7 @@
     resources/miniature/tokenizer.json
     resources/miniature/<name>/config.json, model.safetensors (in bfloat16), made.json
 
-They are trained once, for hours, so that a run has models that know something and need not wait for
+They are trained once, for an hour, so that a run has models that know something and need not wait for
 them. `made.json` says how, and has the digests of all that belongs together.
 """
 
