@@ -31,11 +31,14 @@ def harness_and_engine(model, tokenizer, **options):
 
 
 class Texts:
-    """Words of the tokenizer, put together at random."""
+    """Words of the tokenizer, put together at random; none that ends a text by itself."""
 
     def __init__(self, tokenizer, seed: int):
         self._rng = random.Random(seed)
-        self._words = [w for at in range(len(tokenizer)) if (w := tokenizer.decode([at]).strip())]
+        pieces = (
+            tokenizer.decode([at], skip_special_tokens=True) for at in range(len(tokenizer))
+        )
+        self._words = [word for piece in pieces if (word := piece.strip())]
 
     def words(self, least: int, most: int) -> str:
         return " ".join(self._rng.choices(self._words, k=self._rng.randint(least, most)))
