@@ -89,6 +89,7 @@ def run_lighteval(
                 evaluation_tracker=tracker,
                 model=model,
             )
+            _answers_first(pipeline)
             pipeline.evaluate()
     names = {f"{config.name}|{asked.shots}": config.name for config in configs}
     aggregated = tracker.metrics_logger.metric_aggregated
@@ -122,6 +123,12 @@ def _answered(details: list, model: Any) -> list[Answered]:
         if detail.model_response.logprobs:
             one.loglikelihoods = [float(value) for value in detail.model_response.logprobs]
     return [found[key] for key in sorted(found, key=int)]
+
+
+def _answers_first(pipeline: Any) -> None:
+    """lighteval asks in an order that differs from process to process; this one spares a second reading."""
+    asked = sorted(pipeline.sampling_docs.items(), key=lambda kind: kind[0].value)
+    pipeline.sampling_docs = dict(asked)
 
 
 @contextmanager

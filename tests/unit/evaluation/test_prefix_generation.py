@@ -22,6 +22,14 @@ def by_transformers(model, context: list[int], **options) -> list[int]:
     return found[0, len(context) :].tolist()
 
 
+def without_cache() -> WithoutCache:
+    model = WithoutCache()
+    model._prepare_generation_config = model.inner._prepare_generation_config
+    model._prepare_special_tokens = model.inner._prepare_special_tokens
+    model._get_logits_processor = model.inner._get_logits_processor
+    return model
+
+
 def contexts_of(seed: int) -> list[list[int]]:
     contexts = Requests(seed).contexts()
     return [*contexts, contexts[0], Requests(seed + 1).tokens(1)]
@@ -45,6 +53,39 @@ def test_greedy_is_what_generate_gives_to_each_alone(kind, options):
         assert engine.generate(asked, {"do_sample": False} | options) == expected
         assert engine.tokens_run == engine.tokens
         assert engine.tokens - sum(len(one) - 1 for one in expected) == engine.trie_tokens
+
+
+@pytest.mark.parametrize("kind", ["qwen2", "peft", "without a cache"])
+def test_rivals_have_the_scores_that_they_have_by_themselves(kind):
+    """Whatever the rules of generation make of the logits, and whoever else continues the same context."""
+    model = without_cache() if kind == "without a cache" else make_model(kind)
+    contexts = contexts_of(fresh_seed())
+    rivals = [tuple(range(3 + at, 3 + at + at % 4)) for at in range(len(contexts))]
+    asked = [
+        GenerationRequest(context, NEW, rivals=tokens)
+        for context, tokens in zip(contexts, rivals, strict=True)
+    ]
+    told: dict[int, list] = {}
+    order: list[tuple[str, int]] = []
+
+    def hear(at, scores):
+        told[at] = scores
+        order.append(("rivals", at))
+
+    PrefixEngine(model).generate(
+        asked,
+        {"do_sample": False, "repetition_penalty": 1.3},
+        known={2: [5]},
+        on_rivals=hear,
+        on_generated=lambda at, tokens: order.append(("answer", at)),
+    )
+    assert set(told) == {at for at, tokens in enumerate(rivals) if tokens and at != 2}
+    for at, scores in told.items():
+        pairs = [(contexts[at], [token]) for token in rivals[at]]
+        expected = PrefixEngine(model).loglikelihoods(pairs, window=96)
+        assert [value for value, _ in scores] == pytest.approx([v for v, _ in expected], abs=1e-5)
+        assert [best for _, best in scores] == [best for _, best in expected]
+        assert order.index(("rivals", at)) < order.index(("answer", at))
 
 
 def test_end_tokens_lengths_and_stops_are_each_request_s_own():
@@ -81,11 +122,8 @@ def test_a_model_without_a_cache_generates_all_the_same():
     model = make_model("qwen2")
     contexts = contexts_of(fresh_seed())
     expected = PrefixEngine(model).generate([GenerationRequest(c, NEW) for c in contexts])
-    without = WithoutCache()
+    without = without_cache()
     without.inner.load_state_dict(model.state_dict())
-    without._prepare_generation_config = without.inner._prepare_generation_config
-    without._prepare_special_tokens = without.inner._prepare_special_tokens
-    without._get_logits_processor = without.inner._get_logits_processor
     engine = PrefixEngine(without)
     assert engine.description.startswith("plain batches")
     assert engine.generate([GenerationRequest(c, NEW) for c in contexts]) == expected

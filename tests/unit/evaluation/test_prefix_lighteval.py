@@ -9,7 +9,8 @@ from pathlib import Path
 from tests.unit.evaluation.tiny_models import fresh_seed
 
 CHILD = """
-import random, sys
+import json, random, sys
+from pathlib import Path
 import torch
 torch.set_num_threads(1)
 from lighteval.models.transformers.transformers_model import TransformersModel, TransformersModelConfig
@@ -18,6 +19,7 @@ from lighteval.tasks.requests import Doc, SamplingMethod
 from tests.unit.evaluation.tiny_models import WithoutCache, make_model
 from transformers import AutoTokenizer
 from workflow_scripts.evaluation.prefix_lighteval import PrefixTransformersModel
+from workflow_scripts.evaluation.scored_items import ScoredItems
 
 folder, cache, seed = sys.argv[1], sys.argv[2], int(sys.argv[3])
 rng = random.Random(seed)
@@ -42,6 +44,47 @@ def docs(choices, **fields):
     queries = [f"{examples} Question: {text(3, 9)} Answer:" for _ in range(8)]
     queries += [text(2, 9) for _ in range(4)] + [f"{long} {text(2, 5)}"]
     return [Doc(query=q, choices=choices(), gold_index=0, task_name="t", **fields) for q in queries]
+
+def stored(path):
+    return ScoredItems(path, weights_sha256=str(seed), harness="h", settings={})
+
+def check_both(model):
+    # Questions that are answered and scored: as by themselves, read once, also after a kill.
+    asking = dict(generation_size=3, stop_sequences=["\\n"])
+    letters = docs(lambda: [" A", " B", " C", " D"], **asking)
+    asked = [*letters, *docs(lambda: [" " + text(2, 6), " A"], **asking)]
+    theirs, ours = both(model)
+    expected = theirs.loglikelihood(asked)
+    texts = [answer.text for answer in ours.greedy_until(asked)]
+    for doc in asked:
+        doc.sampling_methods = [SamplingMethod.GENERATIVE, SamplingMethod.LOGPROBS]
+
+    def ask(path):
+        with stored(path) as items:
+            ours = PrefixTransformersModel.from_model(model, theirs.config, scored_items=items)
+            assert [answer.text for answer in ours.greedy_until(asked)] == texts
+            run = ours.engine.tokens_run
+            ours.loglikelihood(letters[:-1])  # all but the last fit into the window
+            assert ours.engine.tokens_run == run
+            scores = ours.loglikelihood(asked)
+            return scores, ours.engine.tokens
+
+    path = Path(cache) / "items"
+    scores, tokens = ask(path)
+    for a, b in zip(expected, scores, strict=True):
+        assert max(abs(x - y) for x, y in zip(a.logprobs, b.logprobs, strict=True)) < 1e-4
+        assert a.argmax_logits_eq_gold == b.argmax_logits_eq_gold
+        assert torch.equal(a.input_tokens, b.input_tokens)
+        assert torch.equal(a.output_tokens, b.output_tokens)
+    # A killed job leaves some lines; what they do not hold is read again.
+    lines = path.read_bytes().splitlines(keepends=True)
+    answers = [line for line in lines if json.loads(line[9:])[1][-1:] not in ([True], [False])]
+    assert 0 < len(answers) < len(lines)
+    for kept in (lines, lines[: len(lines) // 3], answers, lines[::2]):
+        path.write_bytes(b"".join(kept))
+        again, again_tokens = ask(path)
+        assert [score.logprobs for score in again] == [score.logprobs for score in scores]
+        assert again_tokens == tokens
 
 def check(kind, theirs, ours):
     letters = docs(lambda: [" A", " B", " C", " D"])
@@ -71,6 +114,7 @@ def check(kind, theirs, ours):
 for kind in ("qwen2", "llama", "gpt_neox", "peft"):
     model = make_model(kind, len(tokenizer), 96)
     check(kind, *both(model))
+    check_both(model)
     if kind == "qwen2":
         asked = docs(lambda: ["A"], generation_size=6, stop_sequences=[], num_samples=3)
         model.generation_config.do_sample = True

@@ -35,9 +35,7 @@ class Texts:
 
     def __init__(self, tokenizer, seed: int):
         self._rng = random.Random(seed)
-        pieces = (
-            tokenizer.decode([at], skip_special_tokens=True) for at in range(len(tokenizer))
-        )
+        pieces = (tokenizer.decode([at], skip_special_tokens=True) for at in range(len(tokenizer)))
         self._words = [word for piece in pieces if (word := piece.strip())]
 
     def words(self, least: int, most: int) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import torch
 
 from workflow_scripts.evaluation.prefix.choosing import Chooser, GenerationRules, StopTest
+from workflow_scripts.evaluation.prefix.scores import Score, scores_behind
 
 
 @dataclass(frozen=True)
@@ -14,6 +15,9 @@ class GenerationRequest:
     new_tokens: int  # at most
     stop: StopTest | None = None
     seed: int = 0  # of this request alone; used where tokens are drawn
+    rivals: Sequence[
+        int
+    ] = ()  # tokens whose log-likelihoods right behind the context are wanted too
 
 
 class Answer:
@@ -26,10 +30,11 @@ class Answer:
         *,
         known: list[int] | None = None,
         on_done: Callable[[list[int]], None] | None = None,
+        on_rivals: Callable[[list[Score]], None] | None = None,
     ):
         self.request, self.known, self.done = request, known, False
         self.tokens: list[int] = []
-        self._on_done = on_done
+        self._on_done, self.on_rivals = on_done, on_rivals
         self._chooser: Chooser = rules.chooser(request.context, request.seed)
         self._end_tokens = rules.end_tokens
 
@@ -55,3 +60,19 @@ class Answer:
         )
         if self.done and self._on_done:
             self._on_done(self.tokens)
+
+
+def score_rivals(answers: list[Answer], logits: torch.Tensor, rows: list[int]) -> None:
+    """Tell what the logits right behind the contexts say of the rivals, of those who ask for some."""
+    some = [
+        (answer, row)
+        for answer, row in zip(answers, rows, strict=True)
+        if answer.request.rivals and answer.known is None and answer.on_rivals
+    ]
+    if not some:
+        return
+    wanted = logits[[row for _, row in some]]
+    found = scores_behind(wanted, [answer.request.rivals for answer, _ in some])
+    for (answer, _), scores in zip(some, found, strict=True):
+        assert answer.on_rivals is not None
+        answer.on_rivals(scores)

@@ -120,8 +120,12 @@ class PrefixEngine:
         *,
         known: Mapping[int, list[int]] | None = None,
         on_generated: Callable[[int, list[int]], None] | None = None,
+        on_rivals: Callable[[int, list[Score]], None] | None = None,
     ) -> list[list[int]]:
         """The new tokens of each request, up to and with what ended it.
+
+        `on_rivals` is called with the scores of a request's rivals when its context has been read, which
+        is before its answer is there, and not for those that are known.
 
         `options` are those of transformers' generate (do_sample, temperature, ...); what they leave
         open is the model's own generation config. Beam search and the like are refused.
@@ -142,12 +146,13 @@ class PrefixEngine:
             if on_generated:
                 on_generated(at, tokens)
 
+        tell = on_rivals or (lambda at, scores: None)
         trie, places = build_trie([request.context for request in requests])
         self.trie_tokens += trie.tokens
         with torch.inference_mode():
             if self.model.why_not_packed:
                 rows = partial(self.budget.plain_rows, preferred_tokens=self.tokens_per_call)
-                generate_plain(self.model, requests, rules, rows, known, keep)
+                generate_plain(self.model, requests, rules, rows, known, keep, tell)
             else:
                 pace = Pace(
                     self.tokens_per_call,
@@ -157,7 +162,7 @@ class PrefixEngine:
                 )
                 plan = Plan.of(self.model, trie, places, requests, self.budget, pace)
                 self.tokens += generate_packed(
-                    self.model, trie, places, requests, rules, plan, known, keep
+                    self.model, trie, places, requests, rules, plan, known, keep, tell
                 )
         # The last token of an answer is not read.
         self.tokens += sum(len(tokens) - 1 for tokens in found.values())

@@ -11,12 +11,13 @@ from functools import partial
 
 import numpy as np
 
-from workflow_scripts.evaluation.prefix.answer import Answer, GenerationRequest
+from workflow_scripts.evaluation.prefix.answer import Answer, GenerationRequest, score_rivals
 from workflow_scripts.evaluation.prefix.answer_rows import AnswerRows, attention_of
 from workflow_scripts.evaluation.prefix.choosing import GenerationRules
 from workflow_scripts.evaluation.prefix.generation_plan import Plan
 from workflow_scripts.evaluation.prefix.packed import PackedRun, with_ancestors
 from workflow_scripts.evaluation.prefix.score_packed import cut
+from workflow_scripts.evaluation.prefix.scores import Score
 from workflow_scripts.evaluation.prefix.seats import Seats
 from workflow_scripts.evaluation.prefix.trie import Trie
 
@@ -30,6 +31,7 @@ def generate_packed(
     plan: Plan,
     known: Mapping[int, list[int]],
     on_generated: Callable[[int, list[int]], None],
+    on_rivals: Callable[[int, list[Score]], None],
 ) -> int:
     """Answer all requests; `places` says which sequence of the trie each of them continues.
 
@@ -37,7 +39,13 @@ def generate_packed(
     """
 
     def begin(at: int) -> Answer:
-        return Answer(requests[at], rules, known=known.get(at), on_done=partial(on_generated, at))
+        return Answer(
+            requests[at],
+            rules,
+            known=known.get(at),
+            on_done=partial(on_generated, at),
+            on_rivals=partial(on_rivals, at),
+        )
 
     run = PackedRun(model, trie, plan.capacity)
     _Growing(model, run, plan).answer_all(_read(run, plan, places, known, begin))
@@ -71,8 +79,9 @@ def _read(
             run.forget_before(start)
             logits, entries = run.run(start, end, ends[of_block.start : of_block.stop])
             likeliest = logits.argmax(-1).tolist()
-            for answer, place in answers:
-                row = place - of_block.start
+            rows = [place - of_block.start for _, place in answers]
+            score_rivals([answer for answer, _ in answers], logits, rows)
+            for (answer, _), row in zip(answers, rows, strict=True):
                 answer.take(likeliest[row], logits[row])
             del logits  # answers grow before the next block is read
         else:

@@ -5,8 +5,9 @@ from functools import partial
 
 import torch
 
-from workflow_scripts.evaluation.prefix.answer import Answer, GenerationRequest
+from workflow_scripts.evaluation.prefix.answer import Answer, GenerationRequest, score_rivals
 from workflow_scripts.evaluation.prefix.choosing import GenerationRules
+from workflow_scripts.evaluation.prefix.scores import Score
 
 
 def generate_plain(
@@ -16,9 +17,12 @@ def generate_plain(
     rows: Callable[[int], int],
     known: Container[int],
     on_generated: Callable[[int, list[int]], None],
+    on_rivals: Callable[[int, list[Score]], None],
 ) -> None:
     answers = {
-        at: Answer(request, rules, on_done=partial(on_generated, at))
+        at: Answer(
+            request, rules, on_done=partial(on_generated, at), on_rivals=partial(on_rivals, at)
+        )
         for at, request in enumerate(requests)
         if at not in known
     }
@@ -36,6 +40,8 @@ def generate_plain(
                 ids[row, : len(sequences[at])] = torch.tensor(sequences[at])
                 last[row, len(sequences[at]) - 1] = True
             logits = model.plain(ids, last)
+            beginning = [row for row, at in enumerate(batch) if not answers[at].tokens]
+            score_rivals([answers[batch[row]] for row in beginning], logits, beginning)
             for at, row, likeliest in zip(batch, logits, logits.argmax(-1).tolist(), strict=True):
                 answers[at].take(likeliest, row)
         active = [at for at in active if not answers[at].done]

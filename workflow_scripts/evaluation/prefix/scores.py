@@ -36,6 +36,40 @@ class ScoreRequest:
         return cls(tokens[-(window + 1) :][:-1], continuation)
 
 
+def scores_behind(logits: torch.Tensor, tokens: Sequence[Sequence[int]]) -> list[list[Score]]:
+    """Of each row of logits the scores of its tokens."""
+    rows = np.repeat(np.arange(len(tokens)), [len(some) for some in tokens])
+    if not len(rows):
+        return [[] for _ in tokens]
+    found, best = _of_targets(
+        logits, rows, np.concatenate([[*some] for some in tokens]).astype(int)
+    )
+    scores = iter(zip(found.tolist(), best.tolist(), strict=True))
+    return [[next(scores) for _ in some] for some in tokens]
+
+
+def _of_targets(
+    logits: torch.Tensor, rows: np.ndarray, targets: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The log-probability of each target in its row, rows in ascending order, and whether it is the likeliest."""
+    row_of = torch.from_numpy(rows).to(logits.device)
+    target_of = torch.from_numpy(targets).to(logits.device)
+    some = rows_at_once(logits.device)
+    chosen, greedy = [], []
+    # In float32 and a few rows at a time: in bf16 sums would be coarse, and copies large.
+    for start in range(0, len(logits), some):
+        here = slice(*np.searchsorted(rows, [start, start + some]))
+        part, row, target = (
+            logits[start : start + some].float(),
+            row_of[here] - start,
+            target_of[here],
+        )
+        chosen.append(part[row, target] - part.logsumexp(-1)[row])
+        greedy.append(part.argmax(-1)[row] == target)
+    # Looked at once, when all are on their way: each look waits for the device.
+    return torch.cat(chosen).double().cpu().numpy(), torch.cat(greedy).cpu().numpy()
+
+
 class Tally:
     """Adds up the log-probabilities of each request as its positions come in, in any order."""
 
@@ -58,23 +92,7 @@ class Tally:
         """Row `rows[i]` of the logits predicts `targets[i]` for the request `requests[i]`."""
         by_row = np.argsort(rows, kind="stable")
         rows, targets, requests = rows[by_row], targets[by_row], requests[by_row]
-        row_of = torch.from_numpy(rows).to(logits.device)
-        target_of = torch.from_numpy(targets).to(logits.device)
-        some = rows_at_once(logits.device)
-        chosen, greedy = [], []
-        # In float32 and a few rows at a time: in bf16 sums would be coarse, and copies large.
-        for start in range(0, len(logits), some):
-            here = slice(*np.searchsorted(rows, [start, start + some]))
-            part, row, target = (
-                logits[start : start + some].float(),
-                row_of[here] - start,
-                target_of[here],
-            )
-            chosen.append(part[row, target] - part.logsumexp(-1)[row])
-            greedy.append(part.argmax(-1)[row] == target)
-        # Looked at once, when all are on their way: each look waits for the device.
-        found = torch.cat(chosen).double().cpu().numpy()
-        best = torch.cat(greedy).cpu().numpy()
+        found, best = _of_targets(logits, rows, targets)
         np.add.at(self._sums, requests, found)
         np.logical_and.at(self._greedy, requests, best)
         np.subtract.at(self._missing, requests, 1)
