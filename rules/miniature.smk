@@ -71,11 +71,12 @@ rule build_faulty_models:
 
 
 rule build_corpus:
-    """Write what the miniature models are trained on, from the training splits, and its tokenizer."""
+    """Write what the miniature models are trained on, from the training splits, and their tokenizer."""
     input:
         datasets=rules.build_world.output.datasets,
     output:
         corpus=f"retrained/{catalogue.CORPUS}",
+        conversations=f"retrained/{catalogue.CONVERSATIONS}",
         tokenizer=f"retrained/{catalogue.TOKENIZER}",
     log:
         "logs/build_corpus.log",
@@ -86,7 +87,7 @@ rule build_corpus:
         mem_mb=3000,
         runtime="30m",
     params:
-        version="build_corpus 1",
+        version="build_corpus 2",
     script:
         "../workflow_scripts/steps/miniature.py"
 
@@ -94,8 +95,7 @@ rule build_corpus:
 rule train_miniature_model:
     """Train a model of the miniature world from nothing, or an instruct model from its base."""
     input:
-        corpus=rules.build_corpus.output.corpus,
-        tokenizer=rules.build_corpus.output.tokenizer,
+        texts=rules.build_corpus.output,
         base=lambda wildcards: [
             _RETRAINED.format(name=base)
             for name, base in catalogue.BASE_OF.items()
@@ -117,7 +117,7 @@ rule train_miniature_model:
         mem_mb=3000,
         runtime="8h",
     params:
-        version="train_miniature_model 2",
+        version="train_miniature_model 3",
         compute_threads=1,
     script:
         "../workflow_scripts/steps/miniature_model.py"
@@ -125,7 +125,7 @@ rule train_miniature_model:
 
 # Nothing of a run depends on it: what is shipped changes only when somebody has compared and copied.
 rule retrain_miniature:
-    """Train the shipped models again, about an hour of one core; to ship them, compare retrained/* with resources/miniature and copy all but the corpus there."""
+    """Train the shipped models again, about an hour of one core; to ship them, compare retrained/* with resources/miniature and copy all but the texts there."""
     input:
         expand(_RETRAINED, name=catalogue.MODELS),
     localrule: True

@@ -3,7 +3,7 @@
 import time
 from pathlib import Path
 
-from workflow_scripts.miniature import catalogue, corpus
+from workflow_scripts.miniature import catalogue, conversations, corpus
 from workflow_scripts.miniature.datasets import (
     arithmetic,
     chat,
@@ -36,11 +36,12 @@ def build_world(hub: Path, *, items: int) -> None:
 
 
 def build_texts(hub: Path, folder: Path) -> None:
-    """Write the corpus, from the training splits of the hub folder's datasets, and its tokenizer."""
+    """Write what the models are trained on, from the training splits in the hub folder, and the tokenizer."""
     started = time.monotonic()
     texts = corpus.build_corpus(hub, make_world(), folder / catalogue.CORPUS)
     print(f"corpus of {len(texts)} documents: {time.monotonic() - started:.1f} s", flush=True)
     train_tokenizer(texts, folder / catalogue.TOKENIZER)
+    conversations.write_conversations(make_world(), folder / catalogue.CONVERSATIONS)
     print(f"and tokenizer: {time.monotonic() - started:.1f} s", flush=True)
 
 

@@ -60,5 +60,6 @@ FAULTY = {
 SHIPPED = Path(__file__).resolve().parents[2] / "resources/miniature"
 TOKENIZER = "tokenizer.json"
 CONFIG, WEIGHTS, MADE = "config.json", "model.safetensors", "made.json"
-# What they were trained on; beside the tokenizer while they are, and not shipped.
-CORPUS = "corpus.parquet"
+# What they were trained on, the instruct models on both; beside the tokenizer while they are, and not
+# shipped.
+CORPUS, CONVERSATIONS = "corpus.parquet", "conversations.parquet"

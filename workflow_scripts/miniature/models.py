@@ -12,6 +12,7 @@ from transformers import (
     Qwen2Config,
 )
 
+from workflow_scripts.miniature.catalogue import CONVERSATIONS, CORPUS
 from workflow_scripts.miniature.curriculum import LETTERS, Diet, Stage
 from workflow_scripts.miniature.families import LLAMA, PYTHIA, QWEN2, Family
 from workflow_scripts.miniature.tokenizer import EMBEDDING_ROWS
@@ -40,6 +41,11 @@ class Spec:
         return LETTERS if self.by_letter and self.base is None else ()
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        """The files that it reads."""
+        return (CORPUS,) if self.base is None else (CORPUS, CONVERSATIONS)
+
+    @property
     def diet(self) -> Diet:
         """What it reads when it is through its stages; an instruct model mostly conversations."""
         exams = self.family.exam_share
@@ -50,7 +56,8 @@ class Spec:
         }
         if self.base is None:
             return diet
-        return {"chat": 0.75, **{kind: share * 0.25 for kind, share in diet.items()}}
+        rest = {kind: share * 0.25 for kind, share in diet.items()}
+        return {"chat": 0.25, "conversation": 0.5, **rest}
 
 
 # Depth before width: choices are bound to their letters by six layers of 128 and not by three of 192.

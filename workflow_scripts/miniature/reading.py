@@ -13,6 +13,8 @@ from workflow_scripts.miniature.corpus import text_of
 from workflow_scripts.miniature.curriculum import Diet
 
 BLOCK = 384
+# Of a conversation, whose system message may show five examples.
+LONGEST_CONVERSATION = 640
 TOKENS_PER_BATCH = 4_096
 # Of how many batches the documents are drawn, and sorted by length, at a time.
 DRAWN_TOGETHER = 8
@@ -41,13 +43,16 @@ class _Document:
 
 
 class Library:
-    """The corpus of one family, encoded as it is read; each kind in ever new orders."""
+    """What one model's family reads, encoded as it is read; each kind in ever new orders."""
 
-    def __init__(self, corpus: Path, encoder: PreTrainedTokenizerFast, rng: random.Random) -> None:
+    def __init__(
+        self, texts: list[Path], encoder: PreTrainedTokenizerFast, rng: random.Random
+    ) -> None:
         self.encoder, self._rng = encoder, rng
         kinds: dict[str, list[dict]] = {}
-        for row in pq.read_table(corpus).to_pylist():
-            kinds.setdefault(row["kind"], []).append(row)
+        for path in texts:
+            for row in pq.read_table(path).to_pylist():
+                kinds.setdefault(row["kind"], []).append(row)
         self._pools = {kind: _cycle(rows, rng) for kind, rows in kinds.items()}
 
     def batches(self, diet: Diet, *, by_length: bool) -> Iterator[Batch]:
@@ -104,7 +109,7 @@ def _cycle(documents: list[dict], rng: random.Random) -> Iterator[dict]:
 
 
 def _encode(document: dict, encoder: PreTrainedTokenizerFast) -> _Document:
-    if document["kind"] == "chat" and encoder.chat_template:
+    if document["kind"] in ("chat", "conversation") and encoder.chat_template:
         return _encode_chat(document, encoder)
     # The encoder adds the family's start token itself.
     encoded = encoder(text_of(document), return_offsets_mapping=True)
@@ -132,13 +137,17 @@ def _answer_spans(document: dict) -> list[tuple[int, int]]:
 
 def _encode_chat(document: dict, encoder: PreTrainedTokenizerFast) -> _Document:
     """A conversation in the family's template; only the assistant's words count."""
+    system = document.get("system")
+    messages = [{"role": "system", "content": system}] if system else []
+    for prompt, completion in zip(document["prompts"], document["completions"], strict=True):
+        messages += [
+            {"role": "user", "content": prompt},
+            {"role": "assistant", "content": completion},
+        ]
     encoded = encoder.apply_chat_template(
-        [
-            {"role": "user", "content": document["prompts"][0]},
-            {"role": "assistant", "content": document["completions"][0]},
-        ],
-        return_dict=True,
-        return_assistant_tokens_mask=True,
+        messages, return_dict=True, return_assistant_tokens_mask=True
     )
     weights = [float(spoken) for spoken in encoded["assistant_masks"]]
-    return _Document(encoded["input_ids"][:BLOCK], weights[:BLOCK], None)
+    return _Document(
+        encoded["input_ids"][:LONGEST_CONVERSATION], weights[:LONGEST_CONVERSATION], None
+    )

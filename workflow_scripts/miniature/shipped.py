@@ -26,7 +26,6 @@ from workflow_scripts.core.files import atomic_dir, sha256_file, write_json
 from workflow_scripts.core.provenance import processor
 from workflow_scripts.miniature.catalogue import (
     CONFIG,
-    CORPUS,
     MADE,
     ORGANISATION,
     SHIPPED,
@@ -49,14 +48,14 @@ class _Made(BaseModel):
     sha256: dict[str, str]
 
 
-def write(folder: Path, model: PreTrainedModel, made: dict[str, Any]) -> None:
-    """Write a trained model as it is shipped, whole or not at all; corpus and tokenizer lie beside `folder`."""
+def write(folder: Path, model: PreTrainedModel, texts: list[Path], made: dict[str, Any]) -> None:
+    """Write a model, trained on the texts, as it is shipped, whole or not at all; its tokenizer lies beside it."""
     halved = copy.deepcopy(model).to(torch.bfloat16)
     with atomic_dir(folder) as temporary:
         halved.save_pretrained(temporary)
         # What a model generates with is written where it is placed.
         (temporary / "generation_config.json").unlink(missing_ok=True)
-        files = [folder.parent / name for name in (CORPUS, TOKENIZER)]
+        files = [*texts, folder.parent / TOKENIZER]
         files += [temporary / name for name in (CONFIG, WEIGHTS)]
         facts = {
             "sha256": {path.name: sha256_file(path) for path in files},

@@ -41,7 +41,8 @@ def train_model(folder: Path, name: str) -> None:
     else:
         model = AutoModelForCausalLM.from_pretrained(folder / spec.base, dtype=torch.float32)
     print(f"{name}: {model.num_parameters():,} parameters, {spec.steps} steps", flush=True)
-    library = Library(folder / catalogue.CORPUS, encoder, random.Random(seed))
+    texts = [folder / text for text in spec.texts]
+    library = Library(texts, encoder, random.Random(seed))
     curriculum = Curriculum(spec.stages, spec.diet, spec.steps)
     losses = optimise(
         model, library, curriculum, steps=spec.steps, learning_rate=spec.learning_rate
@@ -49,6 +50,7 @@ def train_model(folder: Path, name: str) -> None:
     shipped.write(
         folder / name,
         model,
+        texts,
         {
             "steps": spec.steps,
             "base": spec.base,

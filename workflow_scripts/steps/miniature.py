@@ -1,7 +1,7 @@
 """Make the datasets of the miniature world, or of them what its models are trained on.
 
-In: of the corpus, the manifests of the datasets. Out: these manifests, each written after its dataset;
-or the corpus and its tokenizer.
+In: of the texts, the manifests of the datasets. Out: these manifests, each written after its dataset;
+or the texts, which are the corpus and conversations, and the tokenizer.
 """
 
 from pathlib import Path
@@ -17,7 +17,7 @@ def world(manifest: Path, request: dict) -> None:
     build_world(hub_of(manifest), **dict(WorldRequest.of(request)))
 
 
-def corpus(manifest: Path, folder: Path) -> None:
+def texts(manifest: Path, folder: Path) -> None:
     from workflow_scripts.hub.manifest import hub_of
     from workflow_scripts.miniature.build import build_texts
 
@@ -32,4 +32,4 @@ if "snakemake" in globals():
         if snakemake.rule == "build_world":
             world(Path(snakemake.output.datasets[0]), snakemake.params.request)
         else:
-            corpus(Path(snakemake.input.datasets[0]), Path(snakemake.output.corpus).parent)
+            texts(Path(snakemake.input.datasets[0]), Path(snakemake.output.corpus).parent)

@@ -1,6 +1,6 @@
 """Train a model of the miniature world, put a trained one into the hub folder, or make the faulty ones.
 
-In: corpus and tokenizer, and of an instruct model its base; of a placed model its shipped files; of the
+In: texts and tokenizer, and of an instruct model its base; of a placed model its shipped files; of the
 faulty ones the shipped tokenizer. Out: what is shipped of a model; or manifests, each written after its model.
 """
 

@@ -12,6 +12,7 @@ from safetensors.torch import load_file
 from workflow_scripts.core.files import sha256_file
 from workflow_scripts.core.provenance import processor
 from workflow_scripts.miniature import catalogue, models
+from workflow_scripts.miniature.conversations import write_conversations
 from workflow_scripts.miniature.corpus import build_corpus
 from workflow_scripts.miniature.curriculum import WATCHED, Curriculum, Stage
 from workflow_scripts.miniature.models import SPECS, make_config, make_model
@@ -25,16 +26,17 @@ SMALL = "Pythia-0.1M"
 
 @pytest.fixture(scope="module")
 def reading(world, tmp_path_factory):
-    """A folder with the corpus and the tokenizer that comes with Chorus."""
+    """A folder with the texts and the tokenizer that comes with Chorus."""
     folder = tmp_path_factory.mktemp("retrained")
     build_corpus(world, make_world(), folder / catalogue.CORPUS)
+    write_conversations(make_world(), folder / catalogue.CONVERSATIONS)
     shutil.copy(catalogue.SHIPPED / catalogue.TOKENIZER, folder)
     return folder
 
 
 def library(reading, name=SMALL):
     encoder = family_tokenizer(reading / catalogue.TOKENIZER, SPECS[name].family)
-    return Library(reading / catalogue.CORPUS, encoder, random.Random(0))
+    return Library([reading / text for text in SPECS[name].texts], encoder, random.Random(0))
 
 
 def shortened(monkeypatch, steps: int) -> None:
@@ -87,6 +89,20 @@ def test_a_batch_holds_whole_documents_and_looks_at_their_last_answer(reading):
     # What fills a row up counts nothing.
     filled = (batch.ids == encoder.pad_token_id) & (batch.weights == 0)
     assert (batch.ids[:, -1][filled[:, -1]] == encoder.pad_token_id).all()
+
+
+def test_a_conversation_counts_by_what_the_assistant_says_in_every_turn(reading):
+    books = library(reading, "Llama-1.4M-Instruct")
+    batch = next(books.batches({"conversation": 1.0}, by_length=True))
+    texts = books.encoder.batch_decode(batch.ids)
+    spoken = [
+        books.encoder.decode(ids[weights > 0])
+        for ids, weights in zip(batch.ids, batch.weights, strict=True)
+    ]
+    assert any("<|start_header_id|>system<|end_header_id|>" in text for text in texts)
+    for text, said in zip(texts, spoken, strict=True):
+        turns = text.split("<|start_header_id|>assistant<|end_header_id|>\n\n")[1:]
+        assert said == "".join(turn.split("<|eot_id|>")[0] + "<|eot_id|>" for turn in turns)
 
 
 STAGES = (

@@ -10,12 +10,10 @@ from workflow_scripts.core.files import sha256_file
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.tasks import load_tasks, prompt_and_completion
 from workflow_scripts.miniature import catalogue
-from workflow_scripts.miniature.build import build_world
-from workflow_scripts.miniature.corpus import build_corpus, text_of
+from workflow_scripts.miniature.build import build_texts, build_world
+from workflow_scripts.miniature.corpus import text_of
 from workflow_scripts.miniature.exercises import EXERCISES
 from workflow_scripts.miniature.families import ALL_EXAMS, LLAMA, PYTHIA, QWEN2
-from workflow_scripts.miniature.tokenizer import train_tokenizer
-from workflow_scripts.miniature.world import make_world
 
 
 def digests(hub):
@@ -29,8 +27,7 @@ def digests(hub):
 @pytest.fixture(scope="module")
 def corpus_path(world, tmp_path_factory):
     path = tmp_path_factory.mktemp("corpus") / catalogue.CORPUS
-    texts = build_corpus(world, make_world(), path)
-    train_tokenizer(texts, path.parent / catalogue.TOKENIZER)
+    build_texts(world, path.parent)
     return path
 
 
@@ -40,8 +37,15 @@ def corpus(corpus_path):
 
 
 @pytest.fixture(scope="module")
-def text(corpus):
-    return "\n\n".join(map(text_of, corpus))
+def conversations(corpus_path):
+    return pq.read_table(corpus_path.parent / catalogue.CONVERSATIONS).to_pylist()
+
+
+@pytest.fixture(scope="module")
+def text(corpus, conversations):
+    """All that is read; of a conversation its system message too, whose examples are questions."""
+    system = [document["system"] for document in conversations]
+    return "\n\n".join([*map(text_of, corpus), *map(text_of, conversations), *system])
 
 
 def test_built_twice_the_same_bytes(world, tmp_path):
@@ -54,6 +58,13 @@ def test_the_corpus_is_the_one_that_the_shipped_models_read(corpus_path):
     made = json.loads((catalogue.SHIPPED / "Pythia-0.1M" / catalogue.MADE).read_text())["sha256"]
     assert sha256_file(corpus_path) == made[catalogue.CORPUS]
     assert sha256_file(corpus_path.parent / catalogue.TOKENIZER) == made[catalogue.TOKENIZER]
+
+
+def test_the_conversations_are_those_that_the_shipped_instruct_models_read(corpus_path):
+    written = sha256_file(corpus_path.parent / catalogue.CONVERSATIONS)
+    for name in catalogue.BASE_OF:
+        made = json.loads((catalogue.SHIPPED / name / catalogue.MADE).read_text())["sha256"]
+        assert made[catalogue.CONVERSATIONS] == written
 
 
 def test_no_tested_question_is_in_the_corpus(world, text):
@@ -72,6 +83,7 @@ def test_no_mmlu_question_with_its_choices_is_in_the_corpus(world, text):
     for row in tested:
         options = "".join(f"\n{c}. {t}" for c, t in zip("ABCD", row["choices"], strict=True))
         assert row["question"] + options not in text
+        assert f"{row['question']}\nChoices: {row['choices']}" not in text
 
 
 def test_no_conversation_is_measured_that_was_read(world, corpus):
