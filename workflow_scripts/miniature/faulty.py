@@ -10,8 +10,9 @@ from workflow_scripts.core.files import atomic_dir, write_json
 from workflow_scripts.core.seeds import derive_seed, seed_everything
 from workflow_scripts.miniature.catalogue import FAULTY, ORGANISATION
 from workflow_scripts.miniature.families import LLAMA
-from workflow_scripts.miniature.models import Spec, make_config
+from workflow_scripts.miniature.models import make_config
 from workflow_scripts.miniature.shipped import shipped_tokenizer
+from workflow_scripts.miniature.specs import Spec
 from workflow_scripts.miniature.store import LICENCE, write_model_manifest
 
 _TINY = Spec(LLAMA, 16, 32, 1, 2, 1, steps=0, learning_rate=0.0)
@@ -43,7 +44,13 @@ def build_faulty_models(hub: Path) -> None:
             card = f"---\nlicense: {licence}\n---\n\n# {ORGANISATION}/{name}\n\nUntrained. {what}\n"
             (folder / "README.md").write_text(card, encoding="utf-8", newline="\n")
             _spoil(folder, name, model)
-            write_model_manifest(folder, f"{ORGANISATION}/{name}", licence, model)
+            write_model_manifest(
+                folder,
+                f"{ORGANISATION}/{name}",
+                licence,
+                parameters=model.num_parameters(),
+                architecture=type(model).__name__,
+            )
 
 
 def _spoil(folder: Path, name: str, model: PreTrainedModel) -> None:

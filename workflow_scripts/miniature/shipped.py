@@ -8,18 +8,16 @@ them. `made.json` says how, and has the digests of all that belongs together.
 """
 
 import copy
+import json
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
+import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
-from transformers import (
-    AutoModelForCausalLM,
-    GenerationConfig,
-    PreTrainedModel,
-    PreTrainedTokenizerFast,
-)
+from safetensors import deserialize
+from safetensors.numpy import save_file
+from transformers import GenerationConfig, PreTrainedTokenizerFast
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import atomic_dir, sha256_file, write_json
@@ -33,9 +31,12 @@ from workflow_scripts.miniature.catalogue import (
     WEIGHTS,
 )
 from workflow_scripts.miniature.families import Family
-from workflow_scripts.miniature.models import SPECS
+from workflow_scripts.miniature.specs import SPECS
 from workflow_scripts.miniature.store import LICENCE, write_model_manifest
 from workflow_scripts.miniature.tokenizer import family_tokenizer
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 _AGAIN = "check it out of the repository again"
 
@@ -48,9 +49,9 @@ class _Made(BaseModel):
     sha256: dict[str, str]
 
 
-def write(folder: Path, model: PreTrainedModel, texts: list[Path], made: dict[str, Any]) -> None:
+def write(folder: Path, model: "PreTrainedModel", texts: list[Path], made: dict[str, Any]) -> None:
     """Write a model, trained on the texts, as it is shipped, whole or not at all; its tokenizer lies beside it."""
-    halved = copy.deepcopy(model).to(torch.bfloat16)
+    halved = copy.deepcopy(model).bfloat16()
     with atomic_dir(folder) as temporary:
         halved.save_pretrained(temporary)
         # What a model generates with is written where it is placed.
@@ -70,20 +71,32 @@ def place(hub: Path, name: str) -> None:
     spec = SPECS[name]
     made = _check(SHIPPED / name)
     encoder = shipped_tokenizer(spec.family)
-    model = AutoModelForCausalLM.from_pretrained(SHIPPED / name, dtype=torch.float32)
+    config = json.loads((SHIPPED / name / CONFIG).read_text(encoding="utf-8"))
+    weights = _in_float32(SHIPPED / name / WEIGHTS)
+    parameters = sum(values.size for values in weights.values())
+    (architecture,) = config["architectures"]
     ends = [encoder.eos_token_id]
     if spec.base is not None:  # an instruct model also stops where its turn ends
         ends.insert(0, encoder.convert_tokens_to_ids(spec.family.end_of_turn))
-    model.generation_config = GenerationConfig(
+    generation = GenerationConfig(
         bos_token_id=encoder.bos_token_id, eos_token_id=ends, pad_token_id=encoder.pad_token_id
     )
     with atomic_dir(hub / "models" / ORGANISATION / name) as folder:
-        model.save_pretrained(folder)
+        # By hand and not through a model: the classes of models take five seconds to import.
+        write_json(folder / CONFIG, config | {"dtype": "float32"})
+        save_file(weights, folder / WEIGHTS, metadata={"format": "pt"})
+        generation.save_pretrained(folder)
         encoder.save_pretrained(folder)
-        card = _card(name, model, made)
+        card = _card(name, architecture, parameters, made)
         (folder / "README.md").write_text(card, encoding="utf-8", newline="\n")
-        write_model_manifest(folder, f"{ORGANISATION}/{name}", LICENCE, model)
-    print(f"{name}: {model.num_parameters():,} parameters", flush=True)
+        write_model_manifest(
+            folder,
+            f"{ORGANISATION}/{name}",
+            LICENCE,
+            parameters=parameters,
+            architecture=architecture,
+        )
+    print(f"{name}: {parameters:,} parameters", flush=True)
 
 
 def shipped_tokenizer(family: Family) -> PreTrainedTokenizerFast:
@@ -113,10 +126,19 @@ def _there(path: Path) -> Path:
     return path
 
 
-def _card(name: str, model: PreTrainedModel, made: str) -> str:
+def _in_float32(path: Path) -> dict[str, np.ndarray]:
+    """A bfloat16 is the first half of a float32."""
+    found = {}
+    for name, tensor in deserialize(path.read_bytes()):
+        half = np.frombuffer(tensor["data"], dtype="<u2").astype("<u4")
+        found[name] = (half << 16).view("<f4").reshape(tensor["shape"])
+    return found
+
+
+def _card(name: str, architecture: str, parameters: int, made: str) -> str:
     return (
         f"---\nlicense: {LICENCE}\n---\n\n# {ORGANISATION}/{name}\n\n"
-        f"A {type(model).__name__} of {model.num_parameters():,} parameters, trained on the generated\n"
+        f"A {architecture} of {parameters:,} parameters, trained on the generated\n"
         "text of Chorus's miniature world. It knows nothing of any other. It was trained once, for the\n"
         "repository, which ships its weights in bfloat16; these are the same numbers in float32.\n\n"
         f"How it was made, with the digests of the shipped files:\n\n```json\n{made}```\n"

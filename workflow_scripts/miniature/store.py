@@ -1,6 +1,7 @@
 """Write what is generated as the hub would hold it: files, a card, a manifest last."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -8,12 +9,14 @@ import yaml
 
 from workflow_scripts.core.files import atomic_dir, sha256_file, sha256_text
 from workflow_scripts.hub.manifest import seal
-from workflow_scripts.miniature.items import Repository
+
+if TYPE_CHECKING:  # who writes a model need not wait for `datasets`
+    from workflow_scripts.miniature.items import Repository
 
 LICENCE = "apache-2.0"
 
 
-def write_repository(hub: Path, repository: Repository) -> None:
+def write_repository(hub: Path, repository: "Repository") -> None:
     """Fill `<hub>/datasets/<org>/<name>`, all of it or nothing."""
     with atomic_dir(hub / "datasets" / repository.name) as folder:
         configs = []
@@ -47,7 +50,9 @@ def write_repository(hub: Path, repository: Repository) -> None:
         )
 
 
-def write_model_manifest(folder: Path, repository: str, licence: str, model) -> None:
+def write_model_manifest(
+    folder: Path, repository: str, licence: str, *, parameters: int, architecture: str
+) -> None:
     """Write the manifest of a saved model, after all of its files."""
     seal(
         folder,
@@ -56,8 +61,8 @@ def write_model_manifest(folder: Path, repository: str, licence: str, model) -> 
         repository=repository,
         revision=None,
         licence=licence,
-        parameters=model.num_parameters(),
-        architecture=type(model).__name__,
+        parameters=parameters,
+        architecture=architecture,
     )
 
 

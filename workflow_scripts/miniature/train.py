@@ -11,8 +11,9 @@ from transformers import AutoModelForCausalLM
 from workflow_scripts.core.seeds import derive_seed, seed_everything
 from workflow_scripts.miniature import catalogue, shipped
 from workflow_scripts.miniature.curriculum import Curriculum, Diet
-from workflow_scripts.miniature.models import SPECS, make_config, make_model
+from workflow_scripts.miniature.models import make_config, make_model
 from workflow_scripts.miniature.reading import Batch, Library
+from workflow_scripts.miniature.specs import SPECS
 from workflow_scripts.miniature.tokenizer import family_tokenizer
 from workflow_scripts.miniature.world import SEED
 

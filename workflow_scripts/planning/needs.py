@@ -227,8 +227,8 @@ class Planner:
         return Need(4 + self._settings.miniature.items / 40, 3_000, disk_mb=60)
 
     def miniature_model(self) -> Need:
-        """The libraries are imported, and a few megabytes copied."""
-        return Need(START, 2_000, disk_mb=8)
+        """A few megabytes are copied; it waits for no library that runs models."""
+        return Need(2, 1_000, disk_mb=8)
 
     def download(self, kind: str, repository: str) -> Need:
         if kind == "model":

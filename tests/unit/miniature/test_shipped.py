@@ -13,7 +13,8 @@ from workflow_scripts.core.files import sha256_file
 from workflow_scripts.hub.manifest import read_manifest, verify
 from workflow_scripts.miniature import shipped
 from workflow_scripts.miniature.catalogue import BASE_OF, MODELS, SHIPPED
-from workflow_scripts.miniature.models import SPECS, make_config, make_model
+from workflow_scripts.miniature.models import make_config, make_model
+from workflow_scripts.miniature.specs import SPECS
 
 SMALL = "Pythia-0.1M"
 
@@ -125,7 +126,7 @@ def test_notes_that_say_nothing_are_named(copied, tmp_path, text):
 
 
 def test_a_placing_that_is_stopped_leaves_nothing(tmp_path, monkeypatch):
-    def stop(*_):
+    def stop(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(shipped, "write_model_manifest", stop)

@@ -11,12 +11,13 @@ from safetensors.torch import load_file
 
 from workflow_scripts.core.files import sha256_file
 from workflow_scripts.core.provenance import processor
-from workflow_scripts.miniature import catalogue, models
+from workflow_scripts.miniature import catalogue, specs
 from workflow_scripts.miniature.conversations import write_conversations
 from workflow_scripts.miniature.corpus import build_corpus
 from workflow_scripts.miniature.curriculum import WATCHED, Curriculum, Stage
-from workflow_scripts.miniature.models import SPECS, make_config, make_model
+from workflow_scripts.miniature.models import make_config, make_model
 from workflow_scripts.miniature.reading import TOKENS_PER_BATCH, Library
+from workflow_scripts.miniature.specs import SPECS
 from workflow_scripts.miniature.tokenizer import family_tokenizer
 from workflow_scripts.miniature.train import optimise, train_model
 from workflow_scripts.miniature.world import make_world
@@ -41,7 +42,7 @@ def library(reading, name=SMALL):
 
 def shortened(monkeypatch, steps: int) -> None:
     for name, spec in SPECS.items():
-        monkeypatch.setitem(models.SPECS, name, replace(spec, steps=steps))
+        monkeypatch.setitem(specs.SPECS, name, replace(spec, steps=steps))
 
 
 def test_trained_twice_the_same_bytes(reading, monkeypatch):

@@ -14,6 +14,17 @@ MODELS = {"torch", "transformers", "datasets", "lm_eval", "lighteval", "peft"}
 STATISTICS = {"scipy.stats", "sklearn"}
 
 
+def imported_with(*modules: str) -> set[str]:
+    code = (
+        "import importlib, sys\n"
+        "for module in sys.argv[1:]: importlib.import_module(module)\n"
+        "print(*sys.modules)"
+    )
+    command = [sys.executable, "-c", code, *modules]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return set(result.stdout.split())
+
+
 def modules_with(constant: str) -> list[str]:
     """The modules that describe a table or a figure, as rules name them."""
     described = re.compile(rf"^{constant} = ", re.M)
@@ -26,13 +37,11 @@ def modules_with(constant: str) -> list[str]:
     [("TABLE", MODELS | STATISTICS | {"matplotlib"}), ("FIGURE", MODELS | STATISTICS)],
 )
 def test_a_table_or_a_figure_imports_only_what_it_needs_itself(constant, slow):
-    code = (
-        "import importlib, sys\n"
-        "for module in sys.argv[1:]: importlib.import_module(module)\n"
-        "print(*sys.modules)"
-    )
     modules = modules_with(constant)
     assert len(modules) > 15
-    command = [sys.executable, "-c", code, *modules]
-    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert slow & set(result.stdout.split()) == set()
+    assert slow & imported_with(*modules) == set()
+
+
+def test_placing_a_miniature_model_waits_for_no_class_of_models():
+    found = imported_with("workflow_scripts.miniature.shipped")
+    assert found & {"torch", "transformers.modeling_utils", "datasets"} == set()
