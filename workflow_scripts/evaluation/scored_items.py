@@ -130,7 +130,8 @@ class Answers:
         self.known = {at: value for at, value in found if value is not None}
 
     def store(self, at: int, value: Any) -> None:
-        if self._items is not None:
+        """What is known stays as it is, also where it had to be computed again for the sake of something else."""
+        if self._items is not None and at not in self.known:
             self._items.add(self._keys[at], value)
 
 
