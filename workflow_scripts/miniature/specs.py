@@ -58,5 +58,7 @@ SPECS = {
     "Llama-1.4M-Instruct": Spec(
         LLAMA, 128, 384, 6, 4, 2, 600, 1e-3, by_letter=True, base="Llama-1.4M"
     ),
-    "Qwen2-1M-Instruct": Spec(QWEN2, 64, 128, 24, 2, 1, 200, 1e-3, by_letter=True, base="Qwen2-1M"),
+    "Qwen2-1M-Instruct": Spec(
+        QWEN2, 64, 128, 24, 2, 1, 1000, 2e-3, by_letter=True, base="Qwen2-1M"
+    ),
 }
