@@ -135,21 +135,21 @@ def beside_a_job(path, together, wildcard):
 
 
 def each(path, checkpoints):
-    """The files of a job that measures checkpoints."""
+    """The files of a job that trains or measures checkpoints."""
     names = [checkpoint.in_path for checkpoint in checkpoints]
-    return of_a_job(path, SETTINGS.measured_together, checkpoint=names)
+    return of_a_job(path, SETTINGS.checkpoints_in_one_job, checkpoint=names)
 
 
 def beside_each(path):
-    return beside_a_job(path, SETTINGS.measured_together, "checkpoint")
+    return beside_a_job(path, SETTINGS.checkpoints_in_one_job, "checkpoint")
 
 
-def measured_in_a_job(checkpoints, give):
-    """What `give` makes of the checkpoints that a job measures."""
+def checkpoints_in_a_job(checkpoints, give):
+    """What `give` makes of the checkpoints that a job trains or measures."""
 
     @signed
     def given(wildcards):
-        together = SETTINGS.measured_together
+        together = SETTINGS.checkpoints_in_one_job
         return give(checkpoints if together else [CheckpointId.parse(wildcards.checkpoint)])
 
     return given

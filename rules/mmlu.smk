@@ -5,7 +5,7 @@ from workflow_scripts.settings.mmlu import mmlu_request
 
 MMLU_CHECKPOINTS = SETTINGS.mmlu_checkpoints()
 _MMLU_TABLE = mmlu_checkpoints(SETTINGS)
-mmlu_need = measured_in_a_job(
+mmlu_need = checkpoints_in_a_job(
     MMLU_CHECKPOINTS, lambda asked: PLANNER.mmlu(*(checkpoint.in_path for checkpoint in asked))
 )
 
@@ -13,7 +13,7 @@ mmlu_need = measured_in_a_job(
 rule evaluate_mmlu:
     """Ask models and checkpoints MMLU, lighteval's task with HELM's prompt."""
     input:
-        model=measured_in_a_job(MMLU_CHECKPOINTS, manifests_of_checkpoints),
+        model=checkpoints_in_a_job(MMLU_CHECKPOINTS, manifests_of_checkpoints),
         data=[manifest_of("dataset", MMLU_DATASET)],
     output:
         record=each("results/records/mmlu/few_shot/{checkpoint}/mmlu_helm.json", MMLU_CHECKPOINTS),

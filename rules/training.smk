@@ -4,6 +4,7 @@ from workflow_scripts.settings.chunked_tables import staged_checkpoints
 from workflow_scripts.settings.measures import stage_perplexity_request
 
 _PERPLEXITY = "results/records/training/perplexity/{checkpoint}"
+_TRAINING_RECORD = "results/training/{checkpoint}.json"
 
 
 rule tokenise_samples:
@@ -35,17 +36,17 @@ rule tokenise_samples:
 
 
 rule train_checkpoint:
-    """Train a chunked checkpoint through one stage; resumes where it stopped when killed."""
+    """Train chunked checkpoints, stage by stage; resumes where it stopped when killed."""
     input:
-        base=stage_before,
-        samples=stage_samples,
+        base=checkpoints_in_a_job(TRAINED.values(), stages_before),
+        samples=checkpoints_in_a_job(TRAINED.values(), samples_of_stages),
     output:
-        manifest="results/checkpoints/{checkpoint}/manifest.json",
-        record="results/training/{checkpoint}.json",
+        manifest=each("results/checkpoints/{checkpoint}/manifest.json", TRAINED.values()),
+        record=each(_TRAINING_RECORD, TRAINED.values()),
     log:
-        "logs/train_checkpoint/{checkpoint}.log",
+        beside_each("logs/train_checkpoint/{checkpoint}.log"),
     benchmark:
-        "benchmarks/train_checkpoint/{checkpoint}.tsv"
+        beside_each("benchmarks/train_checkpoint/{checkpoint}.tsv")
     wildcard_constraints:
         checkpoint=one_of(TRAINED),
     retries: retries(5)  # a job that was asked to leave, or killed, resumes where it stopped
@@ -53,11 +54,11 @@ rule train_checkpoint:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("train_checkpoint", planned_of("stage")),
+        **planned("train_checkpoint", stage_need),
     params:
         version="train_checkpoint 1",
         compute_threads=SETTINGS.compute.threads,
-        request=stage_request,
+        stages=checkpoints_in_a_job(TRAINED.values(), stages),
     script:
         "../workflow_scripts/steps/train_checkpoint.py"
 
@@ -65,7 +66,7 @@ rule train_checkpoint:
 rule measure_stage_perplexity:
     """Perplexity of checkpoints after their stages of training."""
     input:
-        model=measured_in_a_job(STAGED.values(), manifests_of_checkpoints),
+        model=checkpoints_in_a_job(STAGED.values(), manifests_of_checkpoints),
         data=[
             manifest_of("dataset", "Salesforce/wikitext"),
             manifest_of("dataset", "Magpie-Align/Magpie-Qwen2-Pro-200K-English"),
@@ -100,7 +101,7 @@ use rule table from tables as table_training_stages with:
     """Table: perplexity after each stage of training, and what the stage trained."""
     input:
         scores="results/scores/training.parquet",
-        records=expand(rules.train_checkpoint.output.record, checkpoint=TRAINED),
+        records=expand(_TRAINING_RECORD, checkpoint=TRAINED),
     output:
         **table_files("training_stages"),
     log:
@@ -115,7 +116,7 @@ use rule table from tables as table_training_stages with:
 use rule figure from figures as figure_training_curves with:
     """Figure: loss of each stage of training."""
     input:
-        records=expand(rules.train_checkpoint.output.record, checkpoint=TRAINED),
+        records=expand(_TRAINING_RECORD, checkpoint=TRAINED),
     output:
         **figure_files("training_curves", "Training"),
     log:

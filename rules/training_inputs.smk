@@ -12,24 +12,36 @@ STAGED = {one.in_path: one for one in SETTINGS.staged_checkpoints()}
 TRAINED = {one.in_path: one for one in SETTINGS.staged_checkpoints() if one.stages}
 
 
-def stage_recipe(wildcards):
-    """Its name, and the recipe."""
-    return SETTINGS.stage_recipe(TRAINED[wildcards.checkpoint].stages[-1])
-
-
 def recipe_sources(wildcards):
     recipe = SETTINGS.training.recipes[wildcards.recipe]
     return [manifest_of("dataset", recipe.dataset)] if recipe.dataset else recipe.files
 
 
-def stage_before(wildcards):
-    return manifest_of_checkpoint(TRAINED[wildcards.checkpoint].before)
+def stages_before(trained):
+    """Those that the job itself does not make."""
+    own = [manifest_of_checkpoint(one) for one in trained]
+    needed = dict.fromkeys(manifest_of_checkpoint(one.before) for one in trained)
+    return [manifest for manifest in needed if manifest not in own]
 
 
-def stage_samples(wildcards):
-    model = CheckpointId(TRAINED[wildcards.checkpoint].model).in_path
-    recipe, _ = stage_recipe(wildcards)
-    return f"results/samples/{recipe}/{model}/samples.json"
+def samples_of_stages(trained):
+    return list(dict.fromkeys(stage_samples(one) for one in trained))
+
+
+def stage_samples(trained):
+    recipe, _ = SETTINGS.stage_recipe(trained.stages[-1])
+    return f"results/samples/{recipe}/{CheckpointId(trained.model).in_path}/samples.json"
+
+
+def stages(trained):
+    return [
+        {
+            "before": manifest_of_checkpoint(one.before),
+            "samples": stage_samples(one),
+            "request": stage_request(one),
+        }
+        for one in trained
+    ]
 
 
 def samples_request(wildcards):
@@ -39,10 +51,10 @@ def samples_request(wildcards):
     ).as_params()
 
 
-def stage_request(wildcards):
-    name, recipe = stage_recipe(wildcards)
+def stage_request(trained):
+    name, recipe = SETTINGS.stage_recipe(trained.stages[-1])
     return StageRequest(
-        id=str(TRAINED[wildcards.checkpoint]),
+        id=str(trained),
         recipe=name,
         keys=TrainingKeys.part_of(recipe),
         validation=recipe.validation,
@@ -53,6 +65,9 @@ def stage_request(wildcards):
     ).as_params()
 
 
-stage_perplexity_need = measured_in_a_job(
+stage_need = checkpoints_in_a_job(
+    TRAINED.values(), lambda trained: PLANNER.stages(*(one.in_path for one in trained))
+)
+stage_perplexity_need = checkpoints_in_a_job(
     STAGED.values(), lambda asked: PLANNER.stage_perplexity(*(one.in_path for one in asked))
 )

@@ -82,7 +82,7 @@ def _prompt_run(settings: Settings, run: str) -> Scene:
 def _stage(settings: Settings, samples: Path) -> Scene:
     """A training that makes a checkpoint."""
     from workflow_scripts.settings.training import StageRequest, TrainingKeys
-    from workflow_scripts.steps.train_checkpoint import main
+    from workflow_scripts.steps.train_checkpoint import train
 
     _draw_samples(samples, settings.seed)
     keys = TrainingKeys(batch_size=4, learning_rate=1e-3, save_every=1, max_steps=8)
@@ -104,7 +104,7 @@ def _stage(settings: Settings, samples: Path) -> Scene:
     )
 
     def work() -> None:
-        main(paths, "1", asked.as_params())
+        train(paths, "1", asked.as_params())
 
     return Scene("a stage of training", work, (manifest, record))
 

@@ -99,25 +99,35 @@ def test_a_table_whose_record_was_deleted_has_it_made_again(copy, record, table,
 
 
 @pytest.mark.parametrize(
-    ("record", "rule"),
+    ("record", "others", "rule"),
     [
-        ("mmlu/few_shot/miniature--Qwen2-1M-Instruct@k2m6+cpt/mmlu_helm", "evaluate_mmlu"),
         (
-            "training/perplexity/miniature--Qwen2-1M-Instruct@k2m12-mean/magpie",
+            "records/mmlu/few_shot/miniature--Qwen2-1M-Instruct@k2m6+cpt/mmlu_helm.json",
+            "records/mmlu/few_shot/*/mmlu_helm.json",
+            "evaluate_mmlu",
+        ),
+        (
+            "records/training/perplexity/miniature--Qwen2-1M-Instruct@k2m12-mean/magpie.json",
+            "records/training/perplexity/*/magpie.json",
             "measure_stage_perplexity",
+        ),
+        (
+            "training/miniature--Qwen2-1M-Instruct@k2m12-mean+cpt+sft.json",
+            "training/*.json",
+            "train_checkpoint",
         ),
     ],
 )
-def test_of_checkpoints_measured_together_only_the_one_that_lost_its_record_is_measured_again(
-    copy, record, rule
+def test_of_checkpoints_in_one_job_only_the_one_that_lost_its_record_is_made_again(
+    copy, record, others, rule
 ):
-    path = copy / "results/records" / f"{record}.json"
-    others = [one for one in path.parents[1].glob(f"*/{path.name}") if one != path]
-    assert len(others) > 5
+    path = copy / "results" / record
+    others = [one for one in (copy / "results").glob(others) if one != path]
+    assert len(others) > 4
     before = {one: one.read_bytes() for one in others}
     path.unlink()
     # What was kept of it too, or it would be put back.
-    shutil.rmtree(path.parent / ".finished")
+    shutil.rmtree(path.parent / ".finished" / path.stem)
     result = run_snakemake(copy, str(path.relative_to(copy)), *SMALL)
     assert jobs_of(result) == {rule: 1}
     log = (copy / f"logs/{rule}/all.log").read_text()

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.finished import finish_once
+from workflow_scripts.core.in_turn import in_turn
 from workflow_scripts.core.named import named
 from workflow_scripts.evaluation.scored_items import scored_beside
 from workflow_scripts.hub.manifest import hub_of
@@ -30,7 +31,7 @@ def measure_each(
     """
     hub = hub_of(data[0])
     jobs = [(model, asked) for asked in requests for model in models]
-    failed: list[Exception] = []
+    works: list[tuple[Path, Callable[[], Any]]] = []
     with mirror(hub):  # they read the same data
         for at, (model, asked) in enumerate(jobs):
             written = outputs[at :: len(jobs)]
@@ -45,13 +46,8 @@ def measure_each(
                     sound=partial(_all, named(reader), written),
                     way=scored_beside(written[0]),
                 )
-            try:
-                work()
-            except Exception as error:
-                print(f"{written[0]} failed: {error}", flush=True)
-                failed.append(error)
-    if failed:
-        raise failed[0]
+            works.append((written[0], work))
+        in_turn(works)
 
 
 def _all(read: Callable[[Path], Any], paths: Sequence[Path]) -> None:

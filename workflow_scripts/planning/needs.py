@@ -202,6 +202,9 @@ class Planner:
         tokens = int(done * recipe.epochs * samples * each)
         return self._machine.trained(checkpoint, recipe, spent, tokens, recipe.max_length)
 
+    def stages(self, *checkpoints: str) -> Need:
+        return in_one_job([self.stage(checkpoint) for checkpoint in checkpoints], START)
+
     def samples(self, recipe: str) -> Need:
         """Tokenised by one process, a hundred thousand tokens a second."""
         tokens = self._work.tokenised(self._settings.training.recipes[recipe])

@@ -138,12 +138,13 @@ class Chunking(Section):
         ),
         description="Chunked variants to make, train and measure; an empty list for none.",
     )
-    measured_together: bool | None = Field(
+    in_one_job: bool | None = Field(
         None,
         description=(
-            "Measure all checkpoints, their perplexity after each stage and their MMLU, in one job each,"
-            " which spares every checkpoint the start of a process; false gives each a job of its own,"
-            " which a cluster runs side by side. Null is true in the miniature world alone."
+            "Train all checkpoints in one job, and measure them, their perplexity after each stage and"
+            " their MMLU, in one each, which spares every checkpoint the start of a process; false gives"
+            " each a job of its own, which a cluster runs side by side. Null is true in the miniature"
+            " world alone."
         ),
     )
     measures: Measures = Field(

@@ -86,9 +86,9 @@ class Settings(Config):
         return staged
 
     @property
-    def measured_together(self) -> bool:
-        """Whether one job measures all checkpoints."""
-        return self._in_one_job(self.chunking.measured_together)
+    def checkpoints_in_one_job(self) -> bool:
+        """Whether one job trains all checkpoints, and one of each kind measures them."""
+        return self._in_one_job(self.chunking.in_one_job)
 
     @property
     def asked_together(self) -> bool:

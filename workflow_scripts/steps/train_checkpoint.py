@@ -1,15 +1,17 @@
-"""Train one stage of a checkpoint; after a kill or a signal the same job resumes where it stopped.
+"""Train checkpoints, each through one stage; after a kill or a signal the same job resumes where it stopped.
 
-In: the manifest of the stage before, and the recipe's samples. Out: the checkpoint's manifest, written
-after its files, and the training record. The state to resume from lies beside the checkpoint, hidden.
+In: the manifests of the stages before, but for those that it makes itself, and the recipes' samples. Out:
+each checkpoint's manifest, written after its files, and its training record. The state to resume from lies
+beside the checkpoint, hidden.
 """
 
+from functools import partial
 from pathlib import Path
 
 from workflow_scripts.bridge.step import step
 
 
-def main(paths: dict[str, Path], version: str, request: dict) -> None:
+def train(paths: dict[str, Path], version: str, request: dict) -> None:
     from workflow_scripts.core.finished import finish_once
     from workflow_scripts.settings.training import StageRequest
     from workflow_scripts.training.checkpoint_stage import check_stage, state_beside, train_stage
@@ -34,15 +36,27 @@ def main(paths: dict[str, Path], version: str, request: dict) -> None:
     )
 
 
+def main(stages: list[dict], manifests: list[Path], records: list[Path], version: str) -> None:
+    """In this order, in which a stage comes behind the one before it."""
+    from workflow_scripts.core.in_turn import in_turn
+
+    works = []
+    for stage, manifest, record in zip(stages, manifests, records, strict=True):
+        paths = {
+            "base_manifest": Path(stage["before"]),
+            "samples_summary": Path(stage["samples"]),
+            "folder": manifest.parent,
+            "record_path": record,
+        }
+        works.append((manifest.parent, partial(train, paths, version, stage["request"])))
+    in_turn(works)
+
+
 if "snakemake" in globals():
     with step(snakemake):
         main(
-            {
-                "base_manifest": Path(snakemake.input.base),
-                "samples_summary": Path(snakemake.input.samples),
-                "folder": Path(snakemake.output.manifest).parent,
-                "record_path": Path(snakemake.output.record),
-            },
+            snakemake.params.stages,
+            [Path(path) for path in snakemake.output[: len(snakemake.params.stages)]],
+            [Path(path) for path in snakemake.output[len(snakemake.params.stages) :]],
             snakemake.params.version,
-            snakemake.params.request,
         )
