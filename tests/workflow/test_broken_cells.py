@@ -63,6 +63,7 @@ def check_pages(folder, records: list[str]) -> None:
     assert (folder / "results/report/leaderboard.html").stat().st_size > 100_000
 
 
+@pytest.mark.slow
 def test_one_broken_cell_in_each_study_costs_its_own_rows_and_no_table_figure_or_page(copy):
     before = made(copy)
     records = [break_cell(copy, name) for name, _ in BROKEN.values()]

@@ -213,6 +213,7 @@ SEEN = {
 }
 
 
+@pytest.mark.slow
 def test_the_page_done_to_the_letter_does_what_it_says(copy, tmp_path):
     """One after the other, as a reader would, each looked at before the next is begun."""
     stranger = Stranger(copy_of_the_repository(tmp_path / "repository"), copy)

@@ -55,6 +55,7 @@ def test_no_published_number_can_be_compared_in_the_miniature_world(finished):
     assert numbers["published.refused"]["value"] == published_numbers()
 
 
+@pytest.mark.slow
 def test_the_same_records_give_the_same_report(copy):
     paths = [
         path
@@ -98,6 +99,7 @@ def test_a_table_whose_record_was_deleted_has_it_made_again(copy, record, table,
     assert "Nothing to be done" in again.stdout + again.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("record", "others", "rule"),
     [

@@ -31,6 +31,7 @@ def test_the_published_scores_need_an_empty_folder_and_no_network(tmp_path):
     assert {path.name for path in (tmp_path / "results").iterdir()} == {"tables", "figures"}
 
 
+@pytest.mark.slow
 def test_plain_snakemake_and_the_published_grid_make_them_too(tmp_path):
     for arguments in ([], ["--configfile", str(ROOT / "config/paper.yaml")]):
         jobs = jobs_of(run_snakemake(tmp_path, "-n", *arguments))

@@ -328,6 +328,7 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_bytes(finished, tmp_path):
     assert not leftovers
 
 
+@pytest.mark.slow
 def test_two_at_once_on_one_folder_the_second_is_told_and_only_a_plan_goes_on(copy):
     (copy / RECORD).unlink()
     first = subprocess.Popen(

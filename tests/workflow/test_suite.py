@@ -69,6 +69,7 @@ def test_submit_checks_and_says_a_line_a_request_and_evaluates_nothing(copy):
     assert not (copy / "results/records/suite/few_shot/miniature--Pythia-0.1M~bfloat16").exists()
 
 
+@pytest.mark.slow
 def test_another_precision_is_another_row_and_measures_nothing_else_again(copy):
     config = put(copy, "half.yaml", precision="bfloat16")
     result = run_snakemake(copy, "suite", *config)
@@ -104,6 +105,7 @@ def test_a_broken_request_stops_no_other_study(copy):
     assert jobs["check_requests"] == 1
 
 
+@pytest.mark.slow
 def test_other_shots_measure_that_task_again_and_keep_the_other(copy):
     (entry, other) = yaml.safe_load((ROOT / "tests/workflow/small.yaml").read_text())["suite"][
         "tasks"

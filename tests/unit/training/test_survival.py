@@ -72,6 +72,7 @@ MOMENTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("where", "time"), MOMENTS, ids=str)
 def test_killed_at_this_moment(undisturbed, tmp_path, where, time):
     changes, expected, _ = undisturbed("lora")
@@ -80,6 +81,7 @@ def test_killed_at_this_moment(undisturbed, tmp_path, where, time):
     assert outcome(tmp_path) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("where", "time"),
     [("before best", 2), ("amid best", 2), ("after best", 2), ("after best's note", 2)],
