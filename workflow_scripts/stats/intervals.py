@@ -119,15 +119,27 @@ def interval_over_items(
     [m + q_low - mean, m + q_high - mean]. Unknown where any score lacks its standard error.
     """
     checked_level(level)
+    low, high = _around(mean_agreement(scores), _redrawn_means(scores, stderrs, draws, seed), level)
+    return Interval(max(low, -1.0), min(high, 1.0))
+
+
+def _redrawn_means(
+    scores: pd.DataFrame, stderrs: pd.DataFrame, draws: int, seed: int
+) -> np.ndarray:
+    """The mean agreement of each redraw; unknown where any score lacks its standard error."""
     if (~np.isnan(checked_scores(scores)) & np.isnan(checked_errors(stderrs, scores))).any():
-        return UNKNOWN
+        return np.full(draws, np.nan)
     drawn = redraws(scores, stderrs, draws, seed)
-    means = np.array([mean_of_pairs(tau_b(orders(values))) for values in drawn])
-    if np.isnan(means).all():
+    return np.array([mean_of_pairs(tau_b(orders(values))) for values in drawn])
+
+
+def _around(value: float, drawn: np.ndarray, level: float) -> Interval:
+    """The spread of what was drawn, set around what was measured."""
+    if np.isnan(drawn).all():
         return UNKNOWN
-    middle = mean_agreement(scores) - np.nanmean(means)
-    low, high = percentiles(means, level)
-    return Interval(float(max(low + middle, -1.0)), float(min(high + middle, 1.0)))
+    low, high = percentiles(drawn, level)
+    middle = value - np.nanmean(drawn)
+    return Interval(float(low + middle), float(high + middle))
 
 
 class Difference(NamedTuple):
@@ -159,3 +171,23 @@ def difference_of_agreement(
         return Difference(value, *UNKNOWN)
     drawn = bootstrapped_means(second, draws, seed) - bootstrapped_means(first, draws, seed)
     return Difference(value, *percentiles(drawn, level))
+
+
+def difference_over_items(
+    first: pd.DataFrame,
+    first_stderrs: pd.DataFrame,
+    second: pd.DataFrame,
+    second_stderrs: pd.DataFrame,
+    draws: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Interval:
+    """Interval of that difference for these very models, had each task been asked with other items.
+
+    As `interval_over_items`. The two protocols are drawn by themselves; where both were asked the same
+    items their errors go together in part, so that the interval is rather too wide than too narrow.
+    """
+    checked_level(level)
+    moved = _redrawn_means(second, second_stderrs, draws, seed + 1)
+    moved = moved - _redrawn_means(first, first_stderrs, draws, seed)
+    return _around(mean_agreement(second) - mean_agreement(first), moved, level)

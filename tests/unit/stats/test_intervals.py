@@ -12,6 +12,7 @@ from workflow_scripts.stats.intervals import (
     bootstrapped_by_task,
     bootstrapped_means,
     difference_of_agreement,
+    difference_over_items,
     interval_over_items,
     interval_over_models,
     model_draws,
@@ -85,6 +86,31 @@ def test_an_interval_over_items_is_that_of_scores_measured_again():
         )
     ]
     assert 0.78 <= np.mean(held) <= 1
+
+
+def test_a_difference_over_items_is_that_of_scores_measured_again():
+    truth = random_scores(14, models=25, tasks=5, digits=6)
+    other = random_scores(15, models=25, tasks=5, digits=6)
+    other += 2 * truth.mean(axis=1).to_numpy()[:, None]
+    stderrs, others = truth * 0 + 0.2, truth * 0 + 0.4
+    generator = np.random.default_rng(9)
+
+    def measured():
+        first = truth + stderrs * generator.standard_normal(truth.shape)
+        second = other + others * generator.standard_normal(truth.shape)
+        return first, stderrs, second, others
+
+    pairs = [measured() for _ in range(60)]
+    again = [mean_agreement(second) - mean_agreement(first) for first, _, second, _ in pairs]
+    found = [difference_over_items(*pair, draws=200, level=0.9) for pair in pairs]
+    expected = np.mean(again)
+    assert 0.78 <= np.mean([low <= expected <= high for low, high in found]) <= 1
+    # As wide as the differences lie apart, and not twice or half as wide.
+    width = np.mean([high - low for low, high in found])
+    assert width == pytest.approx(2 * 1.645 * np.std(again), rel=0.35)
+    first, errors, second, _ = pairs[0]
+    unknown = errors.mask(errors > 0)
+    assert np.isnan(difference_over_items(first, errors, second, unknown, draws=20)).all()
 
 
 def test_without_standard_errors_or_models_there_is_no_interval():

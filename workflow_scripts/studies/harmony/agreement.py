@@ -21,6 +21,7 @@ from workflow_scripts.stats.agreement import (
 from workflow_scripts.stats.intervals import (
     bootstrapped_by_task,
     difference_of_agreement,
+    difference_over_items,
     interval_over_items,
     interval_over_models,
     percentiles,
@@ -122,7 +123,16 @@ def _against_direct(direct: Grid, other: Grid, asked: RankingRequest) -> list[di
     improved = share_improving(kendall_matrix(first), kendall_matrix(second))
     base = {"protocol": other.protocol, "origins": other.origins, "models": len(first)}
     base |= {"pairs": improved.pairs}
+    over_items = difference_over_items(
+        first,
+        direct.stderrs.loc[kept, used].where(first.notna()),
+        second,
+        other.stderrs.loc[kept, used].where(second.notna()),
+        draws=asked.draws,
+        seed=asked.seed,
+    )
     reach = {"models_low": difference.low, "models_high": difference.high}
+    reach |= {"items_low": over_items.low, "items_high": over_items.high}
     return [
         base | {"statistic": frame.DIFFERENCE, "value": difference.value} | reach,
         base | {"statistic": frame.SHARE, "value": improved.share},

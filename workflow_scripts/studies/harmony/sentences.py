@@ -50,9 +50,15 @@ def _agreement(table: pd.DataFrame) -> Iterator[Number]:
             for row in table[chosen].itertuples():
                 start = f"harmony.{name}.{key}"
                 yield from number(start, row.value, fixed(2), f"{about}, {name}")
-                for end, value in (("low", row.models_low), ("high", row.models_high)):
-                    about_end = f"the {end} end of its 95% interval over models"
-                    yield from number(f"{start}_{end}", value, fixed(2), about_end)
+                for over, low, high in (
+                    ("", row.models_low, row.models_high),
+                    ("items_", row.items_low, row.items_high),
+                ):
+                    for end, value in (("low", low), ("high", high)):
+                        about_end = (
+                            f"the {end} end of its 95% interval over {over[:-1] or 'models'}"
+                        )
+                        yield from number(f"{start}_{over}{end}", value, fixed(2), about_end)
 
 
 def _ranking(table: pd.DataFrame) -> Iterator[Number]:
@@ -140,13 +146,19 @@ def _tell_agreement(numbers: Numbers) -> str:
     if not all(f"{start}{end}" in numbers for end in ("", "_low", "_high")):
         return text
     interval = f"{{{start}_low}} to {{{start}_high}}"
+    of_these = ""
+    if f"{start}_items_low" in numbers and f"{start}_items_high" in numbers:
+        of_these = (
+            f" Of these very models it would be {{{start}_items_low}} to {{{start}_items_high}} had"
+            " other test items been drawn."
+        )
     if numbers.value(f"{start}_low") > 0:
-        return f"{text} Training before the test raises it by {{{start}}} ({interval})."
+        return f"{text} Training before the test raises it by {{{start}}} ({interval}).{of_these}"
     if numbers.value(f"{start}_high") < 0:
-        return f"{text} Training before the test changes it by {{{start}}} ({interval}): it falls."
+        return f"{text} Training before the test changes it by {{{start}}} ({interval}): it falls.{of_these}"
     return (
         f"{text} The change with training, {{{start}}}, has an interval of {interval}, which holds"
-        " zero: other models of the kind might not show it."
+        f" zero: other models of the kind might not show it.{of_these}"
     )
 
 
