@@ -89,7 +89,7 @@ def run_lighteval(
                 evaluation_tracker=tracker,
                 model=model,
             )
-            _answers_first(pipeline)
+            _ask_in_one_order(pipeline)
             pipeline.evaluate()
     names = {f"{config.name}|{asked.shots}": config.name for config in configs}
     aggregated = tracker.metrics_logger.metric_aggregated
@@ -125,8 +125,11 @@ def _answered(details: list, model: Any) -> list[Answered]:
     return [found[key] for key in sorted(found, key=int)]
 
 
-def _answers_first(pipeline: Any) -> None:
-    """lighteval asks in an order that differs from process to process; this one spares a second reading."""
+def _ask_in_one_order(pipeline: Any) -> None:
+    """lighteval asks in an order that differs from process to process.
+
+    In that of their names answers come before likelihoods, which spares these a second reading.
+    """
     asked = sorted(pipeline.sampling_docs.items(), key=lambda kind: kind[0].value)
     pipeline.sampling_docs = dict(asked)
 

@@ -93,7 +93,7 @@ _ANNOUNCEMENTS = (
 )
 _CLOSINGS = ("", "", "", "Take one of the choices.", "Do not explain. Keep to the form.")
 _ENDS = ("", "", "", "\nWhat is your answer?", "\nWhat is the final answer?")
-# Most system messages show no example or two; the long ones cost most of the reading.
+# Most system messages show two examples at most; the long ones cost most of the reading.
 _EXAMPLES, _THEIR_WEIGHTS = (0, 1, 2, 5), (20, 25, 25, 30)
 _TURNS, _THEIR_SHARES = (1, 2, 4), (40, 30, 30)
 

@@ -15,9 +15,7 @@ class GenerationRequest:
     new_tokens: int  # at most
     stop: StopTest | None = None
     seed: int = 0  # of this request alone; used where tokens are drawn
-    rivals: Sequence[
-        int
-    ] = ()  # tokens whose log-likelihoods right behind the context are wanted too
+    rivals: Sequence[int] = ()  # tokens whose scores right behind the context are wanted too
 
 
 class Answer:
