@@ -54,9 +54,5 @@ def main(stages: list[dict], manifests: list[Path], records: list[Path], version
 
 if "snakemake" in globals():
     with step(snakemake):
-        main(
-            snakemake.params.stages,
-            [Path(path) for path in snakemake.output[: len(snakemake.params.stages)]],
-            [Path(path) for path in snakemake.output[len(snakemake.params.stages) :]],
-            snakemake.params.version,
-        )
+        stages, made = snakemake.params.stages, [Path(path) for path in snakemake.output]
+        main(stages, made[: len(stages)], made[len(stages) :], snakemake.params.version)

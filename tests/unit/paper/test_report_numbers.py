@@ -43,11 +43,12 @@ def told(tell, numbers: list[Number], **others) -> str:
     return " ".join(filled(p, lambda name: named[name].text) for p in tell(named))
 
 
-def agreement(difference: float, low: float, high: float) -> pd.DataFrame:
+def agreement(difference: float, low: float, high: float, items=(None, None)) -> pd.DataFrame:
     def row(protocol, statistic, value, low=None, high=None):
         return {
             **{"protocol": protocol, "statistic": statistic, "value": value},
             **{"models_low": low, "models_high": high},
+            **{"items_low": items[0], "items_high": items[1]},
         }
 
     return pd.DataFrame(
@@ -75,6 +76,11 @@ def test_agreement_rises_or_falls_only_where_its_interval_says_so(
     text = told(tell_harmony, harmony_numbers(tables))
     assert expected in text
     assert absent not in text
+    assert "very models" not in text
+    tables = {"harmony_agreement": agreement(difference, low, high, items=(-0.02, 0.51))}
+    text = told(tell_harmony, harmony_numbers(tables))
+    assert expected in text
+    assert "Of these very models it would be −0.02 to 0.51 had other test items been drawn." in text
 
 
 def pruning(best: float, whole: float) -> pd.DataFrame:
