@@ -129,7 +129,7 @@ class Projection(Siblings):
             )
         elif torch.is_grad_enabled():
             out = self._with_gradients(x, self.weight)
-        elif x.shape[1] <= _FEW and x.device.type == "cpu":
+        elif x.shape[1] <= _FEW and x.device.type == "cpu" and x.dtype == torch.float32:
             out = self._few(x, self.weight.storage)
         else:
             weight, bias = self.weight.storage, None if self.bias is None else self.bias.storage
@@ -155,10 +155,10 @@ class Projection(Siblings):
         return out if bias is None else out + bias.unsqueeze(1).to(out.dtype)
 
     def _few(self, x: Tensor, storage: Tensor) -> Tensor:
-        """For few tokens on a CPU, where reading the weights is all the work.
+        """For few tokens on a CPU in float32, where reading the weights is all the work.
 
         MKL reads them several times faster as the left factor of a batch of products; so a single
-        layer is cut into halves to make a batch of two.
+        layer is cut into halves to make a batch of two. In bfloat16 that takes up to twice as long.
         """
         k, n, _ = x.shape
         if k == 1 and storage.shape[1] % 2 == 0:
