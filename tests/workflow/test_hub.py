@@ -85,6 +85,7 @@ def test_a_lock_freezes_what_is_used_and_reruns_nothing(hub, snake, tmp_path):
     assert lock.read_bytes() == locked
 
 
+@pytest.mark.slow
 def test_a_folder_that_departs_from_the_lock_stops_the_run_until_it_is_mended(hub, snake, tmp_path):
     [old] = hub.repositories["model", MODEL].commits
     _, new = hub.add("model", MODEL, [model_files(seed=1), model_files(seed=2)])

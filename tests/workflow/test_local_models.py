@@ -30,6 +30,7 @@ rule use:
 """
 
 
+@pytest.mark.slow
 def test_a_changed_file_is_another_commit_and_makes_again_what_used_it(tmp_path):
     (tmp_path / "Snakefile").write_text(SNAKEFILE)
     save(tmp_path / "mine")

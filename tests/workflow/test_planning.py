@@ -94,6 +94,7 @@ def status_of(folder):
     return result.stdout
 
 
+@pytest.mark.slow
 def test_the_status_of_a_run_while_it_goes_on_and_after_a_job_failed(copy):
     record = copy / "results/records/harmony/direct/miniature--Llama-1.4M/mnli.json"
     shutil.rmtree(record.parent / ".finished")

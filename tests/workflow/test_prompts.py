@@ -46,6 +46,7 @@ def test_a_changed_parser_scores_stored_outputs_anew_and_runs_no_model(copy):
     assert after.loc[["run8", "run9"], "micro"].equals(before.loc[["run8", "run9"], "micro"])
 
 
+@pytest.mark.slow
 def test_a_changed_question_asks_that_run_again_alone(copy):
     own_run(copy, "run8", workflow_run("run8") | {"decoding": {"new_tokens": 5}})
     jobs = jobs_of(run_snakemake(copy, "prompts", *SMALL))

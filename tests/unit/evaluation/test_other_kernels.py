@@ -28,6 +28,7 @@ def asked():
     return cell("arc_easy", "acc", max_test_items=24)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("capability", "threads"), [(None, 1), (None, 2), ("default", 1)], ids=str)
 def test_answers_differ_by_rounding_alone(world, model_manifest, tmp_path, capability, threads):
     here, there = tmp_path / "here.json", tmp_path / "there.json"

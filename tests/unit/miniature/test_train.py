@@ -45,6 +45,7 @@ def shortened(monkeypatch, steps: int) -> None:
         monkeypatch.setitem(specs.SPECS, name, replace(spec, steps=steps))
 
 
+@pytest.mark.slow
 def test_trained_twice_the_same_bytes(reading, monkeypatch):
     shortened(monkeypatch, 4)
     found = []
@@ -54,6 +55,7 @@ def test_trained_twice_the_same_bytes(reading, monkeypatch):
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 def test_an_instruct_model_goes_on_from_its_base(reading, monkeypatch):
     shortened(monkeypatch, 1)
     train_model(reading, "Qwen2-1M")
@@ -66,6 +68,7 @@ def test_an_instruct_model_goes_on_from_its_base(reading, monkeypatch):
     assert 0 < apart < 0.1
 
 
+@pytest.mark.slow
 def test_the_loss_falls(reading):
     torch.manual_seed(0)
     model = make_model(make_config(SPECS[SMALL], bos=0, eos=0, pad=0))
@@ -76,6 +79,7 @@ def test_the_loss_falls(reading):
     assert sum(losses[-5:]) < 0.8 * sum(losses[:5])
 
 
+@pytest.mark.slow
 def test_a_batch_holds_whole_documents_and_looks_at_their_last_answer(reading):
     books = library(reading, "Llama-1.4M")
     batch = next(books.batches({"letters": 0.5, "papers": 0.5}, by_length=True))
@@ -92,6 +96,7 @@ def test_a_batch_holds_whole_documents_and_looks_at_their_last_answer(reading):
     assert (batch.ids[:, -1][filled[:, -1]] == encoder.pad_token_id).all()
 
 
+@pytest.mark.slow
 def test_a_conversation_counts_by_what_the_assistant_says_in_every_turn(reading):
     books = library(reading, "Llama-1.4M-Instruct")
     batch = next(books.batches({"conversation": 1.0}, by_length=True))
