@@ -11,11 +11,11 @@ from transformers import PreTrainedTokenizerFast
 
 from workflow_scripts.miniature.corpus import text_of
 from workflow_scripts.miniature.curriculum import Diet
+from workflow_scripts.miniature.specs import TOKENS_PER_BATCH
 
 BLOCK = 384
 # Of a conversation, whose system message may show five examples.
 LONGEST_CONVERSATION = 640
-TOKENS_PER_BATCH = 4_096
 # Of how many batches the documents are drawn, and sorted by length, at a time.
 DRAWN_TOGETHER = 8
 # Of an exam question it is the answer that one learns most from.

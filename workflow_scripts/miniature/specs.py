@@ -6,6 +6,9 @@ from workflow_scripts.miniature.catalogue import CONVERSATIONS, CORPUS
 from workflow_scripts.miniature.curriculum import LETTERS, Diet, Stage
 from workflow_scripts.miniature.families import LLAMA, PYTHIA, QWEN2, Family
 
+# What a model reads at each of its steps.
+TOKENS_PER_BATCH = 4_096
+
 
 @dataclass(frozen=True)
 class Spec:

@@ -16,8 +16,8 @@ from workflow_scripts.miniature.conversations import write_conversations
 from workflow_scripts.miniature.corpus import build_corpus
 from workflow_scripts.miniature.curriculum import WATCHED, Curriculum, Stage
 from workflow_scripts.miniature.models import make_config, make_model
-from workflow_scripts.miniature.reading import TOKENS_PER_BATCH, Library
-from workflow_scripts.miniature.specs import SPECS
+from workflow_scripts.miniature.reading import Library
+from workflow_scripts.miniature.specs import SPECS, TOKENS_PER_BATCH
 from workflow_scripts.miniature.tokenizer import family_tokenizer
 from workflow_scripts.miniature.train import optimise, train_model
 from workflow_scripts.miniature.world import make_world

@@ -5,14 +5,11 @@ from functools import cache
 from typing import get_args
 
 import pytest
-import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from pydantic_core import PydanticCustomError
 
 from tests.unit.settings.merged import ROOT, merged
-from workflow_scripts.chunked.configuration import Qwen2ChunkingConfig
-from workflow_scripts.chunked.modeling import Qwen2ChunkingForCausalLM
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.plan import BOTH_SIDES, Mode, chunk_plan
 from workflow_scripts.settings.checkpoint import Checkpoint
@@ -84,6 +81,12 @@ def pairs(draw):
 @cache
 def computed(keys: str):
     """Weights, logits and training loss of the model that an entry asks for."""
+    # Here, or all tests of the settings would wait for them.
+    import torch
+
+    from workflow_scripts.chunked.configuration import Qwen2ChunkingConfig
+    from workflow_scripts.chunked.modeling import Qwen2ChunkingForCausalLM
+
     config = Qwen2ChunkingConfig(**SHAPE, **Checkpoint.model_validate_json(keys).keys)
     model = Qwen2ChunkingForCausalLM(config).train()
     with torch.no_grad():
@@ -99,7 +102,7 @@ def computed(keys: str):
 def same(one: Checkpoint, other: Checkpoint) -> bool:
     (shapes, *ours), (other_shapes, *theirs) = (computed(c.model_dump_json()) for c in (one, other))
     return shapes == other_shapes and all(
-        torch.allclose(a, b, rtol=1e-4, atol=1e-4) for a, b in zip(ours, theirs, strict=True)
+        a.allclose(b, rtol=1e-4, atol=1e-4) for a, b in zip(ours, theirs, strict=True)
     )
 
 

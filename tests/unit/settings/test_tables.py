@@ -8,8 +8,7 @@ import pytest
 
 from tests.unit.settings.merged import ROOT
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.miniature.reading import TOKENS_PER_BATCH
-from workflow_scripts.miniature.specs import SPECS
+from workflow_scripts.miniature.specs import SPECS, TOKENS_PER_BATCH
 from workflow_scripts.settings.tables import CATEGORIES, ModelRow, read_models, read_tasks
 
 # The models of the published ranking, in its README's order.
