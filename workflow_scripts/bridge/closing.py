@@ -38,6 +38,10 @@ def closing_words(
     results: Path = Path("results"), since: float = 0.0, checked: Path = CHECKED
 ) -> str:
     """Where tables and figures lie that were made since then, and the tables that a terminal can show."""
+    if (
+        is_interrupted()
+    ):  # Snakemake takes some runs for finished whose jobs were ended under its hands
+        return f"\n{INTERRUPTED}\n"
 
     def made(pattern: str) -> list[Path]:
         return sorted(path for path in results.glob(pattern) if path.stat().st_mtime >= since)

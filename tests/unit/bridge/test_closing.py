@@ -1,6 +1,8 @@
 """What the terminal says at the end: tables that fit on it, and where the others lie."""
 
+from workflow_scripts.bridge import closing
 from workflow_scripts.bridge.closing import FAILED, closing_words, words_of_failure
+from workflow_scripts.bridge.interruption import INTERRUPTED
 
 
 def test_a_table_too_wide_or_too_long_for_a_terminal_is_named_and_not_shown(tmp_path):
@@ -56,3 +58,9 @@ def test_of_a_suite_the_scores_are_shown_and_not_what_was_found_beside_them(tmp_
     assert "| Model   |    Average |       MMLU |" in said
     assert "| org/net | 58.1 ± 2.0 | 60.0 ± 1.0 |" in said
     assert "# Worth a look" not in said and "suite_checks.md" in said
+
+
+def test_an_interrupted_run_says_so_whatever_snakemake_takes_it_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(closing, "is_interrupted", lambda: True)
+    for words in (closing_words(tmp_path), words_of_failure()):
+        assert words.strip() == INTERRUPTED
