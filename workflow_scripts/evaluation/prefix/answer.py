@@ -27,8 +27,8 @@ class Answer:
         rules: GenerationRules,
         *,
         known: list[int] | None = None,
-        on_done: Callable[[list[int]], None] | None = None,
-        on_rivals: Callable[[list[Score]], None] | None = None,
+        on_done: Callable[[list[int]], None],
+        on_rivals: Callable[[list[Score]], None],
     ):
         self.request, self.known, self.done = request, known, False
         self.tokens: list[int] = []
@@ -56,7 +56,7 @@ class Answer:
             or len(self.tokens) >= self.request.new_tokens
             or (self.request.stop is not None and self.request.stop(self.tokens))
         )
-        if self.done and self._on_done:
+        if self.done:
             self._on_done(self.tokens)
 
 
@@ -65,12 +65,11 @@ def score_rivals(answers: list[Answer], logits: torch.Tensor, rows: list[int]) -
     some = [
         (answer, row)
         for answer, row in zip(answers, rows, strict=True)
-        if answer.request.rivals and answer.known is None and answer.on_rivals
+        if answer.request.rivals and answer.known is None
     ]
     if not some:
         return
     wanted = logits[[row for _, row in some]]
     found = scores_behind(wanted, [answer.request.rivals for answer, _ in some])
     for (answer, _), scores in zip(some, found, strict=True):
-        assert answer.on_rivals is not None
         answer.on_rivals(scores)
