@@ -2,48 +2,52 @@
 
 from workflow_scripts.settings.chunked_tables import measured_models, timed_models
 
+_MANIFEST = "results/checkpoints/{checkpoint}/manifest.json"
+_REPORT = "results/verified/{checkpoint}.json"
+
 
 rule build_chunked:
-    """Cut a model into chunks of layers that run side by side: a checkpoint, its weights linked."""
+    """Cut models into chunks of layers that run side by side: checkpoints, their weights linked."""
     input:
-        model=lambda wildcards: manifest_of("model", CHECKPOINTS[wildcards.checkpoint].model),
+        models=checkpoints_in_a_job(BUILT, bases),
     output:
-        manifest="results/checkpoints/{checkpoint}/manifest.json",
+        manifests=each(_MANIFEST, BUILT),
     log:
-        "logs/build_chunked/{checkpoint}.log",
+        beside_each("logs/build_chunked/{checkpoint}.log"),
     wildcard_constraints:
         checkpoint=one_of(CHECKPOINTS),
     conda:
         "../envs/lm_eval.yaml"
     threads: 1
     resources:
-        **planned("build_chunked", planned_of("building"), gpu=False),
+        **planned("build_chunked", building_need, gpu=False),
     params:
         version="build_chunked 2",
-        request=asked_of_building,
+        checkpoints=checkpoints_in_a_job(BUILT, asked_of_building),
     script:
         "../workflow_scripts/steps/build_chunked.py"
 
 
 rule verify_chunked:
-    """Hold a chunked checkpoint against its plain loop and its base, and draw its plan."""
+    """Hold chunked checkpoints against their plain loop and their base, and draw their plans."""
     input:
-        checkpoint=rules.build_chunked.output.manifest,
-        model=rules.build_chunked.input.model,
+        checkpoints=each(_MANIFEST, BUILT),
+        models=checkpoints_in_a_job(BUILT, bases),
     output:
-        report="results/verified/{checkpoint}.json",
+        reports=each(_REPORT, BUILT),
     log:
-        "logs/verify_chunked/{checkpoint}.log",
+        beside_each("logs/verify_chunked/{checkpoint}.log"),
     wildcard_constraints:
         checkpoint=one_of(CHECKPOINTS),
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("verify_chunked", planned_of("verification")),
+        **planned("verify_chunked", verification_need),
     params:
         version="verify_chunked 1",
         compute_threads=SETTINGS.compute.threads,
+        models=checkpoints_in_a_job(BUILT, models_of),
         request=verify_request(SETTINGS).as_params(),
     script:
         "../workflow_scripts/steps/verify_chunked.py"
@@ -109,7 +113,7 @@ rule measure_latency:
 use rule table from tables as table_chunking_plans with:
     """Table: the chunked checkpoints, what they are made of and how exact they are."""
     input:
-        reports=expand(rules.verify_chunked.output.report, checkpoint=CHECKPOINTS),
+        reports=expand(_REPORT, checkpoint=CHECKPOINTS),
     output:
         **table_files("chunking_plans"),
     log:
@@ -215,5 +219,5 @@ use rule figure from figures as figure_chunking_pruning with:
 rule chunking:
     """Study: chunked models, built, verified, and measured in many plans before any training."""
     input:
-        expand(rules.build_chunked.output.manifest, checkpoint=CHECKPOINTS),
+        expand(_MANIFEST, checkpoint=CHECKPOINTS),
         made_of("plans", "chunking", "latency", "pruning"),

@@ -93,7 +93,8 @@ def test_a_dry_run_of_mmlu_evaluates_the_model_and_its_variants(name, tmp_path):
     together = name == "config.yaml"
     assert jobs["evaluate_mmlu"] == (1 if together else 1 + 3 * variants)
     assert jobs["train_checkpoint"] == (1 if together else 2 * variants)
-    assert jobs["build_chunked"] == variants  # the unchanged plan is the model itself
+    # The unchanged plan is the model itself.
+    assert jobs["build_chunked"] == (1 if together else variants)
     assert jobs["table_mmlu_by_subject"] == jobs["figure_mmlu_by_subject"] == 1
 
 

@@ -211,15 +211,23 @@ class Planner:
         mb = math.ceil(tokens * BYTES_A_TOKEN / MB)
         return Need(START + tokens / 100_000, 4_000, disk_mb=mb, tokens=tokens)
 
-    def building(self, checkpoint: str) -> Need:
+    def building(self, *checkpoints: str) -> Need:
+        return in_one_job([self._building(checkpoint) for checkpoint in checkpoints], START)
+
+    def _building(self, checkpoint: str) -> Need:
         """The base's weights are linked, never loaded; adapters are a few percent of them."""
         new = int(self._machine.size(checkpoint).parameters * 0.1) * BYTES["float32"]
         return Need(START + new / MB / 100, 2_000 + new // MB, disk_mb=new // MB)
 
-    def verification(self, checkpoint: str) -> Need:
+    def verification(self, *checkpoints: str) -> Need:
+        start = START + 10
+        needs = [self._verification(checkpoint, start) for checkpoint in checkpoints]
+        return in_one_job(needs, start)
+
+    def _verification(self, checkpoint: str, start: float) -> Need:
         """The model twice, in float32, on a few sentences."""
         weights = 2 * self._machine.size(checkpoint).weights("float32") // MB
-        spent = self._machine.loading(checkpoint, start=START + 10)
+        spent = self._machine.loading(checkpoint, start=start)
         need = self._machine.evaluated(
             checkpoint, spent + self._machine.reading_weights(checkpoint), []
         )
