@@ -32,9 +32,11 @@ class ExplainRequest(StepRequest):
 
 
 def prompt_request(settings: "Settings", run: str) -> PromptRequest:
+    asking = Asking.part_of(settings.prompt_runs[run])
+    dtype = settings.prompts.dtype or (None if settings.source == "miniature" else asking.dtype)
     return PromptRequest(
         run=run,
-        asking=Asking.part_of(settings.prompt_runs[run]),
+        asking=asking.model_copy(update={"dtype": dtype}),
         max_items_per_subject=settings.prompts.max_items_per_subject,
         compute=Loading.part_of(settings.compute),
         seed=settings.seed,

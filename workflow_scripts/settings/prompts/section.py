@@ -1,6 +1,6 @@
 """Prompt ablations: which models are asked in which of the runs."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -30,6 +30,14 @@ class Prompts(Section):
             "Ask a model all runs in one job, which spares every run the start of a process; false gives"
             " each a job of its own, which a cluster runs side by side. Null is true in the miniature"
             " world alone."
+        ),
+    )
+    dtype: Literal["float32", "bfloat16", "float16"] | None = Field(
+        None,
+        description=(
+            "Number format of the model in all runs; null is what each run names, and in the miniature"
+            " world compute.dtype: the published runs name float16, in which a processor needs five"
+            " times as long."
         ),
     )
     folder: Folder = Field(
