@@ -13,12 +13,10 @@ A question that is answered both by generating and by its likeliest choice is re
 are one token each and its answers are asked for before its log-likelihoods.
 """
 
-import torch
 from lighteval.data import GenerativeTaskDataset
 from lighteval.models.model_output import ModelResponse
 from lighteval.models.transformers.transformers_model import TransformersModel
 from lighteval.tasks.requests import Doc, SamplingMethod
-from torch.nn.utils.rnn import pad_sequence
 
 from workflow_scripts.core.files import canonical_json
 from workflow_scripts.core.seeds import derive_seed
@@ -121,13 +119,14 @@ class PrefixTransformersModel(TransformersModel):
         responses = []
         for contexts, continuations in encoded:
             of_doc = [next(scores) for _ in continuations]
-            targets = [torch.tensor(target, dtype=torch.long) for target in continuations]
+            longest = max(map(len, continuations))
             responses.append(
                 ModelResponse(
                     logprobs=[value for value, _ in of_doc],
                     argmax_logits_eq_gold=[greedy for _, greedy in of_doc],
-                    input_tokens=torch.tensor(contexts[0], dtype=torch.long),
-                    output_tokens=pad_sequence(targets, batch_first=True, padding_value=-1),
+                    # Lists: lighteval hashes what these print, and a tensor is long in printing.
+                    input_tokens=contexts[0],
+                    output_tokens=[[*t, *[-1] * (longest - len(t))] for t in continuations],
                 )
             )
         return responses

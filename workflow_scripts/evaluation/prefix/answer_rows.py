@@ -13,6 +13,7 @@ import torch
 from transformers import AttentionInterface
 
 from workflow_scripts.evaluation.prefix.answer_cache import AnswerCache, CacheShape
+from workflow_scripts.evaluation.prefix.attention import attending
 from workflow_scripts.evaluation.prefix.cache import TreeCache
 from workflow_scripts.evaluation.prefix.graphs import StepGraphs
 
@@ -123,11 +124,8 @@ def attention_of(model, shape: CacheShape, cache: AnswerCache) -> Iterator[None]
         yield
         return
     AttentionInterface.register(_ATTENTION, cache.attend)
-    model.model.set_attn_implementation(_ATTENTION)
-    try:
+    with attending(model.model, _ATTENTION):
         yield
-    finally:
-        model.model.set_attn_implementation(model.attention)
 
 
 def step_both_ways(

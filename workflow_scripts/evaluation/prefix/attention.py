@@ -160,14 +160,18 @@ def _merge(out: Tensor, total: Tensor, rows: slice | Tensor, part: Tensor, logsu
 
 
 @contextmanager
-def attention_by_branches(model) -> Iterator[None]:
-    """While it lasts; then again what was, which need not be the model's usual one."""
+def attending(model, name: str) -> Iterator[None]:
+    """Have a model attend in a registered way; then again as before, which need not be its usual way.
+
+    Its config alone is told, which every layer asks at each call. `set_attn_implementation` would walk
+    through all modules as well, and this is done around every block of tokens.
+    """
     before = model.config._attn_implementation
-    model.set_attn_implementation(NAME)
+    model.config._attn_implementation = name
     try:
         yield
     finally:
-        model.set_attn_implementation(before)
+        model.config._attn_implementation = before
 
 
 AttentionInterface.register(NAME, branch_attention)

@@ -14,11 +14,7 @@ from typing import Any
 
 import torch
 
-from workflow_scripts.evaluation.prefix.attention import (
-    NO_MASK,
-    Cascade,
-    attention_by_branches,
-)
+from workflow_scripts.evaluation.prefix.attention import NAME, NO_MASK, Cascade, attending
 from workflow_scripts.evaluation.prefix.changed_library import changed_library
 from workflow_scripts.evaluation.prefix.sight import Sight
 
@@ -104,7 +100,7 @@ class CausalModel:
         masks = NO_MASK.to(self.device)
         if self._by_layer_type:
             masks = {"full_attention": masks, "sliding_attention": masks}
-        with attention_by_branches(self.model):
+        with attending(self.model, NAME):
             return self._run(
                 tokens, positions, cache, wanted, attention_mask=masks,
                 cascade=Cascade(sight, self.device),
