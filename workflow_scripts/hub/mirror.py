@@ -46,8 +46,9 @@ def mirror(hub: Path) -> Iterator[dict[str, Manifest]]:
     original = datasets.load_dataset
     reads = [read]
     loaded: dict[tuple[str, str | None, str], Any] = {}
+    manifest_of = cache(read_manifest)  # MMLU names its one dataset 57 times
 
-    with tempfile.TemporaryDirectory(prefix="chorus-datasets-") as cache:
+    with tempfile.TemporaryDirectory(prefix="chorus-datasets-") as temporary:
 
         def load_dataset(path: str, name: str | None = None, **options):
             folder = hub / "datasets" / path
@@ -56,13 +57,13 @@ def mirror(hub: Path) -> Iterator[dict[str, Manifest]]:
                     f"The dataset {path!r} is not in {hub / 'datasets'}; the rule fetch_dataset (or,"
                     " in the miniature world, build_world) brings it when a task of the config names it."
                 )
-            reads[-1][path] = read_manifest(folder / MANIFEST)
+            reads[-1][path] = manifest_of(folder / MANIFEST)
             for unused_offline in ("revision", "trust_remote_code", "cache_dir", "token"):
                 options.pop(unused_offline, None)
             organisation = path.split("/")[0]
             asked = (path, name, sha256_json({key: str(value) for key, value in options.items()}))
             if asked not in loaded:
-                cached = f"{cache}/{organisation}"
+                cached = f"{temporary}/{organisation}"
                 loaded[asked] = original(str(folder), name, cache_dir=cached, **options)
             # Of several splits it is a dict, and may be taken apart.
             return copy.copy(loaded[asked])
