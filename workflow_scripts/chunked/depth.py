@@ -15,7 +15,8 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.models.llama.modeling_llama import eager_attention_forward
 
 from workflow_scripts.chunked import one_token
-from workflow_scripts.chunked.stacked import Norm, Place, Projection, Siblings
+from workflow_scripts.chunked.projection import Projection
+from workflow_scripts.chunked.stacked import Norm, Place, Siblings
 
 
 class Depth(GradientCheckpointingLayer):

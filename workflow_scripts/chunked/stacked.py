@@ -1,4 +1,4 @@
-"""The same linear layers of k sibling layers as one batched product, their weights stored once.
+"""The same parameters of k sibling layers as one tensor, stored once; and norms that use it.
 
 The parameters stay what they are, one per layer and under the base model's names, so that saving,
 freezing, LoRA and optimisers need know nothing of this; but their memory is moved side by side, so
@@ -13,7 +13,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-_FEW = 8
 Place = tuple[nn.Module, str]  # a child by its parent and name: what stands there may be replaced
 
 
@@ -32,7 +31,7 @@ class _Join(torch.autograd.Function):
         return None, None, *(p if need else None for p, need in zip(pieces, wanted, strict=True))
 
 
-class _Product(torch.autograd.Function):
+class Product(torch.autograd.Function):
     """x [k, n, in] by weight [k, out, in]; bmm's own gradient of the weight comes out turned, and
     autograd would copy it, a copy of all weights, to turn it back."""
 
@@ -61,8 +60,8 @@ class Stack:
         self.storage = _side_by_side(groups)
 
     def joined(self) -> Tensor:
-        """The stack as a function of its parameters, where they want a gradient."""
-        if any(parameter.requires_grad for parameter in self.parameters):
+        """The stack, as a function of its parameters where they want a gradient now."""
+        if torch.is_grad_enabled() and any(p.requires_grad for p in self.parameters):
             return _Join.apply(self.storage, self.per_chunk, *self.parameters)
         return self.storage
 
@@ -97,75 +96,8 @@ class Siblings:
         raise NotImplementedError
 
     def places(self) -> list[Place]:
+        """What may be replaced, and holds the parameters."""
         return [place for group in self.groups for place in group]
-
-
-class Projection(Siblings):
-    """Linear layers of k siblings: x [k, n, in] to [k, n, out], those of one sibling side by side.
-
-    Where one of them is no plain linear layer (LoRA, quantisation), each is called by itself.
-    """
-
-    def prepare(self) -> None:
-        self.weight: Stack | None = None  # None: each is called by itself
-        self.bias: Stack | None = None
-        modules = self.modules()
-        biases = [[module.bias for module in group] for group in modules]
-        without = [bias is None for group in biases for bias in group]
-        all_plain = all(_is_plain(module, nn.Linear) for group in modules for module in group)
-        if not all_plain or (any(without) and not all(without)):
-            return
-        self.weight = Stack([[module.weight for module in group] for group in modules])
-        self.bias = None if any(without) else Stack(biases)
-
-    def __call__(self, x: Tensor, onto: Tensor | None = None) -> Tensor:
-        """The products, added to `onto` where given."""
-        if self.weight is None:
-            out = torch.stack(
-                [
-                    torch.cat([module(one) for module in group], dim=-1)
-                    for one, group in zip(x, self.modules(), strict=True)
-                ]
-            )
-        elif torch.is_grad_enabled():
-            out = self._with_gradients(x, self.weight)
-        elif x.shape[1] <= _FEW and x.device.type == "cpu" and x.dtype == torch.float32:
-            out = self._few(x, self.weight.storage)
-        else:
-            weight, bias = self.weight.storage, None if self.bias is None else self.bias.storage
-            if len(weight) == 1:
-                out = F.linear(x[0], weight[0], None if bias is None else bias[0]).unsqueeze(0)
-            elif bias is None:
-                if onto is not None and not _autocasts(x):  # which would narrow `onto` too
-                    return torch.baddbmm(onto, x, weight.mT)
-                out = torch.bmm(x, weight.mT)
-            else:
-                out = torch.baddbmm(bias.unsqueeze(1), x, weight.mT)
-        return out if onto is None else out + onto
-
-    def _with_gradients(self, x: Tensor, stack: Stack) -> Tensor:
-        weight, bias = stack.joined(), None if self.bias is None else self.bias.joined()
-        if len(weight) == 1:
-            bias = None if bias is None else bias.squeeze(0)
-            return F.linear(x.squeeze(0), weight.squeeze(0), bias).unsqueeze(0)
-        if _autocasts(x):
-            dtype = torch.get_autocast_dtype(x.device.type)
-            x, weight = x.to(dtype), weight.to(dtype)
-        out = _Product.apply(x, weight)
-        return out if bias is None else out + bias.unsqueeze(1).to(out.dtype)
-
-    def _few(self, x: Tensor, storage: Tensor) -> Tensor:
-        """For few tokens on a CPU in float32, where reading the weights is all the work.
-
-        MKL reads them several times faster as the left factor of a batch of products; so a single
-        layer is cut into halves to make a batch of two. In bfloat16 that takes up to twice as long.
-        """
-        k, n, _ = x.shape
-        if k == 1 and storage.shape[1] % 2 == 0:
-            storage, x = storage.view(2, -1, storage.shape[2]), x.expand(2, -1, -1)
-        out = torch.bmm(storage, x.mT)
-        out = out.view(k, n, -1) if n == 1 else out.view(k, -1, n).mT.contiguous()
-        return out if self.bias is None else out.add_(self.bias.storage.unsqueeze(1))
 
 
 class Norm(Siblings):
@@ -175,7 +107,7 @@ class Norm(Siblings):
         self.weight: Stack | None = None  # None: each is called by itself
         modules = [module for (module,) in self.modules()]
         # Its own attribute, not one that a wrapper passes on from what it wraps now.
-        if not all(_is_plain(one) and "variance_epsilon" in vars(one) for one in modules):
+        if not all(is_plain(one) and "variance_epsilon" in vars(one) for one in modules):
             return
         self.eps = modules[0].variance_epsilon
         self.eps_ = torch.full((1,), self.eps, dtype=torch.float32, device="cpu")
@@ -184,7 +116,7 @@ class Norm(Siblings):
     def __call__(self, x: Tensor) -> Tensor:
         if self.weight is None:
             return torch.stack([m(one) for one, (m,) in zip(x, self.modules(), strict=True)])
-        weight = self.weight.joined() if torch.is_grad_enabled() else self.weight.storage
+        weight = self.weight.joined()
         weight = weight.unsqueeze(1) if x.dim() == 3 else weight[:, None, None]
         if x.device.type != "cpu":
             return F.rms_norm(x, x.shape[-1:], None, self.eps) * weight
@@ -197,11 +129,14 @@ class Norm(Siblings):
 
 
 class Watch:
-    """Notices that a module was replaced or its parameters were moved since the stacks were made."""
+    """Notices that a module was replaced, or its parameters were moved, since the stacks were made;
+    and that a dictionary of modules, as PEFT keeps adapters in, has got one more."""
 
     def __init__(self, siblings: Sequence[Siblings], also: Sequence[Place] = ()):
         places = [*also, *(place for one in siblings for place in one.places())]
         self._children = [(p._modules, name, p._modules[name]) for p, name in places]
+        kept = {id(p): p._modules for p, _ in places if isinstance(p, nn.ModuleDict)}
+        self._sizes = [(children, len(children)) for children in kept.values()]
         self._parameters = [
             (child._parameters, key, 0 if parameter is None else parameter.data_ptr())
             for one in siblings
@@ -215,6 +150,9 @@ class Watch:
         for children, name, child in self._children:
             if children.get(name) is not child:
                 return False
+        for children, size in self._sizes:
+            if len(children) != size:
+                return False
         for parameters, key, address in self._parameters:
             parameter = parameters.get(key)
             if (0 if parameter is None else parameter.data_ptr()) != address:
@@ -222,11 +160,11 @@ class Watch:
         return True
 
 
-def _autocasts(x: Tensor) -> bool:
+def autocasts(x: Tensor) -> bool:
     return x.device.type != "meta" and torch.is_autocast_enabled(x.device.type)
 
 
-def _is_plain(module: nn.Module, kind: type | None = None) -> bool:
+def is_plain(module: nn.Module, kind: type | None = None) -> bool:
     """Nothing of its own happens when it is called: the right class, and no hooks."""
     hooks = module._forward_hooks or module._forward_pre_hooks or module._backward_hooks
     return not hooks and (kind is None or type(module) is kind)
