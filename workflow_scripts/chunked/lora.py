@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from workflow_scripts.chunked.stacked import Place, Product, Stack, is_plain
+from workflow_scripts.chunked.stacked import Place, Product, Stack, autocasts, is_plain
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,8 @@ class Adapter:
         self.down = Stack([[layer.lora_A[name].weight for layer in group] for group in chosen])
         self.up = Stack([[layer.lora_B[name].weight for layer in group] for group in chosen])
         self.layout = Layout(widths, having, self.up.storage.shape[-1])
+        # PEFT keeps adapters in float32 over weights in 16 bits.
+        self.is_wider = self.layers[0].base_layer.weight.dtype != self.up.storage.dtype
 
     def chances(self) -> set[float]:
         """With which each number of the input is dropped now; more than one if layers differ."""
@@ -80,9 +82,15 @@ class Adapter:
         return inner * self._scaling(x)
 
     def add_to(self, out: Tensor, x: Tensor) -> None:
-        """Without gradients: add to the outputs [k, n, out] of the layers."""
-        x = x.to(out.dtype)
-        add_products(out, self.inner(x), self.up.storage.to(out.dtype), self.layout)
+        """Without gradients: add to the outputs [k, n, out] of the layers.
+
+        As PEFT does, in the format of the adapter's matrices, unless there is autocast.
+        """
+        sums = out if autocasts(x) or not self.is_wider else out.to(self.up.storage.dtype)
+        up = self.up.storage.to(sums.dtype)
+        add_products(sums, self.inner(x.to(sums.dtype)), up, self.layout)
+        if sums is not out:
+            out.copy_(sums)
 
     def _scaling(self, x: Tensor) -> float | Tensor:
         scales = [layer.scaling[self.name] for layer in self.layers]
@@ -102,7 +110,7 @@ class Adapters:
         found = {name: _adapter(name, groups) for name in sorted(names)}
         self.by_name = {name: one for name, one in found.items() if one is not None}
 
-    def now(self) -> tuple[bool, Adapter | None]:
+    def now(self, x: Tensor) -> tuple[bool, Adapter | None]:
         """Whether the linear layers may run as one product, and the adapter to be added to it."""
         active: Any = None
         off = merged = False
@@ -123,7 +131,11 @@ class Adapters:
             return off != merged, None
         names = [active] if isinstance(active, str) else active
         adapter = self.by_name.get(names[0]) if len(names) == 1 else None
-        return adapter is not None and len(adapter.chances()) == 1, adapter
+        if adapter is None:
+            return False, None
+        if adapter.is_wider and torch.is_grad_enabled() and not autocasts(x):
+            return False, None  # with gradients, all is calculated in one format
+        return len(adapter.chances()) == 1, adapter
 
     def places(self) -> list[Place]:
         kept = ("lora_A", "lora_B", "lora_dropout")
@@ -208,14 +220,17 @@ def _adapter(name: str, groups: list[list[Any]]) -> Adapter | None:
 
 def _is_plain_lora(layer: Any, name: str) -> bool:
     down, up, dropout = layer.lora_A[name], layer.lora_B[name], layer.lora_dropout[name]
-    weights = (layer.base_layer.weight, down.weight, up.weight)
+    base, weights = layer.base_layer.weight, (down.weight, up.weight)
+    formats = (base.dtype, torch.float32) if base.dtype.itemsize == 2 else (base.dtype,)
     return (
         name not in layer.lora_variant
         and not layer.fan_in_fan_out
         and all(is_plain(one, nn.Linear) and one.bias is None for one in (down, up))
         and type(dropout) in (nn.Dropout, nn.Identity)
         and is_plain(dropout)
-        and len({(weight.dtype, weight.device) for weight in weights}) == 1
+        and weights[0].dtype == weights[1].dtype
+        and weights[0].dtype in formats
+        and {weight.device for weight in weights} == {base.device}
     )
 
 

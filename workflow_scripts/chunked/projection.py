@@ -41,7 +41,7 @@ class Projection(Siblings):
 
     def __call__(self, x: Tensor, onto: Tensor | None = None) -> Tensor:
         """The products, added to `onto` where given."""
-        together, adapter = (True, None) if self.adapters is None else self.adapters.now()
+        together, adapter = (True, None) if self.adapters is None else self.adapters.now(x)
         if self.weight is None or not together:
             out = torch.stack(
                 [

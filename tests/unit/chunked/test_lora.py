@@ -14,6 +14,8 @@ from tests.unit.chunked.reference import FAMILIES, base_model, chunked_model, fr
 from workflow_scripts.chunked.lora import Adapters
 
 LINEAR = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
+# Mostly equal to fifteen digits; but norms round to float32, once in a while to the other side.
+CLOSE = 5e-6
 TARGETS = {"all linear layers": LINEAR, "queries and values": ["q_proj", "v_proj"]}
 
 
@@ -49,7 +51,7 @@ def called():
 def one_by_one():
     """The same model with each linear layer called by itself, PEFT's as PEFT has them."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Adapters, "now", lambda self: (False, None))
+        patch.setattr(Adapters, "now", lambda self, x: (False, None))
         yield
 
 
@@ -69,7 +71,7 @@ def assert_as_peft(model, ids, fused=True):
         ours = model(ids, use_cache=False).logits
     assert (not calls) == fused
     with one_by_one():
-        torch.testing.assert_close(ours, model(ids, use_cache=False).logits, atol=1e-10, rtol=1e-9)
+        torch.testing.assert_close(ours, model(ids, use_cache=False).logits, atol=CLOSE, rtol=CLOSE)
     with loop(model.get_base_model() if isinstance(model, PeftModel) else model):
         torch.testing.assert_close(ours, model(ids, use_cache=False).logits, atol=1e-4, rtol=1e-4)
     return ours
@@ -81,7 +83,7 @@ def gradients(model, ids):
     return {n: p.grad.clone() for n, p in model.named_parameters() if p.grad is not None}
 
 
-def assert_same(ours, theirs, close=1e-9):
+def assert_same(ours, theirs, close=CLOSE):
     assert ours.keys() == theirs.keys()
     for name in ours:
         torch.testing.assert_close(ours[name], theirs[name], atol=close, rtol=close)
@@ -341,6 +343,64 @@ def test_autocast_to_bfloat16():
     for ours, theirs in zip(*results, strict=True):
         assert ours.dtype == torch.float32
         assert float(torch.nn.functional.cosine_similarity(ours, theirs, dim=0)) > 0.95
+
+
+def in_bfloat16_with_adapters_in_float32(model):
+    """As PEFT makes them, and as they are trained on a GPU."""
+    model = copy.deepcopy(model).to(torch.bfloat16)
+    for name, parameter in model.named_parameters():
+        if "lora_" in name:
+            parameter.data = parameter.data.float()
+    return model
+
+
+@torch.no_grad()
+def test_over_weights_in_bfloat16_the_adapters_are_calculated_in_float32():
+    exact, ids = adapted(), fresh_ids(2, 9)
+    expected = exact(ids, use_cache=False).logits
+    model = in_bfloat16_with_adapters_in_float32(exact)
+    with called() as calls:
+        ours = model(ids, use_cache=False).logits
+    assert not calls
+    with one_by_one():
+        theirs = model(ids, use_cache=False).logits
+    assert ours.dtype == theirs.dtype == torch.bfloat16
+    wrong, as_wrong = ((logits - expected).norm() for logits in (ours, theirs))
+    assert wrong < 1.2 * as_wrong + 0.002 * expected.norm()
+    # What the adapters add, where the weights add nothing: rounded once, to 16 bits at the end.
+    projection = next(one for one in model.modules() if hasattr(one, "qkv")).qkv
+    adapter = next(iter(projection.adapters.by_name.values()))
+    x = torch.randn(len(projection.groups), 5, 32, dtype=torch.bfloat16)
+    widths = [module.out_features for module in projection.modules()[0]]
+    out = torch.zeros(*x.shape[:2], sum(widths), dtype=torch.bfloat16)
+    adapter.add_to(out, x)
+    added = [
+        torch.cat(
+            [
+                m.lora_B["default"](m.lora_A["default"](one.float())) * m.scaling["default"]
+                for m in group
+            ],
+            dim=-1,
+        )
+        for one, group in zip(x, projection.modules(), strict=True)
+    ]
+    torch.testing.assert_close(out, torch.stack(added).bfloat16(), atol=1e-6, rtol=0.005)
+
+
+def test_adapters_in_float32_over_bfloat16_are_trained_fused_under_autocast_alone():
+    model, ids = in_bfloat16_with_adapters_in_float32(adapted()), fresh_ids(2, 9)
+    with called() as calls, torch.autocast("cpu", torch.bfloat16):
+        ours = gradients(model, ids)
+    assert not calls
+    with one_by_one(), torch.autocast("cpu", torch.bfloat16):
+        theirs = gradients(model, ids)
+    assert ours.keys() == theirs.keys()
+    assert {grad.dtype for grad in ours.values()} == {torch.float32}
+    one, other = (torch.cat([g.flatten() for g in some.values()]) for some in (ours, theirs))
+    assert float(torch.nn.functional.cosine_similarity(one, other, dim=0)) > 0.99
+    with called() as calls:
+        gradients(model, ids)
+    assert calls
 
 
 @torch.no_grad()
