@@ -397,7 +397,7 @@ def test_adapters_in_float32_over_bfloat16_are_trained_fused_under_autocast_alon
     assert ours.keys() == theirs.keys()
     assert {grad.dtype for grad in ours.values()} == {torch.float32}
     one, other = (torch.cat([g.flatten() for g in some.values()]) for some in (ours, theirs))
-    assert float(torch.nn.functional.cosine_similarity(one, other, dim=0)) > 0.99
+    assert float(torch.nn.functional.cosine_similarity(one, other, dim=0)) > 0.95
     with called() as calls:
         gradients(model, ids)
     assert calls
