@@ -141,10 +141,10 @@ class Chunking(Section):
     in_one_job: bool | None = Field(
         None,
         description=(
-            "Train all checkpoints in one job, and measure them, their perplexity after each stage and"
-            " their MMLU, in one each, which spares every checkpoint the start of a process; false gives"
-            " each a job of its own, which a cluster runs side by side. Null is true in the miniature"
-            " world alone."
+            "Build all checkpoints in one job, and verify, train and measure them, their perplexity after"
+            " each stage and their MMLU, in one each, which spares every checkpoint the start of a process;"
+            " false gives each a job of its own, which a cluster runs side by side. Null is true in the"
+            " miniature world alone."
         ),
     )
     measures: Measures = Field(
