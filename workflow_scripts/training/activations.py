@@ -88,13 +88,11 @@ def kept_bytes(model, row: Row, precision: str) -> int:
 
 def weigh(model, row: Row, precision: str) -> int:
     """The bytes of all that autograd keeps of a pass over a row, what is there in any case left out."""
-    there = {tensor.untyped_storage().data_ptr() for tensor in model.parameters()}
     kept: dict[int, int] = {}
 
     def note(tensor: Tensor) -> Tensor:
         storage = tensor.untyped_storage()
-        if storage.data_ptr() not in there:
-            kept[storage.data_ptr()] = storage.nbytes()
+        kept[storage.data_ptr()] = storage.nbytes()
         return tensor
 
     device, was_training = model.device, model.training
@@ -109,4 +107,6 @@ def weigh(model, row: Row, precision: str) -> int:
         )
     del output
     model.train(was_training)
-    return sum(kept.values())
+    # Asked now: the first pass of a model in chunks moves its parameters beside one another.
+    there = {tensor.untyped_storage().data_ptr() for tensor in model.parameters()}
+    return sum(size for place, size in kept.items() if place not in there)
