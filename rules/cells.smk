@@ -43,21 +43,33 @@ def cells_need(pack):
         if pack.protocol == "train_before_test":
             return PLANNER.training_before_test(wildcards.checkpoint, tasks)
         shots = SETTINGS.harmony.shots if pack.protocol == "few_shot" else 0
-        return PLANNER.evaluation(wildcards.checkpoint, tasks, shots)
+        return PLANNER.evaluations(pack.models_of(wildcards), tasks, shots)
 
     return need
 
 
-# A job takes one task of a model, or several (tasks_per_job). Snakemake wants all outputs of a rule to
-# be written down, so that each pack of tasks needs a rule, and `use rule` cannot stand in a loop.
+def models_of_cells(pack):
+    @signed
+    def given(wildcards):
+        if pack.study == "suite":
+            return [suite_model(wildcards)]
+        models = map(CheckpointId.parse, pack.models_of(wildcards))
+        return [manifest_of_checkpoint(model) for model in models]
+
+    return given
+
+
+# A job takes one task of a model, or several (tasks_per_job), and of the grid as it is all models, where
+# harmony.in_one_job says so. Snakemake wants all outputs of a rule to be written down, so that each pack of
+# tasks needs a rule, and `use rule` cannot stand in a loop.
 for _pack in packs(SETTINGS):
 
     rule:
-        """Measure a model on tasks: as it is, with worked examples, or trained on each before."""
+        """Measure models on tasks: as they are, with worked examples, or trained on each before."""
         name:
             _pack.rule
         input:
-            model=checkpoint_manifest if _pack.study == "harmony" else suite_model,
+            models=models_of_cells(_pack),
             base=[] if _pack.study == "harmony" else suite_base_manifest,
             data=cells(_pack, manifests_of_cells),
         output:
@@ -70,6 +82,7 @@ for _pack in packs(SETTINGS):
         wildcard_constraints:
             checkpoint=one_of(HARMONY_MODELS),
             row=one_of(SUITE_ROWS),
+        priority: longest_first(_pack.rule)
         retries: retries(CELL_RETRIES[_pack.protocol])
         conda:
             EVALUATION_ENVIRONMENT

@@ -17,6 +17,7 @@ rule measure_plan_search:
         "benchmarks/measure_plan_search/{model}/{text}.tsv"
     wildcard_constraints:
         text=SETTINGS.chunking.search.text,
+    priority: longest_first("measure_plan_search")
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads

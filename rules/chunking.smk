@@ -70,6 +70,7 @@ rule measure_perplexity:
         "logs/measure_perplexity/{model}.log",
     benchmark:
         "benchmarks/measure_perplexity/{model}.tsv"
+    priority: longest_first("measure_perplexity")
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
@@ -96,6 +97,7 @@ rule measure_latency:
         "logs/measure_latency/{model}.log",
     benchmark:
         "benchmarks/measure_latency/{model}.tsv"
+    priority: longest_first("measure_latency")
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads

@@ -250,6 +250,23 @@ def planned(rule, need, gpu=True):
     return resources(need, SETTINGS.cluster, GPU_REQUEST if gpu and GPUS_PER_JOB else None)
 
 
+# In seconds: no job is planned longer, so that priorities by length are below the usual 0.
+A_CENTURY = 3e9
+
+
+def longest_first(rule):
+    """The priority of jobs that only tables wait for: behind whatever else is ready, and the longest first.
+
+    So no long job is left for the end, when nothing can run beside it.
+    """
+
+    @signed
+    def priority(wildcards):
+        return NEEDS[rule](wildcards).seconds - A_CENTURY
+
+    return priority
+
+
 def planned_of(kind, wildcard="checkpoint"):
     """The planner's answer for one wildcard."""
     return lambda wildcards: getattr(PLANNER, kind)(wildcards[wildcard])

@@ -26,6 +26,7 @@ rule evaluate_mmlu:
         beside_each("benchmarks/evaluate_mmlu/{checkpoint}.tsv")
     wildcard_constraints:
         checkpoint=one_of(evaluated.in_path for evaluated in MMLU_CHECKPOINTS),
+    priority: longest_first("evaluate_mmlu")
     conda:
         LIGHTEVAL_ENVIRONMENT
     threads: SETTINGS.compute.threads

@@ -21,6 +21,7 @@ rule ask_prompt_run:
     wildcard_constraints:
         checkpoint=one_of(asked.in_path for asked in PROMPT_CHECKPOINTS),
         run=one_of(SETTINGS.prompt_runs),
+    priority: longest_first("ask_prompt_run")
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads

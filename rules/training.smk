@@ -82,6 +82,7 @@ rule measure_stage_perplexity:
         beside_each("benchmarks/measure_stage_perplexity/{checkpoint}.tsv")
     wildcard_constraints:
         checkpoint=one_of(STAGED),
+    priority: longest_first("measure_stage_perplexity")
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads

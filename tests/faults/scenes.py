@@ -47,7 +47,7 @@ def _cells(settings: Settings, protocol: str, tasks: tuple[str, ...]) -> Scene:
 
     def work() -> None:
         data = [Path(f"resources/hub/datasets/{DATASET}/manifest.json")]
-        main(_MANIFEST, data, records, Path("log"), "1", asked)
+        main([_MANIFEST], data, records, Path("log"), "1", asked)
 
     outputs = (*records, *(record.with_suffix(".parquet") for record in records))
     return Scene(f"{protocol}, {len(tasks)} cells", work, outputs)

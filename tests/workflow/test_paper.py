@@ -138,6 +138,25 @@ def test_of_checkpoints_in_one_job_only_the_one_that_lost_its_record_is_made_aga
     assert path.exists()
 
 
+@pytest.mark.slow
+def test_of_models_in_one_job_only_the_one_that_lost_its_record_is_measured_again(copy):
+    lost, kept = (
+        copy / f"results/records/harmony/direct/miniature--{model}/mnli.json"
+        for model in ("Llama-1.4M", "Pythia-0.1M")
+    )
+    before = {path: path.read_bytes() for path in (kept, kept.with_suffix(".parquet"))}
+    answers = lost.with_suffix(".parquet").read_bytes()
+    lost.unlink()
+    shutil.rmtree(lost.parent / ".finished" / lost.stem)
+    result = run_snakemake(copy, str(lost.relative_to(copy)), *SMALL)
+    assert jobs_of(result) == {"evaluate_direct": 1}
+    said = (copy / "logs/evaluate_direct/all/mnli.log").read_text().splitlines()
+    assert said.count("mnli: finished before, and kept") == 1
+    assert said.index("miniature/Pythia-0.1M") + 1 == said.index("mnli: finished before, and kept")
+    assert {path: path.read_bytes() for path in before} == before
+    assert lost.exists() and lost.with_suffix(".parquet").read_bytes() == answers
+
+
 def test_the_ablation_holds_each_choice_against_the_usual_form_of_its_layers(finished):
     table = ABLATION.read(finished[0] / "results/tables/chunking_ablation.csv")
     held = dict(zip(table["variant"], table["against"], strict=True))

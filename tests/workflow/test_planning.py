@@ -33,7 +33,7 @@ def test_the_plan_has_every_job_of_a_dry_run_and_runs_none(tmp_path):
     said, rows = plan_of(tmp_path, *SMALL)
     jobs = jobs_of(run_snakemake(tmp_path, "-n", *SMALL))
     planned = {row["rule"]: int(row["jobs"]) for row in rows if row["rule"] != "tables, figures"}
-    assert planned["evaluate_direct"] == jobs["evaluate_direct"] == 4
+    assert planned["evaluate_direct"] == jobs["evaluate_direct"] == 2  # all models on a task
     assert planned.pop("evaluate_suite") == 1  # a dry run does not know of it before the check
     assert planned.items() <= jobs.items()
     # But for `all`, which is no work.
@@ -111,7 +111,7 @@ def test_the_status_of_a_run_while_it_goes_on_and_after_a_job_failed(copy):
         stderr=subprocess.DEVNULL,
     )
     said = ""
-    log = "logs/evaluate_direct/miniature--Llama-1.4M/mnli.log"
+    log = "logs/evaluate_direct/all/mnli.log"
     try:
         while f"{log} for" not in said:
             assert run.poll() is None, said

@@ -29,7 +29,9 @@ def run_job(
     A last try after one that was killed does not try: it gives up, so that the tables of all other
     cells can be made.
     """
-    decided = {"version": version, "model": read_manifest(model).commit}
+    measured = read_manifest(model)
+    print(measured.repository, flush=True)
+    decided = {"version": version, "model": measured.commit}
     if added_to := asked.base_manifest(model):
         decided |= {"added to": read_manifest(added_to).commit}
     manifests = map(read_manifest, datasets)

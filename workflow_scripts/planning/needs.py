@@ -40,6 +40,10 @@ class Planner:
         """Tasks of one model, loaded once: their times add up, the largest counts for memory."""
         return self._measured(checkpoint, [self._work.test(task, shots) for task in tasks])
 
+    def evaluations(self, checkpoints: tuple[str, ...], tasks: tuple[str, ...], shots: int) -> Need:
+        """One model after the other."""
+        return in_one_job([self.evaluation(name, tasks, shots) for name in checkpoints], START)
+
     def training_before_test(self, checkpoint: str, tasks: tuple[str, ...]) -> Need:
         harmony, machine = self._settings.harmony, self._machine
         recipe = harmony.task_recipe(self._settings.source)

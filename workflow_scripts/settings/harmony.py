@@ -182,6 +182,15 @@ class Harmony(Section):
             " Null is all of them; 1 gives every cell of the grid a job of its own."
         ),
     )
+    in_one_job: bool | None = Field(
+        None,
+        description=(
+            "Measure all models as they are in one job, and with worked examples in another, one model"
+            " after the other, which spares each the start of a process; false gives each model a job of its"
+            " own, which a cluster runs side by side. Training before the test is a job per model in any case."
+            " Null is true in the miniature world alone."
+        ),
+    )
     together: Together | None = Field(
         None,
         description=(

@@ -96,6 +96,11 @@ class Settings(Config):
         return self._in_one_job(self.prompts.asked_together) and bool(self.prompt_runs)
 
     @property
+    def harmony_in_one_job(self) -> bool:
+        """Whether one job measures all models of the grid as they are."""
+        return self._in_one_job(self.harmony.in_one_job)
+
+    @property
     def trained_together(self) -> Together:
         """How many trainings before a test share their steps."""
         asked = self.harmony.together

@@ -1,8 +1,9 @@
-"""Which tasks of a model share a job, and what its rule and files are called."""
+"""Which tasks of a model, or of all models, share a job, and what its rule and files are called."""
 
 from dataclasses import dataclass, replace
 from typing import Any
 
+from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.settings.cells import Study, cell_names, seeds_of, tasks_of
 from workflow_scripts.settings.harmony import Protocol
 from workflow_scripts.settings.load import Settings
@@ -19,13 +20,17 @@ EACH = ("{task}",)
 
 @dataclass(frozen=True)
 class Pack:
-    """The tasks that a job measures of a model, or EACH, where every task has a job of its own."""
+    """The tasks that a job measures of a model, or EACH, where every task has a job of its own.
+
+    A job of the grid measures one model, a wildcard, or all of them, which `models` then names.
+    """
 
     study: Study
     protocol: Protocol
     tasks: tuple[str, ...]
     seeds: tuple[int, ...]
     number: str = ""  # behind the rule's name, where a model's tasks are several packs
+    models: tuple[str, ...] = ()  # as paths spell them
 
     @property
     def base(self) -> str:
@@ -37,9 +42,10 @@ class Pack:
         return self.base + self.number
 
     def records(self, suffix: str = "json") -> list[str]:
-        """The files of its cells, with wildcards; a record is named after its task."""
+        """The files of its cells, with wildcards; a record is named after its task, and lies by its model."""
         return [
-            f"results/records/{self.study}/{self.protocol}/{self._whose}/{cell}.{suffix}"
+            f"results/records/{self.study}/{self.protocol}/{whose}/{cell}.{suffix}"
+            for whose in self.models or [self._whose]
             for task in self.tasks
             for cell in cell_names(task, self.seeds)
         ]
@@ -47,10 +53,14 @@ class Pack:
     def beside(self, folder: str, suffix: str) -> str:
         """Its log or benchmark, with wildcards."""
         name = "{task}" if self.tasks == EACH else f"tasks{self.number}"
-        return f"{folder}/{self.base}/{self._whose}/{name}.{suffix}"
+        whose = "all" if self.models else self._whose
+        return f"{folder}/{self.base}/{whose}/{name}.{suffix}"
 
     def tasks_of(self, wildcards: Any) -> tuple[str, ...]:
         return (wildcards.task,) if self.tasks == EACH else self.tasks
+
+    def models_of(self, wildcards: Any) -> tuple[str, ...]:
+        return self.models or (wildcards.checkpoint,)
 
     @property
     def _whose(self) -> str:
@@ -60,11 +70,18 @@ class Pack:
 def packs(settings: Settings) -> list[Pack]:
     """All of both studies; what the config does not ask for can be asked for by name."""
     return [
-        replace(whole, tasks=tasks, number=number)
+        replace(whole, tasks=tasks, number=number, models=_models(settings, study, protocol))
         for study, protocol in RULES
         for whole in [_whole(settings, study, protocol)]
         for number, tasks in _cut(whole.tasks, getattr(settings, study).tasks_per_job).items()
     ]
+
+
+def _models(settings: Settings, study: Study, protocol: Protocol) -> tuple[str, ...]:
+    """Those that share a job: trainings are long enough for a process each, and rows are known only when checked."""
+    if study == "suite" or protocol == "train_before_test" or not settings.harmony_in_one_job:
+        return ()
+    return tuple(CheckpointId.parse(name).in_path for name in settings.harmony.models)
 
 
 def _cut(tasks: tuple[str, ...], tasks_per_job: int | None) -> dict[str, tuple[str, ...]]:

@@ -1,9 +1,10 @@
-"""Score one model on tasks with lm-eval's own definitions, as it is or after training on each.
+"""Score models on tasks with lm-eval's own definitions, as they are or after training on each.
 
-In: the manifests of the model and of the tasks' datasets. Out: a record and the items behind it, for
-each task. The states of a training to resume from lie beside the records, hidden.
+In: the manifests of the models and of the tasks' datasets. Out: a record and the items behind it, for
+each model and task. The states of a training to resume from lie beside the records, hidden.
 """
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from workflow_scripts.bridge.step import step
 
 
 def main(
-    model: Path,
+    models: list[Path],
     datasets: list[Path],
     records: list[Path],
     log: Path,
@@ -20,17 +21,34 @@ def main(
     *,
     last_try: bool = False,
 ) -> None:
+    from workflow_scripts.core.in_turn import in_turn
     from workflow_scripts.grid.job import run_job
     from workflow_scripts.settings.cells import CellsRequest
 
     asked = CellsRequest.of(request)
-    run_job(model, datasets, records, log, asked, version=version, last_try=last_try)
+    each = len(records) // len(models)
+    in_turn(
+        (
+            model,
+            partial(
+                run_job,
+                model,
+                datasets,
+                records[at * each : (at + 1) * each],
+                log,
+                asked,
+                version=version,
+                last_try=last_try,
+            ),
+        )
+        for at, model in enumerate(models)
+    )
 
 
 if "snakemake" in globals():
     with step(snakemake):
         main(
-            Path(snakemake.input.model),
+            [Path(path) for path in snakemake.input.models],
             [Path(path) for path in snakemake.input.data],
             [Path(path) for path in snakemake.output.records],
             Path(snakemake.log[0]),

@@ -21,7 +21,10 @@ TASKS = ["sst2", "truthfulqa_mc2", "rte", "mnli"]
 def load(tasks_per_job, **more):
     harmony = {"tasks": TASKS, "tasks_per_job": tasks_per_job, **more}
     return load_settings(
-        merged({"harmony": harmony, "suite": {"tasks_per_job": tasks_per_job}}), ROOT
+        merged(
+            {"harmony": {"in_one_job": False} | harmony, "suite": {"tasks_per_job": tasks_per_job}}
+        ),
+        ROOT,
     )
 
 
@@ -51,6 +54,27 @@ def test_each_cell_can_have_a_job_of_its_own():
         "results/records/suite/train_before_test/{row}/{task}.parquet"
     ]
     assert direct.tasks_of(SimpleNamespace(task="rte")) == ("rte",)
+
+
+@pytest.mark.parametrize("tasks_per_job", [None, 2, 1])
+def test_a_job_of_all_models_writes_what_jobs_of_one_model_write(tasks_per_job):
+    apart = load(tasks_per_job)
+    models = ("miniature--Llama-1.4M", "miniature--Pythia-1M")
+    joined = load(
+        tasks_per_job, in_one_job=True, models=["miniature/Llama-1.4M", "miniature/Pythia-1M"]
+    )
+    for one, all_models in zip(packs(apart), packs(joined), strict=True):
+        assert (one.rule, one.tasks) == (all_models.rule, all_models.tasks)
+        if one.base in ("evaluate_direct", "evaluate_few_shot"):
+            assert all_models.models == models
+            assert "{checkpoint}" in one.beside("logs", "log")
+            assert "/all/" in all_models.beside("logs", "log")
+        else:  # trainings, and rows of the leaderboard, keep a job of their own
+            assert not all_models.models
+        paths = one.records("parquet")
+        if all_models.models:
+            paths = [path.replace("{checkpoint}", model) for model in models for path in paths]
+        assert all_models.records("parquet") == paths
 
 
 def test_a_study_without_tasks_of_a_protocol_has_no_job_of_it():
