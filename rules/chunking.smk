@@ -187,6 +187,21 @@ use rule figure from figures as figure_chunking_latency with:
         request={},
 
 
+use rule table from tables as table_chunking_precisions with:
+    """Table: speed and loss of chunked models in other number formats."""
+    input:
+        scores="results/scores/latency.parquet",
+    output:
+        **table_files("chunking_precisions"),
+    log:
+        "logs/table_chunking_precisions.log",
+    localrule: True
+    params:
+        version=1,
+        table="studies.chunking.precisions",
+        request=timed_models(SETTINGS).as_params(),
+
+
 use rule table from tables as table_chunking_pruning with:
     """Table: what leaving layers out costs in perplexity and saves in time."""
     input:
@@ -222,4 +237,4 @@ rule chunking:
     """Study: chunked models, built, verified, and measured in many plans before any training."""
     input:
         expand(_MANIFEST, checkpoint=CHECKPOINTS),
-        made_of("plans", "chunking", "latency", "pruning"),
+        made_of("plans", "chunking", "latency", "precisions", "pruning"),

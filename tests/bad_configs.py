@@ -465,6 +465,11 @@ PLANS = [
         "chunking.measures.devices has 4, but cluster.gpus_per_node is 2; expected at most as many",
     ),
     one(
+        "a number format that is timed anyway",
+        {"chunking": {"measures": {"precisions": ["bfloat16", "float32"]}}},
+        "chunking.measures.precisions has 'float32', which is compute.dtype; expected other number formats",
+    ),
+    one(
         "no number of devices",
         {"chunking": {"measures": {"devices": [0]}}},
         "chunking.measures.devices[0] is 0",

@@ -29,8 +29,15 @@ class Condition(BaseModel):
             " turns with; null is one"
         ),
     )
+    precision: str | None = Field(
+        default=None,
+        description=(
+            "The number format of the weights, or of those that the unchanged model took turns with; null is"
+            " the record's"
+        ),
+    )
 
 
 CONDITIONS = tuple(Condition.model_fields)
 # Fields that came later: what was measured before has none of them.
-LATER_CONDITIONS = ("adapters", "devices")
+LATER_CONDITIONS = ("adapters", "devices", "precision")

@@ -40,6 +40,7 @@ def items_schema():
             pa.field("batch", pa.int64()),
             pa.field("adapters", pa.string()),
             pa.field("devices", pa.int64()),
+            pa.field("precision", pa.string()),
         ]
     )
     return pa.schema(
@@ -108,14 +109,16 @@ def read_items(path: Path):
 
 
 def _with_later_conditions(table, expected):
-    """Null in items that were written before there were such conditions."""
+    """Null in items that were written before there were such conditions, or some of them."""
     import pyarrow as pa
 
     if "condition" not in table.schema.names:
         return table
     kind, wanted = table.schema.field("condition").type, expected.field("condition")
-    earlier = [field for field in wanted.type if field.name not in LATER_CONDITIONS]
-    if kind != pa.struct(earlier):
+    there = {field.name for field in kind}
+    earlier = [field for field in wanted.type if field.name in there]
+    missing = {field.name for field in wanted.type} - there
+    if kind != pa.struct(earlier) or not missing <= set(LATER_CONDITIONS):
         return table
     conditions = pa.array(table.column("condition").to_pylist(), wanted.type)
     return table.set_column(table.schema.names.index("condition"), wanted, conditions)

@@ -38,15 +38,22 @@ class Summary:
 
 
 def summary(pieces: Sequence[Scored]) -> Summary:
-    nats, tokens = sum(p.nats for p in pieces), sum(p.tokens for p in pieces)
-    mean, perplexity = nats / tokens, math.exp(nats / tokens)
-    stderr = None
-    if len(pieces) > 1:
-        # A ratio of two sums: the delta method, then through the exponential.
-        spread = sum((p.nats - mean * p.tokens) ** 2 for p in pieces) / (len(pieces) - 1)
-        stderr = perplexity * math.sqrt(spread * len(pieces)) / tokens
-    bits = nats / math.log(2) / sum(p.bytes for p in pieces)
+    mean, error = nats_a_token([p.nats for p in pieces], [p.tokens for p in pieces])
+    perplexity = math.exp(mean)
+    stderr = None if error is None else perplexity * error  # through the exponential
+    bits = sum(p.nats for p in pieces) / math.log(2) / sum(p.bytes for p in pieces)
     return Summary(perplexity, bits, stderr, len(pieces))
+
+
+def nats_a_token(nats: Sequence[float], tokens: Sequence[int]) -> tuple[float, float | None]:
+    """The mean over all tokens of some pieces, and its standard error from the spread between them."""
+    pieces, whole = len(nats), sum(tokens)
+    mean = sum(nats) / whole
+    if pieces == 1:
+        return mean, None
+    # A ratio of two sums: the delta method.
+    spread = sum((n - mean * t) ** 2 for n, t in zip(nats, tokens, strict=True)) / (pieces - 1)
+    return mean, math.sqrt(spread * pieces) / whole
 
 
 def perplexity_metrics(
@@ -135,7 +142,7 @@ def text_perplexity(
     rows = [
         ([*start, *ids[first + len(start) : end]], scored - first) for first, scored, end in spans
     ]
-    nats = _nats(model, rows)
+    nats = nats_of(model, rows)
     # Bytes from the end of the token before to the end of the last: where nothing stands in front of
     # the text, all of it but its first token.
     return [
@@ -164,7 +171,7 @@ def response_perplexity(
             prompt = [*lead, *prompt[len(prompt) - room + len(lead) :]]
         rows.append((prompt + answer, len(prompt)))
         sizes.append(max(1, len(tokenizer.decode(answer).encode())))
-    costs = _nats(model, rows)
+    costs = nats_of(model, rows)
     return [
         Scored(cost, len(row) - first, size)
         for cost, (row, first), size in zip(costs, rows, sizes, strict=True)
@@ -184,7 +191,7 @@ def _prompt(tokenizer, instruction: str, start: list[int]) -> list[int]:
     return ids
 
 
-def _nats(model, rows: list[tuple[list[int], int]]) -> list[float]:
+def nats_of(model, rows: list[tuple[list[int], int]]) -> list[float]:
     """For each row its negative log-likelihood from the given token on; no logits but those are computed."""
     from workflow_scripts.evaluation.prefix.engine import PrefixEngine
     from workflow_scripts.evaluation.prefix.scores import ScoreRequest

@@ -1,7 +1,7 @@
 """How fast a model runs in many chunk plans, before any training, on one device and over several.
 
 One record; its conditions are the plans with what stands between their layers, how the chunks ran, over how
-many devices, and the batch size.
+many devices, in which number format, and the batch size.
 """
 
 from collections.abc import Callable
@@ -20,12 +20,14 @@ from workflow_scripts.evaluation.latency import (
     left_padded,
     median_and_spread,
 )
-from workflow_scripts.evaluation.perplexity import labelled, measure
+from workflow_scripts.evaluation.perplexity import labelled, measure, nats_a_token, nats_of
 from workflow_scripts.evaluation.plans import protocol_of, task_facts, varied_by
 from workflow_scripts.evaluation.prompts.questions import read_questions
-from workflow_scripts.hub.load import choose_device, load_model
+from workflow_scripts.hub.load import LoadedModel, choose_device, load_model
 from workflow_scripts.hub.manifest import Manifest
 from workflow_scripts.hub.recording import Recording, model_facts
+from workflow_scripts.hub.start_token import start_of
+from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.measures import LatencyRequest
 from workflow_scripts.settings.plan_measures import too_few_threads
 
@@ -34,46 +36,20 @@ Timed = Callable[[], tuple[float, float]]
 
 def measure_latency(model: Path, hub: Path, path: Path, asked: LatencyRequest) -> Record:
     """Each plan against the unchanged model, which takes turns with it: fused and as the loop, on one device
-    and over several."""
+    and over several, and in other number formats."""
     recording, measures = Recording(), asked.measures
     places = places_of(choose_device(asked.compute.device), max(measures.devices))
     texts, dataset = _questions(hub, measures.questions)
-    prompts = sha256_text("\n".join(texts))
-    base = load_model(model, **asked.compute.loading)
-    layers = base.model.config.num_hidden_layers
-    metrics: list[Metric] = []
-    items: list[Item] = []
+    timing = _Timing(model, texts, places, asked)
     for plan in asked.plans:
-        chunks = len(plan.plan(layers).chunks)
-        # A pruned model is a shorter one of the same kind; one batch size says how much shorter.
-        sizes = measures.batch_sizes if chunks else measures.batch_sizes[:1]
-        ways = ("fused", "loop") if chunks else ("loop",)
-        for devices in [number for number in measures.devices if number <= chunks] or [1]:
-            loaded = load_model(model, chunking=plan.keys, **asked.compute.loading).model
-            if devices > 1:
-                loaded.spread(places[:devices])
-            for size in sizes:
-                print(
-                    f"latency of {plan.id(layers).variant} over {devices} at batch size {size}",
-                    flush=True,
-                )
-                batches = left_padded(base.tokenizer, texts, size, base.device)
-                timed = {"unchanged": _run(base.model, None, batches, measures.new_tokens)}
-                timed |= {way: _run(loaded, way, batches, measures.new_tokens) for way in ways}
-                for way, timing in interleaved(timed, measures.repeats).items():
-                    condition = Condition(
-                        **varied_by(plan, layers),
-                        way=way,
-                        batch=size,
-                        devices=None if devices == 1 else devices,
-                    )
-                    metrics += _latency_metrics(timing, condition)
-                    items += _rounds(timing, condition, prompts)
-            del loaded, timed  # two models are there at once, and never three
+        timing.plan(plan)
+    if measures.precisions:
+        timing.in_other_formats(None)
+    base = timing.base
     tokens = sum(len(base.tokenizer(text)["input_ids"]) + measures.new_tokens - 1 for text in texts)
     return write_record(
         path,
-        items,
+        timing.items,
         study="latency",
         request=asked.as_params(),
         model=model_facts(base.manifest),
@@ -85,11 +61,119 @@ def measure_latency(model: Path, hub: Path, path: Path, asked: LatencyRequest) -
             asked.seed,
             measures.model_dump(mode="json", exclude={"repeats"}),
         ),
-        metrics=tuple(metrics),
-        cost=Cost(tokens=tokens * len(items), device=base.device),
+        metrics=tuple(timing.metrics),
+        cost=Cost(tokens=tokens * timing.rounds, device=base.device),
         provenance=recording.provenance(asked),
         volatile=recording.volatile(base.device, _named(places)),
     )
+
+
+class _Timing:
+    """The unchanged model, what has been timed beside it so far, and the questions that all are asked."""
+
+    def __init__(self, model: Path, texts: list[str], places: list[str], asked: LatencyRequest):
+        self._model, self._texts, self._places, self._asked = model, texts, places, asked
+        self._prompts = sha256_text("\n".join(texts))
+        self.base = self._load(None)
+        self._layers = self.base.model.config.num_hidden_layers
+        self.metrics: list[Metric] = []
+        self.items: list[Item] = []
+        self.rounds = 0
+
+    def plan(self, plan: Checkpoint) -> None:
+        measures = self._asked.measures
+        chunks = len(plan.plan(self._layers).chunks)
+        # A pruned model is a shorter one of the same kind; one batch size says how much shorter.
+        sizes = measures.batch_sizes if chunks else measures.batch_sizes[:1]
+        ways = ("fused", "loop") if chunks else ("loop",)
+        for devices in [number for number in measures.devices if number <= chunks] or [1]:
+            loaded = self._load(plan)
+            if devices > 1:
+                loaded.model.spread(self._places[:devices])
+            number = None if devices == 1 else devices
+            self._beside_the_unchanged(loaded, plan, ways, sizes, devices=number)
+            del loaded  # two models are there at once, and never three
+        if chunks and measures.precisions:
+            self.in_other_formats(plan)
+
+    def in_other_formats(self, plan: Checkpoint | None) -> None:
+        """How fast a plan is in them, fused on one device, and what they cost: of the same questions, nats that a
+        token takes more than in the usual one. Without a plan, of the model as it is."""
+        measures = self._asked.measures
+        usual = self._nats(self._load(plan) if plan else self.base)
+        for precision in measures.precisions:
+            loaded = self._load(plan, precision)
+            way = "fused" if plan else "loop"
+            self._beside_the_unchanged(
+                loaded, plan, (way,), measures.batch_sizes, precision=precision
+            )
+            there = self._nats(loaded)
+            more = [one - other for (one, _), (other, _) in zip(there, usual, strict=True)]
+            cost, stderr = nats_a_token(more, [tokens for _, tokens in there])
+            condition = Condition(**varied_by(plan, self._layers), precision=precision)
+            self.metrics.append(measure("nats_more", cost, len(more), condition, stderr=stderr))
+            for (_, tokens), one, text in zip(there, more, self._texts, strict=True):
+                scores = {"nats_more": one, "tokens": tokens}
+                self._note(condition, sha256_text(text), scores)
+            del loaded
+
+    def _load(self, plan: Checkpoint | None, precision: str | None = None) -> LoadedModel:
+        loading = self._asked.compute.loading | ({"dtype": precision} if precision else {})
+        return load_model(self._model, chunking=plan.keys if plan else None, **loading)
+
+    def _beside_the_unchanged(
+        self,
+        loaded: LoadedModel,
+        plan: Checkpoint | None,
+        ways: tuple[str, ...],
+        sizes: tuple[int, ...],
+        **varied: Any,
+    ) -> None:
+        base, measures = self.base, self._asked.measures
+        told = [f"latency of {plan.id(self._layers).variant if plan else 'the model as it is'}"]
+        told += [f"{value} {name}" for name, value in varied.items() if value is not None]
+        for size in sizes:
+            print(f"{', '.join(told)}, at batch size {size}", flush=True)
+            batches = left_padded(base.tokenizer, self._texts, size, base.device)
+            timed = {"unchanged": _run(base.model, None, batches, measures.new_tokens)}
+            timed |= {
+                way: _run(loaded.model, way if plan else None, batches, measures.new_tokens)
+                for way in ways
+            }
+            for way, timing in interleaved(timed, measures.repeats).items():
+                condition = Condition(
+                    **varied_by(plan, self._layers), way=way, batch=size, **varied
+                )
+                self.metrics += _latency_metrics(timing, condition)
+                for at in range(measures.repeats):
+                    scores = {name: seconds[at] for name, seconds in timing.named.items()}
+                    self._note(condition, self._prompts, scores)
+                self.rounds += measures.repeats
+
+    def _note(self, condition: Condition, prompt_sha256: str, scores: dict[str, float]) -> None:
+        under = labelled("mmlu", condition)
+        at = sum(item.condition == condition for item in self.items)
+        self.items.append(
+            Item(
+                item=f"{under}/{at}",
+                condition=condition,
+                prompt_sha256=prompt_sha256,
+                gold=None,
+                prediction=None,
+                scores=scores,
+            )
+        )
+
+    def _nats(self, loaded: LoadedModel) -> list[tuple[float, int]]:
+        """What each question costs a model, and its scored tokens."""
+        start = start_of(loaded.tokenizer)
+        rows = [
+            [*start, *loaded.tokenizer(text, add_special_tokens=False)["input_ids"]]
+            for text in self._texts
+        ]
+        first = max(1, len(start))
+        costs = nats_of(loaded.model, [(row, first) for row in rows])
+        return [(cost, len(row) - first) for cost, row in zip(costs, rows, strict=True)]
 
 
 def places_of(device: str, number: int) -> list[str]:
@@ -141,20 +225,6 @@ def _latency_metrics(timing: Timings, condition: Condition) -> list[Metric]:
             measure(f"{name}_spread", spread, len(seconds), condition),
         ]
     return metrics
-
-
-def _rounds(timing: Timings, condition: Condition, prompts: str) -> list[Item]:
-    return [
-        Item(
-            item=f"{labelled('mmlu', condition)}/{at}",
-            condition=condition,
-            prompt_sha256=prompts,
-            gold=None,
-            prediction=None,
-            scores={name: seconds[at] for name, seconds in timing.named.items()},
-        )
-        for at in range(len(timing.prefill))
-    ]
 
 
 def _questions(hub: Path, number: int) -> tuple[list[str], Manifest]:

@@ -66,6 +66,7 @@ def tables_made(settings: Settings) -> dict[str, list[str]]:
         "plans": ["chunking_plans"],
         "chunking": ["chunking_perplexity"],
         "latency": ["chunking_latency"],
+        "precisions": ["chunking_precisions"],
         "pruning": ["chunking_pruning"],
         "training": ["training_stages"],
         "ablation": ["chunking_ablation"],
@@ -129,6 +130,7 @@ def _of_this_config(made: Mapping[str, list[str]], settings: Settings) -> dict[s
         "plans": settings.chunking.checkpoints,
         "chunking": settings.chunking.models,
         "latency": settings.chunking.timed_models,
+        "precisions": settings.chunking.timed_models and settings.chunking.measures.precisions,
         # Perplexity beside time.
         "pruning": settings.chunking.models and settings.chunking.timed_models,
         "training": any(one.stages for one in settings.staged_checkpoints()),

@@ -168,7 +168,7 @@ class Planner:
         asked, layers = latency_request(self._settings, model), self._settings.model(model).layers
         measures, machine, question = asked.measures, self._machine, self._work.question_tokens
         chunks = [len(plan.plan(layers).chunks) for plan in asked.plans]
-        loads = sum(map(self._work.placements, chunks))
+        loads = sum(map(self._work.placements, chunks)) + len(measures.precisions) * len(chunks)
         spent = machine.loading(checkpoint) + machine.reading_weights(checkpoint).times(loads)
         tokens = 0
         for rows, rounds in self._work.latency_rounds(asked.plans, layers).items():
@@ -180,8 +180,10 @@ class Planner:
         need = machine.evaluated(checkpoint, spent, [Amount(rows, 0, 2 * question)])
         most = max(chunks, default=1)
         devices = max((number for number in measures.devices if number <= most), default=1)
-        # Beside the unchanged model the plan's, as a whole until it is spread.
-        weights = int(_WITH_WRAPPER * machine.size(checkpoint).weights(asked.compute.dtype)) // MB
+        # Beside the unchanged model the plan's, as a whole until it is spread, in the largest number format.
+        formats = (asked.compute.dtype, *measures.precisions)
+        largest = max(map(machine.size(checkpoint).weights, formats))
+        weights = int(_WITH_WRAPPER * largest) // MB
         return replace(
             need,
             tokens=tokens,

@@ -131,7 +131,8 @@ class Work:
         """How often all questions are read and answered in batches of each size, over all plans.
 
         On each number of devices that a plan has chunks for, the unchanged model takes turns with it, fused and
-        as the loop; a pruned one has one way, and the first size alone.
+        as the loop; a pruned one has one way, and the first size alone. In each further number format it takes turns
+        with every plan, fused, and with itself.
         """
         measures = self._settings.chunking.measures
         rounds = dict.fromkeys(measures.batch_sizes, 0)
@@ -140,6 +141,10 @@ class Work:
             turns = 3 * self.placements(chunks) if chunks else 2
             for size in measures.batch_sizes if chunks else measures.batch_sizes[:1]:
                 rounds[size] += turns * (1 + measures.repeats)  # one to warm up
+        formats = len(measures.precisions)
+        chunked = sum(bool(plan.plan(layers).chunks) for plan in plans)
+        for size in rounds if formats else ():
+            rounds[size] += 2 * formats * (chunked + 1) * (1 + measures.repeats)
         return rounds
 
 

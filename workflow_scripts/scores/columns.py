@@ -26,4 +26,5 @@ COLUMNS = {
     "batch": "Int64",
     "adapters": "string",
     "devices": "Int64",
+    "precision": "string",
 }

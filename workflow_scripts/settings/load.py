@@ -185,7 +185,7 @@ def load_settings(
     except UserError as error:
         problems += error.problems
     problems = problems or _prompt_problems(checked, tables["models"], runs)
-    problems = problems or _devices_problems(checked)
+    problems = problems or _measures_problems(checked)
     problems = problems or explain_problems(checked.explain, runs, tables["tasks"])
     if problems:
         raise UserError(problems)
@@ -271,10 +271,14 @@ def _wanted_runs(config: dict[str, Any], files: dict[str, Path]) -> list[str]:
     return [name for name in named if isinstance(name, str) and name in files]
 
 
-def _devices_problems(config: Config) -> list[str]:
+def _measures_problems(config: Config) -> list[str]:
+    """What of chunking.measures does not go with the machines and the number format."""
     measures, nodes = config.chunking.measures, config.cluster
-    problem = measures.devices_problem(config.compute, nodes.gpus_per_node)
-    return [problem] if problem else []
+    problems = (
+        measures.devices_problem(config.compute, nodes.gpus_per_node),
+        measures.precisions_problem(config.compute.dtype),
+    )
+    return [problem for problem in problems if problem]
 
 
 def _prompt_problems(

@@ -1,6 +1,6 @@
 """How times and perplexities of chunk plans are taken."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -28,6 +28,16 @@ class LatencyMeasures(Section):
         ),
     )
 
+    precisions: Annotated[
+        tuple[Literal["float32", "bfloat16", "float16"], ...], Field(strict=False)
+    ] = Field(
+        (),
+        description=(
+            "Number formats beside compute.dtype in which plans are timed on one device, fused, and the model as"
+            " it is. The table has what each costs: nats that a token of the same questions takes more."
+        ),
+    )
+
     @model_validator(mode="after")
     def _batches_can_be_filled(self) -> "LatencyMeasures":
         if max(self.batch_sizes) > self.questions:
@@ -36,6 +46,15 @@ class LatencyMeasures(Section):
                 f" {self.questions}; expected as many questions as the largest batch has rows."
             )
         return self
+
+    def precisions_problem(self, usual: str) -> str | None:
+        """What plans are timed in anyway."""
+        if usual not in self.precisions:
+            return None
+        return (
+            f"chunking.measures.precisions has {usual!r}, which is compute.dtype; expected other number formats"
+            " alone, since plans are timed in that one anyway."
+        )
 
     def devices_problem(self, compute: Loading, gpus_per_node: int) -> str | None:
         """Why no job could have as many devices, as far as the config tells."""

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -51,8 +52,8 @@ VARIED = ("aggregation", "adapters", "way", "batch", "devices")
 
 
 def latency_table(scores: pd.DataFrame, asked: MeasuredModels) -> pd.DataFrame:
-    rows = measured(scores, "latency", varied=VARIED, asked=asked.models)
-    rows = with_speed_up(rows[rows["plan"].str.startswith("k")].copy())
+    rows = timed(scores, asked)
+    rows = rows[rows["plan"].str.startswith("k")].copy()
     rows["adapters"] = rows["adapters"].astype(object).where(rows["adapters"].notna(), None)
     shapes = zip(rows["plan"], rows["aggregation"], rows["adapters"], strict=True)
     rows["variant"] = [shape_of(*shape) for shape in shapes]
@@ -63,10 +64,16 @@ def latency_table(scores: pd.DataFrame, asked: MeasuredModels) -> pd.DataFrame:
     return COLUMNS.typed(rows.sort_values(order))
 
 
-def with_speed_up(rows: pd.DataFrame) -> pd.DataFrame:
+def timed(scores: pd.DataFrame, asked: MeasuredModels) -> pd.DataFrame:
+    """All that was timed in the usual number format."""
+    usual = scores[scores["precision"].isna()]
+    return with_speed_up(measured(usual, "latency", varied=VARIED, asked=asked.models))
+
+
+def with_speed_up(rows: pd.DataFrame, *, also: Sequence[str] = ()) -> pd.DataFrame:
     """How many times faster than the unchanged model that took turns with it."""
     rows["devices"] = rows["devices"].fillna(1)
-    group = ["model", "plan", "aggregation", "adapters", "batch", "devices"]
+    group = ["model", "plan", "aggregation", "adapters", "batch", "devices", *also]
     seconds = ["prefill_seconds", "token_seconds"]
     unchanged = rows.loc[rows["way"] == "unchanged", [*group, *seconds]]
     rows = rows.merge(unchanged, how="left", on=group, suffixes=("", "_unchanged"))

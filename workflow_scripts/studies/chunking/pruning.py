@@ -11,7 +11,7 @@ from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import numbers, perplexity, with_errors
 from workflow_scripts.settings.chunked_tables import MeasuredModels
 from workflow_scripts.studies.chunking.frame import TEXT, measured, with_broken
-from workflow_scripts.studies.chunking.latency import VARIED, milliseconds, with_speed_up
+from workflow_scripts.studies.chunking.latency import milliseconds, timed
 
 NOTE = (
     "Layers left out, counted from 1; nothing trained. Perplexity ± standard error on wikitext. Time:"
@@ -36,9 +36,8 @@ def pruning_table(
     )
     pruned = cost["plan"].str.startswith("prune")
     cost = cost[(cost["task"] == TEXT) & (pruned | (cost["plan"] == UNCHANGED))]
-    time = measured(latencies, "latency", varied=VARIED, asked=asked.models)
-    time = time[time["model"].isin(asked.models)]
-    time = with_speed_up(time[time["plan"].str.startswith("prune")].copy())
+    time = timed(latencies, asked)
+    time = time[time["model"].isin(asked.models) & time["plan"].str.startswith("prune")]
     time = time[(time["way"] != "unchanged") & (time["batch"] == time["batch"].min())]
     rows = with_broken(cost, pd.DataFrame({"model": asked.models, "plan": UNCHANGED}))
     time = time.drop(columns=["task", "n", "aggregation"])

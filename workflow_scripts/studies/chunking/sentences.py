@@ -225,7 +225,7 @@ CHUNKING = Study(
     title="What do chunks of layers cost, and save?",
     tables=(
         *("chunking_summary", "chunking_ablation", "training_stages", "chunking_plans"),
-        "chunking_latency",
+        *("chunking_latency", "chunking_precisions"),
         *("chunking_perplexity", "chunking_pruning", "mmlu_by_subject"),
     ),
     figures=(

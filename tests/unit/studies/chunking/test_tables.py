@@ -8,7 +8,14 @@ from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.scores.tidy import COLUMNS
 from workflow_scripts.settings.chunked_tables import MeasuredModels, SizedCheckpoints
 from workflow_scripts.settings.request import Nothing
-from workflow_scripts.studies.chunking import latency, perplexity, plans, pruning, summary
+from workflow_scripts.studies.chunking import (
+    latency,
+    perplexity,
+    plans,
+    precisions,
+    pruning,
+    summary,
+)
 from workflow_scripts.studies.chunking.latency import latency_table, write_latency_figure
 from workflow_scripts.studies.chunking.perplexity import perplexity_table, write_perplexity_figure
 from workflow_scripts.studies.chunking.plans import plans_table
@@ -49,8 +56,9 @@ def perplexities(task, difficulty, *measured):
     ]
 
 
-def latencies(plan, aggregation, adapters=None, devices=None, **ways):
-    of = {"plan": plan, "aggregation": aggregation, "adapters": adapters, "devices": devices}
+def latencies(plan, aggregation, adapters=None, devices=None, precision=None, **ways):
+    of = {"plan": plan, "aggregation": aggregation, "adapters": adapters}
+    of |= {"devices": devices, "precision": precision}
     return [
         one
         for way, seconds in ways.items()
@@ -123,6 +131,40 @@ def test_a_checkpoint_and_the_layers_alone_are_each_held_against_their_own_turns
     assert told["chunking.faster"] == 4 and told["chunking.timed"] == 1
     assert told["chunking.trained_fastest"] == "@k2m12-mlp.none-adapters64"
     assert told["chunking.trained_faster"] == pytest.approx(6)
+
+
+def test_another_number_format_is_held_against_the_usual_one(scores, tmp_path):
+    half = {"precision": "bfloat16"}
+    timed = [
+        *latencies("k2m12", "residual", **half, unchanged=0.6, fused=0.1),
+        *latencies("k0m0", None, **half, unchanged=0.6, loop=0.4),
+    ]
+    cost = [
+        row(
+            "latency",
+            "latency",
+            {**half, "plan": plan, "aggregation": of},
+            "nats_more",
+            value,
+            0.01,
+        )
+        for plan, of, value in (("k2m12", "residual", 0.25), ("k0m0", None, -0.5))
+    ]
+    more = pd.concat([scores, pd.DataFrame([*timed, *cost]).astype(COLUMNS)])
+    table = precisions.precisions_table(more, ONE).set_index("plan")
+    assert table["token_faster"].to_dict() == pytest.approx({"k2m12": 6, "k0m0": 1.5})
+    # In the usual format k2m12 is four times as fast as the model, which is as fast as itself.
+    assert table["than_usual"].to_dict() == pytest.approx({"k2m12": 1.5, "k0m0": 1.5})
+    assert table["nats_more"].to_dict() == pytest.approx({"k2m12": 0.25, "k0m0": -0.5})
+    _, text = written(precisions.TABLE, precisions.precisions_table(more, ONE), ONE, tmp_path)
+    assert "| as it is |" in " ".join(text.split()) and "-0.5000 ± 0.0100" in text
+    # The other tables are of the usual one.
+    pd.testing.assert_frame_equal(latency_table(more, ONE), latency_table(scores, ONE))
+    pruned = [pruning_table(one, one, ONE) for one in (more, scores)]
+    pd.testing.assert_frame_equal(*pruned)
+    broken = precisions.precisions_table(more, TWO)
+    assert broken.loc[broken["model"] == "org/other", "token_seconds"].isna().all()
+    written(precisions.TABLE, broken, TWO, tmp_path)
 
 
 def test_chunks_over_several_devices_are_held_against_one(scores, tmp_path):
