@@ -57,7 +57,7 @@ def test_a_dry_run_of_each_config_plans_its_grid(path, tmp_path):
     jobs = jobs_of(result)
     # Packs of tasks on the cluster; elsewhere one job takes all of them, and as they are all models.
     packs = math.ceil(tasks / (harmony_of(path)["tasks_per_job"] or tasks))
-    in_one_job = path.name == "config.yaml"
+    in_one_job = yaml.safe_load(path.read_text()).get("source", "miniature") == "miniature"
     for rule, jobs_a_pack in (
         ("evaluate_direct", 1 if in_one_job else models),
         ("train_before_test", models),
