@@ -65,9 +65,9 @@ $(BENCH)/.installed: envs/bench.txt $(INSTALLED)
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --progress-bar off --no-deps --upgrade --target $(BENCH) -r envs/bench.txt
 	@touch $@
 
-# Trainings that share their steps beside the same ones one after the other, on two threads.
-bench-together: $(INSTALLED)
-	$(BIN)/python -m bench.together
+# Trainings that share their steps beside the same ones one after the other, and TRL's, on two threads.
+bench-together: $(BENCH)/.installed
+	PYTHONPATH=$(BENCH) $(BIN)/python -m bench.together
 
 # On a machine with a GPU: correctness, evaluation, training, chunked models and rates, ten minutes each at most. TRL is
 # measured where `make bench-training` has installed it.

@@ -6,24 +6,27 @@ samples, in batches of 8, with adapters of rank 8 and dropout 0.1 in all linear 
 trainings are run whole and with one step each, and what the further steps took is the difference: all that
 belongs to a step is in it, and set-up and the evaluation at the end are not. Both ways take turns within a
 round; what is printed is the median over the rounds of the ratio within a round, by the clock and by what
-the processors did.
+the processors did. TRL's trainer, one adapter after the other, takes turns with them where it is installed.
 """
 
 import argparse
 import copy
 import tempfile
 import time
+import warnings
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import replace
+from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import torch
+from datasets import disable_progress_bars
 from transformers import Qwen2Config, Qwen2ForCausalLM
 
-from bench.training import random_samples
+from bench.training import random_samples, train_by_trl
 from workflow_scripts.miniature.tokenizer import EMBEDDING_ROWS
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.run import train
@@ -83,6 +86,16 @@ def apart(base, asked: list[Lesson], folder: Path) -> None:
         )  # fmt: skip
 
 
+def by_trl(base, asked: list[Lesson], _: Path) -> None:
+    for lesson in asked:
+        steps = lesson.keys.max_steps or len(lesson.samples)
+        some = range(min(len(lesson.samples), steps * BATCH))
+        rows = [lesson.samples[at].tokens.tolist() for at in some]
+        lora = {"r": 8, "lora_alpha": 32, "lora_dropout": 0.1, "target_modules": "all-linear"}
+        rate = {"learning_rate": 1e-4, "lr_scheduler_type": "linear"}
+        train_by_trl(base, rows, lora, rate, [])
+
+
 def took(way: Callable, base, asked: list[Lesson]) -> np.ndarray:
     """Seconds by the clock and of the processors."""
     with tempfile.TemporaryDirectory() as folder, redirect_stdout(StringIO()):
@@ -98,19 +111,24 @@ def main() -> None:
     parser.add_argument("--cases", nargs="+", default=list(CASES), choices=list(CASES))
     asked = parser.parse_args()
     torch.set_num_threads(asked.threads)
+    disable_progress_bars()
+    warnings.filterwarnings("ignore", category=FutureWarning)
     for case in asked.cases:
         width, layers, vocabulary, tasks, steps, wanted = CASES[case]
         base, work = model_of(width, layers, vocabulary), lessons(tasks, steps + 1, vocabulary)
         short = [replace(one, keys=one.keys.model_copy(update={"max_steps": 1})) for one in work]
         tokens = sum(int(lesson.samples.lengths.sum()) for lesson in work) * steps / (steps + 1)
+        ways = (together, apart, *((by_trl,) if find_spec("trl") else ()))
         rounds = []
         for _ in range(asked.rounds):
-            set_up = {way: took(way, base, short) for way in (together, apart)}
-            further = {way: took(way, base, work) - set_up[way] for way in (together, apart)}
-            rounds.append([further[together], further[apart], set_up[together], set_up[apart]])
+            set_up = [took(way, base, short) for way in ways]
+            whole = [took(way, base, work) for way in ways]
+            further = [both - first for both, first in zip(whole, set_up, strict=True)]
+            rounds.append([*further, *set_up])
         clock, processors = np.moveaxis(np.array(rounds), 2, 0)
         ratios, of_processors = (found[:, 1] / found[:, 0] for found in (clock, processors))
-        shared, single, first, firsts = np.median(clock, axis=0)
+        shared, single = np.median(clock[:, :2], axis=0)
+        first, firsts = np.median(clock[:, len(ways) : len(ways) + 2], axis=0)
         print(
             f"{case}: {tasks} tasks together {tokens / shared:,.0f} tokens a second, one after the other"
             f" {tokens / single:,.0f}: {np.median(ratios):.2f} times"
@@ -120,6 +138,15 @@ def main() -> None:
             f" With a step each and the set-up {first:.1f} s and {firsts:.1f} s.",
             flush=True,
         )
+        if by_trl in ways:
+            by_clock, by_processors = (found[:, 2] / found[:, 0] for found in (clock, processors))
+            print(
+                f"{case}: TRL, one adapter after the other, {tokens / np.median(clock[:, 2]):,.0f} tokens a"
+                f" second; together is {np.median(by_clock):.2f} times as fast ({by_clock.min():.2f} to"
+                f" {by_clock.max():.2f}), and in seconds of processors {np.median(by_processors):.2f} times"
+                f" ({by_processors.min():.2f} to {by_processors.max():.2f}).",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

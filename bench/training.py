@@ -140,6 +140,21 @@ def ours(base, case: Case, clock: Clock, device: str = "cpu") -> float:
 
 
 def theirs(base, case: Case, clock: Clock, device: str = "cpu") -> float:
+    rows = [case.samples[n].tokens.tolist() for step in case.steps for n in step]
+    lora = {"target_modules": TARGETS, **ADAPTERS}
+    history = train_by_trl(base, rows, lora, {"learning_rate": RATE}, [clock], device)
+    return history[-1]["train_loss"]
+
+
+def train_by_trl(
+    base,
+    rows: list[list[int]],
+    lora: dict[str, Any],
+    settings: dict[str, Any],
+    callbacks: list[TrainerCallback],
+    device: str = "cpu",
+) -> list[dict[str, float]]:
+    """An epoch over tokens in their order, as the published LM-Harmony sets TRL; what it logs."""
     from peft import LoraConfig
     from torch.utils.data import SequentialSampler
     from trl import SFTConfig, SFTTrainer
@@ -148,24 +163,24 @@ def theirs(base, case: Case, clock: Clock, device: str = "cpu") -> float:
         def _get_train_sampler(self, dataset=None):
             return SequentialSampler(self.train_dataset)
 
-    rows = [{"input_ids": case.samples[n].tokens.tolist()} for step in case.steps for n in step]
+    usual = {"lr_scheduler_type": "constant", "weight_decay": 0.01, "max_length": LONGEST}
     with tempfile.TemporaryDirectory() as folder:
         trainer = InThisOrder(
             copy.deepcopy(base),
             SFTConfig(
                 output_dir=folder, per_device_train_batch_size=BATCH, num_train_epochs=1,
-                learning_rate=RATE, weight_decay=0.01, lr_scheduler_type="constant",
-                max_length=LONGEST, packing=False, save_strategy="no", report_to=[],
-                use_cpu=device == "cpu", bf16=device == "cuda", activation_checkpointing=False, disable_tqdm=True,
+                packing=False, save_strategy="no", report_to=[], use_cpu=device == "cpu",
+                bf16=device == "cuda", activation_checkpointing=False, disable_tqdm=True,
+                **usual | settings,
             ),
-            train_dataset=Dataset.from_list(rows),
+            train_dataset=Dataset.from_list([{"input_ids": row} for row in rows]),
             processing_class=_tokenizer(),
-            peft_config=LoraConfig(task_type="CAUSAL_LM", target_modules=TARGETS, **ADAPTERS),
-            callbacks=[clock],
+            peft_config=LoraConfig(task_type="CAUSAL_LM", **lora),
+            callbacks=callbacks,
         )  # fmt: skip
         trainer.remove_callback(PrinterCallback)
         trainer.train()
-    return trainer.state.log_history[-1]["train_loss"]
+    return trainer.state.log_history
 
 
 @contextmanager
