@@ -1,6 +1,7 @@
 """What people type: dry runs of every config, lists, graphs, the linter, the Slurm profile, mistakes."""
 
 import csv
+import json
 import math
 import re
 import shutil
@@ -110,6 +111,48 @@ def test_a_dry_run_of_the_prompts_plans_each_run_asked_and_scored(name, tmp_path
     assert jobs["ask_prompt_run"] == (1 if name == "config.yaml" else 11)
     assert jobs["score_prompt_run"] == 11
     assert jobs["table_prompt_runs"] == jobs["figure_prompt_runs"] == 1
+
+
+# In a process of its own: of each job its rule, its priority and the seconds that it is planned with.
+PRIORITIES = """
+import json, sys
+from pathlib import Path
+from snakemake.api import SnakemakeApi
+from snakemake.settings.types import DAGSettings, OutputSettings, ResourceSettings
+from workflow_scripts.bridge.job_list import _build
+with SnakemakeApi(OutputSettings(dryrun=True, enable_file_logging=False)) as api:
+    made = api.workflow(ResourceSettings(cores=2), snakefile=Path(sys.argv[1]))
+    workflow = made.dag(DAGSettings()).workflow_api._workflow
+    _build(workflow)
+    needs = workflow.globals["NEEDS"]
+    for job in workflow.dag.jobs:
+        of = job.rule.expand_priority(job.wildcards, job.input, 1)
+        need = needs.get(job.rule.name)
+        print(json.dumps([job.rule.name, of, need and need(job.wildcards).seconds]))
+"""
+
+
+def test_what_only_tables_wait_for_is_started_last_and_the_longest_of_it_first(tmp_path):
+    result = subprocess.run(
+        [sys.executable, "-c", PRIORITIES, ROOT / "Snakefile"],
+        cwd=tmp_path,
+        env=environment_with(tmp_path, PYTHONPATH=str(ROOT)),
+        capture_output=True,
+        text=True,
+    )
+    jobs = [json.loads(line) for line in result.stdout.splitlines()]
+    last = {rule for rule, priority, _ in jobs if priority < 0}
+    assert last == {
+        *("evaluate_direct", "train_before_test", "evaluate_mmlu", "ask_prompt_run"),
+        *("measure_perplexity", "measure_latency", "measure_stage_perplexity"),
+    }
+    assert {"train_checkpoint", "table_harmony_scores", "place_miniature_model"} <= {
+        rule for rule, priority, _ in jobs if priority == 0
+    }
+    by_priority = [
+        seconds for _, priority, seconds in sorted(jobs, key=lambda job: -job[1]) if priority < 0
+    ]
+    assert len(set(by_priority)) > 5 and by_priority == sorted(by_priority, reverse=True)
 
 
 def test_the_order_in_which_the_rule_files_are_included_means_nothing(tmp_path):
