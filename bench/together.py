@@ -26,7 +26,7 @@ import torch
 from datasets import disable_progress_bars
 from transformers import Qwen2Config, Qwen2ForCausalLM
 
-from bench.training import random_samples, train_by_trl
+from bench.training import ADAPTERS, random_samples, train_by_trl
 from workflow_scripts.miniature.tokenizer import EMBEDDING_ROWS
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.run import train
@@ -91,9 +91,8 @@ def by_trl(base, asked: list[Lesson], _: Path) -> None:
         steps = lesson.keys.max_steps or len(lesson.samples)
         some = range(min(len(lesson.samples), steps * BATCH))
         rows = [lesson.samples[at].tokens.tolist() for at in some]
-        lora = {"r": 8, "lora_alpha": 32, "lora_dropout": 0.1, "target_modules": "all-linear"}
         rate = {"learning_rate": 1e-4, "lr_scheduler_type": "linear"}
-        train_by_trl(base, rows, lora, rate, [])
+        train_by_trl(base, rows, {"target_modules": "all-linear", **ADAPTERS}, rate, [])
 
 
 def took(way: Callable, base, asked: list[Lesson]) -> np.ndarray:

@@ -53,8 +53,7 @@ def models_of_cells(pack):
     def given(wildcards):
         if pack.study == "suite":
             return [suite_model(wildcards)]
-        models = map(CheckpointId.parse, pack.models_of(wildcards))
-        return [manifest_of_checkpoint(model) for model in models]
+        return manifests_of_checkpoints(map(CheckpointId.parse, pack.models_of(wildcards)))
 
     return given
 

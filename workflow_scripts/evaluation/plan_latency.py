@@ -4,7 +4,8 @@ One record; its conditions are the plans with what stands between their layers, 
 many devices, in which number format, and the batch size.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +44,9 @@ def measure_latency(model: Path, hub: Path, path: Path, asked: LatencyRequest) -
     timing = _Timing(model, texts, places, asked)
     for plan in asked.plans:
         timing.plan(plan)
-    if measures.precisions:
-        timing.in_other_formats(None)
     base = timing.base
+    if measures.precisions:
+        timing.in_other_formats(None, timing.nats(base))
     tokens = sum(len(base.tokenizer(text)["input_ids"]) + measures.new_tokens - 1 for text in texts)
     return write_record(
         path,
@@ -78,7 +79,13 @@ class _Timing:
         self._layers = self.base.model.config.num_hidden_layers
         self.metrics: list[Metric] = []
         self.items: list[Item] = []
-        self.rounds = 0
+
+    @property
+    def rounds(self) -> int:
+        """All other items are of what a number format costs, which is of no way of running."""
+        return sum(
+            item.condition is not None and item.condition.way is not None for item in self.items
+        )
 
     def plan(self, plan: Checkpoint) -> None:
         measures = self._asked.measures
@@ -86,35 +93,40 @@ class _Timing:
         # A pruned model is a shorter one of the same kind; one batch size says how much shorter.
         sizes = measures.batch_sizes if chunks else measures.batch_sizes[:1]
         ways = ("fused", "loop") if chunks else ("loop",)
+        in_others = bool(chunks and measures.precisions)
+        usual: list[tuple[float, int]] = []
         for devices in [number for number in measures.devices if number <= chunks] or [1]:
             loaded = self._load(plan)
+            if in_others and not usual:  # before it is spread, or told to run as the loop
+                usual = self.nats(loaded)
             if devices > 1:
                 loaded.model.spread(self._places[:devices])
             number = None if devices == 1 else devices
             self._beside_the_unchanged(loaded, plan, ways, sizes, devices=number)
             del loaded  # two models are there at once, and never three
-        if chunks and measures.precisions:
-            self.in_other_formats(plan)
+        if in_others:
+            self.in_other_formats(plan, usual)
 
-    def in_other_formats(self, plan: Checkpoint | None) -> None:
+    def in_other_formats(self, plan: Checkpoint | None, usual: list[tuple[float, int]]) -> None:
         """How fast a plan is in them, fused on one device, and what they cost: of the same questions, nats that a
         token takes more than in the usual one. Without a plan, of the model as it is."""
         measures = self._asked.measures
-        usual = self._nats(self._load(plan) if plan else self.base)
         for precision in measures.precisions:
             loaded = self._load(plan, precision)
             way = "fused" if plan else "loop"
             self._beside_the_unchanged(
                 loaded, plan, (way,), measures.batch_sizes, precision=precision
             )
-            there = self._nats(loaded)
+            there = self.nats(loaded)
             more = [one - other for (one, _), (other, _) in zip(there, usual, strict=True)]
             cost, stderr = nats_a_token(more, [tokens for _, tokens in there])
             condition = Condition(**varied_by(plan, self._layers), precision=precision)
             self.metrics.append(measure("nats_more", cost, len(more), condition, stderr=stderr))
-            for (_, tokens), one, text in zip(there, more, self._texts, strict=True):
-                scores = {"nats_more": one, "tokens": tokens}
-                self._note(condition, sha256_text(text), scores)
+            scores = [
+                {"nats_more": one, "tokens": tokens}
+                for one, (_, tokens) in zip(more, there, strict=True)
+            ]
+            self._note(condition, map(sha256_text, self._texts), scores)
             del loaded
 
     def _load(self, plan: Checkpoint | None, precision: str | None = None) -> LoadedModel:
@@ -145,26 +157,26 @@ class _Timing:
                     **varied_by(plan, self._layers), way=way, batch=size, **varied
                 )
                 self.metrics += _latency_metrics(timing, condition)
-                for at in range(measures.repeats):
-                    scores = {name: seconds[at] for name, seconds in timing.named.items()}
-                    self._note(condition, self._prompts, scores)
-                self.rounds += measures.repeats
+                rounds = zip(*timing.named.values(), strict=True)
+                scores = [dict(zip(timing.named, one, strict=True)) for one in rounds]
+                self._note(condition, repeat(self._prompts, len(scores)), scores)
 
-    def _note(self, condition: Condition, prompt_sha256: str, scores: dict[str, float]) -> None:
-        under = labelled("mmlu", condition)
-        at = sum(item.condition == condition for item in self.items)
-        self.items.append(
+    def _note(
+        self, condition: Condition, prompts: Iterable[str], scores: list[dict[str, float]]
+    ) -> None:
+        self.items += [
             Item(
-                item=f"{under}/{at}",
+                item=f"{labelled('mmlu', condition)}/{at}",
                 condition=condition,
-                prompt_sha256=prompt_sha256,
+                prompt_sha256=prompt,
                 gold=None,
                 prediction=None,
-                scores=scores,
+                scores=one,
             )
-        )
+            for at, (prompt, one) in enumerate(zip(prompts, scores, strict=True))
+        ]
 
-    def _nats(self, loaded: LoadedModel) -> list[tuple[float, int]]:
+    def nats(self, loaded: LoadedModel) -> list[tuple[float, int]]:
         """What each question costs a model, and its scored tokens."""
         start = start_of(loaded.tokenizer)
         rows = [

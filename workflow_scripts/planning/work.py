@@ -143,7 +143,7 @@ class Work:
                 rounds[size] += turns * (1 + measures.repeats)  # one to warm up
         formats = len(measures.precisions)
         chunked = sum(bool(plan.plan(layers).chunks) for plan in plans)
-        for size in rounds if formats else ():
+        for size in rounds:
             rounds[size] += 2 * formats * (chunked + 1) * (1 + measures.repeats)
         return rounds
 

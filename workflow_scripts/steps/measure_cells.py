@@ -4,6 +4,7 @@ In: the manifests of the models and of the tasks' datasets. Out: a record and th
 each model and task. The states of a training to resume from lie beside the records, hidden.
 """
 
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,26 +24,20 @@ def main(
 ) -> None:
     from workflow_scripts.core.in_turn import in_turn
     from workflow_scripts.grid.job import run_job
+    from workflow_scripts.hub.manifest import hub_of
+    from workflow_scripts.hub.mirror import mirror
     from workflow_scripts.settings.cells import CellsRequest
 
     asked = CellsRequest.of(request)
     each = len(records) // len(models)
-    in_turn(
-        (
-            model,
-            partial(
-                run_job,
-                model,
-                datasets,
-                records[at * each : (at + 1) * each],
-                log,
-                asked,
-                version=version,
-                last_try=last_try,
-            ),
-        )
-        for at, model in enumerate(models)
-    )
+    works = []
+    for at, model in enumerate(models):
+        own = records[at * each : (at + 1) * each]
+        run = partial(run_job, model, datasets, own, log, asked, version=version, last_try=last_try)
+        works.append((model, run))
+    # Several read the same data.
+    with mirror(hub_of(datasets[0])) if len(models) > 1 else nullcontext():
+        in_turn(works)
 
 
 if "snakemake" in globals():

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import NO_ADAPTERS, USUAL_AGGREGATION
+from workflow_scripts.core.ids import NO_ADAPTERS, UNCHANGED, USUAL_AGGREGATION
 
 TEXT = "wikitext"  # that pruned and trained models are compared on
 USUAL_ADAPTERS = "adapters"  # as wide as the model
@@ -56,8 +56,16 @@ def chunks_of(plan: str) -> int:
     return max(1, int(plan[1 : plan.index("m")])) if plan.startswith("k") else 1
 
 
-def shape_of(plan: str, aggregation: str, adapters: str | None) -> str:
-    """The variant whose speed it is: what is usual has no mark."""
+def variants_of(rows: pd.DataFrame) -> list[str]:
+    """The variants whose speed the rows are of."""
+    shapes = rows[["plan", "aggregation", "adapters"]].astype(object)
+    return [_shape_of(*one) for one in shapes.where(shapes.notna(), None).itertuples(index=False)]
+
+
+def _shape_of(plan: str, aggregation: str | None, adapters: str | None) -> str:
+    """What is usual has no mark; the model as it is has its plan alone."""
+    if plan == UNCHANGED:
+        return f"@{UNCHANGED}"
     usual = {USUAL_AGGREGATION: "", None: NO_ADAPTERS, USUAL_ADAPTERS: ""}
     marks = (plan, usual.get(aggregation, aggregation), usual.get(adapters, adapters))
     return "@" + "-".join(mark for mark in marks if mark)

@@ -25,7 +25,7 @@ from workflow_scripts.studies.chunking.frame import (
     in_doublings,
     layers_per_chunk,
     measured,
-    shape_of,
+    variants_of,
     with_broken,
 )
 
@@ -55,8 +55,7 @@ def latency_table(scores: pd.DataFrame, asked: MeasuredModels) -> pd.DataFrame:
     rows = timed(scores, asked)
     rows = rows[rows["plan"].str.startswith("k")].copy()
     rows["adapters"] = rows["adapters"].astype(object).where(rows["adapters"].notna(), None)
-    shapes = zip(rows["plan"], rows["aggregation"], rows["adapters"], strict=True)
-    rows["variant"] = [shape_of(*shape) for shape in shapes]
+    rows["variant"] = variants_of(rows)
     rows["chunks"] = rows["plan"].map(chunks_of)
     rows["layers_per_chunk"] = rows["plan"].map(layers_per_chunk)
     rows = with_broken(rows, pd.DataFrame({"model": asked.models}))

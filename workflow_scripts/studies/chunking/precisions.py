@@ -7,7 +7,7 @@ from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import numbers, with_errors
 from workflow_scripts.settings.chunked_tables import MeasuredModels
-from workflow_scripts.studies.chunking.frame import measured, shape_of, with_broken
+from workflow_scripts.studies.chunking.frame import measured, variants_of, with_broken
 from workflow_scripts.studies.chunking.latency import VARIED, milliseconds, timed, with_speed_up
 
 NOTE = (
@@ -50,12 +50,7 @@ def precisions_table(scores: pd.DataFrame, asked: MeasuredModels) -> pd.DataFram
     rows = rows.merge(usual, how="left", on=[*_PLAN, "batch"], suffixes=("", "_usual"))
     whole = rows["plan"] == UNCHANGED
     rows["than_usual"] = rows["token_faster"] / rows["token_faster_usual"].mask(whole, 1.0)
-    shapes = rows[["plan", "aggregation", "adapters"]].astype(object)
-    shapes = shapes.where(shapes.notna(), None).itertuples(index=False)
-    rows["variant"] = [
-        f"@{UNCHANGED}" if is_whole else shape_of(*shape)
-        for shape, is_whole in zip(shapes, whole, strict=True)
-    ]
+    rows["variant"] = variants_of(rows)
     rows = with_broken(rows, pd.DataFrame({"model": asked.models}))
     return COLUMNS.typed(rows.sort_values(["model", "precision", "variant", "batch"]))
 
