@@ -1,0 +1,216 @@
+"""What a PyTorch without CUDA lacks in Python: `torch.cuda`, and the kernels of attention that only GPUs have."""
+
+import ctypes
+import time
+from contextlib import nullcontext
+from types import SimpleNamespace
+
+import torch
+
+MEMORY = 8 * 2**30
+
+
+class _Stream:
+    device = torch.device("cuda", 0)
+
+    def __init__(self, *_, **__):
+        pass
+
+    def wait_stream(self, other) -> None:
+        pass
+
+    def wait_event(self, event) -> None:
+        pass
+
+    def record_event(self, event=None) -> "_Event":
+        return event or _Event()
+
+    def synchronize(self) -> None:
+        pass
+
+
+class _Event:
+    def __init__(self, *_, **__):
+        self.at = 0.0
+
+    def record(self, *_) -> None:
+        self.at = time.perf_counter()
+
+    def elapsed_time(self, later: "_Event") -> float:
+        return (later.at - self.at) * 1e3
+
+    def synchronize(self) -> None:
+        pass
+
+    def wait(self, *_) -> None:
+        pass
+
+    def query(self) -> bool:
+        return True
+
+
+def put_in_place(library: ctypes.CDLL) -> None:
+    cuda, c = torch.cuda, torch._C
+    library.pretended_waits.restype = library.pretended_record.restype = ctypes.c_long
+    library.pretended_replay.argtypes = [ctypes.c_long]
+    nothing = {
+        "_lazy_init", "empty_cache", "ipc_collect", "set_device", "set_stream", "synchronize",
+        "reset_peak_memory_stats", "set_sync_debug_mode",
+    }  # fmt: skip
+    for name in nothing:
+        setattr(cuda, name, lambda *_, **__: None)
+    for name in ("is_available", "is_initialized", "is_bf16_supported", "_is_compiled"):
+        setattr(cuda, name, lambda *_, **__: True)
+    for name in ("current_device", "memory_reserved", "memory_allocated", "max_memory_allocated"):
+        setattr(cuda, name, lambda *_, **__: 0)
+    cuda.get_sync_debug_mode = lambda: 0
+    cuda.is_current_stream_capturing = lambda: False
+    cuda.device_count = lambda: 1
+    cuda.get_device_capability = lambda device=None: (9, 0)
+    cuda.get_device_name = lambda device=None: "Pretended GPU"
+    properties = SimpleNamespace(name="Pretended GPU", major=9, minor=0, total_memory=MEMORY)
+    cuda.get_device_properties = lambda device=None: properties
+    cuda.mem_get_info = lambda device=None: (MEMORY, MEMORY)
+    cuda.Stream, cuda.Event = _Stream, _Event
+    cuda.current_stream = cuda.default_stream = lambda device=None: _Stream()
+    cuda.stream = lambda stream: nullcontext()
+    cuda.default_generators = (torch.Generator(device="cuda"),)
+    cuda.waits = library.pretended_waits  # how often the host would have waited for the device
+    for name in ("_cuda_getDevice", "_cuda_exchangeDevice", "_cuda_maybeExchangeDevice"):
+        setattr(c, name, lambda *_: 0)
+    for name in ("_cuda_setDevice", "_cuda_synchronize", "_host_emptyCache"):
+        setattr(c, name, lambda *_: None)
+    c._cuda_getDeviceCount = lambda: 1
+    c._cuda_getCurrentRawStream = lambda device: 0
+    _record_graphs(library)
+    _copy_storages()
+    _attend()
+
+
+def _record_graphs(library: ctypes.CDLL) -> None:
+    class CUDAGraph:
+        def replay(self) -> None:
+            torch.cuda.graphs_replayed += 1
+            library.pretended_replay(self.number)
+
+        def reset(self) -> None:
+            pass
+
+    class graph:
+        def __init__(self, graph, pool=None, **_):
+            self.graph = graph
+
+        def __enter__(self):
+            self.graph.number = library.pretended_record()
+
+        def __exit__(self, *_):
+            library.pretended_recorded()
+
+    torch.cuda.CUDAGraph, torch.cuda.graph = CUDAGraph, graph
+    torch.cuda.graph_pool_handle = lambda: (0, 0)
+    torch.cuda.graphs_replayed = 0
+
+
+def _copy_storages() -> None:
+    """PyTorch makes storages of CUDA by CUDA's own allocator, which is not built in."""
+    of_host = torch.UntypedStorage.clone, torch.UntypedStorage.to
+
+    def bytes_of(storage) -> torch.Tensor:
+        return torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)
+
+    def clone(self):
+        if self.device.type == "cpu":
+            return of_host[0](self)
+        return bytes_of(self).clone().untyped_storage()
+
+    def to_cuda(self, device=None, non_blocking=False):
+        return bytes_of(self).to("cuda").untyped_storage()
+
+    def to(self, *, device, non_blocking=False):
+        if torch.device(device).type == "cuda":
+            return to_cuda(self)
+        return of_host[1](self, device=device, non_blocking=non_blocking)
+
+    for kind in (torch.storage._StorageBase, torch.UntypedStorage):
+        kind.clone, kind.cuda, kind.to = clone, to_cuda, to
+
+
+def _attend() -> None:
+    """Flash and memory-efficient attention of segments, in their arguments' own words, and strict in them."""
+    from torch.nn.attention import varlen
+
+    def varlen_attn(
+        query, key, value, cu_seq_q, cu_seq_k, max_q, max_k, *, return_aux=None, scale=None,
+        window_size=(-1, -1), enable_gqa=False, seqused_k=None, block_table=None, num_splits=None,
+    ):  # fmt: skip
+        assert query.dtype == key.dtype == value.dtype
+        assert query.dtype in (torch.float16, torch.bfloat16), query.dtype
+        assert query.shape[-1] % 8 == 0 and query.shape[-1] <= 256
+        assert query.stride(-1) == key.stride(-1) == value.stride(-1) == 1
+        assert enable_gqa or query.shape[1] == key.shape[1]
+        assert seqused_k is None and block_table is None
+        _check_edges(query, cu_seq_q, max_q)
+        _check_edges(key, cu_seq_k, max_k)
+        left, right = window_size
+        assert right in (-1, 0)
+        out, logsum = _plain(
+            query, key, value, cu_seq_q, cu_seq_k, scale, right == 0, None if left < 0 else left
+        )
+        return (out, logsum) if return_aux is not None and return_aux.lse else out
+
+    def efficient(
+        query, key, value, bias, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p,
+        custom_mask_type, compute_log_sumexp=False, *, scale=None, seqlen_k=None, window_size=None,
+    ):  # fmt: skip
+        assert bias is None and dropout_p == 0.0 and compute_log_sumexp
+        assert query.shape[2] == key.shape[2]
+        assert custom_mask_type in (0, 2)  # none, or rows and keys that end together
+        _check_edges(query[0], cu_seqlens_q, max_seqlen_q)
+        _check_edges(key[0], cu_seqlens_k, max_seqlen_k)
+        out, logsum = _plain(
+            query[0], key[0], value[0], cu_seqlens_q, cu_seqlens_k, scale, custom_mask_type == 2,
+            window_size - 1 if window_size else None,
+        )  # fmt: skip
+        edges = cu_seqlens_q.tolist()
+        width = -(-max_seqlen_q // 32) * 32
+        padded = logsum.new_full((len(edges) - 1, query.shape[2], width), float("inf"))
+        for at, (start, end) in enumerate(zip(edges, edges[1:], strict=False)):
+            padded[at, :, : end - start] = logsum[:, start:end]
+        unused = torch.zeros((), dtype=torch.int64, device=query.device)
+        return out[None], padded, unused, unused, max_seqlen_q, max_seqlen_k
+
+    varlen.varlen_attn = varlen_attn
+    kernels = torch.library.Library("aten", "IMPL")
+    kernels.impl("_efficient_attention_forward", efficient, "CUDA")
+    torch.cuda.kernels = kernels  # what it adds is there as long as it is
+
+
+def _check_edges(rows, edges, longest: int) -> None:
+    assert rows.is_cuda and edges.is_cuda and edges.dtype == torch.int32 and edges.is_contiguous()
+    found = edges.tolist()
+    assert found[0] == 0 and found[-1] == len(rows), (found, rows.shape)
+    assert max(b - a for a, b in zip(found, found[1:], strict=False)) <= longest
+
+
+def _plain(q, k, v, row_edges, key_edges, scale, causal, window):
+    """Segment by segment in float32: what both kernels compute, and the log-sum-exps, [heads, rows]."""
+    outs, logsums = [], []
+    ends = zip(row_edges.tolist()[1:], key_edges.tolist()[1:], strict=True)
+    row = key = 0
+    for row_end, key_end in ends:
+        queries = q[row:row_end].transpose(0, 1).float()
+        keys, values = (
+            x[key:key_end].transpose(0, 1).float().repeat_interleave(q.shape[1] // k.shape[1], 0)
+            for x in (k, v)
+        )
+        scores = queries @ keys.mT * (q.shape[-1] ** -0.5 if scale is None else scale)
+        if causal:
+            rows, seen = scores.shape[1:]
+            back = torch.arange(rows, device=q.device)[:, None] + seen - rows
+            back = back - torch.arange(seen, device=q.device)
+            hidden = (back < 0) | (back > window) if window is not None else back < 0
+            scores = scores.masked_fill(hidden, float("-inf"))
+        outs.append((scores.softmax(-1) @ values).transpose(0, 1).to(q.dtype))
+        logsums.append(scores.logsumexp(-1))
+        row, key = row_end, key_end
+    return torch.cat(outs), torch.cat(logsums, 1)
