@@ -3,6 +3,7 @@
 import ctypes
 import time
 from contextlib import nullcontext
+from itertools import pairwise
 from types import SimpleNamespace
 
 import torch
@@ -136,7 +137,7 @@ def _copy_storages() -> None:
 
 
 def _attend() -> None:
-    """Flash and memory-efficient attention of segments, in their arguments' own words, and strict in them."""
+    """What CPUs have no kernel for: attention of segments, strict in its arguments, and wider products."""
     from torch.nn.attention import varlen
 
     def varlen_attn(
@@ -174,7 +175,7 @@ def _attend() -> None:
         edges = cu_seqlens_q.tolist()
         width = -(-max_seqlen_q // 32) * 32
         padded = logsum.new_full((len(edges) - 1, query.shape[2], width), float("inf"))
-        for at, (start, end) in enumerate(zip(edges, edges[1:], strict=False)):
+        for at, (start, end) in enumerate(pairwise(edges)):
             padded[at, :, : end - start] = logsum[:, start:end]
         unused = torch.zeros((), dtype=torch.int64, device=query.device)
         return out[None], padded, unused, unused, max_seqlen_q, max_seqlen_k
@@ -182,6 +183,7 @@ def _attend() -> None:
     varlen.varlen_attn = varlen_attn
     kernels = torch.library.Library("aten", "IMPL")
     kernels.impl("_efficient_attention_forward", efficient, "CUDA")
+    kernels.impl("bmm.dtype", lambda a, b, out_dtype: a.to(out_dtype) @ b.to(out_dtype), "CUDA")
     torch.cuda.kernels = kernels  # what it adds is there as long as it is
 
 
@@ -189,7 +191,7 @@ def _check_edges(rows, edges, longest: int) -> None:
     assert rows.is_cuda and edges.is_cuda and edges.dtype == torch.int32 and edges.is_contiguous()
     found = edges.tolist()
     assert found[0] == 0 and found[-1] == len(rows), (found, rows.shape)
-    assert max(b - a for a, b in zip(found, found[1:], strict=False)) <= longest
+    assert max(b - a for a, b in pairwise(found)) <= longest
 
 
 def _plain(q, k, v, row_edges, key_edges, scale, causal, window):

@@ -1,0 +1,70 @@
+"""What the engine says of random models on the GPU beside what it says on the CPU; run with that environment.
+
+Prints, as JSON by kind of model, how far log-likelihoods and answers are apart, and how the GPU was used.
+"""
+
+import copy
+import json
+import sys
+
+import torch
+
+from tests.unit.chunked.reference import base_model, chunked_model
+from tests.unit.evaluation.tiny_models import VOCABULARY, WINDOW, Requests, make_model
+from workflow_scripts.evaluation.prefix.engine import PrefixEngine
+from workflow_scripts.evaluation.prefix.generation import GenerationRequest
+
+NEW = 40
+DRAWN = {"do_sample": True, "top_k": 5, "repetition_penalty": 1.3}
+
+
+def compared(kind: str, dtype: torch.dtype, seed: int) -> dict[str, float | str]:
+    if kind == "chunked":
+        model = chunked_model(base_model("qwen2", 6), "qwen2", num_chunks=2, num_layers_per_chunk=2)
+        vocabulary = model.config.vocab_size
+    else:
+        model, vocabulary = make_model(kind), VOCABULARY
+    draw = Requests(seed, vocabulary)
+    scored, contexts = draw.mixed(), draw.contexts(3, 6)
+    exact = _scores(model, scored)
+    rounded = _scores(_in(model, dtype, "cpu"), scored)
+    on_gpu = _in(model, dtype, "cuda")
+    found = _scores(on_gpu, scored)
+    asked = [GenerationRequest(context, NEW) for context in contexts]
+    replayed = torch.cuda.graphs_replayed
+    engine = PrefixEngine(on_gpu)
+    answers = engine.generate(asked)
+    replayed = torch.cuda.graphs_replayed - replayed
+    expected = PrefixEngine(_in(model, dtype, "cpu")).generate(asked)
+    drawn = engine.generate(asked, DRAWN)
+    expected_drawn = PrefixEngine(_in(model, dtype, "cpu")).generate(asked, DRAWN)
+    return {
+        "engine": engine.description,
+        "replayed": replayed,
+        "from_exact": _apart(found, exact),
+        "from_exact_on_cpu": _apart(rounded, exact),
+        "other_answers": sum(a != b for a, b in zip(answers, expected, strict=True)),
+        "other_draws": sum(a != b for a, b in zip(drawn, expected_drawn, strict=True)),
+    }
+
+
+def _in(model, dtype: torch.dtype, device: str):
+    """As `from_pretrained` casts: parameters only, not what a rotation's angles are made of."""
+    model = copy.deepcopy(model)
+    for parameter in model.parameters():
+        parameter.data = parameter.data.to(dtype)
+    return model.to(device)
+
+
+def _scores(model, requests) -> list[float]:
+    return [value for value, _ in PrefixEngine(model).loglikelihoods(requests, window=WINDOW)]
+
+
+def _apart(found: list[float], expected: list[float]) -> float:
+    return max(abs(a - b) for a, b in zip(found, expected, strict=True))
+
+
+if __name__ == "__main__":
+    dtype, seed, *kinds = sys.argv[1:]
+    torch.set_num_threads(1)
+    print(json.dumps({k: compared(k, getattr(torch, dtype), int(seed)) for k in kinds}))
