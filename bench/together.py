@@ -10,7 +10,6 @@ the processors did. TRL's trainer, one adapter after the other, takes turns with
 """
 
 import argparse
-import copy
 import tempfile
 import time
 import warnings
@@ -27,6 +26,7 @@ from datasets import disable_progress_bars
 from transformers import Qwen2Config, Qwen2ForCausalLM
 
 from bench.training import ADAPTERS, random_samples, train_by_trl
+from workflow_scripts.grid.base import around_the_same_weights
 from workflow_scripts.miniature.tokenizer import EMBEDDING_ROWS
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.run import train
@@ -54,9 +54,11 @@ def model_of(width: int, layers: int, vocabulary: int) -> Qwen2ForCausalLM:
     return Qwen2ForCausalLM(config)
 
 
-def lessons(tasks: int, steps: int, vocabulary: int) -> list[Lesson]:
+def lessons(
+    tasks: int, steps: int, vocabulary: int, targets: tuple[str, ...] = ("all-linear",)
+) -> list[Lesson]:
     keys = TrainingKeys(
-        method="lora", lora_rank=8, lora_alpha=32.0, lora_dropout=0.1, lora_targets=("all-linear",),
+        method="lora", lora_rank=8, lora_alpha=32.0, lora_dropout=0.1, lora_targets=targets,
         learning_rate=1e-4, schedule="linear", warm_up=0.0, weight_decay=0.01, batch_size=BATCH,
         max_length=1024, save_every=100_000,
     )  # fmt: skip
@@ -70,9 +72,16 @@ def lessons(tasks: int, steps: int, vocabulary: int) -> list[Lesson]:
     return made
 
 
+def with_a_step_each(work: list[Lesson]) -> list[Lesson]:
+    return [replace(one, keys=one.keys.model_copy(update={"max_steps": 1})) for one in work]
+
+
 def together(base, asked: list[Lesson], folder: Path) -> None:
-    found = train_together(lambda _: copy.deepcopy(base), asked, folder, device="cpu", at_once=len(asked))  # fmt: skip
-    assert found is not None
+    found = train_together(
+        lambda _: around_the_same_weights(base), asked, folder, device=base.device.type, at_once=len(asked)
+    )  # fmt: skip
+    if found is None:
+        raise ValueError("this model's trainings cannot share their steps; the trial row says why")
     for name, outcome in found:
         assert not isinstance(outcome, Exception), (name, outcome)
 
@@ -80,8 +89,8 @@ def together(base, asked: list[Lesson], folder: Path) -> None:
 def apart(base, asked: list[Lesson], folder: Path) -> None:
     for lesson in asked:
         train(
-            lambda _: copy.deepcopy(base), lesson.samples, None, folder / lesson.name,
-            keys=lesson.keys, device="cpu", seed=lesson.seed, belongs_to={}, padding_token=0,
+            lambda _: around_the_same_weights(base), lesson.samples, None, folder / lesson.name,
+            keys=lesson.keys, device=base.device.type, seed=lesson.seed, belongs_to={}, padding_token=0,
             score=lesson.score, best_by=lesson.best_by,
         )  # fmt: skip
 
@@ -115,7 +124,7 @@ def main() -> None:
     for case in asked.cases:
         width, layers, vocabulary, tasks, steps, wanted = CASES[case]
         base, work = model_of(width, layers, vocabulary), lessons(tasks, steps + 1, vocabulary)
-        short = [replace(one, keys=one.keys.model_copy(update={"max_steps": 1})) for one in work]
+        short = with_a_step_each(work)
         tokens = sum(int(lesson.samples.lengths.sum()) for lesson in work) * steps / (steps + 1)
         ways = (together, apart, *((by_trl,) if find_spec("trl") else ()))
         rounds = []
