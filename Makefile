@@ -1,12 +1,13 @@
-# make demo: install, run the miniature world, say where to look.   make test: install, run what one runs before a commit.
-# make test-all: every test, as CI does: kills, whole worlds again, browsers and a real Slurm too.
-# make status: how far the run in this folder is, while it goes on; DIRECTORY=runs/paper for another.
+# make demo: install, run the miniature world, say where to look.   make test: install, run the tests to run before a commit.
+# make test-all: every test: kills, whole worlds again, a browser and a real Slurm too; what needs a program that is not
+# installed is skipped. CI (.ci/run) installs them all first.
+# make status: progress of the run in this folder, at any time; DIRECTORY=runs/paper for another folder.
 # make test-slurm: the tests that start a real Slurm of four nodes.   make test-faults: 200 kills at random moments.
 # make bench-chunks: how much faster chunked models run, and how much of that is leaner code.
 # make bench-evaluation: how much faster evaluations are for reading shared prompts once.
 # make bench-training: how much faster the trainer is than TRL's, on short samples and full blocks.
-# make bench-together: how much faster trainings are that share their steps than one after the other.
-# make bench-gpu: what all of it is worth on a GPU, in a report that planning reads; PARTS="evaluation training" for some.
+# make bench-together: how much faster trainings are when they share their steps than one after the other.
+# make bench-gpu: speed and correctness on a GPU, in a report that planning reads; PARTS="evaluation training" for some.
 # make bench-dag: how long Snakemake takes to plan the published grid.
 # make bench-ranking: how long the tables and figures of the ranking study take with 600 models.
 # Another Python:  make demo PYTHON=python3.12
@@ -31,7 +32,7 @@ test: $(INSTALLED)
 test-all: $(INSTALLED)
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-# As root, with Debian's packages slurm-wlm and munge; `make test-all` runs them too. Four minutes.
+# As root, with Debian's packages slurm-wlm and munge; `make test-all` runs them too, and skips them without these. Four minutes.
 test-slurm: $(INSTALLED)
 	$(BIN)/python -m pytest tests/slurm
 
@@ -44,7 +45,7 @@ test-faults: $(INSTALLED)
 install: $(INSTALLED)
 
 DIRECTORY ?= .
-# Without the installation: whoever asks how far a run is wants no gigabytes.
+# Does not install: asking for the progress of a run should not download gigabytes.
 status:
 	@test -x $(BIN)/python || { echo 'Nothing is installed in $(VENV), so no run was started from there. `make install` installs; with an installation of your own, type: python -m workflow_scripts.planning.status --directory $(DIRECTORY)' >&2; exit 1; }
 	@$(BIN)/python -m workflow_scripts.planning.status --directory $(DIRECTORY)

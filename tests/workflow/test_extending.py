@@ -198,7 +198,7 @@ def a_study_is_told(folder: Path, _: subprocess.CompletedProcess) -> None:
     (harmony,) = re.findall(r'<section id="harmony">(.*?)</section>', page, re.S)
     assert 'id="table-harmony_floors"' in harmony
     assert 'id="figure-harmony_floors"' in harmony
-    assert "stands clearly above the floor of the task" in harmony, "the caption"
+    assert "is clearly above the floor of the task" in harmony, "the caption"
 
 
 # What a user has of each addition once its commands have run.

@@ -63,6 +63,10 @@ def test_the_plan_of_the_paper_is_what_one_asks_gpu_hours_with(tmp_path):
     readme = " ".join((ROOT / "README.md").read_text().split())
     promised = f"some {round(gpu_hours, -1):.0f} GPU hours, {100 * training / gpu_hours:.0f} of 100 for training"
     assert promised in readme
+    sizes = re.search(r"download (\d+) GB, disk (\d+) GB", text)
+    assert sizes
+    fetched, stored = (round(int(size), -1) for size in sizes.groups())
+    assert f"{fetched} GB of downloads and {stored} GB in all" in readme
     fit = re.search(r"40 GB [\d,]+ \(100 %", text) is not None
     assert fit == ("all jobs fit 40 GB cards" in readme)
     of_models = sum(planned["gpu_hours_by_model"].values())

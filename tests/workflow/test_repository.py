@@ -120,6 +120,28 @@ def test_the_documents_name_only_files_that_exist():
             assert (document.parent / target).exists(), f"{document.name} links to {target}"
 
 
+def test_every_library_of_which_private_names_are_used_has_a_contract():
+    """The table under "Private names" in docs/architecture.md, and the tests that it promises."""
+    table = (ROOT / "docs/architecture.md").read_text().split("## Private names")[1]
+    libraries = set(re.findall(r"^\| ([\w-]+) \| (?!what is used)", table, re.M)) - {"library"}
+    files = {"PyTorch": "torch"} | {
+        name: name.lower().replace("-", "_") for name in libraries - {"PyTorch"}
+    }
+    assert {f"test_{name}.py" for name in files.values()} == {
+        path.name for path in (ROOT / "tests/unit/contracts").glob("test_*.py")
+    }
+
+
+def test_every_page_is_in_the_index_of_the_readme():
+    readme = (ROOT / "README.md").read_text().split("## Where to read what")[1].split("\n## ")[0]
+    pages = [*tracked("docs/*.md"), ROOT / "profiles/README.md"]
+    pages = [page for page in pages if page.parent.name != "figures"]  # the data of a figure
+    missing = {str(page.relative_to(ROOT)) for page in pages} - set(
+        re.findall(r"\]\(([^)#]+)", readme)
+    )
+    assert not missing
+
+
 def test_every_config_section_and_rule_file_is_in_the_documents():
     architecture = (ROOT / "docs/architecture.md").read_text()
     for path in tracked("rules/*.smk"):
