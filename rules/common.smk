@@ -19,6 +19,7 @@ from workflow_scripts.planning.made import (
     tables_made,
 )
 from workflow_scripts.planning.needs import Planner
+from workflow_scripts.settings.compute import runs_on_gpus
 from workflow_scripts.settings.found import LookUp
 from workflow_scripts.settings.mmlu import DATASET as MMLU_DATASET
 from workflow_scripts.settings.names import find_file
@@ -34,13 +35,12 @@ with mending():
         raise UserError(too_large)
 
 HUB = SETTINGS.hub.path
-# The miniature world needs no GPU, and would only keep one from others.
-GPUS_PER_JOB = int(SETTINGS.source == "huggingface" and SETTINGS.compute.device != "cpu")
+ON_GPUS = runs_on_gpus(SETTINGS)
 # What the jobs of a rule need, read by `snakemake plan`, as functions of wildcards.
 NEEDS = {}
 # Under --sdm conda: the one with flash attention where there are GPUs to run it.
-EVALUATION_ENVIRONMENT = f"../envs/{'gpu' if GPUS_PER_JOB else 'lm_eval'}.yaml"
-LIGHTEVAL_ENVIRONMENT = f"../envs/{'gpu' if GPUS_PER_JOB else 'lighteval'}.yaml"
+EVALUATION_ENVIRONMENT = f"../envs/{'gpu' if ON_GPUS else 'lm_eval'}.yaml"
+LIGHTEVAL_ENVIRONMENT = f"../envs/{'gpu' if ON_GPUS else 'lighteval'}.yaml"
 # The chunked checkpoints of the config, by their name in paths.
 CHECKPOINTS = {
     CheckpointId.parse(name).in_path: checkpoint
@@ -247,7 +247,7 @@ def tries_left(protocol):
 def planned(rule, need, gpu=True):
     """What a rule's jobs ask for, computed from what each needs (workflow_scripts/planning)."""
     NEEDS[rule] = need
-    return resources(need, SETTINGS.cluster, GPU_REQUEST if gpu and GPUS_PER_JOB else None)
+    return resources(need, SETTINGS.cluster, GPU_REQUEST if gpu and ON_GPUS else None)
 
 
 # In seconds: no job is planned longer, so that priorities by length are below the usual 0.

@@ -155,6 +155,43 @@ def test_what_only_tables_wait_for_is_started_last_and_the_longest_of_it_first(t
     assert len(set(by_priority)) > 5 and by_priority == sorted(by_priority, reverse=True)
 
 
+# In a process of its own: in which environment a model is evaluated, and whether its job asks for a GPU.
+WHERE = """
+import sys
+from pathlib import Path
+from snakemake.api import SnakemakeApi
+from snakemake.settings.types import ConfigSettings, DAGSettings, OutputSettings, ResourceSettings
+from workflow_scripts.bridge.job_list import _build
+config = ConfigSettings(configfiles=[Path(path) for path in sys.argv[2:]])
+with SnakemakeApi(OutputSettings(dryrun=True, enable_file_logging=False)) as api:
+    made = api.workflow(ResourceSettings(cores=2), config, snakefile=Path(sys.argv[1]))
+    workflow = made.dag(DAGSettings(targets={"harmony"})).workflow_api._workflow
+    _build(workflow)
+    (rule,) = {job.rule for job in workflow.dag.jobs if job.rule.name == "evaluate_direct"}
+    print(Path(str(rule.conda_env)).name, "gpu" in rule.resources)
+"""
+
+
+@pytest.mark.parametrize(
+    ("found", "said"), [("sbatch", "gpu.yaml True"), (None, "lm_eval.yaml False")]
+)
+def test_auto_asks_for_gpus_where_there_may_be_some_and_for_none_on_a_laptop(found, said, tmp_path):
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "which").symlink_to(shutil.which("which"))  # the Slurm plugin asks it
+    if found:
+        (programs / found).touch(mode=0o755)
+    (tmp_path / "auto.yaml").write_text("compute: {device: auto}\n")
+    result = subprocess.run(
+        [sys.executable, "-c", WHERE, ROOT / "Snakefile", ROOT / "config/first.yaml", "auto.yaml"],
+        cwd=tmp_path,
+        env=environment_with(tmp_path, PYTHONPATH=str(ROOT), PATH=str(programs)),
+        capture_output=True,
+        text=True,
+    )
+    assert result.stdout.strip() == said, result.stderr
+
+
 def test_the_order_in_which_the_rule_files_are_included_means_nothing(tmp_path):
     for path in ROOT.iterdir():
         if path.name not in ("Snakefile", "rules") and not path.name.startswith("."):
