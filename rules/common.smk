@@ -23,7 +23,9 @@ from workflow_scripts.settings.compute import runs_on_gpus
 from workflow_scripts.settings.found import LookUp
 from workflow_scripts.settings.mmlu import DATASET as MMLU_DATASET
 from workflow_scripts.settings.names import find_file
+from workflow_scripts.settings.plan_measures import MEASURED_TEXTS
 from workflow_scripts.settings.prompts.section import has_published_scores
+from workflow_scripts.settings.prompts.spec import DATASETS as QUESTIONS
 
 with mending():
     SETTINGS = checked_settings(workflow, config, LookUp(look_up_model, look_up_task))
@@ -46,11 +48,6 @@ CHECKPOINTS = {
     CheckpointId.parse(name).in_path: checkpoint
     for name, checkpoint in SETTINGS.checkpoints().items()
 }
-MEASURED_DATASETS = (
-    "Salesforce/wikitext",
-    "Magpie-Align/Magpie-Qwen2-Pro-200K-English",
-    "cais/mmlu",
-)
 # What tables report of every known task; scores from elsewhere are held against it.
 METRICS_OF_TASKS = {name: row.full_metric for name, row in SETTINGS.tasks.items()}
 # By study. The suite's are asked of `records_of`: they are known once its requests are checked.
@@ -180,8 +177,9 @@ def all_hub_manifests(wildcards):
     models = dict.fromkeys([*harmony, *SETTINGS.chunking.models, *timed, *mmlu])
     tasks = SETTINGS.harmony.tasks if harmony else ()
     datasets = dict.fromkeys(SETTINGS.task(task).dataset for task in tasks)
-    datasets |= dict.fromkeys(MEASURED_DATASETS if SETTINGS.chunking.models else [])
-    datasets |= dict.fromkeys([MMLU_DATASET] if mmlu or timed else [])
+    datasets |= dict.fromkeys(MEASURED_TEXTS.values() if SETTINGS.chunking.models else [])
+    datasets |= dict.fromkeys([QUESTIONS["mmlu"]] if timed else [])
+    datasets |= dict.fromkeys([MMLU_DATASET] if mmlu else [])
     stages = {one.stages[-1] for one in SETTINGS.staged_checkpoints() if one.stages}
     recipes = [SETTINGS.stage_recipe(stage)[1] for stage in sorted(stages)]
     datasets |= dict.fromkeys(recipe.dataset for recipe in recipes if recipe.dataset)

@@ -88,6 +88,24 @@ def test_the_paper_is_the_published_grid_and_fetches_each_thing_once(tmp_path):
     assert jobs["fetch_dataset"] == len({rows[task]["dataset"] for task in tasks} | others)
 
 
+def test_the_lock_has_what_the_studies_of_the_config_measure_on_and_nothing_else(tmp_path):
+    model = "HuggingFaceTB/SmolLM2-135M"
+    measures = {"sequential_chunks": [2], "pruned": [], "latency_models": [model]}
+    changes = {
+        "harmony": {"models": []},
+        "chunking": {"checkpoints": [], "measures": measures},
+        "mmlu": {"models": []},
+        "prompts": {"models": []},
+        "suite": {"requests": "none"},
+    }
+    (tmp_path / "none").mkdir()
+    (tmp_path / "times.yaml").write_text(yaml.safe_dump(changes))
+    configs = [str(ROOT / "config/first.yaml"), "times.yaml"]
+    result = run_snakemake(tmp_path, "lock_hub", "--summary", "--configfile", *configs)
+    fetched = re.findall(r"hub-first/(.*)/manifest.json", result.stdout)
+    assert sorted(fetched) == ["datasets/cais/mmlu", f"models/{model}"], result.stderr
+
+
 @pytest.mark.parametrize("name", ["config.yaml", "paper.yaml"])
 def test_a_dry_run_of_mmlu_evaluates_the_model_and_its_variants(name, tmp_path):
     path = ROOT / "config" / name

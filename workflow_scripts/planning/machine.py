@@ -42,6 +42,7 @@ _ITEM_SECONDS = 0.006
 # The longest row of a training over the mean one: samples of a task are of many lengths.
 _LONGEST_ROW = 2
 
+
 def _method(keys: TrainingKeys) -> Method:
     few = keys.method == "lora" and "all-linear" not in keys.lora_targets
     return "lora_in_some" if few else keys.method

@@ -7,6 +7,7 @@ from pathlib import Path
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.packs import harmony_records
+from workflow_scripts.settings.plan_measures import MEASURED_TEXTS
 
 # Studies that measure times: never twice the same, so results/scores.parquet, which is, leaves them out.
 TIMED = {"latency"}
@@ -21,14 +22,14 @@ def records_made(settings: Settings) -> dict[str, list[str]]:
     records = {
         "chunking": [
             f"{folder}/chunking/perplexity/{model}/{text}.json"
-            for text in ("wikitext", "magpie")
+            for text in MEASURED_TEXTS
             for model in chunked
         ],
         "latency": [f"{folder}/latency/latency/{model}/mmlu.json" for model in timed],
         "training": [
             f"{folder}/training/perplexity/{checkpoint.in_path}/{text}.json"
             for checkpoint in settings.staged_checkpoints()
-            for text in ("wikitext", "magpie")
+            for text in MEASURED_TEXTS
         ],
         "corpora": [
             f"{folder}/corpora/{protocol}/{model}/{corpus}.json"
