@@ -8,7 +8,7 @@ from workflow_scripts.bridge.opening import checked_settings, mending
 from workflow_scripts.bridge.resources import gpu_request, resources, signed
 from workflow_scripts.bridge.snakemake_settings import is_main_process
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import UNCHANGED, CheckpointId
+from workflow_scripts.core.ids import UNCHANGED, CheckpointId, in_paths
 from workflow_scripts.hub.lock import read_lock
 from workflow_scripts.hub.look_up import look_up_model, look_up_task
 from workflow_scripts.planning.made import (

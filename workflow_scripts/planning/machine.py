@@ -1,5 +1,7 @@
 """What work on one model takes on the machine that the config names: seconds, and memory."""
 
+# ruff: noqa: B019  (what methods remember lives as long as the process: so does the one planner in it)
+
 import math
 from collections.abc import Sequence
 from functools import cache
@@ -57,12 +59,12 @@ class Machine:
         self._measures = settings.chunking.measures
         self.on_gpu = runs_on_gpus(settings)
         self._measured = gpu_report(settings.cluster, settings.devices)
-        for name in ("size", "_speed"):
-            setattr(self, name, cache(getattr(self, name)))
 
+    @cache
     def size(self, checkpoint: str) -> Size:
         return Size.of(self._settings.model(CheckpointId.parse(checkpoint).model))
 
+    @cache
     def _speed(self, dtype: str) -> Speed:
         cluster, devices = self._cluster, self._settings.devices
         if not self.on_gpu:
