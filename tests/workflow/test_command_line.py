@@ -342,11 +342,12 @@ def test_every_rule_asks_for_resources_a_scheduler_understands():
         assert "**planned(" in rule or all(by_number), rule
 
 
-def test_what_takes_a_shape_runs_where_snakemake_runs():
-    """Snakemake drops `localrule` of a rule that is taken with changes."""
+def test_what_takes_a_shape_runs_where_snakemake_runs_and_has_a_version():
+    """Snakemake drops `localrule` of a rule that is taken with changes; the version stands where it is raised."""
     texts = [path.read_text() for path in (ROOT / "rules").glob("*.smk")]
     taken = [rule for text in texts for rule in re.split(r"^(?=(?:use )?rule\b)", text, flags=re.M)]
     taken = [rule for rule in taken if rule.startswith("use rule")]
     assert len(taken) > 20
     for rule in taken:
         assert "    localrule: True\n" in rule, rule
+        assert re.search(r"^ {8}version=\d+,", rule, re.M), rule
