@@ -83,11 +83,15 @@ def table_files(name):
     return {kind: f"results/tables/{name}.{kind}" for kind in ("csv", "md", "tex")}
 
 
+def figure_paths(name):
+    """The two forms of a figure."""
+    return {kind: f"results/figures/{name}.{kind}" for kind in ("pdf", "png")}
+
+
 def figure_files(name, category):
-    """The two forms of a figure; its PNG enters Snakemake's own report."""
-    caption = f"../../docs/captions/{name}.rst"
-    png = report(f"results/figures/{name}.png", category=category, caption=caption)
-    return {"pdf": f"results/figures/{name}.pdf", "png": png}
+    """The same to be made; the PNG enters Snakemake's own report."""
+    paths, caption = figure_paths(name), f"../../docs/captions/{name}.rst"
+    return paths | {"png": report(paths["png"], category=category, caption=caption)}
 
 
 wildcard_constraints:
@@ -200,21 +204,12 @@ def records_of(study, wildcards):
 
 def made_of(*studies):
     """All that the config has made of these studies. The records too, or a deleted one would stay away."""
-    return [
-        *(path for study in studies for path in RECORDS.get(study, [])),
-        *(
-            f"results/tables/{name}.{kind}"
-            for study in studies
-            for name in TABLES.get(study, [])
-            for kind in ("csv", "md", "tex")
-        ),
-        *(
-            f"results/figures/{name}.{kind}"
-            for study in studies
-            for name in FIGURES.get(study, [])
-            for kind in ("pdf", "png")
-        ),
-    ]
+    records, tables, figures = (
+        [one for study in studies for one in made.get(study, [])]
+        for made in (RECORDS, TABLES, FIGURES)
+    )
+    files = [*map(table_files, tables), *map(figure_paths, figures)]
+    return records + [path for paths in files for path in paths.values()]
 
 
 def all_records(wildcards):
