@@ -57,10 +57,7 @@ rule measure_perplexity:
     """Perplexity of a model in many plans, untrained, on wikitext and Magpie."""
     input:
         model=model_manifest,
-        data=[
-            manifest_of("dataset", "Salesforce/wikitext"),
-            manifest_of("dataset", "Magpie-Align/Magpie-Qwen2-Pro-200K-English"),
-        ],
+        data=[manifest_of("dataset", name) for name in MEASURED_TEXTS.values()],
     output:
         wikitext="results/records/chunking/perplexity/{model}/wikitext.json",
         wikitext_pieces="results/records/chunking/perplexity/{model}/wikitext.parquet",
@@ -89,7 +86,7 @@ rule measure_latency:
     """Time of a model in many plans, reading and writing, beside the unchanged model."""
     input:
         model=model_manifest,
-        data=[manifest_of("dataset", "cais/mmlu")],
+        data=[manifest_of("dataset", QUESTIONS["mmlu"])],
     output:
         record="results/records/latency/latency/{model}/mmlu.json",
         rounds="results/records/latency/latency/{model}/mmlu.parquet",

@@ -8,13 +8,7 @@ from workflow_scripts.settings.measures import (
 )
 
 # The dataset that plans are compared on by `snakemake chunk_search`.
-SEARCHED_TEXT = manifest_of(
-    "dataset",
-    {
-        "magpie": "Magpie-Align/Magpie-Qwen2-Pro-200K-English",
-        "wikitext": "Salesforce/wikitext",
-    }[SETTINGS.chunking.search.text],
-)
+SEARCHED_TEXT = manifest_of("dataset", MEASURED_TEXTS[SETTINGS.chunking.search.text])
 
 
 # The chunked checkpoints of the config before any training.

@@ -8,7 +8,7 @@ from workflow_scripts.bridge.opening import checked_settings, mending
 from workflow_scripts.bridge.resources import gpu_request, resources, signed
 from workflow_scripts.bridge.snakemake_settings import is_main_process
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import UNCHANGED, CheckpointId
+from workflow_scripts.core.ids import UNCHANGED, CheckpointId, in_paths
 from workflow_scripts.hub.lock import read_lock
 from workflow_scripts.hub.look_up import look_up_model, look_up_task
 from workflow_scripts.planning.made import (
@@ -19,10 +19,13 @@ from workflow_scripts.planning.made import (
     tables_made,
 )
 from workflow_scripts.planning.needs import Planner
+from workflow_scripts.settings.compute import runs_on_gpus
 from workflow_scripts.settings.found import LookUp
 from workflow_scripts.settings.mmlu import DATASET as MMLU_DATASET
 from workflow_scripts.settings.names import find_file
+from workflow_scripts.settings.plan_measures import MEASURED_TEXTS
 from workflow_scripts.settings.prompts.section import has_published_scores
+from workflow_scripts.settings.prompts.spec import DATASETS as QUESTIONS
 
 with mending():
     SETTINGS = checked_settings(workflow, config, LookUp(look_up_model, look_up_task))
@@ -34,23 +37,17 @@ with mending():
         raise UserError(too_large)
 
 HUB = SETTINGS.hub.path
-# The miniature world needs no GPU, and would only keep one from others.
-GPUS_PER_JOB = int(SETTINGS.source == "huggingface" and SETTINGS.compute.device != "cpu")
+ON_GPUS = runs_on_gpus(SETTINGS)
 # What the jobs of a rule need, read by `snakemake plan`, as functions of wildcards.
 NEEDS = {}
 # Under --sdm conda: the one with flash attention where there are GPUs to run it.
-EVALUATION_ENVIRONMENT = f"../envs/{'gpu' if GPUS_PER_JOB else 'lm_eval'}.yaml"
-LIGHTEVAL_ENVIRONMENT = f"../envs/{'gpu' if GPUS_PER_JOB else 'lighteval'}.yaml"
+EVALUATION_ENVIRONMENT = f"../envs/{'gpu' if ON_GPUS else 'lm_eval'}.yaml"
+LIGHTEVAL_ENVIRONMENT = f"../envs/{'gpu' if ON_GPUS else 'lighteval'}.yaml"
 # The chunked checkpoints of the config, by their name in paths.
 CHECKPOINTS = {
     CheckpointId.parse(name).in_path: checkpoint
     for name, checkpoint in SETTINGS.checkpoints().items()
 }
-MEASURED_DATASETS = (
-    "Salesforce/wikitext",
-    "Magpie-Align/Magpie-Qwen2-Pro-200K-English",
-    "cais/mmlu",
-)
 # What tables report of every known task; scores from elsewhere are held against it.
 METRICS_OF_TASKS = {name: row.full_metric for name, row in SETTINGS.tasks.items()}
 # By study. The suite's are asked of `records_of`: they are known once its requests are checked.
@@ -86,11 +83,15 @@ def table_files(name):
     return {kind: f"results/tables/{name}.{kind}" for kind in ("csv", "md", "tex")}
 
 
+def figure_paths(name):
+    """The two forms of a figure."""
+    return {kind: f"results/figures/{name}.{kind}" for kind in ("pdf", "png")}
+
+
 def figure_files(name, category):
-    """The two forms of a figure; its PNG enters Snakemake's own report."""
-    caption = f"../../docs/captions/{name}.rst"
-    png = report(f"results/figures/{name}.png", category=category, caption=caption)
-    return {"pdf": f"results/figures/{name}.pdf", "png": png}
+    """The same to be made; the PNG enters Snakemake's own report."""
+    paths, caption = figure_paths(name), f"../../docs/captions/{name}.rst"
+    return paths | {"png": report(paths["png"], category=category, caption=caption)}
 
 
 wildcard_constraints:
@@ -180,8 +181,9 @@ def all_hub_manifests(wildcards):
     models = dict.fromkeys([*harmony, *SETTINGS.chunking.models, *timed, *mmlu])
     tasks = SETTINGS.harmony.tasks if harmony else ()
     datasets = dict.fromkeys(SETTINGS.task(task).dataset for task in tasks)
-    datasets |= dict.fromkeys(MEASURED_DATASETS if SETTINGS.chunking.models else [])
-    datasets |= dict.fromkeys([MMLU_DATASET] if mmlu or timed else [])
+    datasets |= dict.fromkeys(MEASURED_TEXTS.values() if SETTINGS.chunking.models else [])
+    datasets |= dict.fromkeys([QUESTIONS["mmlu"]] if timed else [])
+    datasets |= dict.fromkeys([MMLU_DATASET] if mmlu else [])
     stages = {one.stages[-1] for one in SETTINGS.staged_checkpoints() if one.stages}
     recipes = [SETTINGS.stage_recipe(stage)[1] for stage in sorted(stages)]
     datasets |= dict.fromkeys(recipe.dataset for recipe in recipes if recipe.dataset)
@@ -202,21 +204,12 @@ def records_of(study, wildcards):
 
 def made_of(*studies):
     """All that the config has made of these studies. The records too, or a deleted one would stay away."""
-    return [
-        *(path for study in studies for path in RECORDS.get(study, [])),
-        *(
-            f"results/tables/{name}.{kind}"
-            for study in studies
-            for name in TABLES.get(study, [])
-            for kind in ("csv", "md", "tex")
-        ),
-        *(
-            f"results/figures/{name}.{kind}"
-            for study in studies
-            for name in FIGURES.get(study, [])
-            for kind in ("pdf", "png")
-        ),
-    ]
+    records, tables, figures = (
+        [one for study in studies for one in made.get(study, [])]
+        for made in (RECORDS, TABLES, FIGURES)
+    )
+    files = [*map(table_files, tables), *map(figure_paths, figures)]
+    return records + [path for paths in files for path in paths.values()]
 
 
 def all_records(wildcards):
@@ -247,7 +240,7 @@ def tries_left(protocol):
 def planned(rule, need, gpu=True):
     """What a rule's jobs ask for, computed from what each needs (workflow_scripts/planning)."""
     NEEDS[rule] = need
-    return resources(need, SETTINGS.cluster, GPU_REQUEST if gpu and GPUS_PER_JOB else None)
+    return resources(need, SETTINGS.cluster, GPU_REQUEST if gpu and ON_GPUS else None)
 
 
 # In seconds: no job is planned longer, so that priorities by length are below the usual 0.

@@ -28,7 +28,7 @@ use rule table from tables as table_harmony_scores with:
         "logs/table_harmony_scores.log",
     localrule: True
     params:
-        version="table_harmony_scores 2",
+        version=2,
         table="studies.harmony.scores",
         request=scores_asked(SETTINGS).as_params(),
 
@@ -43,7 +43,7 @@ use rule table from tables as table_harmony_leaderboard with:
         "logs/table_harmony_leaderboard.log",
     localrule: True
     params:
-        version="table_harmony_leaderboard 1",
+        version=1,
         table="studies.harmony.leaderboard",
         request=ranking_asked(SETTINGS).as_params(),
 
@@ -58,7 +58,7 @@ use rule table from tables as table_harmony_agreement with:
         "logs/table_harmony_agreement.log",
     localrule: True
     params:
-        version="table_harmony_agreement 1",
+        version=1,
         table="studies.harmony.agreement",
         request=ranking_asked(SETTINGS).as_params(),
 
@@ -73,7 +73,7 @@ use rule table from tables as table_harmony_components with:
         "logs/table_harmony_components.log",
     localrule: True
     params:
-        version="table_harmony_components 1",
+        version=1,
         table="studies.harmony.components",
         request=ranking_asked(SETTINGS).as_params(),
 
@@ -89,7 +89,7 @@ use rule table from tables as table_harmony_significance with:
         "logs/table_harmony_significance.log",
     localrule: True
     params:
-        version="table_harmony_significance 2",
+        version=2,
         table="studies.harmony.significance",
         request=grid_asked(SETTINGS).as_params(),
 
@@ -105,7 +105,7 @@ use rule table from tables as table_harmony_panel with:
         "logs/table_harmony_panel.log",
     localrule: True
     params:
-        version="table_harmony_panel 1",
+        version=1,
         table="studies.harmony.panel",
         request=grid_asked(SETTINGS).as_params(),
 
@@ -120,7 +120,7 @@ use rule table from tables as table_harmony_task_pair with:
         "logs/table_harmony_task_pair.log",
     localrule: True
     params:
-        version="table_harmony_task_pair 1",
+        version=1,
         table="studies.harmony.task_pair",
         request=pair_asked(SETTINGS).as_params(),
 
@@ -135,7 +135,7 @@ use rule figure from figures as figure_harmony_scores with:
         "logs/figure_harmony_scores.log",
     localrule: True
     params:
-        version="figure_harmony_scores 2",
+        version=2,
         figure="studies.harmony.scores",
         request=models_asked(SETTINGS).as_params(),
 
@@ -150,7 +150,7 @@ use rule figure from figures as figure_harmony_matrices with:
         "logs/figure_harmony_matrices.log",
     localrule: True
     params:
-        version="figure_harmony_matrices 1",
+        version=1,
         figure="studies.harmony.matrices",
         request=tasks_asked(SETTINGS).as_params(),
 
@@ -165,7 +165,7 @@ use rule figure from figures as figure_harmony_agreement_by_task with:
         "logs/figure_harmony_agreement_by_task.log",
     localrule: True
     params:
-        version="figure_harmony_agreement_by_task 1",
+        version=1,
         figure="studies.harmony.agreement_by_task",
         request=tasks_asked(SETTINGS).as_params(),
 
@@ -180,7 +180,7 @@ use rule figure from figures as figure_harmony_categories with:
         "logs/figure_harmony_categories.log",
     localrule: True
     params:
-        version="figure_harmony_categories 1",
+        version=1,
         figure="studies.harmony.categories",
         request={},
 
@@ -195,7 +195,7 @@ use rule figure from figures as figure_harmony_components with:
         "logs/figure_harmony_components.log",
     localrule: True
     params:
-        version="figure_harmony_components 1",
+        version=1,
         figure="studies.harmony.components",
         request=tasks_asked(SETTINGS).as_params(),
 
@@ -210,7 +210,7 @@ use rule figure from figures as figure_harmony_pc1_by_size with:
         "logs/figure_harmony_pc1_by_size.log",
     localrule: True
     params:
-        version="figure_harmony_pc1_by_size 2",
+        version=2,
         figure="studies.harmony.pc1_by_size",
         request={},
 
@@ -225,7 +225,7 @@ use rule figure from figures as figure_harmony_bump with:
         "logs/figure_harmony_bump.log",
     localrule: True
     params:
-        version="figure_harmony_bump 3",
+        version=3,
         figure="studies.harmony.bump",
         request={},
 
@@ -240,7 +240,7 @@ use rule figure from figures as figure_harmony_pc1_by_compute with:
         "logs/figure_harmony_pc1_by_compute.log",
     localrule: True
     params:
-        version="figure_harmony_pc1_by_compute 1",
+        version=1,
         figure="studies.harmony.pc1_by_compute",
         request=compute_asked(SETTINGS).as_params(),
 
@@ -255,7 +255,7 @@ use rule figure from figures as figure_harmony_task_pair with:
         "logs/figure_harmony_task_pair.log",
     localrule: True
     params:
-        version="figure_harmony_task_pair 1",
+        version=1,
         figure="studies.harmony.task_pair",
         request=tasks_asked(SETTINGS).as_params(),
 
@@ -271,7 +271,7 @@ use rule figure from figures as figure_harmony_panel with:
         "logs/figure_harmony_panel.log",
     localrule: True
     params:
-        version="figure_harmony_panel 2",
+        version=2,
         figure="studies.harmony.panel",
         request={},
 

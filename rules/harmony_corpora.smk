@@ -45,7 +45,7 @@ use rule table from tables as table_harmony_perplexity with:
         "logs/table_harmony_perplexity.log",
     localrule: True
     params:
-        version="table_harmony_perplexity 1",
+        version=1,
         table="studies.harmony.perplexity",
         request={},
 
@@ -60,7 +60,7 @@ use rule figure from figures as figure_harmony_perplexity with:
         "logs/figure_harmony_perplexity.log",
     localrule: True
     params:
-        version="figure_harmony_perplexity 1",
+        version=1,
         figure="studies.harmony.perplexity",
         request={},
 
@@ -77,7 +77,7 @@ use rule table from tables as table_harmony_text_agreement with:
         "logs/table_harmony_text_agreement.log",
     localrule: True
     params:
-        version="table_harmony_text_agreement 1",
+        version=1,
         table="studies.harmony.own_texts",
         request=grid_asked(SETTINGS).as_params(),
 
@@ -92,6 +92,6 @@ use rule figure from figures as figure_harmony_text_agreement with:
         "logs/figure_harmony_text_agreement.log",
     localrule: True
     params:
-        version="figure_harmony_text_agreement 1",
+        version=1,
         figure="studies.harmony.own_texts",
         request=tasks_asked(SETTINGS).as_params(),

@@ -3,7 +3,7 @@
 from workflow_scripts.settings.cells import corpus_request
 from workflow_scripts.settings.explain import explained_task
 
-HARMONY_MODELS = [CheckpointId.parse(name).in_path for name in SETTINGS.harmony.models]
+HARMONY_MODELS = in_paths(SETTINGS.harmony.models)
 
 
 def corpus_need(wildcards):

@@ -1,9 +1,7 @@
 """The hub folder: generated, or fetched by the only rules that use the network."""
 
 import sys
-from pathlib import Path
 
-from workflow_scripts.bridge.snakemake_settings import is_main_process
 from workflow_scripts.hub.lock import departures
 
 if SETTINGS.source == "miniature":
@@ -68,7 +66,6 @@ else:
         script:
             "../workflow_scripts/steps/fetch.py"
 
-    # What a request is checked by: all of a repository but its weights.
     rule fetch_metadata:
         """Fetch what a request is checked by: all of a repository but its weights."""
         output:

@@ -2,9 +2,9 @@
 
 from workflow_scripts.core.files import sha256_file
 from workflow_scripts.miniature import catalogue
-from workflow_scripts.settings.miniature import WorldRequest
 
-_RETRAINED = f"retrained/{{name}}/{catalogue.MADE}"
+_FOLDER = "retrained"
+_RETRAINED = f"{_FOLDER}/{{name}}/{catalogue.MADE}"
 
 
 rule build_world:
@@ -22,7 +22,9 @@ rule build_world:
         **planned("build_world", lambda wildcards: PLANNER.world(), gpu=False),
     params:
         version="build_world 2",  # raise it when the world changes
-        request=WorldRequest(items=SETTINGS.miniature.items).as_params(),
+        function="miniature.build.build_world",
+        folders=[HUB],
+        request={"items": SETTINGS.miniature.items},
     script:
         "../workflow_scripts/steps/miniature.py"
 
@@ -44,11 +46,14 @@ rule place_miniature_model:
         **planned("place_miniature_model", lambda wildcards: PLANNER.miniature_model(), gpu=False),
     params:
         version="place_miniature_model 1",
+        function="miniature.shipped.place",
+        folders=[HUB],
+        request=lambda wildcards: {"name": wildcards.name},
         # It has the digests of all that is placed. As inputs the files would be compared by time, and by
         # where the repository lies.
         made=lambda wildcards: sha256_file(catalogue.SHIPPED / wildcards.name / catalogue.MADE),
     script:
-        "../workflow_scripts/steps/miniature_model.py"
+        "../workflow_scripts/steps/miniature.py"
 
 
 rule build_faulty_models:
@@ -65,9 +70,12 @@ rule build_faulty_models:
         runtime="30m",
     params:
         version="build_faulty_models 2",
+        function="miniature.faulty.build_faulty_models",
+        folders=[HUB],
+        request={},
         tokenizer=sha256_file(catalogue.SHIPPED / catalogue.TOKENIZER),
     script:
-        "../workflow_scripts/steps/miniature_model.py"
+        "../workflow_scripts/steps/miniature.py"
 
 
 rule build_corpus:
@@ -75,9 +83,9 @@ rule build_corpus:
     input:
         datasets=rules.build_world.output.datasets,
     output:
-        corpus=f"retrained/{catalogue.CORPUS}",
-        conversations=f"retrained/{catalogue.CONVERSATIONS}",
-        tokenizer=f"retrained/{catalogue.TOKENIZER}",
+        corpus=f"{_FOLDER}/{catalogue.CORPUS}",
+        conversations=f"{_FOLDER}/{catalogue.CONVERSATIONS}",
+        tokenizer=f"{_FOLDER}/{catalogue.TOKENIZER}",
     log:
         "logs/build_corpus.log",
     conda:
@@ -88,6 +96,9 @@ rule build_corpus:
         runtime="30m",
     params:
         version="build_corpus 2",
+        function="miniature.build.build_texts",
+        folders=[HUB, _FOLDER],
+        request={},
     script:
         "../workflow_scripts/steps/miniature.py"
 
@@ -118,9 +129,12 @@ rule train_miniature_model:
         runtime="8h",
     params:
         version="train_miniature_model 3",
+        function="miniature.train.train_model",
+        folders=[_FOLDER],
+        request=lambda wildcards: {"name": wildcards.name},
         compute_threads=1,
     script:
-        "../workflow_scripts/steps/miniature_model.py"
+        "../workflow_scripts/steps/miniature.py"
 
 
 # Nothing of a run depends on it: what is shipped changes only when somebody has compared and copied.

@@ -22,6 +22,7 @@ use rule files from makers as collect_scores with:
         study=one_of(RECORDS),
     localrule: True
     params:
+        version=1,
         function="scores.tidy.collect_scores",
 
 
@@ -117,6 +118,7 @@ use rule files from makers as gather_provenance with:
         "logs/gather_provenance.log",
     localrule: True
     params:
+        version=1,
         function="paper.provenance.gather_provenance",
         request=shown_config(SETTINGS),
 
@@ -136,6 +138,7 @@ use rule files from makers as collect_numbers with:
         mem_mb=4000,
         runtime="30m",
     params:
+        version=1,
         function="paper.studies.collect_numbers",
         request=lambda wildcards: TablesTold(tables=tables_told()).as_params(),
 
@@ -169,6 +172,7 @@ use rule files from makers as report with:
         mem_mb=4000,
         runtime="30m",
     params:
+        version=1,
         function="paper.report.report",
         request=lambda wildcards: Report(
             tables=tables_told(),
@@ -186,6 +190,7 @@ use rule files from makers as paper_source with:
         "logs/paper_source.log",
     localrule: True
     params:
+        version=1,
         function="paper.report.report",
         request=lambda wildcards: Report(tables=tables_told()).as_params(),
 
@@ -201,6 +206,7 @@ use rule files from makers as paper_pdf with:
         "logs/paper_pdf.log",
     localrule: True
     params:
+        version=1,
         function="paper.latex.paper_pdf",
 
 

@@ -37,6 +37,7 @@ use rule table from tables as table_cost with:
     conda:
         "../../envs/planning.yaml"
     params:
+        version=1,
         table="paper.cost",
         request=CostTable(
             snakefile=main_snakefile(workflow), config=config, cluster=SETTINGS.cluster

@@ -77,6 +77,7 @@ use rule table from tables as table_prompt_runs with:
         "logs/table_prompt_runs.log",
     localrule: True
     params:
+        version=1,
         table="studies.prompts.runs",
         request=prompt_tables(SETTINGS).as_params(),
 
@@ -91,6 +92,7 @@ use rule table from tables as table_prompt_runs_by_subject with:
         "logs/table_prompt_runs_by_subject.log",
     localrule: True
     params:
+        version=1,
         table="studies.prompts.by_subject",
         request=prompt_tables(SETTINGS).as_params(),
 

@@ -77,6 +77,7 @@ use rule table from tables as table_suite_checks with:
         "logs/table_suite_checks.log",
     localrule: True
     params:
+        version=1,
         table="studies.suite.checks",
         request=suite_tables(SETTINGS, SUITE_BASELINES).as_params(),
 
@@ -92,6 +93,7 @@ use rule table from tables as table_suite_requests with:
         "logs/table_suite_requests.log",
     localrule: True
     params:
+        version=1,
         table="studies.suite.requests_table",
         request={},
 
@@ -110,6 +112,7 @@ use rule files from makers as board_suite with:
         "logs/board_suite.log",
     localrule: True
     params:
+        version=1,
         function="studies.suite.board.board_suite",
         request=suite_board(SETTINGS, SUITE_BASELINES).as_params(),
 

@@ -67,10 +67,7 @@ rule measure_stage_perplexity:
     """Perplexity of checkpoints after their stages of training."""
     input:
         model=checkpoints_in_a_job(STAGED.values(), manifests_of_checkpoints),
-        data=[
-            manifest_of("dataset", "Salesforce/wikitext"),
-            manifest_of("dataset", "Magpie-Align/Magpie-Qwen2-Pro-200K-English"),
-        ],
+        data=[manifest_of("dataset", name) for name in MEASURED_TEXTS.values()],
     output:
         wikitext=each(f"{_PERPLEXITY}/wikitext.json", STAGED.values()),
         wikitext_pieces=each(f"{_PERPLEXITY}/wikitext.parquet", STAGED.values()),

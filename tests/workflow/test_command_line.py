@@ -88,6 +88,24 @@ def test_the_paper_is_the_published_grid_and_fetches_each_thing_once(tmp_path):
     assert jobs["fetch_dataset"] == len({rows[task]["dataset"] for task in tasks} | others)
 
 
+def test_the_lock_has_what_the_studies_of_the_config_measure_on_and_nothing_else(tmp_path):
+    model = "HuggingFaceTB/SmolLM2-135M"
+    measures = {"sequential_chunks": [2], "pruned": [], "latency_models": [model]}
+    changes = {
+        "harmony": {"models": []},
+        "chunking": {"checkpoints": [], "measures": measures},
+        "mmlu": {"models": []},
+        "prompts": {"models": []},
+        "suite": {"requests": "none"},
+    }
+    (tmp_path / "none").mkdir()
+    (tmp_path / "times.yaml").write_text(yaml.safe_dump(changes))
+    configs = [str(ROOT / "config/first.yaml"), "times.yaml"]
+    result = run_snakemake(tmp_path, "lock_hub", "--summary", "--configfile", *configs)
+    fetched = re.findall(r"hub-first/(.*)/manifest.json", result.stdout)
+    assert sorted(fetched) == ["datasets/cais/mmlu", f"models/{model}"], result.stderr
+
+
 @pytest.mark.parametrize("name", ["config.yaml", "paper.yaml"])
 def test_a_dry_run_of_mmlu_evaluates_the_model_and_its_variants(name, tmp_path):
     path = ROOT / "config" / name
@@ -153,6 +171,43 @@ def test_what_only_tables_wait_for_is_started_last_and_the_longest_of_it_first(t
         seconds for _, priority, seconds in sorted(jobs, key=lambda job: -job[1]) if priority < 0
     ]
     assert len(set(by_priority)) > 5 and by_priority == sorted(by_priority, reverse=True)
+
+
+# In a process of its own: in which environment a model is evaluated, and whether its job asks for a GPU.
+WHERE = """
+import sys
+from pathlib import Path
+from snakemake.api import SnakemakeApi
+from snakemake.settings.types import ConfigSettings, DAGSettings, OutputSettings, ResourceSettings
+from workflow_scripts.bridge.job_list import _build
+config = ConfigSettings(configfiles=[Path(path) for path in sys.argv[2:]])
+with SnakemakeApi(OutputSettings(dryrun=True, enable_file_logging=False)) as api:
+    made = api.workflow(ResourceSettings(cores=2), config, snakefile=Path(sys.argv[1]))
+    workflow = made.dag(DAGSettings(targets={"harmony"})).workflow_api._workflow
+    _build(workflow)
+    (rule,) = {job.rule for job in workflow.dag.jobs if job.rule.name == "evaluate_direct"}
+    print(Path(str(rule.conda_env)).name, "gpu" in rule.resources)
+"""
+
+
+@pytest.mark.parametrize(
+    ("found", "said"), [("sbatch", "gpu.yaml True"), (None, "lm_eval.yaml False")]
+)
+def test_auto_asks_for_gpus_where_there_may_be_some_and_for_none_on_a_laptop(found, said, tmp_path):
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "which").symlink_to(shutil.which("which"))  # the Slurm plugin asks it
+    if found:
+        (programs / found).touch(mode=0o755)
+    (tmp_path / "auto.yaml").write_text("compute: {device: auto}\n")
+    result = subprocess.run(
+        [sys.executable, "-c", WHERE, ROOT / "Snakefile", ROOT / "config/first.yaml", "auto.yaml"],
+        cwd=tmp_path,
+        env=environment_with(tmp_path, PYTHONPATH=str(ROOT), PATH=str(programs)),
+        capture_output=True,
+        text=True,
+    )
+    assert result.stdout.strip() == said, result.stderr
 
 
 def test_the_order_in_which_the_rule_files_are_included_means_nothing(tmp_path):
@@ -287,11 +342,12 @@ def test_every_rule_asks_for_resources_a_scheduler_understands():
         assert "**planned(" in rule or all(by_number), rule
 
 
-def test_what_takes_a_shape_runs_where_snakemake_runs():
-    """Snakemake drops `localrule` of a rule that is taken with changes."""
+def test_what_takes_a_shape_runs_where_snakemake_runs_and_has_a_version():
+    """Snakemake drops `localrule` of a rule that is taken with changes; the version stands where it is raised."""
     texts = [path.read_text() for path in (ROOT / "rules").glob("*.smk")]
     taken = [rule for text in texts for rule in re.split(r"^(?=(?:use )?rule\b)", text, flags=re.M)]
     taken = [rule for rule in taken if rule.startswith("use rule")]
     assert len(taken) > 20
     for rule in taken:
         assert "    localrule: True\n" in rule, rule
+        assert re.search(r"^ {8}version=\d+,", rule, re.M), rule

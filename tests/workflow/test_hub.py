@@ -20,6 +20,8 @@ MANIFESTS = [
 SNAKEFILE = f"""
 from types import SimpleNamespace
 
+from workflow_scripts.bridge.snakemake_settings import is_main_process
+
 HUB = "resources/hub"
 LOCK_FILE = Path("config/hub.lock.tsv")
 SETTINGS = SimpleNamespace(source="huggingface", hub=SimpleNamespace(lock=str(LOCK_FILE)))

@@ -10,6 +10,7 @@ FAILED = """
 Not everything was made. The log of each failed job is shown above and kept in logs/. Mend the cause
 and run the same command again: what was finished is not done again.
 """
+RESULTS = Path("results")
 # What `snakemake verify_files` has to say.
 CHECKED = Path("logs/verify_files.log")
 # Written by `snakemake submit`: how each request stands.
@@ -22,21 +23,19 @@ LEFT_OUT = ("Commit", "Type", "Missing", "Flag")
 CHECKS = "suite_checks.md"
 
 
-def words_of_failure(since: float = 0.0, checked: Path = CHECKED) -> str:
+def words_of_failure(since: float = 0.0) -> str:
     """The last lines of a run that failed; of a check, what it found, which else stands above Snakemake's words."""
     if is_interrupted():
         return f"\n{INTERRUPTED}\n"
-    return _said_by_check(checked, since) or FAILED
+    return _said_by_check(since) or FAILED
 
 
-def _said_by_check(log: Path, since: float) -> str:
-    is_new = log.exists() and log.stat().st_mtime >= since
-    return "\n" + log.read_text(encoding="utf-8") if is_new else ""
+def _said_by_check(since: float) -> str:
+    is_new = CHECKED.exists() and CHECKED.stat().st_mtime >= since
+    return "\n" + CHECKED.read_text(encoding="utf-8") if is_new else ""
 
 
-def closing_words(
-    results: Path = Path("results"), since: float = 0.0, checked: Path = CHECKED
-) -> str:
+def closing_words(since: float = 0.0) -> str:
     """Where tables and figures lie that were made since then, and the tables that a terminal can show."""
     if (
         is_interrupted()
@@ -44,13 +43,13 @@ def closing_words(
         return f"\n{INTERRUPTED}\n"
 
     def made(pattern: str) -> list[Path]:
-        return sorted(path for path in results.glob(pattern) if path.stat().st_mtime >= since)
+        return sorted(path for path in RESULTS.glob(pattern) if path.stat().st_mtime >= since)
 
     tables, figures = made("tables/*.md"), made("figures/*.png")
     lines = [""]
     lines += [path.read_text(encoding="utf-8") for path in made("plan.txt") + made(SUBMITTED)]
-    lines += filter(None, [_said_by_check(checked, since)])
-    board = results / "tables/suite_leaderboard.md"
+    lines += filter(None, [_said_by_check(since)])
+    board = RESULTS / "tables/suite_leaderboard.md"
     for table in tables:
         if table.name == CHECKS and board in tables:
             continue
@@ -61,19 +60,19 @@ def closing_words(
         if text.count("\n") <= LINES_SHOWN and widest <= WIDTH_SHOWN:
             lines += [text, ""]
     about = {
-        results / "report/index.html": "  the report: all studies on one page",
-        results / "report/paper.tex": "  the same as a paper; `snakemake paper_pdf` sets it",
-        results / "report/paper.pdf": "  the paper, set",
-        results / "report/leaderboard.html": "  open it in a browser",
-        results / "scores.csv": "  every number, one a row",
-        results / "explained_prompt.txt": "  what the model is sent",
-        results
+        RESULTS / "report/index.html": "  the report: all studies on one page",
+        RESULTS / "report/paper.tex": "  the same as a paper; `snakemake paper_pdf` sets it",
+        RESULTS / "report/paper.pdf": "  the paper, set",
+        RESULTS / "report/leaderboard.html": "  open it in a browser",
+        RESULTS / "scores.csv": "  every number, one a row",
+        RESULTS / "explained_prompt.txt": "  what the model is sent",
+        RESULTS
         / "plan.csv": "  the same as a table; plan.json has every model, and the longest chain",
     }
     new = [*made("*"), *made("report/*")]
     about = {path: words for path, words in about.items() if path in new}
     if tables or figures:  # what lies where was there before
-        about |= {results / "README.md": "  what lies where"}
+        about |= {RESULTS / "README.md": "  what lies where"}
     places = [path for path in (*tables, *figures, *about) if path.exists()]
     if places:
         lines += ["Where to look:", *(f"  {path}{about.get(path, '')}" for path in places)]

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from workflow_scripts.core.words import many
+
 # A row for each kind of node in each partition.
 SINFO = ("sinfo", "--noheader", "--exact", "--format=%R|%c|%m|%G")
 SCONTROL = ("scontrol", "show", "partition", "--oneliner")
@@ -31,10 +33,10 @@ class Asked:
             [
                 f"partition {self.partition}" if self.partition else "no partition",
                 *([f"account {self.account}"] if self.account else []),
-                _many(self.cpus, "CPU"),
+                many(self.cpus, "CPU"),
                 f"{self.mem_mb:,} MB",
-                _many(self.minutes, "minute"),
-                f"{_many(self.gpus, 'GPU')}{kind}" if self.gpus else "no GPU",
+                many(self.minutes, "minute"),
+                f"{many(self.gpus, 'GPU')}{kind}" if self.gpus else "no GPU",
             ]
         )
 
@@ -113,11 +115,11 @@ def _lacking(asked: Asked, partition: Partition) -> list[str]:
             f"partition {name} is for the accounts {admitted} (see slurm_account {_IN_PROFILE})"
         )
     if partition.minutes is not None and asked.minutes > partition.minutes:
-        grants = f"partition {name} grants {_many(partition.minutes, 'minute')}"
+        grants = f"partition {name} grants {many(partition.minutes, 'minute')}"
         other = f"slurm_partition {_IN_PROFILE}"
         reasons.append(f"{grants} (see cluster.longest_hours in the config, or {other})")
     if asked.cpus > cpus:
-        has = f"no node of partition {name} has more than {_many(cpus, 'CPU')}"
+        has = f"no node of partition {name} has more than {many(cpus, 'CPU')}"
         reasons.append(f"{has} (see compute.threads in the config)")
     if asked.mem_mb > mem_mb:
         has = f"no node of partition {name} gives more than {mem_mb:,} MB"
@@ -140,7 +142,7 @@ def _lacking_gpus(asked: Asked, partition: Partition) -> str:
         named = f"are called {', '.join(kinds)}" if kinds else "have no names of their own"
         return f"the GPUs of partition {partition.name} {named} (see gpu_request {_IN_PROFILE})"
     most = max(node.gpus_of(asked.gpu_kind) for node in partition.nodes)
-    has = f"no node of partition {partition.name} has more than {_many(most, 'such GPU')}"
+    has = f"no node of partition {partition.name} has more than {many(most, 'such GPU')}"
     return f"{has} (see cluster.gpus_per_node in the config)"
 
 
@@ -182,7 +184,3 @@ def _minutes(written: str) -> int | None:
         return None
     days, hours, minutes, _seconds = (int(part or 0) for part in found.groups())
     return (days * 24 + hours) * 60 + minutes
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'s' * (count != 1)}"

@@ -1,6 +1,5 @@
 """What the jobs of a run ask Slurm for, compared with what it has before the first of them is submitted."""
 
-import re
 import shlex
 import subprocess
 from collections.abc import Sequence
@@ -16,9 +15,9 @@ from workflow_scripts.bridge.slurm_offer import (
 )
 from workflow_scripts.bridge.terminal import nothing_said
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.settings.packs import base_of
 
 CHECK = "check_cluster"
-_PACK = re.compile(r"_\d+$")
 _SECONDS = 60
 
 
@@ -42,7 +41,7 @@ def requests_of(workflow) -> list[tuple[str, Asked]]:
     """Of all jobs that are to be submitted: the rule, by which packs of one rule count as one."""
     with nothing_said():  # of each partition that is chosen
         return [
-            (_PACK.sub("", job.rule.name), asked_of(workflow, job))
+            (base_of(job.rule.name), asked_of(workflow, job))
             for job in workflow.dag.needrun_jobs()
             if not job.is_local
         ]

@@ -1,1 +1,1 @@
-"""Records, identifiers, provenance, atomic files, logging and seeds (stdlib and pydantic only)."""
+"""Records, identifiers, chunk plans, provenance, atomic files and seeds: what every other room may import."""

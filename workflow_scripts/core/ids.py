@@ -16,6 +16,7 @@ request pins one, at a commit, of which the name has the first twelve digits: `~
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import PurePath
@@ -187,6 +188,11 @@ def _marks(text: str, plan: str | None, marks: list[str]) -> dict[str, str]:
 def _kind(mark: str) -> str | None:
     numbered = (kind for kind, form in _NUMBERED.items() if form.fullmatch(mark))
     return next(numbered, next((kind for kind, known in _MARKS.items() if mark in known), None))
+
+
+def in_paths(names: Iterable[str]) -> list[str]:
+    """Checkpoints as paths spell them."""
+    return [CheckpointId.parse(name).in_path for name in names]
 
 
 @dataclass(frozen=True)

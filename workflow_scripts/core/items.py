@@ -2,6 +2,7 @@
 
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from workflow_scripts.core.conditions import LATER_CONDITIONS, Condition
 from workflow_scripts.core.errors import UserError
@@ -34,14 +35,9 @@ class Item:
 def items_schema():
     import pyarrow as pa
 
+    kinds: dict[Any, pa.DataType] = {str | None: pa.string(), int | None: pa.int64()}
     condition = pa.struct(
-        [
-            *(pa.field(n, pa.string()) for n in ("plan", "aggregation", "difficulty", "way")),
-            pa.field("batch", pa.int64()),
-            pa.field("adapters", pa.string()),
-            pa.field("devices", pa.int64()),
-            pa.field("precision", pa.string()),
-        ]
+        [pa.field(name, kinds[of.annotation]) for name, of in Condition.model_fields.items()]
     )
     return pa.schema(
         [

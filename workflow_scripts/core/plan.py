@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.words import many
 
 Mode = Literal[
     "sequential",
@@ -126,8 +127,8 @@ def _moved(num_layers: int, mode: Mode, size: int, number: int, before: int) -> 
     behind = num_layers - number * size - before
     if min(size, number) < 1 or min(before, behind) < 0:
         raise UserError(
-            f"{_count(number, 'chunk')} of {_count(size, 'layer')} behind {_count(before, 'layer')} do"
-            f" not fit into {_count(num_layers, 'layer')}; expected layers_before_chunks from 0 to"
+            f"{many(number, 'chunk')} of {many(size, 'layer')} behind {many(before, 'layer')} do"
+            f" not fit into {many(num_layers, 'layer')}; expected layers_before_chunks from 0 to"
             f" {max(0, num_layers - number * size)}, and chunks that fit."
         )
     middle = range(before, num_layers - behind)
@@ -179,13 +180,9 @@ def _does_not_fit(
     plans: list[tuple[int, int]],
     also: str = "",
 ) -> UserError:
-    chunks = "chunks" if number is None else _count(number, "chunk")
-    fitting = " or ".join(f"{_count(k, 'chunk')} of {m}" for k, m in plans)
+    chunks = "chunks" if number is None else many(number, "chunk")
+    fitting = " or ".join(f"{many(k, 'chunk')} of {m}" for k, m in plans)
     return UserError(
-        f"{_count(num_layers, 'layer')} cannot be cut into {chunks} of {_count(size, 'layer')} in the"
+        f"{many(num_layers, 'layer')} cannot be cut into {chunks} of {many(size, 'layer')} in the"
         f" mode {mode}; nearest fit: {fitting} (0 chunks of 0 is the unchanged model){also}."
     )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")

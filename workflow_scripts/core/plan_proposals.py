@@ -37,12 +37,12 @@ class Measured:
     role: Literal["proposed", "evenly spaced", "random"]
 
 
-def losses_of(metrics: Iterable[Metric], subset: str = SEARCH) -> dict[str, float]:
-    """By plan: nats a token above the unchanged model's, on one stretch of the text."""
+def losses_of(metrics: Iterable[Metric]) -> dict[str, float]:
+    """By plan: nats a token above the unchanged model's, on the text that plans are searched on."""
     found = {
         metric.condition.plan: log(metric.value)
         for metric in metrics
-        if metric.name == "perplexity" and metric.subset == subset and metric.condition
+        if metric.name == "perplexity" and metric.subset == SEARCH and metric.condition
     }
     return {plan: loss - found[UNCHANGED] for plan, loss in found.items() if plan is not None}
 

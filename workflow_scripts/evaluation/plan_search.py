@@ -24,12 +24,13 @@ from workflow_scripts.evaluation.perplexity import (
     response_perplexity,
     text_perplexity,
 )
-from workflow_scripts.evaluation.plans import MAGPIE, WIKITEXT, protocol_of, task_facts
+from workflow_scripts.evaluation.plans import protocol_of, task_facts
 from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.manifest import Manifest
 from workflow_scripts.hub.mirror import read_rows
 from workflow_scripts.hub.recording import Recording, model_facts
 from workflow_scripts.settings.measures import SearchRequest
+from workflow_scripts.settings.plan_measures import MAGPIE, WIKITEXT
 
 # All layers, in their own order at first; nothing is added to them.
 _AS_IT_IS = {

@@ -29,9 +29,8 @@ from workflow_scripts.hub.mirror import read_rows
 from workflow_scripts.hub.recording import Recording, model_facts
 from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.measures import PerplexityRequest
+from workflow_scripts.settings.plan_measures import MAGPIE, WIKITEXT
 
-WIKITEXT = "Salesforce/wikitext"
-MAGPIE = "Magpie-Align/Magpie-Qwen2-Pro-200K-English"
 # What was scored under each condition.
 Pieces = list[tuple[Condition | None, list[Scored]]]
 

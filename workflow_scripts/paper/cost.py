@@ -16,6 +16,7 @@ from workflow_scripts.core.records import Broken, Record, read_without_items
 from workflow_scripts.core.training_record import TrainingRecord, read_training_record
 from workflow_scripts.evaluation.prompts.outputs import OutputsFacts, read_outputs
 from workflow_scripts.planning.jobs import PlannedJob, planned_jobs, rule_of
+from workflow_scripts.planning.need import Need
 from workflow_scripts.planning.wording import HOUR, clock
 from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.tables import Table
@@ -33,19 +34,8 @@ COLUMNS = Columns(
         **{"correct": "maybe"},
     }
 )
-# What decides the planned time of a rule, where a GPU runs it; without one it is the device itself.
-_RATES = {
-    "evaluate_direct": "reading_use",
-    "evaluate_few_shot": "reading_use",
-    "evaluate_mmlu": "reading_use",
-    "measure_perplexity": "reading_use",
-    "measure_stage_perplexity": "reading_use",
-    "train_before_test": "training_use",
-    "train_checkpoint": "training_use",
-    "measure_corpus": "training_use",
-    "ask_prompt_run": "generating_use",
-    "measure_latency": "generating_use",
-}
+# By part of a job's time, what of the config decides how long it is planned on a GPU.
+_RATES = {"reading": "reading_use", "training": "training_use", "generating": "generating_use"}
 # Estimates are called wrong from here on.
 _OFF = 1.5
 # What a job writes with its cost, by where it lies.
@@ -100,10 +90,19 @@ def _row(
     }
     counted = row["tokens"] and row["planned_tokens"]
     row["token_ratio"] = row["tokens"] / row["planned_tokens"] if counted else None
-    return row | {"correct": _correction(row, any(need.gpus for need in needs), cluster)}
+    return row | {"correct": _correction(row, _rate(needs, cluster), cluster)}
 
 
-def _correction(row: dict[str, Any], on_gpus: bool, cluster: Cluster) -> str | None:
+def _rate(needs: Sequence[Need], cluster: Cluster) -> str | None:
+    """That of the part which takes most of the jobs' time; none without GPUs, or where a report has measured them."""
+    if cluster.measured is not None or not any(need.gpus for need in needs):
+        return None
+    spent = {part: sum(need.parts.get(part, 0.0) for need in needs) for part in _RATES}
+    most = max(spent, key=spent.__getitem__)
+    return _RATES[most] if spent[most] else None
+
+
+def _correction(row: dict[str, Any], rate: str | None, cluster: Cluster) -> str | None:
     """What would have made the plan right; the tokens first, because the time follows from them."""
     said = []
     tokens = row["token_ratio"]
@@ -111,7 +110,6 @@ def _correction(row: dict[str, Any], on_gpus: bool, cluster: Cluster) -> str | N
         said.append(f"tokens in work.tsv x {tokens:.2g}")
     ratio = row["time_ratio"] / (tokens if said else 1)
     if not 1 / _OFF < ratio < _OFF:
-        rate = _RATES.get(row["rule"]) if on_gpus else None
         if rate:
             now = getattr(cluster, rate)
             said.append(f"cluster.{rate} {now:g} -> {min(1.0, now / ratio):.2g}")

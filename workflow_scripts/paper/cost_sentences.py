@@ -22,20 +22,18 @@ def cost_numbers(tables: Tables) -> list[Number]:
 def tell_cost(numbers: Numbers) -> list[str]:
     if "cost.hours" not in numbers:
         return []
-    text = (
-        "{cost.jobs} jobs took {cost.hours} hours in all"
-        + (", where {cost.planned} were planned" if "cost.planned" in numbers else "")
-        + ". The rule that took most of them is {cost.most}, with {cost.most_hours} hours. The largest"
-        " job held {cost.memory} MB of memory."
-    )
-    return [text]
+    return [
+        "{cost.jobs} jobs took {cost.hours} hours in all, where {cost.planned} were planned. The rule that"
+        " took most of them is {cost.most}, with {cost.most_hours} hours. The largest job held"
+        " {cost.memory} MB of memory."
+    ]
 
 
 COST = Study(
     key="cost",
     title="What did it take?",
     tables=("cost",),
-    figures=("cost",),
+    figures=(),
     numbers=cost_numbers,
     tell=tell_cost,
 )

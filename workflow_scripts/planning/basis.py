@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from workflow_scripts.core.words import many
 from workflow_scripts.planning.gpu_report import read_report
 from workflow_scripts.planning.jobs import PlannedJob
 from workflow_scripts.planning.measured import Pace, devices
@@ -41,7 +42,7 @@ def _learned(planned: Sequence[PlannedJob], jobs: Sequence[PlannedJob], pace: Pa
         return hours(sum(job.need.seconds * (job.need.gpus or not gpu) for job in of) / HOUR)
 
     return (
-        f"Priced by the {pace.jobs:,} job{'s' * (pace.jobs > 1)} that {'are' if pace.jobs > 1 else 'is'}"
+        f"Priced by the {many(pace.jobs, 'job')} that {'are' if pace.jobs > 1 else 'is'}"
         f" done here (on {where}): they count as long as they took, the others as long as that makes them"
         f" likely to take. Without them the plan was {whole(planned)} {'GPU ' * gpu}hours, and it is"
         f" {whole(jobs)}."

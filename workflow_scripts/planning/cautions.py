@@ -2,19 +2,15 @@
 
 from collections.abc import Iterable, Sequence
 
+from workflow_scripts.core.words import many
 from workflow_scripts.planning.jobs import PlannedJob, rule_of
 from workflow_scripts.planning.needs import UNKNOWN_SECONDS
 from workflow_scripts.planning.wording import HOUR, clock
 from workflow_scripts.settings.cluster import Cluster
+from workflow_scripts.settings.packs import RULES
 
 # By rule, what says how many tasks of a model share a job.
-_PACKED_BY = {
-    "evaluate_direct": "harmony.tasks_per_job",
-    "evaluate_few_shot": "harmony.tasks_per_job",
-    "train_before_test": "harmony.tasks_per_job",
-    "evaluate_suite": "suite.tasks_per_job",
-    "train_suite": "suite.tasks_per_job",
-}
+_PACKED_BY = {rule: f"{study}.tasks_per_job" for (study, _), rule in RULES.items()}
 
 
 def remarks(jobs: Sequence[PlannedJob], cluster: Cluster) -> list[str]:
@@ -29,7 +25,7 @@ def _requests(jobs: Iterable[PlannedJob]) -> list[str]:
     said = []
     if counted:
         said.append(
-            f"{_many(len(counted), 'request')} of the leaderboard {_is(len(counted))} counted as if"
+            f"{many(len(counted), 'request')} of the leaderboard {_is(len(counted))} counted as if"
             " accepted; `snakemake submit` checks them."
         )
     if left_out := _models(job for job in guessed if job.assumed):
@@ -60,12 +56,12 @@ def _late(rule: str, group: Sequence[PlannedJob], longest_hours: int) -> str:
     raised = "raise cluster.longest_hours, if a partition grants more"
     packed = any(sum(path.endswith(".json") for path in job.outputs) > 1 for job in group)
     mend = f"lower {_PACKED_BY[rule]}, or {raised}" if packed and rule in _PACKED_BY else raised
-    often = f"up to {_many(tries, 'time')}" if tries else "as often as the profile's retries say"
+    often = f"up to {many(tries, 'time')}" if tries else "as often as the profile's retries say"
     enough = (
         "" if not tries or longest <= (tries + 1) * longest_hours else ", which is too few here"
     )
     return (
-        f"Warning: {_many(len(group), 'job')} of {rule} {_is(len(group))} expected to take up to"
+        f"Warning: {many(len(group), 'job')} of {rule} {_is(len(group))} expected to take up to"
         f" {clock(longest)}, and cluster.longest_hours is {longest_hours}: {mend}. A job that is out"
         f" of time is submitted again and resumes from what it has kept, {often}{enough}."
     )
@@ -77,10 +73,6 @@ def _models(jobs: Iterable[PlannedJob]) -> str:
 
 def _guess() -> str:
     return f"each job of theirs is put down with {UNKNOWN_SECONDS // HOUR} hours"
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 def _is(count: int) -> str:

@@ -10,6 +10,7 @@ from workflow_scripts.bridge.job_list import list_jobs
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.planning.needs import Need
 from workflow_scripts.settings.cluster import Cluster
+from workflow_scripts.settings.packs import base_of
 
 # A table, a figure, a collection of scores: small work of the login node.
 _LIGHT = Need(seconds=6, mem_mb=2_000)
@@ -17,7 +18,6 @@ LIGHT = "tables, figures"
 _LIGHT_RULES = re.compile(
     r"(table|figure|collect|merge|score|gather|paper|report|board|leaderboard)(_|$)"
 )
-_PACK = re.compile(r"_\d+$")
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def rule_of(job: PlannedJob) -> str:
 
 def kind_of(rule: str) -> str:
     """The rule's name, by which packs of one rule count as one, and so do tables and figures."""
-    return LIGHT if _LIGHT_RULES.match(rule) else _PACK.sub("", rule)
+    return LIGHT if _LIGHT_RULES.match(rule) else base_of(rule)
 
 
 def study_of(rule_file: str, wildcards: Mapping[str, str], module: str | None = None) -> str:

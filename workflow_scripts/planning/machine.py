@@ -1,7 +1,8 @@
 """What work on one model takes on the machine that the config names: seconds, and memory."""
 
+# ruff: noqa: B019  (what methods remember lives as long as the process: so does the one planner in it)
+
 import math
-import shutil
 from collections.abc import Sequence
 from functools import cache
 
@@ -33,6 +34,7 @@ from workflow_scripts.planning.together import (
     rows_together,
 )
 from workflow_scripts.planning.work import Amount
+from workflow_scripts.settings.compute import runs_on_gpus
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.training_keys import TrainingKeys
 
@@ -41,15 +43,6 @@ START = 12  # seconds, of a job before its model is read
 _ITEM_SECONDS = 0.006
 # The longest row of a training over the mean one: samples of a task are of many lengths.
 _LONGEST_ROW = 2
-
-
-# What is there to be found on a machine that has GPUs, or hands jobs to machines that may.
-_SIGNS_OF_GPUS = ("nvidia-smi", "sbatch", "bsub", "qsub", "condor_submit")
-
-
-def runs_on_gpus(device: str) -> bool:
-    """What auto will come to: without a GPU or a scheduler here, jobs run on this machine's processor."""
-    return device == "cuda" or (device == "auto" and any(map(shutil.which, _SIGNS_OF_GPUS)))
 
 
 def _method(keys: TrainingKeys) -> Method:
@@ -64,14 +57,14 @@ class Machine:
         self._settings = settings
         self._cluster, self._compute = settings.cluster, settings.compute
         self._measures = settings.chunking.measures
-        self.on_gpu = settings.source != "miniature" and runs_on_gpus(settings.compute.device)
+        self.on_gpu = runs_on_gpus(settings)
         self._measured = gpu_report(settings.cluster, settings.devices)
-        for name in ("size", "_speed"):
-            setattr(self, name, cache(getattr(self, name)))
 
+    @cache
     def size(self, checkpoint: str) -> Size:
         return Size.of(self._settings.model(CheckpointId.parse(checkpoint).model))
 
+    @cache
     def _speed(self, dtype: str) -> Speed:
         cluster, devices = self._cluster, self._settings.devices
         if not self.on_gpu:

@@ -1,12 +1,13 @@
 """Which records, tables and figures a config has made, by study."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
-from workflow_scripts.core.ids import CheckpointId
+from workflow_scripts.core.ids import in_paths
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.packs import harmony_records
+from workflow_scripts.settings.plan_measures import MEASURED_TEXTS
 
 # Studies that measure times: never twice the same, so results/scores.parquet, which is, leaves them out.
 TIMED = {"latency"}
@@ -16,19 +17,19 @@ _CHECKS = Path("results/requests/checks.json")
 def records_made(settings: Settings) -> dict[str, list[str]]:
     """The paths of each study's records; of the suite none, as its rows are known once they are checked."""
     folder = "results/records"
-    chunked, grid = _in_path(settings.chunking.models), _in_path(settings.harmony.models)
-    timed = _in_path(settings.chunking.timed_models)
+    chunked, grid = in_paths(settings.chunking.models), in_paths(settings.harmony.models)
+    timed = in_paths(settings.chunking.timed_models)
     records = {
         "chunking": [
             f"{folder}/chunking/perplexity/{model}/{text}.json"
-            for text in ("wikitext", "magpie")
+            for text in MEASURED_TEXTS
             for model in chunked
         ],
         "latency": [f"{folder}/latency/latency/{model}/mmlu.json" for model in timed],
         "training": [
             f"{folder}/training/perplexity/{checkpoint.in_path}/{text}.json"
             for checkpoint in settings.staged_checkpoints()
-            for text in ("wikitext", "magpie")
+            for text in MEASURED_TEXTS
         ],
         "corpora": [
             f"{folder}/corpora/{protocol}/{model}/{corpus}.json"
@@ -142,10 +143,6 @@ def _of_this_config(made: Mapping[str, list[str]], settings: Settings) -> dict[s
         "suite": settings.requests or settings.refused_requests,
     }
     return {study: those for study, those in made.items() if asked[study]}
-
-
-def _in_path(names: Iterable[str]) -> list[str]:
-    return [CheckpointId.parse(name).in_path for name in names]
 
 
 def scores_that_lost_a_record(records: Mapping[str, list[str]]) -> list[str]:

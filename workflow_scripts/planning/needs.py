@@ -4,6 +4,8 @@ One function a kind of job, called by the rules for what they ask for and by `sn
 what it adds up to. Times are what is expected; a job asks for more (`Need.asked_minutes`).
 """
 
+# ruff: noqa: B019  (what methods remember lives as long as the process: so does the one planner in it)
+
 import math
 from dataclasses import replace
 from functools import cache
@@ -24,7 +26,6 @@ _START_LIGHTEVAL = 22  # instead of START
 # A submitted model of unknown size, on one task or all, is planned with so much.
 UNKNOWN_SECONDS = 4 * 3600
 _WITH_WRAPPER = 1.2  # a model with aggregation and adapters, over the same without
-_REMEMBERED = ("evaluation", "training_before_test", "stage", "perplexity", "latency", "corpus")
 
 
 class Planner:
@@ -33,9 +34,8 @@ class Planner:
     def __init__(self, settings: Settings):
         self._settings, self._cluster = settings, settings.cluster
         self._machine, self._work = Machine(settings), Work(settings)
-        for name in _REMEMBERED:
-            setattr(self, name, cache(getattr(self, name)))
 
+    @cache
     def evaluation(self, checkpoint: str, tasks: tuple[str, ...], shots: int = 0) -> Need:
         """Tasks of one model, loaded once: their times add up, the largest counts for memory."""
         return self._measured(checkpoint, [self._work.test(task, shots) for task in tasks])
@@ -44,6 +44,7 @@ class Planner:
         """One model after the other."""
         return in_one_job([self.evaluation(name, tasks, shots) for name in checkpoints], START)
 
+    @cache
     def training_before_test(self, checkpoint: str, tasks: tuple[str, ...]) -> Need:
         harmony, machine = self._settings.harmony, self._machine
         recipe = harmony.task_recipe(self._settings.source)
@@ -98,6 +99,7 @@ class Planner:
             ways={str(way): (spent + training(way)).seconds / whole.seconds for way in ways},
         )
 
+    @cache
     def corpus(self, checkpoint: str, megabytes: float) -> Need:
         recipe = self._settings.harmony.task_recipe(self._settings.source)
         tokens = megabytes * MB / BYTES_A_TOKEN
@@ -137,6 +139,7 @@ class Planner:
         needs = [self._measured(checkpoint, [self._work.prompt_run(run)]) for run in runs]
         return in_one_job(needs, START)
 
+    @cache
     def perplexity(self, checkpoint: str, plans: int) -> Need:
         """The texts are read in the model's own plan and in so many others."""
         measures = self._settings.chunking.measures
@@ -162,6 +165,7 @@ class Planner:
         spent = self._machine.loading(checkpoint) + one.times(plans)
         return self._machine.evaluated(checkpoint, spent, [Amount(1, 0, window)])
 
+    @cache
     def latency(self, checkpoint: str) -> Need:
         """As if no plan were faster than the unchanged model, over however many devices."""
         model = CheckpointId.parse(checkpoint).model
@@ -192,6 +196,7 @@ class Planner:
             mem_mb=need.mem_mb + weights * (not machine.on_gpu),
         )
 
+    @cache
     def stage(self, checkpoint: str) -> Need:
         """The last stage of a checkpoint's training."""
         recipe = self._settings.stage_recipe(CheckpointId.parse(checkpoint).stages[-1])[1]

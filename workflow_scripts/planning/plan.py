@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from workflow_scripts.core.words import many
 from workflow_scripts.planning.cautions import remarks
 from workflow_scripts.planning.hours_by_model import hours_by_model, lines_by_model
 from workflow_scripts.planning.jobs import LIGHT, PlannedJob, rule_of
@@ -189,8 +190,7 @@ def _totals(
     lines += textwrap.wrap(longest, _COLUMNS)
     if gpu_hours:
         waits = ", ".join(
-            f"{at} GPU{'s' * (at > 1)} {days(max(gpu_hours / at, seconds / HOUR))}"
-            for at in _AT_A_TIME
+            f"{many(at, 'GPU')} {days(max(gpu_hours / at, seconds / HOUR))}" for at in _AT_A_TIME
         )
         lines += [f"At a time: {waits}.", *_by_memory(jobs)]
         lines += ["", *by_model] if (by_model := lines_by_model(jobs)) else []

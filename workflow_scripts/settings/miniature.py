@@ -2,13 +2,8 @@
 
 from pydantic import Field
 
-from workflow_scripts.settings.request import StepRequest
 from workflow_scripts.settings.section import Section
 
 
 class Miniature(Section):
     items: int = Field(200, ge=1, description="Test items of each generated task.")
-
-
-class WorldRequest(StepRequest):
-    items: int

@@ -1,9 +1,10 @@
 """Which tasks of a model, or of all models, share a job, and what its rule and files are called."""
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workflow_scripts.core.ids import CheckpointId
+from workflow_scripts.core.ids import in_paths
 from workflow_scripts.settings.cells import Study, cell_names, seeds_of, tasks_of
 from workflow_scripts.settings.harmony import Protocol
 from workflow_scripts.settings.load import Settings
@@ -16,6 +17,7 @@ RULES: dict[tuple[Study, Protocol], str] = {
     ("suite", "train_before_test"): "train_suite",
 }
 EACH = ("{task}",)
+_NUMBER = re.compile(r"_\d+$")
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,11 @@ class Pack:
         return "{checkpoint}" if self.study == "harmony" else "{row}"
 
 
+def base_of(rule: str) -> str:
+    """By which packs of one rule count as one."""
+    return _NUMBER.sub("", rule)
+
+
 def packs(settings: Settings) -> list[Pack]:
     """All of both studies; what the config does not ask for can be asked for by name."""
     return [
@@ -81,7 +88,7 @@ def _models(settings: Settings, study: Study, protocol: Protocol) -> tuple[str, 
     """Those that share a job: trainings are long enough for a process each, and rows are known only when checked."""
     if study == "suite" or protocol == "train_before_test" or not settings.harmony_in_one_job:
         return ()
-    return tuple(CheckpointId.parse(name).in_path for name in settings.harmony.models)
+    return tuple(in_paths(settings.harmony.models))
 
 
 def _cut(tasks: tuple[str, ...], tasks_per_job: int | None) -> dict[str, tuple[str, ...]]:

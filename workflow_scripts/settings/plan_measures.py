@@ -7,6 +7,11 @@ from pydantic import Field, model_validator
 from workflow_scripts.settings.compute import Loading
 from workflow_scripts.settings.section import Section, contradiction
 
+WIKITEXT = "Salesforce/wikitext"
+MAGPIE = "Magpie-Align/Magpie-Qwen2-Pro-200K-English"
+# What perplexity is taken of, by what records call it.
+MEASURED_TEXTS = {"wikitext": WIKITEXT, "magpie": MAGPIE}
+
 Numbers = Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(strict=False)]
 
 

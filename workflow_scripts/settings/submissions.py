@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.ids import CheckpointId
+from workflow_scripts.settings.compute import runs_on_gpus
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.packs import suite_logs, suite_records
 from workflow_scripts.settings.request import StepRequest
@@ -33,7 +34,7 @@ class CheckRequests(StepRequest):
     aside: dict[str, str]
     memory_mb: int
     open_licences: tuple[str, ...]
-    on_gpu: bool  # whether jobs ask for one
+    on_gpu: bool  # whether jobs have one
 
 
 def check_requests(
@@ -70,7 +71,7 @@ def check_requests(
         aside=settings.requests_aside,
         memory_mb=settings.suite.memory_mb,
         open_licences=settings.suite.open_licences,
-        on_gpu=settings.source != "miniature" and settings.compute.device != "cpu",
+        on_gpu=runs_on_gpus(settings),
     )
 
 

@@ -25,9 +25,7 @@ def kendall_matrix(scores: pd.DataFrame) -> pd.DataFrame:
 
 def mean_of_pairs(matrix: np.ndarray) -> float:
     """Mean over pairs of different tasks whose tau is defined; NaN where there is none."""
-    above = matrix[np.triu_indices(len(matrix), 1)]
-    known = above[~np.isnan(above)]
-    return float(known.mean()) if known.size else float("nan")
+    return _mean(matrix[np.triu_indices(len(matrix), 1)])
 
 
 def mean_agreement(scores: pd.DataFrame) -> float:
@@ -61,6 +59,7 @@ def agreement_by_category(matrix: pd.DataFrame, categories: Mapping[str, str]) -
 
 
 def _mean(values: np.ndarray) -> float:
+    """Of those that are known; NaN where there is none."""
     known = values[~np.isnan(values)]
     return float(known.mean()) if known.size else float("nan")
 

@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 
+LEVEL = 0.95  # of every interval that is reported
+
 
 def checked_scores(scores: pd.DataFrame, name: str = "scores") -> np.ndarray:
     """Models in rows and tasks in columns as floats; a missing cell is NaN, nothing is infinite."""
@@ -52,5 +54,7 @@ def checked_draws(draws: int) -> int:
 
 def checked_level(level: float) -> float:
     if not 0 < level < 1:
-        raise ValueError(f"level is {level}; expected a share between 0 and 1, for instance 0.95.")
+        raise ValueError(
+            f"level is {level}; expected a share between 0 and 1, for instance {LEVEL}."
+        )
     return level

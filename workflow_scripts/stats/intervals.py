@@ -8,6 +8,7 @@ import pandas as pd
 
 from workflow_scripts.stats.agreement import mean_agreement, mean_of_pairs
 from workflow_scripts.stats.checks import (
+    LEVEL,
     checked_draws,
     checked_errors,
     checked_level,
@@ -27,7 +28,7 @@ class Interval(NamedTuple):
 UNKNOWN = Interval(float("nan"), float("nan"))
 
 
-def percentiles(values: np.ndarray, level: float = 0.95) -> Interval:
+def percentiles(values: np.ndarray, level: float = LEVEL) -> Interval:
     """The middle `level` of the values; NaN where more than half of them are not defined."""
     known = values[~np.isnan(values)]
     if known.size * 2 < values.size:
@@ -96,7 +97,7 @@ def _matrices(values: bytes, shape: tuple[int, int], draws: int, seed: int) -> n
 
 
 def interval_over_models(
-    scores: pd.DataFrame, draws: int = 1000, level: float = 0.95, seed: int = 0
+    scores: pd.DataFrame, draws: int, level: float = LEVEL, seed: int = 0
 ) -> Interval:
     """Percentile interval of the mean agreement, had other models of the same kind been taken."""
     checked_level(level)
@@ -108,8 +109,8 @@ def interval_over_models(
 def interval_over_items(
     scores: pd.DataFrame,
     stderrs: pd.DataFrame,
-    draws: int = 1000,
-    level: float = 0.95,
+    draws: int,
+    level: float = LEVEL,
     seed: int = 0,
 ) -> Interval:
     """Interval of the mean agreement, had each task been asked with other items.
@@ -151,17 +152,12 @@ class Difference(NamedTuple):
 
 
 def difference_of_agreement(
-    first: pd.DataFrame,
-    second: pd.DataFrame,
-    draws: int = 1000,
-    level: float = 0.95,
-    seed: int = 0,
+    first: pd.DataFrame, second: pd.DataFrame, draws: int, seed: int = 0
 ) -> Difference:
     """Mean agreement of `second` minus that of `first`, both over the same models.
 
     The interval is paired: each bootstrap sample of models is taken under both protocols at once.
     """
-    checked_level(level)
     if not first.index.equals(second.index):
         raise ValueError(
             "second has other models than first; expected the same, in the same order."
@@ -170,7 +166,7 @@ def difference_of_agreement(
     if len(first) < 3:
         return Difference(value, *UNKNOWN)
     drawn = bootstrapped_means(second, draws, seed) - bootstrapped_means(first, draws, seed)
-    return Difference(value, *percentiles(drawn, level))
+    return Difference(value, *percentiles(drawn))
 
 
 def difference_over_items(
@@ -178,8 +174,8 @@ def difference_over_items(
     first_stderrs: pd.DataFrame,
     second: pd.DataFrame,
     second_stderrs: pd.DataFrame,
-    draws: int = 1000,
-    level: float = 0.95,
+    draws: int,
+    level: float = LEVEL,
     seed: int = 0,
 ) -> Interval:
     """Interval of that difference for these very models, had each task been asked with other items.

@@ -45,7 +45,7 @@ def redraws(
 
 
 def noise_ceiling(
-    scores: pd.DataFrame, stderrs: pd.DataFrame, draws: int = 1000, seed: int = 0
+    scores: pd.DataFrame, stderrs: pd.DataFrame, draws: int, seed: int = 0
 ) -> pd.DataFrame:
     """How well each task agrees with itself when its items are drawn again: one row per task.
 

@@ -8,8 +8,8 @@ from workflow_scripts.stats.checks import checked_errors, checked_scores
 SIGNIFICANT = 1.96  # standard errors of a difference: 5% of equal models seem to differ
 
 
-def surely_better(values: np.ndarray, errors: np.ndarray, z: float = SIGNIFICANT) -> np.ndarray:
-    """[i, j]: whether model i lies above model j by more than z standard errors of the difference.
+def surely_better(values: np.ndarray, errors: np.ndarray) -> np.ndarray:
+    """[i, j]: whether model i lies above model j by more than z = 1.96 standard errors of the difference.
 
     v_i - v_j > z sqrt(s_i^2 + s_j^2) is a partial order: from i above j and j above k follows
     v_i - v_k > z (s_i + s_k) >= z sqrt(s_i^2 + s_k^2), so i above k. What has no standard error is
@@ -17,19 +17,17 @@ def surely_better(values: np.ndarray, errors: np.ndarray, z: float = SIGNIFICANT
     """
     values, errors = np.asarray(values, dtype=float), np.asarray(errors, dtype=float)
     with np.errstate(invalid="ignore"):
-        return values[:, None] - values > z * np.hypot(errors[:, None], errors)
+        return values[:, None] - values > SIGNIFICANT * np.hypot(errors[:, None], errors)
 
 
-def rank_bounds(values: pd.Series, errors: pd.Series, z: float = SIGNIFICANT) -> pd.DataFrame:
+def rank_bounds(values: pd.Series, errors: pd.Series) -> pd.DataFrame:
     """The best and the worst rank of each model in any ranking that keeps the partial order."""
-    better = surely_better(values.to_numpy(), errors.to_numpy(), z)
+    better = surely_better(values.to_numpy(), errors.to_numpy())
     best, worst = 1 + better.sum(axis=0), len(values) - better.sum(axis=1)
     return pd.DataFrame({"best": best, "worst": worst}, index=values.index)
 
 
-def joint_ranks(
-    scores: pd.DataFrame, stderrs: pd.DataFrame, z: float = SIGNIFICANT
-) -> pd.DataFrame:
+def joint_ranks(scores: pd.DataFrame, stderrs: pd.DataFrame) -> pd.DataFrame:
     """Ranks on each task that keep its partial order, as alike between the tasks as it can be seen to.
 
     Models that a task does not part stand in the order that all tasks together suggest: significant
@@ -39,9 +37,7 @@ def joint_ranks(
     values, errors = checked_scores(scores), checked_errors(stderrs, scores)
     if np.isnan(values).any():
         raise ValueError("scores has missing cells; expected models that have them all.")
-    above = np.stack(
-        [surely_better(values[:, at], errors[:, at], z) for at in range(len(scores.T))]
-    )
+    above = np.stack([surely_better(values[:, at], errors[:, at]) for at in range(len(scores.T))])
     either = np.any(above, axis=0)
     agreed = np.asarray(either & ~either.T)
     common = _placed(agreed, scores.rank(ascending=False).mean(axis=1).to_numpy())
@@ -52,12 +48,12 @@ def joint_ranks(
     )
 
 
-def opposite_pairs(scores: pd.DataFrame, stderrs: pd.DataFrame, z: float = SIGNIFICANT) -> int:
+def opposite_pairs(scores: pd.DataFrame, stderrs: pd.DataFrame) -> int:
     """Pairs of models that one of the two tasks surely orders one way and the other the other way."""
     values, errors = checked_scores(scores), checked_errors(stderrs, scores)
     if values.shape[1] != 2:
         raise ValueError(f"scores has {values.shape[1]} tasks; expected two.")
-    one, other = (surely_better(values[:, at], errors[:, at], z) for at in (0, 1))
+    one, other = (surely_better(values[:, at], errors[:, at]) for at in (0, 1))
     return int((one & other.T).sum())
 
 

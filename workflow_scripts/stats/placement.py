@@ -5,11 +5,12 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.stats.checks import checked_level, checked_scores
+from workflow_scripts.stats.checks import LEVEL, checked_level, checked_scores
 from workflow_scripts.stats.principal import principal_components
 
 # Ridge penalties to choose from, as shares of the number of panel models.
 PENALTIES = (1e-6, 1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0)
+_NEIGHBOURS = 3
 
 
 class Fitted(NamedTuple):
@@ -44,7 +45,7 @@ class Placement(NamedTuple):
     coverage: float
     """Share of the panel's models that such an interval holds, each placed by the others."""
     neighbours: pd.Series
-    """Panel models by distance: root mean square of the differences of standardised scores."""
+    """The nearest panel models by distance: root mean square of the differences of standardised scores."""
     residuals: pd.Series
     """By task: how far the score lies from what the other tasks predict, in standard deviations."""
     outside: tuple[str, ...]
@@ -56,8 +57,7 @@ def place(
     measured: pd.Series,
     stderrs: pd.Series | None = None,
     *,
-    level: float = 0.95,
-    neighbours: int = 3,
+    level: float = LEVEL,
     fitted: Fitted | None = None,
 ) -> Placement:
     """Place a model measured on some of the panel's tasks; same units, protocol and metrics as there.
@@ -84,7 +84,7 @@ def place(
         half = float(np.hypot(half, norm.ppf((1 + level) / 2) * np.sqrt(np.nansum(noise**2))))
     pc1 = float(new @ fitted.weights)
     distances = np.sqrt(((fitted.standard - new) ** 2).mean(axis=1))
-    nearest = np.argsort(distances, kind="stable")[:neighbours]
+    nearest = np.argsort(distances, kind="stable")[:_NEIGHBOURS]
     beyond = (scores < fitted.lowest) | (scores > fitted.highest)
     return Placement(
         pc1,
@@ -100,7 +100,7 @@ def place(
     )
 
 
-def fit(panel: pd.DataFrame, tasks: list[str], *, level: float = 0.95) -> Fitted:
+def fit(panel: pd.DataFrame, tasks: list[str], *, level: float = LEVEL) -> Fitted:
     """Learn from the panel what placing models measured on these tasks takes."""
     checked_level(level)
     tasks = [task for task in panel.columns if task in tasks]  # in the order of `place`
@@ -119,7 +119,7 @@ def fit(panel: pd.DataFrame, tasks: list[str], *, level: float = 0.95) -> Fitted
     return Fitted(standard, means, spreads, *ends, target, weights, half, coverage, others)
 
 
-def leave_one_out(panel: pd.DataFrame, tasks: list[str], *, level: float = 0.95) -> pd.DataFrame:
+def leave_one_out(panel: pd.DataFrame, tasks: list[str], *, level: float = LEVEL) -> pd.DataFrame:
     """Each panel model placed by the others alone: columns pc1 (its own), predicted, low, high.
 
     Penalty and width of the interval are chosen again without the model, so that the share of

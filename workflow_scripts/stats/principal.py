@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.stats.checks import checked_draws, checked_level, checked_scores
+from workflow_scripts.stats.checks import LEVEL, checked_draws, checked_scores
 
 
 class PrincipalComponents(NamedTuple):
@@ -48,9 +48,7 @@ def component_names(count: int) -> list[str]:
     return [f"PC{at + 1}" for at in range(count)]
 
 
-def bootstrapped_variance(
-    scores: pd.DataFrame, draws: int = 1000, level: float = 0.95, seed: int = 0
-) -> pd.DataFrame:
+def bootstrapped_variance(scores: pd.DataFrame, draws: int, seed: int = 0) -> pd.DataFrame:
     """Interval of each explained variance ratio r, had other models been taken: low, high.
 
     Ratios are computed again for samples of as many models, drawn with replacement. Samples of few
@@ -61,7 +59,6 @@ def bootstrapped_variance(
     In a sample in which all models score the same on a task, that task has no variance to share. NaN
     for fewer than three models.
     """
-    checked_level(level)
     values = _complete(scores)
     names = component_names(min(values.shape))
     if len(values) < 3:
@@ -71,7 +68,7 @@ def bootstrapped_variance(
     # One after the other: all samples of many models at once would fill the memory.
     ratios = np.concatenate([variance_ratios(values[one][None]) for one in sampled])
     ratios = ratios[:, : len(names)]
-    tails = [(1 - level) / 2, (1 + level) / 2]
+    tails = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
     measured = principal_components(scores).explained_variance_ratio.to_numpy()
     low, high = np.nanquantile(ratios, tails, axis=0) - np.nanmean(ratios, axis=0) + measured
     low, high = np.minimum(low, measured).clip(0, 1), np.maximum(high, measured).clip(0, 1)

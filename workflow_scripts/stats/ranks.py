@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.stats.checks import checked_level, checked_scores
+from workflow_scripts.stats.checks import LEVEL, checked_scores
 from workflow_scripts.stats.noise import redraws
 from workflow_scripts.stats.principal import first_components
 
@@ -14,19 +14,14 @@ def ranks(values: pd.Series) -> pd.Series:
 
 
 def rank_ranges(
-    scores: pd.DataFrame,
-    stderrs: pd.DataFrame,
-    draws: int = 1000,
-    level: float = 0.95,
-    seed: int = 0,
+    scores: pd.DataFrame, stderrs: pd.DataFrame, draws: int, seed: int = 0
 ) -> pd.DataFrame:
     """Between which ranks each model lies by the first principal component: columns low and high.
 
     All scores are drawn again within their standard errors, components and ranks computed again, and
-    the middle `level` of each model's ranks is kept, widened to whole ranks and to the rank that the
+    the middle 95% of each model's ranks is kept, widened to whole ranks and to the rank that the
     measured scores give. NaN where any score lacks its standard error. Missing cells are refused.
     """
-    checked_level(level)
     values = checked_scores(scores)
     if np.isnan(values).any():
         raise ValueError("scores has missing cells; expected models that have them all.")
@@ -35,7 +30,7 @@ def rank_ranges(
     # One after the other: all draws of many models at once would fill the memory.
     drawn = (first_components(one[None]) for one in redraws(scores, stderrs, draws, seed))
     order = _ranks_by_row(np.concatenate(list(drawn)))
-    tails = [(1 - level) / 2, (1 + level) / 2]
+    tails = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
     low, high = np.quantile(order, tails, axis=0)
     now = _ranks_by_row(first_components(values[None]))[0]
     return pd.DataFrame(

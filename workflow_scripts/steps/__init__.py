@@ -1,1 +1,1 @@
-"""One file per rule: a typed main() and the block that Snakemake runs. Nothing imports a step."""
+"""What rules run, a file for one or several of them: a typed main() and the block that Snakemake runs. No room imports one."""

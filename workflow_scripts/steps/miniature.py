@@ -1,35 +1,28 @@
-"""Make the datasets of the miniature world, or of them what its models are trained on.
+"""Make a part of the miniature world, by the function that its rule names.
 
-In: of the texts, the manifests of the datasets. Out: these manifests, each written after its dataset;
-or the texts, which are the corpus and conversations, and the tokenizer.
+In: what the rule names. Out: what is to be found in the folders that the function is given, beside its
+request; of the hub folder each manifest is written after its dataset or model.
 """
 
+import os
 from pathlib import Path
 
 from workflow_scripts.bridge.step import step
 
 
-def world(manifest: Path, request: dict) -> None:
-    from workflow_scripts.hub.manifest import hub_of
-    from workflow_scripts.miniature.build import build_world
-    from workflow_scripts.settings.miniature import WorldRequest
+def main(function: str, folders: list[Path], request: dict) -> None:
+    from workflow_scripts.core.named import named
 
-    build_world(hub_of(manifest), **dict(WorldRequest.of(request)))
-
-
-def texts(manifest: Path, folder: Path) -> None:
-    from workflow_scripts.hub.manifest import hub_of
-    from workflow_scripts.miniature.build import build_texts
-
-    build_texts(hub_of(manifest), folder)
+    # The log is a file. Said before they are imported: most of these functions need but one of them.
+    for library in ("DATASETS", "HUB"):  # transformers goes by the latter
+        os.environ[f"HF_{library}_DISABLE_PROGRESS_BARS"] = "1"
+    named(function)(*folders, **request)
 
 
 if "snakemake" in globals():
     with step(snakemake):
-        from datasets import disable_progress_bars
-
-        disable_progress_bars()  # the log is a file
-        if snakemake.rule == "build_world":
-            world(Path(snakemake.output.datasets[0]), snakemake.params.request)
-        else:
-            texts(Path(snakemake.input.datasets[0]), Path(snakemake.output.corpus).parent)
+        main(
+            snakemake.params.function,
+            [Path(folder) for folder in snakemake.params.folders],
+            snakemake.params.request,
+        )

@@ -1,17 +1,27 @@
 """What the terminal says at the end: tables that fit on it, and where the others lie."""
 
+from pathlib import Path
+
+import pytest
+
 from workflow_scripts.bridge import closing
 from workflow_scripts.bridge.closing import FAILED, closing_words, words_of_failure
 from workflow_scripts.bridge.interruption import INTERRUPTED
 
 
-def test_a_table_too_wide_or_too_long_for_a_terminal_is_named_and_not_shown(tmp_path):
-    folder = tmp_path / "tables"
-    folder.mkdir()
+@pytest.fixture(autouse=True)
+def here(monkeypatch, tmp_path):
+    """Results and logs lie where the run is."""
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_table_too_wide_or_too_long_for_a_terminal_is_named_and_not_shown():
+    folder = Path("results/tables")
+    folder.mkdir(parents=True)
     (folder / "fits.md").write_text("# Fits\n\n| a | b |\n| - | - |\n| 1 | 2 |\n")
     (folder / "wide.md").write_text("# Wide\n\n" + "| cell " * 60 + "|\n")
     (folder / "long.md").write_text("# Long\n\n" + "| 1 |\n" * 60)
-    said = closing_words(tmp_path)
+    said = closing_words()
     assert "# Fits" in said
     assert "# Wide" not in said
     assert "# Long" not in said
@@ -19,48 +29,49 @@ def test_a_table_too_wide_or_too_long_for_a_terminal_is_named_and_not_shown(tmp_
         assert f"tables/{name}.md" in said
 
 
-def test_a_leaderboard_that_was_made_is_named(tmp_path):
-    page = tmp_path / "report/leaderboard.html"
-    assert "leaderboard" not in closing_words(tmp_path)
-    page.parent.mkdir()
+def test_a_leaderboard_that_was_made_is_named():
+    page = Path("results/report/leaderboard.html")
+    assert "leaderboard" not in closing_words()
+    page.parent.mkdir(parents=True)
     page.write_text("<!DOCTYPE html>")
-    assert f"{page}  open it in a browser" in closing_words(tmp_path)
+    assert f"{page}  open it in a browser" in closing_words()
 
 
-def test_of_a_paper_that_was_written_it_is_said_how_to_set_it(tmp_path):
-    paper = tmp_path / "report/paper.tex"
-    paper.parent.mkdir()
+def test_of_a_paper_that_was_written_it_is_said_how_to_set_it():
+    paper = Path("results/report/paper.tex")
+    paper.parent.mkdir(parents=True)
     paper.write_text("")
-    assert f"{paper}  the same as a paper; `snakemake paper_pdf` sets it" in closing_words(tmp_path)
+    assert f"{paper}  the same as a paper; `snakemake paper_pdf` sets it" in closing_words()
 
 
-def test_what_a_check_of_files_found_is_the_last_word_and_an_older_check_says_nothing(tmp_path):
-    log = tmp_path / "verify_files.log"
-    assert words_of_failure(checked=log) == FAILED
+def test_what_a_check_of_files_found_is_the_last_word_and_an_older_check_says_nothing():
+    log = Path("logs/verify_files.log")
+    log.parent.mkdir()
+    assert words_of_failure() == FAILED
     log.write_text("model.safetensors was altered\n")
-    assert words_of_failure(checked=log).strip() == "model.safetensors was altered"
-    assert "was altered" in closing_words(tmp_path, checked=log)
+    assert words_of_failure().strip() == "model.safetensors was altered"
+    assert "was altered" in closing_words()
     later = log.stat().st_mtime + 1
-    assert words_of_failure(since=later, checked=log) == FAILED
-    assert "was altered" not in closing_words(tmp_path, since=later, checked=log)
+    assert words_of_failure(since=later) == FAILED
+    assert "was altered" not in closing_words(since=later)
 
 
-def test_of_a_suite_the_scores_are_shown_and_not_what_was_found_beside_them(tmp_path):
-    folder = tmp_path / "tables"
-    folder.mkdir()
+def test_of_a_suite_the_scores_are_shown_and_not_what_was_found_beside_them():
+    folder = Path("results/tables")
+    folder.mkdir(parents=True)
     heads = ["Model", "Commit", "Average", "MMLU (acc, 5-shot)", "Flag"]
     row = ["org/net", "0123abc", "58.1 ± 2.0", "60.0 ± 1.0", "a reason " * 30]
     lines = [heads, ["---", "---", "---:", "---:", "---"], row]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     (folder / "suite_leaderboard.md").write_text(f"# Leaderboard\n\n{table}\n")
     (folder / "suite_checks.md").write_text("# Worth a look\n\n| a |\n| - |\n| 1 |\n")
-    said = closing_words(tmp_path)
+    said = closing_words()
     assert "| Model   |    Average |       MMLU |" in said
     assert "| org/net | 58.1 ± 2.0 | 60.0 ± 1.0 |" in said
     assert "# Worth a look" not in said and "suite_checks.md" in said
 
 
-def test_an_interrupted_run_says_so_whatever_snakemake_takes_it_for(tmp_path, monkeypatch):
+def test_an_interrupted_run_says_so_whatever_snakemake_takes_it_for(monkeypatch):
     monkeypatch.setattr(closing, "is_interrupted", lambda: True)
-    for words in (closing_words(tmp_path), words_of_failure()):
+    for words in (closing_words(), words_of_failure()):
         assert words.strip() == INTERRUPTED

@@ -11,7 +11,7 @@ from tests.records import make_items, record_fields, write_example
 from workflow_scripts.core.conditions import LATER_CONDITIONS, Condition
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import sha256_file, write_json
-from workflow_scripts.core.items import read_items, write_items
+from workflow_scripts.core.items import items_schema, read_items, write_items
 from workflow_scripts.core.records import (
     Broken,
     Metric,
@@ -217,7 +217,14 @@ def test_a_broken_cell_is_read_as_broken_and_nothing_else(tmp_path):
     assert [one.task.name for _, one in whole] == ["sst2"]
     assert broken == [Broken(**about)]
     write_json(path, {"broken": {"reason": "no memory"}})
-    assert "broken.record" in problems_of(path)[0] or "record" in problems_of(path)[0]
+    assert "broken.record" in problems_of(path)[0]
+
+
+def test_what_was_varied_lies_in_the_items_as_in_files_that_are_there_already():
+    assert str(items_schema().field("condition").type) == (
+        "struct<plan: string, aggregation: string, difficulty: string, way: string, batch: int64,"
+        " adapters: string, devices: int64, precision: string>"
+    )
 
 
 def test_a_record_written_before_there_were_requests_and_conditions_is_not_taken_for_altered(

@@ -12,6 +12,7 @@ from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.paper import CostTable
 
 CLUSTER = Cluster(reading_use=0.3, training_use=0.4, generating_use=0.5, reserve=2.0)
+READS = {"loading": 20.0, "handling": 200.0, "reading": 3_000.0, "generating": 300.0}
 HEADER = "s\th:m:s\tmax_rss"
 
 
@@ -19,7 +20,7 @@ HEADER = "s\th:m:s\tmax_rss"
 def run(tmp_path):
     """Two jobs of one rule that ran twice as long as planned, with half the tokens; one that did not run."""
 
-    def made(rule, gpus, *, seconds, tokens, mem="900", broken=()):
+    def made(rule, gpus, *, seconds, tokens, mem="900", broken=(), parts=READS, cluster=CLUSTER):
         jobs = []
         for number in range(2):
             benchmark = tmp_path / f"benchmarks/{rule}/{number}.tsv"
@@ -41,7 +42,14 @@ def run(tmp_path):
                 PlannedJob(
                     rule=rule,
                     study="harmony",
-                    need=Need(3_600, 1_000, gpus=gpus, gpu_mb=8_000 * gpus, tokens=1_000),
+                    need=Need(
+                        3_600,
+                        1_000,
+                        gpus=gpus,
+                        gpu_mb=8_000 * gpus,
+                        tokens=1_000,
+                        parts=parts,
+                    ),
                     asked_minutes=130,
                     threads=1,
                     is_done=True,
@@ -52,7 +60,7 @@ def run(tmp_path):
                 )
             )
         late = {**vars(jobs[0]), "benchmark": f"benchmarks/{rule}/none.tsv", "is_done": False}
-        return cost_table([*jobs, PlannedJob(**late)], CLUSTER, tmp_path)
+        return cost_table([*jobs, PlannedJob(**late)], cluster, tmp_path)
 
     return made
 
@@ -69,10 +77,29 @@ def test_hours_add_up_memory_is_the_largest_and_the_last_line_of_a_benchmark_cou
 def test_the_rate_that_would_have_made_the_plan_right_is_named(run):
     (row,) = run("evaluate_direct", 1, seconds=7_200, tokens=1_000).to_dict("records")
     assert row["correct"] == "cluster.reading_use 0.3 -> 0.15"
-    (row,) = run("train_checkpoint", 1, seconds=7_200, tokens=1_000).to_dict("records")
-    assert row["correct"] == "cluster.training_use 0.4 -> 0.2"
     (row,) = run("evaluate_direct", 1, seconds=4_000, tokens=1_000).to_dict("records")
     assert row["correct"] is None
+
+
+@pytest.mark.parametrize(
+    ("parts", "named"),
+    [
+        (READS, "cluster.reading_use 0.3 -> 0.15"),
+        (READS | {"training": 4_000.0}, "cluster.training_use 0.4 -> 0.2"),
+        (READS | {"generating": 4_000.0}, "cluster.generating_use 0.5 -> 0.25"),
+        ({"loading": 20.0}, "cluster.reserve at least 2"),
+    ],
+)
+def test_the_rate_is_that_of_what_takes_most_of_the_time_whatever_the_rule(run, parts, named):
+    for rule in ("evaluate_suite_2", "train_suite", "measure_plan_search"):
+        (row,) = run(rule, 1, seconds=7_200, tokens=1_000, parts=parts).to_dict("records")
+        assert row["correct"] == named
+
+
+def test_no_share_is_named_where_a_report_stands_for_them(run, tmp_path):
+    measured = CLUSTER.model_copy(update={"measured": tmp_path / "gpu.json"})
+    found = run("evaluate_suite", 1, seconds=7_200, tokens=1_000, cluster=measured)
+    assert found["correct"].tolist() == ["cluster.reserve at least 2"]
 
 
 def test_wrong_tokens_are_to_blame_before_the_rate(run):

@@ -99,9 +99,6 @@ def test_a_run_of_the_exact_config_differs_in_nothing_that_decides():
     assert noted.loc["seed", "published"] == "not printed"
 
 
-AFFORDABLE = {"precision": "auto", "training_text": "as_tested", "choose_on_test": False}
-
-
 @pytest.mark.parametrize(
     ("measured", "expected"),
     [

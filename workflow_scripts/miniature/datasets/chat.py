@@ -8,6 +8,7 @@ from datasets import Features, List
 
 from workflow_scripts.miniature import lexicon, prose
 from workflow_scripts.miniature.datasets import mmlu
+from workflow_scripts.miniature.exercises import lettered
 from workflow_scripts.miniature.items import STRING, Repository, Row, columns, draw_splits, only
 from workflow_scripts.miniature.phrases import RELATIONS, asked, sighting, told
 from workflow_scripts.miniature.world import World
@@ -65,10 +66,8 @@ def drawn(world: World) -> dict[str, list[Row]]:
 
 def letter_request(row: Row) -> str:
     """How a person would put a four-choice question to an assistant."""
-    options = "\n".join(
-        f"{letter}. {choice}" for letter, choice in zip("ABCD", row["choices"], strict=True)
-    )
-    return f"Choose the best answer, A, B, C or D.\nQuestion: {row['question']}\n{options}"
+    listed = lettered(row["choices"])
+    return f"Choose the best answer, A, B, C or D.\nQuestion: {row['question']}{listed}"
 
 
 def letter_response(row: Row) -> str:

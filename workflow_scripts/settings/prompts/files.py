@@ -61,28 +61,28 @@ class _Reader:
         if extends is not None:
             self.run(extends)
         inherited = self._said.get(extends, set()) if extends else set()
-        found = self._problems_of(name, merged)
-        said = found if isinstance(found, list) else []
+        run, said = self._checked(merged)
         self._said[name] = set(said) | inherited
         for sentence in said:
             if sentence not in inherited:  # what a file got from another is said of that other
                 self._complain(name, sentence)
-        return None if isinstance(found, list) else found
+        return run
 
-    def _problems_of(self, name: str, merged: dict[str, Any]) -> list[str] | PromptRun:
+    def _checked(self, merged: dict[str, Any]) -> tuple[PromptRun | None, list[str]]:
+        """The run, or None and what is wrong with it."""
         complaints = raw_problems(merged)
         said = list(complaints.values())
         try:
             run = PromptRun.model_validate(merged)
         except ValidationError as error:
-            return said + sentences(error, PromptRun.json_schema(), complaints)
+            return None, said + sentences(error, PromptRun.json_schema(), complaints)
         said += contradictions(run)
         after = run.after or merged.get("extends")
         if after is not None and after not in self._files:
             said.append(
                 f"after is {shown(after)}; expected the name of a run{hint(after, self._files)}."
             )
-        return said or run.model_copy(update={"after": after})
+        return (None if said else run.model_copy(update={"after": after})), said
 
     def _merged(self, name: str, children: tuple[str, ...]) -> dict[str, Any] | None:
         """The file with what it extends under it; None, and a complaint, if that cannot be had."""

@@ -187,7 +187,7 @@ class Asking(Section):
     @property
     def datasets(self) -> list[str]:
         """The datasets this run reads, by their names on the hub."""
-        dev = ["cais/mmlu"] if self.shots.source in ("fixed_dev", "subject_dev") else []
+        dev = [DATASETS["mmlu"]] if self.shots.source in ("fixed_dev", "subject_dev") else []
         return list(dict.fromkeys([DATASETS[self.questions], *dev]))
 
 

@@ -1,7 +1,5 @@
 """Two tasks of the config side by side: how they rank the models, by what differs significantly."""
 
-from pathlib import Path
-
 import pandas as pd
 
 from workflow_scripts.render.figures import Figure
@@ -54,14 +52,9 @@ TABLE = Table(
     columns=COLUMNS,
     asks=PairRequest,
     make=_make,
-    show=lambda table, asked: show_two_tasks(table, asked.names),
+    show=show_two_tasks,
 )
 
-
-def write_task_pair(table: pd.DataFrame, asked: TasksRequest, pdf: Path, png: Path) -> None:
-    write_two_tasks(table, asked.names, pdf, png)
-
-
 FIGURE = Figure(
-    name="harmony_task_pair", asks=TasksRequest, draw=drawn_from(TABLE, write_task_pair)
+    name="harmony_task_pair", asks=TasksRequest, draw=drawn_from(TABLE, write_two_tasks)
 )

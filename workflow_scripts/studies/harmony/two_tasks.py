@@ -10,6 +10,7 @@ import pandas as pd
 from workflow_scripts.render.figures import say_empty
 from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.text import with_errors
+from workflow_scripts.settings.ranking import TasksRequest
 from workflow_scripts.stats.partial_order import joint_ranks, rank_bounds
 from workflow_scripts.studies.harmony import frame, labels
 from workflow_scripts.studies.harmony.grid import Grid
@@ -45,12 +46,12 @@ def two_task_ranks(grids: Mapping[str, Grid], tasks: tuple[str, str]) -> pd.Data
     return COLUMNS.typed(pd.concat(rows) if rows else pd.DataFrame(columns=list(COLUMNS.named)))
 
 
-def show_two_tasks(table: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFrame:
+def show_two_tasks(table: pd.DataFrame, asked: TasksRequest) -> pd.DataFrame:
     ranked = zip(table["rank"], table["best"], table["worst"], strict=True)
     return pd.DataFrame(
         {
             "Protocol": table["protocol"].map(frame.PROTOCOLS),
-            "Task": table["task"].map(names),
+            "Task": table["task"].map(asked.names),
             "Rank": [rank_range(*row) for row in ranked],
             "Model": table["label"],
             "Score": with_errors(table["value"], table["stderr"]),
@@ -58,7 +59,7 @@ def show_two_tasks(table: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFram
     )
 
 
-def write_two_tasks(table: pd.DataFrame, names: Mapping[str, str], pdf: Path, png: Path) -> None:
+def write_two_tasks(table: pd.DataFrame, asked: TasksRequest, pdf: Path, png: Path) -> None:
     """A panel per protocol, a column per task: a line per model, strong where its two ranges do not meet."""
     table = table.assign(name=labels.short_names(table), family=table["family"].fillna("other"))
     protocols = labels.shown_protocols(table)
@@ -75,7 +76,7 @@ def write_two_tasks(table: pd.DataFrame, names: Mapping[str, str], pdf: Path, pn
             return
         for axis, protocol in zip(axes, protocols, strict=True):
             rows = table[table["protocol"] == protocol]
-            _draw_panel(axis, rows, names, looks)
+            _draw_panel(axis, rows, asked.names, looks)
             axis.set_title(frame.PROTOCOLS[protocol], fontsize=10, pad=16)
         for family in [name for name in looks if name in set(table["family"])]:
             axes[0].plot([], [], "o-", color=looks[family][0], label=family)

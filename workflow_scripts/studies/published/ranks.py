@@ -1,7 +1,5 @@
 """Two question-answering tasks side by side: how they rank the published models, directly and after training."""
 
-from pathlib import Path
-
 import pandas as pd
 
 from workflow_scripts.render.figures import Figure
@@ -39,12 +37,6 @@ TABLE = Table(
     columns=COLUMNS,
     asks=GridRequest,
     make=_make,
-    show=lambda table, asked: show_two_tasks(table, asked.names),
+    show=show_two_tasks,
 )
-
-
-def write_ranks(table: pd.DataFrame, asked: TasksRequest, pdf: Path, png: Path) -> None:
-    write_two_tasks(table, asked.names, pdf, png)
-
-
-FIGURE = Figure(name="published_ranks", asks=TasksRequest, draw=drawn_from(TABLE, write_ranks))
+FIGURE = Figure(name="published_ranks", asks=TasksRequest, draw=drawn_from(TABLE, write_two_tasks))

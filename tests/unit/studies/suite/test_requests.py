@@ -149,9 +149,10 @@ def test_the_command_says_the_lines_and_what_to_do_before_the_first_check(monkey
         read_checks(suite_requests.CHECKS.with_name("none.json"))
 
 
-def test_the_terminal_shows_the_lines_of_this_submission_alone(tmp_path):
-    (tmp_path / "requests").mkdir()
-    path = tmp_path / "requests/submitted.txt"
+def test_the_terminal_shows_the_lines_of_this_submission_alone(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = Path("results/requests/submitted.txt")
+    path.parent.mkdir(parents=True)
     path.write_text("pending   one.yaml: org/net\n")
-    assert "pending   one.yaml: org/net" in closing_words(tmp_path)
-    assert "one.yaml" not in closing_words(tmp_path, since=path.stat().st_mtime + 1)
+    assert "pending   one.yaml: org/net" in closing_words()
+    assert "one.yaml" not in closing_words(since=path.stat().st_mtime + 1)
