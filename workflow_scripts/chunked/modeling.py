@@ -188,14 +188,16 @@ class ChunkedForCausalLM(_Chunked):
                 "past_key_values was given to a training step with distillation; expected none,"
                 " because the teacher would write into it."
             )
-        return_dict = kwargs.pop("return_dict", True)
+        return_dict = kwargs.pop("return_dict", None)  # None, as PEFT passes it, leaves it to the config
+        if return_dict is None:
+            return_dict = self.config.return_dict
         kwargs["use_cache"] = False
         layers = self.model.layers
         with layers.recording() as student:
-            outputs = super().forward(**inputs, labels=labels, **kwargs)
+            outputs = super().forward(**inputs, labels=labels, return_dict=True, **kwargs)
         without_items = {k: v for k, v in kwargs.items() if k != "num_items_in_batch"}
         with torch.no_grad(), layers.recording(unchunked=True) as teacher:
-            unchunked = super().forward(**inputs, **without_items)
+            unchunked = super().forward(**inputs, return_dict=True, **without_items)
 
         counts = counted(labels)
         items = kwargs.get("num_items_in_batch")

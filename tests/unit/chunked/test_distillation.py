@@ -74,3 +74,22 @@ def test_a_plan_without_end_is_taught_its_aggregated_state():
     ids = fresh_ids(1, 6)
     model(ids, labels=ids).loss.backward()
     assert float(model.distillation_losses["hidden"]) > 0
+
+
+def test_adapters_around_a_distilled_model_get_its_loss():
+    """PEFT hands on `return_dict=None`, which means as the config has it."""
+    from peft import LoraConfig, get_peft_model
+
+    base, ids = base_model("qwen2", 6), fresh_ids(2, 8)
+    keys = {"distillation": True, "logits_distillation": True}
+    torch.manual_seed(3)
+    model, _, expected = losses(base, ids, ids, **keys)
+    adapted = get_peft_model(
+        model, LoraConfig(r=2, target_modules=["q_proj"], task_type="CAUSAL_LM")
+    )
+    outputs = adapted.train()(input_ids=ids, labels=ids)
+    assert outputs.loss.item() == pytest.approx(expected.item(), rel=1e-5)
+    outputs.loss.backward()
+    assert all(p.grad is not None for n, p in adapted.named_parameters() if "lora_B" in n)
+    as_tuple = adapted(input_ids=ids, labels=ids, return_dict=False)
+    assert isinstance(as_tuple, tuple) and torch.equal(as_tuple[0], outputs.loss)
