@@ -23,7 +23,7 @@ BENCH := $(VENV)/bench
 
 demo: $(INSTALLED)
 	$(BIN)/snakemake
-	@echo 'Start with results/report/index.html; tables lie in results/tables, figures in results/figures, and results/README.md says what lies where.'
+	@echo 'Start with results/report/index.html; tables lie in results/tables, figures in results/figures, and results/README.md says what is where.'
 
 # What needs a browser, Slurm or much time is left to test-all; each study is run from end to end.
 test: $(INSTALLED)

@@ -64,7 +64,7 @@ def models_of_cells(pack):
 for _pack in packs(SETTINGS):
 
     rule:
-        """Measure models on tasks: as they are, with worked examples, or trained on each before."""
+        """Measure models on tasks: as they are, with few-shot examples, or trained on each before."""
         name:
             _pack.rule
         input:

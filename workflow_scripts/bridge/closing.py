@@ -71,8 +71,8 @@ def closing_words(since: float = 0.0) -> str:
     }
     new = [*made("*"), *made("report/*")]
     about = {path: words for path, words in about.items() if path in new}
-    if tables or figures:  # what lies where was there before
-        about |= {RESULTS / "README.md": "  what lies where"}
+    if tables or figures:  # the page that explains them was there before
+        about |= {RESULTS / "README.md": "  what is where"}
     places = [path for path in (*tables, *figures, *about) if path.exists()]
     if places:
         lines += ["Where to look:", *(f"  {path}{about.get(path, '')}" for path in places)]

@@ -31,7 +31,8 @@ class Loading(Section):
         description=(
             "Implementation of attention: auto takes flash attention on a GPU where it is installed,"
             " else sdpa, and eager for the architectures that need it; published is eager for every"
-            " Gemma and sdpa for all others, as the published grid was run."
+            " Gemma and sdpa for all others, as the published grid was run. Evaluations read shared"
+            " prompts once, which PyTorch's own kernels do instead of sdpa and flash attention."
         ),
     )
     threads: int = Field(

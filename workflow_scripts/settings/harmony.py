@@ -132,7 +132,7 @@ class Harmony(Section):
         ("direct", "train_before_test"),
         min_length=1,
         description=(
-            "direct: as the model is, zero-shot; few_shot: `shots` worked examples in front of each"
+            "direct: as the model is, zero-shot; few_shot: `shots` few-shot examples in front of each"
             " item; train_before_test: after training on the task, by `recipe`."
         ),
     )
@@ -185,7 +185,7 @@ class Harmony(Section):
     in_one_job: bool | None = Field(
         None,
         description=(
-            "Measure all models as they are in one job, and with worked examples in another, one model"
+            "Measure all models as they are in one job, and with few-shot examples in another, one model"
             " after the other, which spares each the start of a process; false gives each model a job of its"
             " own, which a cluster runs side by side. Training before the test is a job per model in any case."
             " Null is true in the miniature world alone."

@@ -63,7 +63,7 @@ def train_side_by_side(paths: dict[str, Path], asked: StageRequest) -> None:
     if code == Interrupted.exit_code:
         raise Interrupted("Interrupted and saved; the same command resumes from there.")
     if code:
-        raise UserError(f"A process of the training ended with {code}; what it said stands above.")
+        raise UserError(f"A process of the training ended with {code}; what it said is above.")
 
 
 def _once(arguments: str, processes: int) -> int:

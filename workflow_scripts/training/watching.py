@@ -97,7 +97,7 @@ class StopWhenDiverged(TrainerCallback):
                 _stopped(
                     state,
                     f"the loss was {recent:.2f} in the last {_RECENT} steps, half as much again as that"
-                    f" of the start or of knowing nothing ({limit / 1.5:.2f})",
+                    f" of the start or of a uniform prediction ({limit / 1.5:.2f})",
                 )
             )
 

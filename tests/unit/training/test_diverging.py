@@ -61,7 +61,7 @@ def test_exploding(tmp_path, spoil):
     with pytest.raises(UserError) as raised:
         train_small(tmp_path, samples=drawn_samples(80))
     assert "of 20: the loss was " in str(raised.value)
-    assert "half as much again as that of the start or of knowing nothing" in str(raised.value)
+    assert "half as much again as that of the start or of a uniform prediction" in str(raised.value)
 
 
 def test_exploding_is_noticed_across_a_resumption(tmp_path, spoil, monkeypatch):
@@ -89,7 +89,7 @@ def test_one_bad_step_is_no_explosion(tmp_path, monkeypatch):
 
 
 def test_a_model_that_starts_bad_may_get_better(tmp_path):
-    """Weights of chunks that nobody has trained start far above knowing nothing."""
+    """Weights of chunks that nobody has trained start far above a uniform prediction."""
 
     def load(dtype):
         model = model_of("qwen2")

@@ -19,7 +19,7 @@ _VENDOR_LETTER = re.compile(r"(?:^|\W)([A-J])\W*$")
 
 @dataclass(frozen=True)
 class Question:
-    """One question; a worked example is one too, whose answer is shown."""
+    """One question; a few-shot example is one too, whose answer is shown."""
 
     id: str  # the same wherever the question comes from, so that runs can be compared by it
     subject: str

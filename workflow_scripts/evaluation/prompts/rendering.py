@@ -135,7 +135,7 @@ def _answer(shot: Question) -> dict[str, Any]:
 
 
 class _Shots:
-    """The worked examples of each question."""
+    """The few-shot examples of each question."""
 
     def __init__(self, spec: Shots, dev: list[Question]):
         self._spec = spec

@@ -34,7 +34,7 @@ class Message(Section):
     for_each_shot: bool = Field(
         False,
         description=(
-            "Repeat this message for each worked example, which the template then knows as shot."
+            "Repeat this message for each few-shot example, which the template then knows as shot."
             " Neighbouring messages with this mark are repeated together, as turns of a conversation."
         ),
     )

@@ -16,7 +16,7 @@ PROTOCOLS = {
 KEYS = {DIRECT: "direct", FEW_SHOT: "few_shot", TRAINED: "trained"}
 TOLD = {
     DIRECT: "as the models are",
-    FEW_SHOT: "with worked examples",
+    FEW_SHOT: "with few-shot examples",
     TRAINED: "after training",
 }
 EXPLAINED = TOLD | {

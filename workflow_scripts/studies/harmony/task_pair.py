@@ -18,7 +18,7 @@ from workflow_scripts.studies.harmony.two_tasks import (
 )
 
 NOTE = (
-    "The two tasks of harmony.task_pair, over the models that have both. A model stands above another"
+    "The two tasks of harmony.task_pair, over the models that have both. A model ranks above another"
     f" where its score is higher by more than {SIGNIFICANT} standard errors of the difference; in"
     " brackets the ranks that this order leaves a model. Among these its rank is chosen as alike on both"
     " tasks as the order allows, so that what differs between them differs significantly. A score"

@@ -18,7 +18,7 @@ from workflow_scripts.studies.published.cells import BOTH, published_grids
 
 TASKS = ("nq_open", "arc_challenge")
 NOTE = (
-    "Published scores with their standard errors. A model stands above another where its score is"
+    "Published scores with their standard errors. A model ranks above another where its score is"
     f" higher by more than {SIGNIFICANT} standard errors of the difference; in brackets the ranks that"
     " this order leaves a model. Among these its rank is chosen as alike on both tasks as the order"
     " allows, so that what differs between them differs significantly."

@@ -20,7 +20,7 @@ from workflow_scripts.studies.suite.baselines import Baseline, baselines
 from workflow_scripts.studies.suite.requests import accepted, read_checks
 
 ABOUT = (
-    "Submitted models on a suite of tasks, each with its own number of worked examples. The rows in"
+    "Submitted models on a suite of tasks, each with its own number of few-shot examples. The rows in"
     " italics are baselines, for comparison. The average stands where all tasks do. A score that does not"
     " clear the floor of its task shows nothing; open a row for floors, what the run took, and some of the"
     " answers. Where no answer or every answer is right the standard error is 0 however few there are;"
