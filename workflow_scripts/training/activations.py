@@ -70,10 +70,14 @@ def room_on(device: torch.device) -> int | None:
     return torch.cuda.mem_get_info(device)[0] + kept
 
 
-def step_bytes(model, row: Row, precision: str) -> int:
-    """What a step needs beside the weights, if it calculates once: an estimate, on the safe side."""
+def step_bytes(model, row: Row, precision: str, *, in_pieces: bool = True) -> int:
+    """What a step needs beside the weights, if it calculates once: an estimate, on the safe side.
+
+    `in_pieces` says whether the logits of a long row are made so where the model allows it.
+    """
     trained = sum(p.numel() for p in trained_parameters(model).values()) * _BYTES_OF_TRAINED
-    head = find_head(model)
+    with calculating_in(precision, model.device.type):  # which mixed formats need
+        head = find_head(model) if in_pieces else None
     at_once = row.tokens if head is None else min(row.tokens, head.at_once)
     logits = at_once * model.config.get_text_config().vocab_size * _BYTES_OF_LOGIT
     return int(_SPARE * (kept_bytes(model, row, precision) + logits)) + trained

@@ -247,7 +247,8 @@ class Attempt:
             if self.state.micro_batch_size is not None:
                 return math.inf
             row = longest_row(self.samples, order, self.keys.epochs, padded=padded)
-            return step_bytes(model, row, precision)
+            at_once = self.keys.compile or self.keys.sharded
+            return step_bytes(model, row, precision, in_pieces=not at_once)
 
         return choose_checkpointing(self.keys.gradient_checkpointing, room_on(model.device), needed)
 

@@ -70,7 +70,9 @@ def train_together(
     if packing not in _APART or not _alike(model, adapted, stack):
         return None
     about = report(adapted, keys.method)
-    about |= {"packing": packing, "precision": precision, "device": device}
+    about |= {"packing": packing, "attention": model.config._attn_implementation}
+    about |= {"precision": precision, "device": device}
+    about["gradient_checkpointing"] = False  # a row has the tokens that fit without
     print("\n".join(f"{name}: {value}" for name, value in about.items()), flush=True)
     most = _row_tokens(adapted, precision)
     group = Group(model, adapted, stack, head, lessons, beginnings, saved, most, about)
