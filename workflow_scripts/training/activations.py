@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from workflow_scripts.core.seeds import without_a_trace
 from workflow_scripts.training.attention import rows_apart
 from workflow_scripts.training.loss import find_head
 from workflow_scripts.training.packing import Order
@@ -105,7 +106,7 @@ def weigh(model, row: Row, precision: str) -> int:
     apart = rows_apart(model, [row.length], ends) if row.rows == 1 else {}
     model.train()
     hooks = torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor)
-    with torch.random.fork_rng(), calculating_in(precision, device.type), hooks:
+    with without_a_trace(device), calculating_in(precision, device.type), hooks:
         output = model(
             input_ids=tokens, use_cache=False, logits_to_keep=tokens.flatten()[:0], **apart
         )

@@ -54,7 +54,7 @@ def train_together(
     head = find_head(model)  # without adapters in it, which want to know whose tokens they get
     beginnings: dict[int, dict[str, Tensor]] = {}
     for seed in dict.fromkeys(lesson.seed for lesson in lessons):
-        seed_everything(derive_seed(seed, "training"))
+        seed_everything(derive_seed(seed, "training"), device)
         adapted = choose_parts(load(precision), keys)
         beginnings[seed] = gathered_parameters(adapted)
     belongs_to = {

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -141,6 +142,24 @@ def test_so_much_is_dropped(rate):
     assert abs(share - (1 - rate)) < 5 * math.sqrt(rate * (1 - rate) / n)
     assert dropout.scale == pytest.approx(1 / (1 - rate), rel=1e-4)
     assert not torch.equal(kept[:7], kept[300:])
+
+
+@pytest.mark.parametrize(
+    ("dtype", "card", "at_once"),
+    [
+        (torch.bfloat16, (9, 0), True),
+        (torch.bfloat16, (10, 0), True),
+        (torch.bfloat16, (8, 0), False),  # PyTorch would ask the GPU where each ends, and wait
+        (torch.bfloat16, (12, 0), False),
+        (torch.float32, (9, 0), False),
+    ],
+)
+def test_one_call_on_gpus_that_have_a_kernel_for_it(dtype, card, at_once, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda *_: card)
+    products._is_hopper_or_blackwell.cache_clear()
+    x = SimpleNamespace(is_cuda=True, dtype=dtype)
+    assert products._fits(torch.zeros(2, 8, 16), x) is at_once
+    products._is_hopper_or_blackwell.cache_clear()
 
 
 @pytest.mark.parametrize("seed", range(3))
