@@ -24,10 +24,7 @@ from workflow_scripts.training.activations import (
     step_bytes,
 )
 from workflow_scripts.training.packing import Collator, Order, amount_trained
-from workflow_scripts.training.precision import (
-    attend_without_plans,
-    choose_precision,
-)
+from workflow_scripts.training.precision import choose_precision
 from workflow_scripts.training.progress import Progress, to_tensorboard
 from workflow_scripts.training.samples import Samples
 from workflow_scripts.training.selection import KeepBest
@@ -158,7 +155,6 @@ class Attempt:
         # Adapters start at random, and dropout resumes from here: both are the seed's.
         seed_everything(derive_seed(self.seed, "training"), self.device)
         precision = choose_precision(keys.precision, self.device)
-        attend_without_plans()
         model = self.load(precision)
         packing = attention.choose_packing(model, keys)
         refuse_unusable(model, self.samples, keys)
