@@ -28,6 +28,7 @@ import torch
 from datasets import Dataset, disable_progress_bars
 from transformers import PrinterCallback, Qwen2Config, Qwen2ForCausalLM, TrainerCallback
 
+from workflow_scripts.grid.base import around_the_same_weights
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.packing import Order
 from workflow_scripts.training.run import train
@@ -126,7 +127,7 @@ def ours(base, case: Case, clock: Clock, device: str = "cpu") -> float:
     )
     with tempfile.TemporaryDirectory() as folder, _with_callback(clock), _timed_parts(clock):
         trained = train(
-            lambda dtype: copy.deepcopy(base),
+            lambda dtype: around_the_same_weights(base),
             case.samples,
             None,
             Path(folder, "state"),

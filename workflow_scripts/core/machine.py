@@ -18,6 +18,7 @@ _ERRNOS = {
 _MEMORY_OF_GPU, _GPU = "The GPU has no memory left", "The GPU fails"
 # What PyTorch raises, by name, for nobody here imports it; older parts of it raise plain RuntimeErrors.
 _TYPES = {"OutOfMemoryError": _MEMORY_OF_GPU, "AcceleratorError": _GPU}
+_MEMORY = {_MEMORY_OF_GPU, _ERRNOS[errno.ENOMEM]}
 # Compiled libraries wrap the system's words into errors of their own. After an error of CUDA that is
 # not about memory, every later call of the process fails: the next cells of the job would fail as
 # well, whatever their work is. The first words that are found count.
@@ -29,6 +30,7 @@ _WORDS = {
     "Input/output error": _ERRNOS[errno.EIO],
     "can't allocate memory": _ERRNOS[errno.ENOMEM],
     "CUDA out of memory": _MEMORY_OF_GPU,
+    "CUDA error: out of memory": _MEMORY_OF_GPU,
     "HIP out of memory": _MEMORY_OF_GPU,
     "CUBLAS_STATUS_ALLOC_FAILED": _MEMORY_OF_GPU,
     "CUDA error": _GPU,
@@ -38,6 +40,11 @@ _WORDS = {
     "cuDNN error": _GPU,
     "NCCL error": _GPU,
 }
+
+
+def ran_out(error: Exception) -> bool:
+    """Whether memory did, so that less at a time may fit."""
+    return isinstance(error, RuntimeError) and _problem(error) in _MEMORY
 
 
 def machine_problem(error: BaseException | None) -> str | None:
@@ -68,6 +75,7 @@ def _problem(error: BaseException) -> str | None:
         return _ERRNOS[errno.ENOMEM]
     if isinstance(error, OSError) and error.errno in _ERRNOS:
         return _ERRNOS[error.errno]
-    if type(error).__module__.startswith("torch") and type(error).__name__ in _TYPES:
-        return _TYPES[type(error).__name__]
-    return next((problem for words, problem in _WORDS.items() if words in str(error)), None)
+    said = next((problem for words, problem in _WORDS.items() if words in str(error)), None)
+    if said is None and type(error).__module__.startswith("torch"):
+        return _TYPES.get(type(error).__name__)
+    return said

@@ -1,6 +1,7 @@
 """Load a model from the hub folder by its manifest: safetensors only, no remote code, no network."""
 
 import gc
+import os
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -53,6 +54,7 @@ def load_model(
     import workflow_scripts.chunked  # noqa: F401 (registers the chunked architectures)
 
     _libraries_stay()
+    attend_without_plans()
     disable_progress_bar()  # logs are files
     manifest = read_manifest(manifest_path)
     folder = manifest_path.parent
@@ -117,6 +119,15 @@ def _libraries_stay() -> None:
     Accelerate has it look at everything after each training, for a third of a second.
     """
     gc.freeze()
+
+
+def attend_without_plans() -> None:
+    """Have cuDNN's attention stand behind the others, as PyTorch reads it at the first attention.
+
+    On Hopper it stands first and makes a plan for each new shape, which takes longer than the attention;
+    and no two rows of samples have the same shape, nor two batches of requests.
+    """
+    os.environ.setdefault("TORCH_CUDNN_SDPA_DEPRIORITIZED", "1")
 
 
 def choose_device(wanted: str) -> str:

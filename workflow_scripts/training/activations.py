@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from workflow_scripts.core.seeds import without_a_trace
 from workflow_scripts.training.attention import rows_apart
 from workflow_scripts.training.loss import find_head
 from workflow_scripts.training.packing import Order
@@ -70,10 +71,14 @@ def room_on(device: torch.device) -> int | None:
     return torch.cuda.mem_get_info(device)[0] + kept
 
 
-def step_bytes(model, row: Row, precision: str) -> int:
-    """What a step needs beside the weights, if it calculates once: an estimate, on the safe side."""
+def step_bytes(model, row: Row, precision: str, *, in_pieces: bool = True) -> int:
+    """What a step needs beside the weights, if it calculates once: an estimate, on the safe side.
+
+    `in_pieces` says whether the logits of a long row are made so where the model allows it.
+    """
     trained = sum(p.numel() for p in trained_parameters(model).values()) * _BYTES_OF_TRAINED
-    head = find_head(model)
+    with calculating_in(precision, model.device.type):  # which mixed formats need
+        head = find_head(model) if in_pieces else None
     at_once = row.tokens if head is None else min(row.tokens, head.at_once)
     logits = at_once * model.config.get_text_config().vocab_size * _BYTES_OF_LOGIT
     return int(_SPARE * (kept_bytes(model, row, precision) + logits)) + trained
@@ -101,7 +106,7 @@ def weigh(model, row: Row, precision: str) -> int:
     apart = rows_apart(model, [row.length], ends) if row.rows == 1 else {}
     model.train()
     hooks = torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor)
-    with torch.random.fork_rng(), calculating_in(precision, device.type), hooks:
+    with without_a_trace(device), calculating_in(precision, device.type), hooks:
         output = model(
             input_ids=tokens, use_cache=False, logits_to_keep=tokens.flatten()[:0], **apart
         )

@@ -132,6 +132,8 @@ def choose_packing(model, keys: TrainingKeys) -> str:
             model.set_attn_implementation(_OWN[way])
         try:
             difference = _seen_by_another(model)
+            if way == "varlen":
+                _differentiate(model)
         except RuntimeError as error:
             if way != "varlen":
                 raise
@@ -159,13 +161,34 @@ def _looks_through_windows(model, max_length: int) -> bool:
 
 
 def _seen_by_another(model) -> float:
-    """How far the loss of a sample moves when another stands before it in the row."""
+    """How far the logits of a sample move when another stands before it in the row."""
+    row = _row_of_two(model)
+    with torch.no_grad():
+        alone = model(input_ids=row["input_ids"][:, 16:], use_cache=False).logits
+        packed = model(**row, use_cache=False).logits
+    return float((alone - packed[:, 16:]).abs().max() / alone.abs().max())
+
+
+def _differentiate(model) -> None:
+    """A kernel may have a way forward and none back; gradients of weights, which need room, are not made."""
+    embedded: list[Tensor] = []
+
+    def keep(_module, _inputs, output: Tensor) -> None:
+        embedded.append(output if output.requires_grad else output.requires_grad_())
+
+    handle = model.get_input_embeddings().register_forward_hook(keep)
+    try:
+        logits = model(**_row_of_two(model), use_cache=False).logits
+    finally:
+        handle.remove()
+    torch.autograd.grad(logits.sum(), embedded)
+
+
+def _row_of_two(model) -> dict[str, Any]:
+    """A sample of 16 tokens and one of 32, as a step has them."""
     vocabulary = model.config.get_text_config().vocab_size
     tokens = torch.arange(7, 7 + 48, device=model.device)[None] % vocabulary
     positions = torch.cat([torch.arange(16), torch.arange(32)])[None].to(model.device)
     ends = torch.tensor([0, 16, 48], dtype=torch.int32, device=model.device)
     apart = rows_apart(model, [16, 32], ends)
-    with torch.no_grad():
-        alone = model(input_ids=tokens[:, 16:], use_cache=False).logits
-        packed = model(input_ids=tokens, position_ids=positions, use_cache=False, **apart).logits
-    return float((alone - packed[:, 16:]).abs().max() / alone.abs().max())
+    return {"input_ids": tokens, "position_ids": positions, **apart}

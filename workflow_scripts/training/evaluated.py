@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import numpy
 import torch
 
+from workflow_scripts.core.seeds import without_a_trace
 from workflow_scripts.training.attention import without_packing
 from workflow_scripts.training.trained_parameters import trained_parameters
 
@@ -34,7 +35,7 @@ def left_as_it_was(model) -> Iterator[None]:
     states = random.getstate(), numpy.random.get_state()
     attends, training = model.config._attn_implementation, model.training
     exact = {name: parameter.data for name, parameter in _rounded(model)}
-    with torch.random.fork_rng():
+    with without_a_trace(model.device):
         as_evaluated(model)
         try:
             yield

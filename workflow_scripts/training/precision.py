@@ -1,6 +1,5 @@
 """The number format of the calculations, and other choices that depend on the machine."""
 
-import os
 from contextlib import AbstractContextManager, nullcontext
 
 import torch
@@ -21,15 +20,6 @@ def calculating_in(precision: str, device: str) -> AbstractContextManager:
     if precision == "float32":
         return nullcontext()
     return torch.autocast(torch.device(device).type, dtype=getattr(torch, precision))
-
-
-def attend_without_plans() -> None:
-    """Have cuDNN's attention stand behind the others, as PyTorch reads it at the first attention.
-
-    On Hopper it stands first and makes a plan for each new shape, which takes longer than the attention;
-    and no two rows of samples have the same shape.
-    """
-    os.environ.setdefault("TORCH_CUDNN_SDPA_DEPRIORITIZED", "1")
 
 
 def peak_flops(device: torch.device) -> float | None:

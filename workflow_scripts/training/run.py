@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate.utils.memory import should_reduce_batch_size
 from transformers import PrinterCallback, TrainingArguments
 from transformers.integrations import is_tensorboard_available
 
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.machine import ran_out
 from workflow_scripts.core.seeds import derive_seed, seed_everything
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training import attention, processes
@@ -24,10 +24,7 @@ from workflow_scripts.training.activations import (
     step_bytes,
 )
 from workflow_scripts.training.packing import Collator, Order, amount_trained
-from workflow_scripts.training.precision import (
-    attend_without_plans,
-    choose_precision,
-)
+from workflow_scripts.training.precision import choose_precision
 from workflow_scripts.training.progress import Progress, to_tensorboard
 from workflow_scripts.training.samples import Samples
 from workflow_scripts.training.selection import KeepBest
@@ -92,7 +89,7 @@ def train(
         try:
             return attempt.run(min(micro, share))
         except RuntimeError as error:
-            if not should_reduce_batch_size(error):
+            if not ran_out(error):
                 raise
             tried = state.micro_batch_size is not None or device == "cpu"
             if micro == 1 and (tried or keys.gradient_checkpointing != "auto"):
@@ -156,9 +153,8 @@ class Attempt:
     def run(self, micro: int) -> Trained:
         keys = self.keys
         # Adapters start at random, and dropout resumes from here: both are the seed's.
-        seed_everything(derive_seed(self.seed, "training"))
+        seed_everything(derive_seed(self.seed, "training"), self.device)
         precision = choose_precision(keys.precision, self.device)
-        attend_without_plans()
         model = self.load(precision)
         packing = attention.choose_packing(model, keys)
         refuse_unusable(model, self.samples, keys)
@@ -247,7 +243,8 @@ class Attempt:
             if self.state.micro_batch_size is not None:
                 return math.inf
             row = longest_row(self.samples, order, self.keys.epochs, padded=padded)
-            return step_bytes(model, row, precision)
+            at_once = self.keys.compile or self.keys.sharded
+            return step_bytes(model, row, precision, in_pieces=not at_once)
 
         return choose_checkpointing(self.keys.gradient_checkpointing, room_on(model.device), needed)
 
@@ -260,7 +257,7 @@ class Attempt:
         share = keys.batch_size // keys.gpus
         per_epoch = math.ceil(len(self.samples) / keys.batch_size)
         steps = min(keys.epochs * per_epoch, keys.max_steps or math.inf)
-        return TrainingArguments(
+        arguments = TrainingArguments(
             output_dir=str(self.state.path),
             per_device_train_batch_size=micro,
             gradient_accumulation_steps=math.ceil(share / micro),
@@ -290,6 +287,9 @@ class Attempt:
             **(_SHARDED if keys.sharded else {}),
             ddp_find_unused_parameters=False,
         )
+        # It would spread a batch over all GPUs that this process sees, and a row cannot be cut.
+        arguments._n_gpu = min(1, arguments.n_gpu)
+        return arguments
 
 
 _SHARDED = {"fsdp": True, "fsdp_config": {"fsdp_version": 2}}

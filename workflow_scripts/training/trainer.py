@@ -106,7 +106,6 @@ class PackedTrainer(Trainer):
             self._unread.add(self.state, tr_loss, grad_norm, learning_rate)
             tr_loss.zero_()
             self._globalstep_last_logged = self.state.global_step
-            self.store_flos()
         self.control.should_log = False
         stops = self.control.should_training_stop
         if stops or self.control.should_save or self.control.should_evaluate or self._unread.full:
@@ -114,6 +113,7 @@ class PackedTrainer(Trainer):
         super()._maybe_log_save_evaluate(tr_loss, grad_norm, *args, **kwargs)
 
     def _read_steps(self) -> None:
+        self.store_flos()  # for which several processes wait for one another
         now = self.state.global_step, self.state.epoch
         for step, epoch, logs in self._unread.read(self.accelerator):
             self.state.global_step, self.state.epoch = step, epoch

@@ -5,6 +5,7 @@ import signal
 from collections import deque
 from collections.abc import Callable
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from transformers import TrainerCallback
@@ -34,6 +35,7 @@ class LeaveWhenAsked(TrainerCallback):
 
     def __init__(self, state: StateFolder):
         self._state, self._asked = state, False
+        self._group: Any = None
 
     def listening(self):
         return signals_to(self._ask)
@@ -42,10 +44,14 @@ class LeaveWhenAsked(TrainerCallback):
         print(f"{signal.Signals(number).name}: will save after this step and leave.", flush=True)
         self._asked = True
 
+    def on_train_begin(self, args, state, control, **kwargs):
+        if args.world_size > 1:  # of their CPUs: what is asked of a GPU is answered behind its step
+            self._group = torch.distributed.new_group(backend="gloo")
+
     def on_step_end(self, args, state, control, **kwargs):
         if args.world_size > 1:  # a signal reaches the processes at different steps
-            asked = torch.tensor(int(self._asked), device=args.device)
-            torch.distributed.all_reduce(asked, torch.distributed.ReduceOp.MAX)
+            asked = torch.tensor(int(self._asked))
+            torch.distributed.all_reduce(asked, torch.distributed.ReduceOp.MAX, self._group)
             self._asked = bool(asked)
         writes = self._asked or control.should_save or control.should_evaluate
         if writes and state.is_world_process_zero:

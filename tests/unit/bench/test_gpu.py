@@ -6,8 +6,10 @@ import sys
 from types import SimpleNamespace
 
 import pytest
+import torch
+from transformers import Qwen2Config, Qwen2ForCausalLM
 
-from bench import gpu, gpu_report
+from bench import gpu, gpu_correctness, gpu_report, gpu_training, training
 from bench.gpu_setting import Setting, Table
 from tests.unit.settings.merged import ROOT
 from workflow_scripts.core.errors import UserError
@@ -72,6 +74,43 @@ def test_every_rate_that_planning_needs_is_measured_and_the_small_form_is_refuse
     found = read_for_planning(Cluster(gpu="H200", measured=str(report.path)), DEVICES)
     assert found is not None
     assert found.speed(DEVICES["H200"], "bfloat16").layer == found.rates.layer_us * 1e-6
+
+
+def test_models_are_rounded_as_loading_rounds_them():
+    config = Qwen2Config(vocab_size=32, hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2, num_key_value_heads=2)  # fmt: skip
+    base = Qwen2ForCausalLM(config)
+    found = gpu_correctness._as_loaded(base, "cpu", torch.bfloat16)
+    assert {parameter.dtype for parameter in found.parameters()} == {torch.bfloat16}
+    assert torch.equal(found.model.rotary_emb.inv_freq, base.model.rotary_emb.inv_freq)
+    assert base.dtype == torch.float32
+
+
+def test_where_the_other_trainer_has_no_room_ours_is_measured(monkeypatch):
+    """And over the weights that are there, as in a job."""
+    places = set()
+
+    def no_room(*arguments):
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+
+    def own(model, case, clock, device):
+        with monkeypatch.context() as patch:
+            patch.setattr(training, "train", lambda load, *_, **__: places.update(addresses(load("float32"))) or SimpleNamespace(history=[{"loss": 0.0}]))  # fmt: skip
+            training.ours(model, case, clock, device)
+        places.difference_update(addresses(model))
+        clock.seconds = 1.0
+
+    monkeypatch.setattr(gpu_training, "find_spec", lambda name: True)
+    monkeypatch.setattr(gpu_training, "theirs", no_room)
+    monkeypatch.setattr(gpu_training, "ours", own)
+    speed, _ = gpu_training.run(SMALL)
+    assert len(speed.rows) == 2
+    for _, theirs, ours, ratio, *_ in speed.rows:
+        assert theirs is ratio is None and ours > 0
+    assert not places, "a second copy of the weights"
+
+
+def addresses(model) -> set[int]:
+    return {parameter.data_ptr() for parameter in model.parameters()}
 
 
 def test_a_part_that_fails_is_named_and_leaves_the_others(monkeypatch, tmp_path):

@@ -1,5 +1,6 @@
 """What runs where: device and attention are chosen by the machine, and a refusal says why."""
 
+import os
 import shutil
 
 import pytest
@@ -54,6 +55,19 @@ def test_a_gpu_is_taken_where_there_is_one_and_missed_where_it_is_asked_for(monk
     assert choose_device("auto") == "cpu"
     with pytest.raises(UserError, match=r"compute\.device is 'cuda'"):
         choose_device("cuda")
+
+
+@pytest.mark.parametrize(("yours", "found"), [(None, "1"), ("0", "0")])
+def test_attention_with_plans_stands_behind_the_others_once_a_model_is_loaded(
+    model_manifest, monkeypatch, yours, found
+):
+    """PyTorch reads it once, at the first attention: whoever has a model has asked by then."""
+    name = "TORCH_CUDNN_SDPA_DEPRIORITIZED"
+    monkeypatch.setenv(name, yours or "")
+    if yours is None:
+        monkeypatch.delenv(name)
+    load_model(model_manifest, **CPU)
+    assert os.environ[name] == found
 
 
 def test_a_model_says_which_attention_runs(model_manifest):

@@ -6,8 +6,8 @@ import torch
 from torch import nn
 
 from tests.unit.training.architectures import tiny
-from tests.unit.training.small import drawn_samples, keys_of
-from workflow_scripts.training import activations
+from tests.unit.training.small import drawn_samples, keys_of, train_small
+from workflow_scripts.training import activations, loss, run
 from workflow_scripts.training.activations import (
     Row,
     choose_checkpointing,
@@ -88,6 +88,44 @@ def test_logits_and_what_is_trained_need_room_too():
     logits = row.tokens * 61 * 4 * 3  # of each its value, its log-probability and its gradient
     for model, trained in ((adapted, 0), (full, 12 * parameters)):
         assert step_bytes(model, row, "float32") > weigh(model, row, "float32") + logits + trained
+
+
+def test_logits_that_are_made_at_once_need_room_for_all(monkeypatch):
+    """Those of compiled models, and of models shared out."""
+    model, row = to_train("llama", "lora", packing=True), Row(1, 100)
+    monkeypatch.setattr(loss, "_PIECE", 61 * 10)
+    in_pieces, at_once = (
+        step_bytes(model, row, "float32", in_pieces=pieces) for pieces in (True, False)
+    )
+    assert at_once - in_pieces == pytest.approx(1.25 * 16 * 61 * (100 - 10), abs=1)
+
+
+MIXED = {
+    "freeze": ("llama", {"method": "freeze", "trains": ["layers 1"]}),
+    "lora": ("llama", {"method": "lora", "trains": ["*norm*"]}),
+    "chunks": ("fused", {"method": "freeze", "trains": ["wrapper"]}),
+}
+
+
+@pytest.mark.parametrize("compiles", [False, True])
+@pytest.mark.parametrize("part", MIXED)
+def test_a_model_of_two_formats_is_weighed_and_trained(tmp_path, monkeypatch, part, compiles):
+    """As on a GPU: float32 is what is trained, among what stays as it is in bfloat16."""
+    kind, keys = MIXED[part]
+    asked = []
+
+    def weighs(model, row, precision, *, in_pieces):
+        asked.append((step_bytes(model, row, precision, in_pieces=in_pieces), in_pieces))
+        return asked[-1][0]
+
+    monkeypatch.setattr(run, "room_on", lambda device: 10**12)
+    monkeypatch.setattr(run, "step_bytes", weighs)
+    if compiles:
+        monkeypatch.setattr(torch, "compile", lambda model, **_: model)
+    trained = train_small(tmp_path, kind, precision="bfloat16", max_steps=1, compile=compiles, **keys)  # fmt: skip
+    assert trained.facts["steps"] == 1
+    ((needed, in_pieces),) = asked
+    assert needed > 0 and in_pieces is not compiles
 
 
 @pytest.mark.parametrize("padded", [True, False])

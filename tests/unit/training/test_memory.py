@@ -35,9 +35,15 @@ def with_room_for(samples: int, error: Exception, from_call: int = 1):
 OPTIONS = {"samples": drawn_samples(24), "batch_size": 8, "schedule": "constant"}
 
 
-@pytest.mark.parametrize(
-    "error", [torch.OutOfMemoryError(CUDA), RuntimeError(CPU)], ids=["gpu", "cpu"]
-)
+ERRORS = {
+    "gpu": torch.OutOfMemoryError(CUDA),
+    "gpu, outside of PyTorch": torch.AcceleratorError("CUDA error: out of memory"),
+    "gpu, cuBLAS": RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate"),
+    "cpu": RuntimeError(CPU),
+}
+
+
+@pytest.mark.parametrize("error", ERRORS.values(), ids=ERRORS)
 def test_halved_until_it_fits(tmp_path, capsys, error):
     trained = train_small(tmp_path / "a", "llama", load=with_room_for(2, error), **OPTIONS)
     said = capsys.readouterr().out
@@ -81,6 +87,14 @@ def test_one_sample_too_large_is_a_sentence(tmp_path):
         train_small(tmp_path, load=with_room_for(0, torch.OutOfMemoryError(CUDA)), **OPTIONS)
 
 
-def test_other_errors_are_not_taken_for_it(tmp_path):
-    with pytest.raises(RuntimeError, match="shapes"):
-        train_small(tmp_path, load=with_room_for(2, RuntimeError("shapes differ")), **OPTIONS)
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("shapes differ"),
+        torch.AcceleratorError("CUDA error: an illegal memory access was encountered"),
+    ],
+    ids=str,
+)
+def test_other_errors_are_not_taken_for_it(tmp_path, error):
+    with pytest.raises(type(error), match=str(error)):
+        train_small(tmp_path, load=with_room_for(2, error), **OPTIONS)

@@ -1,13 +1,24 @@
 """Packed rows: the loss and the gradients of padded batches, and no sample sees another."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from transformers import TrainingArguments
 
-from tests.unit.training.small import KINDS, keys_of, model_of, samples_of, train_small
+from tests.unit.training.small import (
+    KINDS,
+    drawn_samples,
+    keys_of,
+    model_of,
+    samples_of,
+    train_small,
+)
 from workflow_scripts.training import attention
 from workflow_scripts.training.attention import choose_packing
 from workflow_scripts.training.packing import BLANK, Collator, Order
+from workflow_scripts.training.run import Attempt
+from workflow_scripts.training.state import StateFolder
 from workflow_scripts.training.trained_parameters import choose_parts
 from workflow_scripts.training.trainer import PackedTrainer
 
@@ -211,3 +222,26 @@ def test_packing_and_padding_train_to_the_same_loss(tmp_path):
     assert packed.facts["padding"] == 0 < padded.facts["padding"] < 1
     assert packed.facts["tokens"] == padded.facts["tokens"]
     assert (packed.report["packing"], padded.report["packing"]) == ("stretches", "none")
+
+
+def test_a_row_is_not_spread_over_all_gpus_that_a_process_sees(tmp_path, monkeypatch):
+    """transformers would, cutting the batch where no sample ends."""
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    state = StateFolder(tmp_path / "state", {})
+    samples, keys = drawn_samples(8), keys_of()
+    attempt = Attempt(
+        load=model_of,
+        samples=samples,
+        held_out=None,
+        state=state,
+        keys=keys,
+        device="cuda",
+        seed=0,
+        padding_token=0,
+        score=None,
+        best_by=("loss", False),
+        tensorboard_folder=tmp_path,
+    )
+    arguments = attempt.arguments(4, "float32", checkpoints=False)
+    assert (arguments.n_gpu, arguments.train_batch_size) == (1, 4)
+    assert replace(attempt, device="cpu").arguments(4, "float32", checkpoints=False).n_gpu == 0

@@ -1,12 +1,16 @@
 """Numbers that are read together are the same numbers, and what goes wrong is noticed before it is saved."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
+from transformers import TrainerControl
 
 from tests.unit.training.small import drawn_samples, same, train_small
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.training import reading
 from workflow_scripts.training.trainer import PackedTrainer
+from workflow_scripts.training.watching import LeaveWhenAsked
 
 EVERY = 4
 OPTIONS = {"samples": drawn_samples(44), "held_out": drawn_samples(5, seed=1), "save_every": 6}
@@ -34,6 +38,40 @@ def test_the_history_is_the_same(tmp_path, monkeypatch):
     assert together.history == one_by_one.history
     assert same(together.parameters, one_by_one.parameters)
     assert together.speed["step_seconds"] > 0
+
+
+def test_what_processes_wait_for_one_another_for_is_done_with_the_reading(
+    tmp_path, read_by_many, monkeypatch
+):
+    steps = []
+    real = PackedTrainer.store_flos
+
+    def spy(self):
+        steps.append(self.state.global_step)
+        real(self)
+
+    monkeypatch.setattr(PackedTrainer, "store_flos", spy)
+    train_small(tmp_path, evaluate_every=5, **OPTIONS)
+    assert sorted(set(steps)) == [4, 5, 6, 10, 11]
+
+
+def test_processes_agree_on_leaving_without_their_gpus(monkeypatch):
+    """A number on a GPU would be there only when the step is done, which nothing else waits for."""
+    groups = []
+
+    def another_is_asked(tensor, operation, group):
+        assert tensor.device == torch.device("cpu")
+        groups.append(group)
+        tensor.fill_(1)
+
+    monkeypatch.setattr(torch.distributed, "new_group", lambda *, backend: backend)
+    monkeypatch.setattr(torch.distributed, "all_reduce", another_is_asked)
+    args = SimpleNamespace(world_size=2, device=torch.device("meta"))
+    state, control = SimpleNamespace(is_world_process_zero=False), TrainerControl()
+    watcher = LeaveWhenAsked(None)
+    watcher.on_train_begin(args, state, control)
+    watcher.on_step_end(args, state, control)
+    assert control.should_save and groups == ["gloo"]
 
 
 def test_a_loss_that_is_no_number_stops_before_the_next_state(tmp_path, read_by_many, monkeypatch):

@@ -109,6 +109,30 @@ def test_what_the_kernel_refuses_goes_in_stretches(on_a_gpu, monkeypatch, capsys
     assert "cannot run this model (FlashAttention only" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("frozen", [False, True])
+def test_a_kernel_that_knows_no_way_back_is_not_used(on_a_gpu, monkeypatch, capsys, frozen):
+    class OneWay(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, attended):
+            return attended.clone()
+
+        @staticmethod
+        def backward(ctx, gradient):
+            raise RuntimeError("no kernel for the way back")
+
+    monkeypatch.setattr(varlen, "kernel", lambda *a, **options: OneWay.apply(plain(*a, **options)))
+    model = tiny("llama").requires_grad_(not frozen)
+    assert choose_packing(model, keys_of(max_length=64)) == "stretches"
+    assert "cannot run this model (no kernel for the way back)" in capsys.readouterr().out
+
+
+def test_trying_leaves_no_gradient(on_a_gpu):
+    model = tiny("llama")
+    assert choose_packing(model, keys_of(max_length=64)) == "varlen"
+    assert all(parameter.grad is None for parameter in model.parameters())
+    assert not model.get_input_embeddings()._forward_hooks
+
+
 @pytest.mark.parametrize(
     ("card", "kind", "changes", "fits"),
     [

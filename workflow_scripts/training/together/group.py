@@ -5,11 +5,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-from accelerate.utils.memory import should_reduce_batch_size
 from torch import Tensor
 
 from workflow_scripts.core.errors import Interrupted
-from workflow_scripts.core.machine import machine_problem
+from workflow_scripts.core.machine import machine_problem, ran_out
 from workflow_scripts.core.own_job import leave_if_replaced
 from workflow_scripts.training.calling import call_of, sent_to
 from workflow_scripts.training.evaluated import as_evaluated
@@ -104,7 +103,7 @@ class Group:
                 losses = self._differentiate(batches)
                 break
             except Exception as error:
-                if not should_reduce_batch_size(error):
+                if not ran_out(error):
                     if machine_problem(error):
                         raise
                     what = f"their step failed ({type(error).__name__}: {error})"

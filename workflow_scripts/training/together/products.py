@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import torch
 import torch.nn.functional as F
@@ -128,4 +129,12 @@ def _by_columns(x: Tensor) -> bool:
 def _fits(matrices: Tensor, x: Tensor) -> bool:
     """Whether one call can do all adapters, in the number format of x; else they are done one by one."""
     aligned = all(n * x.dtype.itemsize % _ALIGNED == 0 for n in matrices.shape[1:])
-    return aligned and (x.dtype == torch.bfloat16 or (x.dtype == torch.float32 and not x.is_cuda))
+    if x.is_cuda:
+        return aligned and x.dtype == torch.bfloat16 and _is_hopper_or_blackwell()
+    return aligned and x.dtype in (torch.bfloat16, torch.float32)
+
+
+@cache
+def _is_hopper_or_blackwell() -> bool:
+    """On others PyTorch does them one by one as well, and asks the GPU for the ends, which waits."""
+    return torch.cuda.get_device_capability()[0] in (9, 10)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,14 +11,17 @@ from safetensors.torch import load_file
 from transformers.models.qwen2.modeling_qwen2 import Qwen2RMSNorm
 
 from tests.unit.training.architectures import tiny
-from tests.unit.training.small import drawn_samples
+from tests.unit.training.small import drawn_samples, keys_of
 from tests.unit.training.together.lessons import alone, around, lesson, lessons, together
 from workflow_scripts.chunked.stacked import Norm
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.training.attention import choose_packing
 from workflow_scripts.training.together import products, run
 from workflow_scripts.training.together.dropout import Dropout
 from workflow_scripts.training.together.products import Groups, Stacked, added
 from workflow_scripts.training.together.run import train_together
+from workflow_scripts.training.together.stack import Stack
+from workflow_scripts.training.trained_parameters import choose_parts
 
 KINDS = ("llama", "qwen2", "gpt_neox", "gpt2", "gemma", "fused")
 
@@ -132,6 +136,30 @@ def test_a_model_that_draws_itself_is_not_shared(tmp_path, capsys):
     assert train_together(around(model), lessons(), tmp_path, device="cpu", at_once=8) is None
 
 
+def off_by(kind: str, precision: str, of_scale: float = 1.0, slot: int = 0) -> float:
+    """Of the trial row, in which `of_scale` and `slot` are what is wrong with the products."""
+    model = tiny(kind).to(getattr(torch, precision))
+    keys = keys_of(method="lora", lora_rank=8, lora_alpha=32.0, lora_targets=("all-linear",))
+    load = around(model)
+    shared, adapted = load(precision), choose_parts(load(precision), keys)
+    choose_packing(shared, keys)
+    stack = Stack(shared, adapted, keys.model_copy(update={"lora_alpha": 32.0 * of_scale}), 3)
+    put = stack.put
+    stack.put = lambda at, tensors: put((at + slot) % 3, tensors)
+    return run._off_by(shared, adapted, stack, precision)
+
+
+@pytest.mark.parametrize("kind", ["llama", "gpt_neox", "gemma", "fused"])
+def test_the_trial_row_tells_what_is_wrong_from_rounding(kind):
+    """As the steps calculate: in 16 bits rounding of large adapters had been taken for a difference."""
+    assert off_by(kind, "float32") < 1e-5
+    assert off_by(kind, "bfloat16") < run._ALIKE[False]
+    for precision in ("float32", "bfloat16"):
+        refused = run._ALIKE[precision == "float32"]
+        assert off_by(kind, precision, of_scale=2.0) > refused
+        assert off_by(kind, precision, slot=1) > refused
+
+
 @pytest.mark.parametrize("rate", [0.1, 0.5])
 def test_so_much_is_dropped(rate):
     dropout = Dropout(rate, torch.device("cpu"))
@@ -141,6 +169,24 @@ def test_so_much_is_dropped(rate):
     assert abs(share - (1 - rate)) < 5 * math.sqrt(rate * (1 - rate) / n)
     assert dropout.scale == pytest.approx(1 / (1 - rate), rel=1e-4)
     assert not torch.equal(kept[:7], kept[300:])
+
+
+@pytest.mark.parametrize(
+    ("dtype", "card", "at_once"),
+    [
+        (torch.bfloat16, (9, 0), True),
+        (torch.bfloat16, (10, 0), True),
+        (torch.bfloat16, (8, 0), False),  # PyTorch would ask the GPU where each ends, and wait
+        (torch.bfloat16, (12, 0), False),
+        (torch.float32, (9, 0), False),
+    ],
+)
+def test_one_call_on_gpus_that_have_a_kernel_for_it(dtype, card, at_once, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda *_: card)
+    products._is_hopper_or_blackwell.cache_clear()
+    x = SimpleNamespace(is_cuda=True, dtype=dtype)
+    assert products._fits(torch.zeros(2, 8, 16), x) is at_once
+    products._is_hopper_or_blackwell.cache_clear()
 
 
 @pytest.mark.parametrize("seed", range(3))

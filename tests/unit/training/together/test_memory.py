@@ -2,6 +2,7 @@
 
 import os
 import signal
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -93,6 +94,17 @@ def test_a_row_is_as_long_as_there_is_room(tmp_path, monkeypatch):
         monkeypatch.setattr(group, "rows_of", lambda batches, most: longest.append(most) or rows_of(batches, most))  # fmt: skip
         together(model, asked[:2], tmp_path / str(room))
     assert longest[-1] == pytest.approx(100 * longest[0], rel=0.1)
+
+
+def test_what_is_measured_behind_it_says_how_it_ran_on_a_gpu(tmp_path):
+    (found,) = together(shared_model(), lessons()[:1], tmp_path).values()
+    on_gpu = replace(found, report=found.report | {"device": "cuda"})
+    assert on_gpu.as_fact("validation", bad_samples={}).ran == {
+        "packing": "stretches",
+        "attention": "packed_sdpa",
+        "precision": "float32",
+        "gradient_checkpointing": False,
+    }
 
 
 def test_adapters_leave_half_of_the_room_to_the_rows(tmp_path, monkeypatch):
