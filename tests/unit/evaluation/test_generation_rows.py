@@ -1,5 +1,7 @@
 """Answers side by side: rows of their own, starts kept once, room for the next; as if each were alone."""
 
+import gc
+import weakref
 from collections.abc import Callable
 
 import pytest
@@ -19,6 +21,7 @@ from transformers import (
 from bench.peak_memory import PeakMemory
 from tests.unit.chunked.reference import VOCABULARY, base_model, chunked_model
 from tests.unit.evaluation.tiny_models import Requests, fresh_seed, make_model
+from workflow_scripts.evaluation.prefix.answer_cache import AnswerCache
 from workflow_scripts.evaluation.prefix.choosing import GenerationRules
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
 from workflow_scripts.evaluation.prefix.families import Families
@@ -156,6 +159,29 @@ def test_a_family_fills_a_lane_before_it_takes_the_next():
     seats.move(4, 0)
     seats.leave(0)
     assert seats.take(5, 7)
+
+
+def test_the_keys_of_answers_are_gone_with_the_answers(monkeypatch):
+    """At once: whoever comes next may need all of a GPU's memory, and collects no garbage before."""
+    kept = []
+    filled = AnswerCache.__init__
+
+    def noted(cache, *rest):
+        filled(cache, *rest)
+        layers = [layer for layer in cache.layers if layer.is_initialized]
+        kept.extend(weakref.ref(one) for one in (cache, *layers, layers[0].keys))
+
+    engine = engine_of(make_model("qwen2"))
+    monkeypatch.setattr(AnswerCache, "__init__", noted)
+    asked = [GenerationRequest(context, NEW) for context in contexts_of(fresh_seed())]
+    gc.collect()
+    gc.disable()
+    try:
+        engine.generate(asked)
+        assert len(kept) > 2
+        assert not [one() for one in kept if one() is not None]
+    finally:
+        gc.enable()
 
 
 def calls_of(engine) -> list[tuple[list[int], torch.Tensor]]:

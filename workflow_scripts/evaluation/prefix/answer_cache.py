@@ -25,24 +25,36 @@ class CacheShape:
         return self.rows * self.own + self.lanes * self.start
 
 
+class _Step:
+    """What a step looks at, the first so many, and the rows and places of its keys.
+
+    Layers know it and not the cache, so that nothing that has keys is part of a cycle: they are gone as
+    soon as nobody needs them.
+    """
+
+    def __init__(self, lanes: int):
+        self.seen, self.lanes_in_use = 0, lanes
+        self.new_entries = (torch.zeros(0), torch.zeros(0))
+
+
 class _Layer(DynamicLayer):
-    def __init__(self, read: DynamicLayer, shape: CacheShape, cache: "AnswerCache"):
+    def __init__(self, read: DynamicLayer, shape: CacheShape, step: _Step):
         super().__init__()
-        self._cache = cache
+        self._step = step
         self.is_initialized = True
         # Zeros: whatever lies in entries that are masked must be a number.
         self.keys, self.start_keys = _buffers(read.keys, shape)
         self.values, self.start_values = _buffers(read.values, shape)
 
     def update(self, key_states, value_states, *args, **kwargs):
-        cache, width = self._cache, len(key_states)
-        rows, at = (index.to(self.keys.device) for index in cache.new_entries)
+        step, width = self._step, len(key_states)
+        rows, at = (index.to(self.keys.device) for index in step.new_entries)
         self.keys[rows, :, at] = key_states[:, :, 0]
         self.values[rows, :, at] = value_states[:, :, 0]
-        return self.keys[:width, :, : cache.seen], self.values[:width, :, : cache.seen]
+        return self.keys[:width, :, : step.seen], self.values[:width, :, : step.seen]
 
     def get_seq_length(self) -> int:
-        return self._cache.seen
+        return self._step.seen
 
     def buffers(self) -> list[tuple[torch.Tensor, torch.Tensor]]:
         return [(self.keys, self.start_keys), (self.values, self.start_values)]
@@ -62,16 +74,17 @@ class AnswerCache(Cache):
 
     def __init__(self, read: TreeCache, shape: CacheShape):
         """With a layer for each that the model has filled in while it read."""
+        self.step = _Step(shape.lanes)
         self._filled = [
-            (layer, _Layer(layer, shape, self)) for layer in read.layers if layer.is_initialized
+            (layer, _Layer(layer, shape, self.step))
+            for layer in read.layers
+            if layer.is_initialized
         ]
         by_read = {id(layer): mine for layer, mine in self._filled}
         super().__init__(layers=[by_read.get(id(layer), layer) for layer in read.layers])
         self.devices = {mine.keys.device for _, mine in self._filled}
         device = next(iter(self.devices), None)
         self.shape = shape
-        self.seen, self.lanes_in_use = 0, shape.lanes  # what a step looks at: the first so many
-        self.new_entries = (torch.zeros(0), torch.zeros(0))  # rows and places of a step's keys
         # The rows of each lane (what is not in use names any), and for each row its place among
         # them, or -1.
         self.members = torch.zeros(shape.lanes, shape.per_lane, dtype=torch.long, device=device)
@@ -114,7 +127,7 @@ class AnswerCache(Cache):
         key_heads = key.shape[1]
         query = query.reshape(rows, key_heads, heads // key_heads, width)
         query = query * (width**-0.5 if scaling is None else scaling)
-        in_use = self.lanes_in_use
+        in_use = self.step.lanes_in_use
         lanes = self._to_lanes(query) @ layer.start_keys[:in_use].mT
         scores = torch.cat([self._to_rows(lanes, rows), query @ key.mT], dim=-1)
         if softcap is not None:
@@ -128,7 +141,7 @@ class AnswerCache(Cache):
 
     def _to_lanes(self, of_rows: torch.Tensor) -> torch.Tensor:
         """From [rows, key heads, group, n] to [lanes, key heads, rows of a lane x group, n]."""
-        members = self.members[: self.lanes_in_use].to(of_rows.device)
+        members = self.members[: self.step.lanes_in_use].to(of_rows.device)
         # A step may run fewer rows than there are.
         chosen = of_rows[members.clamp(max=len(of_rows) - 1)]
         return chosen.transpose(1, 2).flatten(2, 3)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import torch
-from transformers import AttentionInterface
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from workflow_scripts.evaluation.prefix.answer_cache import AnswerCache, CacheShape
 from workflow_scripts.evaluation.prefix.attention import attending
@@ -81,13 +81,13 @@ class AnswerRows:
 
         Returns the likeliest token of each row at each step, and the logits of the last step.
         """
-        width, cache = rows, self.cache
-        cache.seen = min(longest + steps, self.shape.own)
-        cache.lanes_in_use = max(lanes, min(1, self.shape.lanes))
+        width, step, shape = rows, self.cache.step, self.shape
+        step.seen = min(longest + steps, shape.own)
+        step.lanes_in_use = max(lanes, min(1, shape.lanes))
         if self.static:
-            width = min(1 << (rows - 1).bit_length(), self.shape.rows)
-            cache.seen = min(-(-cache.seen // STATIC_ENTRIES) * STATIC_ENTRIES, self.shape.own)
-            cache.lanes_in_use = self.shape.lanes
+            width = min(1 << (rows - 1).bit_length(), shape.rows)
+            step.seen = min(-(-step.seen // STATIC_ENTRIES) * STATIC_ENTRIES, shape.own)
+            step.lanes_in_use = shape.lanes
         likeliest = []
         for _ in range(steps):
             logits = self._run(width)
@@ -98,7 +98,7 @@ class AnswerRows:
     def _run(self, width: int) -> torch.Tensor:
         if self._graphs is None:
             return self.step(width)
-        shape = (width, self.cache.seen)
+        shape = (width, self.cache.step.seen)
         return self._graphs.run(shape, lambda: self.step(width), self._state)
 
     def step(self, width: int) -> torch.Tensor:
@@ -106,9 +106,9 @@ class AnswerRows:
         cache = self.cache
         ids, lengths, most, starts = self._state[:, :width]
         device = ids.device
-        cache.new_entries = (torch.arange(width, device=device), lengths.clone())
+        cache.step.new_entries = (torch.arange(width, device=device), lengths.clone())
         of_start = torch.arange(self.shape.start, device=device).expand(width, -1)
-        own = torch.arange(cache.seen, device=device).expand(width, -1)
+        own = torch.arange(cache.step.seen, device=device).expand(width, -1)
         visible = torch.cat([of_start < starts[:, None], own <= lengths[:, None]], dim=1)
         depths = torch.cat([of_start, own + starts[:, None]], dim=1)
         logits = self.model.one_more(ids, lengths + starts, visible, depths, cache)
@@ -123,9 +123,12 @@ def attention_of(model, shape: CacheShape, cache: AnswerCache) -> Iterator[None]
     if not shape.lanes:
         yield
         return
-    AttentionInterface.register(_ATTENTION, cache.attend)
-    with attending(model.model, _ATTENTION):
-        yield
+    ALL_ATTENTION_FUNCTIONS[_ATTENTION] = cache.attend
+    try:
+        with attending(model.model, _ATTENTION):
+            yield
+    finally:  # what is registered keeps the keys of all answers
+        del ALL_ATTENTION_FUNCTIONS[_ATTENTION]
 
 
 def step_both_ways(
