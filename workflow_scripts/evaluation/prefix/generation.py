@@ -11,7 +11,12 @@ from functools import partial
 
 import numpy as np
 
-from workflow_scripts.evaluation.prefix.answer import Answer, GenerationRequest, score_rivals
+from workflow_scripts.evaluation.prefix.answer import (
+    Answer,
+    GenerationRequest,
+    score_rivals,
+    take_next,
+)
 from workflow_scripts.evaluation.prefix.answer_rows import AnswerRows, attention_of
 from workflow_scripts.evaluation.prefix.choosing import GenerationRules
 from workflow_scripts.evaluation.prefix.generation_plan import Plan
@@ -80,13 +85,13 @@ def _read(
             logits, entries = run.run(start, end, ends[of_block.start : of_block.stop])
             likeliest = logits.argmax(-1).tolist()
             rows = [place - of_block.start for _, place in answers]
-            score_rivals([answer for answer, _ in answers], logits, rows)
-            for (answer, _), row in zip(answers, rows, strict=True):
-                answer.take(likeliest[row], logits[row])
+            begun = [answer for answer, _ in answers]
+            score_rivals(begun, logits, rows)
+            take_next(begun, [logits[row] for row in rows], [likeliest[row] for row in rows])
             del logits  # answers grow before the next block is read
         else:
             for answer, _ in answers:
-                answer.take(-1, None)
+                answer.take(-1)
         for answer, place in answers:
             if not answer.done:
                 yield _Prompt(answer, place, entries.get(place))
@@ -123,15 +128,14 @@ class _Growing:
 
     def _take_known(self, active: list[_Prompt], steps: int, argmax: bool) -> None:
         for prompt in active * steps:
-            prompt.answer.take(-1, None)
+            prompt.answer.take(-1)
 
     def _run_rows(self, active: list[_Prompt], steps: int, argmax: bool) -> None:
         assert self._rows is not None
         longest = max(self._own(prompt) for prompt in active)
         likeliest, logits = self._rows.run(len(active), longest, self._seats.lanes_in_use, steps)
         for tokens in likeliest:
-            for prompt, row, token in zip(active, logits, tokens, strict=True):
-                prompt.answer.take(token, row)
+            take_next([prompt.answer for prompt in active], logits, tokens)
         if not argmax:
             self._rows.choose([prompt.answer.tokens[-1] for prompt in active])
 
