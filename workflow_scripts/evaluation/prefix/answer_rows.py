@@ -33,7 +33,7 @@ class AnswerRows:
         self._state = torch.zeros(4, shape.rows, dtype=torch.long, device=device)
         self._in_lane: list[int | None] = [None] * shape.lanes  # whose start
         alone = device.type == "cuda" and self.cache.devices == {device}
-        self._graphs = StepGraphs() if static and alone else None
+        self._graphs = StepGraphs(model) if static and alone else None
 
     def fill(
         self,

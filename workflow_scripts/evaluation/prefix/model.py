@@ -45,6 +45,7 @@ class CausalModel:
         self.dtype = parameter.dtype
         self.tokens_run = 0
         self._most_at_once = sys.maxsize  # tokens, once memory has run out
+        self.records_steps = True  # of generation as CUDA graphs, until that has failed
         self._trust_masks()
         self._read_windows()
         self.selects_logits, self.selects_by_row = False, False
