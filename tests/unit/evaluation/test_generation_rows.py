@@ -22,10 +22,13 @@ from bench.peak_memory import PeakMemory
 from tests.unit.chunked.reference import VOCABULARY, base_model, chunked_model
 from tests.unit.evaluation.tiny_models import Requests, fresh_seed, make_model
 from workflow_scripts.evaluation.prefix.answer_cache import AnswerCache
+from workflow_scripts.evaluation.prefix.answer_rows import STATIC_ENTRIES
+from workflow_scripts.evaluation.prefix.budget import Budget
 from workflow_scripts.evaluation.prefix.choosing import GenerationRules
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
 from workflow_scripts.evaluation.prefix.families import Families
 from workflow_scripts.evaluation.prefix.generation import GenerationRequest
+from workflow_scripts.evaluation.prefix.generation_plan import Pace, Plan
 from workflow_scripts.evaluation.prefix.seats import Seats
 from workflow_scripts.evaluation.prefix.trie import build_trie
 
@@ -310,6 +313,33 @@ def test_families_stay_within_the_budget(megabytes, kind):
         found = engine.generate(asked)
     assert peak.bytes <= engine.budget.bytes
     assert found == PrefixEngine(model).generate(asked)
+
+
+def test_the_logits_of_recorded_steps_are_in_the_plan():
+    model = make_model("qwen2", vocabulary=5000)
+    asked = [GenerationRequest(c, 300) for c in Requests(fresh_seed()).contexts(3, 8)]
+    trie, places = build_trie([request.context for request in asked])
+    pace = Pace(tokens=64, answers=len(asked), steps=8, static=True)
+
+    causal = PrefixEngine(model).model
+
+    def plan(megabytes: int, records: bool) -> Plan:
+        causal.records_steps = records
+        budget = Budget.of(causal, megabytes * 2**20)
+        return Plan.of(causal, trie, places, asked, budget, pace)
+
+    assert plan(100, True).shape == plan(100, False).shape
+    fewer = 0
+    for megabytes in range(5, 30):
+        shape, bare = plan(megabytes, True).shape, plan(megabytes, False).shape
+        fewer += shape.rows < bare.rows
+        widths = {
+            min(1 << (rows - 1).bit_length(), shape.rows) for rows in range(1, shape.rows + 1)
+        }
+        logits = sum(widths) * (shape.own // STATIC_ENTRIES) * 5000 * 4
+        answers = shape.entries * 2 * 3 * model.config.num_key_value_heads * 12 * 4
+        assert logits + answers < megabytes * 2**20 or shape.rows == 1
+    assert fewer
 
 
 @pytest.mark.gpus(1)
