@@ -26,15 +26,28 @@ class CacheShape:
 
 
 class _Step:
-    """What a step looks at, the first so many, and the rows and places of its keys.
+    """What a step looks at, the first so many, and where its keys belong.
 
     Layers know it and not the cache, so that nothing that has keys is part of a cycle: they are gone as
     soon as nobody needs them.
     """
 
-    def __init__(self, lanes: int):
-        self.seen, self.lanes_in_use = 0, lanes
-        self.new_entries = (torch.zeros(0), torch.zeros(0))
+    def __init__(self, shape: CacheShape):
+        self.seen, self.lanes_in_use = 0, shape.lanes
+        self._own = shape.own
+
+    def begin(self, lengths: torch.Tensor) -> None:
+        """A token more in each of the first rows, which have so many entries."""
+        self._lengths = lengths
+        self._places: dict[tuple, torch.Tensor] = {}
+
+    def places(self, heads: int, device: torch.device) -> torch.Tensor:
+        """Where a layer's new keys belong, its rows, heads and entries one behind another."""
+        if (heads, device) not in self._places:
+            firsts = self._own * torch.arange(len(self._lengths) * heads, device=device)
+            lengths = self._lengths.to(device)[:, None].expand(-1, heads)
+            self._places[heads, device] = firsts + lengths.reshape(-1)
+        return self._places[heads, device]
 
 
 class _Layer(DynamicLayer):
@@ -47,10 +60,11 @@ class _Layer(DynamicLayer):
         self.values, self.start_values = _buffers(read.values, shape)
 
     def update(self, key_states, value_states, *args, **kwargs):
-        step, width = self._step, len(key_states)
-        rows, at = (index.to(self.keys.device) for index in step.new_entries)
-        self.keys[rows, :, at] = key_states[:, :, 0]
-        self.values[rows, :, at] = value_states[:, :, 0]
+        step, (width, heads) = self._step, key_states.shape[:2]
+        places = step.places(heads, self.keys.device)
+        for own, new in ((self.keys, key_states), (self.values, value_states)):
+            # By one index, the first: PyTorch's deterministic kernel for GPUs copies all else.
+            own.view(-1, own.shape[-1]).index_copy_(0, places, new.reshape(-1, own.shape[-1]))
         return self.keys[:width, :, : step.seen], self.values[:width, :, : step.seen]
 
     def get_seq_length(self) -> int:
@@ -74,7 +88,7 @@ class AnswerCache(Cache):
 
     def __init__(self, read: TreeCache, shape: CacheShape):
         """With a layer for each that the model has filled in while it read."""
-        self.step = _Step(shape.lanes)
+        self.step = _Step(shape)
         self._filled = [
             (layer, _Layer(layer, shape, self.step))
             for layer in read.layers
@@ -128,8 +142,8 @@ class AnswerCache(Cache):
         query = query.reshape(rows, key_heads, heads // key_heads, width)
         query = query * (width**-0.5 if scaling is None else scaling)
         in_use = self.step.lanes_in_use
-        lanes = self._to_lanes(query) @ layer.start_keys[:in_use].mT
-        scores = torch.cat([self._to_rows(lanes, rows), query @ key.mT], dim=-1)
+        lanes = _scores(self._to_lanes(query), layer.start_keys[:in_use])
+        scores = torch.cat([self._to_rows(lanes, rows), _scores(query, key)], dim=-1)
         if softcap is not None:
             scores = torch.tanh(scores / softcap) * softcap
         weights = (scores.float() + attention_mask).softmax(-1).to(value.dtype)
@@ -152,3 +166,15 @@ class AnswerCache(Cache):
         places = self.places[:rows].clamp(min=0).to(of_lanes.device)
         apart = of_lanes.view(lanes, key_heads, self.shape.per_lane, -1, n).transpose(1, 2)
         return apart.flatten(0, 1)[places]
+
+
+def _scores(query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
+    """The products of each row's and head's queries and keys, in float32 where the device can do that."""
+    if not _are_narrow_on_gpu(query):
+        return query @ key.mT
+    products = torch.bmm(query.flatten(0, 1), key.flatten(0, 1).mT, out_dtype=torch.float32)
+    return products.unflatten(0, key.shape[:2])
+
+
+def _are_narrow_on_gpu(numbers: torch.Tensor) -> bool:
+    return numbers.is_cuda and numbers.dtype in (torch.float16, torch.bfloat16)

@@ -106,7 +106,7 @@ class AnswerRows:
         cache = self.cache
         ids, lengths, most, starts = self._state[:, :width]
         device = ids.device
-        cache.step.new_entries = (torch.arange(width, device=device), lengths.clone())
+        cache.step.begin(lengths.clone())
         of_start = torch.arange(self.shape.start, device=device).expand(width, -1)
         own = torch.arange(cache.step.seen, device=device).expand(width, -1)
         visible = torch.cat([of_start < starts[:, None], own <= lengths[:, None]], dim=1)
