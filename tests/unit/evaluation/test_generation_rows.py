@@ -22,7 +22,7 @@ from bench.peak_memory import PeakMemory
 from tests.unit.chunked.reference import VOCABULARY, base_model, chunked_model
 from tests.unit.evaluation.tiny_models import Requests, fresh_seed, make_model
 from workflow_scripts.evaluation.prefix.answer_cache import AnswerCache
-from workflow_scripts.evaluation.prefix.answer_rows import STATIC_ENTRIES
+from workflow_scripts.evaluation.prefix.answer_rows import STATIC_ENTRIES, AnswerRows
 from workflow_scripts.evaluation.prefix.budget import Budget
 from workflow_scripts.evaluation.prefix.choosing import GenerationRules
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
@@ -282,6 +282,32 @@ def test_a_normalised_distribution_has_the_same_maximum_and_needs_no_processor()
     # Draws are made from the distribution, normalised or not.
     drawn = {"do_sample": True, "renormalize_logits": True, "top_k": 5}
     assert not GenerationRules(model, drawn).chooser(context, 0).is_argmax
+
+
+@pytest.mark.parametrize("options", [{"do_sample": True}, {"repetition_penalty": 1.2}], ids=str)
+def test_nobody_looks_at_the_likeliest_tokens_where_the_rules_choose_others(options, monkeypatch):
+    """Each look would wait for the device, and the rules have theirs."""
+    options = {"do_sample": False} | options
+    asked = [GenerationRequest(context, NEW) for context in contexts_of(fresh_seed())]
+    expected = engine_of(make_model("qwen2")).generate(asked, options)
+    run = AnswerRows.run
+    looks = []
+
+    class Likeliest(list):
+        def tolist(self):
+            looks.append(len(self))
+            return self
+
+    def noted(*args):
+        likeliest, logits = run(*args)
+        return Likeliest(likeliest.tolist()), logits
+
+    engine = engine_of(make_model("qwen2"), steps=4)
+    monkeypatch.setattr(AnswerRows, "run", noted)
+    assert engine.generate(asked, options) == expected
+    assert not looks
+    engine.generate(asked, {"do_sample": False})
+    assert set(looks) == {4}
 
 
 def test_families_are_neighbours_with_half_of_the_longest_in_common():

@@ -67,16 +67,20 @@ class Answer:
 def take_next(
     answers: Sequence[Answer],
     logits: torch.Tensor | Sequence[torch.Tensor],
-    likeliest: Sequence[int],
+    likeliest: Sequence[int] | None,
 ) -> None:
-    """Each answer's next token, by its row of the logits: the likeliest, unless the rules choose another."""
+    """Each answer's next token, by its row of the logits: the likeliest, unless the rules choose another.
+
+    Where nobody has asked yet which ones are the likeliest, all are left to the rules.
+    """
     asked = [
         at
         for at, answer in enumerate(answers)
-        if not (answer.done or answer.known is not None or answer.is_argmax)
+        if not (answer.done or answer.known is not None)
+        and (likeliest is None or not answer.is_argmax)
     ]
     chosen = choose([answers[at].chooser for at in asked], [logits[at] for at in asked])
-    tokens = [*likeliest]
+    tokens = [*likeliest] if likeliest is not None else [-1] * len(answers)
     for at, token in zip(asked, chosen, strict=True):
         tokens[at] = token
     for answer, token in zip(answers, tokens, strict=True):

@@ -76,7 +76,7 @@ class AnswerRows:
 
     def run(
         self, rows: int, longest: int, lanes: int, steps: int
-    ) -> tuple[list[list[int]], torch.Tensor]:
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         """So many steps of the first rows, in the first lanes; the longest row has so many entries.
 
         Returns the likeliest token of each row at each step, and the logits of the last step.
@@ -93,7 +93,7 @@ class AnswerRows:
             logits = self._run(width)
             self.model.tokens_run += width
             likeliest.append(self._state[0, :rows].clone())
-        return torch.stack(likeliest).tolist(), logits[:rows]
+        return torch.stack(likeliest), logits[:rows]
 
     def _run(self, width: int) -> torch.Tensor:
         if self._graphs is None:

@@ -134,7 +134,8 @@ class _Growing:
         assert self._rows is not None
         longest = max(self._own(prompt) for prompt in active)
         likeliest, logits = self._rows.run(len(active), longest, self._seats.lanes_in_use, steps)
-        for tokens in likeliest:
+        # Looking at them waits for the device, and the rules look at what they choose.
+        for tokens in likeliest.tolist() if argmax else [None] * steps:
             take_next([prompt.answer for prompt in active], logits, tokens)
         if not argmax:
             self._rows.choose([prompt.answer.tokens[-1] for prompt in active])
