@@ -7,7 +7,6 @@ one per shared layer, and one for all chunks together. So nothing of the base mo
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager
-from functools import partial
 
 import torch
 from accelerate.utils import send_to_device
@@ -97,7 +96,7 @@ class Columns(nn.Module):
         device = self.device
         if hidden_states.device != device:
             hidden_states, kwargs = send_to_device((hidden_states, kwargs), device)
-        return partial(self, hidden_states, **kwargs)
+        return lambda: self(hidden_states, **kwargs)
 
     def _fused(self, hidden_states: Tensor, **kwargs) -> Tensor:
         rows, tokens, hidden = hidden_states.shape
