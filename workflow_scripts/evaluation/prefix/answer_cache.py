@@ -6,10 +6,14 @@ all of them: attention then has two parts under one softmax, the lane's keys and
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from transformers.cache_utils import Cache, DynamicLayer
 
 from workflow_scripts.evaluation.prefix.cache import TreeCache
+
+# Rows or lanes, and the entries that each is given.
+Pieces = list[tuple[int, np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -108,16 +112,37 @@ class AnswerCache(Cache):
         self._current = self.layers[layer_idx]  # attention follows at once
         return super().update(key_states, value_states, layer_idx, *args, **kwargs)
 
-    def fill_row(self, row: int, entries: torch.Tensor) -> None:
-        """Copy what was read at these entries to the start of a row."""
-        for read, mine in self._filled:
-            for source, (own, _) in zip((read.keys, read.values), mine.buffers(), strict=True):
-                own[row, :, : len(entries)] = source[0][:, entries.to(source.device)]
+    def fill_rows(self, pieces: Pieces) -> None:
+        """Copy what was read at some entries to the starts of rows."""
+        self._fill(pieces, 0)
 
-    def fill_lane(self, lane: int, entries: torch.Tensor) -> None:
+    def fill_lanes(self, pieces: Pieces) -> None:
+        self._fill(pieces, 1)
+
+    def _fill(self, pieces: Pieces, which: int) -> None:
+        """All of them at once, layer by layer: on a GPU each copy takes as long as its launch."""
+        if not pieces:
+            return
+        lengths = [len(entries) for _, entries in pieces]
+        table = torch.from_numpy(
+            np.stack(
+                [
+                    np.concatenate([entries for _, entries in pieces]),
+                    np.repeat([number for number, _ in pieces], lengths),
+                    np.concatenate([np.arange(length) for length in lengths]),
+                ]
+            )
+        )
         for read, mine in self._filled:
-            for source, (_, start) in zip((read.keys, read.values), mine.buffers(), strict=True):
-                start[lane, :, : len(entries)] = source[0][:, entries.to(source.device)]
+            table = table.to(mine.keys.device)
+            entries, number, within = table
+            for source, buffers in zip((read.keys, read.values), mine.buffers(), strict=True):
+                buffer = buffers[which]
+                _, heads, length, width = buffer.shape
+                head = torch.arange(heads, device=table.device)[:, None]
+                places = (number * heads + head) * length + within
+                copied = source[0].index_select(1, entries).view(-1, width)
+                buffer.view(-1, width).index_copy_(0, places.view(-1), copied)
 
     def move_row(self, source: int, target: int, length: int) -> None:
         for _, mine in self._filled:

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
-from workflow_scripts.evaluation.prefix.answer_cache import AnswerCache, CacheShape
+from workflow_scripts.evaluation.prefix.answer_cache import AnswerCache, CacheShape, Pieces
 from workflow_scripts.evaluation.prefix.attention import attending
 from workflow_scripts.evaluation.prefix.cache import TreeCache
 from workflow_scripts.evaluation.prefix.graphs import StepGraphs
@@ -20,6 +20,9 @@ from workflow_scripts.evaluation.prefix.graphs import StepGraphs
 _ATTENTION = "shared_start"
 # Where shapes are static, a step looks at a multiple of so many entries.
 STATIC_ENTRIES = 128
+
+# Rows whose entries are copied at once: enough, and what is copied is small beside the cache.
+_FILLED_AT_ONCE = 8
 
 Seat = tuple[int, int] | None
 
@@ -32,6 +35,9 @@ class AnswerRows:
         # Of each row: the token to run, its own entries so far and at most, those in its lane.
         self._state = torch.zeros(4, shape.rows, dtype=torch.long, device=device)
         self._in_lane: list[int | None] = [None] * shape.lanes  # whose start
+        self._to_fill: Pieces = []
+        self._lanes_to_fill: Pieces = []
+        self._begun: list[list[int]] = []  # the states of the rows to fill
         alone = device.type == "cuda" and self.cache.devices == {device}
         self._graphs = StepGraphs(model) if static and alone else None
 
@@ -45,17 +51,32 @@ class AnswerRows:
         family: int,
         start: int,
     ) -> None:
-        """Give a row the cache entries of its prompt, the first `start` of which its lane has."""
-        entries = torch.from_numpy(path).to(self._state.device)
+        """Give a row the cache entries of its prompt, the first `start` of which its lane has.
+
+        They are copied when the rows settle, which is before others are read in their place.
+        """
         self._sit(row, seat)
         if seat and self._in_lane[seat[0]] != family:
-            self.cache.fill_lane(seat[0], entries[:start])
+            self._lanes_to_fill.append((seat[0], path[:start]))
             self._in_lane[seat[0]] = family
-        self.cache.fill_row(row, entries[start:])
+        self._to_fill.append((row, path[start:]))
         own = len(path) - start
         # The last token of an answer is not read; a row that goes on does so in place, for nothing.
         most = own + max(new_tokens - 2, 0)
-        self._state[:, row] = torch.tensor([token, own, most, start], device=self._state.device)
+        self._begun.append([token, own, most, start])
+        if len(self._to_fill) == _FILLED_AT_ONCE:
+            self.settle()
+
+    def settle(self) -> None:
+        """Copy what rows have been given, all at once."""
+        if not self._to_fill:
+            return
+        self.cache.fill_lanes(self._lanes_to_fill)
+        self.cache.fill_rows(self._to_fill)
+        device = self._state.device
+        rows = torch.tensor([row for row, _ in self._to_fill]).to(device)
+        self._state[:, rows] = torch.tensor(self._begun).to(device).T
+        self._to_fill, self._lanes_to_fill, self._begun = [], [], []
 
     def move(self, source: int, target: int, length: int, seat: Seat) -> None:
         """Let a row with so many entries of its own stand where another has ended."""
@@ -142,6 +163,7 @@ def step_both_ways(
         rows = AnswerRows(model, read, shape, static=False)
         for row, path in enumerate(paths):
             rows.fill(row, path, 1, 2, (0, row) if lanes else None, 0, of_lane)
+        rows.settle()
         with attention_of(model, shape, rows.cache):
             found.append(rows.run(len(paths), own - 1, lanes, 1)[1])
     return found

@@ -6,6 +6,7 @@ answers that are known from an earlier run the same steps are taken, but for tho
 unknown takes part, so that a run that was interrupted ends in the same bytes.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
@@ -66,7 +67,7 @@ class _Prompt:
 
 def _read(
     run: PackedRun, plan: Plan, places: np.ndarray, known: Mapping, begin: Callable[[int], Answer]
-) -> Iterator[_Prompt]:
+) -> Iterator[list[_Prompt]]:
     """Read the prompts, a block when somebody asks for the next; entries are gone after that."""
     starts = run.order.starts
     ends = starts[1:] - 1  # the last token of each prompt
@@ -92,9 +93,11 @@ def _read(
         else:
             for answer, _ in answers:
                 answer.take(-1)
-        for answer, place in answers:
-            if not answer.done:
-                yield _Prompt(answer, place, entries.get(place))
+        yield [
+            _Prompt(answer, place, entries.get(place))
+            for answer, place in answers
+            if not answer.done
+        ]
 
 
 class _Growing:
@@ -106,9 +109,9 @@ class _Growing:
         self._seats = Seats(shape.rows, shape.lanes, shape.per_lane)
         self._rows: AnswerRows | None = None
         self._active: list[_Prompt | None] = []
-        self._waiting: _Prompt | None = None  # it has been read, and there is no room for it
+        self._waiting: deque[_Prompt] = deque()  # they have been read, and there was no room yet
 
-    def answer_all(self, prompts: Iterator[_Prompt]) -> None:
+    def answer_all(self, prompts: Iterator[list[_Prompt]]) -> None:
         while active := self._refill(prompts):
             if all(prompt.answer.known is not None for prompt in active):
                 self._until_one_ends(active, self._take_known)
@@ -140,7 +143,7 @@ class _Growing:
         if not argmax:
             self._rows.choose([prompt.answer.tokens[-1] for prompt in active])
 
-    def _refill(self, prompts: Iterator[_Prompt]) -> list[_Prompt]:
+    def _refill(self, prompts: Iterator[list[_Prompt]]) -> list[_Prompt]:
         """Give the rows of answers that have ended to the next ones, and close the gaps."""
         active = self._active
         for row, prompt in enumerate(active):
@@ -148,12 +151,18 @@ class _Growing:
                 self._seats.leave(row)
                 active[row] = None
         while None in active or len(active) < self._plan.shape.rows:
-            self._waiting = self._waiting or next(prompts, None)
+            if not self._waiting:
+                self._settle()
+                more = next(prompts, None)
+                if more is None:
+                    break
+                self._waiting.extend(more)
+                continue
             row = active.index(None) if None in active else len(active)
-            if self._waiting is None or not self._place(row, self._waiting):
+            if not self._place(row, self._waiting[0]):
                 break
-            active[row : row + 1] = [self._waiting]
-            self._waiting = None
+            active[row : row + 1] = [self._waiting.popleft()]
+        self._settle()
         while None in active:
             if prompt := active.pop():
                 row = active.index(None)
@@ -162,6 +171,10 @@ class _Growing:
                 if self._rows and prompt.answer.known is None:
                     self._rows.move(len(active), row, self._own(prompt), self._seats.of_row[row])
         return [prompt for prompt in active if prompt]
+
+    def _settle(self) -> None:
+        if self._rows:
+            self._rows.settle()
 
     def _place(self, row: int, prompt: _Prompt) -> bool:
         """Whether there was room for it."""
