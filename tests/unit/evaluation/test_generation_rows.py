@@ -376,3 +376,4 @@ def test_recorded_steps_say_what_steps_say():
     engine = PrefixEngine(model)
     plain = engine_of(model, rows=64, steps=1, static=False)
     assert engine.generate(asked) == plain.generate(asked)
+    assert engine.model.records_steps, "recording has not failed"
