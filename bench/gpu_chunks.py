@@ -63,10 +63,13 @@ def _in_graph(step: Callable[[], None], setting: Setting) -> tuple[float | None,
     """Seconds, or why there are none: what was measured before is not lost with them."""
     if setting.device != "cuda":
         return None, "-"
+    stream = torch.cuda.current_stream()
     try:
         return setting.median(_graph(step), _STEPS), ""
     except RuntimeError as error:
         return None, str(error).splitlines()[0]
+    finally:  # a recording that fails leaves its own
+        torch.cuda.set_stream(stream)
 
 
 def _graph(step: Callable[[], None]) -> Callable[[], None]:

@@ -29,26 +29,25 @@ def run(setting: Setting) -> list[Table]:
         work = lessons(tasks, steps + 1, model.config.vocab_size, ("usual",))
         tokens = sum(int(one.samples.lengths.sum()) for one in work) * steps / (steps + 1)
         turns = [_turn(setting, model, work) for _ in range(rounds)]
-        (first, more), (firsts, mores) = (
-            [statistics.median(turn[way][at] for turn in turns) for at in (0, 1)] for way in (0, 1)
-        )
-        ratio = statistics.median(apart_s[1] / together_s[1] for together_s, apart_s, _ in turns)
-        peak = max(turn[2] for turn in turns) / 1e9 if setting.device == "cuda" else None
-        table.rows.append((shape, tokens / mores, tokens / more, ratio, firsts, first, peak))
+        first, more, firsts, mores, peak = (statistics.median(of) for of in zip(*turns, strict=True))
+        ratio = statistics.median(turn[3] / turn[1] for turn in turns)
+        peak_gb = peak / 1e9 if setting.device == "cuda" else None
+        table.rows.append((shape, tokens / mores, tokens / more, ratio, firsts, first, peak_gb))
         del model
     return [table]
 
 
-def _turn(setting: Setting, model, work) -> tuple[tuple[float, float], tuple[float, float], int]:
-    """Of trainings together and apart: seconds with a step each, and of the further steps; and what memory took."""
-    found = []
+def _turn(setting: Setting, model, work) -> tuple[float, float, float, float, int]:
+    """Seconds together with a step each, and of the further steps; the same apart; bytes at the peak together."""
     peak = 0
-    for way in (together, apart):
-        if setting.device == "cuda":
-            torch.cuda.reset_peak_memory_stats()
-        first = float(took(way, model, with_a_step_each(work))[0])
-        whole = float(took(way, model, work)[0])
-        found.append((first, whole - first))
-        if way is together and setting.device == "cuda":
-            peak = torch.cuda.max_memory_allocated()
-    return found[0], found[1], peak
+    if setting.device == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+    first, more = _seconds(together, model, work)
+    if setting.device == "cuda":
+        peak = torch.cuda.max_memory_allocated()
+    return first, more, *_seconds(apart, model, work), peak
+
+
+def _seconds(way, model, work) -> tuple[float, float]:
+    first = float(took(way, model, with_a_step_each(work))[0])
+    return first, float(took(way, model, work)[0]) - first

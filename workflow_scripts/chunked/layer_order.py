@@ -5,9 +5,8 @@ the list keeps all layers under their own names, and that slice gives the stages
 one per shared layer, and one for all chunks together. So nothing of the base model is rewritten.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager
-from functools import partial
 
 import torch
 from accelerate.utils import send_to_device
@@ -92,12 +91,12 @@ class Columns(nn.Module):
         run = self._fused if self.run.fused else self._loop
         return run(hidden_states, **kwargs)
 
-    def away(self, hidden_states: Tensor, **kwargs) -> Tensor:
-        """The same on the device of the layers, and back."""
-        home, device = hidden_states.device, self.device
-        if home != device:
+    def sent(self, hidden_states: Tensor, **kwargs) -> Callable[[], Tensor]:
+        """The work of running what is given, which is on the device of the layers from now on."""
+        device = self.device
+        if hidden_states.device != device:
             hidden_states, kwargs = send_to_device((hidden_states, kwargs), device)
-        return self(hidden_states, **kwargs).to(home)
+        return lambda: self(hidden_states, **kwargs)
 
     def _fused(self, hidden_states: Tensor, **kwargs) -> Tensor:
         rows, tokens, hidden = hidden_states.shape
@@ -168,13 +167,16 @@ class ChunkStage(nn.Module):
         return self.model[0].wrapped_chunk_layers(outputs, hidden_states)
 
     def _spread(self, hidden_states: Tensor, **kwargs) -> Tensor:
-        works = [partial(column.away, hidden_states, **kwargs) for column in self.columns]
+        home = hidden_states.device
+        # Sent before anything runs: a copy waits for all that its device has been given to do.
+        works = [column.sent(hidden_states, **kwargs) for column in self.columns]
         if self._must_take_turns(kwargs.get("past_key_values")):
             found = [work() for work in works]
         else:
             others = [column.device for column in self.columns][1:]
-            found = side_by_side(works, [hidden_states.device, *others])
+            found = side_by_side(works, [home, *others])
         devices = len(self.columns)
+        found = [outputs.to(home) for outputs in found]
         return torch.stack([found[at % devices][at // devices] for at in range(self.chunks)])
 
     def _must_take_turns(self, cache) -> bool:

@@ -9,7 +9,7 @@ import pytest
 import torch
 from transformers import Qwen2Config, Qwen2ForCausalLM
 
-from bench import gpu, gpu_correctness, gpu_report, gpu_training, training
+from bench import gpu, gpu_chunks, gpu_correctness, gpu_report, gpu_training, training
 from bench.gpu_setting import Setting, Table
 from tests.unit.settings.merged import ROOT
 from workflow_scripts.core.errors import UserError
@@ -159,3 +159,18 @@ def test_what_cannot_run_is_a_sentence(arguments, said):
     )
     assert run.returncode == 2
     assert said in run.stderr
+
+
+def test_a_graph_that_cannot_be_recorded_leaves_the_stream_that_was_there(monkeypatch):
+    streams = ["the caller's"]
+
+    def broken(step):
+        streams.append("recording")
+        raise RuntimeError("operation not permitted when stream is capturing\nand more")
+
+    monkeypatch.setattr(gpu_chunks, "_graph", broken)
+    monkeypatch.setattr(gpu_chunks.torch.cuda, "current_stream", lambda: streams[-1])
+    monkeypatch.setattr(gpu_chunks.torch.cuda, "set_stream", streams.append)
+    found = gpu_chunks._in_graph(lambda: None, Setting("cuda", small=True))
+    assert found == (None, "operation not permitted when stream is capturing")
+    assert streams[-1] == "the caller's"

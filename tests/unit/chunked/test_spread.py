@@ -8,6 +8,7 @@ import torch
 from transformers import AutoModelForCausalLM, DynamicCache, StaticCache
 
 from tests.unit.chunked.reference import base_model, chunked_model, fresh_ids, reference_logits
+from workflow_scripts.chunked import layer_order
 from workflow_scripts.chunked.layer_order import ChunkStage
 from workflow_scripts.chunked.side_by_side import side_by_side
 
@@ -119,6 +120,32 @@ def test_each_device_has_a_thread_of_its_own_and_one_device_none(execution, thre
     seen = threads_of(alone)
     alone(ids)
     assert seen == {threading.current_thread().name}
+
+
+@torch.no_grad()
+def test_all_devices_are_sent_their_inputs_before_any_of_them_works(monkeypatch):
+    """A copy would wait for what the first device, which it comes from, has been given to do."""
+    _, model = of_family()
+    over, ids, order = spread(model, devices=3), fresh_ids(1, 4), []
+    expected = model(ids).logits
+    send, forward = layer_order.send_to_device, layer_order.Columns.forward
+
+    def noted_send(*args):
+        order.append(("sent", threading.current_thread().name))
+        return send(*args)
+
+    def noted_forward(column, *args, **kwargs):
+        order.append(("ran", None))
+        return forward(column, *args, **kwargs)
+
+    monkeypatch.setattr(layer_order, "send_to_device", noted_send)
+    monkeypatch.setattr(layer_order.Columns, "forward", noted_forward)
+    # The same processor by another name, so that inputs are sent there.
+    monkeypatch.setattr(layer_order.Columns, "device", torch.device("cpu", 0))
+    assert torch.allclose(over(ids).logits, expected, atol=1e-5)
+    columns = len(columns_of(over))
+    sent = [("sent", threading.current_thread().name)] * columns
+    assert order == [*sent, *[("ran", None)] * columns]
 
 
 @torch.no_grad()

@@ -58,3 +58,15 @@ def test_attention_of_segments_takes_and_gives_what_it_did(kernel, how):
     assert out.shape == q.shape
     assert logsum.shape == q.shape[:2]
     assert logsum.dtype == torch.float32
+
+
+def test_products_of_narrow_numbers_can_be_had_in_float32():
+    """On a GPU; without contents here."""
+    a, b = torch.zeros(3, 4, 8, device="meta", dtype=torch.bfloat16).split([2, 2], dim=1)
+    assert torch.bmm(a, b.mT, out_dtype=torch.float32).dtype == torch.float32
+
+
+def test_waiting_for_a_gpu_can_be_made_an_error():
+    assert callable(torch.cuda.set_sync_debug_mode) and callable(torch.cuda.get_sync_debug_mode)
+    assert issubclass(torch.OutOfMemoryError, RuntimeError)
+    assert issubclass(torch.AcceleratorError, RuntimeError)

@@ -6,7 +6,7 @@ from pkgutil import resolve_name
 
 import pytest
 import torch
-from transformers import AttentionInterface, GenerationConfig, PreTrainedModel, Trainer
+from transformers import GenerationConfig, PreTrainedModel, Trainer
 from transformers.cache_utils import DynamicCache
 from transformers.masking_utils import create_causal_mask
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
@@ -122,13 +122,15 @@ def test_the_config_alone_decides_how_the_next_call_attends():
         calls.append(module)
         return query.transpose(1, 2), None
 
-    AttentionInterface.register("noting", noting)
+    ALL_ATTENTION_FUNCTIONS["noting"] = noting
     model, ids = make_model("qwen2"), torch.tensor([[1, 2, 3]])
     for name, expected in (("noting", model.config.num_hidden_layers), ("sdpa", 0)):
         calls.clear()
         model.config._attn_implementation = name
         model(ids)
         assert len(calls) == expected
+    del ALL_ATTENTION_FUNCTIONS["noting"]
+    assert "noting" not in ALL_ATTENTION_FUNCTIONS
 
 
 def test_a_mask_of_four_dimensions_is_passed_through():

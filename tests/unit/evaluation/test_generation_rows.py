@@ -1,5 +1,7 @@
 """Answers side by side: rows of their own, starts kept once, room for the next; as if each were alone."""
 
+import gc
+import weakref
 from collections.abc import Callable
 
 import pytest
@@ -19,10 +21,14 @@ from transformers import (
 from bench.peak_memory import PeakMemory
 from tests.unit.chunked.reference import VOCABULARY, base_model, chunked_model
 from tests.unit.evaluation.tiny_models import Requests, fresh_seed, make_model
+from workflow_scripts.evaluation.prefix.answer_cache import AnswerCache
+from workflow_scripts.evaluation.prefix.answer_rows import STATIC_ENTRIES, AnswerRows
+from workflow_scripts.evaluation.prefix.budget import Budget
 from workflow_scripts.evaluation.prefix.choosing import GenerationRules
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
 from workflow_scripts.evaluation.prefix.families import Families
 from workflow_scripts.evaluation.prefix.generation import GenerationRequest
+from workflow_scripts.evaluation.prefix.generation_plan import Pace, Plan
 from workflow_scripts.evaluation.prefix.seats import Seats
 from workflow_scripts.evaluation.prefix.trie import build_trie
 
@@ -158,6 +164,29 @@ def test_a_family_fills_a_lane_before_it_takes_the_next():
     assert seats.take(5, 7)
 
 
+def test_the_keys_of_answers_are_gone_with_the_answers(monkeypatch):
+    """At once: whoever comes next may need all of a GPU's memory, and collects no garbage before."""
+    kept = []
+    filled = AnswerCache.__init__
+
+    def noted(cache, *rest):
+        filled(cache, *rest)
+        layers = [layer for layer in cache.layers if layer.is_initialized]
+        kept.extend(weakref.ref(one) for one in (cache, *layers, layers[0].keys))
+
+    engine = engine_of(make_model("qwen2"))
+    monkeypatch.setattr(AnswerCache, "__init__", noted)
+    asked = [GenerationRequest(context, NEW) for context in contexts_of(fresh_seed())]
+    gc.collect()
+    gc.disable()
+    try:
+        engine.generate(asked)
+        assert len(kept) > 2
+        assert not [one() for one in kept if one() is not None]
+    finally:
+        gc.enable()
+
+
 def calls_of(engine) -> list[tuple[list[int], torch.Tensor]]:
     """Fills while the engine generates: the tokens of each step, and its logits."""
     calls = []
@@ -255,6 +284,32 @@ def test_a_normalised_distribution_has_the_same_maximum_and_needs_no_processor()
     assert not GenerationRules(model, drawn).chooser(context, 0).is_argmax
 
 
+@pytest.mark.parametrize("options", [{"do_sample": True}, {"repetition_penalty": 1.2}], ids=str)
+def test_nobody_looks_at_the_likeliest_tokens_where_the_rules_choose_others(options, monkeypatch):
+    """Each look would wait for the device, and the rules have theirs."""
+    options = {"do_sample": False} | options
+    asked = [GenerationRequest(context, NEW) for context in contexts_of(fresh_seed())]
+    expected = engine_of(make_model("qwen2")).generate(asked, options)
+    run = AnswerRows.run
+    looks = []
+
+    class Likeliest(list):
+        def tolist(self):
+            looks.append(len(self))
+            return self
+
+    def noted(*args):
+        likeliest, logits = run(*args)
+        return Likeliest(likeliest.tolist()), logits
+
+    engine = engine_of(make_model("qwen2"), steps=4)
+    monkeypatch.setattr(AnswerRows, "run", noted)
+    assert engine.generate(asked, options) == expected
+    assert not looks
+    engine.generate(asked, {"do_sample": False})
+    assert set(looks) == {4}
+
+
 def test_families_are_neighbours_with_half_of_the_longest_in_common():
     requests = Requests(fresh_seed())
     start, other = requests.tokens(40), requests.tokens(40)
@@ -286,6 +341,33 @@ def test_families_stay_within_the_budget(megabytes, kind):
     assert found == PrefixEngine(model).generate(asked)
 
 
+def test_the_logits_of_recorded_steps_are_in_the_plan():
+    model = make_model("qwen2", vocabulary=5000)
+    asked = [GenerationRequest(c, 300) for c in Requests(fresh_seed()).contexts(3, 8)]
+    trie, places = build_trie([request.context for request in asked])
+    pace = Pace(tokens=64, answers=len(asked), steps=8, static=True)
+
+    causal = PrefixEngine(model).model
+
+    def plan(megabytes: int, records: bool) -> Plan:
+        causal.records_steps = records
+        budget = Budget.of(causal, megabytes * 2**20)
+        return Plan.of(causal, trie, places, asked, budget, pace)
+
+    assert plan(100, True).shape == plan(100, False).shape
+    fewer = 0
+    for megabytes in range(5, 30):
+        shape, bare = plan(megabytes, True).shape, plan(megabytes, False).shape
+        fewer += shape.rows < bare.rows
+        widths = {
+            min(1 << (rows - 1).bit_length(), shape.rows) for rows in range(1, shape.rows + 1)
+        }
+        logits = sum(widths) * (shape.own // STATIC_ENTRIES) * 5000 * 4
+        answers = shape.entries * 2 * 3 * model.config.num_key_value_heads * 12 * 4
+        assert logits + answers < megabytes * 2**20 or shape.rows == 1
+    assert fewer
+
+
 @pytest.mark.gpus(1)
 def test_recorded_steps_say_what_steps_say():
     model = make_model("qwen2").cuda()
@@ -294,3 +376,4 @@ def test_recorded_steps_say_what_steps_say():
     engine = PrefixEngine(model)
     plain = engine_of(model, rows=64, steps=1, static=False)
     assert engine.generate(asked) == plain.generate(asked)
+    assert engine.model.records_steps, "recording has not failed"

@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.unit.evaluation.test_prefix_scores import assert_same
 from tests.unit.evaluation.tiny_models import (
@@ -15,7 +16,7 @@ from tests.unit.evaluation.tiny_models import (
     make_model,
     plain_score,
 )
-from workflow_scripts.evaluation.prefix import kernels
+from workflow_scripts.evaluation.prefix import answer_rows, kernels
 from workflow_scripts.evaluation.prefix.attention import Cascade
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
 from workflow_scripts.evaluation.prefix.kernels import Call
@@ -105,6 +106,65 @@ def test_a_kernel_gives_what_is_computed_by_hand(kernel, softcap, how, monkeypat
             kernel(*given, 0.3, softcap), by_hand(*given, 0.3, softcap), strict=True
         ):
             torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+
+
+class Counting(TorchDispatchMode):
+    """The operations that run."""
+
+    def __init__(self):
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.names.append(func.name())
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.fixture
+def efficient_attention(monkeypatch):
+    """In place of the one for GPUs: its log-sum-exps are [segments, heads, longest segment], and more."""
+    calls: list[Call] = []
+
+    def efficient(q, k, v, bias, row_edges, key_edges, *more, scale, window_size):
+        rows, keys = (edges.diff().tolist() for edges in (row_edges, key_edges))
+        call = Call(rows, keys, causal=bool(more[3]), window=window_size)
+        out, of_rows = kernels.plain(q[0], k[0], v[0], call, scale, None)
+        logsum = torch.full((len(rows), q.shape[2], max(rows) + 3), float("inf"))
+        for at, (of_segment, _) in enumerate(call.segments()):
+            logsum[at, :, : rows[at]] = of_rows[of_segment].T
+        calls.append(call)
+        return out[None], logsum, None, None, None, None
+
+    monkeypatch.setattr(torch.ops.aten, "_efficient_attention_forward", efficient)
+    return calls
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_efficient_attention_gives_what_the_plain_kernel_does(how, efficient_attention):
+    rng = random.Random(fresh_seed())
+    for _ in range(10):
+        q, k, v, call = drawn(rng, **HOW[how])
+        expected = kernels.plain(q, k, v, call, 0.3, None)
+        for found, right in zip(kernels.efficient(q, k, v, call, 0.3, None), expected, strict=True):
+            torch.testing.assert_close(found, right)
+    assert len(efficient_attention) == 10
+
+
+def test_efficient_attention_takes_as_many_steps_whatever_the_segments(monkeypatch):
+    def at_once(q, *more, **_):
+        segments = len(more[3]) - 1
+        return q, torch.zeros(segments, q.shape[2], 1), None, None, None, None
+
+    monkeypatch.setattr(torch.ops.aten, "_efficient_attention_forward", at_once)
+    steps = []
+    for segments in (2, 200):
+        q = torch.zeros(segments, 4, 8)
+        call = Call([1] * segments, [1] * segments)
+        kernels.efficient(q, q, q, call, 0.3, None)  # of the first layer
+        with Counting() as counting:
+            kernels.efficient(q, q, q, call, 0.3, None)
+        steps.append(len(counting.names))
+    assert steps[0] == steps[1] < 20
 
 
 @pytest.mark.gpus(1)
@@ -250,3 +310,29 @@ def test_what_no_memory_is_enough_for_fails_as_it_did():
     for requests in (Requests(0).mixed(), [([1, 2], [3])]):
         with pytest.raises(torch.OutOfMemoryError):
             engine.loglikelihoods(requests, window=WINDOW)
+
+
+def test_capped_scores_keep_their_masks_on_a_gpu_where_only_the_plain_kernel_knows_them():
+    for kind, by_branch in (("gemma2", False), ("eager", True), ("qwen2", True)):
+        model = PrefixEngine(make_model(kind)).model
+        model.device = torch.device("cuda")
+        assert model._may_run_by_branch() == by_branch, kind
+
+
+@pytest.mark.parametrize("error", [torch.OutOfMemoryError, torch.AcceleratorError])
+def test_what_fails_on_the_device_is_no_reason_to_run_a_model_otherwise(error, monkeypatch):
+    def fails(*_, **__):
+        raise error("CUDA error: an illegal memory access was encountered")
+
+    for tried in ("logits_to_keep", "past_key_values"):
+        model = make_model("qwen2")
+        model.register_forward_pre_hook(
+            lambda _, args, given, tried=tried: fails() if tried in given else None,
+            with_kwargs=True,
+        )
+        with pytest.raises(error, match="illegal"):
+            PrefixEngine(model)
+    engine = PrefixEngine(make_model("qwen2"))
+    monkeypatch.setattr(answer_rows, "step_both_ways", fails)
+    with pytest.raises(error, match="illegal"):
+        _ = engine.model.shares_starts

@@ -5,7 +5,12 @@ from dataclasses import dataclass
 
 import torch
 
-from workflow_scripts.evaluation.prefix.choosing import Chooser, GenerationRules, StopTest
+from workflow_scripts.evaluation.prefix.choosing import (
+    Chooser,
+    GenerationRules,
+    StopTest,
+    choose,
+)
 from workflow_scripts.evaluation.prefix.scores import Score, scores_behind
 
 
@@ -33,23 +38,22 @@ class Answer:
         self.request, self.known, self.done = request, known, False
         self.tokens: list[int] = []
         self._on_done, self.on_rivals = on_done, on_rivals
-        self._chooser: Chooser = rules.chooser(request.context, request.seed)
+        self.chooser: Chooser = rules.chooser(request.context, request.seed)
         self._end_tokens = rules.end_tokens
 
     @property
     def is_argmax(self) -> bool:
         """Whether the likeliest token is taken, so that the logits need not be looked at."""
-        return self._chooser.is_argmax
+        return self.chooser.is_argmax
 
-    def take(self, best: int, logits: torch.Tensor | None) -> None:
-        """The next token: the likeliest, unless the rules choose another; nothing once it is done."""
+    def take(self, token: int) -> None:
+        """The next token, unless it is known; nothing once it is done."""
         if self.done:
             return
         if self.known is not None:
             self.tokens.append(self.known[len(self.tokens)])
             self.done = len(self.tokens) == len(self.known)
             return
-        token = best if self.is_argmax or logits is None else self._chooser.choose(logits)
         self.tokens.append(token)
         self.done = (
             token in self._end_tokens
@@ -58,6 +62,29 @@ class Answer:
         )
         if self.done:
             self._on_done(self.tokens)
+
+
+def take_next(
+    answers: Sequence[Answer],
+    logits: torch.Tensor | Sequence[torch.Tensor],
+    likeliest: Sequence[int] | None,
+) -> None:
+    """Each answer's next token, by its row of the logits: the likeliest, unless the rules choose another.
+
+    Where nobody has asked yet which ones are the likeliest, all are left to the rules.
+    """
+    asked = [
+        at
+        for at, answer in enumerate(answers)
+        if not (answer.done or answer.known is not None)
+        and (likeliest is None or not answer.is_argmax)
+    ]
+    chosen = choose([answers[at].chooser for at in asked], [logits[at] for at in asked])
+    tokens = [*likeliest] if likeliest is not None else [-1] * len(answers)
+    for at, token in zip(asked, chosen, strict=True):
+        tokens[at] = token
+    for answer, token in zip(answers, tokens, strict=True):
+        answer.take(token)
 
 
 def score_rivals(answers: list[Answer], logits: torch.Tensor, rows: list[int]) -> None:

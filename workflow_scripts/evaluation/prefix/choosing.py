@@ -13,6 +13,7 @@ import torch
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation.prefix.changed_library import changed_library
+from workflow_scripts.evaluation.prefix.scores import rows_at_once
 
 SUPPORTED = ("greedy_search", "sample")
 # Of transformers' own models that generate.
@@ -78,15 +79,32 @@ class Chooser:
     def is_argmax(self) -> bool:
         return not len(self.processors) and self.generator is None
 
-    def choose(self, logits: torch.Tensor) -> int:
-        scores = self.processors(self.ids, logits.to(copy=True, dtype=torch.float32)[None])
+    def weigh(self, logits: torch.Tensor) -> torch.Tensor:
+        """The likeliest token, or what each token's share is where one is drawn; still on the device."""
+        scores = self.processors(self.ids, logits.to(copy=True, dtype=torch.float32)[None])[0]
+        return scores.argmax() if self.generator is None else scores.softmax(-1)
+
+    def token(self, weighed: torch.Tensor) -> int:
         if self.generator is None:
-            token = int(scores.argmax())
-        else:
-            shares = scores[0].softmax(-1).cpu()
-            token = int(torch.multinomial(shares, 1, generator=self.generator))
-        self.ids = torch.cat([self.ids, self.ids.new_tensor([[token]])], dim=1)
-        return token
+            return int(weighed)
+        return int(torch.multinomial(weighed, 1, generator=self.generator))
+
+
+def choose(choosers: Sequence[Chooser], logits: Sequence[torch.Tensor]) -> list[int]:
+    """Each one's next token from its logits, all by the same settings; the device is waited for once."""
+    if not choosers:
+        return []
+    tokens: list[int] = []
+    some = rows_at_once(logits[0].device)  # more would take memory that nobody has counted
+    for start in range(0, len(choosers), some):
+        part = choosers[start : start + some]
+        weighed = [one.weigh(row) for one, row in zip(part, logits[start:], strict=False)]
+        of_part = torch.stack(weighed).cpu()
+        tokens += [one.token(row) for one, row in zip(part, of_part, strict=True)]
+    read = choosers[0].ids.new_tensor(tokens)
+    for at, chooser in enumerate(choosers):
+        chooser.ids = torch.cat([chooser.ids, read[None, at : at + 1]], dim=1)
+    return tokens
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,18 @@ answers that are known from an earlier run the same steps are taken, but for tho
 unknown takes part, so that a run that was interrupted ends in the same bytes.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 import numpy as np
 
-from workflow_scripts.evaluation.prefix.answer import Answer, GenerationRequest, score_rivals
+from workflow_scripts.evaluation.prefix.answer import (
+    Answer,
+    GenerationRequest,
+    score_rivals,
+    take_next,
+)
 from workflow_scripts.evaluation.prefix.answer_rows import AnswerRows, attention_of
 from workflow_scripts.evaluation.prefix.choosing import GenerationRules
 from workflow_scripts.evaluation.prefix.generation_plan import Plan
@@ -61,7 +67,7 @@ class _Prompt:
 
 def _read(
     run: PackedRun, plan: Plan, places: np.ndarray, known: Mapping, begin: Callable[[int], Answer]
-) -> Iterator[_Prompt]:
+) -> Iterator[list[_Prompt]]:
     """Read the prompts, a block when somebody asks for the next; entries are gone after that."""
     starts = run.order.starts
     ends = starts[1:] - 1  # the last token of each prompt
@@ -80,16 +86,18 @@ def _read(
             logits, entries = run.run(start, end, ends[of_block.start : of_block.stop])
             likeliest = logits.argmax(-1).tolist()
             rows = [place - of_block.start for _, place in answers]
-            score_rivals([answer for answer, _ in answers], logits, rows)
-            for (answer, _), row in zip(answers, rows, strict=True):
-                answer.take(likeliest[row], logits[row])
+            begun = [answer for answer, _ in answers]
+            score_rivals(begun, logits, rows)
+            take_next(begun, [logits[row] for row in rows], [likeliest[row] for row in rows])
             del logits  # answers grow before the next block is read
         else:
             for answer, _ in answers:
-                answer.take(-1, None)
-        for answer, place in answers:
-            if not answer.done:
-                yield _Prompt(answer, place, entries.get(place))
+                answer.take(-1)
+        yield [
+            _Prompt(answer, place, entries.get(place))
+            for answer, place in answers
+            if not answer.done
+        ]
 
 
 class _Growing:
@@ -101,9 +109,9 @@ class _Growing:
         self._seats = Seats(shape.rows, shape.lanes, shape.per_lane)
         self._rows: AnswerRows | None = None
         self._active: list[_Prompt | None] = []
-        self._waiting: _Prompt | None = None  # it has been read, and there is no room for it
+        self._waiting: deque[_Prompt] = deque()  # they have been read, and there was no room yet
 
-    def answer_all(self, prompts: Iterator[_Prompt]) -> None:
+    def answer_all(self, prompts: Iterator[list[_Prompt]]) -> None:
         while active := self._refill(prompts):
             if all(prompt.answer.known is not None for prompt in active):
                 self._until_one_ends(active, self._take_known)
@@ -123,19 +131,19 @@ class _Growing:
 
     def _take_known(self, active: list[_Prompt], steps: int, argmax: bool) -> None:
         for prompt in active * steps:
-            prompt.answer.take(-1, None)
+            prompt.answer.take(-1)
 
     def _run_rows(self, active: list[_Prompt], steps: int, argmax: bool) -> None:
         assert self._rows is not None
         longest = max(self._own(prompt) for prompt in active)
         likeliest, logits = self._rows.run(len(active), longest, self._seats.lanes_in_use, steps)
-        for tokens in likeliest:
-            for prompt, row, token in zip(active, logits, tokens, strict=True):
-                prompt.answer.take(token, row)
+        # Looking at them waits for the device, and the rules look at what they choose.
+        for tokens in likeliest.tolist() if argmax else [None] * steps:
+            take_next([prompt.answer for prompt in active], logits, tokens)
         if not argmax:
             self._rows.choose([prompt.answer.tokens[-1] for prompt in active])
 
-    def _refill(self, prompts: Iterator[_Prompt]) -> list[_Prompt]:
+    def _refill(self, prompts: Iterator[list[_Prompt]]) -> list[_Prompt]:
         """Give the rows of answers that have ended to the next ones, and close the gaps."""
         active = self._active
         for row, prompt in enumerate(active):
@@ -143,12 +151,18 @@ class _Growing:
                 self._seats.leave(row)
                 active[row] = None
         while None in active or len(active) < self._plan.shape.rows:
-            self._waiting = self._waiting or next(prompts, None)
+            if not self._waiting:
+                self._settle()
+                more = next(prompts, None)
+                if more is None:
+                    break
+                self._waiting.extend(more)
+                continue
             row = active.index(None) if None in active else len(active)
-            if self._waiting is None or not self._place(row, self._waiting):
+            if not self._place(row, self._waiting[0]):
                 break
-            active[row : row + 1] = [self._waiting]
-            self._waiting = None
+            active[row : row + 1] = [self._waiting.popleft()]
+        self._settle()
         while None in active:
             if prompt := active.pop():
                 row = active.index(None)
@@ -157,6 +171,10 @@ class _Growing:
                 if self._rows and prompt.answer.known is None:
                     self._rows.move(len(active), row, self._own(prompt), self._seats.of_row[row])
         return [prompt for prompt in active if prompt]
+
+    def _settle(self) -> None:
+        if self._rows:
+            self._rows.settle()
 
     def _place(self, row: int, prompt: _Prompt) -> bool:
         """Whether there was room for it."""

@@ -5,7 +5,12 @@ from functools import partial
 
 import torch
 
-from workflow_scripts.evaluation.prefix.answer import Answer, GenerationRequest, score_rivals
+from workflow_scripts.evaluation.prefix.answer import (
+    Answer,
+    GenerationRequest,
+    score_rivals,
+    take_next,
+)
 from workflow_scripts.evaluation.prefix.choosing import GenerationRules
 from workflow_scripts.evaluation.prefix.scores import Score
 
@@ -42,6 +47,5 @@ def generate_plain(
             logits = model.plain(ids, last)
             beginning = [row for row, at in enumerate(batch) if not answers[at].tokens]
             score_rivals([answers[batch[row]] for row in beginning], logits, beginning)
-            for at, row, likeliest in zip(batch, logits, logits.argmax(-1).tolist(), strict=True):
-                answers[at].take(likeliest, row)
+            take_next([answers[at] for at in batch], logits, logits.argmax(-1).tolist())
         active = [at for at in active if not answers[at].done]

@@ -111,4 +111,12 @@ class _Sizes:
         eager = self._model.attention == "eager"  # repeats keys and values for all heads
         entry = self._budget.cache_entry if eager else self._model.cache_bytes
         scores = heads * 4 * _COPIES_OF_SCORES * shape.rows * (shape.own + shape.start)
-        return shape.entries * entry + scores
+        return shape.entries * entry + scores + self._recorded(shape)
+
+    def _recorded(self, shape: CacheShape) -> int:
+        """The logits of all steps that may be recorded: each shape's stay where its graph puts them."""
+        if not (self._static and self._model.records_steps):
+            return 0
+        widths = (1 << (shape.rows - 1).bit_length()) - 1 + shape.rows  # 1 + 2 + 4 + ... + all
+        row = self._model.vocabulary * self._model.dtype.itemsize
+        return widths * (shape.own // STATIC_ENTRIES) * row

@@ -38,6 +38,14 @@ class Call:
     def key_edges(self) -> Tensor:
         return _edges(self.keys, self.device)
 
+    @cached_property
+    def places(self) -> tuple[Tensor, Tensor]:
+        """Of each row the number of its segment, and where in the segment it stands."""
+        lengths = torch.tensor(self.rows)
+        of_rows = torch.repeat_interleave(torch.arange(len(lengths)), lengths)
+        within = torch.arange(len(of_rows)) - (lengths.cumsum(0) - lengths)[of_rows]
+        return of_rows.to(self.device), within.to(self.device)
+
     def segments(self) -> Iterator[tuple[slice, slice]]:
         row = key = 0
         for rows, keys in zip(self.rows, self.keys, strict=True):
@@ -141,9 +149,8 @@ def efficient(
         max(call.keys), 0.0, _CAUSAL_AT_THE_END if call.causal else 0, True, scale=scale,
         window_size=call.window,
     )  # fmt: skip
-    # A row a segment, each as wide as the longest.
-    of_segments = [logsum[at, :, :rows] for at, rows in enumerate(call.rows)]
-    return out[0], torch.cat(of_segments, dim=1).transpose(0, 1)
+    segment, within = call.places  # what comes is as wide for each segment as for the longest
+    return out[0], logsum[segment, :, within]
 
 
 def kernel_for(q: Tensor, v: Tensor, call: Call, softcap: float | None) -> Kernel:

@@ -18,6 +18,8 @@ from workflow_scripts.evaluation.prefix.attention import NAME, NO_MASK, Cascade,
 from workflow_scripts.evaluation.prefix.changed_library import changed_library
 from workflow_scripts.evaluation.prefix.sight import Sight
 
+# Of the device, whatever is tried on it: another way of running the model would not help.
+_OF_THE_DEVICE = (torch.OutOfMemoryError, torch.AcceleratorError)
 _TRUSTED_ATTENTION = ("sdpa", "eager")
 _PROBE = ([3, 1, 4, 1, 5, 9, 2, 6], [3, 1, 4, 1, 5, 3, 5], [3, 1, 7])
 # Relative to the largest logit: rounding is far below it, a wrong mask or position far above.
@@ -43,6 +45,7 @@ class CausalModel:
         self.dtype = parameter.dtype
         self.tokens_run = 0
         self._most_at_once = sys.maxsize  # tokens, once memory has run out
+        self.records_steps = True  # of generation as CUDA graphs, until that has failed
         self._trust_masks()
         self._read_windows()
         self.selects_logits, self.selects_by_row = False, False
@@ -154,6 +157,8 @@ class CausalModel:
         _, ended = run.run(0, trie.tokens, run.order.starts[1:] - 1)
         try:
             alone, together = step_both_ways(self, run.cache, [*ended.values()], trie.shared[1])
+        except _OF_THE_DEVICE:
+            raise
         except Exception as error:  # any model, any reason: each answer then has its whole path
             print(f"The model's answers share no start: {error!r}", flush=True)
             return False
@@ -209,6 +214,10 @@ class CausalModel:
 
     def _may_run_by_branch(self) -> bool:
         on_cpu = torch.device(self.device).type == "cpu"
+        # Kernels for GPUs cap no scores; in steps, one segment after another takes longer than masks.
+        capped = getattr(text_config(self.model), "attn_logit_softcapping", None)
+        if capped and not on_cpu:
+            return False
         return self.attention == "sdpa" or (self.attention == "eager" and not on_cpu)
 
     def _read_windows(self) -> None:
@@ -235,6 +244,8 @@ class CausalModel:
                 self.selects_by_row = some.shape == (3, full.shape[-1]) and self._agree(
                     some, full[wanted]
                 )
+            except _OF_THE_DEVICE:
+                raise
             except (IndexError, TypeError, RuntimeError):
                 self.selects_by_row = False
         return full.shape[-1]
@@ -259,6 +270,8 @@ class CausalModel:
                 run.forget_before(start)
                 inside = last[(last >= start) & (last < end)]
                 found.append(run.logits(start, end, inside))
+        except _OF_THE_DEVICE:
+            raise
         except Exception as error:  # any model, any reason: plain batches need none of this
             print(f"The model is not run packed: {error!r}", flush=True)
             return f"it cannot be called with a cache and a tree mask ({type(error).__name__})"

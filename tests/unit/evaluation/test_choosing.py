@@ -1,0 +1,75 @@
+"""Which token is next: all rows of a step at once, and each as if it were alone."""
+
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from tests.unit.evaluation.tiny_models import VOCABULARY, Requests, fresh_seed, make_model
+from workflow_scripts.evaluation.prefix import choosing
+from workflow_scripts.evaluation.prefix.choosing import GenerationRules, choose
+
+OPTIONS = {
+    "penalty": {"do_sample": False, "repetition_penalty": 1.3, "no_repeat_ngram_size": 3},
+    "sampled": {"do_sample": True, "temperature": 1.4},
+    "sampled from some": {
+        "do_sample": True, "temperature": 2.0, "top_k": 60, "top_p": 0.9, "repetition_penalty": 1.2,
+    },
+}  # fmt: skip
+STEPS, ROWS = 6, 5
+
+
+def one_by_one(rules: GenerationRules, context: list[int], seed: int, logits) -> list[int]:
+    """One row's tokens, each looked at before the next thing is done."""
+    ids, processors = torch.tensor([context]), rules.chooser(context, 0).processors
+    generator = torch.Generator().manual_seed(seed)
+    for of_step in logits:
+        scores = processors(ids, of_step.float()[None])
+        if rules.samples:
+            token = torch.multinomial(scores[0].softmax(-1), 1, generator=generator)
+        else:
+            token = scores.argmax(-1)
+        ids = torch.cat([ids, token[None]], dim=1)
+    return ids[0, len(context) :].tolist()
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("at_once", [2, 32])
+def test_rows_choose_together_what_each_chooses_alone(options, dtype, at_once, monkeypatch):
+    monkeypatch.setattr(choosing, "rows_at_once", lambda device: at_once)
+    rules = GenerationRules(make_model("qwen2"), options)
+    seed = fresh_seed()
+    requests = Requests(seed)
+    contexts = [requests.tokens(1, 30) for _ in range(ROWS)]
+    torch.manual_seed(seed)
+    logits = (3 * torch.randn(STEPS, ROWS, VOCABULARY)).to(dtype)
+    choosers = [rules.chooser(context, seed + at) for at, context in enumerate(contexts)]
+    kept = logits.clone()
+    found = [choose(choosers, of_step) for of_step in logits]
+    for at, context in enumerate(contexts):
+        expected = one_by_one(rules, context, seed + at, kept[:, at])
+        assert [tokens[at] for tokens in found] == expected
+        assert choosers[at].ids.tolist() == [[*context, *expected]]
+    assert torch.equal(logits, kept), "logits are somebody else's"
+
+
+class Looks(TorchDispatchMode):
+    """How often a number is asked for, for which a device would be waited for."""
+
+    def __init__(self):
+        super().__init__()
+        self.number = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.number += func.name() == "aten::_local_scalar_dense"
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_no_row_is_looked_at_by_itself_before_all_are_on_the_processor(options, monkeypatch):
+    rules = GenerationRules(make_model("qwen2"), options)
+    choosers = [rules.chooser([1, 2, 3 + at], at) for at in range(ROWS)]
+    monkeypatch.setattr(choosing.Chooser, "token", lambda one, weighed: 7)
+    with Looks() as looks:
+        assert choose(choosers, torch.randn(ROWS, VOCABULARY)) == [7] * ROWS
+    assert looks.number == 0
