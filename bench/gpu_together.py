@@ -29,7 +29,9 @@ def run(setting: Setting) -> list[Table]:
         work = lessons(tasks, steps + 1, model.config.vocab_size, ("usual",))
         tokens = sum(int(one.samples.lengths.sum()) for one in work) * steps / (steps + 1)
         turns = [_turn(setting, model, work) for _ in range(rounds)]
-        first, more, firsts, mores, peak = (statistics.median(of) for of in zip(*turns, strict=True))
+        first, more, firsts, mores, peak = (
+            statistics.median(of) for of in zip(*turns, strict=True)
+        )
         ratio = statistics.median(turn[3] / turn[1] for turn in turns)
         peak_gb = peak / 1e9 if setting.device == "cuda" else None
         table.rows.append((shape, tokens / mores, tokens / more, ratio, firsts, first, peak_gb))
