@@ -51,7 +51,8 @@ def leave_if_replaced() -> None:
     raise Interrupted("This job was started again elsewhere, which continues; this one leaves.")
 
 
-def read_entry(path: Path) -> dict[str, Any] | None:
+def read_entry(path: Path) -> Any:
+    """What a JSON file says; None where there is none that can be read."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

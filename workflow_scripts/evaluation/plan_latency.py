@@ -14,6 +14,7 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import sha256_text
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Cost, Metric, Record, write_record
+from workflow_scripts.core.words import many
 from workflow_scripts.evaluation.latency import (
     Timings,
     greedy_latency,
@@ -199,7 +200,7 @@ def places_of(device: str, number: int) -> list[str]:
     seen = torch.cuda.device_count()
     if number > seen:
         raise UserError(
-            f"chunking.measures.devices has {number}, but PyTorch sees {seen} GPU{'s' * (seen != 1)} here;"
+            f"chunking.measures.devices has {number}, but PyTorch sees {many(seen, 'GPU')} here;"
             " expected at most as many. A cluster gives as many where the rule's resources ask for them; on"
             " a machine with fewer leave the number out."
         )

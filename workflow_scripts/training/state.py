@@ -6,14 +6,13 @@ a kill left half written is passed over and removed. The folder belongs to one t
 one, with other settings, data or weights, nothing is taken over.
 """
 
-import json
 import re
 import shutil
 from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.files import sha256_file, sha256_json, write_json
-from workflow_scripts.core.own_job import leave_if_replaced
+from workflow_scripts.core.own_job import leave_if_replaced, read_entry
 
 _SEAL, _OWNER, _MICRO_BATCH = "seal.json", "training.json", "micro_batch.json"
 _SAVED = re.compile(r"checkpoint-(\d+)")
@@ -23,7 +22,7 @@ class StateFolder:
     def __init__(self, path: Path, belongs_to: dict[str, Any]):
         self.path = path
         owner = {"training": sha256_json(belongs_to)}
-        if _read(path / _OWNER) != owner:
+        if read_entry(path / _OWNER) != owner:
             if path.exists():
                 print(
                     "The state found is of another training, with other settings; starting from the beginning."
@@ -60,7 +59,7 @@ class StateFolder:
     @property
     def micro_batch_size(self) -> int | None:
         """What memory has turned out to allow."""
-        return _read(self.path / _MICRO_BATCH)
+        return read_entry(self.path / _MICRO_BATCH)
 
     @micro_batch_size.setter
     def micro_batch_size(self, size: int) -> None:
@@ -71,7 +70,7 @@ class StateFolder:
 
 
 def is_sealed(folder: Path) -> bool:
-    seal = _read(folder / _SEAL)
+    seal = read_entry(folder / _SEAL)
     return isinstance(seal, dict) and all(
         (path := folder / name).is_file()
         and path.stat().st_size == size
@@ -84,10 +83,3 @@ def step_of(folder: Path) -> int:
     saved = _SAVED.fullmatch(folder.name)
     assert saved is not None, folder
     return int(saved[1])
-
-
-def _read(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
