@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
 
+from workflow_scripts.hub.load import attend_without_plans
+
 # As Qwen2.5-0.5B and Qwen2.5-7B, and one in which everything runs and nothing is measured.
 _SHAPES: dict[str, dict[str, Any]] = {
     "0.5B": {
@@ -49,6 +51,7 @@ class Setting:
 
     def model(self, shape: str):
         """With random weights, made on the device."""
+        attend_without_plans()  # as wherever a model is loaded; PyTorch reads it at the first attention
         torch.manual_seed(self.seed)
         config = Qwen2Config(
             **_SHAPES[shape], dtype=self.dtype, bos_token_id=0, eos_token_id=None, pad_token_id=0

@@ -21,7 +21,6 @@ from bench.training import (
     random_samples,
     theirs,
 )
-from workflow_scripts.hub.load import attend_without_plans
 from workflow_scripts.planning.arithmetic import FROZEN_OPERATIONS
 from workflow_scripts.training.run import free_memory
 
@@ -77,7 +76,6 @@ class Watching(Clock):
 
 def run(setting: Setting) -> list[Table]:
     disable_progress_bars()
-    attend_without_plans()  # as wherever a model is loaded; PyTorch reads it at the first attention
     speed = Table(
         "LoRA training",
         f"Adapters of rank 8 in {' and '.join(TARGETS)}, {BATCH} samples a step. short: lengths like MNLI's, half of"
