@@ -188,10 +188,8 @@ class ChunkedForCausalLM(_Chunked):
                 "past_key_values was given to a training step with distillation; expected none,"
                 " because the teacher would write into it."
             )
-        return_dict = kwargs.pop(
-            "return_dict", None
-        )  # None, as PEFT passes it, leaves it to the config
-        if return_dict is None:
+        return_dict = kwargs.pop("return_dict", None)
+        if return_dict is None:  # as PEFT passes it
             return_dict = self.config.return_dict
         kwargs["use_cache"] = False
         layers = self.model.layers

@@ -114,34 +114,31 @@ class _Growing:
     def answer_all(self, prompts: Iterator[list[_Prompt]]) -> None:
         while active := self._refill(prompts):
             if all(prompt.answer.known is not None for prompt in active):
-                self._until_one_ends(active, self._take_known)
+                for steps, _ in self._until_one_ends(active):
+                    for prompt in active * steps:
+                        prompt.answer.take(-1)
                 continue
             assert self._rows is not None
             with attention_of(self._model, self._plan.shape, self._rows.cache):
-                self._until_one_ends(active, self._run_rows)
+                for steps, argmax in self._until_one_ends(active):
+                    self._run_rows(self._rows, active, steps, argmax)
 
-    def _until_one_ends(
-        self, active: list[_Prompt], take: Callable[[list[_Prompt], int, bool], None]
-    ) -> None:
+    def _until_one_ends(self, active: list[_Prompt]) -> Iterator[tuple[int, bool]]:
+        """How many steps to take at once, and whether all take the likeliest token."""
         answers = [prompt.answer for prompt in active]
         argmax = all(answer.is_argmax for answer in answers)
         while not any(answer.done for answer in answers):
             left = max(answer.request.new_tokens - len(answer.tokens) for answer in answers)
-            take(active, min(self._plan.pace.steps if argmax else 1, left), argmax)
+            yield min(self._plan.pace.steps if argmax else 1, left), argmax
 
-    def _take_known(self, active: list[_Prompt], steps: int, argmax: bool) -> None:
-        for prompt in active * steps:
-            prompt.answer.take(-1)
-
-    def _run_rows(self, active: list[_Prompt], steps: int, argmax: bool) -> None:
-        assert self._rows is not None
+    def _run_rows(self, rows: AnswerRows, active: list[_Prompt], steps: int, argmax: bool) -> None:
         longest = max(self._own(prompt) for prompt in active)
-        likeliest, logits = self._rows.run(len(active), longest, self._seats.lanes_in_use, steps)
+        likeliest, logits = rows.run(len(active), longest, self._seats.lanes_in_use, steps)
         # Looking at them waits for the device, and the rules look at what they choose.
         for tokens in likeliest.tolist() if argmax else [None] * steps:
             take_next([prompt.answer for prompt in active], logits, tokens)
         if not argmax:
-            self._rows.choose([prompt.answer.tokens[-1] for prompt in active])
+            rows.choose([prompt.answer.tokens[-1] for prompt in active])
 
     def _refill(self, prompts: Iterator[list[_Prompt]]) -> list[_Prompt]:
         """Give the rows of answers that have ended to the next ones, and close the gaps."""

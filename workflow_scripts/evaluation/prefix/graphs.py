@@ -18,9 +18,8 @@ class StepGraphs:
     def __init__(self, model):
         """Of a CausalModel, which remembers where its steps cannot be recorded."""
         self._model = model
-        self._loses_weights = torch.is_autocast_enabled(
-            "cuda"
-        )  # a graph would, those that are cast
+        # A graph would lose the weights that autocast has cast.
+        self._casts_weights = torch.is_autocast_enabled("cuda")
         self._recorded: dict[Hashable, tuple[torch.cuda.CUDAGraph, torch.Tensor]] = {}
         self._times: Counter[Hashable] = Counter()
         self._pool = None
@@ -40,7 +39,7 @@ class StepGraphs:
 
     def _is_worth_it(self, shape: Hashable) -> bool:
         self._times[shape] += 1
-        can = self._model.records_steps and not self._loses_weights
+        can = self._model.records_steps and not self._casts_weights
         return can and self._times[shape] > OFTEN
 
     def _record(self, shape: Hashable, step: Step) -> None:

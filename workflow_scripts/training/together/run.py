@@ -137,9 +137,8 @@ def _off_by(model, adapted, stack: Stack, precision: str) -> float:
             for slot, tensors in enumerate(drawn):
                 stack.put(slot, tensors)
                 set_parameters(adapted.eval(), tensors)
-                with calculating_in(
-                    precision, model.device.type
-                ):  # each anew: it keeps casts of parameters
+                # Entered anew each time, for it keeps casts of parameters, and these change.
+                with calculating_in(precision, model.device.type):
                     alone.append(adapted(input_ids=tokens[slot][None], use_cache=False).logits[0])
             inputs = {"input_ids": tokens.reshape(1, -1), "position_ids": positions, **apart}
             with calculating_in(precision, model.device.type):
