@@ -27,17 +27,17 @@ def compared(kind: str, dtype: torch.dtype, seed: int) -> dict[str, float | str]
     draw = Requests(seed, vocabulary)
     scored, contexts = draw.mixed(), draw.contexts(3, 6)
     exact = _scores(model, scored)
-    rounded = _scores(_in(model, dtype, "cpu"), scored)
-    on_gpu = _in(model, dtype, "cuda")
+    rounded = _scores(cast(model, dtype, "cpu"), scored)
+    on_gpu = cast(model, dtype, "cuda")
     found = _scores(on_gpu, scored)
     asked = [GenerationRequest(context, NEW) for context in contexts]
     replayed = torch.cuda.graphs_replayed
     engine = PrefixEngine(on_gpu)
     answers = engine.generate(asked)
     replayed = torch.cuda.graphs_replayed - replayed
-    expected = PrefixEngine(_in(model, dtype, "cpu")).generate(asked)
+    expected = PrefixEngine(cast(model, dtype, "cpu")).generate(asked)
     drawn = engine.generate(asked, DRAWN)
-    expected_drawn = PrefixEngine(_in(model, dtype, "cpu")).generate(asked, DRAWN)
+    expected_drawn = PrefixEngine(cast(model, dtype, "cpu")).generate(asked, DRAWN)
     return {
         "engine": engine.description,
         "replayed": replayed,
@@ -48,7 +48,7 @@ def compared(kind: str, dtype: torch.dtype, seed: int) -> dict[str, float | str]
     }
 
 
-def _in(model, dtype: torch.dtype, device: str):
+def cast(model, dtype: torch.dtype, device: str):
     """As `from_pretrained` casts: parameters only, not what a rotation's angles are made of."""
     model = copy.deepcopy(model)
     for parameter in model.parameters():

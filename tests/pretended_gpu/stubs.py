@@ -53,7 +53,7 @@ class _Event:
 def put_in_place(library: ctypes.CDLL) -> None:
     cuda, c = torch.cuda, torch._C
     library.pretended_waits.restype = library.pretended_record.restype = ctypes.c_long
-    library.pretended_replay.argtypes = [ctypes.c_long]
+    library.pretended_replay.argtypes = library.pretended_forget.argtypes = [ctypes.c_long]
     nothing = {
         "_lazy_init", "empty_cache", "ipc_collect", "set_device", "set_stream", "synchronize",
         "reset_peak_memory_stats", "set_sync_debug_mode",
@@ -85,7 +85,7 @@ def put_in_place(library: ctypes.CDLL) -> None:
     c._cuda_getCurrentRawStream = lambda device: 0
     _record_graphs(library)
     _copy_storages()
-    _attend()
+    _attend(library)
 
 
 def _record_graphs(library: ctypes.CDLL) -> None:
@@ -136,7 +136,7 @@ def _copy_storages() -> None:
         kind.clone, kind.cuda, kind.to = clone, to_cuda, to
 
 
-def _attend() -> None:
+def _attend(library: ctypes.CDLL) -> None:
     """What CPUs have no kernel for: attention of segments, strict in its arguments, and wider products."""
     from torch.nn.attention import varlen
 
@@ -180,9 +180,20 @@ def _attend() -> None:
         unused = torch.zeros((), dtype=torch.int64, device=query.device)
         return out[None], padded, unused, unused, max_seqlen_q, max_seqlen_k
 
-    varlen.varlen_attn = varlen_attn
+    def uncounted(kernel):
+        """What these look at in Python, real ones look at on the GPU."""
+
+        def run(*arguments, **options):
+            before = library.pretended_waits()
+            result = kernel(*arguments, **options)
+            library.pretended_forget(library.pretended_waits() - before)
+            return result
+
+        return run
+
+    varlen.varlen_attn = uncounted(varlen_attn)
     kernels = torch.library.Library("aten", "IMPL")
-    kernels.impl("_efficient_attention_forward", efficient, "CUDA")
+    kernels.impl("_efficient_attention_forward", uncounted(efficient), "CUDA")
     kernels.impl("bmm.dtype", lambda a, b, out_dtype: a.to(out_dtype) @ b.to(out_dtype), "CUDA")
     torch.cuda.kernels = kernels  # what it adds is there as long as it is
 

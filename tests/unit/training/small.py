@@ -55,7 +55,7 @@ def train_small(
     state: Path, kind: str = "qwen2", samples: Samples | None = None, held_out=None, **changes: Any
 ) -> Trained:
     """`load` makes a model of the kind; options of `train` itself are told apart from keys."""
-    own = ("load", "score", "best_by", "belongs_to", "seed")
+    own = ("load", "score", "best_by", "belongs_to", "seed", "device")
     options = {name: changes.pop(name) for name in own if name in changes}
     return train(
         options.pop("load", lambda dtype: model_of(kind).to(getattr(torch, dtype))),
