@@ -28,6 +28,8 @@ def run(setting: Setting) -> list[Table]:
         model = setting.model(shape)
         work = lessons(tasks, steps + 1, model.config.vocab_size, ("usual",))
         tokens = sum(int(one.samples.lengths.sum()) for one in work) * steps / (steps + 1)
+        for way in (together, apart):  # the first one to run a model pays for more than its steps
+            took(way, model, with_a_step_each(work[:1]))
         turns = [_turn(setting, model, work) for _ in range(rounds)]
         first, more, firsts, mores, peak = (
             statistics.median(of) for of in zip(*turns, strict=True)

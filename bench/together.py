@@ -127,6 +127,8 @@ def main() -> None:
         short = with_a_step_each(work)
         tokens = sum(int(lesson.samples.lengths.sum()) for lesson in work) * steps / (steps + 1)
         ways = (together, apart, *((by_trl,) if find_spec("trl") else ()))
+        for way in ways:  # the first one to run a model pays for more than its steps
+            took(way, base, short[:1])
         rounds = []
         for _ in range(asked.rounds):
             set_up = [took(way, base, short) for way in ways]
