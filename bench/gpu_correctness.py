@@ -53,7 +53,7 @@ def run(setting: Setting) -> list[Table]:
         expected = _plain(base, requests)
         formats = (torch.float32, torch.bfloat16) if not setting.small else (torch.float32,)
         for dtype in formats:
-            model = _as_loaded(base, setting.device, dtype)
+            model = as_loaded(base, setting.device, dtype)
             plain = _furthest(_plain(model, requests), expected)
             found, how = _engine(model, requests)
             ours = _furthest(found, expected)
@@ -71,7 +71,7 @@ def run(setting: Setting) -> list[Table]:
     return [table]
 
 
-def _as_loaded(base, device: str, dtype: torch.dtype):
+def as_loaded(base, device: str, dtype: torch.dtype):
     """As from_pretrained gives it: rotary frequencies, which are no parameters, are not rounded."""
     model = copy.deepcopy(base).to(device)
     for parameter in model.parameters():

@@ -81,6 +81,13 @@ class Setting:
         if self.device == "cuda":
             torch.cuda.synchronize()
 
+    def forget_peak(self) -> None:
+        if self.device == "cuda":
+            torch.cuda.reset_peak_memory_stats()
+
+    def peak_gb(self) -> float | None:
+        return torch.cuda.max_memory_allocated() / 1e9 if self.device == "cuda" else None
+
     def matmul_tflops(self) -> float:
         """What the device reaches on one large product, which no model can exceed."""
         size = 256 if self.small else 8192

@@ -2,7 +2,6 @@
 
 import statistics
 
-import torch
 from datasets import disable_progress_bars
 
 from bench.gpu_setting import Setting, Table
@@ -31,25 +30,23 @@ def run(setting: Setting) -> list[Table]:
         for way in (together, apart):  # the first one to run a model pays for more than its steps
             took(way, model, with_a_step_each(work[:1]))
         turns = [_turn(setting, model, work) for _ in range(rounds)]
-        first, more, firsts, mores, peak = (
-            statistics.median(of) for of in zip(*turns, strict=True)
+        first, more, firsts, mores = (
+            statistics.median(turn[at] for turn, _ in turns) for at in range(4)
         )
-        ratio = statistics.median(turn[3] / turn[1] for turn in turns)
-        peak_gb = peak / 1e9 if setting.device == "cuda" else None
-        table.rows.append((shape, tokens / mores, tokens / more, ratio, firsts, first, peak_gb))
+        ratio = statistics.median(turn[3] / turn[1] for turn, _ in turns)
+        table.rows.append(
+            (shape, tokens / mores, tokens / more, ratio, firsts, first, turns[-1][1])
+        )
         del model
     return [table]
 
 
-def _turn(setting: Setting, model, work) -> tuple[float, float, float, float, int]:
-    """Seconds together with a step each, and of the further steps; the same apart; bytes at the peak together."""
-    peak = 0
-    if setting.device == "cuda":
-        torch.cuda.reset_peak_memory_stats()
-    first, more = _seconds(together, model, work)
-    if setting.device == "cuda":
-        peak = torch.cuda.max_memory_allocated()
-    return first, more, *_seconds(apart, model, work), peak
+def _turn(setting: Setting, model, work) -> tuple[tuple[float, ...], float | None]:
+    """Seconds together with a step each, and of the further steps; the same apart; and the peak of memory together."""
+    setting.forget_peak()
+    shared = _seconds(together, model, work)
+    peak = setting.peak_gb()
+    return (*shared, *_seconds(apart, model, work)), peak
 
 
 def _seconds(way, model, work) -> tuple[float, float]:

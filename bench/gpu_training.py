@@ -99,13 +99,13 @@ def run(setting: Setting) -> list[Table]:
             own = _tokens_per_second(ours, model, case, setting)
             watching = Watching(setting.device)
             before = _held(setting)
-            _reset_peak(setting)
+            setting.forget_peak()
             ours(model, case, watching, setting.device)
             after = _held(setting) - before
             gc.collect()
             memory.rows.append((name, after / 1e6, (_held(setting) - before) / 1e6))
             ratio = own / faster if faster else None
-            peak = _peak(setting)
+            peak = setting.peak_gb()
             speed.rows.append((name, faster, own, ratio, watching.kernels, watching.busy, peak))
             if case.name == "blocks":  # of the largest shape: short samples wait for their launches
                 speed.rates["training_tflops"] = FROZEN_OPERATIONS * parameters * own / 1e12
@@ -149,12 +149,3 @@ def _held(setting: Setting) -> int:
         if issubclass(type(tensor), torch.Tensor)  # others compute something when they are asked
     }
     return sum(storages.values())
-
-
-def _reset_peak(setting: Setting) -> None:
-    if setting.device == "cuda":
-        torch.cuda.reset_peak_memory_stats()
-
-
-def _peak(setting: Setting) -> float | None:
-    return torch.cuda.max_memory_allocated() / 1e9 if setting.device == "cuda" else None

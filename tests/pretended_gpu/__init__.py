@@ -5,8 +5,12 @@ the device's, that steps can be recorded as CUDA graphs, and that all code which
 with the CPU's numbers. What it cannot show: the real kernels, their rounding, memory and speed.
 """
 
+import json
+import os
 import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch.utils import cpp_extension
@@ -26,3 +30,16 @@ def environment(folder: Path) -> dict[str, str]:
         check=True,
     )  # fmt: skip
     return {"PYTHONPATH": str(_HERE / "site"), "CHORUS_PRETENDED_GPU": str(library)}
+
+
+def found_by(script: str, *arguments: str, environment: dict[str, str]) -> dict[str, Any]:
+    """What a script of this folder prints last, as JSON, in a process that has the device."""
+    result = subprocess.run(
+        [sys.executable, "-m", f"tests.pretended_gpu.{script}", *arguments],
+        env=os.environ | environment,
+        cwd=_HERE.parents[1],
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout.splitlines()[-1])

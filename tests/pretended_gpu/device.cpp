@@ -1,7 +1,7 @@
 // A device that says it is CUDA, keeps its memory in the host's, and computes with the CPU's kernels.
 //
 // What a real GPU refuses is refused here: tensors of both devices in one call, generators of the other
-// device, host memory read through a pointer. What makes the host wait for a real GPU is counted.
+// device, waiting while a graph is recorded. What makes the host wait for a real GPU is counted.
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>

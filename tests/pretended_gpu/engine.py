@@ -3,12 +3,12 @@
 Prints, as JSON by kind of model, how far log-likelihoods and answers are apart, and how the GPU was used.
 """
 
-import copy
 import json
 import sys
 
 import torch
 
+from bench.gpu_correctness import as_loaded
 from tests.unit.chunked.reference import base_model, chunked_model
 from tests.unit.evaluation.tiny_models import VOCABULARY, WINDOW, Requests, make_model
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
@@ -27,17 +27,17 @@ def compared(kind: str, dtype: torch.dtype, seed: int) -> dict[str, float | str]
     draw = Requests(seed, vocabulary)
     scored, contexts = draw.mixed(), draw.contexts(3, 6)
     exact = _scores(model, scored)
-    rounded = _scores(cast(model, dtype, "cpu"), scored)
-    on_gpu = cast(model, dtype, "cuda")
+    rounded = _scores(as_loaded(model, "cpu", dtype), scored)
+    on_gpu = as_loaded(model, "cuda", dtype)
     found = _scores(on_gpu, scored)
     asked = [GenerationRequest(context, NEW) for context in contexts]
     replayed = torch.cuda.graphs_replayed
     engine = PrefixEngine(on_gpu)
     answers = engine.generate(asked)
     replayed = torch.cuda.graphs_replayed - replayed
-    expected = PrefixEngine(cast(model, dtype, "cpu")).generate(asked)
+    expected = PrefixEngine(as_loaded(model, "cpu", dtype)).generate(asked)
     drawn = engine.generate(asked, DRAWN)
-    expected_drawn = PrefixEngine(cast(model, dtype, "cpu")).generate(asked, DRAWN)
+    expected_drawn = PrefixEngine(as_loaded(model, "cpu", dtype)).generate(asked, DRAWN)
     return {
         "engine": engine.description,
         "replayed": replayed,
@@ -46,14 +46,6 @@ def compared(kind: str, dtype: torch.dtype, seed: int) -> dict[str, float | str]
         "other_answers": sum(a != b for a, b in zip(answers, expected, strict=True)),
         "other_draws": sum(a != b for a, b in zip(drawn, expected_drawn, strict=True)),
     }
-
-
-def cast(model, dtype: torch.dtype, device: str):
-    """As `from_pretrained` casts: parameters only, not what a rotation's angles are made of."""
-    model = copy.deepcopy(model)
-    for parameter in model.parameters():
-        parameter.data = parameter.data.to(dtype)
-    return model.to(device)
 
 
 def _scores(model, requests) -> list[float]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from tests.pretended_gpu.engine import cast
+from bench.gpu_correctness import as_loaded
 from tests.unit.training.small import drawn_samples, keys_of, losses, model_of, train_small
 from tests.unit.training.together.lessons import alone, around
 from workflow_scripts.training.together.learner import Lesson
@@ -34,7 +34,7 @@ SHORT, LONG = 2, 22  # epochs, of 6 steps each
 
 def on(device: str, kind: str, folder: Path, epochs: int, **changes: Any):
     def load(dtype: str):
-        return cast(model_of(kind), getattr(torch, dtype), device)
+        return as_loaded(model_of(kind), device, getattr(torch, dtype))
 
     return train_small(
         folder, kind, load=load, device=device, epochs=epochs, save_every=1000, **changes
@@ -70,7 +70,7 @@ def lesson(at: int, precision: str, device: str) -> Lesson:
 
 def together(precision: str, folder: Path) -> dict[str, Any]:
     on_cpu = model_of("llama")
-    model = cast(on_cpu, getattr(torch, precision), "cuda")
+    model = as_loaded(on_cpu, "cuda", getattr(torch, precision))
     asked = [lesson(at, precision, "cuda") for at in range(3)]
     outcomes = train_together(around(model), asked, folder / "group", device="cuda", at_once=3)
     if outcomes is None:

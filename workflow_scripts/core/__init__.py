@@ -1,1 +1,1 @@
-"""Records, identifiers, chunk plans, provenance, atomic files and seeds: what every other room may import."""
+"""Records, identifiers, chunk plans, provenance, atomic files and seeds: what every other package may import."""

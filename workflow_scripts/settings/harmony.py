@@ -132,7 +132,7 @@ class Harmony(Section):
         ("direct", "train_before_test"),
         min_length=1,
         description=(
-            "direct: as the model is, zero-shot; few_shot: `shots` few-shot examples in front of each"
+            "direct: as the model is, zero-shot; few_shot: `shots` examples in front of each"
             " item; train_before_test: after training on the task, by `recipe`."
         ),
     )

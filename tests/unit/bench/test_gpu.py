@@ -79,7 +79,7 @@ def test_every_rate_that_planning_needs_is_measured_and_the_small_form_is_refuse
 def test_models_are_rounded_as_loading_rounds_them():
     config = Qwen2Config(vocab_size=32, hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2, num_key_value_heads=2)  # fmt: skip
     base = Qwen2ForCausalLM(config)
-    found = gpu_correctness._as_loaded(base, "cpu", torch.bfloat16)
+    found = gpu_correctness.as_loaded(base, "cpu", torch.bfloat16)
     assert {parameter.dtype for parameter in found.parameters()} == {torch.bfloat16}
     assert torch.equal(found.model.rotary_emb.inv_freq, base.model.rotary_emb.inv_freq)
     assert base.dtype == torch.float32

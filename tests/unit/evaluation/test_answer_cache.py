@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 from transformers.cache_utils import DynamicLayer
 
+from tests.unit.evaluation.tiny_models import Operations
 from workflow_scripts.evaluation.prefix import answer_cache
 from workflow_scripts.evaluation.prefix.answer_cache import AnswerCache, CacheShape
 from workflow_scripts.evaluation.prefix.cache import TreeCache
@@ -29,16 +29,6 @@ def cache_of(dtype=torch.float32, read: TreeCache | None = None) -> AnswerCache:
     return cache
 
 
-class Noting(TorchDispatchMode):
-    def __init__(self):
-        super().__init__()
-        self.names: list[str] = []
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        self.names.append(func.name())
-        return func(*args, **(kwargs or {}))
-
-
 def test_a_step_puts_its_keys_where_each_row_ends_and_moves_no_other():
     cache = cache_of()
     lengths, cache.step.seen = torch.tensor([4, 0, 2]), 5
@@ -51,7 +41,7 @@ def test_a_step_puts_its_keys_where_each_row_ends_and_moves_no_other():
         for of_what, values in zip(expected, new, strict=True):
             for row, length in enumerate(lengths):
                 of_what[row, :, length] = values[row, :, 0]
-        with Noting() as noting:
+        with Operations() as noting:
             found = cache.update(*new, number)
         assert torch.equal(layer.keys, expected[0]) and torch.equal(layer.values, expected[1])
         assert [one.shape for one in found] == [(3, heads, 5, WIDTH)] * 2
@@ -66,7 +56,7 @@ def test_rows_and_lanes_are_filled_with_what_was_read_all_in_as_many_steps_as_on
     read = read_cache()
     cache = cache_of(read=read)
     before = [[buffer.clone() for buffer in buffers_of(layer)] for layer in cache.layers]
-    with Noting() as noting:
+    with Operations() as noting:
         cache.fill_rows(rows)
         cache.fill_lanes(lanes)
     for layer, source, buffers in zip(cache.layers, read.layers, before, strict=True):
@@ -75,7 +65,7 @@ def test_rows_and_lanes_are_filled_with_what_was_read_all_in_as_many_steps_as_on
             for number, entries in rows if at < 2 else lanes:
                 buffer[number, :, : len(entries)] = values[:, entries]
             assert torch.equal(of_what, buffer)
-    with Noting() as alone:
+    with Operations() as alone:
         cache.fill_rows(rows[:1])
         cache.fill_lanes(lanes[:1])
     assert len(alone.names) == len(noting.names)

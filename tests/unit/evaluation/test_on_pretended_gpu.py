@@ -1,14 +1,9 @@
 """The engine on a GPU that is pretended: log-likelihoods, answers and draws are those of the CPU."""
 
-import json
-import os
-import subprocess
-import sys
-
 import pytest
 
+from tests.pretended_gpu import found_by
 from tests.unit.evaluation.tiny_models import fresh_seed
-from tests.workflow.snakemake import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.compiler]
 
@@ -16,15 +11,7 @@ KINDS = ("qwen2", "llama", "gpt_neox", "gemma2", "some_windowed", "eager", "chun
 
 
 def _compared(dtype: str, environment: dict[str, str]) -> dict[str, dict]:
-    result = subprocess.run(
-        [sys.executable, "-m", "tests.pretended_gpu.engine", dtype, str(fresh_seed()), *KINDS],
-        env=os.environ | environment,
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    assert result.returncode == 0, result.stderr
-    found = json.loads(result.stdout.splitlines()[-1])
+    found = found_by("engine", dtype, str(fresh_seed()), *KINDS, environment=environment)
     for kind, of_kind in found.items():
         assert of_kind["engine"] == "prefix sharing", kind
         assert of_kind["replayed"] > 0, kind  # steps were recorded as CUDA graphs

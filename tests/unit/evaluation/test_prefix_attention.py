@@ -6,11 +6,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.unit.evaluation.test_prefix_scores import assert_same
 from tests.unit.evaluation.tiny_models import (
     WINDOW,
+    Operations,
     Requests,
     fresh_seed,
     make_model,
@@ -108,18 +108,6 @@ def test_a_kernel_gives_what_is_computed_by_hand(kernel, softcap, how, monkeypat
             torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
 
 
-class Counting(TorchDispatchMode):
-    """The operations that run."""
-
-    def __init__(self):
-        super().__init__()
-        self.names: list[str] = []
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        self.names.append(func.name())
-        return func(*args, **(kwargs or {}))
-
-
 @pytest.fixture
 def efficient_attention(monkeypatch):
     """In place of the one for GPUs: its log-sum-exps are [segments, heads, longest segment], and more."""
@@ -161,7 +149,7 @@ def test_efficient_attention_takes_as_many_steps_whatever_the_segments(monkeypat
         q = torch.zeros(segments, 4, 8)
         call = Call([1] * segments, [1] * segments)
         kernels.efficient(q, q, q, call, 0.3, None)  # of the first layer
-        with Counting() as counting:
+        with Operations() as counting:
             kernels.efficient(q, q, q, call, 0.3, None)
         steps.append(len(counting.names))
     assert steps[0] == steps[1] < 20

@@ -4,6 +4,7 @@ import random
 
 import torch
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 VOCABULARY = 300
 WINDOW = 128
@@ -145,3 +146,15 @@ def plain_score(model, context: list[int], target: list[int], window: int = WIND
         logits = model(torch.tensor([tokens[:-1]])).logits[0, -len(target) :]
     chosen = logits.log_softmax(-1)[range(len(target)), target]
     return chosen.sum().item(), logits.argmax(-1).tolist() == target
+
+
+class Operations(TorchDispatchMode):
+    """The names of the operations that run."""
+
+    def __init__(self):
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.names.append(func.name())
+        return func(*args, **(kwargs or {}))

@@ -136,13 +136,14 @@ class AnswerCache(Cache):
         for read, mine in self._filled:
             table = table.to(mine.keys.device)
             entries, number, within = table
-            for source, buffers in zip((read.keys, read.values), mine.buffers(), strict=True):
-                buffer = buffers[which]
-                _, heads, length, width = buffer.shape
-                head = torch.arange(heads, device=table.device)[:, None]
-                places = (number * heads + head) * length + within
+            buffers = [both[which] for both in mine.buffers()]
+            _, heads, length, _ = buffers[0].shape
+            head = torch.arange(heads, device=table.device)[:, None]
+            places = ((number * heads + head) * length + within).view(-1)
+            for source, buffer in zip((read.keys, read.values), buffers, strict=True):
+                width = buffer.shape[-1]  # keys and values may differ in nothing else
                 copied = source[0].index_select(1, entries).view(-1, width)
-                buffer.view(-1, width).index_copy_(0, places.view(-1), copied)
+                buffer.view(-1, width).index_copy_(0, places, copied)
 
     def move_row(self, source: int, target: int, length: int) -> None:
         for _, mine in self._filled:
