@@ -1,6 +1,6 @@
 """One table, three files: CSV with full precision, Markdown for reading, LaTeX for the paper.
 
-A study's module describes each of its tables as a `Table`, by the name TABLE. Its rule names that module,
+A study's module describes each of its tables as a `Table`, by the name TABLE. Its declaration names the module,
 steps/table.py makes and writes it, and whatever reads it again (a figure, a board, the report) reads the
 CSV file by the same columns.
 """
@@ -75,7 +75,7 @@ class Table:
     again, into strings, None for what is not there. `beside` says how many rows it sets above the frame's.
     """
 
-    name: str  # of its files in results/tables; its rule is table_<name>
+    name: str  # of its files in results/tables
     title: str
     note: str
     columns: Columns
