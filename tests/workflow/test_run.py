@@ -386,3 +386,11 @@ def test_a_file_that_a_run_removes_while_another_is_planned_is_not_called_write_
     result = run_snakemake(copy, "-n", *SMALL, PYTHONPATH=str(copy / "site"))
     assert not (copy / "results/scores.parquet").exists(), "nobody asked whether it may be written"
     assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_a_checkpoint_that_has_a_job_of_its_own_is_verified(tmp_path):
+    config = with_config(tmp_path, chunking={"in_one_job": False})
+    report = "results/verified/miniature--Qwen2-1M-Instruct@k2m6.json"
+    result = run_snakemake(tmp_path, report, *config)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert (tmp_path / report).exists()
