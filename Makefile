@@ -93,5 +93,5 @@ $(INSTALLED): envs/requirements.txt envs/constraints.txt
 
 # Results and logs; the hub folder and the installation stay.
 clean:
-	rm -rf logs benchmarks .snakemake
+	rm -rf logs .snakemake
 	find results -mindepth 1 ! -name README.md -delete
