@@ -144,7 +144,7 @@ def run(job: _Job) -> None:
     os.environ.update(job.environment)
     tempfile.tempdir = None  # of the environment that it was asked in
     threading.Thread(target=_end_with_client, args=(job.connection,), daemon=True).start()
-    sys.stdout = open(1, "w", buffering=1, closefd=False)
+    sys.stdout = os.fdopen(1, "w", buffering=1, closefd=False)
     sys.argv = [job.script]
     known = set(sys.modules)
     runpy.run_path(job.script, run_name="__main__")
