@@ -6,13 +6,12 @@ import socket
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
+from tests.processes import ROOT
 from workflow_scripts.bridge import run_lock
 
-ROOT = Path(__file__).parents[3]
 HOLDER = """
 import sys, time
 from pathlib import Path
@@ -107,12 +106,8 @@ def start_job(main: int, **environment) -> subprocess.Popen:
         [sys.executable, "-c", JOB],
         stdout=subprocess.PIPE,
         text=True,
-        env={
-            **os.environ,
-            "PYTHONPATH": str(ROOT),
-            "CHORUS_MAIN_PROCESS": f"{socket.gethostname()}:{main}",
-            **environment,
-        },
+        cwd=ROOT,
+        env=os.environ | {run_lock._MAIN: f"{socket.gethostname()}:{main}"} | environment,
     )
     assert job.stdout.readline() == "working\n"
     return job

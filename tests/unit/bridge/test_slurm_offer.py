@@ -48,12 +48,7 @@ def test_where_no_partition_is_named_the_default_one_counts():
 @pytest.mark.parametrize(
     ("job", "cluster", "reason", "line"),
     [
-        (
-            replace(A_JOB, partition="main"),
-            SMALL,
-            "no partition main, but batch",
-            "slurm_partition",
-        ),
+        (replace(A_JOB, partition="main"), SMALL, "no partition main, but", "slurm_partition"),
         (replace(A_JOB, mem_mb=6_001), SMALL, "more than 6,000 MB", "cluster.node_memory_gb"),
         (replace(A_JOB, cpus=8), SMALL, "more than 1 CPU", "compute.threads"),
         (replace(A_JOB, partition="short", minutes=31), SMALL, "30 minutes", "longest_hours"),

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import ROOT
 from workflow_scripts.bridge.draw_dag import collapsed
 
-ROOT = Path(__file__).parents[3]
 TELLING = """
 import json, os, sys
 from pathlib import Path

@@ -10,7 +10,8 @@ from peft.tuners.lora.layer import Linear as LoraLinear
 from torch import nn
 from transformers import DynamicCache
 
-from tests.unit.chunked.reference import FAMILIES, base_model, chunked_model, fresh_ids
+from tests.tiny_models import FAMILIES, PLAN, base_model, chunked_model
+from tests.unit.chunked.reference import fresh_ids
 from workflow_scripts.chunked.lora import Adapters
 
 LINEAR = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
@@ -26,8 +27,8 @@ def lora(**keys):
 
 def adapted(family="qwen2", chunks=2, **keys):
     """A chunked model of float64 with LoRA, in evaluation."""
-    plan = {"num_chunks": chunks, "num_layers_per_chunk": 2, "adapter_hidden_size": 6}
-    model = chunked_model(base_model(family, 2 * chunks + 2), family, **plan).double()
+    base = base_model(family, 2 * chunks + 2)
+    model = chunked_model(base, **PLAN | {"num_chunks": chunks}).double()
     return get_peft_model(model, lora(**keys)).double().eval()
 
 

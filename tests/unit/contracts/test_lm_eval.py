@@ -13,8 +13,8 @@ from lm_eval.tasks import TaskManager
 from lm_eval.utils import apply_template, env
 from transformers import AutoTokenizer
 
+from tests.tiny_models import tiny_model
 from tests.unit.contracts.names import assert_takes, takes
-from tests.unit.evaluation.tiny_models import make_model
 from workflow_scripts.evaluation.encoding import Encoder
 from workflow_scripts.evaluation.prefix_lm import _LOOKBACK
 from workflow_scripts.hub.mirror import mirror
@@ -53,7 +53,7 @@ def test_it_takes(name, parameters):
 @pytest.fixture(scope="module")
 def harness(model_manifest):
     tokenizer = AutoTokenizer.from_pretrained(model_manifest.parent)
-    return HFLM(pretrained=make_model("qwen2", len(tokenizer)), tokenizer=tokenizer)
+    return HFLM(pretrained=tiny_model("qwen2", len(tokenizer)), tokenizer=tokenizer)
 
 
 @pytest.mark.parametrize(

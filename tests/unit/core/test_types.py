@@ -2,11 +2,11 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[3]
+from tests.processes import ROOT
+
 FORGETS = """
 from pathlib import Path
 from workflow_scripts.core.records import {reader}

@@ -6,13 +6,8 @@ import pytest
 import torch
 from transformers import GenerationMixin
 
-from tests.unit.evaluation.tiny_models import (
-    WINDOW,
-    Requests,
-    WithoutCache,
-    make_model,
-    plain_score,
-)
+from tests.tiny_models import tiny_model
+from tests.unit.evaluation.drawn import WINDOW, Requests, WithoutCache, plain_score
 from workflow_scripts.evaluation.prefix.cache import TreeCache
 from workflow_scripts.evaluation.prefix.changed_library import changed_library
 from workflow_scripts.evaluation.prefix.choosing import NEEDED, UnsupportedGeneration
@@ -67,7 +62,7 @@ def test_an_architecture_that_was_never_supported_is_the_reason_itself(capsys):
 
 def test_a_library_that_no_longer_takes_our_cache_is_named_in_record_and_log(monkeypatch, capsys):
     monkeypatch.setattr(TreeCache, "update", refuse_the_cache)
-    engine = PrefixEngine(make_model("qwen2"))
+    engine = PrefixEngine(tiny_model("qwen2"))
     assert engine.description == (
         f"plain batches: {SAID} (of a plain Llama, it cannot be called with a cache and a tree mask"
         " (TypeError))"
@@ -75,7 +70,7 @@ def test_a_library_that_no_longer_takes_our_cache_is_named_in_record_and_log(mon
     said = capsys.readouterr().out
     assert said.count(f"WARNING: {SAID}") == 1
     assert "The model is not run packed: TypeError('update() takes no such argument')" in said
-    PrefixEngine(make_model("llama"))
+    PrefixEngine(tiny_model("llama"))
     assert "WARNING" not in capsys.readouterr().out, "once is enough"
     requests = Requests(1).mixed()[:3]
     found = engine.loglikelihoods(requests, window=WINDOW)
@@ -85,7 +80,7 @@ def test_a_library_that_no_longer_takes_our_cache_is_named_in_record_and_log(mon
 
 
 def test_a_library_that_no_longer_takes_our_mask_is_named(monkeypatch, capsys):
-    model = make_model("llama")
+    model = tiny_model("llama")
     ignore_the_mask(model, monkeypatch)
     description = PrefixEngine(model).description
     assert description.startswith(f"plain batches: {SAID} (of a plain Llama, with a cache and a")
@@ -95,7 +90,7 @@ def test_a_library_that_no_longer_takes_our_mask_is_named(monkeypatch, capsys):
 def test_a_library_that_computes_all_logits_is_warned_of_and_still_shares_prefixes(
     monkeypatch, capsys
 ):
-    model = make_model("llama")
+    model = tiny_model("llama")
     forward = type(model).forward
 
     def all_logits(self, input_ids, attention_mask=None, position_ids=None, past_key_values=None,
@@ -112,7 +107,7 @@ def test_a_library_that_computes_all_logits_is_warned_of_and_still_shares_prefix
 def test_a_library_that_leaves_out_our_attention_is_warned_of_and_still_shares_prefixes(
     monkeypatch, capsys
 ):
-    model = make_model("llama")
+    model = tiny_model("llama")
     forward = type(model).forward
 
     def own_attention(self, *args, cascade=None, **kwargs):
@@ -127,7 +122,7 @@ def test_a_library_that_leaves_out_our_attention_is_warned_of_and_still_shares_p
 
 @pytest.mark.parametrize("name", NEEDED)
 def test_a_library_whose_generation_lacks_a_name_is_named(name, monkeypatch, capsys):
-    engine = PrefixEngine(make_model("qwen2"))
+    engine = PrefixEngine(tiny_model("qwen2"))
     monkeypatch.delattr(GenerationMixin, name)
     with pytest.raises(UnsupportedGeneration, match=rf"{SAID} \(GenerationMixin has no {name}\)"):
         engine.generate([GenerationRequest([1, 2], 2)])

@@ -1,32 +1,19 @@
 """Each distinct string is tokenised once, and every token is the one that lm-eval makes of it."""
 
 import random
-from types import SimpleNamespace
 
 import pytest
-import torch
 from lm_eval.api.instance import Instance
 from lm_eval.models.huggingface import HFLM
 
-from tests.unit.evaluation.tiny_models import fresh_seed, make_model
-from tests.unit.families import FAMILIES, tokenizer_like
+from tests.tiny_tokenizers import FAMILIES, tokenizer_like
+from tests.unit.evaluation.drawn import fresh_seed
+from tests.unit.watched import watched
 from workflow_scripts.evaluation import encode_once
 from workflow_scripts.evaluation.encode_once import EncodeOnce
 from workflow_scripts.evaluation.shared_text import encodes_words_alone
 
 _PIECES = ["the", "fox", "A", "B:", "é", "日本", "\n", "\n\n", "  ", " ", "\t", "1234", "?", "it's"]
-
-
-def noting(kind: type[HFLM], tokenizer) -> HFLM:
-    """What it would put to the model, it notes."""
-
-    class Noting(kind):
-        def _loglikelihood_tokens(self, requests, disable_tqdm=False, override_bs=None):
-            self.noted = [(context, continuation) for _, context, continuation in requests]
-            return [(0.0, False)] * len(requests)
-
-    weightless = SimpleNamespace(config=make_model("qwen2").config, device=torch.device("cpu"))
-    return Noting(pretrained=weightless, tokenizer=tokenizer, batch_size=1)
 
 
 def texts(rng: random.Random, tokenizer) -> list[tuple[str, str]]:
@@ -53,7 +40,7 @@ def test_every_token_is_lm_eval_s_own(family, together, monkeypatch):
     pairs = texts(random.Random(fresh_seed()), tokenizer)
     # lm-eval itself has no answer to a continuation of which no token is left.
     pairs = [pair for pair in pairs if tokenizer.encode(pair[1], add_special_tokens=False)]
-    expected, found = (noting(kind, tokenizer) for kind in (HFLM, EncodeOnce))
+    expected, found = (watched(tokenizer, kind) for kind in (HFLM, EncodeOnce))
     assert loglikelihood(found, pairs) == loglikelihood(expected, pairs)
 
 
@@ -62,7 +49,7 @@ def test_on_a_gpu_texts_are_encoded_beside_the_model():
     tokenizer = tokenizer_like("llama_3")
     pairs = texts(random.Random(fresh_seed()), tokenizer)
     pairs = [pair for pair in pairs if tokenizer.encode(pair[1], add_special_tokens=False)]
-    whole, beside = (noting(EncodeOnce, tokenizer) for _ in range(2))
+    whole, beside = (watched(tokenizer, EncodeOnce) for _ in range(2))
     beside._put_together, given, encoded = 16, [], []
     put, together = beside._loglikelihood_tokens, beside._together
 
@@ -84,7 +71,7 @@ def test_on_a_gpu_texts_are_encoded_beside_the_model():
 def test_contexts_to_generate_from_are_lm_eval_s_own(family):
     tokenizer = tokenizer_like(family)
     contexts = [context + "?" for context, _ in texts(random.Random(fresh_seed()), tokenizer)]
-    lm = noting(EncodeOnce, tokenizer)
+    lm = watched(tokenizer, EncodeOnce)
     expected = [
         HFLM.tok_batch_encode(lm, [text], left_truncate_len=9)[0][0].tolist() for text in contexts
     ]
@@ -94,7 +81,7 @@ def test_contexts_to_generate_from_are_lm_eval_s_own(family):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_nothing_is_tokenised_twice(family, monkeypatch):
     """Strings as a whole, and where the tokenizer can be given parts, what they share."""
-    lm = noting(EncodeOnce, tokenizer_like(family))
+    lm = watched(tokenizer_like(family), EncodeOnce)
     given = []
     call = type(lm.tokenizer).__call__
 

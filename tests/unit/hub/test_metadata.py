@@ -10,7 +10,6 @@ from workflow_scripts.hub.submission import check, read_submitted
 from workflow_scripts.settings.requests import Request
 
 MODEL = "acme/Rocket-1B"
-pytestmark = pytest.mark.usefixtures("client")
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import json
 import multiprocessing
 import os
 import signal
-import time
 from pathlib import Path
 from typing import Any
 
@@ -99,10 +98,3 @@ def run(folder: Path, changes: dict[str, Any], die: tuple[str, int] | None = Non
 
 def outcome(folder: Path) -> dict[str, Any]:
     return json.loads((folder / "outcome.json").read_text())
-
-
-def wait_for(condition, seconds: float = 60.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "nothing came of waiting"
-        time.sleep(0.005)

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from tests.unit.training.architectures import tiny
+from tests.tiny_models import tiny_model
 from tests.unit.training.small import drawn_samples, keys_of, train_small
 from workflow_scripts.training import activations, loss, run
 from workflow_scripts.training.activations import (
@@ -20,11 +20,11 @@ from workflow_scripts.training.attention import choose_packing
 from workflow_scripts.training.packing import Order
 from workflow_scripts.training.trained_parameters import choose_parts
 
-KINDS = ("llama", "qwen2", "gpt_neox", "gpt2", "gemma", "gemma2", "fused")
+KINDS = ("llama", "tied", "gpt_neox", "gpt2", "gemma", "gemma2", "fused")
 
 
 def to_train(kind: str, method: str, packing: bool):
-    model, keys = tiny(kind), keys_of(method=method, lora_dropout=0.1, packing=packing)
+    model, keys = tiny_model(kind), keys_of(method=method, lora_dropout=0.1, packing=packing)
     choose_packing(model, keys)
     return choose_parts(model, keys)
 

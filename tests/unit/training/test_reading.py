@@ -40,21 +40,6 @@ def test_the_history_is_the_same(tmp_path, monkeypatch):
     assert together.speed["step_seconds"] > 0
 
 
-def test_what_processes_wait_for_one_another_for_is_done_with_the_reading(
-    tmp_path, read_by_many, monkeypatch
-):
-    steps = []
-    real = PackedTrainer.store_flos
-
-    def spy(self):
-        steps.append(self.state.global_step)
-        real(self)
-
-    monkeypatch.setattr(PackedTrainer, "store_flos", spy)
-    train_small(tmp_path, evaluate_every=5, **OPTIONS)
-    assert sorted(set(steps)) == [4, 5, 6, 10, 11]
-
-
 def test_processes_agree_on_leaving_without_their_gpus(monkeypatch):
     """A number on a GPU would be there only when the step is done, which nothing else waits for."""
     groups = []

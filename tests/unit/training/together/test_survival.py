@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.training.architectures import tiny
-from tests.unit.training.jobs import SERVER, wait_for
+from tests.tiny_models import tiny_model
+from tests.unit.training.jobs import SERVER
 from tests.unit.training.together.lessons import lessons, together
+from tests.waiting import wait_until
 from workflow_scripts.core.errors import UserError
 
 SIZES = ((5, 9), (18, 24), (11, 40), (3, 5), (12, 14))
@@ -21,7 +22,7 @@ def train_to_file(folder: Path) -> None:
     with (folder / "log.txt").open("a", buffering=1) as log:
         os.dup2(log.fileno(), 1)
         os.dup2(log.fileno(), 2)
-        model = tiny("llama", num_hidden_layers=2)
+        model = tiny_model("llama", layers=2)
         asked = lessons(SIZES, lora_dropout=0.2, lora_rank=4, save_every=7)
         try:
             found = together(model, asked, folder / "state", at_once=3)
@@ -76,7 +77,7 @@ def test_killed_at_random_moments(undisturbed, tmp_path):
 
 def test_a_signal_saves_and_leaves(undisturbed, tmp_path):
     process = start(tmp_path)
-    wait_for(lambda: list((tmp_path / "state").glob("checkpoint-*/seal.json")))
+    wait_until(lambda: list((tmp_path / "state").glob("checkpoint-*/seal.json")), "it saves")
     os.kill(process.pid, signal.SIGTERM)
     process.join()
     log = (tmp_path / "log.txt").read_text()
