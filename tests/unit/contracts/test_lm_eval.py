@@ -56,18 +56,6 @@ def harness(model_manifest):
     return HFLM(pretrained=tiny_model("qwen2", len(tokenizer)), tokenizer=tokenizer)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("backend", "mixed_precision_dtype", "device", "rank", "world_size", "tokenizer"),
-        *("max_length", "max_gen_toks", "eot_token_id", "prefix_token_id", "truncation"),
-        *("add_bos_token", "think_end_token", "cache_hook"),
-    ],
-)
-def test_hflm_has(name, harness):
-    assert hasattr(harness, name)
-
-
 def test_hflm_is_made_and_encodes_without_weights(model_manifest, harness):
     """What training encodes with: a config in place of the model, which is not looked at."""
     encoder = Encoder(AutoTokenizer.from_pretrained(model_manifest.parent), harness.config)
@@ -121,18 +109,6 @@ def task(world):
     with mirror(world):
         manager = TaskManager(include_defaults=False, include_path=[folder])
         return manager.load(["winogrande"])["tasks"]["winogrande"]
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("_filters", "multiple_input", "OUTPUT_TYPE", "eval_docs", "doc_to_text", "config"),
-        *("doc_to_target", "doc_to_choice", "doc_to_prefix", "process_results", "aggregation"),
-        *("set_fewshot_seed", "get_config", "set_config"),
-    ],
-)
-def test_a_task_has(name, task):
-    assert hasattr(task, name)
 
 
 def test_filters_have_names_and_fill_in_filtered_resps(task):

@@ -27,11 +27,6 @@ def adapted():
     return tiny_model("peft")
 
 
-@pytest.mark.parametrize("name", ["merge_and_unload", "unload", "save_pretrained"])
-def test_a_model_with_adapters_has(name, adapted):
-    assert hasattr(adapted, name)
-
-
 def test_a_merged_layer_gives_what_layer_and_adapter_gave(adapted):
     layers = [m for m in adapted.modules() if isinstance(m, BaseTunerLayer)]
     assert len(layers) == 6

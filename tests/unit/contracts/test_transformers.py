@@ -53,27 +53,6 @@ def test_it_takes(name, parameters):
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        "transformers:AttentionInterface.register",
-        "transformers.masking_utils:AttentionMaskInterface.register",
-        "transformers.modeling_layers:GradientCheckpointingLayer",
-        "transformers.models.auto.configuration_auto:CONFIG_MAPPING",
-        "transformers.activations:ACT2FN",
-        "transformers.trainer:TRAINER_STATE_NAME",
-        "transformers:PreTrainedModel._keys_to_ignore_on_load_unexpected",
-        "transformers:PreTrainedModel._hf_peft_config_loaded",
-        "transformers:PreTrainedModel.generation_config_class",
-        "transformers:Qwen2Model._can_record_outputs",
-        "transformers:Qwen3Model._can_record_outputs",
-        "transformers:LlamaModel._can_record_outputs",
-    ],
-)
-def test_it_has(name):
-    resolve_name(name)
-
-
-@pytest.mark.parametrize(
     ("text", "where"),
     [
         ("self.model_accepts_loss_kwargs", Trainer),
