@@ -36,3 +36,9 @@ def kill_when(condition: Callable[[], object], code: str, *arguments: Any) -> No
             assert process.poll() is None, "it was to be killed before its end"
         finally:
             process.kill()
+
+
+def snakemake(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
+    """A run of the small workflow that lies in a folder."""
+    command = [sys.executable, "-m", "snakemake", "--cores", "1", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True)

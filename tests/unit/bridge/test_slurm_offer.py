@@ -79,13 +79,6 @@ def test_what_two_kinds_of_nodes_have_no_node_may_have_at_once():
     assert why_it_fits_nowhere(job, LARGE) == ["no node of partition gpu has all of it at once"]
 
 
-def test_a_job_says_what_it_asks_for():
-    assert str(A_JOB) == "partition batch, 1 CPU, 3,000 MB, 24 minutes, no GPU"
-    assert str(replace(A_GPU_JOB, gpu_kind="a100")) == (
-        "partition gpu, account a, 32 CPUs, 200,000 MB, 2,160 minutes, 4 GPUs a100"
-    )
-
-
 def test_jobs_of_a_rule_that_lack_the_same_are_one_sentence_with_the_largest():
     requests = [
         ("evaluate_direct", A_JOB),
