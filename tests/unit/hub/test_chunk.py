@@ -10,7 +10,7 @@ from tests.tiny_models import base_model, put_in_hub
 from tests.tiny_tokenizers import smallest_tokenizer
 from tests.unit.chunked.reference import fresh_ids
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.evaluation.parity import drawn, parity
+from workflow_scripts.evaluation.parity import parity
 from workflow_scripts.hub.chunk import NEW_WEIGHTS, build_chunked
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.hub.manifest import read_manifest, verify
@@ -130,13 +130,6 @@ def test_parity_reports_the_plan_and_holds_it_to_its_word(tmp_path):
     _, other = hub_model(tmp_path / "other")
     with pytest.raises(UserError, match="unchanged plan, but its logits differ"):
         parity(same, other, VERIFY)
-
-
-def test_plans_are_drawn_as_text():
-    from workflow_scripts.core.plan import chunk_plan
-
-    assert drawn(chunk_plan(6, "sequential", 3)) == "[0 1 2 | 3 4 5]"
-    assert drawn(chunk_plan(4, "prune", None, None, [2])) == "0 2 3"
 
 
 def test_config_says_all_of_it(tmp_path):

@@ -32,6 +32,13 @@ def folder(tmp_path):
     return tmp_path / "hub" / "models" / MODEL
 
 
+@pytest.fixture
+def files(hub):
+    """Those of the model that the hub has."""
+    hub.add("model", MODEL, [model_files()])
+    return model_files()
+
+
 def visible(folder: Path) -> set[str]:
     paths = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
     return {str(path) for path in paths if not str(path).startswith(".")}
@@ -135,8 +142,7 @@ def test_killed_between_two_commits_there_is_no_manifest(hub, folder, monkeypatc
     assert "vocab.txt" in visible(folder) and MANIFEST not in visible(folder)
 
 
-def test_an_unknown_revision_is_named(hub, folder):
-    hub.add("model", MODEL, [model_files()])
+def test_an_unknown_revision_is_named(hub, files, folder):
     with pytest.raises(UserError, match=r"has no revision 'v9'; .*/commits .* leave it blank"):
         fetch("model", MODEL, "v9", folder)
     assert not folder.exists()
@@ -214,8 +220,7 @@ def test_a_broken_connection_goes_on_where_it_stopped(hub, folder, how):
     assert hub.sent("model.safetensors") == 300_000 * 2 + (total - 524_288)
 
 
-def test_a_connection_may_break_often_as_long_as_something_arrives(hub, folder, monkeypatch):
-    hub.add("model", MODEL, [model_files()])
+def test_a_connection_may_break_often_as_long_as_something_arrives(hub, files, folder, monkeypatch):
     monkeypatch.setattr(time, "sleep", lambda _: None)
     hub.faults.append(Fault("model.safetensors", times=9, reset_after=70_000))
     assert verify(folder, fetch("model", MODEL, None, folder)) == []
@@ -223,15 +228,13 @@ def test_a_connection_may_break_often_as_long_as_something_arrives(hub, folder, 
 
 
 @pytest.mark.parametrize("where", ["/api/", "model.safetensors"])
-def test_a_passing_error_of_the_server_is_passed_over(hub, folder, where):
-    hub.add("model", MODEL, [model_files()])
+def test_a_passing_error_of_the_server_is_passed_over(hub, files, folder, where):
     hub.faults.append(Fault(where, status=503))
     assert verify(folder, fetch("model", MODEL, None, folder)) == []
     assert len(hub.asked(where, "hub")) == 2
 
 
-def test_a_server_whose_file_became_shorter_than_what_is_here(hub, folder):
-    hub.add("model", MODEL, [model_files()])
+def test_a_server_whose_file_became_shorter_than_what_is_here(hub, files, folder):
     hub.faults += [
         Fault("model.safetensors", cut_after=300_000),
         Fault("model.safetensors", altered=lambda body: body[:100_000]),
@@ -259,10 +262,8 @@ IN_VAIN = [
 
 @pytest.mark.parametrize(("fault", "sentence"), IN_VAIN, ids=lambda part: str(part)[:40])
 def test_what_goes_wrong_for_ever_is_given_up_in_a_sentence(
-    hub, folder, monkeypatch, fault, sentence
+    hub, files, folder, monkeypatch, fault, sentence
 ):
-    files = model_files()
-    hub.add("model", MODEL, [files])
     monkeypatch.setattr(time, "sleep", lambda _: None)
     hub.faults.append(replace(fault, times=99))
     with pytest.raises(UserError, match=sentence):
@@ -289,8 +290,7 @@ def test_without_a_network_it_is_said_where_to_run(hub, folder, monkeypatch, nam
 
 
 @pytest.mark.parametrize("where", ["/api/", "model.safetensors"])
-def test_429_waits_as_long_as_it_is_asked_to(hub, folder, where):
-    hub.add("model", MODEL, [model_files()])
+def test_429_waits_as_long_as_it_is_asked_to(hub, files, folder, where):
     hub.faults.append(Fault(where, status=429, headers={"Retry-After": "1"}))
     fetch("model", MODEL, None, folder)
     refused, answered = hub.asked(where, "hub")
@@ -318,9 +318,7 @@ def test_gated_says_what_to_accept_and_where(hub, folder, monkeypatch, token, st
     [lambda body: body[:-1], lambda body: body[:-1] + b"?", lambda body: b""],
     ids=["truncated", "altered", "empty"],
 )
-def test_a_wrong_file_is_fetched_once_more_and_then_refused(hub, folder, name, altered):
-    files = model_files()
-    hub.add("model", MODEL, [files])
+def test_a_wrong_file_is_fetched_once_more_and_then_refused(hub, files, folder, name, altered):
     hub.faults.append(Fault(name, times=1, altered=altered))
     assert verify(folder, fetch("model", MODEL, None, folder)) == []
     server = "cdn" if name in ("model.safetensors",) else "hub"
@@ -335,8 +333,7 @@ def test_a_wrong_file_is_fetched_once_more_and_then_refused(hub, folder, name, a
     assert list((folder / ".partial").iterdir()) == []
 
 
-def test_a_file_altered_on_the_disk_is_replaced_and_the_others_kept(hub, folder):
-    hub.add("model", MODEL, [model_files()])
+def test_a_file_altered_on_the_disk_is_replaced_and_the_others_kept(hub, files, folder):
     manifest = fetch("model", MODEL, None, folder)
     weights = folder / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1] + b"?")
@@ -375,9 +372,7 @@ def test_what_has_arrived_is_not_asked_of_the_disk_again(hub, folder, monkeypatc
 
 
 @pytest.mark.parametrize("when", ["while it is written", "when it gets its name"])
-def test_a_disk_that_becomes_full(hub, folder, monkeypatch, when):
-    files = model_files()
-    hub.add("model", MODEL, [files])
+def test_a_disk_that_becomes_full(hub, files, folder, monkeypatch, when):
     if when == "while it is written":
         # The device that is always full stands in for the disk: the kernel's own error.
         manifest = fetch("model", MODEL, None, folder)
@@ -415,32 +410,24 @@ runpy.run_path("workflow_scripts/steps/fetch.py", init_globals={"snakemake": sna
 
 def start_step(hub, tmp_path: Path, rule: str, folder: Path, **environment) -> subprocess.Popen:
     kind = rule.removeprefix("fetch_")
-    told = {
-        "rule": rule,
-        "log": str(tmp_path / "logs" / f"{rule}.log"),
-        "manifest": str(folder / MANIFEST),
-        "params": {
-            "kind": kind,
-            "repository": {"model": MODEL, "dataset": DATASET}[kind],
-            "revision": None,
-            "lock": str(tmp_path / "hub.lock.tsv"),
-        },
-    }
+    repository = {"model": MODEL, "dataset": DATASET}[kind]
+    params = {"kind": kind, "repository": repository, "revision": None}
+    params["lock"] = str(tmp_path / "hub.lock.tsv")
+    told = {"rule": rule, "log": str(tmp_path / "logs" / f"{rule}.log"), "params": params}
+    told["manifest"] = str(folder / MANIFEST)
     plain = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH") if name in os.environ}
+    plain |= {"HF_ENDPOINT": hub.url, "HOME": str(tmp_path / "home"), "PYTHONPATH": str(ROOT)}
     return subprocess.Popen(
         [sys.executable, "-c", RUN_STEP, json.dumps(told)],
         cwd=ROOT,
-        env=plain
-        | {"HF_ENDPOINT": hub.url, "HOME": str(tmp_path / "home"), "PYTHONPATH": str(ROOT)}
-        | environment,
+        env=plain | environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
 
 
-def test_the_steps_fetch_by_environment_alone(hub, tmp_path, folder):
-    hub.add("model", MODEL, [model_files()])
+def test_the_steps_fetch_by_environment_alone(hub, files, tmp_path, folder):
     hub.add("dataset", DATASET, [{"a.parquet": b"PAR1"}])
     model = start_step(hub, tmp_path, "fetch_model", folder)
     dataset = start_step(hub, tmp_path, "fetch_dataset", tmp_path / "dataset")

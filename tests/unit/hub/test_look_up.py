@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.unit.hub.fake_hub import Fault, model_files, safetensors
+from tests.unit.hub.fake_hub import model_files, safetensors
 from tests.unit.settings.merged import ROOT
 from workflow_scripts.core.errors import Unreachable, UserError
 from workflow_scripts.hub.look_up import look_up_model, look_up_task
@@ -122,12 +122,6 @@ def test_a_hub_that_cannot_be_reached_is_a_sentence(hub, monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
     with pytest.raises(Unreachable, match="The look-up of a model's facts needs the internet"):
         found()
-
-
-def test_a_hub_that_is_busy_is_asked_again(hub):
-    hub.add("model", MODEL, [files()])
-    hub.faults.append(Fault("/api/models", status=503))
-    assert found().layers == 16
 
 
 @pytest.mark.parametrize("name", TABLE)
