@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +22,9 @@ SERVER.set_forkserver_preload(["tests.unit.training.jobs", "peft", "transformers
 
 
 def outcome_of(trained) -> dict[str, Any]:
-    return {
-        "parameters": {
-            name: tensor.flatten().tolist() for name, tensor in trained.parameters.items()
-        },
-        "history": trained.history,
-        "selected": trained.selected,
-        "facts": trained.facts,
-    }
+    values = {name: tensor.flatten().tolist() for name, tensor in trained.parameters.items()}
+    told = {name: getattr(trained, name) for name in ("history", "selected", "facts", "together")}
+    return {"parameters": values} | told
 
 
 def train_to_file(folder: Path, changes: dict[str, Any], die: tuple[str, int] | None) -> None:
@@ -36,16 +32,20 @@ def train_to_file(folder: Path, changes: dict[str, Any], die: tuple[str, int] | 
     if die is not None:
         _die(*die)
     options = {"samples": drawn_samples(40), "held_out": drawn_samples(6, seed=1), **changes}
-    try:
-        with (folder / "log.txt").open("a", buffering=1) as log:
-            os.dup2(log.fileno(), 1)
-            os.dup2(log.fileno(), 2)
-            trained = train_small(folder / "state", **options)
-    except UserError as error:
-        with (folder / "log.txt").open("a") as log:
+    written(folder, lambda: outcome_of(train_small(folder / "state", **options)))
+
+
+def written(folder: Path, work: Callable[[], Any]) -> None:
+    """What comes of some work, and what it says meanwhile, an error too."""
+    with (folder / "log.txt").open("a", buffering=1) as log:
+        os.dup2(log.fileno(), 1)
+        os.dup2(log.fileno(), 2)
+        try:
+            found = work()
+        except UserError as error:
             log.write(f"{error}\n")
-        raise SystemExit(error.exit_code) from None
-    (folder / "outcome.json").write_text(json.dumps(outcome_of(trained)))
+            raise SystemExit(error.exit_code) from None
+    (folder / "outcome.json").write_text(json.dumps(found))
 
 
 def _die(where: str, time: int) -> None:

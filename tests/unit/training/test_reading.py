@@ -70,30 +70,3 @@ def test_a_loss_that_is_no_number_stops_before_the_next_state(tmp_path, read_by_
     with pytest.raises(UserError, match="stopped at step 5 of 11: the loss is nan"):
         train_small(tmp_path, **OPTIONS | {"held_out": None})
     assert not list(tmp_path.glob("checkpoint-*")), "the first is of step six"
-
-
-def test_nothing_in_a_step_asks_for_a_number(tmp_path, read_by_many, monkeypatch):
-    """Each such question would wait for a GPU; they are asked when steps are read, and then once."""
-    asked = []
-    for name in ("item", "tolist", "nonzero", "__bool__", "__float__", "__int__"):
-        real = getattr(torch.Tensor, name)
-
-        def spy(self, *arguments, name=name, real=real):
-            if self.is_floating_point():
-                asked.append(name)
-            return real(self, *arguments)
-
-        monkeypatch.setattr(torch.Tensor, name, spy)
-    steps = []
-    real_step = PackedTrainer.training_step
-
-    def training_step(self, *arguments, **options):
-        loss = real_step(self, *arguments, **options)
-        steps.append(len(asked))
-        return loss
-
-    monkeypatch.setattr(PackedTrainer, "training_step", training_step)
-    train_small(tmp_path, max_steps=8, **OPTIONS | {"held_out": None, "save_every": 100})
-    of_four = [steps[at + 3] - steps[at] for at in (0, 4)]
-    assert of_four == [0, 0]
-    assert steps[4] - steps[3] == 1

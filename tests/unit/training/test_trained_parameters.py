@@ -105,14 +105,6 @@ def test_parts_that_are_not_there_are_named(kind, keys, sentence):
     assert sentence in str(raised.value)
 
 
-def test_precision_of_the_calculations_is_another_matter(tmp_path):
-    """In bfloat16 the same parameters are trained, and kept in float32."""
-    trained = train_small(tmp_path, "fused", method="freeze", trains=["wrapper"], max_steps=2,
-                          precision="bfloat16")  # fmt: skip
-    assert {p.dtype for p in trained.parameters.values()} == {torch.float32}
-    assert trained.report["precision"] == "bfloat16"
-
-
 def test_checkpointing_changes_nothing_about_what_is_learnt(tmp_path):
     keys = {"method": "lora", "lora_rank": 2, "lora_dropout": 0.1, "max_steps": 3}
     plain = train_small(tmp_path / "a", "llama", **keys)

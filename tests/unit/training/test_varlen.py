@@ -78,59 +78,50 @@ def test_so_they_are_where_a_model_looks_through_windows(on_a_gpu):
     assert_same_as_padded(lambda: tiny_model("qwen2", initializer_range=0.05, **options))
 
 
-def test_queries_in_float32_are_turned_as_autocast_turns_them(on_a_gpu, monkeypatch):
-    """Where weights are trained in float32, rotated queries come in it, which the kernel refuses."""
-
-    def refusing(query, *arguments, **options):
-        if torch.is_autocast_enabled("cpu") and query.dtype != torch.bfloat16:
-            raise RuntimeError("only 16 bits")
-        return plain(query, *arguments, **options)
-
-    monkeypatch.setattr(varlen, "kernel", refusing)
-    assert_same_as_padded(lambda: tiny_model("llama", initializer_range=0.05), 2e-2, "bfloat16")
-
-
 def test_without_ends_it_attends_as_any_model(on_a_gpu):
     """As held-out items are evaluated, and padded rows are."""
     model, tokens = tiny_model("llama"), torch.arange(40).reshape(2, 20)
     expected = model(tokens).logits
     assert choose_packing(model, keys_of(max_length=64)) == "varlen"
     assert torch.equal(model(tokens).logits, expected)
-
-
-def test_what_the_kernel_refuses_goes_in_stretches(on_a_gpu, monkeypatch, capsys):
-    def no_kernel(*arguments, **options):
-        raise RuntimeError("FlashAttention only supports Ampere GPUs or newer.")
-
-    monkeypatch.setattr(varlen, "kernel", no_kernel)
-    model = tiny_model("llama")
-    assert choose_packing(model, keys_of(max_length=64)) == "stretches"
-    assert model.config._attn_implementation == attention.NAME
-    assert "cannot run this model (FlashAttention only" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("frozen", [False, True])
-def test_a_kernel_that_knows_no_way_back_is_not_used(on_a_gpu, monkeypatch, capsys, frozen):
-    class OneWay(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, attended):
-            return attended.clone()
-
-        @staticmethod
-        def backward(ctx, gradient):
-            raise RuntimeError("no kernel for the way back")
-
-    monkeypatch.setattr(varlen, "kernel", lambda *a, **options: OneWay.apply(plain(*a, **options)))
-    model = tiny_model("llama").requires_grad_(not frozen)
-    assert choose_packing(model, keys_of(max_length=64)) == "stretches"
-    assert "cannot run this model (no kernel for the way back)" in capsys.readouterr().out
-
-
-def test_trying_leaves_no_gradient(on_a_gpu):
-    model = tiny_model("llama")
-    assert choose_packing(model, keys_of(max_length=64)) == "varlen"
     assert all(parameter.grad is None for parameter in model.parameters())
     assert not model.get_input_embeddings()._forward_hooks
+
+
+def no_kernel(*arguments, **options):
+    raise RuntimeError("FlashAttention only supports Ampere GPUs or newer.")
+
+
+class OneWay(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, attended):
+        return attended.clone()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        raise RuntimeError("no kernel for the way back")
+
+
+def one_way(*arguments, **options):
+    return OneWay.apply(plain(*arguments, **options))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "frozen", "said"),
+    [
+        (no_kernel, False, "FlashAttention only"),
+        (one_way, False, "no kernel for the way back)"),
+        (one_way, True, "no kernel for the way back)"),
+    ],
+)
+def test_what_the_kernel_refuses_goes_in_stretches(
+    on_a_gpu, monkeypatch, capsys, kernel, frozen, said
+):
+    monkeypatch.setattr(varlen, "kernel", kernel)
+    model = tiny_model("llama").requires_grad_(not frozen)
+    assert choose_packing(model, keys_of(max_length=64)) == "stretches"
+    assert model.config._attn_implementation == attention.NAME
+    assert f"cannot run this model ({said}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
