@@ -1,11 +1,30 @@
 """lm-eval's own model, and a note of every token that would reach its weights."""
 
+import random
 from types import SimpleNamespace
 
 import torch
 from lm_eval.models.huggingface import HFLM
 
 from tests.tiny_models import tiny_model
+from tests.unit.evaluation.drawn import fresh_seed
+
+_PIECES = ["the", "fox", " fo", "x", "A", "B:", "é", "Zoë", "日本", "\n", "\n\n", "  ", " ", "\t", "1234", "?"]  # fmt: skip
+AWKWARD = [("", "The fox sees"), ("The fo", "x sees"), ("What?  \n", "The fox")]
+
+
+def drawn_pairs(tokenizer) -> list[tuple[str, str]]:
+    """Contexts with several endings; empty ones, and spaces and start tokens everywhere."""
+    rng = random.Random(fresh_seed())
+    start = tokenizer.bos_token or tokenizer.eos_token
+
+    def text(least: int) -> str:
+        return "".join(rng.choices([*_PIECES, start], k=rng.randint(least, 12)))
+
+    contexts = [*(text(0) for _ in range(60)), "", " ", start]
+    drawn = [(context, text(1)) for context in contexts for _ in range(4)]
+    # lm-eval itself has no answer to a continuation of which no token is left.
+    return [pair for pair in drawn if tokenizer.encode(pair[1], add_special_tokens=False)]
 
 
 def watched(tokenizer, kind: type[HFLM] = HFLM) -> HFLM:

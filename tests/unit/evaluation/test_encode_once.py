@@ -1,30 +1,14 @@
 """Each distinct string is tokenised once, and every token is the one that lm-eval makes of it."""
 
-import random
-
 import pytest
 from lm_eval.api.instance import Instance
 from lm_eval.models.huggingface import HFLM
 
 from tests.tiny_tokenizers import FAMILIES, tokenizer_like
-from tests.unit.evaluation.drawn import fresh_seed
-from tests.unit.watched import watched
+from tests.unit.watched import drawn_pairs, watched
 from workflow_scripts.evaluation import encode_once
 from workflow_scripts.evaluation.encode_once import EncodeOnce
 from workflow_scripts.evaluation.shared_text import encodes_words_alone
-
-_PIECES = ["the", "fox", "A", "B:", "é", "日本", "\n", "\n\n", "  ", " ", "\t", "1234", "?", "it's"]
-
-
-def texts(rng: random.Random, tokenizer) -> list[tuple[str, str]]:
-    """Questions with several endings, empty contexts, and spaces and start tokens everywhere."""
-    start = tokenizer.bos_token or tokenizer.eos_token
-
-    def text(least: int) -> str:
-        return "".join(rng.choices([*_PIECES, start], k=rng.randint(least, 12)))
-
-    contexts = ["", " ", start, *(text(0) for _ in range(60))]
-    return [(context, text(1)) for context in contexts for _ in range(4)]
 
 
 def loglikelihood(lm, pairs) -> list:
@@ -37,9 +21,7 @@ def loglikelihood(lm, pairs) -> list:
 def test_every_token_is_lm_eval_s_own(family, together, monkeypatch):
     monkeypatch.setattr(encode_once, "_TOGETHER", together)
     tokenizer = tokenizer_like(family)
-    pairs = texts(random.Random(fresh_seed()), tokenizer)
-    # lm-eval itself has no answer to a continuation of which no token is left.
-    pairs = [pair for pair in pairs if tokenizer.encode(pair[1], add_special_tokens=False)]
+    pairs = drawn_pairs(tokenizer)
     expected, found = (watched(tokenizer, kind) for kind in (HFLM, EncodeOnce))
     assert loglikelihood(found, pairs) == loglikelihood(expected, pairs)
 
@@ -47,8 +29,7 @@ def test_every_token_is_lm_eval_s_own(family, together, monkeypatch):
 def test_on_a_gpu_texts_are_encoded_beside_the_model():
     """In parts, one ahead of what the model is given; the tokens are the same."""
     tokenizer = tokenizer_like("llama_3")
-    pairs = texts(random.Random(fresh_seed()), tokenizer)
-    pairs = [pair for pair in pairs if tokenizer.encode(pair[1], add_special_tokens=False)]
+    pairs = drawn_pairs(tokenizer)
     whole, beside = (watched(tokenizer, EncodeOnce) for _ in range(2))
     beside._put_together, given, encoded = 16, [], []
     put, together = beside._loglikelihood_tokens, beside._together
@@ -70,7 +51,7 @@ def test_on_a_gpu_texts_are_encoded_beside_the_model():
 @pytest.mark.parametrize("family", FAMILIES)
 def test_contexts_to_generate_from_are_lm_eval_s_own(family):
     tokenizer = tokenizer_like(family)
-    contexts = [context + "?" for context, _ in texts(random.Random(fresh_seed()), tokenizer)]
+    contexts = [context + "?" for context, _ in drawn_pairs(tokenizer)]
     lm = watched(tokenizer, EncodeOnce)
     expected = [
         HFLM.tok_batch_encode(lm, [text], left_truncate_len=9)[0][0].tolist() for text in contexts

@@ -14,7 +14,6 @@ from workflow_scripts.evaluation.prefix.answer_rows import STATIC_ENTRIES, Answe
 from workflow_scripts.evaluation.prefix.budget import Budget
 from workflow_scripts.evaluation.prefix.choosing import GenerationRules
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
-from workflow_scripts.evaluation.prefix.families import Families
 from workflow_scripts.evaluation.prefix.generation import GenerationRequest
 from workflow_scripts.evaluation.prefix.generation_plan import Pace, Plan
 from workflow_scripts.evaluation.prefix.trie import build_trie
@@ -238,23 +237,6 @@ def test_nobody_looks_at_the_likeliest_tokens_where_the_rules_choose_others(opti
     assert not looks
     engine.generate(asked, {"do_sample": False})
     assert set(looks) == {4}
-
-
-def test_families_are_neighbours_with_half_of_the_longest_in_common():
-    requests = Requests(fresh_seed())
-    start, other = requests.tokens(40), requests.tokens(40)
-    family = [[*start, 300 + at, *requests.tokens(0, 30)] for at in range(4)]
-    lone = [requests.tokens(30) for _ in range(3)]
-    half = [other + requests.tokens(45)]  # shares less than half of itself
-    trie, places = build_trie([*family, *lone, *half, other])
-    asked = torch.bincount(torch.from_numpy(places)).numpy()
-    families = Families.find(trie, asked, 4)
-    assert len({families.of[place] for place in places[:4]}) == 1
-    assert set(families.common[places[:4]]) == {40}
-    assert set(families.of[places[4:]]) == {-1}
-    assert set(Families.find(trie, asked, 5).of) == {-1}
-    again = asked + 1  # each asked twice, as where several answers to a prompt are drawn
-    assert Families.find(trie, again, 8).common[places[0]] == 40
 
 
 @pytest.mark.parametrize("megabytes", [2, 3, 16])

@@ -181,16 +181,3 @@ def test_devices_that_are_not_there_are_refused_before_anything_is_read(
         places_of("cuda", 2)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
     assert places_of("cuda", 2) == ["cuda:0", "cuda:1"]
-
-
-@pytest.mark.gpus(2)
-def test_times_are_taken_on_two_gpus(world, chunkable, tmp_path):
-    asked = LatencyRequest(
-        plans=(ALONE, sequential()),
-        measures=LatencyMeasures(batch_sizes=(2,), questions=2, devices=(1, 2)),
-        compute=Loading(device="cuda"),
-        seed=0,
-    )
-    record = measure_latency(chunkable, world, tmp_path / "mmlu.json", asked)
-    assert [name.partition(" ")[0] for name in record.volatile.devices] == ["cuda:0", "cuda:1"]
-    assert {m.condition.devices for m in record.metrics} == {None, 2}

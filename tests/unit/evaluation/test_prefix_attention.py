@@ -82,36 +82,6 @@ def test_a_kernel_gives_what_is_computed_by_hand(kernel, softcap, how, monkeypat
             torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
 
 
-@pytest.fixture
-def efficient_attention(monkeypatch):
-    """In place of the one for GPUs: its log-sum-exps are [segments, heads, longest segment], and more."""
-    calls: list[Call] = []
-
-    def efficient(q, k, v, bias, row_edges, key_edges, *more, scale, window_size):
-        rows, keys = (edges.diff().tolist() for edges in (row_edges, key_edges))
-        call = Call(rows, keys, causal=bool(more[3]), window=window_size)
-        out, of_rows = kernels.plain(q[0], k[0], v[0], call, scale, None)
-        logsum = torch.full((len(rows), q.shape[2], max(rows) + 3), float("inf"))
-        for at, (of_segment, _) in enumerate(call.segments()):
-            logsum[at, :, : rows[at]] = of_rows[of_segment].T
-        calls.append(call)
-        return out[None], logsum, None, None, None, None
-
-    monkeypatch.setattr(torch.ops.aten, "_efficient_attention_forward", efficient)
-    return calls
-
-
-@pytest.mark.parametrize("how", HOW)
-def test_efficient_attention_gives_what_the_plain_kernel_does(how, efficient_attention):
-    rng = random.Random(fresh_seed())
-    for _ in range(10):
-        q, k, v, call = drawn(rng, **HOW[how])
-        expected = kernels.plain(q, k, v, call, 0.3, None)
-        for found, right in zip(kernels.efficient(q, k, v, call, 0.3, None), expected, strict=True):
-            torch.testing.assert_close(found, right)
-    assert len(efficient_attention) == 10
-
-
 def test_efficient_attention_takes_as_many_steps_whatever_the_segments(monkeypatch):
     def at_once(q, *more, **_):
         segments = len(more[3]) - 1

@@ -2,7 +2,6 @@
 
 import pytest
 
-from bench.peak_memory import PeakMemory
 from tests.tiny_models import tiny_model
 from tests.unit.evaluation.drawn import Requests, WithoutCache, alone, fresh_seed
 from workflow_scripts.core.errors import UserError
@@ -127,15 +126,3 @@ def test_what_only_transformers_own_loop_can_do_is_refused_by_name():
     with pytest.raises(UserError, match="at least one token to read and one to write"):
         engine.generate([GenerationRequest([], NEW)])
     assert engine.generate([]) == []
-
-
-@pytest.mark.parametrize("megabytes", [2, 4])
-def test_generation_stays_within_the_budget(megabytes):
-    model = tiny_model("qwen2", vocabulary=2000)
-    contexts = Requests(fresh_seed(), vocabulary=2000).contexts(3, 20)
-    asked = [GenerationRequest(context, NEW) for context in contexts]
-    engine = PrefixEngine(model, memory_budget=megabytes * 2**20)
-    with PeakMemory() as peak:
-        found = engine.generate(asked)
-    assert peak.bytes <= engine.budget.bytes
-    assert found == PrefixEngine(model).generate(asked)

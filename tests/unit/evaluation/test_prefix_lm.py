@@ -38,6 +38,7 @@ class Texts:
         self._rng = random.Random(seed)
         pieces = (tokenizer.decode([at], skip_special_tokens=True) for at in range(len(tokenizer)))
         self._words = [word for piece in pieces if (word := piece.strip())]
+        self.end = tokenizer.eos_token
 
     def words(self, least: int, most: int) -> str:
         return " ".join(self._rng.choices(self._words, k=self._rng.randint(least, most)))
@@ -64,22 +65,38 @@ def assert_same_scores(pair, arguments: list[tuple[str, str]]) -> None:
     assert [greedy for _, greedy in found] == [greedy for _, greedy in expected]
 
 
-def test_letters(pair, texts):
-    assert_same_scores(pair, [(q, f" {letter}") for q in texts.questions() for letter in "ABCD"])
-
-
-def test_endings_of_several_tokens(pair, texts):
-    assert_same_scores(
-        pair, [(q, " " + texts.words(1, 6)) for q in texts.questions() for _ in range(4)]
-    )
-
-
-def test_partial_evaluation_one_ending_after_two_contexts(pair, texts):
-    arguments = []
+def two_contexts_each(texts):
+    """As a partial evaluation asks: the same ending after two contexts."""
     for _ in range(6):
         start, ending = texts.words(4, 9), " " + texts.words(2, 5)
-        arguments += [(f"{start} {texts.words(1, 1)}", ending) for _ in range(2)]
+        yield from ((f"{start} {texts.words(1, 1)}", ending) for _ in range(2))
+
+
+def longer_than_the_window(texts):
+    long = texts.words(WINDOW, WINDOW + 20)
+    yield from ((f"{long} {texts.words(1, 5)}", " " + texts.words(2, 5)) for _ in range(5))
+
+
+def empty_contexts_and_trailing_spaces(texts):
+    yield from (("", texts.words(2, 6)) for _ in range(5))
+    yield "", texts.end + " " + texts.words(2, 3)
+    yield from ((texts.words(3, 5) + "  ", texts.words(1, 3)) for _ in range(5))
+
+
+PAIRS = {
+    "letters": lambda texts: ((q, f" {one}") for q in texts.questions() for one in "ABCD"),
+    "endings": lambda texts: ((q, " " + texts.words(1, 6)) for q in texts.questions(24)),
+    "two contexts": two_contexts_each,
+    "long": longer_than_the_window,
+    "empty contexts": empty_contexts_and_trailing_spaces,
+}
+
+
+@pytest.mark.parametrize("kind", PAIRS)
+def test_scores_are_those_of_hflm(pair, texts, kind):
+    arguments = [*PAIRS[kind](texts)]
     assert_same_scores(pair, arguments)
+    assert_same_scores(pair, arguments[:1])  # a single request
 
 
 def test_a_tokenizer_that_merges_across_the_end_of_the_context(pair, tokenizer, texts):
@@ -97,25 +114,6 @@ def test_a_tokenizer_that_merges_across_the_end_of_the_context(pair, tokenizer, 
             arguments.append((context, continuation))
     assert merged, "none of the cuts was inside a token"
     assert_same_scores(pair, arguments)
-
-
-def test_empty_contexts_and_trailing_spaces(pair, tokenizer, texts):
-    starting_with_end = tokenizer.decode([pair[0].prefix_token_id]) + " " + texts.words(2, 3)
-    assert_same_scores(
-        pair,
-        [
-            *(("", texts.words(2, 6)) for _ in range(5)),
-            ("", starting_with_end),
-            *((texts.words(3, 5) + "  ", texts.words(1, 3)) for _ in range(5)),
-        ],
-    )
-
-
-def test_longer_than_the_window_and_a_single_request(pair, texts):
-    long = texts.words(WINDOW, WINDOW + 20)
-    arguments = [(f"{long} {texts.words(1, 5)}", " " + texts.words(2, 5)) for _ in range(5)]
-    assert_same_scores(pair, arguments)
-    assert_same_scores(pair, arguments[:1])
 
 
 def test_rolling(pair, texts):

@@ -1,5 +1,6 @@
 """Log-likelihoods of the engine: the same as one sequence at a time, whatever runs together."""
 
+import random
 from itertools import product
 
 import pytest
@@ -10,6 +11,7 @@ from tests.tiny_models import tiny_model
 from tests.unit.evaluation.drawn import WINDOW, Requests, WithoutCache, fresh_seed, plain_score
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
+from workflow_scripts.evaluation.prefix.trie import build_trie
 
 # Every architecture of config/models.tsv (Yi is a Llama), windows in all layers, and what is put around models.
 KINDS = (
@@ -135,3 +137,13 @@ def test_a_budget_that_cannot_hold_one_sequence_is_refused():
     engine = PrefixEngine(tiny_model("qwen2"), memory_budget=100_000)
     with pytest.raises(UserError, match=r"memory budget of 1 MB is too small .* at least \d MB"):
         engine.loglikelihoods(Requests(0).mixed(), window=WINDOW)
+
+
+def test_the_trie_counts_each_shared_start_once():
+    rng = random.Random(fresh_seed())
+    # Few different tokens, so that starts are shared in all sorts of ways; some large ones.
+    sequences = [rng.choices([1, 2, 255, 256, 70_000], k=rng.randint(1, 9)) for _ in range(60)]
+    nodes = {tuple(s[:at]) for s in sequences for at in range(1, len(s) + 1)}
+    trie, places = build_trie(sequences)
+    assert trie.tokens == len(nodes)
+    assert [trie.sequences[at].tolist() for at in places] == sequences

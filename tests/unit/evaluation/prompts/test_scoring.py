@@ -26,17 +26,9 @@ LIKELIHOOD = Reading.model_validate({"answers": [{"parser": "letter", "right": "
 
 
 def output(text=None, gold=0, choices=("4", "24", "8", "16"), subject="s", lls=None, at=0) -> Item:
-    return Item(
-        item=f"{subject}/{at}",
-        subset=subject,
-        prompt_sha256=DIGEST,
-        choices=list(choices),
-        gold="ABCD"[gold],
-        prediction=None,
-        text=text,
-        loglikelihoods=lls,
-        scores={"truncated": 0.0},
-    )
+    known = {"item": f"{subject}/{at}", "subset": subject, "prompt_sha256": DIGEST}
+    known |= {"choices": list(choices), "gold": "ABCD"[gold], "prediction": None}
+    return Item(**known, text=text, loglikelihoods=lls, scores={"truncated": 0.0})
 
 
 @pytest.mark.parametrize(
