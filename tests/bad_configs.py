@@ -317,12 +317,6 @@ COMMAND_LINES = [
         {"mine.yaml": "harmony:\n"},
     ),
     CommandLine(
-        "unknown model",
-        ("--configfile", "mine.yaml"),
-        ("harmony.models[0] is 'miniature/Lama-1.4M'", "did you mean 'miniature/Llama-1.4M'?"),
-        {"mine.yaml": "harmony: {models: [miniature/Lama-1.4M]}\n"},
-    ),
-    CommandLine(
         "bad table",
         ("--configfile", "mine.yaml"),
         ("mine.tsv, line 1: the column 'layer' is unknown", "the column layers is missing."),

@@ -189,11 +189,6 @@ def test_a_baseline_stands_first_and_is_no_row_of_the_results(page_of):
     assert page.names() == [] and page.texts(".none")
 
 
-def test_details_are_built_when_they_are_opened(page):
-    page.open()
-    assert page.run("return document.querySelector('#details').childElementCount") == 0
-
-
 def test_a_flagged_row_is_marked_with_reason_and_link_and_a_note_is_shown(page):
     page.open()
     (link,) = page.chrome.find_elements(By.CSS_SELECTOR, ".tabulator-row.flagged a")
