@@ -1,4 +1,4 @@
-"""Bytes, operations and seconds of a model's work, from its size: estimates, and how they are made.
+"""Operations and seconds of a model's work, from its size: estimates, and how they are made.
 
 A pass forward takes two operations for each parameter and token; one with a way back four more, two
 of them for the gradients of the weights, which a frozen model does without. A pass takes no less time
@@ -6,26 +6,18 @@ than reading the weights once each way, or than its layers' kernels take to be l
 more a token, and small models on a GPU wait for their launches.
 """
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
+from workflow_scripts.planning.memory import Method, Size
+from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.names import find_file
 from workflow_scripts.settings.tables import DeviceRow, ModelRow, Tables, read_devices
 
-MB = 1_000_000
-BYTES: dict[str, int] = {"float32": 4, "bfloat16": 2, "float16": 2}
-_QUANTIZED_BYTES = {"8bit": 1.0, "4bit": 0.5}
-# Python, PyTorch and a harness; with a GPU also CUDA's libraries; on the GPU, CUDA's context and what
-# the allocator keeps.
-LIBRARIES_MB, CUDA_MB, DEVICE_MB = 1_500, 5_000, 1_500
 # For each parameter and token: reading it, and with a way back, whose half makes the weights' gradients.
 READING_OPERATIONS, TRAINING_OPERATIONS, FROZEN_OPERATIONS = 2, 6, 4
-# A trained parameter in float32: itself, its gradient, and AdamW's two moments.
-BYTES_OF_TRAINED = 16
 # What a layer launches in a training step, over a pass forward; counted on Qwen2 under autocast
 # (tests/unit/planning/test_launches.py counts them again).
 _LAUNCHES: dict[str, float] = {"full": 3.8, "freeze": 3.8, "lora": 7.1, "lora_in_some": 4.3}
@@ -34,44 +26,15 @@ _LAUNCHES: dict[str, float] = {"full": 3.8, "freeze": 3.8, "lora": 7.1, "lora_in
 _LAUNCHES_TOGETHER = {"lora": (7.3, 0.184), "lora_in_some": (4.4, 0.053)}
 # And how often the weights are read: forward, back, and once more where it is calculated twice.
 _LAUNCHES_CHECKPOINTED, _TIMES_READ = 1.45, 2
-_VOCABULARY = {
-    "GPT-2": 50_257,
-    "Llama": 128_256,
-    "Pythia": 50_304,
-    "Gemma": 256_000,
-    "Yi": 64_000,
-}
-_USUAL_VOCABULARY = 152_000
-_MINIATURE_VOCABULARY = 2_048
-# What autograd keeps of a layer for each token and unit of width under autocast, measured on Qwen2 and
-# GPT-NeoX by torch.autograd.graph.saved_tensors_hooks: 38 to 59 bytes, with adapters everywhere 67 to 92.
-_BYTES_OF_ACTIVATION = {"full": 60, "freeze": 60, "lora": 95, "lora_in_some": 70}
-
-# Of adapters, whether all linear layers have one or a few, as in the published grid.
-Method = Literal["full", "freeze", "lora", "lora_in_some"]
+_MINIATURE_VOCABULARY, _USUAL_VOCABULARY = 2_048, 152_000
+_VOCABULARY = {"GPT-2": 50_257, "Llama": 128_256, "Pythia": 50_304, "Gemma": 256_000, "Yi": 64_000}
 
 
-@dataclass(frozen=True)
-class Size:
-    """A model's size, as far as the models table tells."""
-
-    parameters: int
-    layers: int
-    vocabulary: int
-
-    @classmethod
-    def of(cls, row: ModelRow) -> "Size":
-        usual = _MINIATURE_VOCABULARY if row.source == "miniature" else _USUAL_VOCABULARY
-        vocabulary = usual if usual < _USUAL_VOCABULARY else _VOCABULARY.get(row.family, usual)
-        return cls(row.parameters, row.layers, vocabulary)
-
-    @property
-    def width(self) -> int:
-        """The hidden state's: a layer has about twelve times its square in parameters."""
-        return math.ceil(math.sqrt(self.parameters / (12 * self.layers)))
-
-    def weights(self, dtype: str) -> int:
-        return self.parameters * BYTES[dtype]
+def size_of(row: ModelRow) -> Size:
+    """As far as the models table tells."""
+    published = _VOCABULARY.get(row.family, _USUAL_VOCABULARY)
+    vocabulary = _MINIATURE_VOCABULARY if row.source == "miniature" else published
+    return Size(row.parameters, row.layers, vocabulary)
 
 
 @dataclass(frozen=True)
@@ -85,11 +48,15 @@ class Speed:
     is_gpu: bool = True
 
     @classmethod
-    def of_gpu(cls, device: DeviceRow, dtype: str, *, reading, training, generating) -> "Speed":
+    def of_gpu(cls, device: DeviceRow, dtype: str, cluster: Cluster) -> "Speed":
         """Shares of what its maker promises."""
-        peak = device.peak(dtype)
-        bandwidth = device.bandwidth_gb_s * 1e9
-        return cls(peak * reading, peak * training, bandwidth * generating, device.layer_us * 1e-6)
+        peak, bandwidth = device.peak(dtype), device.bandwidth_gb_s * 1e9
+        return cls(
+            peak * cluster.reading_use,
+            peak * cluster.training_use,
+            bandwidth * cluster.generating_use,
+            device.layer_us * 1e-6,
+        )
 
     @classmethod
     def of_cpu(cls, device: DeviceRow, dtype: str, threads: int) -> "Speed":
@@ -160,49 +127,6 @@ def together_seconds(
         passes * _TIMES_READ * size.weights(dtype) / speed.bandwidth,
         (passes * of_a_pass + steps * of_a_step) * size.layers * speed.layer,
     )
-
-
-def evaluation_bytes(size: Size, dtype: str, batch: int, length: int) -> int:
-    """On the device: weights, and what the largest block holds, whose size follows what is free."""
-    running = batch * (length * 8 * size.width + 2 * size.vocabulary) * BYTES[dtype]
-    return size.weights(dtype) + running
-
-
-def trained_share(method: Method, rank: int = 8) -> float:
-    """Which share of the parameters is trained, as far as one can tell without the model."""
-    adapters = {"lora": 0.001 * rank, "lora_in_some": 0.0003 * rank}
-    return ({"full": 1.0, "freeze": 0.6} | adapters)[method]
-
-
-def training_bytes(
-    size: Size,
-    method: Method,
-    dtype: str,
-    tokens: int,
-    rank: int = 8,
-    *,
-    checkpointed: bool = False,
-) -> int:
-    """On all devices together: the weights, what their training keeps, and a row of so many tokens.
-
-    Checkpointed, one layer's activations are there at once, and the input of each.
-    """
-    trained = int(size.parameters * trained_share(method, rank))
-    frozen = size.parameters - (0 if method.startswith("lora") else trained)
-    layers = 1 if checkpointed else size.layers
-    activations = tokens * size.width * (_BYTES_OF_ACTIVATION[method] * layers + 2 * size.layers)
-    logits = tokens * size.vocabulary * 6  # in 16 bits, and in 32 for the loss
-    return trained * BYTES_OF_TRAINED + frozen * BYTES[dtype] + activations + logits
-
-
-def submitted_mb(parameters: int, dtype: str, *, trains: bool, is_delta: bool = False) -> int:
-    """A stranger's model, of which the size alone is known: twice its weights, and the libraries.
-
-    In training they are there in four bytes more. A delta and its base are added in float32.
-    """
-    known = BYTES | _QUANTIZED_BYTES
-    size = (2 * BYTES["float32"] if is_delta else known[dtype] * 2) + (4 if trains else 0)
-    return int(2 * LIBRARIES_MB + parameters * size / MB)
 
 
 def half_peak(gpu: str) -> float | None:

@@ -1,11 +1,13 @@
 """What one job needs, and what it asks of the cluster for that."""
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from workflow_scripts.settings.cluster import Cluster
+
+Work = Literal["reading", "training", "generating"]
 
 
 @dataclass(frozen=True)
@@ -18,10 +20,9 @@ class Need:
     download_mb: int = 0
     tokens: int = 0
     is_guess: bool = False  # the model's size is not known
-    # Of the seconds, those that do not go to starting, by what they go to (planning/spent.py).
-    parts: dict[str, float] = field(default_factory=dict)
-    # Of trainings that may share their steps: by each way of harmony.together, times the seconds.
-    ways: dict[str, float] = field(default_factory=dict)
+    mostly: Work | None = None  # what its model does most of the time
+    # Of trainings that may share their steps: by the value of harmony.together, times the seconds.
+    by_together: dict[str, float] = field(default_factory=dict)
 
     def asked_minutes(self, attempt: int, cluster: Cluster) -> int:
         """Twice as long each time it is tried again, up to what the cluster grants."""
@@ -36,7 +37,6 @@ class Need:
 def in_one_job(needs: Sequence[Need], start: float) -> Need:
     """Of what one process does one after the other: but for the first, nothing takes its start."""
     largest = max(needs, key=lambda need: need.mem_mb)
-    parts = sum((Counter(need.parts) for need in needs), start=Counter())
     return replace(
         largest,
         seconds=sum(need.seconds for need in needs) - start * (len(needs) - 1),
@@ -44,5 +44,4 @@ def in_one_job(needs: Sequence[Need], start: float) -> Need:
         disk_mb=sum(need.disk_mb for need in needs),
         tokens=sum(need.tokens for need in needs),
         is_guess=any(need.is_guess for need in needs),
-        parts=dict(parts),
     )

@@ -207,9 +207,10 @@ def _reserved(cluster: Cluster) -> str:
 def gpu_hours_by_way(jobs: Iterable[PlannedJob]) -> dict[str, float]:
     """Of the whole, by harmony.together; empty where no training can share its steps."""
     on_gpus = [job.need for job in jobs if job.need.gpus]
-    found = dict.fromkeys(way for need in on_gpus for way in need.ways)
+    found = dict.fromkeys(way for need in on_gpus for way in need.by_together)
     return {
-        way: sum(need.seconds * need.gpus * need.ways.get(way, 1.0) for need in on_gpus) / HOUR
+        way: sum(need.seconds * need.gpus * need.by_together.get(way, 1.0) for need in on_gpus)
+        / HOUR
         for way in found
     }
 

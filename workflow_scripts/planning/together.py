@@ -6,11 +6,6 @@ from dataclasses import dataclass
 
 from workflow_scripts.settings.harmony import Together
 
-# What training keeps to, and the plan counts on: tokens of a row on a CPU, whose caches a longer one does not
-# fit, and where nobody can measure memory; of a GPU's memory beside the weights, what adapters may take.
-ROW_ON_A_CPU = 1_024
-SHARE_OF_ADAPTERS = 0.5
-
 
 @dataclass(frozen=True)
 class Steps:

@@ -5,16 +5,13 @@ from dataclasses import replace
 import pytest
 
 from workflow_scripts.planning.arithmetic import (
-    Size,
     Speed,
-    evaluation_bytes,
     generating_seconds,
     half_peak,
     reading_seconds,
-    submitted_mb,
-    training_bytes,
     training_seconds,
 )
+from workflow_scripts.planning.memory import Size, evaluation_bytes, submitted_mb, training_bytes
 
 GB = 1e9
 FOURTEEN = Size(parameters=14_000_000_000, layers=40, vocabulary=152_000)

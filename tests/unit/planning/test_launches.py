@@ -10,12 +10,12 @@ from transformers import Qwen2Config, Qwen2ForCausalLM
 
 from bench.launches import Launches
 from workflow_scripts.planning.arithmetic import (
-    Size,
     Speed,
     reading_seconds,
     together_seconds,
     training_seconds,
 )
+from workflow_scripts.planning.memory import Size
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.together.products import Groups
 from workflow_scripts.training.together.stack import Stack

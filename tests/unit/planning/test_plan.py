@@ -73,7 +73,7 @@ def test_the_longest_chain_is_the_slowest_way_and_not_the_sum():
 
 
 def test_trainings_that_may_share_steps_are_priced_both_ways():
-    training = job("train_before_test", 36_000, gpus=1, ways={"1": 1.0, "auto": 0.25})
+    training = job("train_before_test", 36_000, gpus=1, by_together={"1": 1.0, "auto": 0.25})
     text = " ".join(as_text([*JOBS, training], Cluster()).split())
     assert "(harmony.together: 1), 17.0 GPU hours are expected" in text
     assert "share their steps (auto), 9.5." in text
