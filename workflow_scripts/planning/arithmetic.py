@@ -41,6 +41,7 @@ def size_of(row: ModelRow) -> Size:
 class Speed:
     """What one device does in one number format, at the rates that are reached."""
 
+    dtype: str
     operations: float  # a second, when a model reads
     trained_operations: float
     bandwidth: float  # bytes a second, of weights that are read
@@ -51,82 +52,61 @@ class Speed:
     def of_gpu(cls, device: DeviceRow, dtype: str, cluster: Cluster) -> "Speed":
         """Shares of what its maker promises."""
         peak, bandwidth = device.peak(dtype), device.bandwidth_gb_s * 1e9
-        return cls(
-            peak * cluster.reading_use,
-            peak * cluster.training_use,
-            bandwidth * cluster.generating_use,
-            device.layer_us * 1e-6,
-        )
+        reading, training = peak * cluster.reading_use, peak * cluster.training_use
+        generating = bandwidth * cluster.generating_use
+        return cls(dtype, reading, training, generating, device.layer_us * 1e-6)
 
     @classmethod
     def of_cpu(cls, device: DeviceRow, dtype: str, threads: int) -> "Speed":
         """The table's numbers are what one core reaches."""
         peak, bandwidth = device.peak(dtype) * threads, device.bandwidth_gb_s * 1e9
-        return cls(peak, peak, bandwidth, device.layer_us * 1e-6, is_gpu=False)
+        return cls(dtype, peak, peak, bandwidth, device.layer_us * 1e-6, is_gpu=False)
 
-    def seconds(self, computing: float, fetching: float, launching: float) -> float:
-        """A GPU computes, reads weights and is told what comes next at once; a processor launches nothing
-        while it computes."""
-        device = max(computing, fetching)
+    def _seconds(self, size: Size, computing: float, readings: float, launched: float) -> float:
+        """A GPU computes, reads the weights and is told what comes next at once; a processor launches nothing
+        while it computes. Launched are passes forward, or what comes to as much."""
+        device = max(computing, readings * size.weights(self.dtype) / self.bandwidth)
+        launching = launched * size.layers * self.layer
         return max(device, launching) if self.is_gpu else device + launching
 
+    def reading(self, size: Size, tokens: float, passes: float) -> float:
+        computing = READING_OPERATIONS * size.parameters * tokens / self.operations
+        return self._seconds(size, computing, passes, passes)
 
-def reading_seconds(size: Size, speed: Speed, dtype: str, tokens: float, passes: float) -> float:
-    return speed.seconds(
-        READING_OPERATIONS * size.parameters * tokens / speed.operations,
-        passes * size.weights(dtype) / speed.bandwidth,
-        passes * size.layers * speed.layer,
-    )
+    def generating(self, size: Size, tokens: float, rows: float = 1) -> float:
+        """So many tokens are generated one after another, each for all rows of a batch at once."""
+        return self.reading(size, tokens * rows, passes=tokens)
 
+    def training(
+        self,
+        size: Size,
+        method: Method,
+        tokens: float,
+        passes: float,
+        *,
+        checkpointed: bool = False,
+        gpus: int = 1,
+    ) -> float:
+        """Forward and back; the weights of a model that is frozen, or adapted, need no gradients.
 
-def generating_seconds(
-    size: Size, speed: Speed, dtype: str, tokens: float, rows: float = 1
-) -> float:
-    """So many tokens are generated one after another, each for all rows of a batch at once."""
-    return reading_seconds(size, speed, dtype, tokens * rows, passes=tokens)
+        `passes` are those of one GPU, each of which has its share of the tokens.
+        """
+        operations = TRAINING_OPERATIONS if method == "full" else FROZEN_OPERATIONS
+        operations += READING_OPERATIONS * checkpointed
+        computing = operations * size.parameters * tokens / self.trained_operations / gpus
+        launches = _LAUNCHES[method] * (_LAUNCHES_CHECKPOINTED if checkpointed else 1)
+        return self._seconds(
+            size, computing, passes * (_TIMES_READ + checkpointed), passes * launches
+        )
 
-
-def training_seconds(
-    size: Size,
-    speed: Speed,
-    method: Method,
-    dtype: str,
-    tokens: float,
-    passes: float,
-    *,
-    checkpointed: bool = False,
-    gpus: int = 1,
-) -> float:
-    """Forward and back; the weights of a model that is frozen, or adapted, need no gradients.
-
-    `passes` are those of one GPU, each of which has its share of the tokens.
-    """
-    operations = TRAINING_OPERATIONS if method == "full" else FROZEN_OPERATIONS
-    operations += READING_OPERATIONS * checkpointed
-    launches = _LAUNCHES[method] * (_LAUNCHES_CHECKPOINTED if checkpointed else 1)
-    return speed.seconds(
-        operations * size.parameters * tokens / speed.trained_operations / gpus,
-        passes * (_TIMES_READ + checkpointed) * size.weights(dtype) / speed.bandwidth,
-        passes * size.layers * launches * speed.layer,
-    )
-
-
-def together_seconds(
-    size: Size,
-    speed: Speed,
-    method: Method,
-    dtype: str,
-    tokens: float,
-    passes: float,
-    steps: float,
-) -> float:
-    """Of trainings that share `passes` over a frozen model, in which their own steps, added up, are `steps`."""
-    of_a_pass, of_a_step = _LAUNCHES_TOGETHER[method]
-    return speed.seconds(
-        FROZEN_OPERATIONS * size.parameters * tokens / speed.trained_operations,
-        passes * _TIMES_READ * size.weights(dtype) / speed.bandwidth,
-        (passes * of_a_pass + steps * of_a_step) * size.layers * speed.layer,
-    )
+    def training_together(
+        self, size: Size, method: Method, tokens: float, passes: float, steps: float
+    ) -> float:
+        """Of trainings that share `passes` over a frozen model, in which their own steps, added up, are `steps`."""
+        of_a_pass, of_a_step = _LAUNCHES_TOGETHER[method]
+        computing = FROZEN_OPERATIONS * size.parameters * tokens / self.trained_operations
+        launched = passes * of_a_pass + steps * of_a_step
+        return self._seconds(size, computing, passes * _TIMES_READ, launched)
 
 
 def half_peak(gpu: str) -> float | None:

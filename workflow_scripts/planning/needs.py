@@ -41,6 +41,7 @@ class Planner:
     def __init__(self, settings: Settings):
         self._settings, self._cluster = settings, settings.cluster
         self._machine, self._work = Machine(settings), Work(settings)
+        self._on_machine = self._machine.model
 
     def _layers(self, checkpoint: str) -> int:
         return self._settings.model(CheckpointId.parse(checkpoint).model).layers
@@ -49,9 +50,8 @@ class Planner:
 
     def _measured(self, checkpoint: str, work: list[Amount], start: float = START) -> Need:
         """The model is loaded once: times add up, the largest counts for memory."""
-        seconds = self._machine.loading(checkpoint, start)
-        seconds += sum(self._machine.measuring(checkpoint, one) for one in work)
-        return self._machine.evaluated(checkpoint, seconds, work)
+        model = self._on_machine(checkpoint)
+        return model.evaluated(model.loading(start) + sum(map(model.measuring, work)), work)
 
     @cache
     def evaluation(self, checkpoint: str, tasks: tuple[str, ...], shots: int = 0) -> Need:
@@ -86,12 +86,12 @@ class Planner:
     @cache
     def perplexity(self, checkpoint: str, plans: int) -> Need:
         """The texts are read in the model's own plan and in so many others."""
-        machine, measures = self._machine, self._settings.chunking.measures
+        model, measures = self._on_machine(checkpoint), self._settings.chunking.measures
         responses = measures.responses * len(measures.difficulties)
-        one = 0.5 + machine.windows(checkpoint, self._work.wikitext_tokens)
-        one += machine.reading(checkpoint, responses, self._work.response_tokens)
-        seconds = machine.loading(checkpoint) + (plans + 1) * one
-        return machine.evaluated(checkpoint, seconds, [Amount(responses, 0, measures.window)])
+        one = 0.5 + model.windows(self._work.wikitext_tokens)
+        one += model.reading(responses, self._work.response_tokens)
+        seconds = model.loading() + (plans + 1) * one
+        return model.evaluated(seconds, [Amount(responses, 0, measures.window)])
 
     def stage_perplexity(self, *checkpoints: str) -> Need:
         return _one_after_the_other(lambda name: self.perplexity(name, 0), checkpoints)
@@ -102,39 +102,39 @@ class Planner:
         proposed = 2 * (len(search.speed_ups) * (search.proposals + 1) + search.random_plans)
         plans = layers * (layers + 1) // 2 + proposed + 2
         window = self._settings.chunking.measures.window
-        one = 0.1 + self._machine.reading(checkpoint, search.tokens / window, window)
-        seconds = self._machine.loading(checkpoint) + plans * one
-        return self._machine.evaluated(checkpoint, seconds, [Amount(1, 0, window)])
+        model = self._on_machine(checkpoint)
+        seconds = plans * (0.1 + model.reading(search.tokens / window, window))
+        return model.evaluated(model.loading() + seconds, [Amount(1, 0, window)])
 
     @cache
     def latency(self, checkpoint: str) -> Need:
         """As if no plan were faster than the unchanged model, over however many devices."""
         request = latency_request(self._settings, CheckpointId.parse(checkpoint).model)
-        layers = self._layers(checkpoint)
-        measures, machine, question = request.measures, self._machine, self._work.question_tokens
+        model, layers = self._on_machine(checkpoint), self._layers(checkpoint)
+        measures, question = request.measures, self._work.question_tokens
         chunks = [len(plan.plan(layers).chunks) for plan in request.plans]
         loads = sum(map(self._work.placements, chunks)) + len(measures.precisions) * len(chunks)
         tokens, reading, generating = 0, 0.0, 0.0
         for rows, rounds in self._work.latency_rounds(request.plans, layers).items():
             batches = rounds * math.ceil(measures.questions / rows)
-            reading += machine.reading(checkpoint, rounds * measures.questions, question, rows)
-            generating += machine.generating(checkpoint, batches * (measures.new_tokens - 1), rows)
+            reading += model.reading(rounds * measures.questions, question, rows)
+            generating += model.generating(batches * (measures.new_tokens - 1), rows)
             tokens += rounds * measures.questions * (question + measures.new_tokens - 1)
-        seconds = machine.loading(checkpoint) + loads * machine.reading_weights(checkpoint)
+        seconds = model.loading() + loads * model.reading_weights
         most_rows = Amount(max(measures.batch_sizes), 0, 2 * question)
-        need = machine.evaluated(checkpoint, seconds + reading + generating, [most_rows])
+        need = model.evaluated(seconds + reading + generating, [most_rows])
         most = max(chunks, default=1)
         devices = max((number for number in measures.devices if number <= most), default=1)
         # Beside the unchanged model the plan's, as a whole until it is spread, in the largest number format.
         formats = (request.compute.dtype, *measures.precisions)
-        largest = max(map(machine.size(checkpoint).weights, formats))
-        weights = int(_WITH_WRAPPER * largest) // MB
+        weights = int(_WITH_WRAPPER * max(map(model.size.weights, formats))) // MB
+        on_gpu = self._machine.on_gpu
         return replace(
             need,
             tokens=tokens,
             gpus=need.gpus * devices,
-            gpu_mb=need.gpu_mb + weights * machine.on_gpu,
-            mem_mb=need.mem_mb + weights * (not machine.on_gpu),
+            gpu_mb=need.gpu_mb + weights * on_gpu,
+            mem_mb=need.mem_mb + weights * (not on_gpu),
             mostly="generating" if generating > reading else "reading",
         )
 
@@ -142,11 +142,10 @@ class Planner:
 
     @cache
     def training_before_test(self, checkpoint: str, tasks: tuple[str, ...]) -> Need:
-        harmony, machine = self._settings.harmony, self._machine
+        harmony, model = self._settings.harmony, self._on_machine(checkpoint)
         recipe = harmony.task_recipe(self._settings.source)
         rates, seeds = max(1, len(recipe.learning_rates)), max(1, len(harmony.seeds))
-        weights = machine.reading_weights(checkpoint)
-        seconds, tokens, longest = START + weights, 0, 0
+        seconds, tokens, longest = model.loading(), 0, 0
         trainings: list[tuple[float, float]] = []
         for task in tasks:
             row, test = self._work.row(task), self._work.test(task, 0)
@@ -159,9 +158,9 @@ class Planner:
                 held_out, held_out * row.training_tokens, row.training_tokens, row.new_tokens
             )
             # Adapters leave the model as it was loaded; what else is trained changes it, and the test takes one more.
-            one = 0 if recipe.adapters_alone else (rates + 1) * weights
-            one += rates * recipe.epochs * machine.measuring(checkpoint, choosing)
-            seconds += seeds * (one + machine.measuring(checkpoint, test))
+            one = 0 if recipe.adapters_alone else (rates + 1) * model.reading_weights
+            one += rates * recipe.epochs * model.measuring(choosing)
+            seconds += seeds * (one + model.measuring(test))
             tokens += seeds * rates * recipe.epochs * trained
             longest = max(longest, row.training_tokens)
         length = min(recipe.max_length, 4 * longest)
@@ -172,16 +171,16 @@ class Planner:
         def whole(together: Together) -> float:
             shared = None
             if (some := at_once(together)) > 1:
-                shared = machine.training_together(checkpoint, recipe, trainings, some, length)
+                shared = model.training_together(recipe, trainings, some, length)
             if shared is None:
-                shared = sum(machine.training(checkpoint, recipe, *one) for one in trainings)
+                shared = sum(model.training(recipe, *one) for one in trainings)
             return seconds + shared
 
         chosen = self._settings.trained_together
         planned = whole(chosen)
         choices: tuple[Together, ...] = (1, "auto") if recipe.shares_steps else ()
         return replace(
-            machine.trained(checkpoint, recipe, planned, tokens, length, at_once(chosen)),
+            model.trained(recipe, planned, tokens, length, at_once(chosen)),
             disk_mb=len(tasks),  # records; what was trained is not kept
             by_together={str(choice): whole(choice) / planned for choice in choices},
         )
@@ -189,12 +188,10 @@ class Planner:
     @cache
     def corpus(self, checkpoint: str, megabytes: float) -> Need:
         recipe = self._settings.harmony.task_recipe(self._settings.source)
-        tokens = megabytes * MB / BYTES_A_TOKEN
-        seconds = self._machine.loading(checkpoint)
-        seconds += self._machine.training(checkpoint, recipe, tokens / recipe.max_length, tokens)
-        seconds += 2 * self._machine.windows(checkpoint, tokens / 10)
-        need = self._machine.trained(checkpoint, recipe, seconds, int(tokens), recipe.max_length)
-        return replace(need, disk_mb=1)
+        model, tokens = self._on_machine(checkpoint), megabytes * MB / BYTES_A_TOKEN
+        seconds = model.loading() + 2 * model.windows(tokens / 10)
+        seconds += model.training(recipe, tokens / recipe.max_length, tokens)
+        return replace(model.trained(recipe, seconds, int(tokens), recipe.max_length), disk_mb=1)
 
     @cache
     def stage(self, checkpoint: str) -> Need:
@@ -206,11 +203,12 @@ class Planner:
         steps = recipe.epochs * trained / recipe.batch_size
         done = min(steps, recipe.max_steps or steps) / steps
         evaluations = max(1, steps * done / recipe.evaluate_every) if recipe.evaluate_every else 1
-        evaluating = self._machine.reading(checkpoint, held_out, each, rows=8)
-        seconds = self._machine.loading(checkpoint) + evaluating * evaluations / recipe.gpus
-        seconds += done * self._machine.training(checkpoint, recipe, trained, trained * each)
+        model = self._on_machine(checkpoint)
+        evaluating = model.reading(held_out, each, rows=8) * evaluations / recipe.gpus
+        seconds = model.loading() + evaluating
+        seconds += done * model.training(recipe, trained, trained * each)
         tokens = int(done * recipe.epochs * samples * each)
-        return self._machine.trained(checkpoint, recipe, seconds, tokens, recipe.max_length)
+        return model.trained(recipe, seconds, tokens, recipe.max_length)
 
     def stages(self, *checkpoints: str) -> Need:
         return _one_after_the_other(self.stage, checkpoints)
@@ -226,22 +224,21 @@ class Planner:
         """The base's weights are linked, never loaded; adapters are a few percent of them."""
 
         def need(checkpoint: str) -> Need:
-            new = int(self._machine.size(checkpoint).parameters * 0.1) * BYTES["float32"]
+            new = int(self._on_machine(checkpoint).size.parameters * 0.1) * BYTES["float32"]
             return Need(START + new / MB / 100, 2_000 + new // MB, disk_mb=new // MB)
 
         return _one_after_the_other(need, checkpoints)
 
     def verification(self, *checkpoints: str) -> Need:
         """The model twice, in float32, on a few sentences."""
-        machine, start = self._machine, _START_VERIFYING
 
         def need(checkpoint: str) -> Need:
-            weights = 2 * machine.size(checkpoint).weights("float32") // MB
-            seconds = machine.loading(checkpoint, start) + machine.reading_weights(checkpoint)
-            one = machine.evaluated(checkpoint, seconds, [])
+            model = self._on_machine(checkpoint)
+            weights = 2 * model.size.weights("float32") // MB
+            one = model.evaluated(model.loading(_START_VERIFYING) + model.reading_weights, [])
             return replace(one, mem_mb=one.mem_mb + weights, gpu_mb=one.gpu_mb + weights)
 
-        return _one_after_the_other(need, checkpoints, start)
+        return _one_after_the_other(need, checkpoints, _START_VERIFYING)
 
     def world(self) -> Need:
         """The generated datasets."""
@@ -272,7 +269,7 @@ class Planner:
         evaluated = [*settings.harmony.models, *settings.prompts.models]
         evaluated += [str(one) for one in settings.mmlu_checkpoints()]
         sizes = {
-            f"{name} cannot be evaluated": self._machine.smallest_mb(name)
+            f"{name} cannot be evaluated": self._on_machine(name).smallest_mb
             for name in dict.fromkeys(evaluated)
         }
         trained = "{} cannot be trained with the recipe {!r}"

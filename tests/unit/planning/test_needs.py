@@ -46,7 +46,7 @@ def training_alone(settings, model, task):
     items = settings.work[task].training_items
     recipe = settings.harmony.task_recipe(settings.source)
     tokens = items * settings.work[task].training_tokens
-    return Machine(settings).training(model, recipe, items, tokens)
+    return Machine(settings).model(model).training(recipe, items, tokens)
 
 
 def test_a_large_model_asks_for_what_it_needs_and_a_tiny_one_for_little():

@@ -53,7 +53,7 @@ def test_who_waits_for_launches_gains_and_who_computes_does_not():
     trainings = [(row.training_items, row.training_items * row.training_tokens)] * 3
 
     def gain(model):
-        shared = Machine(settings).training_together(model, recipe, trainings, 3, 512)
+        shared = Machine(settings).model(model).training_together(recipe, trainings, 3, 512)
         return 3 * training_alone(settings, model, "gsm8k") / shared
 
     assert gain("Qwen/Qwen2.5-7B") == pytest.approx(1, abs=0.01)
