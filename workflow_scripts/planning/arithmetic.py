@@ -6,8 +6,9 @@ than reading the weights once each way, or than its layers' kernels take to be l
 more a token, and small models on a GPU wait for their launches.
 """
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -107,6 +108,21 @@ class Speed:
         computing = FROZEN_OPERATIONS * size.parameters * tokens / self.trained_operations
         launched = passes * of_a_pass + steps * of_a_step
         return self._seconds(size, computing, passes * _TIMES_READ, launched)
+
+
+def rows_together(trainings: Sequence[tuple[int, float]], at_once: int, row: float) -> int:
+    """Rows of up to so many tokens, if `at_once` trainings share a step and the next begins where one ends.
+
+    Of each training: how many steps it has, and the tokens of each.
+    """
+    waiting, going_on, rows = list(trainings), list[tuple[int, float]](), 0
+    while waiting or going_on:
+        room = at_once - len(going_on)
+        going_on, waiting = going_on + waiting[:room], waiting[room:]
+        steps = min(left for left, _ in going_on)
+        rows += steps * max(1, math.ceil(sum(tokens for _, tokens in going_on) / row))
+        going_on = [(left - steps, tokens) for left, tokens in going_on if left > steps]
+    return rows
 
 
 def half_peak(gpu: str) -> float | None:

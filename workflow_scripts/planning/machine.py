@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.planning.arithmetic import Speed, size_of
+from workflow_scripts.planning.arithmetic import Speed, rows_together, size_of
 from workflow_scripts.planning.gpu_report import gpu_report
 from workflow_scripts.planning.memory import (
     CUDA_MB,
@@ -23,7 +23,6 @@ from workflow_scripts.planning.memory import (
     training_bytes,
 )
 from workflow_scripts.planning.need import Need
-from workflow_scripts.planning.together import Steps, rows_together
 from workflow_scripts.planning.work import Amount
 from workflow_scripts.settings.compute import runs_on_gpus
 from workflow_scripts.settings.load import Settings
@@ -129,7 +128,7 @@ class PlacedModel:
             return None
         batch = keys.batch_size
         steps = [
-            Steps(keys.epochs * math.ceil(items / batch), batch * tokens / items)
+            (keys.epochs * math.ceil(items / batch), batch * tokens / items)
             for items, tokens in trainings
         ]
         return self._training_speed(keys).training_together(
@@ -137,7 +136,7 @@ class PlacedModel:
             _method(keys),
             keys.epochs * sum(tokens for _, tokens in trainings),
             rows_together(steps, fitting, row),
-            sum(one.count for one in steps),
+            sum(count for count, _ in steps),
         )
 
     def _training_speed(self, keys: TrainingKeys) -> Speed:

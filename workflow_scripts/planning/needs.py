@@ -7,7 +7,6 @@ what it adds up to. Times are what is expected; a job asks for more (`Need.asked
 # ruff: noqa: B019  (what methods remember lives as long as the process: so does the one planner in it)
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -15,7 +14,6 @@ from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.planning.machine import START, Machine
 from workflow_scripts.planning.memory import BYTES, MB
 from workflow_scripts.planning.need import Need, in_one_job
-from workflow_scripts.planning.together import at_once_of
 from workflow_scripts.planning.work import BYTES_A_TOKEN, Amount, Work
 from workflow_scripts.settings.harmony import Together
 from workflow_scripts.settings.load import Settings
@@ -29,12 +27,6 @@ _WITH_WRAPPER = 1.2  # a model with aggregation and adapters, over the same with
 _TOKENISED_A_SECOND = 100_000  # by one process
 
 
-def _one_after_the_other(
-    need: Callable[[str], Need], names: Sequence[str], start: float = START
-) -> Need:
-    return in_one_job([need(name) for name in names], start)
-
-
 class Planner:
     """Needs of jobs by the names that their wildcards have; each is computed once."""
 
@@ -42,9 +34,6 @@ class Planner:
         self._settings, self._cluster = settings, settings.cluster
         self._machine, self._work = Machine(settings), Work(settings)
         self._on_machine = self._machine.model
-
-    def _layers(self, checkpoint: str) -> int:
-        return self._settings.model(CheckpointId.parse(checkpoint).model).layers
 
     # ----- measuring --------------------------------------------------------------------------------
 
@@ -58,19 +47,15 @@ class Planner:
         return self._measured(checkpoint, [self._work.test(task, shots) for task in tasks])
 
     def evaluations(self, checkpoints: tuple[str, ...], tasks: tuple[str, ...], shots: int) -> Need:
-        return _one_after_the_other(lambda name: self.evaluation(name, tasks, shots), checkpoints)
+        return in_one_job([self.evaluation(name, tasks, shots) for name in checkpoints], START)
 
     def mmlu(self, *checkpoints: str) -> Need:
         work, start = [self._work.mmlu()], _START_LIGHTEVAL
-        return _one_after_the_other(
-            lambda name: self._measured(name, work, start), checkpoints, start
-        )
+        return in_one_job([self._measured(name, work, start) for name in checkpoints], start)
 
     def prompt_runs(self, checkpoint: str, *runs: str) -> Need:
-        def need(run: str) -> Need:
-            return self._measured(checkpoint, [self._work.prompt_run(run)])
-
-        return _one_after_the_other(need, runs)
+        works = [[self._work.prompt_run(run)] for run in runs]
+        return in_one_job([self._measured(checkpoint, work) for work in works], START)
 
     def suite_row(self, request: Request, tasks: tuple[str, ...]) -> Need:
         """A submitted model's need; that of one in no table is what is planned for any."""
@@ -94,15 +79,14 @@ class Planner:
         return model.evaluated(seconds, [Amount(responses, 0, measures.window)])
 
     def stage_perplexity(self, *checkpoints: str) -> Need:
-        return _one_after_the_other(lambda name: self.perplexity(name, 0), checkpoints)
+        return in_one_job([self.perplexity(name, 0) for name in checkpoints], START)
 
     def plan_search(self, checkpoint: str) -> Need:
         """Every layer left out, every stretch of layers side by side, and the plans that these propose."""
-        search, layers = self._settings.chunking.search, self._layers(checkpoint)
+        model, search = self._on_machine(checkpoint), self._settings.chunking.search
+        layers, window = model.size.layers, self._settings.chunking.measures.window
         proposed = 2 * (len(search.speed_ups) * (search.proposals + 1) + search.random_plans)
         plans = layers * (layers + 1) // 2 + proposed + 2
-        window = self._settings.chunking.measures.window
-        model = self._on_machine(checkpoint)
         seconds = plans * (0.1 + model.reading(search.tokens / window, window))
         return model.evaluated(model.loading() + seconds, [Amount(1, 0, window)])
 
@@ -110,7 +94,8 @@ class Planner:
     def latency(self, checkpoint: str) -> Need:
         """As if no plan were faster than the unchanged model, over however many devices."""
         request = latency_request(self._settings, CheckpointId.parse(checkpoint).model)
-        model, layers = self._on_machine(checkpoint), self._layers(checkpoint)
+        model = self._on_machine(checkpoint)
+        layers = model.size.layers
         measures, question = request.measures, self._work.question_tokens
         chunks = [len(plan.plan(layers).chunks) for plan in request.plans]
         loads = sum(map(self._work.placements, chunks)) + len(measures.precisions) * len(chunks)
@@ -166,7 +151,9 @@ class Planner:
         length = min(recipe.max_length, 4 * longest)
 
         def at_once(together: Together) -> int:
-            return at_once_of(together, len(trainings)) if recipe.shares_steps else 1
+            if not recipe.shares_steps:
+                return 1
+            return len(trainings) if together == "auto" else min(together, len(trainings))
 
         def whole(together: Together) -> float:
             shared = None
@@ -211,7 +198,7 @@ class Planner:
         return model.trained(recipe, seconds, tokens, recipe.max_length)
 
     def stages(self, *checkpoints: str) -> Need:
-        return _one_after_the_other(self.stage, checkpoints)
+        return in_one_job([self.stage(name) for name in checkpoints], START)
 
     # ----- preparing --------------------------------------------------------------------------------
 
@@ -227,7 +214,7 @@ class Planner:
             new = int(self._on_machine(checkpoint).size.parameters * 0.1) * BYTES["float32"]
             return Need(START + new / MB / 100, 2_000 + new // MB, disk_mb=new // MB)
 
-        return _one_after_the_other(need, checkpoints)
+        return in_one_job([need(name) for name in checkpoints], START)
 
     def verification(self, *checkpoints: str) -> Need:
         """The model twice, in float32, on a few sentences."""
@@ -238,7 +225,7 @@ class Planner:
             one = model.evaluated(model.loading(_START_VERIFYING) + model.reading_weights, [])
             return replace(one, mem_mb=one.mem_mb + weights, gpu_mb=one.gpu_mb + weights)
 
-        return _one_after_the_other(need, checkpoints, _START_VERIFYING)
+        return in_one_job([need(name) for name in checkpoints], _START_VERIFYING)
 
     def world(self) -> Need:
         """The generated datasets."""

@@ -5,7 +5,6 @@ import io
 import textwrap
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
 from operator import itemgetter
 from typing import Any
 
@@ -20,24 +19,7 @@ _COLUMNS = 100
 _MODELS_NAMED, _WIDEST = 15, 38
 
 
-@dataclass(frozen=True)
-class Row:
-    """The jobs of one rule of a study."""
-
-    study: str
-    rule: str
-    jobs: int
-    done: int
-    gpu_hours: float
-    cpu_hours: float
-    longest_hours: float
-    asked_hours: float  # of the job that asks for most
-    mem_gb: float
-    gpus: int
-    gpu_gb: float
-    disk_gb: float
-    download_gb: float
-    tokens: int
+Row = dict[str, Any]  # the jobs of one rule of a study
 
 
 def rows(jobs: Iterable[PlannedJob]) -> list[Row]:
@@ -53,22 +35,22 @@ def rows(jobs: Iterable[PlannedJob]) -> list[Row]:
 
 def _row(study: str, rule: str, jobs: list[PlannedJob]) -> Row:
     needs = [job.need for job in jobs]
-    return Row(
-        study,
-        rule,
-        jobs=len(jobs),
-        done=sum(job.is_done for job in jobs),
-        gpu_hours=_gpu_hours(jobs),
-        cpu_hours=sum(job.need.seconds * job.threads for job in jobs) / HOUR,
-        longest_hours=max(need.seconds for need in needs) / HOUR,
-        asked_hours=max(job.asked_minutes for job in jobs) / 60,
-        mem_gb=max(need.mem_mb for need in needs) / GB,
-        gpus=max(need.gpus for need in needs),
-        gpu_gb=max(need.gpu_mb for need in needs) / GB,
-        disk_gb=sum(need.disk_mb for need in needs) / GB,
-        download_gb=sum(need.download_mb for need in needs) / GB,
-        tokens=sum(need.tokens for need in needs),
-    )
+    return {
+        "study": study,
+        "rule": rule,
+        "jobs": len(jobs),
+        "done": sum(job.is_done for job in jobs),
+        "gpu_hours": _gpu_hours(jobs),
+        "cpu_hours": sum(job.need.seconds * job.threads for job in jobs) / HOUR,
+        "longest_hours": max(need.seconds for need in needs) / HOUR,
+        "asked_hours": max(job.asked_minutes for job in jobs) / 60,
+        "mem_gb": max(need.mem_mb for need in needs) / GB,
+        "gpus": max(need.gpus for need in needs),
+        "gpu_gb": max(need.gpu_mb for need in needs) / GB,
+        "disk_gb": sum(need.disk_mb for need in needs) / GB,
+        "download_gb": sum(need.download_mb for need in needs) / GB,
+        "tokens": sum(need.tokens for need in needs),
+    }
 
 
 def _gpu_hours(jobs: Iterable[PlannedJob]) -> float:
@@ -111,16 +93,16 @@ def hours_by_together(jobs: Iterable[PlannedJob]) -> dict[str, float]:
 
 def as_csv(table: Sequence[Row]) -> str:
     text = io.StringIO()
-    writer = csv.DictWriter(text, [field.name for field in fields(Row)], lineterminator="\n")
+    writer = csv.DictWriter(text, list(table[0]), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(_rounded(asdict(row)) for row in table)
+    writer.writerows(map(_rounded, table))
     return text.getvalue()
 
 
 def as_json(jobs: Sequence[PlannedJob]) -> dict[str, Any]:
     seconds, chain = longest_chain(jobs)
     return {
-        "rows": [_rounded(asdict(row)) for row in rows(jobs)],
+        "rows": [_rounded(row) for row in rows(jobs)],
         "longest_chain": {
             "hours": round(seconds / HOUR, 4),
             "jobs": [job.outputs[0] for job in chain if job.outputs],
@@ -144,8 +126,9 @@ def as_text(jobs: Sequence[PlannedJob], cluster: Cluster, rests_on: Sequence[str
     lines = [_line(_WIDTHS), "-" * len(_line(_WIDTHS))]
     previous = None
     for row in table:
-        lines.append(_line(("" if row.study == previous else row.study, row.rule, *_cells(row))))
-        previous = row.study
+        study = "" if row["study"] == previous else row["study"]
+        lines.append(_line((study, row["rule"], *_cells(row))))
+        previous = row["study"]
     lines += ["", *_totals(jobs, table, cluster, rests_on)]
     for said in remarks(jobs, cluster):
         lines += ["", *textwrap.wrap(said, _COLUMNS)]
@@ -159,16 +142,16 @@ def _line(cells: Iterable[str]) -> str:
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    cards = f"{row.gpus} x " if row.gpus > 1 else ""
+    cards = f"{row['gpus']} x " if row["gpus"] > 1 else ""
     return (
-        f"{row.jobs:,}",
-        f"{row.done:,}",
-        hours(row.gpu_hours) if row.gpus else "",
-        hours(row.cpu_hours),
-        clock(row.longest_hours),
-        gigabytes(row.mem_gb),
-        f"{cards}{gigabytes(row.gpu_gb)}" if row.gpus else "",
-        gigabytes(row.disk_gb or row.download_gb),
+        f"{row['jobs']:,}",
+        f"{row['done']:,}",
+        hours(row["gpu_hours"]) if row["gpus"] else "",
+        hours(row["cpu_hours"]),
+        clock(row["longest_hours"]),
+        gigabytes(row["mem_gb"]),
+        f"{cards}{gigabytes(row['gpu_gb'])}" if row["gpus"] else "",
+        gigabytes(row["disk_gb"] or row["download_gb"]),
     )
 
 
@@ -176,7 +159,7 @@ def _totals(
     jobs: Sequence[PlannedJob], table: Sequence[Row], cluster: Cluster, rests_on: Sequence[str]
 ) -> list[str]:
     def total(column: str) -> float:
-        return sum(getattr(row, column) for row in table)
+        return sum(row[column] for row in table)
 
     gpu_hours, (seconds, chain) = total("gpu_hours"), longest_chain(jobs)
     lines = [

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tests.unit.planning.test_needs import TINY, paper_settings, paper_with, planner, training_alone
+from workflow_scripts.planning.arithmetic import rows_together
 from workflow_scripts.planning.machine import Machine
-from workflow_scripts.planning.together import Steps, rows_together
 
 TASKS = ("rte", "hellaswag", "cola", "gsm8k")
 
@@ -30,8 +30,7 @@ def test_rows_are_those_of_going_step_by_step(seed):
         for one in slots:
             left[one] -= 1
         slots = [one for one in slots if left[one]]
-    steps = [Steps(*one) for one in zip(counts, tokens, strict=True)]
-    assert rows_together(steps, at_once, row) == rows
+    assert rows_together([*zip(counts, tokens, strict=True)], at_once, row) == rows
 
 
 def test_both_ways_are_priced_whichever_is_chosen():
