@@ -10,11 +10,13 @@ holds on one that is not there. `joined` and `compared`, below, choose words.
 
 import math
 import re
+from functools import cache
 from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined, TemplateError, Undefined
+from jinja2 import Environment, StrictUndefined, Template, TemplateError, Undefined, pass_context
+from jinja2.runtime import Context
 
 from workflow_scripts.core.errors import UserError, did_you_mean
 from workflow_scripts.render.numbers import PLACE, Declared, Numbers
@@ -52,32 +54,25 @@ def told(template: Path, numbers: Numbers, declared: Declared) -> list[str]:
                 f"{template}: no number is called {name!r}.{did_you_mean(name, declared)}"
             )
     roots = {name.partition(".")[0] for name in declared}
+    given = {root: _Looked(numbers, root) for root in roots}
     try:
-        text = (
-            _environment(source, numbers)
-            .get_template(template.name)
-            .render({root: _Looked(numbers, root) for root in roots})
-        )
+        text = _template(source).render(given, numbers=numbers)
     except (TemplateError, TypeError) as error:
         raise UserError(f"{template}: {error}") from error
     return [said for said in (_paragraph(one, numbers) for one in text.split(_END)) if said]
 
 
-def _environment(source: str, numbers: Numbers) -> Environment:
-    # A form feed is white space to Jinja2, so that an empty line may stand inside of a tag too.
-    marked = re.sub(r"\n[ \t]*\n", f"\n{_END}\n", source)
-    environment = Environment(
-        loader=FunctionLoader(lambda name: marked), undefined=StrictUndefined, finalize=_word
-    )
-    environment.filters["joined"] = lambda text, between="": _joined(text, between, numbers)
+@cache
+def _template(source: str) -> Template:
+    environment = Environment(undefined=StrictUndefined, finalize=_word)
+    environment.filters["joined"] = _joined
     environment.globals |= {
         "compared": compared,
         "errors_apart": errors_apart,
-        "numbered": lambda start: list(
-            takewhile(lambda at: f"{start}{at}" in numbers, map(str, count(1)))
-        ),
+        "numbered": _numbered,
     }
-    return environment
+    # A form feed is white space to Jinja2, so that an empty line may stand inside of a tag too.
+    return environment.from_string(re.sub(r"\n[ \t]*\n", f"\n{_END}\n", source))
 
 
 def _paragraph(text: str, numbers: Numbers) -> str:
@@ -96,10 +91,18 @@ def _is_whole(text: str, numbers: Numbers) -> bool:
     return _MISSING not in text and all(name in numbers for name in PLACE.findall(text))
 
 
-def _joined(text: str, between: str, numbers: Numbers) -> str:
+@pass_context
+def _joined(context: Context, text: str, between: str = "") -> str:
     """`a | b | c` as `a, b and c`, without those whose numbers are missing."""
-    parts = [part for part in (_kept(one, numbers) for one in text.split("|")) if part]
+    kept = (_kept(one, context["numbers"]) for one in text.split("|"))
+    parts = [part for part in kept if part]
     return (between.join(parts) if between else joined(parts)) or _MISSING
+
+
+@pass_context
+def _numbered(context: Context, start: str) -> list[str]:
+    """1, 2 and so on, as far as there are numbers whose names go on so."""
+    return list(takewhile(lambda at: f"{start}{at}" in context["numbers"], map(str, count(1))))
 
 
 def compared(z: Any, below: str, within: str, above: str) -> str:

@@ -85,29 +85,19 @@ def page(folder: Path, rows: int = 3, links: dict | None = None, **changes) -> s
     caption = folder / "prompt_runs.rst"
     caption.write_text(f"Caption of the runs\n{EVIL}\n")
     about = provenance(**changes)
-    numbers = Numbers(
-        [*numbers_of(run_numbers(about)).values(), Number("prompts.lowest", 0.1, EVIL, EVIL)]
-    )
-    told, absent = chapters(numbers_with_prompts(numbers), tables, figures, [caption], TOLD)
+    numbers = numbers_with_prompts(about)
+    told, absent = chapters(numbers, tables, figures, [caption], TOLD)
     path = folder / "report/index.html"
     missing = what_is_missing(numbers, absent)
     sources = [{"file": "f", "source": EVIL, "model": "m", "task": "t", "metric": "q"}]
-    write_page(path, told, numbers_with_prompts(numbers), about, missing, sources, links or {})
+    write_page(path, told, numbers, about, missing, sources, links or {})
     return path.read_text(encoding="utf-8")
 
 
-def numbers_with_prompts(numbers: Numbers) -> Numbers:
-    texts = dict.fromkeys(
-        (
-            *("prompts.questions", "prompts.lowest_run", "prompts.highest", "prompts.highest_run"),
-            "prompts.floor",
-        ),
-        EVIL,
-    )
-    values = {"prompts.runs": 2, "prompts.models": 1, "prompts.clear": 0, "prompts.steps": 0}
-    more = [Number(name, text, text, EVIL) for name, text in texts.items()]
-    more += [Number(name, value, str(value), "") for name, value in values.items()]
-    return Numbers([*numbers.values(), *more])
+def numbers_with_prompts(about: dict, text: str = EVIL) -> Numbers:
+    names = ["questions", "runs", "models", "lowest", "lowest_run", "highest", "highest_run"]
+    of_prompts = [Number(f"prompts.{name}", text, text, EVIL) for name in names]
+    return Numbers([*numbers_of(run_numbers(about)).values(), *of_prompts])
 
 
 class Elements(HTMLParser):
@@ -175,14 +165,10 @@ def test_every_figure_has_words_for_those_who_do_not_see_it_and_can_be_saved(tmp
 def test_a_figure_that_half_the_width_would_make_unreadable_takes_all_of_it(tmp_path, size):
     assert 'class="large"' not in page(tmp_path)
     Image.new("RGB", size).save(tmp_path / "figures/mystery.png")
-    told, _ = chapters(
-        numbers_with_prompts(numbers_of({})),
-        *(sorted((tmp_path / f"{kind}s").glob(f"*.{end}")) for kind, end in KINDS),
-        [],
-        TOLD,
-    )
     about = provenance()
-    numbers = numbers_with_prompts(numbers_of(run_numbers(about)))
+    numbers = numbers_with_prompts(about)
+    made = (sorted((tmp_path / f"{kind}s").glob(f"*.{end}")) for kind, end in KINDS)
+    told, _ = chapters(numbers, *made, [], TOLD)
     write_page(tmp_path / "report/index.html", told, numbers, about, [], [], {})
     text = (tmp_path / "report/index.html").read_text()
     assert re.findall(r'<figure id="([a-z_-]+)" class="large">', text) == ["figure-mystery"]
@@ -264,11 +250,7 @@ def test_a_table_is_printed_where_it_fits_on_a_page(tmp_path, columns, rows, exp
 def test_the_paper_says_the_same_with_numbers_by_name(tmp_path):
     tables, figures = results(tmp_path)
     about = provenance()
-    numbers = numbers_with_prompts(
-        Numbers(
-            [*numbers_of(run_numbers(about)).values(), Number("prompts.lowest", 0.1, "10%", "")]
-        )
-    )
+    numbers = numbers_with_prompts(about, "10%")
     told, _ = chapters(numbers, tables, figures, [], TOLD)
     write_paper(tmp_path / "report/paper.tex", told, numbers, about, [])
     text = (tmp_path / "report/paper.tex").read_text()
