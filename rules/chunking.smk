@@ -31,7 +31,7 @@ rule build_chunked:
 rule verify_chunked:
     """Hold chunked checkpoints against their plain loop and their base, and draw their plans."""
     input:
-        checkpoints=checkpoints_in_a_job(BUILT, manifests_of_checkpoints),
+        checkpoints=checkpoints_in_a_job(BUILT, manifests_of_built),
         models=checkpoints_in_a_job(BUILT, bases),
     output:
         reports=each(_REPORT, BUILT),

@@ -20,6 +20,11 @@ def bases(built):
     return list(dict.fromkeys(manifest_of("model", one.model) for one in built))
 
 
+def manifests_of_built(built):
+    """Where each is built, also the unchanged model, which whoever measures takes from the hub."""
+    return [f"results/checkpoints/{one.in_path}/manifest.json" for one in built]
+
+
 def asked_of_building(built):
     return [
         {
