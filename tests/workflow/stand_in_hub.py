@@ -21,10 +21,10 @@ ITEMS = 8  # of each generated test
 STAND_INS = {
     "EleutherAI/pythia-70m-deduped": "Pythia-0.1M",
     "HuggingFaceTB/SmolLM2-135M": "Llama-0.3M",
-    "HuggingFaceTB/SmolLM2-135M-Instruct": "Llama-1.4M-Instruct",
+    "HuggingFaceTB/SmolLM2-135M-Instruct": "Llama-0.3M",
     "Qwen/Qwen2.5-0.5B": "Qwen2-1M",
     "Qwen/Qwen2.5-0.5B-Instruct": "Qwen2-1M-Instruct",
-    "meta-llama/Llama-3.2-1B-Instruct": "Llama-1.4M-Instruct",
+    "meta-llama/Llama-3.2-1B-Instruct": "Llama-0.3M",
 }
 # Every other architecture here has a chat template exactly where the real models have one.
 WITHOUT_TEMPLATE = "HuggingFaceTB/SmolLM2-135M"
