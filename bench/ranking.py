@@ -150,6 +150,7 @@ def _page(settings: Settings, folder: Path) -> dict[str, tuple[str, str, tuple]]
         "harmony_leaderboard": folder / "results/tables/harmony_leaderboard.csv",
         "harmony_components": folder / "results/tables/harmony_components.csv",
         "harmony_scores": folder / "results/scores/harmony.parquet",
+        "citations": ROOT / "resources/citations.tsv",
     }
     tasks = ranked_tasks(map(settings.task, settings.harmony.tasks))
     request = LeaderboardPage(source=settings.source, seed=settings.seed, tasks=tasks).as_params()

@@ -9,8 +9,6 @@ from workflow_scripts.planning.wording import HOUR, clock
 from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.packs import RULES
 
-# By rule, what says how many tasks of a model share a job.
-_PACKED_BY = {rule: f"{study}.tasks_per_job" for (study, _), rule in RULES.items()}
 _GUESS = f"each job of theirs is put down with {UNKNOWN_SECONDS // HOUR} hours"
 
 
@@ -53,7 +51,7 @@ def _late(rule: str, group: Sequence[PlannedJob], longest_hours: int) -> str:
     longest = max(job.need.seconds for job in group) / HOUR
     tries = min(job.retries for job in group)
     packed = any(sum(path.endswith(".json") for path in job.outputs) > 1 for job in group)
-    lower = f"lower {_PACKED_BY[rule]}, or " if packed and rule in _PACKED_BY else ""
+    lower = "lower cluster.tasks_per_job, or " if packed and rule in RULES.values() else ""
     often = f"up to {many(tries, 'time')}" if tries else "as often as the profile's retries say"
     too_few = ", which is too few here" if tries and longest > (tries + 1) * longest_hours else ""
     return (

@@ -13,7 +13,7 @@ from functools import cache
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.planning.machine import START, Machine
 from workflow_scripts.planning.memory import BYTES, MB
-from workflow_scripts.planning.need import Need, in_one_job
+from workflow_scripts.planning.need import Need
 from workflow_scripts.planning.work import BYTES_A_TOKEN, Amount, Work
 from workflow_scripts.settings.harmony import Together
 from workflow_scripts.settings.load import Settings
@@ -46,16 +46,11 @@ class Planner:
     def evaluation(self, checkpoint: str, tasks: tuple[str, ...], shots: int = 0) -> Need:
         return self._measured(checkpoint, [self._work.test(task, shots) for task in tasks])
 
-    def evaluations(self, checkpoints: tuple[str, ...], tasks: tuple[str, ...], shots: int) -> Need:
-        return in_one_job([self.evaluation(name, tasks, shots) for name in checkpoints], START)
+    def mmlu(self, checkpoint: str) -> Need:
+        return self._measured(checkpoint, [self._work.mmlu()], _START_LIGHTEVAL)
 
-    def mmlu(self, *checkpoints: str) -> Need:
-        work, start = [self._work.mmlu()], _START_LIGHTEVAL
-        return in_one_job([self._measured(name, work, start) for name in checkpoints], start)
-
-    def prompt_runs(self, checkpoint: str, *runs: str) -> Need:
-        works = [[self._work.prompt_run(run)] for run in runs]
-        return in_one_job([self._measured(checkpoint, work) for work in works], START)
+    def prompt_run(self, checkpoint: str, run: str) -> Need:
+        return self._measured(checkpoint, [self._work.prompt_run(run)])
 
     def suite_row(self, request: Request, tasks: tuple[str, ...]) -> Need:
         """A submitted model's need; that of one in no table is what is planned for any."""
@@ -69,7 +64,7 @@ class Planner:
         return self._measured(request.name, work)
 
     @cache
-    def perplexity(self, checkpoint: str, plans: int) -> Need:
+    def perplexity(self, checkpoint: str, plans: int = 0) -> Need:
         """The texts are read in the model's own plan and in so many others."""
         model, measures = self._on_machine(checkpoint), self._settings.chunking.measures
         responses = measures.responses * len(measures.difficulties)
@@ -77,9 +72,6 @@ class Planner:
         one += model.reading(responses, self._work.response_tokens)
         seconds = model.loading() + (plans + 1) * one
         return model.evaluated(seconds, [Amount(responses, 0, measures.window)])
-
-    def stage_perplexity(self, *checkpoints: str) -> Need:
-        return in_one_job([self.perplexity(name, 0) for name in checkpoints], START)
 
     def plan_search(self, checkpoint: str) -> Need:
         """Every layer left out, every stretch of layers side by side, and the plans that these propose."""
@@ -197,9 +189,6 @@ class Planner:
         tokens = int(done * recipe.epochs * samples * each)
         return model.trained(recipe, seconds, tokens, recipe.max_length)
 
-    def stages(self, *checkpoints: str) -> Need:
-        return in_one_job([self.stage(name) for name in checkpoints], START)
-
     # ----- preparing --------------------------------------------------------------------------------
 
     def samples(self, recipe: str) -> Need:
@@ -207,25 +196,17 @@ class Planner:
         mb = math.ceil(tokens * BYTES_A_TOKEN / MB)
         return Need(START + tokens / _TOKENISED_A_SECOND, 4_000, disk_mb=mb, tokens=tokens)
 
-    def building(self, *checkpoints: str) -> Need:
+    def building(self, checkpoint: str) -> Need:
         """The base's weights are linked, never loaded; adapters are a few percent of them."""
+        new = int(self._on_machine(checkpoint).size.parameters * 0.1) * BYTES["float32"]
+        return Need(START + new / MB / 100, 2_000 + new // MB, disk_mb=new // MB)
 
-        def need(checkpoint: str) -> Need:
-            new = int(self._on_machine(checkpoint).size.parameters * 0.1) * BYTES["float32"]
-            return Need(START + new / MB / 100, 2_000 + new // MB, disk_mb=new // MB)
-
-        return in_one_job([need(name) for name in checkpoints], START)
-
-    def verification(self, *checkpoints: str) -> Need:
+    def verification(self, checkpoint: str) -> Need:
         """The model twice, in float32, on a few sentences."""
-
-        def need(checkpoint: str) -> Need:
-            model = self._on_machine(checkpoint)
-            weights = 2 * model.size.weights("float32") // MB
-            one = model.evaluated(model.loading(_START_VERIFYING) + model.reading_weights, [])
-            return replace(one, mem_mb=one.mem_mb + weights, gpu_mb=one.gpu_mb + weights)
-
-        return in_one_job([need(name) for name in checkpoints], _START_VERIFYING)
+        model = self._on_machine(checkpoint)
+        weights = 2 * model.size.weights("float32") // MB
+        need = model.evaluated(model.loading(_START_VERIFYING) + model.reading_weights, [])
+        return replace(need, mem_mb=need.mem_mb + weights, gpu_mb=need.gpu_mb + weights)
 
     def world(self) -> Need:
         """The generated datasets."""
