@@ -128,18 +128,17 @@ class Planner:
             row, test = self._work.row(task), self._work.test(task, 0)
             items = min(row.training_items, recipe.max_training_items or row.training_items)
             held_out = min(items, recipe.max_validation_items or items)
-            trained = items * row.training_tokens
+            trained = items * row.training_tokens  # tokens
             trainings += [(items, trained)] * (seeds * rates)
             # After each epoch the held-out items are asked as the test is, with what is generated for each.
-            choosing = Amount(
-                held_out, held_out * row.training_tokens, row.training_tokens, row.new_tokens
-            )
+            length = row.training_tokens
+            choosing = Amount(held_out, held_out * length, length, row.new_tokens)
             # Adapters leave the model as it was loaded; what else is trained changes it, and the test takes one more.
             one = 0 if recipe.adapters_alone else (rates + 1) * model.reading_weights
             one += rates * recipe.epochs * model.measuring(choosing)
             seconds += seeds * (one + model.measuring(test))
             tokens += seeds * rates * recipe.epochs * trained
-            longest = max(longest, row.training_tokens)
+            longest = max(longest, length)
         length = min(recipe.max_length, 4 * longest)
 
         def at_once(together: Together) -> int:
@@ -240,16 +239,13 @@ class Planner:
             f"{name} cannot be evaluated": self._on_machine(name).smallest_mb
             for name in dict.fromkeys(evaluated)
         }
-        trained = "{} cannot be trained with the recipe {!r}"
-        if "train_before_test" in settings.harmony.protocols:
-            recipe = settings.harmony.recipe or "published"
-            for name in settings.harmony.models:
-                need = self.training_before_test(name, settings.harmony.tasks)
-                sizes[trained.format(name, recipe)] = need.gpu_mb
-        for one in settings.staged_checkpoints():
-            if one.stages:
-                recipe, _ = settings.stage_recipe(one.stages[-1])
-                sizes[trained.format(one, recipe)] = self.stage(str(one)).gpu_mb
+        harmony, trained = settings.harmony, "{} cannot be trained with the recipe {!r}"
+        for name in harmony.models if "train_before_test" in harmony.protocols else ():
+            need = self.training_before_test(name, harmony.tasks)
+            sizes[trained.format(name, harmony.recipe or "published")] = need.gpu_mb
+        for one in (one for one in settings.staged_checkpoints() if one.stages):
+            recipe, _ = settings.stage_recipe(one.stages[-1])
+            sizes[trained.format(one, recipe)] = self.stage(str(one)).gpu_mb
         for name in settings.chunking.timed_models:
             sizes[f"The times of {name} cannot be taken"] = self.latency(name).gpu_mb
         held = settings.devices[self._cluster.gpu].memory_gb
