@@ -18,7 +18,7 @@ class Rates(BaseModel):
 
     reading_tflops: float = Field(gt=0, description="Reached when a model reads")
     training_tflops: float = Field(gt=0, description="Reached in a training step")
-    weights_gb_s: float = Field(gt=0, description="Of weights, read for a token after another")
+    weights_gb_s: float = Field(gt=0, description="Of weights read, token after token")
     layer_us: float = Field(gt=0, description="That a layer's kernels take to be launched, forward")
 
 
