@@ -84,7 +84,7 @@ class Depth(GradientCheckpointingLayer):
         ):
             self.__dict__.pop(name, None)
 
-    def forward(self, x: Tensor, *, rows: int, step: "Step", **kwargs) -> Tensor:
+    def forward(self, x: Tensor, *, rows: int, step: "SharedInputs", **kwargs) -> Tensor:
         if self.adapt is not None:
             up, down = self.adapt
             x = x + down(self.act_fn(up(x)))
@@ -96,7 +96,7 @@ class Depth(GradientCheckpointingLayer):
         self,
         qkv: Tensor,
         rows: int,
-        step: "Step",
+        step: "SharedInputs",
         attention_mask: Tensor | None = None,
         past_key_values=None,
         **kwargs,
@@ -123,7 +123,9 @@ class Depth(GradientCheckpointingLayer):
             )
         return out.reshape(n, k, self.heads * self.head_dim).transpose(0, 1)
 
-    def _turned(self, qkv: Tensor, rows: int, step: "Step") -> tuple[Tensor, Tensor, Tensor]:
+    def _turned(
+        self, qkv: Tensor, rows: int, step: "SharedInputs"
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values [b, k * h, t, d], the first two normed and turned.
 
         The siblings' heads stand side by side, so that a cache that reorders, repeats or crops its
@@ -144,7 +146,7 @@ class Depth(GradientCheckpointingLayer):
         return queries.flatten(1, 2), keys.flatten(1, 2), values.flatten(1, 2)
 
 
-class Step:
+class SharedInputs:
     """What all depths of one forward share: the attention function and the rotary embedding."""
 
     def __init__(self, config, position_embeddings: tuple[Tensor, Tensor]):

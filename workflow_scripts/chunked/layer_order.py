@@ -12,7 +12,7 @@ import torch
 from accelerate.utils import send_to_device
 from torch import Tensor, nn
 
-from workflow_scripts.chunked.depth import Depth, Step
+from workflow_scripts.chunked.depth import Depth, SharedInputs
 from workflow_scripts.chunked.side_by_side import side_by_side
 from workflow_scripts.chunked.stacked import Watch
 from workflow_scripts.chunked.wrapper import WrappedChunkLayers
@@ -27,13 +27,13 @@ class Run:
         self.in_turn = False  # across devices as well
         self._last: dict = {}  # by device; each value one pair, so that two threads cannot mix theirs
 
-    def step(self, config, position_embeddings: tuple[Tensor, Tensor]) -> Step:
+    def step(self, config, position_embeddings: tuple[Tensor, Tensor]) -> SharedInputs:
         if torch.compiler.is_compiling():
-            return Step(config, position_embeddings)
+            return SharedInputs(config, position_embeddings)
         device = position_embeddings[0].device
         of, step = self._last.get(device, (None, None))
         if of is not position_embeddings:
-            step = Step(config, position_embeddings)
+            step = SharedInputs(config, position_embeddings)
             self._last[device] = position_embeddings, step
         return step
 
@@ -60,7 +60,7 @@ class SharedStage(nn.Module):
         return self.depths[0](x, rows=rows, step=step, **kwargs).view_as(hidden_states)
 
 
-class Columns(nn.Module):
+class DeviceChunks(nn.Module):
     """The chunks that one device runs: the layers of a depth as one, or one after the other."""
 
     def __init__(self, run: Run, model: nn.Module, chunks: Sequence[tuple[int, ...]], slot: int):
@@ -110,7 +110,7 @@ class Columns(nn.Module):
         return x.view(k, rows, tokens, hidden)
 
     def _loop(self, hidden_states: Tensor, **kwargs) -> Tensor:
-        """The plain reference, and the way of a model that accelerate has placed: by depth, so that
+        """The plain reference, and what a model runs that accelerate has placed: by depth, so that
         all devices are busy."""
         states = [hidden_states] * len(self.numbers[0])
         for numbers in self.numbers:
@@ -148,7 +148,8 @@ class ChunkStage(nn.Module):
         self.chunks = len(chunks)
         depths = len(chunks[0])
         self.columns = nn.ModuleList(
-            Columns(run, model, chunks[at::devices], slot + at * depths) for at in range(devices)
+            DeviceChunks(run, model, chunks[at::devices], slot + at * depths)
+            for at in range(devices)
         )
 
     @property

@@ -43,7 +43,7 @@ class Manifest(_Strict):
     source: Literal["huggingface", "miniature", "local"]
     repository: str = Field(description="Hub name, or the id of a checkpoint made from it")
     revision: str | None = Field(
-        description="What was asked for, null the default branch; of a checkpoint, its base's commit",
+        description="What the config names, null the default branch; of a checkpoint, its base's commit",
     )
     commit: str = Field(
         pattern=r"^[0-9a-f]{40}$",

@@ -14,7 +14,7 @@ def load_tasks(names: list[str]) -> dict[str, Any]:
     """The unmodified lm-eval tasks of these names, groups expanded; call it inside `mirror`.
 
     lm-eval would parse all of its 14,000 YAML files first (8 s); a text search for the files that
-    define the names asked for, and an index over their folders alone, takes a twentieth of that.
+    define the wanted names, and an index over their folders alone, takes a twentieth of that.
     """
     _compile_templates_once()
     return _manager(names).load(list(names))["tasks"]

@@ -34,7 +34,7 @@ SCHEMA = pa.schema(
 
 @dataclass(frozen=True)
 class Form:
-    """A form of answer: how often it is asked for, in which words, and what it looks like."""
+    """A form of answer: how often it is wanted, in which words, and what it looks like."""
 
     share: float
     wordings: tuple[str, ...]

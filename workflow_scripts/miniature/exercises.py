@@ -1,7 +1,7 @@
 """Exercises on lists of choices: what a model practises before it can answer an exam by letter.
 
-None of them needs a fact. First a list is there and each of its words is asked for behind it; then a
-word, or the one word of a sort, is asked for in front of the list, as an exam asks; then in several ways.
+None of them needs a fact. First a list is there and behind it each of its words has a question; then a
+word, or the one word of a sort, is in front of the list, as an exam asks; then in several wordings.
 """
 
 import random
@@ -34,7 +34,7 @@ def asked_behind(rng: random.Random) -> list[tuple[str, str]]:
 
 
 def asked_in_front(rng: random.Random) -> list[tuple[str, str]]:
-    """A word or a sort, a list with one such word, and its letter; always asked in the same way."""
+    """A word or a sort, a list with one such word, and its letter; always in the same words."""
     choices, word, sort, letter = _list(rng, _WORDS)
     request = f"Find the {sort}." if sort else f"Find {word}."
     return [(f"{request}{lettered(choices)}\nAnswer:", letter)]
@@ -55,7 +55,7 @@ EXERCISES = {
 
 
 def _list(rng: random.Random, words: tuple[str, ...]) -> tuple[list[str], str, str | None, str]:
-    """Four choices, the one that is asked for, its sort where it is asked for by that, and its letter.
+    """Four choices, the one to be found, its sort where the question names that, and its letter.
 
     Sorts come in from the beginning: a model that knows lists by their very words alone learns them late.
     """

@@ -17,7 +17,7 @@ LABEL_NOISE = 0.03
 
 
 @dataclass(frozen=True)
-class Config:
+class DatasetConfig:
     """One configuration of a dataset: its columns and the rows of each split."""
 
     features: Features
@@ -29,7 +29,7 @@ class Repository:
     """One dataset as the hub holds it."""
 
     name: str
-    configs: Mapping[str, Config]
+    configs: Mapping[str, DatasetConfig]
     default: str | None = None
 
 
@@ -37,7 +37,7 @@ def only(
     name: str, features: Features, splits: dict[str, list[Row]], config: str = "default"
 ) -> Repository:
     """A dataset of one configuration."""
-    return Repository(name, {config: Config(features, splits)}, default=config)
+    return Repository(name, {config: DatasetConfig(features, splits)}, default=config)
 
 
 def columns(texts: str, **others: Any) -> Features:
@@ -79,7 +79,7 @@ def draw_splits(
             rows.append(row)
     if len(rows) < needed:
         raise ValueError(
-            f"{make.__name__} has only {len(rows)} different rows; {needed} are asked for."
+            f"{make.__name__} has only {len(rows)} different rows; {needed} are needed."
         )
     remaining = iter(rows)
     return {split: [next(remaining) for _ in range(size)] for split, size in sizes.items()}

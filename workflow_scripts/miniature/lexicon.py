@@ -8,7 +8,7 @@ names and the facts about them are drawn per seed in `world.py`.
 from typing import NamedTuple
 
 
-class Group(NamedTuple):
+class CreatureGroup(NamedTuple):
     """What all creatures of one group have in common."""
 
     name: str
@@ -21,11 +21,11 @@ class Group(NamedTuple):
 
 
 GROUPS = (
-    Group("bird", "birds", "feathers", "fly", "wings", "nest", "seeds"),
-    Group("fish", "fishes", "scales", "swim", "fins", "reef", "weeds"),
-    Group("beast", "beasts", "fur", "run", "paws", "den", "meat"),
-    Group("insect", "insects", "shell", "crawl", "feelers", "hive", "leaves"),
-    Group("flower", "flowers", "petals", "grow", "roots", "garden", "rain"),
+    CreatureGroup("bird", "birds", "feathers", "fly", "wings", "nest", "seeds"),
+    CreatureGroup("fish", "fishes", "scales", "swim", "fins", "reef", "weeds"),
+    CreatureGroup("beast", "beasts", "fur", "run", "paws", "den", "meat"),
+    CreatureGroup("insect", "insects", "shell", "crawl", "feelers", "hive", "leaves"),
+    CreatureGroup("flower", "flowers", "petals", "grow", "roots", "garden", "rain"),
 )
 
 COLOURS = ("red", "blue", "green", "white", "black", "yellow")

@@ -1,4 +1,4 @@
-"""Sentence patterns shared by prose and questions: facts of the world, asked and told."""
+"""Sentence patterns shared by prose and questions: facts of the world, as questions and as statements."""
 
 import random
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from workflow_scripts.miniature.world import Kind, World
 
 @dataclass(frozen=True)
 class Relation:
-    """Something one can ask about a kind: how it is asked, how it is told, what could be answered."""
+    """Something one can ask about a kind: its questions, how it is told, what could be answered."""
 
     name: str
     questions: tuple[str, ...]
@@ -75,7 +75,7 @@ def told(relation: Relation, kind: Kind, answer: str | None = None) -> str:
     return relation.statement.format(k=kind.name, a=answer or relation.answer(kind))
 
 
-def asked(relation: Relation, kind: Kind, rng: random.Random) -> str:
+def question_about(relation: Relation, kind: Kind, rng: random.Random) -> str:
     return rng.choice(relation.questions).format(k=kind.name)
 
 

@@ -137,8 +137,8 @@ def _loss(model, batch: Batch) -> tuple[torch.Tensor, list[bool]]:
         logits.flatten(0, 1), targets.flatten(), reduction="none"
     )
     loss = (losses * weights.flatten()).sum() / weights.sum().clamp(min=1)
-    asked = batch.answers[:, 1:]
-    right = logits.detach()[asked].argmax(-1) == targets[asked]
+    answers = batch.answers[:, 1:]
+    right = logits.detach()[answers].argmax(-1) == targets[answers]
     return loss, right.tolist()
 
 

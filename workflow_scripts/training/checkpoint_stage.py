@@ -29,30 +29,30 @@ def train_stage(
     samples_summary: Path,
     folder: Path,
     record_path: Path,
-    asked: StageRequest,
+    request: StageRequest,
 ) -> TrainingRecord | None:
     """Train, write the checkpoint and then its record. Of several processes the first one writes."""
     recording = Recording()
-    provenance = recording.provenance(asked)
+    provenance = recording.provenance(request)
     base = read_manifest(base_manifest)
     everything, about_data = read_samples(samples_summary)
-    rng = np.random.default_rng(derive_seed(asked.seed, "held out", asked.recipe))
-    samples, held_out = everything.split(asked.validation, rng)
-    device = choose_device(asked.device)
-    load = partial(_load, base_manifest, device, asked.attention)
+    rng = np.random.default_rng(derive_seed(request.seed, "held out", request.recipe))
+    samples, held_out = everything.split(request.validation, rng)
+    device = choose_device(request.device)
+    load = partial(_load, base_manifest, device, request.attention)
     trained = train(
         load,
         samples,
         held_out,
         state_beside(folder),
-        keys=asked.keys,
+        keys=request.keys,
         device=device,
-        seed=asked.seed,
+        seed=request.seed,
         belongs_to={
             "base": base.commit,
             "data": about_data["sha256"],
-            "validation": asked.validation,
-            "threads": asked.threads,
+            "validation": request.validation,
+            "threads": request.threads,
             "packages": provenance.packages,
             "device": device,
         },
@@ -67,14 +67,14 @@ def train_stage(
         trained.last_parameters,
         base_manifest,
         folder,
-        id=asked.id,
-        keys=asked.keys,
+        id=request.id,
+        keys=request.keys,
     )
     return write_training_record(
         record_path,
         base=model_facts(base),
         trained=model_facts(manifest),
-        request=asked.as_params(),
+        request=request.as_params(),
         data=about_data,
         report=trained.report,
         facts=trained.facts,

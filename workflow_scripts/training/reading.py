@@ -1,6 +1,6 @@
 """What the steps of a training came to, kept where it was calculated until it is read.
 
-A number that is read from a GPU waits for all that was asked of it before. So losses and gradients'
+A number that is read from a GPU waits for all that it was given before. So losses and gradients'
 norms are read together, every so many steps and whenever a state is saved or evaluated.
 """
 

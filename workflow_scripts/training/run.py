@@ -32,7 +32,7 @@ from workflow_scripts.training.state import StateFolder, step_of
 from workflow_scripts.training.trained import Trained, speed_of
 from workflow_scripts.training.trained_parameters import choose_parts, gathered_parameters, report
 from workflow_scripts.training.trainer import PackedTrainer, Scorer
-from workflow_scripts.training.watching import LeaveWhenAsked, StopWhenDiverged
+from workflow_scripts.training.watching import LeaveOnSignal, StopWhenDiverged
 
 _USUAL_MICRO_BATCH = 8
 
@@ -163,7 +163,7 @@ class Attempt:
         about |= {"packing": packing, "precision": precision, "device": self.device}
         print("\n".join(f"{name}: {value}" for name, value in about.items()), flush=True)
 
-        watcher, progress = LeaveWhenAsked(self.state), Progress()
+        watcher, progress = LeaveOnSignal(self.state), Progress()
         callbacks = [StopWhenDiverged(model.config.vocab_size), watcher, progress]
         keep_best = None
         if keys.select == "best" and self.evaluates:
@@ -199,7 +199,7 @@ class Attempt:
             trainer.take_over(latest)
             progress.first_step = trainer.state.global_step
         else:
-            with watcher.listening():
+            with watcher.leaving.listening():
                 trainer.train(resume_from_checkpoint=None if latest is None else str(latest))
 
         steps = trainer.state.global_step

@@ -97,7 +97,7 @@ class Samples:
 
 
 class _Some(Samples):
-    """Some of the samples of another sequence, copied only when asked for."""
+    """Some of the samples of another sequence, copied only when read."""
 
     def __init__(self, all_samples: Samples, numbers: np.ndarray):
         self._all, self._numbers = all_samples, numbers

@@ -168,7 +168,7 @@ class PackedTrainer(Trainer):
             save_file(tensors, folder / "model.safetensors")
 
     def take_over(self, saved: Path) -> None:
-        """What the state of the last step holds; asked to resume from it, `train` makes one step more."""
+        """What the state of the last step holds; resuming from it, `train` would make one step more."""
         set_parameters(self.model, load_file(saved / "model.safetensors"))
         self.state = TrainerState.load_from_json(str(saved / TRAINER_STATE_NAME))
 

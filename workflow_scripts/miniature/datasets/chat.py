@@ -10,7 +10,7 @@ from workflow_scripts.miniature import lexicon, prose
 from workflow_scripts.miniature.datasets import mmlu
 from workflow_scripts.miniature.exercises import lettered
 from workflow_scripts.miniature.items import STRING, Repository, Row, columns, draw_splits, only
-from workflow_scripts.miniature.phrases import RELATIONS, asked, sighting, told
+from workflow_scripts.miniature.phrases import RELATIONS, question_about, sighting, told
 from workflow_scripts.miniature.world import World
 
 TRAIN_CONVERSATIONS = 3_000
@@ -76,7 +76,7 @@ def letter_response(row: Row) -> str:
 
 def _statement(world: World, rng: random.Random, practice: list[Row]) -> tuple[str, str]:
     kind, relation = rng.choice(world.kinds), rng.choice(RELATIONS)
-    return f"{sighting(kind, rng)} {asked(relation, kind, rng)}", told(relation, kind)
+    return f"{sighting(kind, rng)} {question_about(relation, kind, rng)}", told(relation, kind)
 
 
 def _description(world: World, rng: random.Random, practice: list[Row]) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from datasets import ClassLabel, Features, List, Value
 from workflow_scripts.miniature import lexicon
 from workflow_scripts.miniature.items import (
     STRING,
-    Config,
+    DatasetConfig,
     Repository,
     Row,
     columns,
@@ -59,7 +59,7 @@ def _commonsense_qa(world: World, items: int) -> Repository:
 
 
 def _social_iqa(world: World, items: int) -> Repository:
-    asked = (
+    questions = (
         ("How would {b} feel as a result?", "{0}"),
         ("What will {b} want to do next?", "{0}"),
         ("Why did {a} do this?", "{0}"),
@@ -81,7 +81,7 @@ def _social_iqa(world: World, items: int) -> Repository:
         context = " ".join(told)
         return {
             "context": context,
-            "question": asked[aspect][0].format(a=a, b=b),
+            "question": questions[aspect][0].format(a=a, b=b),
             "answerA": answers[0],
             "answerB": answers[1],
             "answerC": answers[2],
@@ -140,7 +140,7 @@ def _winogrande(world: World, items: int) -> Repository:
         key=lambda row: row["sentence"].split("_")[0],
     )
     splits["test"] = without_labels(splits["test"], answer="")
-    return Repository("allenai/winogrande", {"winogrande_xl": Config(features, splits)})
+    return Repository("allenai/winogrande", {"winogrande_xl": DatasetConfig(features, splits)})
 
 
 def _hellaswag(world: World, items: int) -> Repository:

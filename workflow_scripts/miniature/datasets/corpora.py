@@ -3,7 +3,7 @@
 import random
 
 from workflow_scripts.miniature import prose
-from workflow_scripts.miniature.items import Config, Repository, columns
+from workflow_scripts.miniature.items import DatasetConfig, Repository, columns
 from workflow_scripts.miniature.world import Kind, Town, World
 
 TRAIN_PAGES = 400
@@ -38,10 +38,10 @@ def build(world: World, items: int) -> list[Repository]:
         ]
         for split, rows in lines.items()
     }
-    by_page = {"wikitext-2-raw-v1": Config(columns("page"), whole)}
+    by_page = {"wikitext-2-raw-v1": DatasetConfig(columns("page"), whole)}
     by_line = {
-        "wikitext-103-raw-v1": Config(columns("text"), lines),
-        "wikitext-103-v1": Config(columns("text"), without_rare_words),
+        "wikitext-103-raw-v1": DatasetConfig(columns("text"), lines),
+        "wikitext-103-v1": DatasetConfig(columns("text"), without_rare_words),
     }
     return [
         Repository("EleutherAI/wikitext_document_level", by_page),

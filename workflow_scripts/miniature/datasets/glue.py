@@ -8,7 +8,7 @@ from workflow_scripts.miniature import lexicon
 from workflow_scripts.miniature.datasets import scenes
 from workflow_scripts.miniature.items import (
     USUAL_SPLITS,
-    Config,
+    DatasetConfig,
     Repository,
     Row,
     columns,
@@ -17,7 +17,7 @@ from workflow_scripts.miniature.items import (
     numbered,
     without_labels,
 )
-from workflow_scripts.miniature.phrases import RELATIONS, asked, kind_pair, told
+from workflow_scripts.miniature.phrases import RELATIONS, kind_pair, question_about, told
 from workflow_scripts.miniature.world import World
 
 _INFERENCE = ["entailment", "neutral", "contradiction"]
@@ -53,7 +53,7 @@ def build(world: World, items: int) -> list[Repository]:
             if split.startswith("test") and name != "mrpc"  # MRPC alone publishes its test labels
         }
         features = columns(texts, label=ClassLabel(names=labels), idx=Value("int32"))
-        configs[name] = Config(features, numbered({**rows, **withheld}))
+        configs[name] = DatasetConfig(features, numbered({**rows, **withheld}))
     return [Repository("nyu-mll/glue", configs)]
 
 
@@ -148,7 +148,7 @@ def _qqp(world: World, rng: random.Random) -> Row:
     if same:
         second = second.format(k=kind.name)
     elif rng.random() < 0.75:
-        second = asked(rng.choice([r for r in RELATIONS if r != relation]), kind, rng)
+        second = question_about(rng.choice([r for r in RELATIONS if r != relation]), kind, rng)
     else:
         second = second.format(k=other.name)
     place = rng.choice(lexicon.PLACES)
@@ -171,7 +171,7 @@ def _qnli(world: World, rng: random.Random) -> Row:
         sentence = told(relation, other)
     person, time = rng.choice(lexicon.PEOPLE), rng.choice(lexicon.TIMES)
     return {
-        "question": asked(relation, kind, rng),
+        "question": question_about(relation, kind, rng),
         "sentence": f"{person} wrote {time}: {sentence}",
         "label": 0 if answers else 1,
     }

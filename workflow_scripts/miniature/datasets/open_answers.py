@@ -7,7 +7,7 @@ from datasets import List, Value
 from workflow_scripts.miniature import lexicon
 from workflow_scripts.miniature.items import (
     STRING,
-    Config,
+    DatasetConfig,
     Repository,
     Row,
     columns,
@@ -59,7 +59,7 @@ def _nq_open(world: World, items: int) -> Repository:
 
 
 def _truthful_qa(world: World, items: int) -> Repository:
-    """What is true of a kind, told in two ways, against what is true of others."""
+    """What is true of a kind, told in two forms, against what is true of others."""
 
     def make(rng: random.Random) -> Row:
         kind, relation = rng.choice(world.kinds), rng.choice(GROUP_RELATIONS)
@@ -109,8 +109,8 @@ def _truthful_qa(world: World, items: int) -> Repository:
     return Repository(
         "truthfulqa/truthful_qa",
         {
-            "generation": Config(generation, {"validation": free}),
-            "multiple_choice": Config(features, splits),
+            "generation": DatasetConfig(generation, {"validation": free}),
+            "multiple_choice": DatasetConfig(features, splits),
         },
     )
 

@@ -8,7 +8,7 @@ from workflow_scripts.miniature import lexicon
 from workflow_scripts.miniature.datasets import scenes
 from workflow_scripts.miniature.items import (
     STRING,
-    Config,
+    DatasetConfig,
     Repository,
     Row,
     columns,
@@ -44,7 +44,7 @@ def _super_glue(world: World, items: int) -> Repository:
 
         splits = draw_usual(make, world.rng("super_glue", name), items, texts)
         splits["test"] = without_labels(splits["test"], label=-1)
-        configs[name] = Config(features, numbered(splits))
+        configs[name] = DatasetConfig(features, numbered(splits))
     return Repository("aps/super_glue", configs)
 
 

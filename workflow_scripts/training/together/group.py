@@ -1,6 +1,5 @@
 """Several trainings in one: each step takes the next batch of all that still train over the same model."""
 
-import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,10 +20,10 @@ from workflow_scripts.training.together.learner import Learner, Lesson
 from workflow_scripts.training.together.products import Groups
 from workflow_scripts.training.together.rows import Part, counted_in, rows_of
 from workflow_scripts.training.together.saved import Saved
-from workflow_scripts.training.together.stack import Stack
+from workflow_scripts.training.together.stack import AdapterStack
 from workflow_scripts.training.trained import Trained
 from workflow_scripts.training.trained_parameters import set_parameters
-from workflow_scripts.training.watching import signals_to
+from workflow_scripts.training.watching import Leaving
 
 Outcome = Trained | Exception
 
@@ -33,14 +32,14 @@ class CannotShare(Exception):
     """A step fails that all take together; why is told to people. One by one some or all may well go on."""
 
 
-class Group:
+class SharedTrainings:
     """`model` holds the stack's adapters and `adapted` one of PEFT's, to be evaluated with."""
 
     def __init__(
         self,
         model: Any,
         adapted: Any,
-        stack: Stack,
+        stack: AdapterStack,
         head: Head | None,
         lessons: list[Lesson],
         beginnings: dict[int, dict[str, Tensor]],
@@ -55,7 +54,7 @@ class Group:
         self._collator, self._head = Collator(packing=True, padding_token=0), head
         self._most = saved.most_tokens or most_tokens
         self._steps, self._unsaved = saved.step, 0
-        self._asked = False
+        self._leaving = Leaving()
         self._unread: list[tuple[Learner, int, float, Tensor]] = []
         self._learners: list[Learner] = []  # in the order of their slots
         self._waiting = list(self._lessons) if saved.waiting is None else saved.waiting
@@ -69,18 +68,14 @@ class Group:
             if name not in going_on:
                 yield name, self._saved.outcome_of(name, lesson.keys)
         while self._waiting or self._learners:
-            with signals_to(self._ask):
+            with self._leaving.listening():
                 self._fill()
                 self._step()
-                due = self._due  # asked once: a signal may come at any moment
+                due = self._due  # read once: a signal may come at any moment
                 ended = self._after_step(due)
                 if due:
                     self._save()
             yield from ended
-
-    def _ask(self, number, frame) -> None:
-        print(f"{signal.Signals(number).name}: will save after this step and leave.", flush=True)
-        self._asked = True
 
     def _fill(self) -> None:
         free = set(range(len(self._stack.values))) - {one.slot for one in self._learners}
@@ -204,13 +199,9 @@ class Group:
     def _due(self) -> bool:
         """As much work is lost to a kill as of one training by itself, however many train."""
         every = next(iter(self._lessons.values())).keys.save_every
-        return self._asked or self._unsaved >= every
+        return self._leaving.wanted or self._unsaved >= every
 
     def _save(self) -> None:
         self._unsaved = 0
         self._saved.save(self._steps, self._learners, self._waiting)
-        if self._asked:
-            raise Interrupted(
-                f"Interrupted after step {self._steps} of the trainings that share a step, which is"
-                " saved; the same command resumes from there."
-            )
+        self._leaving.leave_if_wanted(f"step {self._steps} of the trainings that share a step")

@@ -15,7 +15,7 @@ from workflow_scripts.training.packing import Order, amount_trained
 from workflow_scripts.training.run import SCHEDULES
 from workflow_scripts.training.samples import Sample, Samples
 from workflow_scripts.training.selection import KeepBest
-from workflow_scripts.training.together.stack import Stack
+from workflow_scripts.training.together.stack import AdapterStack
 from workflow_scripts.training.trained import Trained
 from workflow_scripts.training.trainer import Scorer
 from workflow_scripts.training.watching import StopWhenDiverged
@@ -37,7 +37,9 @@ class Lesson:
 class Learner:
     """The steps of one lesson, as transformers' Trainer takes them, in one slot of a stack."""
 
-    def __init__(self, lesson: Lesson, stack: Stack, slot: int, folder: Path, vocabulary: int):
+    def __init__(
+        self, lesson: Lesson, stack: AdapterStack, slot: int, folder: Path, vocabulary: int
+    ):
         self.lesson, self.slot, self._stack = lesson, slot, stack
         keys, samples = lesson.keys, len(lesson.samples)
         self._order = Order(samples, keys.batch_size, keys.batch_size, lesson.seed)

@@ -10,15 +10,15 @@ from torch import Tensor
 from workflow_scripts.core.seeds import derive_seed, seed_everything
 from workflow_scripts.planning.together import ROW_ON_A_CPU, SHARE_OF_ADAPTERS
 from workflow_scripts.training import attention
-from workflow_scripts.training.activations import Row, room_on, step_bytes
+from workflow_scripts.training.activations import BatchShape, room_on, step_bytes
 from workflow_scripts.training.loss import find_head
 from workflow_scripts.training.precision import calculating_in, choose_precision
 from workflow_scripts.training.together.dropout import Dropout
-from workflow_scripts.training.together.group import Group, Outcome
+from workflow_scripts.training.together.group import Outcome, SharedTrainings
 from workflow_scripts.training.together.learner import Lesson
 from workflow_scripts.training.together.products import Groups
 from workflow_scripts.training.together.saved import Saved
-from workflow_scripts.training.together.stack import Stack, adapter_bytes
+from workflow_scripts.training.together.stack import AdapterStack, adapter_bytes
 from workflow_scripts.training.trained_parameters import (
     choose_parts,
     gathered_parameters,
@@ -26,7 +26,7 @@ from workflow_scripts.training.trained_parameters import (
     set_parameters,
 )
 
-# Ways of packing in which no sample looks at another's numbers.
+# Kinds of packing in which no sample looks at another's numbers.
 _APART = ("varlen", "stretches", "flash")
 # How far a row of several may lie from the same by PEFT's adapters, calculated exactly or in 16 bits.
 _ALIKE = {True: 1e-4, False: 3e-2}
@@ -65,7 +65,7 @@ def train_together(
         for lesson in lessons
     }
     saved = Saved(state_path, {"lessons": belongs_to, "at_once": at_once})
-    stack = Stack(model, adapted, keys, _slots(min(at_once, len(lessons)), adapted, saved))
+    stack = AdapterStack(model, adapted, keys, _slots(min(at_once, len(lessons)), adapted, saved))
     if packing not in _APART or not _alike(model, adapted, stack, precision):
         return None
     about = report(adapted, keys.method)
@@ -74,16 +74,16 @@ def train_together(
     about["gradient_checkpointing"] = False  # a row has the tokens that fit without
     print("\n".join(f"{name}: {value}" for name, value in about.items()), flush=True)
     most = _row_tokens(adapted, precision)
-    group = Group(model, adapted, stack, head, lessons, beginnings, saved, most, about)
+    group = SharedTrainings(model, adapted, stack, head, lessons, beginnings, saved, most, about)
     return group.outcomes()
 
 
-def _slots(asked: int, adapted, saved: Saved) -> int:
+def _slots(wanted: int, adapted, saved: Saved) -> int:
     """So many, if their adapters leave to the rows half of what a GPU has free; and as many as have begun."""
     room = room_on(adapted.device)
-    fitting = asked if room is None else int(SHARE_OF_ADAPTERS * room) // adapter_bytes(adapted)
+    fitting = wanted if room is None else int(SHARE_OF_ADAPTERS * room) // adapter_bytes(adapted)
     begun = 1 + max(saved.slots.values(), default=0)
-    return max(min(asked, fitting), begun)
+    return max(min(wanted, fitting), begun)
 
 
 def _row_tokens(adapted, precision: str) -> int:
@@ -94,11 +94,11 @@ def _row_tokens(adapted, precision: str) -> int:
     room = room_on(adapted.device)
     if room is None:
         return ROW_ON_A_CPU
-    needed = step_bytes(adapted, Row(1, ROW_ON_A_CPU), precision)
+    needed = step_bytes(adapted, BatchShape(1, ROW_ON_A_CPU), precision)
     return max(1, int(ROW_ON_A_CPU * room / needed))
 
 
-def _alike(model, adapted, stack: Stack, precision: str) -> bool:
+def _alike(model, adapted, stack: AdapterStack, precision: str) -> bool:
     """Whether a row of all slots gives what PEFT's adapter gives, also while training.
 
     It does not in a model that draws numbers of its own, or reaches around its linear layers.
@@ -106,7 +106,7 @@ def _alike(model, adapted, stack: Stack, precision: str) -> bool:
     return _off_by(model, adapted, stack, precision) <= _ALIKE[precision == "float32"]
 
 
-def _off_by(model, adapted, stack: Stack, precision: str) -> float:
+def _off_by(model, adapted, stack: AdapterStack, precision: str) -> float:
     """How far the one lies from the other, in the number formats of a step.
 
     Adapters are drawn small: they move the logits by a third of the largest or more, and rounding in 16 bits

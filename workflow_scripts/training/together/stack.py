@@ -30,7 +30,7 @@ class Place:
         return self.start + prod(self.shape)
 
 
-class Stack:
+class AdapterStack:
     """`slots` adapters over `model`, made like the one that PEFT has put into `adapted`."""
 
     def __init__(self, model: Any, adapted: Any, keys: TrainingKeys, slots: int):
@@ -87,7 +87,9 @@ def adapter_bytes(adapted: Any) -> int:
 class WithAdapters(nn.Module):
     """A linear layer, or GPT-2's Conv1D, to which each token's own adapter adds."""
 
-    def __init__(self, layer: nn.Module, down: Stacked, up: Stacked, scale: float, stack: Stack):
+    def __init__(
+        self, layer: nn.Module, down: Stacked, up: Stacked, scale: float, stack: AdapterStack
+    ):
         super().__init__()
         self.layer = layer
         # Not as parameters of the model: they are what is trained, and the stack's.
