@@ -18,6 +18,7 @@ from workflow_scripts.hub.load import choose_device, load_model, load_tokenizer
 from workflow_scripts.hub.manifest import read_manifest, verify
 from workflow_scripts.hub.recording import Recording, model_facts
 from workflow_scripts.settings.training import StageRequest
+from workflow_scripts.training.lesson import Lesson
 from workflow_scripts.training.output import save_checkpoint
 from workflow_scripts.training.processes import is_first
 from workflow_scripts.training.run import padding_token, train
@@ -40,22 +41,19 @@ def train_stage(
     samples, held_out = everything.split(request.validation, rng)
     device = choose_device(request.device)
     load = partial(_load, base_manifest, device, request.attention)
+    belongs_to = {
+        "base": base.commit,
+        "data": about_data["sha256"],
+        "validation": request.validation,
+        "threads": request.threads,
+        "packages": provenance.packages,
+        "device": device,
+    }
     trained = train(
         load,
-        samples,
-        held_out,
+        Lesson(samples, request.keys, request.seed, belongs_to, held_out),
         state_beside(folder),
-        keys=request.keys,
         device=device,
-        seed=request.seed,
-        belongs_to={
-            "base": base.commit,
-            "data": about_data["sha256"],
-            "validation": request.validation,
-            "threads": request.threads,
-            "packages": provenance.packages,
-            "device": device,
-        },
         padding_token=padding_token(load_tokenizer(base_manifest)),
         tensorboard_folder=record_path.with_suffix(".tensorboard"),
     )

@@ -1,6 +1,5 @@
 """transformers' Trainer over packed samples: its loop, optimiser and saved states, our batches and loss."""
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from itertools import islice
 from pathlib import Path
@@ -15,6 +14,7 @@ from transformers.trainer import TRAINER_STATE_NAME
 from workflow_scripts.planning.arithmetic import TRAINING_OPERATIONS
 from workflow_scripts.training.calling import call_of, sent_to
 from workflow_scripts.training.evaluated import left_as_it_was
+from workflow_scripts.training.lesson import Lesson
 from workflow_scripts.training.loss import find_head, summed_loss
 from workflow_scripts.training.packing import Collator, Order
 from workflow_scripts.training.precision import calculating_in
@@ -22,11 +22,9 @@ from workflow_scripts.training.reading import StepsToRead
 from workflow_scripts.training.samples import BLANK, Samples
 from workflow_scripts.training.trained_parameters import gathered_parameters, set_parameters
 
-Scorer = Callable[[torch.nn.Module], dict[str, float]]
-
 
 class PackedTrainer(Trainer):
-    """`order` says which samples make a step; `score`, where given, adds metrics to an evaluation."""
+    """`order` says which of the lesson's samples make a step."""
 
     control: TrainerControl
     _globalstep_last_logged: int
@@ -36,23 +34,21 @@ class PackedTrainer(Trainer):
         model,
         args: TrainingArguments,
         *,
-        samples: Samples,
+        lesson: Lesson,
         order: Order,
         collator: Collator,
-        held_out: Samples | None,
-        score: Scorer | None,
         callbacks: list,
         precision: str = "float32",
     ):
         super().__init__(
             model=model,
             args=args,
-            train_dataset=samples,
-            eval_dataset=samples if held_out is None else held_out,  # `evaluate` below decides
+            train_dataset=lesson.samples,
+            eval_dataset=lesson.held_out or lesson.samples,  # `evaluate` below decides
             data_collator=collator,
             callbacks=[_TellEpoch(order), *callbacks],
         )
-        self._order, self._held_out, self._score = order, held_out, score
+        self._lesson, self._order = lesson, order
         self._precision, self._unread = precision, StepsToRead(args.device)
         # Compiled or shared out, a model's end cannot be run by itself.
         with calculating_in(precision, args.device.type):  # which mixed formats need
@@ -122,14 +118,14 @@ class PackedTrainer(Trainer):
         self.state.global_step, self.state.epoch = now
 
     def evaluate(self, *args, **kwargs) -> dict[str, float]:
-        """The loss over the held-out samples, per counted token, and what `score` measures."""
+        """The loss over the held-out samples, per counted token, and what the lesson's `score` measures."""
         self.model.eval()
         metrics = {}
-        if self._held_out is not None:
-            metrics["eval_loss"] = self._loss_over(self._held_out)
-        if self._score is not None:
+        if held_out := self._lesson.held_out:
+            metrics["eval_loss"] = self._loss_over(held_out)
+        if score := self._lesson.score:
             with left_as_it_was(self.model):
-                scores = self._score(self.model)
+                scores = score(self.model)
             metrics |= {f"eval_{name}": value for name, value in scores.items()}
         self.log(dict(metrics))
         self.control = self.callback_handler.on_evaluate(

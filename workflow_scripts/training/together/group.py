@@ -11,12 +11,13 @@ from workflow_scripts.core.machine import machine_problem, ran_out
 from workflow_scripts.core.own_job import leave_if_replaced
 from workflow_scripts.training.calling import call_of, sent_to
 from workflow_scripts.training.evaluated import as_evaluated
-from workflow_scripts.training.loss import Head, summed_losses
+from workflow_scripts.training.lesson import Lesson
+from workflow_scripts.training.loss import summed_losses
 from workflow_scripts.training.packing import Collator
 from workflow_scripts.training.precision import calculating_in
 from workflow_scripts.training.reading import steps_between_reads
 from workflow_scripts.training.run import free_memory
-from workflow_scripts.training.together.learner import Learner, Lesson
+from workflow_scripts.training.together.learner import Learner
 from workflow_scripts.training.together.products import Groups
 from workflow_scripts.training.together.rows import Part, counted_in, rows_of
 from workflow_scripts.training.together.saved import Saved
@@ -33,14 +34,12 @@ class CannotShare(Exception):
 
 
 class SharedTrainings:
-    """`model` holds the stack's adapters and `adapted` one of PEFT's, to be evaluated with."""
+    """`adapted` holds one adapter of PEFT's, to be evaluated with."""
 
     def __init__(
         self,
-        model: Any,
-        adapted: Any,
         stack: AdapterStack,
-        head: Head | None,
+        adapted: Any,
         lessons: list[Lesson],
         beginnings: dict[int, dict[str, Tensor]],
         saved: Saved,
@@ -48,10 +47,11 @@ class SharedTrainings:
         about: dict[str, Any],
     ):
         """`beginnings` are the values of a new adapter, by seed; `about` is what the log says of all."""
-        self._model, self._adapted, self._stack = model.train(), as_evaluated(adapted), stack
+        self._stack, self._model = stack, stack.model.train()
+        self._adapted = as_evaluated(adapted)
         self._beginnings, self._saved, self._about = beginnings, saved, about
         self._lessons = {lesson.name: lesson for lesson in lessons}
-        self._collator, self._head = Collator(packing=True, padding_token=0), head
+        self._collator = Collator(packing=True, padding_token=0)
         self._most = saved.most_tokens or most_tokens
         self._steps, self._unsaved = saved.step, 0
         self._leaving = Leaving()
@@ -146,7 +146,7 @@ class SharedTrainings:
         inputs, _, counted = call_of(self._model, sent_to(device, batch), borders)
         parts = [part.counted for part in row]
         with calculating_in(self._about["precision"], device.type):
-            return summed_losses(self._model, inputs, counted, parts, self._head)
+            return summed_losses(self._model, inputs, counted, parts, stack.head)
 
     def _after_step(self, reads: bool) -> list[tuple[str, Outcome]]:
         """Who has ended, well or not; what is noticed of one is nothing to the others."""

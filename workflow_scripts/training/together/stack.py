@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from workflow_scripts.settings.training_keys import TrainingKeys
+from workflow_scripts.training.loss import find_head
 from workflow_scripts.training.together.dropout import Dropout
 from workflow_scripts.training.together.products import Groups, Stacked, added
 from workflow_scripts.training.trained_parameters import trained_parameters
@@ -31,9 +32,13 @@ class Place:
 
 
 class AdapterStack:
-    """`slots` adapters over `model`, made like the one that PEFT has put into `adapted`."""
+    """`slots` adapters over `model`, made like the one that PEFT has put into `adapted`.
+
+    The model's head is found before it has adapters, which want to know whose tokens they get.
+    """
 
     def __init__(self, model: Any, adapted: Any, keys: TrainingKeys, slots: int):
+        self.model, self.head = model, find_head(model)
         self.places, size = _places(adapted)
         device, dtype = model.device, next(iter(trained_parameters(adapted).values())).dtype
         self.values = torch.zeros(slots, size, dtype=dtype, device=device)

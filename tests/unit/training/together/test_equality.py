@@ -148,7 +148,7 @@ def off_by(kind: str, precision: str, of_scale: float = 1.0, slot: int = 0) -> f
     )
     put = stack.put
     stack.put = lambda at, tensors: put((at + slot) % 3, tensors)
-    return run._off_by(shared, adapted, stack, precision)
+    return run._off_by(stack, adapted, precision)
 
 
 @pytest.mark.parametrize("kind", ["llama", "gpt_neox", "gemma", "fused"])
