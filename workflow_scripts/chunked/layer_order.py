@@ -5,8 +5,9 @@ the list keeps all layers under their own names, and that slice gives the stages
 one per shared layer, and one for all chunks together. So nothing of the base model is rewritten.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 
 import torch
 from accelerate.utils import send_to_device
@@ -250,21 +251,19 @@ class PlannedLayers(nn.ModuleList):
         parameters = list(self.parameters())
         return (
             all(_kinds(layer) == self.kinds and not _has_hooks(layer) for layer in layers)
-            and all(len(self._devices_of(part)) == 1 for part in self._parts())
+            and all(len(devices) == 1 for devices in self._devices())
             and sum(1 for layer in layers for _ in layer.parameters()) == len(parameters)
             and not any(p.device.type == "cpu" and p.is_shared() for p in parameters)
         )
 
-    def _parts(self) -> list[list[int]]:
-        """The layers that must lie together: all, or the shared ones and each device's."""
-        plan, devices = self.plan, min(self.devices, len(self.plan.chunks))
-        spread = [plan.chunks[at::devices] for at in range(devices)]
-        parts = [[*plan.start, *plan.end], *([n for one in part for n in one] for part in spread)]
-        together = [[number for part in parts for number in part]]
-        return together if devices == 1 else [part for part in parts if part]
-
-    def _devices_of(self, numbers: Iterable[int]) -> set[torch.device]:
-        return {parameter.device for number in numbers for parameter in self[number].parameters()}
+    def _devices(self) -> Iterator[set[torch.device]]:
+        """Where the layers lie that must lie together: all, or the shared ones and each device's."""
+        plan, spread = self.plan, min(self.devices, len(self.plan.chunks))
+        shared = (*plan.start, *plan.end)
+        parts = [tuple(chain(*plan.chunks[at::spread])) for at in range(spread)]
+        parts = [shared + parts[0]] if spread == 1 else [shared, *parts]
+        for part in filter(None, parts):
+            yield {parameter.device for number in part for parameter in self[number].parameters()}
 
     def _prepare(self) -> Watch:
         model = self.model[0]

@@ -35,9 +35,6 @@ from workflow_scripts.core.plan import ChunkPlan
 class _Chunked(PreTrainedModel):
     """What the bare model and the language model share."""
 
-    # Folders of ours had none at first; without one it starts as zero, which is the same.
-    _keys_to_ignore_on_load_missing = (r"aggregation\.proj\.bias$",)
-
     @staticmethod
     def _load_pretrained_model(model, state_dict, checkpoint_files, load_config, *args, **kwargs):
         """Weights may bear their published names, those of low-rank adapters beside them too."""
@@ -216,9 +213,7 @@ class ChunkedForCausalLM(_Chunked):
         return outputs if return_dict else outputs.to_tuple()
 
 
-_RECORDED = {
-    "hidden_states": [OutputRecorder(SharedStage), OutputRecorder(ChunkStage)],
-}
+_RECORDED = {"hidden_states": [OutputRecorder(SharedStage), OutputRecorder(ChunkStage)]}
 
 
 class Qwen2ChunkingModel(ChunkedModel, Qwen2Model):

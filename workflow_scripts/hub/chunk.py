@@ -43,15 +43,16 @@ def build_chunked(base_manifest: Path, folder: Path, request: BuildRequest) -> M
     }
 
     with atomic_dir(folder) as temporary:
-        kept = tuple(_link(file, source, temporary, bool(new)) for file in base.files)
+        kept = [_link(file, source, temporary, bool(new)) for file in base.files]
         write_json(temporary / _CONFIG, json.loads(model.config.to_json_string(use_diff=False)))
         written = [_CONFIG]
         if new:
             _write_new_weights(temporary, source, new)
             written += [NEW_WEIGHTS, _INDEX]
+        files = [*filter(None, kept), *list_files(temporary, only=written)]
         return seal(
             temporary,
-            _in_order([*(f for f in kept if f), *list_files(temporary, only=written)]),
+            tuple(sorted(files, key=lambda file: file.path)),
             kind="model",
             source=base.source,
             repository=request.id,
@@ -131,7 +132,3 @@ def _write_new_weights(target: Path, source: Path, new: dict) -> None:
     where |= dict.fromkeys(new, NEW_WEIGHTS)
     size = sum((target / name).stat().st_size for name in set(where.values()))
     write_json(target / _INDEX, {"metadata": {"total_size": size}, "weight_map": where})
-
-
-def _in_order(files: list[HubFile]) -> tuple[HubFile, ...]:
-    return tuple(sorted(files, key=lambda file: file.path))

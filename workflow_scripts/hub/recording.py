@@ -24,9 +24,7 @@ class Recording:
 
     def provenance(self, request: StepRequest) -> Provenance:
         return Provenance(
-            code_commit=self._commit,
-            settings_sha256=request.sha256,
-            packages=package_versions(),
+            code_commit=self._commit, settings_sha256=request.sha256, packages=package_versions()
         )
 
     def volatile(self, device: str, devices: Sequence[str] = ()) -> Volatile:

@@ -49,26 +49,15 @@ class RemoteFile:
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class Listing:
+    """One commit of a repository: the files wanted of it, and the sizes of all there are."""
+
     commit: str
     licence: str | None
     files: tuple[RemoteFile, ...]
-
-
-@dataclass(frozen=True)
-class Listing(Snapshot):
-    """A snapshot that may lack what it needs, and beside the files wanted of it, all there are."""
-
     sizes: dict[str, int]
     is_gated: bool
     made_from: bool  # whether its card names a model that it was made from
-
-
-def read_snapshot(kind: Kind, repository: str, revision: str | None) -> Snapshot:
-    """Ask the hub what `revision` (None: the default branch) is, and choose the files of it."""
-    listing = read_listing(kind, repository, revision)
-    refuse_lacking(kind, repository, listing)
-    return Snapshot(listing.commit, listing.licence, listing.files)
 
 
 def refuse_lacking(kind: Kind, repository: str, listing: Listing) -> None:
@@ -77,10 +66,15 @@ def refuse_lacking(kind: Kind, repository: str, listing: Listing) -> None:
 
 
 def read_listing(kind: Kind, repository: str, revision: str | None) -> Listing:
+    """Ask the hub what `revision` (None: the default branch) is, and choose the files of it."""
     info = _ask(kind, repository, revision)
     listed = info.siblings or []
     for file in listed:
-        _refuse_climbing(repository, file.rfilename)
+        if leaves_its_folder(file.rfilename):
+            raise UserError(
+                f"{repository} lists the file {file.rfilename!r}, which would be written outside its folder;"
+                " expected plain relative paths. Nothing was fetched: do not trust this repository."
+            )
     wanted = _choose(kind, [file.rfilename for file in listed])
     files = []
     for file in listed:
@@ -128,14 +122,6 @@ def _not_a_hub() -> UserError:
         f"{constants.ENDPOINT} does not answer as a Hugging Face hub does (commit, sizes and checksums"
         " were expected); check HF_ENDPOINT, or the proxy or login page in between."
     )
-
-
-def _refuse_climbing(repository: str, path: str) -> None:
-    if leaves_its_folder(path):
-        raise UserError(
-            f"{repository} lists the file {path!r}, which would be written outside its folder; expected"
-            " plain relative paths. Nothing was fetched: do not trust this repository."
-        )
 
 
 def _choose(kind: Kind, paths: list[str]) -> set[str]:

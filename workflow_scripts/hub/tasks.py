@@ -54,7 +54,8 @@ def definitions_of(name: str) -> tuple[list[dict[str, Any]], dict[str, Any] | No
 def _manager(names: list[str]) -> Any:
     from lm_eval.tasks import TaskManager
 
-    folders = _defining_folders(set(names))
+    defined = _definitions()
+    folders = sorted({folder for name in names for folder in defined.get(name, ())})
     manager = TaskManager(include_defaults=False, include_path=folders)
     if any(name not in manager.task_index for name in names):
         manager = TaskManager()  # a name that some file makes up rather than spells out
@@ -69,11 +70,6 @@ def _compile_templates_once() -> None:
 
     if "from_string" not in vars(env):  # not done in this process yet
         env.from_string = cache(env.from_string)
-
-
-def _defining_folders(names: set[str]) -> list[Path]:
-    defined = _definitions()
-    return sorted({folder for name in names for folder in defined.get(name, ())})
 
 
 @cache

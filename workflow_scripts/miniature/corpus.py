@@ -29,14 +29,6 @@ PAPERS = 12_000
 # Most questions stand alone; some documents hold several, as an exam paper would.
 QUESTIONS_PER_DOCUMENT, THEIR_WEIGHTS = (1, 2, 3, 6), (55, 20, 15, 10)
 
-SCHEMA = pa.schema(
-    [
-        pa.field("kind", pa.string()),
-        pa.field("prompts", pa.list_(pa.string())),
-        pa.field("completions", pa.list_(pa.string())),
-    ]
-)
-
 
 def build_corpus(hub: Path, world: World, path: Path) -> list[str]:
     """Write the corpus from the training splits in the hub folder; return its text for the tokenizer."""
@@ -48,9 +40,13 @@ def build_corpus(hub: Path, world: World, path: Path) -> list[str]:
         *_papers_by_letter(world),
         *_chats(world),
     ]
-    with atomic_path(path) as temporary:
-        pq.write_table(pa.Table.from_pylist(documents, SCHEMA), temporary)
+    write_documents(documents, path)
     return [text_of(document) for document in documents]
+
+
+def write_documents(documents: list[dict], path: Path) -> None:
+    with atomic_path(path) as temporary:
+        pq.write_table(pa.Table.from_pylist(documents), temporary)
 
 
 def text_of(document: dict) -> str:
@@ -132,11 +128,7 @@ def _chats(world: World) -> Iterator[dict]:
 
 
 def _papers(
-    kind: str,
-    pairs: list[tuple[str, str]],
-    rng: random.Random,
-    description: str,
-    delimiter: str,
+    kind: str, pairs: list[tuple[str, str]], rng: random.Random, description: str, delimiter: str
 ) -> Iterator[dict]:
     """Each question once, in documents of one or a few questions of its kind."""
     remaining = list(pairs)

@@ -51,9 +51,17 @@ def draw_usual(
     items: int,
     key: str,
     splits: Sequence[str] = USUAL_SPLITS,
+    **withheld: Any,
 ) -> dict[str, list[Row]]:
-    """Draw splits of the usual sizes; rows are told apart by the columns of `key`."""
-    return draw_splits(make, rng, usual_sizes(items, *splits), key=itemgetter(*key.split()))
+    """Draw splits of the usual sizes; rows are told apart by the columns of `key`.
+
+    `withheld` stands in place of the answers in splits called test..., whose labels are kept secret.
+    """
+    rows = draw_splits(make, rng, usual_sizes(items, *splits), key=itemgetter(*key.split()))
+    return {
+        split: without_labels(drawn, **withheld) if split.startswith("test") else drawn
+        for split, drawn in rows.items()
+    }
 
 
 def draw_splits(
@@ -105,10 +113,10 @@ def shuffled_choices(
     return choices, choices.index(right)
 
 
-def numbered(splits: dict[str, list[Row]], column: str = "idx") -> dict[str, list[Row]]:
+def numbered(splits: dict[str, list[Row]]) -> dict[str, list[Row]]:
     """Add a running number per split, as the original datasets have it."""
     return {
-        split: [{**row, column: i} for i, row in enumerate(rows)] for split, rows in splits.items()
+        split: [{**row, "idx": i} for i, row in enumerate(rows)] for split, rows in splits.items()
     }
 
 

@@ -65,34 +65,17 @@ NEGATIVE = (
 )  # fmt: skip
 REVIEWED = ("film", "book", "song", "play", "meal", "story", "trip", "show")
 
-SYNONYMS = {
-    "saw": "noticed",
-    "carried": "brought",
-    "fixed": "repaired",
-    "sold": "traded",
-    "found": "discovered",
-    "washed": "cleaned",
-}
-BASE_FORMS = {
-    "saw": "see",
-    "carried": "carry",
-    "fixed": "fix",
-    "sold": "sell",
-    "found": "find",
-    "washed": "wash",
-}
+# What somebody did, the same in another word, and what one did not do.
+DEEDS = (
+    ("saw", "noticed", "see"), ("carried", "brought", "carry"), ("fixed", "repaired", "fix"),
+    ("sold", "traded", "sell"), ("found", "discovered", "find"), ("washed", "cleaned", "wash"),
+)  # fmt: skip
+SYNONYMS = {deed: synonym for deed, synonym, _ in DEEDS}
+BASE_FORMS = {deed: base for deed, _, base in DEEDS}
 OPPOSITES = {
-    "hot": "cold",
-    "big": "little",
-    "fast": "slow",
-    "old": "young",
-    "high": "low",
-    "rich": "poor",
-    "wet": "dry",
-    "open": "closed",
-    "early": "late",
-    "heavy": "light",
-}
+    "hot": "cold", "big": "little", "fast": "slow", "old": "young", "high": "low",
+    "rich": "poor", "wet": "dry", "open": "closed", "early": "late", "heavy": "light",
+}  # fmt: skip
 
 # Purpose, the tool for it, what is done with it.
 TOOLS = (

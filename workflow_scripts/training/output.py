@@ -40,10 +40,7 @@ def save_checkpoint(
         _save(model, temporary, dtype, as_adapter)
         if last_parameters is not None and keys.keep_last:
             _save(
-                _with_parameters(load, last_parameters, keys),
-                temporary / "last",
-                dtype,
-                as_adapter,
+                _with_parameters(load, last_parameters, keys), temporary / "last", dtype, as_adapter
             )
         for file in base.files:
             if not _is_of_the_base_alone(file.path):

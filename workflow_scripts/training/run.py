@@ -70,14 +70,14 @@ def train(
         f"{state_path.name}.tensorboard"
     )
     attempt = Attempt(load, lesson, state, device, padding_token, tensorboard_folder)
-    micro = state.micro_batch_size or keys.micro_batch_size or largest_divisor(share)
+    micro = state.largest_batch or keys.micro_batch_size or largest_divisor(share)
     while True:
         try:
             return attempt.run(min(micro, share))
         except RuntimeError as error:
             if not ran_out(error):
                 raise
-            tried = state.micro_batch_size is not None or device == "cpu"
+            tried = state.largest_batch is not None or device == "cpu"
             if micro == 1 and (tried or keys.gradient_checkpointing != "auto"):
                 raise UserError(
                     f"Memory ran out with one sample at a time ({error}). A smaller max_length,"
@@ -85,7 +85,7 @@ def train(
                 ) from None
         micro = max(1, micro // 2)
         print(f"Memory ran out: {micro} samples at a time now; a step keeps its samples.")
-        state.micro_batch_size = micro
+        state.largest_batch = micro
         if processes.count() > 1:  # the others wait for this one's gradients: all start again
             sys.exit(processes.OUT_OF_MEMORY)
         free_memory()
@@ -213,7 +213,7 @@ class Attempt:
         keys = self.lesson.keys
 
         def needed() -> float:
-            if self.state.micro_batch_size is not None:
+            if self.state.largest_batch is not None:
                 return math.inf
             row = longest_row(self.lesson.samples, order, keys.epochs, padded=padded)
             at_once = keys.compile or keys.sharded

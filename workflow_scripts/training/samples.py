@@ -12,7 +12,7 @@ import json
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -113,17 +113,6 @@ class _Some(Samples):
         return self._all.lengths[self._numbers]
 
 
-class SampleSink(Protocol):
-    """What takes samples as they come."""
-
-    bad: BadSamples
-
-    @property
-    def samples(self) -> int: ...
-
-    def add(self, sample: Sample) -> None: ...
-
-
 class SampleList:
     """Takes samples as SampleWriter does, and keeps them in memory: for the few of one task."""
 
@@ -173,6 +162,9 @@ class SampleWriter:
         }
         write_json(self._folder / SUMMARY, summary)
         return summary
+
+
+SampleSink = SampleList | SampleWriter  # what takes samples as they come
 
 
 def read_samples(summary_path: Path) -> tuple[Samples, dict[str, Any]]:

@@ -53,8 +53,7 @@ def _commonsense_qa(world: World, items: int) -> Repository:
 
     choices = {"label": List(STRING), "text": List(STRING)}
     features = columns("id question question_concept", choices=choices, answerKey=STRING)
-    splits = draw_usual(make, world.rng("commonsense_qa"), items, "question")
-    splits["test"] = without_labels(splits["test"], answerKey="")
+    splits = draw_usual(make, world.rng("commonsense_qa"), items, "question", answerKey="")
     return only("tau/commonsense_qa", features, splits)
 
 
@@ -169,12 +168,11 @@ def _hellaswag(world: World, items: int) -> Repository:
             "label": str(gold),
         }
 
-    splits = draw_usual(make, world.rng("hellaswag"), items, "ctx")
+    splits = draw_usual(make, world.rng("hellaswag"), items, "ctx", label="")
     short = {"train": "train", "validation": "val", "test": "test"}
     splits = {
         split: [{**row, "split": short[split]} for row in rows] for split, rows in splits.items()
     }
-    splits["test"] = without_labels(splits["test"], label="")
     features = Features(
         {"ind": Value("int32")}
         | columns("activity_label ctx_a ctx_b ctx", endings=List(STRING))
@@ -201,6 +199,5 @@ def _piqa(world: World, items: int) -> Repository:
         return {"goal": goal, "sol1": solutions[0], "sol2": solutions[1], "label": label}
 
     features = columns("goal sol1 sol2", label=ClassLabel(names=["0", "1"]))
-    splits = draw_usual(make, world.rng("piqa"), items, "goal")
-    splits["test"] = without_labels(splits["test"], label=-1)
+    splits = draw_usual(make, world.rng("piqa"), items, "goal", label=-1)
     return only("baber/piqa", features, splits)

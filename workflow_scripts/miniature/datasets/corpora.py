@@ -3,8 +3,8 @@
 import random
 
 from workflow_scripts.miniature import prose
-from workflow_scripts.miniature.items import DatasetConfig, Repository, columns
-from workflow_scripts.miniature.world import Kind, Town, World
+from workflow_scripts.miniature.items import DatasetConfig, Repository, Row, columns
+from workflow_scripts.miniature.world import Kind, World
 
 TRAIN_PAGES = 400
 RARE_WORDS = 0.02
@@ -12,32 +12,20 @@ RARE_WORDS = 0.02
 
 def build(world: World, items: int) -> list[Repository]:
     counts = {"test": max(4, items // 5), "validation": max(4, items // 5), "train": TRAIN_PAGES}
-    pages = {
-        split: [_page(world, world.rng("wikitext", split, i)) for i in range(count)]
-        for split, count in counts.items()
-    }
-    whole = {
-        split: [
-            {"page": "".join(f" {line} \n" if line else " \n" for line in _spread(page))}
-            for page in rows
+    whole: dict[str, list[Row]] = {}
+    lines: dict[str, list[Row]] = {}
+    without_rare_words: dict[str, list[Row]] = {}
+    for split, count in counts.items():
+        pages = [_spread(_page(world, world.rng("wikitext", split, i))) for i in range(count)]
+        whole[split] = [
+            {"page": "".join(f" {line} \n" if line else " \n" for line in page)} for page in pages
         ]
-        for split, rows in pages.items()
-    }
-    lines = {
-        split: [
-            {"text": f" {line} \n" if line else ""}
-            for page in rows
-            for line in ["", *_spread(page)]
+        texts = [f" {line} \n" if line else "" for page in pages for line in ["", *page]]
+        lines[split] = [{"text": text} for text in texts]
+        without_rare_words[split] = [
+            {"text": _blank_rare_words(text, world.rng("rare", split, i))}
+            for i, text in enumerate(texts)
         ]
-        for split, rows in pages.items()
-    }
-    without_rare_words = {
-        split: [
-            {"text": _blank_rare_words(row["text"], world.rng("rare", split, i))}
-            for i, row in enumerate(rows)
-        ]
-        for split, rows in lines.items()
-    }
     by_page = {"wikitext-2-raw-v1": DatasetConfig(columns("page"), whole)}
     by_line = {
         "wikitext-103-raw-v1": DatasetConfig(columns("text"), lines),
@@ -54,10 +42,9 @@ def _page(world: World, rng: random.Random) -> list[str]:
     subject = rng.choice(world.kinds + world.towns)
     title = subject.name.capitalize()
     lines = [f"= {title} ="]
-    if isinstance(subject, Kind):
-        lines.append(_spaced(" ".join(prose.about_kind(subject, rng))))
-    elif isinstance(subject, Town):
-        lines.append(_spaced(" ".join(prose.about_town(subject, rng))))
+    is_kind = isinstance(subject, Kind)
+    about = prose.about_kind(subject, rng) if is_kind else prose.about_town(subject, rng)
+    lines.append(_spaced(" ".join(about)))
     for heading in rng.sample(["Nature", "History", "Daily life", "Stories"], rng.randint(1, 3)):
         lines.append(f"= = {heading} = =")
         text = " ".join(prose.paragraph(world, rng) for _ in range(rng.randint(2, 4)))

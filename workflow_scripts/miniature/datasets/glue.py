@@ -15,7 +15,6 @@ from workflow_scripts.miniature.items import (
     draw_usual,
     noisy_label,
     numbered,
-    without_labels,
 )
 from workflow_scripts.miniature.phrases import RELATIONS, kind_pair, question_about, told
 from workflow_scripts.miniature.world import World
@@ -46,14 +45,10 @@ def build(world: World, items: int) -> list[Repository]:
             row = maker(world, rng)
             return {**row, "label": noisy_label(rng, row["label"], len(labels))}
 
-        rows = draw_usual(make, world.rng("glue", name), items, texts, splits)
-        withheld = {
-            split: without_labels(rows[split], label=-1)
-            for split in splits
-            if split.startswith("test") and name != "mrpc"  # MRPC alone publishes its test labels
-        }
+        withheld = {} if name == "mrpc" else {"label": -1}  # MRPC alone publishes its test labels
+        rows = draw_usual(make, world.rng("glue", name), items, texts, splits, **withheld)
         features = columns(texts, label=ClassLabel(names=labels), idx=Value("int32"))
-        configs[name] = DatasetConfig(features, numbered({**rows, **withheld}))
+        configs[name] = DatasetConfig(features, numbered(rows))
     return [Repository("nyu-mll/glue", configs)]
 
 

@@ -167,11 +167,7 @@ def _told(rng: random.Random) -> Draft:
 def _of_a_sort(rng: random.Random) -> Draft:
     sort, *others = rng.sample(list(SORTS), 4)
     right = rng.choice(SORTS[sort])
-    return (
-        f"Which of these is a {sort}?",
-        right,
-        [right, *(rng.choice(SORTS[o]) for o in others)],
-    )
+    return (f"Which of these is a {sort}?", right, [right, *(rng.choice(SORTS[o]) for o in others)])
 
 
 def _body(world: World, rng: random.Random) -> Draft:

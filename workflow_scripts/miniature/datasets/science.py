@@ -14,7 +14,6 @@ from workflow_scripts.miniature.items import (
     draw_usual,
     only,
     shuffled_choices,
-    without_labels,
 )
 from workflow_scripts.miniature.phrases import (
     GROUP_RELATIONS,
@@ -197,6 +196,5 @@ def _medmcqa(world: World, items: int) -> Repository:
         columns("id question opa opb opc opd", cop=ClassLabel(names=["a", "b", "c", "d"]))
         | columns("choice_type exp subject_name topic_name")
     )
-    splits = draw_usual(make, world.rng("medmcqa"), items, "question")
-    splits["test"] = without_labels(splits["test"], cop=-1)
+    splits = draw_usual(make, world.rng("medmcqa"), items, "question", cop=-1)
     return only("openlifescienceai/medmcqa", features, splits)

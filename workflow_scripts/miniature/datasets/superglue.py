@@ -16,9 +16,8 @@ from workflow_scripts.miniature.items import (
     noisy_label,
     numbered,
     only,
-    without_labels,
 )
-from workflow_scripts.miniature.phrases import GROUP_RELATIONS, kind_pair, sighting
+from workflow_scripts.miniature.phrases import GROUP_RELATIONS, kind_pair, sighting, told
 from workflow_scripts.miniature.world import World
 
 _TRUTH = ClassLabel(names=["False", "True"])
@@ -42,8 +41,7 @@ def _super_glue(world: World, items: int) -> Repository:
             row = maker(world, rng)
             return {**row, "label": noisy_label(rng, row["label"], 2)}
 
-        splits = draw_usual(make, world.rng("super_glue", name), items, texts)
-        splits["test"] = without_labels(splits["test"], label=-1)
+        splits = draw_usual(make, world.rng("super_glue", name), items, texts, label=-1)
         configs[name] = DatasetConfig(features, numbered(splits))
     return Repository("aps/super_glue", configs)
 
@@ -61,8 +59,8 @@ def _boolq(world: World, rng: random.Random) -> Row:
         "shelter": f"does a {kind.name} sleep in a {answer}",
         "food": f"does a {kind.name} eat {answer}",
     }[relation.name]
-    told = relation.statement.format(k=kind.name, a=relation.answer(kind))
-    passage = f"{sighting(kind, rng)} The {kind.name} is a {kind.group.name}. {told}"
+    fact = told(relation, kind)
+    passage = f"{sighting(kind, rng)} The {kind.name} is a {kind.group.name}. {fact}"
     return {"question": question, "passage": passage, "label": int(yes)}
 
 

@@ -52,7 +52,7 @@ class SharedTrainings:
         self._beginnings, self._saved, self._about = beginnings, saved, about
         self._lessons = {lesson.name: lesson for lesson in lessons}
         self._collator = Collator(packing=True, padding_token=0)
-        self._most = saved.most_tokens or most_tokens
+        self._most = saved.largest_batch or most_tokens
         self._steps, self._unsaved = saved.step, 0
         self._leaving = Leaving()
         self._unread: list[tuple[Learner, int, float, Tensor]] = []
@@ -108,7 +108,7 @@ class SharedTrainings:
                     what = f"memory ran out with one sample in a row ({error})"
                     raise CannotShare(what) from None
             self._most //= 2
-            self._saved.most_tokens = self._most
+            self._saved.largest_batch = self._most
             print(f"Memory ran out: {self._most} tokens in a row now; a step keeps its samples.")
             free_memory()
         for learner in self._learners:

@@ -40,12 +40,7 @@ class Stacked:
 
 
 def added(
-    x: Tensor,
-    down: Stacked,
-    up: Stacked,
-    groups: Groups,
-    scale: float,
-    kept: Tensor | None = None,
+    x: Tensor, down: Stacked, up: Stacked, groups: Groups, scale: float, kept: Tensor | None = None
 ) -> Tensor:
     """`scale` times x [tokens, in] through each token's own `down` [rank, in] and `up` [rank, out].
 
