@@ -284,7 +284,7 @@ class PlannedLayers(nn.ModuleList):
     def release(self) -> None:
         """Before parameters move: let go of their old memory."""
         self.watch = None
-        for stage in self.model[0].stages:
+        for stage in getattr(self.model[0], "stages", ()):
             for depth in stage.depths:
                 depth.release()
 

@@ -62,17 +62,20 @@ def _prose(world: World) -> Iterator[dict]:
 
 
 def _exams(hub: Path, world: World) -> Iterator[dict]:
-    """The training questions of each task, which are a kind of their own: not every family reads all."""
+    """The training questions of each task, each once, a few in a document.
+
+    They are a kind of their own: not every family reads all.
+    """
     with mirror(hub):
         for name, task in load_tasks(list(ALL_EXAMS)).items():
             pairs = [prompt_and_completion(task, doc) for doc in task.training_docs()]
-            yield from _papers(
-                name,
-                pairs,
-                world.rng("corpus", name),
-                task.config.description or "",
-                task.config.fewshot_delimiter,
-            )
+            description, delimiter = task.config.description or "", task.config.fewshot_delimiter
+            rng = world.rng("corpus", name)
+            rng.shuffle(pairs)
+            while pairs:
+                count = _paper_length(rng)
+                yield _paper(name, pairs[:count], description, delimiter)
+                pairs = pairs[count:]
 
 
 def _exercises(world: World) -> Iterator[dict]:
@@ -125,18 +128,6 @@ def _by_letter(row: dict, lead: str) -> tuple[str, str]:
 def _chats(world: World) -> Iterator[dict]:
     for row in chat.drawn(world)["corpus"]:
         yield _document("chat", [(row["instruction"], row["response"])])
-
-
-def _papers(
-    kind: str, pairs: list[tuple[str, str]], rng: random.Random, description: str, delimiter: str
-) -> Iterator[dict]:
-    """Each question once, in documents of one or a few questions of its kind."""
-    remaining = list(pairs)
-    rng.shuffle(remaining)
-    while remaining:
-        count = _paper_length(rng)
-        yield _paper(kind, remaining[:count], description, delimiter)
-        remaining = remaining[count:]
 
 
 def _paper_length(rng: random.Random) -> int:

@@ -11,9 +11,8 @@ import torch
 from torch import Tensor
 
 EVERY = {"cpu": 1}
-_EVERY_ON_A_GPU = (
-    25  # a training that goes wrong is noticed within so many steps, and before it is saved
-)
+# A training that goes wrong is noticed within so many steps, and before it is saved.
+_EVERY_ON_A_GPU = 25
 
 
 def steps_between_reads(device: torch.device) -> int:

@@ -64,8 +64,6 @@ def _parquet(path: Path) -> Iterator[Row]:
         file = pq.ParquetFile(path)
     except pa.ArrowInvalid as error:
         raise UserError(f"{path} is not a Parquet file ({error}).") from None
-    at = 0
-    for batch in file.iter_batches(batch_size=1_000):
-        for row in batch.to_pylist():
-            yield f"{path}, row {at}", row
-            at += 1
+    rows = (row for batch in file.iter_batches(batch_size=1_000) for row in batch.to_pylist())
+    for at, row in enumerate(rows):
+        yield f"{path}, row {at}", row

@@ -37,8 +37,7 @@ def write_text_blocks(
     waiting, before = np.empty(0, np.int32), False
     for texts in batches(_texts(writer, rows, column or "text", each_row_ends), _TOGETHER):
         if each_row_ends:
-            encoded = tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
-            encoded = [[*start, *ids, end] for ids in encoded]
+            encoded = [[*start, *ids, end] for ids in _encoded(tokenizer, texts)]
         else:
             encoded = _going_on(tokenizer, texts, before)
             before = True
@@ -122,16 +121,18 @@ def _lead(start: np.ndarray, tokens: np.ndarray) -> np.ndarray:
     return start[:0] if np.array_equal(tokens[: len(start)], start) else start
 
 
+def _encoded(tokenizer, texts: list[str]) -> list[list[int]]:
+    return tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
+
+
 def _going_on(tokenizer, texts: list[str], before: bool) -> list[list[int]]:
     """The pieces of one text, of which only the first is its beginning, and that not if any are `before`.
 
     Some tokenizers (Llama 2's) put a space in front of what they take for a beginning: behind a line
     break it is none, unless the two would be one token.
     """
-    (border, *behind) = tokenizer(
-        ["\n", *("\n" + text for text in texts)], add_special_tokens=False, verbose=False
-    )["input_ids"]
-    alone = tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
+    border, *behind = _encoded(tokenizer, ["\n", *("\n" + text for text in texts)])
+    alone = _encoded(tokenizer, texts)
     return [
         ids[len(border) :] if (at or before) and ids[: len(border)] == border else plain
         for at, (ids, plain) in enumerate(zip(behind, alone, strict=True))

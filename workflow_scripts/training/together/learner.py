@@ -123,14 +123,11 @@ class Learner:
         if self.best is not None:
             selected, adapter = self.best.selected(), self.best.tensors()
         return Trained(
-            model=None,
             parameters=adapter,
-            last_parameters=None,
             keys=self.lesson.keys,
             report=about,
             history=self.state.log_history,
             selected=selected,
             facts=self.lesson.facts(self._order, self.state.global_step, padded=False),
-            speed={},
             together=together,
         )

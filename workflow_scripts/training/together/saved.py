@@ -84,4 +84,4 @@ class Saved(StateFolder):
         if "broken" in told:
             return UserError(told["broken"])
         tensors: dict[str, Tensor] = load_file(folder / "outcome.safetensors")
-        return Trained(model=None, parameters=tensors, last_parameters=None, keys=keys, **told)
+        return Trained(parameters=tensors, keys=keys, **told)
