@@ -21,9 +21,8 @@ from workflow_scripts.miniature.tokenizer import train_tokenizer
 from workflow_scripts.miniature.world import make_world
 
 _BUILDERS = (
-    *(arithmetic, chat, commonsense, corpora, glue),
-    *(mmlu, open_answers, science, superglue, vendor_prompts),
-)
+    arithmetic, chat, commonsense, corpora, glue, mmlu, open_answers, science, superglue, vendor_prompts,
+)  # fmt: skip
 
 
 def build_world(hub: Path, *, items: int) -> None:

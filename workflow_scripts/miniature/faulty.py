@@ -18,14 +18,9 @@ from workflow_scripts.miniature.store import LICENCE, finish_model
 _TINY = Spec(LLAMA, 16, 32, 1, 2, 1, steps=0, learning_rate=0.0)
 _NOT_OPEN = "cc-by-nc-4.0"
 _SEVENTY_BILLION = {
-    "hidden_size": 8192,
-    "intermediate_size": 28672,
-    "num_hidden_layers": 80,
-    "num_attention_heads": 64,
-    "num_key_value_heads": 8,
-    "head_dim": 128,
-    "vocab_size": 128256,
-}
+    "hidden_size": 8192, "intermediate_size": 28672, "num_hidden_layers": 80, "num_attention_heads": 64,
+    "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 128256,
+}  # fmt: skip
 
 
 def build_faulty_models(hub: Path) -> None:

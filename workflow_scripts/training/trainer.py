@@ -11,7 +11,6 @@ from torch.utils.data import DataLoader
 from transformers import Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from transformers.trainer import TRAINER_STATE_NAME
 
-from workflow_scripts.planning.arithmetic import TRAINING_OPERATIONS
 from workflow_scripts.training.calling import call_of, sent_to
 from workflow_scripts.training.evaluated import left_as_it_was
 from workflow_scripts.training.lesson import Lesson
@@ -54,7 +53,6 @@ class PackedTrainer(Trainer):
         with calculating_in(precision, args.device.type):  # which mixed formats need
             self._head = None if args.torch_compile or args.fsdp else find_head(model)
         self.model_accepts_loss_kwargs = True  # the loss below divides by the tokens of the step
-        self._parameters = sum(p.numel() for p in model.parameters())
         # A chunked model that learns from itself adds its own losses, in its forward.
         self._distilled = bool(getattr(model.config, "distilled", False))
 
@@ -109,7 +107,6 @@ class PackedTrainer(Trainer):
         super()._maybe_log_save_evaluate(tr_loss, grad_norm, *args, **kwargs)
 
     def _read_steps(self) -> None:
-        self.store_flos()  # for which several processes wait for one another
         now = self.state.global_step, self.state.epoch
         for step, epoch, logs in self._unread.read(self.accelerator):
             self.state.global_step, self.state.epoch = step, epoch
@@ -152,8 +149,8 @@ class PackedTrainer(Trainer):
         return float(total[0] / total[1])
 
     def floating_point_ops(self, inputs) -> float:
-        """As is usual, of all parameters that run, trained or not."""
-        return float(TRAINING_OPERATIONS) * inputs["input_ids"].numel() * self._parameters
+        """Nobody reads their sum, for which transformers counts all parameters at each micro-batch."""
+        return 0.0
 
     def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
         """Into a state to resume from: what is trained and nothing else, adapters or not."""

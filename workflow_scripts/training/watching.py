@@ -103,9 +103,9 @@ class StopWhenDiverged(TrainerCallback):
     def on_log(self, args, state, control, logs=None, **kwargs):
         if "loss" not in logs:
             return
-        for name in ("loss", "grad_norm"):
+        for name, words in (("loss", "loss"), ("grad_norm", "gradient's norm")):
             if not math.isfinite(logs.get(name, 0.0)):
-                raise UserError(_stopped(state, f"the {_WORDS[name]} is {logs[name]}"))
+                raise UserError(_stopped(state, f"the {words} is {logs[name]}"))
         self._remember(logs["loss"])
         recent = sum(self._recent) / _RECENT
         limit = 1.5 * max(self._first or 0.0, self._know_nothing)
@@ -117,9 +117,6 @@ class StopWhenDiverged(TrainerCallback):
                     f" of the start or of a uniform prediction ({limit / 1.5:.2f})",
                 )
             )
-
-
-_WORDS = {"loss": "loss", "grad_norm": "gradient's norm"}
 
 
 def _stopped(state, what: str) -> str:

@@ -4,7 +4,7 @@ import random
 
 from workflow_scripts.miniature import prose
 from workflow_scripts.miniature.items import DatasetConfig, Repository, Row, columns
-from workflow_scripts.miniature.world import Kind, World
+from workflow_scripts.miniature.world import Kind, Town, World
 
 TRAIN_PAGES = 400
 RARE_WORDS = 0.02
@@ -39,12 +39,14 @@ def build(world: World, items: int) -> list[Repository]:
 
 def _page(world: World, rng: random.Random) -> list[str]:
     """A heading, an opening paragraph and some sections, in wikitext's spaced-out spelling."""
-    subject = rng.choice(world.kinds + world.towns)
+    subject: Kind | Town = rng.choice(world.kinds + world.towns)
     title = subject.name.capitalize()
     lines = [f"= {title} ="]
-    is_kind = isinstance(subject, Kind)
-    about = prose.about_kind(subject, rng) if is_kind else prose.about_town(subject, rng)
-    lines.append(_spaced(" ".join(about)))
+    if isinstance(subject, Kind):
+        opening = prose.about_kind(subject, rng)
+    else:
+        opening = prose.about_town(subject, rng)
+    lines.append(_spaced(" ".join(opening)))
     for heading in rng.sample(["Nature", "History", "Daily life", "Stories"], rng.randint(1, 3)):
         lines.append(f"= = {heading} = =")
         text = " ".join(prose.paragraph(world, rng) for _ in range(rng.randint(2, 4)))
