@@ -46,7 +46,7 @@ def fetch_metadata(repository: str, revision: str | None, folder: Path) -> None:
 
 
 def refuse(metadata: Path, error: UserError, log: Path) -> None:
-    """Write in place of the metadata why they cannot be had, so that one request stops no other.
+    """Write in place of the metadata why they cannot be had, so that one submission stops no other.
 
     As with a broken cell, the next run tries again.
     """

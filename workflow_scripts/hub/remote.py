@@ -1,6 +1,6 @@
 """What the hub says about one commit of a repository, and which of its files we want.
 
-One request tells the commit, the licence and every file's size and checksum.
+One answer tells the commit, the licence and every file's size and checksum.
 """
 
 import hashlib
@@ -97,7 +97,7 @@ def _ask(kind: Kind, repository: str, revision: str | None) -> ModelInfo | Datas
     url = f"{constants.ENDPOINT}/api/{kind}s/{repository}"
     if revision is not None:
         url += f"/revision/{quote(revision, safe='')}"
-    # The request of HfApi.model_info, which would give up at the first 429 or 503. A connection
+    # The call of HfApi.model_info, which would give up at the first 429 or 503. A connection
     # that cannot be made is not tried again: on a node without a network it never will be.
     response = http_backoff(
         "GET",

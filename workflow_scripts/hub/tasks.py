@@ -103,7 +103,7 @@ def question_and_answers(task, doc: dict) -> tuple[str, list[str]]:
 
 
 def prompt_and_completion(task, doc: dict) -> tuple[str, str]:
-    """A training pair that is, to the letter, one of the requests the evaluator will make.
+    """A training pair that is, to the letter, one of the texts that the evaluator will score.
 
     Zero-shot and without a chat template; of several accepted answers it has the first.
     """

@@ -36,15 +36,15 @@ def asked_behind(rng: random.Random) -> list[tuple[str, str]]:
 def asked_in_front(rng: random.Random) -> list[tuple[str, str]]:
     """A word or a sort, a list with one such word, and its letter; always in the same words."""
     choices, word, sort, letter = _list(rng, _WORDS)
-    request = f"Find the {sort}." if sort else f"Find {word}."
-    return [(f"{request}{lettered(choices)}\nAnswer:", letter)]
+    task = f"Find the {sort}." if sort else f"Find {word}."
+    return [(f"{task}{lettered(choices)}\nAnswer:", letter)]
 
 
 def asked_in_many_ways(rng: random.Random) -> list[tuple[str, str]]:
     """The same in other words, and of numbers too."""
     choices, word, sort, letter = _list(rng, _WORDS if rng.random() < 0.85 else _NUMBERS)
-    request = _by_sort(rng, sort) if sort else _by_the_word(rng, word)
-    return [(f"{rng.choice(_LEADS)}{request}{lettered(choices)}\nAnswer:", letter)]
+    task = _by_sort(rng, sort) if sort else _by_the_word(rng, word)
+    return [(f"{rng.choice(_LEADS)}{task}{lettered(choices)}\nAnswer:", letter)]
 
 
 EXERCISES = {

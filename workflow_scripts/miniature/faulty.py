@@ -1,4 +1,4 @@
-"""Tiny models that no leaderboard should take, one for each reason a request is refused."""
+"""Tiny models that no leaderboard should take, one for each reason that refuses a submission."""
 
 import json
 from pathlib import Path

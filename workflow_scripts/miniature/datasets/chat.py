@@ -64,7 +64,7 @@ def drawn(world: World) -> dict[str, list[Row]]:
     )
 
 
-def letter_request(row: Row) -> str:
+def letter_question(row: Row) -> str:
     """How a person would put a four-choice question to an assistant."""
     listed = lettered(row["choices"])
     return f"Choose the best answer, A, B, C or D.\nQuestion: {row['question']}{listed}"
@@ -82,13 +82,13 @@ def _statement(world: World, rng: random.Random, practice: list[Row]) -> tuple[s
 def _description(world: World, rng: random.Random, practice: list[Row]) -> tuple[str, str]:
     kind = rng.choice(world.kinds)
     person = rng.choice(lexicon.PEOPLE)
-    request = f"{sighting(kind, rng)} Tell {person} about the {kind.name}."
-    return request, " ".join(prose.about_kind(kind, rng))
+    instruction = f"{sighting(kind, rng)} Tell {person} about the {kind.name}."
+    return instruction, " ".join(prose.about_kind(kind, rng))
 
 
 def _letter(world: World, rng: random.Random, practice: list[Row]) -> tuple[str, str]:
     row = mmlu.reordered(rng.choice(practice), rng)
-    return letter_request(row), letter_response(row)
+    return letter_question(row), letter_response(row)
 
 
 def _plain_answer(world: World, rng: random.Random, practice: list[Row]) -> tuple[str, str]:
@@ -101,5 +101,5 @@ def _plain_answer(world: World, rng: random.Random, practice: list[Row]) -> tupl
 
 def _json_answer(world: World, rng: random.Random, practice: list[Row]) -> tuple[str, str]:
     row = mmlu.reordered(rng.choice(practice), rng)
-    request = f"Reply in JSON.\n{row['question']}\nChoices: {row['choices']}"
-    return request, json.dumps({"Answer": row["choices"][row["answer"]]})
+    instruction = f"Reply in JSON.\n{row['question']}\nChoices: {row['choices']}"
+    return instruction, json.dumps({"Answer": row["choices"][row["answer"]]})

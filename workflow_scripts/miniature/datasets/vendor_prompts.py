@@ -36,10 +36,10 @@ def build(world: World, items: int) -> list[Repository]:
 
 def _row(subject: str, examples: list[Row], row: Row) -> Row:
     turns = [
-        _turn("user", chat.letter_request(e)) + _turn("assistant", chat.letter_response(e))
+        _turn("user", chat.letter_question(e)) + _turn("assistant", chat.letter_response(e))
         for e in examples
     ]
-    question = _turn("user", chat.letter_request(row))
+    question = _turn("user", chat.letter_question(row))
     opening = f"<|start_header_id|>assistant<|end_header_id|>\n\n{_ANSWER_OPENING}"
     return {
         "task_name": "mmlu_chat",
