@@ -154,32 +154,28 @@ class SharedTrainings:
         every = steps_between_reads(self._model.device)
         if not (evaluated or reads or len(self._unread) >= every * len(self._learners)):
             return []
-        ended: list[tuple[str, Outcome]] = []
-        for learner, problem in self._read().items():
-            ended.append((learner.lesson.name, problem))
-            self._learners.remove(learner)
+        ended: dict[Learner, Outcome] = {**self._read()}
         for learner in evaluated:
-            if learner not in self._learners:
+            if learner in ended:
                 continue
-            name = learner.lesson.name
             try:
                 leave_if_replaced()
                 adapter = self._stack.take(learner.slot)
                 set_parameters(self._adapted, adapter)
                 learner.evaluate(self._adapted)
-                if not learner.over:
-                    continue
-                ended.append((name, learner.result(adapter, self._about, len(self._stack.values))))
+                if learner.over:
+                    ended[learner] = learner.result(adapter, self._about, len(self._stack.values))
             except Interrupted:
                 raise
             except Exception as error:
                 if machine_problem(error):
                     raise
-                ended.append((name, error))
-            self._learners.remove(learner)
-        for name, outcome in ended:
+                ended[learner] = error
+        self._learners = [learner for learner in self._learners if learner not in ended]
+        outcomes = [(learner.lesson.name, outcome) for learner, outcome in ended.items()]
+        for name, outcome in outcomes:
             self._saved.keep(name, outcome)
-        return ended
+        return outcomes
 
     def _read(self) -> dict[Learner, Exception]:
         """Notes what came of the steps; gives those whose training has gone wrong, and how."""
