@@ -14,7 +14,7 @@ from transformers.models.llama.modeling_llama import eager_attention_forward
 
 from workflow_scripts.chunked import one_token
 from workflow_scripts.chunked.projection import Projection
-from workflow_scripts.chunked.stacked import Norm, Place, Siblings
+from workflow_scripts.chunked.stacked import Child, Norm, Siblings
 
 _STACKED = ("input_norm", "qkv", "head_norms", "out", "post_norm", "gate_up", "down", "adapt")
 
@@ -37,7 +37,7 @@ class Depth(GradientCheckpointingLayer):
         """Lay the siblings' weights side by side."""
         self.siblings = layers  # a tuple, so that no parameter is registered a second time
 
-        def of(parent: str, *names: str) -> list[list[Place]]:
+        def of(parent: str, *names: str) -> list[list[Child]]:
             return [[(layer.get_submodule(parent), name) for name in names] for layer in layers]
 
         self.input_norm = Norm(of("", "input_layernorm"))

@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from workflow_scripts.chunked.stacked import Place, Product, Stack, autocasts, is_plain
+from workflow_scripts.chunked.stacked import Child, Product, Stack, autocasts, is_plain
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class LoraAdapters:
             return False, None  # with gradients, all is calculated in one format
         return len(adapter.chances()) == 1, adapter
 
-    def places(self) -> list[Place]:
+    def places(self) -> list[Child]:
         kept = ("lora_A", "lora_B", "lora_dropout")
         return [
             *((layer, "base_layer") for layer in self.layers),

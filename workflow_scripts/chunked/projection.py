@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from workflow_scripts.chunked.lora import AdaptedProduct, LoraAdapter, LoraAdapters, linear_in
-from workflow_scripts.chunked.stacked import Place, Product, Siblings, Stack, autocasts
+from workflow_scripts.chunked.stacked import Child, Product, Siblings, Stack, autocasts
 
 _FEW = 8
 
@@ -36,7 +36,7 @@ class Projection(Siblings):
         if plain != modules:
             self.adapters = LoraAdapters(modules)
 
-    def places(self) -> list[Place]:
+    def places(self) -> list[Child]:
         return super().places() + ([] if self.adapters is None else self.adapters.places())
 
     def __call__(self, x: Tensor, onto: Tensor | None = None) -> Tensor:

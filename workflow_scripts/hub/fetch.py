@@ -17,7 +17,7 @@ from workflow_scripts.hub.download import download
 from workflow_scripts.hub.lock import read_lock
 from workflow_scripts.hub.manifest import MANIFEST, Manifest, facts_of, seal
 from workflow_scripts.hub.network_errors import in_plain_words
-from workflow_scripts.hub.remote import Kind, Listing, RemoteFile, read_listing, refuse_lacking
+from workflow_scripts.hub.remote import Listing, RemoteFile, RepoType, read_listing, refuse_lacking
 from workflow_scripts.hub.shared_files import one_fetch_at_a_time, take_from_beside
 from workflow_scripts.settings.names import find_file
 
@@ -25,7 +25,7 @@ _PARTIAL = ".partial"
 
 
 def fetch(
-    kind: Kind, repository: str, revision: str | None, folder: Path, commit: str | None = None
+    kind: RepoType, repository: str, revision: str | None, folder: Path, commit: str | None = None
 ) -> Manifest:
     """Make `folder` hold exactly the wanted files of one commit, and say so in its manifest.
 
@@ -58,7 +58,7 @@ def fetch(
 
 
 def fetch_locked(
-    kind: Kind,
+    kind: RepoType,
     repository: str,
     revision: str | None,
     manifest: Path,
@@ -78,7 +78,7 @@ def _refuse_contradiction(repository: str, revision: str | None, commit: str | N
         )
 
 
-def _download_missing(kind: Kind, repository: str, listing: Listing, folder: Path) -> None:
+def _download_missing(kind: RepoType, repository: str, listing: Listing, folder: Path) -> None:
     missing = [
         file
         for file in listing.files

@@ -18,7 +18,7 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import leaves_its_folder, sha256_file
 from workflow_scripts.core.model_files import ABOUT, files_taken, is_plain, what_a_model_lacks
 
-Kind = Literal["model", "dataset"]
+RepoType = Literal["model", "dataset"]
 
 _INFO = {"model": ModelInfo, "dataset": DatasetInfo}
 _TIMEOUT = httpx2.Timeout(60, connect=10)
@@ -60,12 +60,12 @@ class Listing:
     made_from: bool  # whether its card names a model that it was made from
 
 
-def refuse_lacking(kind: Kind, repository: str, listing: Listing) -> None:
+def refuse_lacking(kind: RepoType, repository: str, listing: Listing) -> None:
     if lacking := _what_is_lacking(kind, {file.path for file in listing.files}):
         raise UserError(f"The {kind} {repository} at commit {listing.commit} {lacking}")
 
 
-def read_listing(kind: Kind, repository: str, revision: str | None) -> Listing:
+def read_listing(kind: RepoType, repository: str, revision: str | None) -> Listing:
     """Ask the hub what `revision` (None: the default branch) is, and choose the files of it."""
     info = _ask(kind, repository, revision)
     listed = info.siblings or []
@@ -93,7 +93,7 @@ def read_listing(kind: Kind, repository: str, revision: str | None) -> Listing:
     )
 
 
-def _ask(kind: Kind, repository: str, revision: str | None) -> ModelInfo | DatasetInfo:
+def _ask(kind: RepoType, repository: str, revision: str | None) -> ModelInfo | DatasetInfo:
     url = f"{constants.ENDPOINT}/api/{kind}s/{repository}"
     if revision is not None:
         url += f"/revision/{quote(revision, safe='')}"
@@ -124,13 +124,13 @@ def _not_a_hub() -> UserError:
     )
 
 
-def _choose(kind: Kind, paths: list[str]) -> set[str]:
+def _choose(kind: RepoType, paths: list[str]) -> set[str]:
     if kind == "model":
         return files_taken(paths)
     return {path for path in paths if _DATASET_FILES.fullmatch(path) and is_plain(path)}
 
 
-def _what_is_lacking(kind: Kind, wanted: set[str]) -> str | None:
+def _what_is_lacking(kind: RepoType, wanted: set[str]) -> str | None:
     if kind == "dataset":
         if any(re.search(r"\.(parquet|jsonl|json|csv|tsv|txt)\b", path) for path in wanted):
             return None

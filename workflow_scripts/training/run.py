@@ -18,11 +18,7 @@ from workflow_scripts.core.seeds import derive_seed, seed_everything
 from workflow_scripts.planning.memory import room_on
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training import attention, processes
-from workflow_scripts.training.activations import (
-    choose_checkpointing,
-    longest_row,
-    step_bytes,
-)
+from workflow_scripts.training.activations import choose_checkpointing, longest_row, step_bytes
 from workflow_scripts.training.lesson import Lesson
 from workflow_scripts.training.packing import Collator, Order
 from workflow_scripts.training.precision import choose_precision

@@ -9,7 +9,7 @@ import numpy as np
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.start_token import start_of
 from workflow_scripts.training.chat import COLUMNS, BadConversation, messages_of, rendered
-from workflow_scripts.training.rows import Row
+from workflow_scripts.training.rows import FoundRow
 from workflow_scripts.training.samples import Sample, SampleSink
 
 T = TypeVar("T")
@@ -19,7 +19,7 @@ _TOGETHER = 256  # rows that the tokenizer is given at once
 def write_text_blocks(
     writer: SampleSink,
     tokenizer,
-    rows: Iterable[Row],
+    rows: Iterable[FoundRow],
     *,
     column: str | None,
     length: int,
@@ -61,7 +61,7 @@ def write_text_blocks(
 def write_conversations(
     writer: SampleSink,
     tokenizer,
-    rows: Iterable[Row],
+    rows: Iterable[FoundRow],
     *,
     column: str | None,
     length: int,
@@ -155,7 +155,7 @@ def _add_cut(writer: SampleSink, sample: Sample, length: int, where: str) -> Non
     writer.add(sample)
 
 
-def _whole(writer: SampleSink, rows: Iterable[Row]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _whole(writer: SampleSink, rows: Iterable[FoundRow]) -> Iterator[tuple[str, dict[str, Any]]]:
     for where, row in rows:
         if row is None:
             writer.bad.add("not a row", where)
@@ -163,7 +163,9 @@ def _whole(writer: SampleSink, rows: Iterable[Row]) -> Iterator[tuple[str, dict[
             yield where, row
 
 
-def _texts(writer: SampleSink, rows: Iterable[Row], column: str, documents: bool) -> Iterator[str]:
+def _texts(
+    writer: SampleSink, rows: Iterable[FoundRow], column: str, documents: bool
+) -> Iterator[str]:
     for where, row in _whole(writer, rows):
         text = row.get(column)
         if not isinstance(text, str):
@@ -175,7 +177,7 @@ def _texts(writer: SampleSink, rows: Iterable[Row], column: str, documents: bool
 
 
 def _conversations(
-    writer: SampleSink, tokenizer, rows: Iterable[Row], column: str | None
+    writer: SampleSink, tokenizer, rows: Iterable[FoundRow], column: str | None
 ) -> Iterator[tuple[str, str, list[tuple[int, int]]]]:
     for where, row in _whole(writer, rows):
         turns = next((row[name] for name in ([column] if column else COLUMNS) if name in row), None)
