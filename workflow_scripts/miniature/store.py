@@ -25,12 +25,12 @@ def write_repository(hub: Path, repository: "Repository") -> None:
     """Fill `<hub>/datasets/<org>/<name>`, all of it or nothing."""
     with atomic_dir(hub / "datasets" / repository.name) as folder:
         configs = []
-        for name, config in repository.configs.items():
+        for name, (features, splits) in repository.configs.items():
             (folder / name).mkdir()
             digests = []
-            for split, rows in config.splits.items():
+            for split, rows in splits.items():
                 path = folder / name / f"{split}-00000-of-00001.parquet"
-                pq.write_table(pa.Table.from_pylist(rows, config.features.arrow_schema), path)
+                pq.write_table(pa.Table.from_pylist(rows, features.arrow_schema), path)
                 digests.append(sha256_file(path))
             configs.append(
                 {
@@ -39,8 +39,7 @@ def write_repository(hub: Path, repository: "Repository") -> None:
                     # The cache of `datasets` would return yesterday's rows under an unchanged card.
                     "description": "sha256:" + sha256_text(" ".join(digests)),
                     "data_files": [
-                        {"split": split, "path": f"{name}/{split}-*.parquet"}
-                        for split in config.splits
+                        {"split": split, "path": f"{name}/{split}-*.parquet"} for split in splits
                     ],
                 }
             )

@@ -7,16 +7,12 @@ from datasets import ClassLabel, Features, List, Value
 from workflow_scripts.miniature import lexicon
 from workflow_scripts.miniature.items import (
     STRING,
-    DatasetConfig,
     Repository,
     Row,
     columns,
-    draw_splits,
     draw_usual,
     only,
     shuffled_choices,
-    usual_sizes,
-    without_labels,
 )
 from workflow_scripts.miniature.phrases import pronoun, two_people
 from workflow_scripts.miniature.world import World
@@ -132,14 +128,14 @@ def _winogrande(world: World, items: int) -> Repository:
 
     features = columns("sentence option1 option2 answer")
     # The key leaves the ending out: of two sentences that differ in nothing else, one is kept.
-    splits = draw_splits(
+    splits = draw_usual(
         make,
         world.rng("winogrande"),
-        usual_sizes(items, "train", "validation", "test"),
+        items,
         key=lambda row: row["sentence"].split("_")[0],
+        answer="",
     )
-    splits["test"] = without_labels(splits["test"], answer="")
-    return Repository("allenai/winogrande", {"winogrande_xl": DatasetConfig(features, splits)})
+    return Repository("allenai/winogrande", {"winogrande_xl": (features, splits)})
 
 
 def _hellaswag(world: World, items: int) -> Repository:

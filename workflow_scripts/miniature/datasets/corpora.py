@@ -3,7 +3,7 @@
 import random
 
 from workflow_scripts.miniature import prose
-from workflow_scripts.miniature.items import DatasetConfig, Repository, Row, columns
+from workflow_scripts.miniature.items import Repository, Row, columns
 from workflow_scripts.miniature.world import Kind, Town, World
 
 TRAIN_PAGES = 400
@@ -26,10 +26,10 @@ def build(world: World, items: int) -> list[Repository]:
             {"text": _blank_rare_words(text, world.rng("rare", split, i))}
             for i, text in enumerate(texts)
         ]
-    by_page = {"wikitext-2-raw-v1": DatasetConfig(columns("page"), whole)}
+    by_page = {"wikitext-2-raw-v1": (columns("page"), whole)}
     by_line = {
-        "wikitext-103-raw-v1": DatasetConfig(columns("text"), lines),
-        "wikitext-103-v1": DatasetConfig(columns("text"), without_rare_words),
+        "wikitext-103-raw-v1": (columns("text"), lines),
+        "wikitext-103-v1": (columns("text"), without_rare_words),
     }
     return [
         Repository("EleutherAI/wikitext_document_level", by_page),

@@ -1,21 +1,13 @@
 """nyu-mll/glue: acceptability, sentiment, inference and paraphrase."""
 
 import random
+from functools import partial
 
 from datasets import ClassLabel, Value
 
 from workflow_scripts.miniature import lexicon
 from workflow_scripts.miniature.datasets import scenes
-from workflow_scripts.miniature.items import (
-    USUAL_SPLITS,
-    DatasetConfig,
-    Repository,
-    Row,
-    columns,
-    draw_usual,
-    noisy_label,
-    numbered,
-)
+from workflow_scripts.miniature.items import USUAL_SPLITS, Repository, Row, columns, draw_labelled
 from workflow_scripts.miniature.phrases import RELATIONS, kind_pair, question_about, told
 from workflow_scripts.miniature.world import World
 
@@ -40,15 +32,11 @@ def build(world: World, items: int) -> list[Repository]:
             splits = ["train"] + [
                 f"{s}_{d}" for s in ("validation", "test") for d in ("matched", "mismatched")
             ]
-
-        def make(rng: random.Random, maker=maker, labels=labels) -> Row:
-            row = maker(world, rng)
-            return {**row, "label": noisy_label(rng, row["label"], len(labels))}
-
         withheld = {} if name == "mrpc" else {"label": -1}  # MRPC alone publishes its test labels
-        rows = draw_usual(make, world.rng("glue", name), items, texts, splits, **withheld)
+        make, rng = partial(maker, world), world.rng("glue", name)
+        rows = draw_labelled(make, rng, items, texts, len(labels), splits, **withheld)
         features = columns(texts, label=ClassLabel(names=labels), idx=Value("int32"))
-        configs[name] = DatasetConfig(features, numbered(rows))
+        configs[name] = features, rows
     return [Repository("nyu-mll/glue", configs)]
 
 

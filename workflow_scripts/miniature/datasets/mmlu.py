@@ -15,7 +15,6 @@ from workflow_scripts.miniature import lexicon
 from workflow_scripts.miniature.datasets.science import medical_question
 from workflow_scripts.miniature.items import (
     STRING,
-    DatasetConfig,
     Repository,
     Row,
     columns,
@@ -79,7 +78,7 @@ FEATURES = columns(
 def build(world: World, items: int) -> list[Repository]:
     per_subject = rows_by_subject(world, items)
     configs = {
-        subject: DatasetConfig(FEATURES, {s: splits[s] for s in ("test", "validation", "dev")})
+        subject: (FEATURES, {s: splits[s] for s in ("test", "validation", "dev")})
         for subject, splits in per_subject.items()
     }
     everything = {
@@ -89,8 +88,8 @@ def build(world: World, items: int) -> list[Repository]:
     # As in the original, the auxiliary training questions do not say which subject they are of.
     practice = [{**row, "subject": ""} for row in practice_rows(world)]
     whole = {
-        "all": DatasetConfig(FEATURES, {"auxiliary_train": practice, **everything}),
-        "auxiliary_train": DatasetConfig(FEATURES, {"train": practice}),
+        "all": (FEATURES, {"auxiliary_train": practice, **everything}),
+        "auxiliary_train": (FEATURES, {"train": practice}),
     }
     return [
         Repository("cais/mmlu", {**configs, **whole}),

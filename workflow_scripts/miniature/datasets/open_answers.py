@@ -5,15 +5,7 @@ import random
 from datasets import List, Value
 
 from workflow_scripts.miniature import lexicon
-from workflow_scripts.miniature.items import (
-    STRING,
-    DatasetConfig,
-    Repository,
-    Row,
-    columns,
-    draw_usual,
-    only,
-)
+from workflow_scripts.miniature.items import STRING, Repository, Row, columns, draw_usual, only
 from workflow_scripts.miniature.phrases import GROUP_RELATIONS, question_about, told
 from workflow_scripts.miniature.world import World
 
@@ -99,10 +91,7 @@ def _truthful_qa(world: World, items: int) -> Repository:
     ]
     return Repository(
         "truthfulqa/truthful_qa",
-        {
-            "generation": DatasetConfig(generation, {"validation": free}),
-            "multiple_choice": DatasetConfig(features, splits),
-        },
+        {"generation": (generation, {"validation": free}), "multiple_choice": (features, splits)},
     )
 
 

@@ -7,7 +7,6 @@ from datasets import ClassLabel, Features, List, Value
 from workflow_scripts.miniature import lexicon
 from workflow_scripts.miniature.items import (
     STRING,
-    DatasetConfig,
     Repository,
     Row,
     columns,
@@ -83,7 +82,7 @@ def _arc(world: World, items: int) -> Repository:
             }
 
         splits = draw_usual(make, world.rng(name), items, "question")
-        configs[name] = DatasetConfig(features, splits)
+        configs[name] = (features, splits)
     return Repository("allenai/ai2_arc", configs)
 
 
@@ -174,7 +173,7 @@ def _headqa(world: World, items: int) -> Repository:
     answers = List({"aid": number, "atext": STRING})
     features = columns("name year category", qid=number, qtext=STRING, ra=number, answers=answers)
     splits = draw_usual(make, world.rng("headqa"), items, "qtext")
-    return Repository("EleutherAI/headqa", {"en": DatasetConfig(features, splits)})
+    return Repository("EleutherAI/headqa", {"en": (features, splits)})
 
 
 def _medmcqa(world: World, items: int) -> Repository:

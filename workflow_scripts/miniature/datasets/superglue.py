@@ -1,6 +1,7 @@
 """aps/super_glue (boolq, wic) and facebook/anli: reading, word senses, harder inference."""
 
 import random
+from functools import partial
 
 from datasets import ClassLabel, Value
 
@@ -8,13 +9,12 @@ from workflow_scripts.miniature import lexicon
 from workflow_scripts.miniature.datasets import scenes
 from workflow_scripts.miniature.items import (
     STRING,
-    DatasetConfig,
     Repository,
     Row,
     columns,
+    draw_labelled,
     draw_usual,
     noisy_label,
-    numbered,
     only,
 )
 from workflow_scripts.miniature.phrases import GROUP_RELATIONS, kind_pair, sighting, told
@@ -36,13 +36,8 @@ def _super_glue(world: World, items: int) -> Repository:
         ("boolq", _boolq, boolq, "passage question"),
         ("wic", _wic, wic, "sentence1 sentence2"),
     ):
-
-        def make(rng: random.Random, maker=maker) -> Row:
-            row = maker(world, rng)
-            return {**row, "label": noisy_label(rng, row["label"], 2)}
-
-        splits = draw_usual(make, world.rng("super_glue", name), items, texts, label=-1)
-        configs[name] = DatasetConfig(features, numbered(splits))
+        make, rng = partial(maker, world), world.rng("super_glue", name)
+        configs[name] = features, draw_labelled(make, rng, items, texts, 2, label=-1)
     return Repository("aps/super_glue", configs)
 
 

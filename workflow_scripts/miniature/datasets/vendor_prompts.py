@@ -7,7 +7,7 @@ the question, and stops where the letter is due.
 from datasets import List
 
 from workflow_scripts.miniature.datasets import chat, mmlu
-from workflow_scripts.miniature.items import STRING, DatasetConfig, Repository, Row, columns
+from workflow_scripts.miniature.items import STRING, Repository, Row, columns
 from workflow_scripts.miniature.world import World
 
 CONFIG = "Llama-3.2-1B-Instruct-evals__mmlu__details"
@@ -28,8 +28,7 @@ def build(world: World, items: int) -> list[Repository]:
         input_correct_responses=List(STRING),
     )
     repository = Repository(
-        "meta-llama/Llama-3.2-1B-Instruct-evals",
-        {CONFIG: DatasetConfig(features, {"latest": rows})},
+        "meta-llama/Llama-3.2-1B-Instruct-evals", {CONFIG: (features, {"latest": rows})}
     )
     return [repository]
 
