@@ -19,7 +19,6 @@ from workflow_scripts.planning.made import (
     tables_made,
 )
 from workflow_scripts.planning.needs import Planner
-from workflow_scripts.settings.compute import runs_on_gpus
 from workflow_scripts.settings.found import LookUp
 from workflow_scripts.settings.mmlu import DATASET as MMLU_DATASET
 from workflow_scripts.settings.names import find_file
@@ -37,7 +36,7 @@ with mending():
         raise UserError(too_large)
 
 HUB = SETTINGS.hub.path
-ON_GPUS = runs_on_gpus(SETTINGS)
+ON_GPUS = SETTINGS.on_gpus
 # What the jobs of a rule need, read by `snakemake plan`, as functions of wildcards.
 NEEDS = {}
 # Under --sdm conda: the one with flash attention where there are GPUs to run it.

@@ -1,6 +1,6 @@
 """The Harmony study: its tables, its figures, each drawn from one of those tables, and its target."""
 
-from workflow_scripts.settings.explain import explain_training_request
+from workflow_scripts.settings.measures import explain_training_request
 from workflow_scripts.settings.ranking import (
     compute_asked,
     grid_asked,

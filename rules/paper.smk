@@ -128,6 +128,7 @@ use rule files from makers as collect_numbers with:
     input:
         tables=REPORT_TABLES,
         provenance="results/report/provenance.json",
+        names=prose_files("numbers.tsv"),
     output:
         json="results/tables/numbers.json",
         tex="results/tables/numbers.tex",
@@ -150,6 +151,7 @@ TOLD = {
     "numbers": "results/tables/numbers.json",
     "provenance": "results/report/provenance.json",
     "captions": REPORT_CAPTIONS,
+    "prose": prose_files(".md.j2"),
 }
 
 

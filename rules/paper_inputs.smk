@@ -8,6 +8,11 @@ def only_made(tables):
     return {name: path for name, path in tables.items() if path in PAPER_TABLES}
 
 
+def prose_files(ending):
+    """Files beside the Snakefile that people edit: an edited sentence is told without being asked for."""
+    return sorted(map(str, Path(workflow.basedir).glob(f"workflow_scripts/*/*/*{ending}")))
+
+
 # Of the studies that the config has.
 PAPER_TABLES = sorted(path for path in made_of(*TABLES) if path.endswith(".csv"))
 PAPER_FIGURES = sorted(path for path in made_of(*FIGURES) if path.endswith(".png"))

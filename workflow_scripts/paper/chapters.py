@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.paper.studies import STUDIES
+from workflow_scripts.paper.studies import STUDIES, tell
 from workflow_scripts.paper.tables import table_of
 from workflow_scripts.render.numbers import Numbers
 from workflow_scripts.render.tables import ShownTable
@@ -60,7 +60,7 @@ def chapters(
         chapter = Chapter(
             study.key,
             study.title,
-            study.tell(numbers),
+            tell(study.prose, numbers),
             [
                 _figure(made_figures[name], captioned)
                 for name in _of(study.key, study.figures, made_figures)

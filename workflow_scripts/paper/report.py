@@ -19,7 +19,7 @@ def report(inputs: Inputs, request: dict[str, Any], outputs: dict[str, Path]) ->
     about = json.loads(inputs.one("provenance").read_text(encoding="utf-8"))
     made = (inputs["tables"], inputs["figures"], inputs["captions"])
     told, absent = chapters(numbers, *made, asked.tables)
-    missing = what_is_missing(numbers, about, absent)
+    missing = what_is_missing(numbers, absent)
     if "paper" in outputs:
         write_paper(outputs["paper"], told, numbers, about, missing)
     else:
