@@ -105,12 +105,11 @@ def test_a_dry_run_of_mmlu_evaluates_the_model_and_its_variants(name, tmp_path):
     checkpoints = yaml.safe_load(path.read_text())["chunking"]["checkpoints"]
     variants = sum(one.get("num_chunks") != 0 for one in checkpoints)
     jobs = jobs_of(run_snakemake(tmp_path, "mmlu", "-n", "--configfile", str(path)))
-    # The model; each variant and both its stages. In the miniature world one job does it for all of them.
-    together = name == "config.yaml"
-    assert jobs["evaluate_mmlu"] == (1 if together else 1 + 3 * variants)
-    assert jobs["train_checkpoint"] == (1 if together else 2 * variants)
+    # The model; each variant and both its stages.
+    assert jobs["evaluate_mmlu"] == 1 + 3 * variants
+    assert jobs["train_checkpoint"] == 2 * variants
     # The unchanged plan is the model itself.
-    assert jobs["build_chunked"] == (1 if together else variants)
+    assert jobs["build_chunked"] == variants
     assert jobs["table"] == jobs["figure"] == 1
 
 
@@ -118,9 +117,7 @@ def test_a_dry_run_of_mmlu_evaluates_the_model_and_its_variants(name, tmp_path):
 def test_a_dry_run_of_the_prompts_plans_each_run_asked_and_scored(name, tmp_path):
     result = run_snakemake(tmp_path, "prompts", "-n", "--configfile", str(ROOT / "config" / name))
     jobs = jobs_of(result)
-    # In the miniature world one job asks a model all runs.
-    assert jobs["ask_prompt_run"] == (1 if name == "config.yaml" else 11)
-    assert jobs["score_prompt_run"] == 11
+    assert jobs["ask_prompt_run"] == jobs["score_prompt_run"] == 11
     assert (jobs["table"], jobs["figure"]) == (2, 1)
 
 
