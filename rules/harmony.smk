@@ -2,13 +2,13 @@
 
 from workflow_scripts.settings.explain import explain_training_request
 from workflow_scripts.settings.ranking import (
-    compute_asked,
-    grid_asked,
-    models_asked,
-    pair_asked,
-    ranking_asked,
-    scores_asked,
-    tasks_asked,
+    compute_request,
+    grid_request,
+    models_request,
+    pair_request,
+    ranking_request,
+    scores_request,
+    grid_words,
 )
 
 # What every table of the study is made from.
@@ -30,7 +30,7 @@ use rule table from tables as table_harmony_scores with:
     params:
         version=2,
         table="studies.harmony.scores",
-        request=scores_asked(SETTINGS).as_params(),
+        request=scores_request(SETTINGS).as_params(),
 
 
 use rule table from tables as table_harmony_leaderboard with:
@@ -44,8 +44,8 @@ use rule table from tables as table_harmony_leaderboard with:
     localrule: True
     params:
         version=1,
-        table="studies.harmony.leaderboard",
-        request=ranking_asked(SETTINGS).as_params(),
+        table="studies.ranking.leaderboard",
+        request=ranking_request(SETTINGS).as_params(),
 
 
 use rule table from tables as table_harmony_agreement with:
@@ -59,8 +59,8 @@ use rule table from tables as table_harmony_agreement with:
     localrule: True
     params:
         version=1,
-        table="studies.harmony.agreement",
-        request=ranking_asked(SETTINGS).as_params(),
+        table="studies.ranking.agreement",
+        request=ranking_request(SETTINGS).as_params(),
 
 
 use rule table from tables as table_harmony_components with:
@@ -74,8 +74,8 @@ use rule table from tables as table_harmony_components with:
     localrule: True
     params:
         version=1,
-        table="studies.harmony.components",
-        request=ranking_asked(SETTINGS).as_params(),
+        table="studies.ranking.components",
+        request=ranking_request(SETTINGS).as_params(),
 
 
 use rule table from tables as table_harmony_significance with:
@@ -90,8 +90,8 @@ use rule table from tables as table_harmony_significance with:
     localrule: True
     params:
         version=2,
-        table="studies.harmony.significance",
-        request=grid_asked(SETTINGS).as_params(),
+        table="studies.ranking.significance",
+        request=grid_request(SETTINGS).as_params(),
 
 
 use rule table from tables as table_harmony_panel with:
@@ -106,8 +106,8 @@ use rule table from tables as table_harmony_panel with:
     localrule: True
     params:
         version=1,
-        table="studies.harmony.panel",
-        request=grid_asked(SETTINGS).as_params(),
+        table="studies.ranking.panel",
+        request=grid_request(SETTINGS).as_params(),
 
 
 use rule table from tables as table_harmony_task_pair with:
@@ -121,8 +121,8 @@ use rule table from tables as table_harmony_task_pair with:
     localrule: True
     params:
         version=1,
-        table="studies.harmony.task_pair",
-        request=pair_asked(SETTINGS).as_params(),
+        table="studies.ranking.two_tasks",
+        request=pair_request(SETTINGS).as_params(),
 
 
 use rule figure from figures as figure_harmony_scores with:
@@ -137,7 +137,7 @@ use rule figure from figures as figure_harmony_scores with:
     params:
         version=2,
         figure="studies.harmony.scores",
-        request=models_asked(SETTINGS).as_params(),
+        request=models_request(SETTINGS).as_params(),
 
 
 use rule figure from figures as figure_harmony_matrices with:
@@ -151,8 +151,8 @@ use rule figure from figures as figure_harmony_matrices with:
     localrule: True
     params:
         version=1,
-        figure="studies.harmony.matrices",
-        request=tasks_asked(SETTINGS).as_params(),
+        figure="studies.ranking.matrices",
+        request=grid_words(SETTINGS).as_params(),
 
 
 use rule figure from figures as figure_harmony_agreement_by_task with:
@@ -166,8 +166,8 @@ use rule figure from figures as figure_harmony_agreement_by_task with:
     localrule: True
     params:
         version=1,
-        figure="studies.harmony.agreement_by_task",
-        request=tasks_asked(SETTINGS).as_params(),
+        figure="studies.ranking.agreement_by_task",
+        request=grid_words(SETTINGS).as_params(),
 
 
 use rule figure from figures as figure_harmony_categories with:
@@ -181,8 +181,8 @@ use rule figure from figures as figure_harmony_categories with:
     localrule: True
     params:
         version=1,
-        figure="studies.harmony.categories",
-        request={},
+        figure="studies.ranking.categories",
+        request=grid_words(SETTINGS).as_params(),
 
 
 use rule figure from figures as figure_harmony_components with:
@@ -196,8 +196,8 @@ use rule figure from figures as figure_harmony_components with:
     localrule: True
     params:
         version=1,
-        figure="studies.harmony.components",
-        request=tasks_asked(SETTINGS).as_params(),
+        figure="studies.ranking.components",
+        request=grid_words(SETTINGS).as_params(),
 
 
 use rule figure from figures as figure_harmony_pc1_by_size with:
@@ -211,8 +211,8 @@ use rule figure from figures as figure_harmony_pc1_by_size with:
     localrule: True
     params:
         version=2,
-        figure="studies.harmony.pc1_by_size",
-        request={},
+        figure="studies.ranking.pc1_by_size",
+        request=grid_words(SETTINGS).as_params(),
 
 
 use rule figure from figures as figure_harmony_bump with:
@@ -226,8 +226,8 @@ use rule figure from figures as figure_harmony_bump with:
     localrule: True
     params:
         version=3,
-        figure="studies.harmony.bump",
-        request={},
+        figure="studies.ranking.bump",
+        request=grid_words(SETTINGS).as_params(),
 
 
 use rule figure from figures as figure_harmony_pc1_by_compute with:
@@ -241,8 +241,8 @@ use rule figure from figures as figure_harmony_pc1_by_compute with:
     localrule: True
     params:
         version=1,
-        figure="studies.harmony.pc1_by_compute",
-        request=compute_asked(SETTINGS).as_params(),
+        figure="studies.ranking.pc1_by_compute",
+        request=compute_request(SETTINGS).as_params(),
 
 
 use rule figure from figures as figure_harmony_task_pair with:
@@ -256,8 +256,8 @@ use rule figure from figures as figure_harmony_task_pair with:
     localrule: True
     params:
         version=1,
-        figure="studies.harmony.task_pair",
-        request=tasks_asked(SETTINGS).as_params(),
+        figure="studies.ranking.two_tasks",
+        request=grid_words(SETTINGS).as_params(),
 
 
 use rule figure from figures as figure_harmony_panel with:
@@ -272,8 +272,8 @@ use rule figure from figures as figure_harmony_panel with:
     localrule: True
     params:
         version=2,
-        figure="studies.harmony.panel",
-        request={},
+        figure="studies.ranking.panel",
+        request=grid_words(SETTINGS).as_params(),
 
 
 rule explain_training:

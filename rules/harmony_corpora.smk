@@ -1,6 +1,6 @@
 """Perplexity of texts of the user's own, before and after training on them."""
 
-from workflow_scripts.settings.ranking import grid_asked, tasks_asked
+from workflow_scripts.settings.ranking import grid_request, grid_words
 
 
 rule measure_corpus:
@@ -78,8 +78,8 @@ use rule table from tables as table_harmony_text_agreement with:
     localrule: True
     params:
         version=1,
-        table="studies.harmony.own_texts",
-        request=grid_asked(SETTINGS).as_params(),
+        table="studies.ranking.texts",
+        request=grid_request(SETTINGS).as_params(),
 
 
 use rule figure from figures as figure_harmony_text_agreement with:
@@ -93,5 +93,5 @@ use rule figure from figures as figure_harmony_text_agreement with:
     localrule: True
     params:
         version=1,
-        figure="studies.harmony.own_texts",
-        request=tasks_asked(SETTINGS).as_params(),
+        figure="studies.ranking.texts",
+        request=grid_words(SETTINGS).as_params(),

@@ -1,17 +1,21 @@
 """What others published, from their numbers alone: no model, no network, no GPU; `snakemake published`."""
 
-from workflow_scripts.settings.published import published_asked
-from workflow_scripts.settings.ranking import tasks_asked
+from workflow_scripts.settings.grids import PUBLISHED_GRID, grid_inputs
+from workflow_scripts.settings.ranking import (
+    grid_request,
+    grid_words,
+    pair_request,
+    ranking_request,
+)
 
-# All scores under both protocols, and the earlier release after training alone.
-PUBLISHED_CELLS = published_file("harmony_cells.csv")
-PUBLISHED_LEADERBOARD = published_file("harmony_leaderboard.csv")
+# What every analysis of config/grids/published.yaml is made from.
+PUBLISHED_SCORES = grid_inputs(SETTINGS.grids[PUBLISHED_GRID], Path(workflow.basedir))
 
 
 use rule table from tables as table_published_agreement with:
     """Table: agreement of every two tasks about the published models, under both protocols."""
     input:
-        harmony_cells=PUBLISHED_CELLS,
+        **PUBLISHED_SCORES,
     output:
         **table_files("published_agreement"),
     log:
@@ -19,14 +23,14 @@ use rule table from tables as table_published_agreement with:
     localrule: True
     params:
         version=1,
-        table="studies.published.agreement",
-        request=published_asked(SETTINGS).as_params(),
+        table="studies.ranking.agreement",
+        request=ranking_request(SETTINGS, PUBLISHED_GRID).as_params(),
 
 
 use rule table from tables as table_published_categories with:
     """Table: that agreement by category."""
     input:
-        harmony_cells=PUBLISHED_CELLS,
+        **PUBLISHED_SCORES,
     output:
         **table_files("published_categories"),
     log:
@@ -34,15 +38,14 @@ use rule table from tables as table_published_categories with:
     localrule: True
     params:
         version=1,
-        table="studies.published.categories",
-        request=published_asked(SETTINGS).as_params(),
+        table="studies.ranking.categories",
+        request=grid_request(SETTINGS, PUBLISHED_GRID).as_params(),
 
 
 use rule table from tables as table_published_components with:
     """Table: principal components of the published scores, of all models and of the Qwen models."""
     input:
-        harmony_cells=PUBLISHED_CELLS,
-        leaderboard=PUBLISHED_LEADERBOARD,
+        **PUBLISHED_SCORES,
     output:
         **table_files("published_components"),
     log:
@@ -50,15 +53,14 @@ use rule table from tables as table_published_components with:
     localrule: True
     params:
         version=1,
-        table="studies.published.components",
-        request=published_asked(SETTINGS).as_params(),
+        table="studies.ranking.components",
+        request=ranking_request(SETTINGS, PUBLISHED_GRID).as_params(),
 
 
 use rule table from tables as table_published_compute with:
     """Table: the first component of the published scores beside parameters and compute."""
     input:
-        harmony_cells=PUBLISHED_CELLS,
-        pretraining=published_file("pretraining.tsv"),
+        **PUBLISHED_SCORES,
     output:
         **table_files("published_compute"),
     log:
@@ -66,14 +68,14 @@ use rule table from tables as table_published_compute with:
     localrule: True
     params:
         version=1,
-        table="studies.published.compute",
-        request=published_asked(SETTINGS).as_params(),
+        table="studies.ranking.sizes",
+        request=grid_request(SETTINGS, PUBLISHED_GRID).as_params(),
 
 
 use rule table from tables as table_published_perplexity with:
     """Table: bits per byte of new texts beside the published scores."""
     input:
-        harmony_cells=PUBLISHED_CELLS,
+        **PUBLISHED_SCORES,
     output:
         **table_files("published_perplexity"),
     log:
@@ -81,14 +83,14 @@ use rule table from tables as table_published_perplexity with:
     localrule: True
     params:
         version=1,
-        table="studies.published.perplexity",
-        request=published_asked(SETTINGS).as_params(),
+        table="studies.ranking.texts",
+        request=grid_request(SETTINGS, PUBLISHED_GRID).as_params(),
 
 
 use rule table from tables as table_published_ranks with:
     """Table: NQ-Open beside ARC-Challenge, ranks by significant differences."""
     input:
-        harmony_cells=PUBLISHED_CELLS,
+        **PUBLISHED_SCORES,
     output:
         **table_files("published_ranks"),
     log:
@@ -96,15 +98,14 @@ use rule table from tables as table_published_ranks with:
     localrule: True
     params:
         version=1,
-        table="studies.published.ranks",
-        request=published_asked(SETTINGS).as_params(),
+        table="studies.ranking.two_tasks",
+        request=pair_request(SETTINGS, PUBLISHED_GRID).as_params(),
 
 
 use rule table from tables as table_published_releases with:
     """Table: how far two releases of the published scores are apart."""
     input:
-        harmony_cells=PUBLISHED_CELLS,
-        leaderboard=PUBLISHED_LEADERBOARD,
+        **PUBLISHED_SCORES,
     output:
         **table_files("published_releases"),
     log:
@@ -112,8 +113,8 @@ use rule table from tables as table_published_releases with:
     localrule: True
     params:
         version=1,
-        table="studies.published.releases",
-        request=published_asked(SETTINGS).as_params(),
+        table="studies.ranking.releases",
+        request=grid_request(SETTINGS, PUBLISHED_GRID).as_params(),
 
 
 use rule figure from figures as figure_published_agreement with:
@@ -127,8 +128,8 @@ use rule figure from figures as figure_published_agreement with:
     localrule: True
     params:
         version=1,
-        figure="studies.published.agreement",
-        request=tasks_asked(SETTINGS).as_params(),
+        figure="studies.ranking.matrices",
+        request=grid_words(SETTINGS, PUBLISHED_GRID).as_params(),
 
 
 use rule figure from figures as figure_published_agreement_pearson with:
@@ -142,8 +143,8 @@ use rule figure from figures as figure_published_agreement_pearson with:
     localrule: True
     params:
         version=1,
-        figure="studies.published.pearson",
-        request=tasks_asked(SETTINGS).as_params(),
+        figure="studies.ranking.pearson",
+        request=grid_words(SETTINGS, PUBLISHED_GRID).as_params(),
 
 
 use rule figure from figures as figure_published_categories with:
@@ -157,8 +158,8 @@ use rule figure from figures as figure_published_categories with:
     localrule: True
     params:
         version=1,
-        figure="studies.published.categories",
-        request={},
+        figure="studies.ranking.categories",
+        request=grid_words(SETTINGS, PUBLISHED_GRID).as_params(),
 
 
 use rule figure from figures as figure_published_components with:
@@ -172,8 +173,8 @@ use rule figure from figures as figure_published_components with:
     localrule: True
     params:
         version=1,
-        figure="studies.published.components",
-        request={},
+        figure="studies.ranking.components",
+        request=grid_words(SETTINGS, PUBLISHED_GRID).as_params(),
 
 
 use rule figure from figures as figure_published_compute with:
@@ -187,8 +188,8 @@ use rule figure from figures as figure_published_compute with:
     localrule: True
     params:
         version=1,
-        figure="studies.published.compute",
-        request={},
+        figure="studies.ranking.sizes",
+        request=grid_words(SETTINGS, PUBLISHED_GRID).as_params(),
 
 
 use rule figure from figures as figure_published_perplexity with:
@@ -202,8 +203,8 @@ use rule figure from figures as figure_published_perplexity with:
     localrule: True
     params:
         version=1,
-        figure="studies.published.perplexity",
-        request=tasks_asked(SETTINGS).as_params(),
+        figure="studies.ranking.texts",
+        request=grid_words(SETTINGS, PUBLISHED_GRID).as_params(),
 
 
 use rule figure from figures as figure_published_ranks with:
@@ -217,8 +218,8 @@ use rule figure from figures as figure_published_ranks with:
     localrule: True
     params:
         version=1,
-        figure="studies.published.ranks",
-        request=tasks_asked(SETTINGS).as_params(),
+        figure="studies.ranking.two_tasks",
+        request=grid_words(SETTINGS, PUBLISHED_GRID).as_params(),
 
 
 rule published:

@@ -13,6 +13,7 @@ from workflow_scripts.settings.config import Config
 from workflow_scripts.settings.explain import explain_problems
 from workflow_scripts.settings.flags import Flag, read_flags
 from workflow_scripts.settings.found import Found, LookUp
+from workflow_scripts.settings.grids import GridFile, read_grid_files
 from workflow_scripts.settings.harmony import Together
 from workflow_scripts.settings.names import Known, find_file, find_folder
 from workflow_scripts.settings.prompts.files import find_runs, read_runs
@@ -50,6 +51,7 @@ class Settings(Config):
     refused_requests: dict[str, str] = Field({}, description="What is wrong with the other files.")
     requests_aside: dict[str, str] = Field({}, description="Why some files are of another config.")
     flags: tuple[Flag, ...] = Field((), description="Rows of the leaderboard that are marked.")
+    grids: dict[str, GridFile] = Field({}, description="The files in config/grids, by their names.")
 
     def model(self, name: str) -> ModelRow:
         return self.models[name]
@@ -161,6 +163,11 @@ def load_settings(
         except UserError as error:
             problems += error.problems
 
+    try:
+        grids = read_grid_files(workflow_folder, tables.get("tasks"))
+    except UserError as error:
+        problems += error.problems
+
     source = config.get("source", Config.model_fields["source"].default)
     folder = _said(config, "prompts", "folder", Prompts)
     files = find_runs(folder if isinstance(folder, str) else FOLDER, workflow_folder)
@@ -190,7 +197,9 @@ def load_settings(
     if problems:
         raise UserError(problems)
     fields = {name: getattr(checked, name) for name in Config.model_fields}
-    settings = Settings.model_construct(**fields, **tables, folders=known.folders, prompt_runs=runs)
+    settings = Settings.model_construct(
+        **fields, **tables, folders=known.folders, prompt_runs=runs, grids=grids
+    )
     if problems := _unmade_checkpoints(settings):
         raise UserError(problems)
     return _with_requests(settings, workflow_folder)

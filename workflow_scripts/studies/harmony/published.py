@@ -16,7 +16,7 @@ from workflow_scripts.render.verdict import (
 from workflow_scripts.scores.published_leaderboard import DRAWN_OF, LEADING_COLUMNS, TEST_ITEMS
 from workflow_scripts.settings.paper import HarmonyComparison
 from workflow_scripts.stats.reruns import Reruns
-from workflow_scripts.studies.harmony.frame import DIRECT, ERROR, FLOORED, OWN, TRAINED
+from workflow_scripts.studies.ranking.frame import DIRECT, ERROR, FLOORED, OWN, TRAINED
 
 SOURCE, CELLS = "harmony_leaderboard", "harmony_cells"
 AFTER_TRAINING = "score"  # what the rows of scores after training have as their metric
@@ -62,9 +62,13 @@ def compare_cells(
     """A row for each score of the authors' second release, as the model is and after training.
 
     As it is, nothing is drawn and nothing trained: only what two devices add up otherwise may differ.
+    Theirs after training are the better of both scores (none lies below the direct one), and so are ours.
     """
     general = GENERATED if settings.source == "miniature" else None
-    cells = {name: {} if ours is None else _comparable(ours, name) for name in (DIRECT, TRAINED)}
+    cells = {
+        theirs: {} if ours is None else _comparable(ours, mine)
+        for theirs, mine in ((DIRECT, DIRECT), (TRAINED, FLOORED))
+    }
     for theirs in published[published["task"].isin(TEST_ITEMS)].to_dict("records"):
         trained, task, value = theirs["protocol"] == TRAINED, theirs["task"], theirs["value"]
         cell = cells[theirs["protocol"]].get(theirs["model"], {})

@@ -7,7 +7,7 @@ import pandas as pd
 from workflow_scripts.render.chapter import Study, Tables
 from workflow_scripts.render.numbers import Number, Numbers, count, fixed, number, percent
 from workflow_scripts.render.words import CLEAR, LEVEL, joined
-from workflow_scripts.studies.harmony import frame
+from workflow_scripts.studies.ranking import frame
 
 # By the key that stands in the names of numbers.
 _WORDS = {key: frame.TOLD[protocol] for protocol, key in frame.KEYS.items()}
