@@ -32,8 +32,6 @@ def tell_cost(numbers: Numbers) -> list[str]:
 COST = Study(
     key="cost",
     title="What did it take?",
-    tables=("cost",),
-    figures=(),
     numbers=cost_numbers,
     tell=tell_cost,
 )

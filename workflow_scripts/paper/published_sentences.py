@@ -120,8 +120,6 @@ def _tell_reruns(numbers: Numbers) -> list[str]:
 PUBLISHED = Study(
     key="reproduction",
     title="Are the published numbers reproduced?",
-    tables=("reproduction", "reproduction_by_task", "protocol_differences"),
-    figures=(),
     numbers=published_numbers,
     tell=tell_published,
 )

@@ -12,11 +12,9 @@ Tables = dict[str, pd.DataFrame]  # by name, those of results/tables that the co
 
 @dataclass(frozen=True)
 class Study:
-    """A chapter: `tables` and `figures` are shown in it, where they were made."""
+    """A chapter; tables and figures whose declarations name its key are shown in it."""
 
     key: str
     title: str
-    tables: tuple[str, ...]
-    figures: tuple[str, ...]
     numbers: Callable[[Tables], list[Number]]
     tell: Callable[[Numbers], list[str]]

@@ -1,6 +1,6 @@
 """One table, three files: CSV with full precision, Markdown for reading, LaTeX for the paper.
 
-A study's module describes each of its tables as a `Table`, by the name TABLE. Its rule names that module,
+A study's module describes each of its tables as a `Table`, by the name TABLE. Its declaration names the module,
 steps/table.py makes and writes it, and whatever reads it again (a figure, a board, the report) reads the
 CSV file by the same columns.
 """
@@ -76,10 +76,8 @@ class Table:
     """
 
     name: str  # of its files in results/tables, behind the grid's own where it is of any grid
-    title: (
-        str | Callable[[Any], str]
-    )  # by the request, of an analysis that is made of several grids
-    note: str | Callable[[pd.DataFrame, Any], str]  # by the frame and the request
+    title: str | Callable[[Any], str]  # of an analysis of any grid by the request
+    note: str | Callable[[pd.DataFrame, Any], str]  # likewise, by the frame and the request
     columns: Columns
     asks: type[StepRequest]
     make: Callable[[Inputs, Any], pd.DataFrame]

@@ -52,12 +52,19 @@ class Settings(Config):
     requests_aside: dict[str, str] = Field({}, description="Why some files are of another config.")
     flags: tuple[Flag, ...] = Field((), description="Rows of the leaderboard that are marked.")
     grids: dict[str, GridFile] = Field({}, description="The files in config/grids, by their names.")
+    workflow_folder: str = Field(description="Where the Snakefile lies.")
+    merged: dict[str, Any] = Field(description="The config as Snakemake merged it, unchecked.")
 
     def model(self, name: str) -> ModelRow:
         return self.models[name]
 
     def task(self, name: str) -> TaskRow:
         return self.tasks[name]
+
+    def resource(self, name: str) -> str:
+        """A file of the folder resources: in the working directory, or else beside the Snakefile."""
+        path = f"resources/{name}"
+        return str(find_file(path, Path(self.workflow_folder)) or path)
 
     def checkpoints(self) -> dict[str, Checkpoint]:
         """The chunked checkpoints by their id, for instance `Qwen/Qwen2.5-0.5B-Instruct@k2m12`."""
@@ -198,7 +205,13 @@ def load_settings(
         raise UserError(problems)
     fields = {name: getattr(checked, name) for name in Config.model_fields}
     settings = Settings.model_construct(
-        **fields, **tables, folders=known.folders, prompt_runs=runs, grids=grids
+        **fields,
+        **tables,
+        folders=known.folders,
+        prompt_runs=runs,
+        workflow_folder=str(workflow_folder),
+        merged=config,
+        grids=grids,
     )
     if problems := _unmade_checkpoints(settings):
         raise UserError(problems)

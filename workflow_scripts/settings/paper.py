@@ -1,5 +1,6 @@
 """What the paper's own tables, its report and the leaderboard's page are asked."""
 
+from pathlib import Path
 from typing import Any
 
 from pydantic import Field
@@ -62,6 +63,12 @@ class LeaderboardPage(StepRequest):
 class ToldTable(StepRequest):
     table: str = Field(description="The module that describes it")
     request: dict[str, Any]
+    chapter: str
+
+
+class ToldFigure(StepRequest):
+    caption: str
+    chapter: str
 
 
 class TablesTold(StepRequest):
@@ -71,7 +78,15 @@ class TablesTold(StepRequest):
 
 
 class Report(TablesTold):
+    """Tables and figures in the order in which their chapters have them."""
+
+    figures: dict[str, ToldFigure]
     links: dict[str, str] = Field({}, description="Other pages beside this one")
+
+
+def cost_table(settings: Settings) -> CostTable:
+    snakefile = str(Path(settings.workflow_folder, "Snakefile"))
+    return CostTable(snakefile=snakefile, config=settings.merged, cluster=settings.cluster)
 
 
 def leaderboard_page(settings: Settings, *, measures: bool) -> LeaderboardPage:
@@ -114,6 +129,5 @@ def published_cells(settings: Settings) -> PublishedCells:
 
 def shown_config(settings: Settings) -> dict[str, Any]:
     """The config as it was read, without the rows of its tables."""
-    return settings.model_dump(
-        mode="json", exclude={"models", "tasks", "grids", "prompt_runs", "explain"}
-    )
+    left_out = {"models", "tasks", "grids", "prompt_runs", "explain", "workflow_folder", "merged"}
+    return settings.model_dump(mode="json", exclude=left_out)

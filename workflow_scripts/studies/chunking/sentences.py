@@ -223,15 +223,6 @@ def _tell_times(numbers: Numbers) -> str:
 CHUNKING = Study(
     key="chunking",
     title="What do chunks of layers cost, and save?",
-    tables=(
-        *("chunking_summary", "chunking_ablation", "training_stages", "chunking_plans"),
-        *("chunking_latency", "chunking_precisions"),
-        *("chunking_perplexity", "chunking_pruning", "mmlu_by_subject"),
-    ),
-    figures=(
-        *("chunking_ablation", "training_curves", "chunking_latency", "chunking_perplexity"),
-        *("chunking_pruning", "mmlu_by_subject"),
-    ),
     numbers=chunking_numbers,
     tell=tell_chunking,
 )

@@ -219,17 +219,6 @@ def _tell_panel(numbers: Numbers) -> str:
 HARMONY = Study(
     key="harmony",
     title="Do tasks agree about models?",
-    tables=(
-        *("harmony_leaderboard", "harmony_agreement", "harmony_components"),
-        *("harmony_significance", "harmony_panel", "harmony_scores", "harmony_task_pair"),
-        *("harmony_perplexity", "harmony_text_agreement"),
-    ),
-    figures=(
-        *("harmony_matrices", "harmony_bump", "harmony_agreement_by_task", "harmony_categories"),
-        *("harmony_components", "harmony_pc1_by_size", "harmony_pc1_by_compute"),
-        *("harmony_task_pair", "harmony_panel", "harmony_scores"),
-        *("harmony_perplexity", "harmony_text_agreement"),
-    ),
     numbers=harmony_numbers,
     tell=tell_harmony,
 )

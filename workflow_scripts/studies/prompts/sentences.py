@@ -109,8 +109,6 @@ def _tell_steps(numbers: Numbers) -> str:
 PROMPTS = Study(
     key="prompts",
     title="How much of a score is the way of asking?",
-    tables=("prompt_runs", "prompt_runs_by_subject"),
-    figures=("prompt_runs",),
     numbers=prompt_numbers,
     tell=tell_prompts,
 )

@@ -204,16 +204,6 @@ _PARAGRAPHS = (
 PUBLISHED_GRID = Study(
     key="published",
     title="What was found before: do tasks agree about published models?",
-    tables=(
-        *("published_agreement", "published_categories", "published_ranks"),
-        *("published_components", "published_compute", "published_perplexity"),
-        "published_releases",
-    ),
-    figures=(
-        *("published_agreement", "published_ranks", "published_categories"),
-        *("published_components", "published_compute", "published_perplexity"),
-        "published_agreement_pearson",
-    ),
     numbers=published_grid_numbers,
     tell=tell_published_grid,
 )

@@ -75,8 +75,6 @@ def _behind(numbers: Numbers) -> str:
 SUITE = Study(
     key="suite",
     title="How do models fare on the suite?",
-    tables=("suite_leaderboard",),
-    figures=(),
     numbers=suite_numbers,
     tell=tell_suite,
 )

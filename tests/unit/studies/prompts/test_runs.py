@@ -13,7 +13,7 @@ from workflow_scripts.paper.chapters import chapters
 from workflow_scripts.render.numbers import Numbers
 from workflow_scripts.render.words import limits
 from workflow_scripts.scores.tidy import collect
-from workflow_scripts.settings.paper import ToldTable
+from workflow_scripts.settings.paper import Report, ToldTable
 from workflow_scripts.settings.prompts.tables import PromptTables
 from workflow_scripts.studies.prompts import by_subject
 from workflow_scripts.studies.prompts.board import prompts_tab
@@ -186,11 +186,14 @@ def test_a_run_that_broke_costs_its_own_row_and_no_more(table, records, tmp_path
     assert {number.name for number in numbers} > {"prompts.lowest"}
     modules = {"prompt_runs": "runs", "prompt_runs_by_subject": "by_subject"}
     told = {
-        name: ToldTable(table=f"studies.prompts.{module}", request=ASKED.as_params())
+        name: ToldTable(
+            table=f"studies.prompts.{module}", request=ASKED.as_params(), chapter="prompts"
+        )
         for name, module in modules.items()
     }
     csvs = [tmp_path / f"{name}.csv" for name in told]
-    (chapter,), _ = chapters(Numbers([*limits(), *numbers]), csvs, [], [], told)
+    report = Report(tables=told, figures={})
+    (chapter,), _ = chapters(Numbers([*limits(), *numbers]), csvs, [], report)
     assert [table.name for table in chapter.tables] == list(told)
     assert len(chapter.tables[0].shown.rows) == len(table)
 

@@ -56,6 +56,6 @@ def test_published_baselines_are_of_tasks_of_the_suite_and_of_real_questions(sou
     paper = yaml.safe_load((ROOT / "config/paper.yaml").read_text(encoding="utf-8"))
     config = paper if source == "huggingface" else {}
     settings = load_settings(merged(config), ROOT)
-    found = suite_tables(settings, str(ROOT / "resources/published/suite_baselines.tsv")).baselines
+    found = suite_tables(settings).baselines
     assert [one.task for one in found] == names
     assert all(0 < one.percent < 100 for one in found)
