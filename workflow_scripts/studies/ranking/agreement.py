@@ -40,8 +40,8 @@ _NOTE = (
     f" A dash is a number that the scores at hand do not give. {frame.RAW_AND_MISSING}"
 )
 _NOTE_OF_OTHERS = (
-    "Agreement of the {scores} of two tasks over {models} models: Kendall's tau-b of the rankings,"
-    " and Pearson's r of the scores. Means over pairs of different tasks, the diagonal left out. Rising:"
+    "Agreement of the {scores} of two tasks over {models} models: Kendall's tau-b of the rankings{pearson}."
+    " Means over pairs of different tasks, the diagonal left out. Rising:"
     " pairs whose agreement is higher after training on each task than directly. Each task with the"
     " others, and all pairs, are in the CSV; the pairs are in the figures too."
 )
@@ -83,10 +83,8 @@ def agreement(grids: dict[str, Grid], request: RankingRequest) -> pd.DataFrame:
         kind="stable",
         ignore_index=True,
     )
-    if len(request.grid.measures) == 1:
-        table = table.drop(columns="measure")
     if request.draws:
-        return table
+        return table.drop(columns=[] if len(request.grid.measures) > 1 else ["measure"])
     return table.drop(columns=["origins", *_INTERVALS]).astype({"pairs": "Int64"})
 
 
@@ -226,7 +224,9 @@ def _show(table: pd.DataFrame, request: RankingRequest) -> pd.DataFrame:
 def _note(table: pd.DataFrame, request: RankingRequest) -> str:
     if request.grid.run:
         return _NOTE
-    return _NOTE_OF_OTHERS.format(scores=request.grid.called, models=table["models"].max())
+    pearson = ", and Pearson's r of the scores" if "pearson" in request.grid.measures else ""
+    models = table["models"].max()
+    return _NOTE_OF_OTHERS.format(scores=request.grid.called, models=models, pearson=pearson)
 
 
 TABLE = Table(
