@@ -24,6 +24,7 @@ from workflow_scripts.settings.paper import HarmonyComparison
 from workflow_scripts.stats.reruns import Reruns
 from workflow_scripts.studies.harmony.published import (
     AFTER_TRAINING,
+    NO_FLOOR,
     compare_cells,
     compare_harmony,
 )
@@ -178,6 +179,8 @@ def test_ours_are_floored_as_theirs_are_before_they_are_compared():
     assert len(at_floor) == 48
     assert (trained.loc[at_floor, "ours"] == trained.loc[at_floor, "published"]).all()
     assert set(trained["verdict"]) == {AGREES}
+    alone = compared_cells(our_cells("train_before_test")).query("metric == 'score'")
+    assert set(alone["because"]) == {NO_FLOOR}, "without a direct score nothing floors it"
 
 
 def rerun_drawn(seed: int) -> pd.DataFrame:

@@ -91,7 +91,8 @@ def _parts(
     for origin, protocol, scores in parts:
         for group in (ALL, *request.grid.families):
             of = families.reindex(scores.index) == group if group != ALL else slice(None)
-            yield {"release": origin, "protocol": protocol, "group": group}, scores[of]
+            differing = scores[of].loc[:, scores[of].nunique() > 1]
+            yield {"release": origin, "protocol": protocol, "group": group}, differing
 
 
 def _of_scores(
@@ -136,7 +137,7 @@ def _show(table: pd.DataFrame, request: RankingRequest) -> pd.DataFrame:
     releases = {Path(second.file).stem: second.name} if second else {}
     return pd.DataFrame(
         {
-            "Scores": table["release"].map(releases).fillna("all scores"),
+            "Scores": [releases.get(name, "all scores") for name in table["release"]],
             "Protocol": table["protocol"],
             "Models": numbers(table["models"], "d"),
             "Of": table["group"].map(_group),

@@ -50,14 +50,22 @@ def ranked_scores(grid: Grid) -> pd.DataFrame:
     return complete.loc[:, complete.nunique() > 1]
 
 
+def first_component(grid: Grid) -> pd.Series:
+    """Of the models that have all tasks; of none where fewer than two of them differ."""
+    scores = ranked_scores(grid)
+    if len(scores) < 2 or not scores.shape[1]:
+        return pd.Series(index=scores.index[:0], dtype=float)
+    return principal_components(scores).scores[frame.FIRST_COMPONENT]
+
+
 def _of_protocol(grid: Grid, tasks: list[str], request: RankingRequest) -> pd.DataFrame:
     table = grid.models[_ABOUT].rename_axis("label")
     table[["pc1", "rank", "rank_low", "rank_high"]] = float("nan")
     absent = set(grid.absent)
     reasons = {label: _reason(grid, label, absent) for label in table.index}
     scores = ranked_scores(grid)
-    if len(scores) >= 2 and scores.shape[1]:
-        table["pc1"] = pc1 = principal_components(scores).scores[frame.FIRST_COMPONENT]
+    if len(pc1 := first_component(grid)):
+        table["pc1"] = pc1
         table["rank"] = ranks(pc1)
         if request.draws:
             errors = grid.stderrs.loc[scores.index, scores.columns]

@@ -9,12 +9,11 @@ from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import number, numbers
 from workflow_scripts.settings.ranking import GridRequest, GridWords
-from workflow_scripts.stats.principal import principal_components
 from workflow_scripts.stats.ranks import ranks
 from workflow_scripts.studies.ranking import frame
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
 from workflow_scripts.studies.ranking.labels import drawn_from
-from workflow_scripts.studies.ranking.leaderboard import ranked_scores
+from workflow_scripts.studies.ranking.leaderboard import first_component
 from workflow_scripts.studies.ranking.pc1_by_compute import OPERATIONS, compute
 from workflow_scripts.studies.ranking.pc1_by_size import COMPUTE, PARAMETERS, write_pc1
 
@@ -32,7 +31,7 @@ def sizes(grids: dict[str, Grid]) -> pd.DataFrame:
     """One row per protocol and ranked model, best first; compute is missing where tokens are not known."""
     found = []
     for protocol, grid in grids.items():
-        pc1 = principal_components(ranked_scores(grid)).scores[frame.FIRST_COMPONENT]
+        pc1 = first_component(grid)
         table = grid.models.loc[pc1.index].reindex(columns=list(COLUMNS.named))
         table = table.assign(protocol=protocol, pc1=pc1, rank=ranks(pc1))
         table["compute"] = compute(table["parameters_billion"] * 1e9, table["tokens_billion"])
