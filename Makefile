@@ -1,87 +1,97 @@
-# make demo: install, run the miniature world, say where to look.   make test: install, run the tests to run before a commit.
-# make test-all: every test: kills, whole worlds again, a browser and a real Slurm too; what needs a program that is not
-# installed is skipped. CI (.ci/run) installs them all first.
-# make status: progress of the run in this folder, at any time; DIRECTORY=runs/paper for another folder.
-# make test-slurm: the tests that start a real Slurm of four nodes.   make test-faults: 200 kills at random moments.
-# make bench-chunks: how much faster chunked models run, and how much of that is leaner code.
-# make bench-evaluation: how much faster evaluations are for reading shared prompts once.
-# make bench-training: how much faster the trainer is than TRL's, on short samples and full blocks.
-# make bench-together: how much faster trainings are when they share their steps than one after the other.
-# make bench-gpu: speed and correctness on a GPU, in a report that planning reads; PARTS="evaluation training" for some.
-# make bench-dag: how long Snakemake takes to plan the published grid.
-# make bench-ranking: how long the tables and figures of the ranking study take with 600 models.
-# Another Python:  make demo PYTHON=python3.12
-
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 BENCH := $(VENV)/bench
 
-.PHONY: demo test test-all test-slurm test-faults install status bench-chunks bench-evaluation bench-training bench-together bench-gpu bench-dag bench-ranking clean
+.DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
+.PHONY: help install demo status requests clean test test-all test-slurm test-faults test-real generate \
+	bench-chunks bench-evaluation bench-training bench-together bench-gpu bench-dag bench-ranking
 
-demo: $(INSTALLED)
+# A line that begins with ##@ heads a group, what follows ## behind a target is its sentence.
+help: ## this list
+	@echo 'What Snakemake makes is asked for with `snakemake <target>`; `snakemake --list` lists the targets. The rest:'
+	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+##@ Run
+
+install: $(INSTALLED) ## install into .venv; PYTHON=python3.12 takes another Python
+
+demo: $(INSTALLED) ## install, run the miniature world, say where to look; six minutes on 2 cores
 	$(BIN)/snakemake
 	@echo 'Start with results/report/index.html; tables lie in results/tables, figures in results/figures, and results/README.md says what is where.'
 
-# What needs a browser, Slurm or much time is left to test-all; each study is run from end to end.
-test: $(INSTALLED)
+# Neither of the next two installs: a question about a run should not download gigabytes.
+DIRECTORY ?= .
+NOTHING_INSTALLED = Nothing is installed in $(VENV), so no run was started from there. `make install` installs; with an installation of your own, type: python -m
+define ask
+@test -x $(BIN)/python || { echo '$(NOTHING_INSTALLED) $(1) --directory $(DIRECTORY)' >&2; exit 1; }
+@$(BIN)/python -m $(1) --directory $(DIRECTORY)
+endef
+
+status: ## progress of a run, at any time, and when it will end; DIRECTORY=runs/paper
+	$(call ask,workflow_scripts.planning.status)
+
+requests: ## status of each request for the leaderboard, at any time; DIRECTORY=runs/paper
+	$(call ask,workflow_scripts.studies.suite.requests)
+
+clean: ## remove results and logs; the hub folder and the installation stay
+	rm -rf logs .snakemake
+	find results -mindepth 1 ! -name README.md -delete
+
+##@ Test
+
+# Each study is run from end to end.
+test: $(INSTALLED) ## install, run what one runs before a commit; eleven minutes on 2 cores
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m 'not (slow or slurm or chromium)'
 
-test-all: $(INSTALLED)
+test-all: $(INSTALLED) ## every test, half an hour: kills, whole worlds again, a browser, Slurm; skips what cannot run
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-# As root, with Debian's packages slurm-wlm and munge; `make test-all` runs them too, and skips them without these. Four minutes.
-test-slurm: $(INSTALLED)
+test-slurm: $(INSTALLED) ## a real Slurm of four nodes, as root, with Debian's slurm-wlm and munge; four minutes
 	$(BIN)/python -m pytest tests/slurm
 
-# Nine minutes; another draw:  make test-faults SEED=2
 KILLS ?= 200
 SEED ?= 1
-test-faults: $(INSTALLED)
+test-faults: $(INSTALLED) ## 200 kills at random moments; nine minutes; KILLS=20 for fewer, SEED=2 for others
 	$(BIN)/python -m tests.faults --kills $(KILLS) --seed $(SEED)
 
-install: $(INSTALLED)
+HUB ?= resources/hub-first
+test-real: $(INSTALLED) ## with the real weights that config/first.yaml has fetched; HUB=runs/first/resources/hub-first
+	$(BIN)/python -m pytest tests/real --real-hub $(HUB)
 
-DIRECTORY ?= .
-# Does not install: asking for the progress of a run should not download gigabytes.
-status:
-	@test -x $(BIN)/python || { echo 'Nothing is installed in $(VENV), so no run was started from there. `make install` installs; with an installation of your own, type: python -m workflow_scripts.planning.status --directory $(DIRECTORY)' >&2; exit 1; }
-	@$(BIN)/python -m workflow_scripts.planning.status --directory $(DIRECTORY)
+generate: $(INSTALLED) ## write config/config.yaml and schema.json again from workflow_scripts/settings
+	$(BIN)/python -m workflow_scripts.settings.generate
 
-# Chunked models beside transformers' own, on two threads; about three minutes.
-bench-chunks: $(INSTALLED)
+##@ Measure
+
+bench-chunks: $(INSTALLED) ## chunked models beside transformers' own, and leaner code alone; three minutes
 	$(BIN)/python -m bench.chunks
 
-# The prefix engine beside lm-eval's own batches, on two threads; about four minutes.
-bench-evaluation: $(INSTALLED)
+bench-evaluation: $(INSTALLED) ## reading shared prompts once, beside lm-eval's own batches; four minutes
 	$(BIN)/python -m bench.evaluation
 
-# The trainer beside TRL's, on two threads; about four minutes. TRL lies apart: nothing else needs it.
-bench-training: $(BENCH)/.installed
+# TRL lies apart: nothing else needs it.
+bench-training: $(BENCH)/.installed ## the trainer beside TRL's, on short samples and full blocks; four minutes
 	PYTHONPATH=$(BENCH) $(BIN)/python -m bench.training
 
 $(BENCH)/.installed: envs/bench.txt $(INSTALLED)
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --progress-bar off --no-deps --upgrade --target $(BENCH) -r envs/bench.txt
 	@touch $@
 
-# Trainings that share their steps beside the same ones one after the other, and TRL's, on two threads.
-bench-together: $(BENCH)/.installed
+bench-together: $(BENCH)/.installed ## trainings that share their steps, beside one after the other, and TRL's
 	PYTHONPATH=$(BENCH) $(BIN)/python -m bench.together
 
-# On a machine with a GPU: correctness, evaluation, training, chunked models and rates, ten minutes each at most. TRL is
-# measured where `make bench-training` has installed it.
+# TRL is measured where `make bench-training` has installed it.
 PARTS ?=
-bench-gpu: $(INSTALLED)
+bench-gpu: $(INSTALLED) ## a GPU: exactness and speed, in a report that planning reads; PARTS="evaluation training"
 	PYTHONPATH=$(BENCH) $(BIN)/python -m bench.gpu $(PARTS)
 
-# Planning the published grid beside a bare workflow with as many jobs; about two minutes.
-bench-dag: $(INSTALLED)
+bench-dag: $(INSTALLED) ## Snakemake's planning of the published grid, beside a bare workflow; two minutes
 	$(BIN)/python -m bench.dag
 
-# The ranking study of 600 models on 24 tasks under both protocols, on two cores; about a minute.
-bench-ranking: $(INSTALLED)
+bench-ranking: $(INSTALLED) ## tables and figures of the ranking study with 600 models; a minute
 	$(BIN)/python -m bench.ranking
 
 # The stamp is written last, so that an interrupted installation is done again.
@@ -90,8 +100,3 @@ $(INSTALLED): envs/requirements.txt envs/constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --progress-bar off -r envs/requirements.txt -c envs/constraints.txt
 	@touch $@
-
-# Results and logs; the hub folder and the installation stay.
-clean:
-	rm -rf logs benchmarks .snakemake
-	find results -mindepth 1 ! -name README.md -delete

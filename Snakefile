@@ -59,7 +59,7 @@ rule check_cluster:
 
 
 onstart:
-    before_the_first_job(workflow, config)
+    before_the_first_job(workflow, config, SETTINGS.compute.threads)
     tell_progress(workflow)
 
 

@@ -65,7 +65,10 @@ def main() -> None:
 
 
 def _measure(folder: Path, paper: dict, models: list[str], tasks: list[str]):
-    small = paper | {"harmony": paper["harmony"] | {"models": models, "tasks_per_job": 1}}
+    small = paper | {
+        "harmony": paper["harmony"] | {"models": models},
+        "cluster": {"tasks_per_job": 1},
+    }
     config, bare = folder / "config.yaml", folder / "Snakefile"
     config.write_text(yaml.safe_dump(small), encoding="utf-8")
     names = [name.replace("/", "--") for name in models]

@@ -18,12 +18,11 @@ def cells(pack, give):
 
     @signed
     def given(wildcards):
-        tasks = pack.tasks_of(wildcards)
         if pack.study == "harmony":
-            return give(harmony_cells(SETTINGS, pack.protocol, tasks))
+            return give(harmony_cells(SETTINGS, pack.protocol, pack.tasks))
         request = SUITE_ROWS[wildcards.row]
         base = suite_base(wildcards)
-        return give(suite_cells(SETTINGS, request, pack.protocol, tasks, base))
+        return give(suite_cells(SETTINGS, request, pack.protocol, pack.tasks, base))
 
     return given
 
@@ -36,48 +35,34 @@ def cells_need(pack):
     """Several tasks of a job add up in time, and the largest decides about memory."""
 
     def need(wildcards):
-        tasks = pack.tasks_of(wildcards)
         if pack.study == "suite":  # a row may be measured both ways
             request = SUITE_ROWS[wildcards.row].model_copy(update={"protocol": pack.protocol})
-            return PLANNER.suite_row(request, tasks)
+            return PLANNER.suite_row(request, pack.tasks)
         if pack.protocol == "train_before_test":
-            return PLANNER.training_before_test(wildcards.checkpoint, tasks)
+            return PLANNER.training_before_test(wildcards.checkpoint, pack.tasks)
         shots = SETTINGS.harmony.shots if pack.protocol == "few_shot" else 0
-        return PLANNER.evaluations(pack.models_of(wildcards), tasks, shots)
+        return PLANNER.evaluation(wildcards.checkpoint, pack.tasks, shots)
 
     return need
 
 
-def models_of_cells(pack):
-    @signed
-    def given(wildcards):
-        if pack.study == "suite":
-            return [suite_model(wildcards)]
-        return manifests_of_checkpoints(map(CheckpointId.parse, pack.models_of(wildcards)))
-
-    return given
-
-
-# A job takes one task of a model, or several (tasks_per_job), and of the grid as it is all models, where
-# harmony.in_one_job says so. Snakemake wants all outputs of a rule to be written down, so that each pack of
-# tasks needs a rule, and `use rule` cannot stand in a loop.
+# A job takes some tasks of a model (cluster.tasks_per_job). Snakemake wants all outputs of a rule to be written
+# down, so that each pack of tasks needs a rule, and `use rule` cannot stand in a loop.
 for _pack in packs(SETTINGS):
 
     rule:
-        """Measure models on tasks: as they are, with few-shot examples, or trained on each before."""
+        """Measure a model on tasks: as it is, with few-shot examples, or trained on each before."""
         name:
             _pack.rule
         input:
-            models=models_of_cells(_pack),
+            model=checkpoint_manifest if _pack.study == "harmony" else suite_model,
             base=[] if _pack.study == "harmony" else suite_base_manifest,
             data=cells(_pack, manifests_of_cells),
         output:
             records=_pack.records("json"),
             answers=_pack.records("parquet"),
         log:
-            _pack.beside("logs", "log"),
-        benchmark:
-            _pack.beside("benchmarks", "tsv")
+            _pack.log,
         wildcard_constraints:
             checkpoint=one_of(HARMONY_MODELS),
             row=one_of(SUITE_ROWS),

@@ -13,8 +13,6 @@ rule measure_plan_search:
         pieces="results/records/chunk_search/perplexity/{model}/{text}.parquet",
     log:
         "logs/measure_plan_search/{model}/{text}.log",
-    benchmark:
-        "benchmarks/measure_plan_search/{model}/{text}.tsv"
     wildcard_constraints:
         text=SETTINGS.chunking.search.text,
     priority: longest_first("measure_plan_search")
@@ -26,7 +24,7 @@ rule measure_plan_search:
     params:
         version="measure_plan_search 1",
         compute_threads=SETTINGS.compute.threads,
-        function="evaluation.plan_search.measure_plan_search",
+        measurement="evaluation.plan_search",
         request=search_request(SETTINGS).as_params(),
     script:
         "../workflow_scripts/steps/measure.py"

@@ -5,47 +5,46 @@ _REPORT = "results/verified/{checkpoint}.json"
 
 
 rule build_chunked:
-    """Cut models into chunks of layers that run side by side: checkpoints, their weights linked."""
+    """Cut a model into chunks of layers that run side by side: a checkpoint, its weights linked."""
     input:
-        models=checkpoints_in_a_job(BUILT, bases),
+        model=base_manifest,
     output:
-        manifests=each(_MANIFEST, BUILT),
+        manifest=_MANIFEST,
     log:
-        beside_each("logs/build_chunked/{checkpoint}.log"),
+        "logs/build_chunked/{checkpoint}.log",
     wildcard_constraints:
         checkpoint=one_of(CHECKPOINTS),
     conda:
         "../envs/lm_eval.yaml"
     threads: 1
     resources:
-        **planned("build_chunked", building_need, gpu=False),
+        **planned("build_chunked", planned_of("building"), gpu=False),
     params:
-        version="build_chunked 2",
-        checkpoints=checkpoints_in_a_job(BUILT, asked_of_building),
+        version="build_chunked 3",
+        request=build_request_of,
     script:
         "../workflow_scripts/steps/build_chunked.py"
 
 
 rule verify_chunked:
-    """Hold chunked checkpoints against their plain loop and their base, and draw their plans."""
+    """Hold a chunked checkpoint against its plain loop and its base, and draw its plan."""
     input:
-        checkpoints=checkpoints_in_a_job(BUILT, manifests_of_checkpoints),
-        models=checkpoints_in_a_job(BUILT, bases),
+        checkpoint=_MANIFEST,
+        model=base_manifest,
     output:
-        reports=each(_REPORT, BUILT),
+        report=_REPORT,
     log:
-        beside_each("logs/verify_chunked/{checkpoint}.log"),
+        "logs/verify_chunked/{checkpoint}.log",
     wildcard_constraints:
         checkpoint=one_of(CHECKPOINTS),
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("verify_chunked", verification_need),
+        **planned("verify_chunked", planned_of("verification")),
     params:
         version="verify_chunked 1",
         compute_threads=SETTINGS.compute.threads,
-        models=checkpoints_in_a_job(BUILT, models_of),
         request=verify_request(SETTINGS).as_params(),
     script:
         "../workflow_scripts/steps/verify_chunked.py"
@@ -63,8 +62,6 @@ rule measure_perplexity:
         magpie_pieces="results/records/chunking/perplexity/{model}/magpie.parquet",
     log:
         "logs/measure_perplexity/{model}.log",
-    benchmark:
-        "benchmarks/measure_perplexity/{model}.tsv"
     priority: longest_first("measure_perplexity")
     conda:
         EVALUATION_ENVIRONMENT
@@ -74,7 +71,7 @@ rule measure_perplexity:
     params:
         version="measure_perplexity 3",
         compute_threads=SETTINGS.compute.threads,
-        function="evaluation.plans.measure_perplexity",
+        measurement="evaluation.plans",
         request=asked_of_perplexity,
     script:
         "../workflow_scripts/steps/measure.py"
@@ -90,8 +87,6 @@ rule measure_latency:
         rounds="results/records/latency/latency/{model}/mmlu.parquet",
     log:
         "logs/measure_latency/{model}.log",
-    benchmark:
-        "benchmarks/measure_latency/{model}.tsv"
     priority: longest_first("measure_latency")
     conda:
         EVALUATION_ENVIRONMENT
@@ -101,7 +96,7 @@ rule measure_latency:
     params:
         version="measure_latency 3",
         compute_threads=SETTINGS.compute.threads,
-        function="evaluation.plan_latency.measure_latency",
+        measurement="evaluation.plan_latency",
         request=asked_of_latency,
     script:
         "../workflow_scripts/steps/measure.py"

@@ -11,35 +11,9 @@ from workflow_scripts.settings.measures import (
 SEARCHED_TEXT = manifest_of("dataset", MEASURED_TEXTS[SETTINGS.chunking.search.text])
 
 
-# The chunked checkpoints of the config before any training.
-BUILT = [CheckpointId.parse(name) for name in SETTINGS.checkpoints()]
-
-
-def bases(built):
-    """The manifests of the models that are cut; of one that is cut in several ways there is one."""
-    return list(dict.fromkeys(manifest_of("model", one.model) for one in built))
-
-
-def asked_of_building(built):
-    return [
-        {
-            "model": manifest_of("model", one.model),
-            "request": build_request(SETTINGS, str(one)).as_params(),
-        }
-        for one in built
-    ]
-
-
-def models_of(built):
-    return [manifest_of("model", one.model) for one in built]
-
-
-building_need = checkpoints_in_a_job(
-    BUILT, lambda built: PLANNER.building(*(one.in_path for one in built))
-)
-verification_need = checkpoints_in_a_job(
-    BUILT, lambda built: PLANNER.verification(*(one.in_path for one in built))
-)
+def build_request_of(wildcards):
+    name = str(CheckpointId.parse(wildcards.checkpoint))
+    return build_request(SETTINGS, name).as_params()
 
 
 def asked_of_perplexity(wildcards):

@@ -75,51 +75,20 @@ def model_manifest(wildcards):
     return manifest_of("model", model_row(wildcards).model)
 
 
-@signed
 def checkpoint_manifest(wildcards):
-    """Of the hub's model where the checkpoint is just that, else of the one that is built from it."""
     return manifest_of_checkpoint(CheckpointId.parse(wildcards.checkpoint))
 
 
+def base_manifest(wildcards):
+    """Of the model that a checkpoint is cut from."""
+    return manifest_of("model", CheckpointId.parse(wildcards.checkpoint).model)
+
+
 def manifest_of_checkpoint(wanted):
+    """Of the hub's model where the checkpoint is just that, else of the one that is built from it."""
     if wanted.plan in (None, UNCHANGED) and not wanted.stages:
         return manifest_of("model", wanted.model)
     return f"results/checkpoints/{wanted.in_path}/manifest.json"
-
-
-def of_a_job(path, together, **names):
-    """The files that a job makes: of all names where one job makes them together, else of one."""
-    return expand(path, allow_missing=True, **names) if together else path
-
-
-def beside_a_job(path, together, wildcard):
-    """Its log or benchmark."""
-    return path.replace(f"{{{wildcard}}}", "all") if together else path
-
-
-def each(path, checkpoints):
-    """The files of a job that trains or measures checkpoints."""
-    names = [checkpoint.in_path for checkpoint in checkpoints]
-    return of_a_job(path, SETTINGS.checkpoints_in_one_job, checkpoint=names)
-
-
-def beside_each(path):
-    return beside_a_job(path, SETTINGS.checkpoints_in_one_job, "checkpoint")
-
-
-def checkpoints_in_a_job(checkpoints, give):
-    """What `give` makes of the checkpoints that a job trains or measures."""
-
-    @signed
-    def given(wildcards):
-        together = SETTINGS.checkpoints_in_one_job
-        return give(checkpoints if together else [CheckpointId.parse(wildcards.checkpoint)])
-
-    return given
-
-
-def manifests_of_checkpoints(checkpoints):
-    return [manifest_of_checkpoint(checkpoint) for checkpoint in checkpoints]
 
 
 def all_hub_manifests(wildcards):

@@ -21,7 +21,7 @@ rule explain_training:
         runtime="30m",
     params:
         version="explain_training 1",
-        function="grid.explain.explain_training",
+        measurement="grid.explain",
         request=lambda wildcards: explain_training_request(SETTINGS).as_params(),
     script:
         "../workflow_scripts/steps/measure.py"

@@ -13,8 +13,6 @@ rule measure_corpus:
         after_windows="results/records/corpora/train_before_test/{checkpoint}/{corpus}.parquet",
     log:
         "logs/measure_corpus/{checkpoint}/{corpus}.log",
-    benchmark:
-        "benchmarks/measure_corpus/{checkpoint}/{corpus}.tsv"
     wildcard_constraints:
         checkpoint=one_of(HARMONY_MODELS),
         corpus=one_of(SETTINGS.harmony.corpora),

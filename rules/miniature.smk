@@ -13,8 +13,6 @@ rule build_world:
         datasets=[manifest_of("dataset", name) for name in catalogue.DATASETS],
     log:
         "logs/build_world.log",
-    benchmark:
-        "benchmarks/build_world.tsv"
     conda:
         "../envs/miniature.yaml"
     threads: 1
@@ -35,8 +33,6 @@ rule place_miniature_model:
         manifest=f"{HUB}/models/{catalogue.ORGANISATION}/{{name}}/manifest.json",
     log:
         "logs/place_miniature_model/{name}.log",
-    benchmark:
-        "benchmarks/place_miniature_model/{name}.tsv"
     wildcard_constraints:
         name=one_of(catalogue.MODELS),
     conda:
@@ -116,8 +112,6 @@ rule train_miniature_model:
         made=_RETRAINED,
     log:
         "logs/train_miniature_model/{name}.log",
-    benchmark:
-        "benchmarks/train_miniature_model/{name}.tsv"
     wildcard_constraints:
         name=one_of(catalogue.MODELS),
     priority: lambda wildcards: len(catalogue.MODELS) - catalogue.MODELS.index(wildcards.name)

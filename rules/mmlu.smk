@@ -3,25 +3,18 @@
 from workflow_scripts.settings.mmlu import mmlu_request
 
 MMLU_CHECKPOINTS = SETTINGS.mmlu_checkpoints()
-mmlu_need = checkpoints_in_a_job(
-    MMLU_CHECKPOINTS, lambda asked: PLANNER.mmlu(*(checkpoint.in_path for checkpoint in asked))
-)
 
 
 rule evaluate_mmlu:
-    """Ask models and checkpoints MMLU, lighteval's task with HELM's prompt."""
+    """Ask a model or checkpoint MMLU, lighteval's task with HELM's prompt."""
     input:
-        model=checkpoints_in_a_job(MMLU_CHECKPOINTS, manifests_of_checkpoints),
+        model=checkpoint_manifest,
         data=[manifest_of("dataset", MMLU_DATASET)],
     output:
-        record=each("results/records/mmlu/few_shot/{checkpoint}/mmlu_helm.json", MMLU_CHECKPOINTS),
-        answers=each(
-            "results/records/mmlu/few_shot/{checkpoint}/mmlu_helm.parquet", MMLU_CHECKPOINTS
-        ),
+        record="results/records/mmlu/few_shot/{checkpoint}/mmlu_helm.json",
+        answers="results/records/mmlu/few_shot/{checkpoint}/mmlu_helm.parquet",
     log:
-        beside_each("logs/evaluate_mmlu/{checkpoint}.log"),
-    benchmark:
-        beside_each("benchmarks/evaluate_mmlu/{checkpoint}.tsv")
+        "logs/evaluate_mmlu/{checkpoint}.log",
     wildcard_constraints:
         checkpoint=one_of(evaluated.in_path for evaluated in MMLU_CHECKPOINTS),
     priority: longest_first("evaluate_mmlu")
@@ -29,12 +22,11 @@ rule evaluate_mmlu:
         LIGHTEVAL_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("evaluate_mmlu", mmlu_need),
+        **planned("evaluate_mmlu", planned_of("mmlu")),
     params:
         version="evaluate_mmlu 1",  # raise it when the meaning of the record changes
         compute_threads=SETTINGS.compute.threads,
-        function="evaluation.mmlu.evaluate_mmlu",
-        reader="core.records.whole_record",
+        measurement="evaluation.mmlu",
         request=mmlu_request(SETTINGS).as_params(),
     script:
         "../workflow_scripts/steps/measure.py"

@@ -1,11 +1,12 @@
 """Tables, figures and pages: declared in their studies' products.py, each made by one of three rules."""
 
-from workflow_scripts.paper.products import BY_NAME, PRODUCTS, inputs_of, listed
+from operator import attrgetter
+
+from workflow_scripts.paper.products import BY_NAME, inputs_of, listed
 
 # Whose each product is, by its wildcard: for the plan, and for the lines that tell of a run.
 STUDY_OF = {key: product.study for key, product in BY_NAME.items()}
 STUDY_OF |= {("study", one.name): one.study for one in MEASURED}
-_CAPTION = "../docs/captions/product.rst"
 
 
 def names_of(kind):
@@ -36,14 +37,18 @@ def in_report(path, kind):
     """It enters Snakemake's own report."""
     return report(
         path,
-        caption=_CAPTION,
-        category=of_product(kind, lambda product: product.category),
+        caption="../docs/captions/product.rst",
+        category=of_product(kind, attrgetter("category")),
         labels=of_product(kind, lambda product: {"name": product.name, "shows": product.sentence}),
     )
 
 
-def request_of(product):
-    return product.request(SETTINGS).as_params()
+def described(kind, made_by):
+    """What a product's step is told; `made_by` is what it calls the module."""
+    fields = {made_by: "module", "version": "version", "caption": "caption"}
+    told = {name: of_product(kind, attrgetter(field)) for name, field in fields.items()}
+    request = of_product(kind, lambda product: product.request(SETTINGS).as_params())
+    return {**told, "request": request}
 
 
 rule table:
@@ -66,9 +71,7 @@ rule table:
         mem_mb=2000,
         runtime="1h",
     params:
-        version=of_product("table", lambda product: product.version),
-        table=of_product("table", lambda product: product.module),
-        request=of_product("table", request_of),
+        **described("table", "table"),
     script:
         "../workflow_scripts/steps/table.py"
 
@@ -92,10 +95,7 @@ rule figure:
         mem_mb=2000,
         runtime="30m",
     params:
-        version=of_product("figure", lambda product: product.version),
-        figure=of_product("figure", lambda product: product.module),
-        request=of_product("figure", request_of),
-        caption=of_product("figure", lambda product: product.caption),
+        **described("figure", "figure"),
     script:
         "../workflow_scripts/steps/figure.py"
 
@@ -118,10 +118,7 @@ rule page:
         mem_mb=4000,
         runtime="30m",
     params:
-        version=of_product("page", lambda product: product.version),
-        function=of_product("page", lambda product: product.module),
-        request=of_product("page", request_of),
-        caption=of_product("page", lambda product: product.caption),
+        **described("page", "function"),
     script:
         "../workflow_scripts/steps/files.py"
 

@@ -5,17 +5,15 @@ OUTPUTS_OF_RUN = "results/outputs/prompts/{checkpoint}/{run}.json"
 
 
 rule ask_prompt_run:
-    """Ask a model all questions of a prompt run, or of every one, and keep what it says."""
+    """Ask a model all questions of a prompt run, and keep what it says."""
     input:
         model=checkpoint_manifest,
         data=prompt_datasets,
     output:
-        run=each_run(OUTPUTS_OF_RUN),
-        outputs=each_run(OUTPUTS_OF_RUN.replace(".json", ".parquet")),
+        run=OUTPUTS_OF_RUN,
+        outputs=OUTPUTS_OF_RUN.replace(".json", ".parquet"),
     log:
-        beside_each_run("logs/ask_prompt_run/{checkpoint}/{run}.log"),
-    benchmark:
-        beside_each_run("benchmarks/ask_prompt_run/{checkpoint}/{run}.tsv")
+        "logs/ask_prompt_run/{checkpoint}/{run}.log",
     wildcard_constraints:
         checkpoint=one_of(asked.in_path for asked in PROMPT_CHECKPOINTS),
         run=one_of(SETTINGS.prompt_runs),
@@ -28,9 +26,8 @@ rule ask_prompt_run:
     params:
         version="ask_prompt_run 1",  # raise it when the meaning of the outputs changes
         compute_threads=SETTINGS.compute.threads,
-        function="evaluation.prompts.run.ask_prompt_run",
-        reader="evaluation.prompts.outputs.read_outputs",
-        request=asked_of_prompt_run,
+        measurement="evaluation.prompts.run",
+        request=prompt_request_of,
     script:
         "../workflow_scripts/steps/measure.py"
 
@@ -58,7 +55,7 @@ rule score_prompt_run:
         runtime="30m",
     params:
         version="score_prompt_run 1",  # raise it when a parser or a rule changes its meaning
-        request=asked_of_reading,
+        request=reading_request_of,
     script:
         "../workflow_scripts/steps/score_prompt_run.py"
 
@@ -81,7 +78,7 @@ rule explain_prompt:
         runtime="30m",
     params:
         version="explain_prompt 1",
-        function="evaluation.prompts.explain.explain_prompt",
+        measurement="evaluation.prompts.explain",
         request=lambda wildcards: explain_request(SETTINGS).as_params(),
     script:
         "../workflow_scripts/steps/measure.py"

@@ -7,36 +7,20 @@ from workflow_scripts.settings.prompts.requests import (
 )
 
 
-def runs_of_a_job(wildcards):
-    return list(SETTINGS.prompt_runs) if SETTINGS.asked_together else [wildcards.run]
-
-
-def each_run(path):
-    """The files of a job that asks a model."""
-    return of_a_job(path, SETTINGS.asked_together, run=SETTINGS.prompt_runs)
-
-
-def beside_each_run(path):
-    return beside_a_job(path, SETTINGS.asked_together, "run")
-
-
 def prompt_datasets(wildcards):
-    runs = [SETTINGS.prompt_runs[run] for run in runs_of_a_job(wildcards)]
-    names = dict.fromkeys(name for run in runs for name in run.datasets)
+    names = SETTINGS.prompt_runs[wildcards.run].datasets
     return [manifest_of("dataset", name) for name in names]
 
 
 def prompt_need(wildcards):
-    return PLANNER.prompt_runs(wildcards.checkpoint, *runs_of_a_job(wildcards))
+    return PLANNER.prompt_run(wildcards.checkpoint, wildcards.run)
 
 
-def asked_of_prompt_run(wildcards):
-    runs = runs_of_a_job(wildcards)
-    requests = [prompt_request(SETTINGS, run).as_params() for run in runs]
-    return requests if SETTINGS.asked_together else requests[0]
+def prompt_request_of(wildcards):
+    return prompt_request(SETTINGS, wildcards.run).as_params()
 
 
-def asked_of_reading(wildcards):
+def reading_request_of(wildcards):
     return reading_request(SETTINGS, wildcards.run).as_params()
 
 

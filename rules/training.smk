@@ -18,8 +18,6 @@ rule tokenise_samples:
         ends="results/samples/{recipe}/{model}/ends.bin",
     log:
         "logs/tokenise_samples/{recipe}/{model}.log",
-    benchmark:
-        "benchmarks/tokenise_samples/{recipe}/{model}.tsv"
     wildcard_constraints:
         recipe=one_of(SETTINGS.training.recipes),
     conda:
@@ -35,17 +33,15 @@ rule tokenise_samples:
 
 
 rule train_checkpoint:
-    """Train chunked checkpoints, stage by stage; resumes where it stopped when killed."""
+    """Train a checkpoint through one stage; resumes where it stopped when killed."""
     input:
-        base=checkpoints_in_a_job(TRAINED.values(), stages_before),
-        samples=checkpoints_in_a_job(TRAINED.values(), samples_of_stages),
+        base=stage_before,
+        samples=samples_of_stage,
     output:
-        manifest=each("results/checkpoints/{checkpoint}/manifest.json", TRAINED.values()),
-        record=each(_TRAINING_RECORD, TRAINED.values()),
+        manifest="results/checkpoints/{checkpoint}/manifest.json",
+        record=_TRAINING_RECORD,
     log:
-        beside_each("logs/train_checkpoint/{checkpoint}.log"),
-    benchmark:
-        beside_each("benchmarks/train_checkpoint/{checkpoint}.tsv")
+        "logs/train_checkpoint/{checkpoint}.log",
     wildcard_constraints:
         checkpoint=one_of(TRAINED),
     retries: retries(5)  # a job that was asked to leave, or killed, resumes where it stopped
@@ -53,29 +49,27 @@ rule train_checkpoint:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("train_checkpoint", stage_need),
+        **planned("train_checkpoint", planned_of("stage")),
     params:
         version="train_checkpoint 1",
         compute_threads=SETTINGS.compute.threads,
-        stages=checkpoints_in_a_job(TRAINED.values(), stages),
+        request=stage_request,
     script:
         "../workflow_scripts/steps/train_checkpoint.py"
 
 
 rule measure_stage_perplexity:
-    """Perplexity of checkpoints after their stages of training."""
+    """Perplexity of a checkpoint after its stages of training."""
     input:
-        model=checkpoints_in_a_job(STAGED.values(), manifests_of_checkpoints),
+        model=checkpoint_manifest,
         data=[manifest_of("dataset", name) for name in MEASURED_TEXTS.values()],
     output:
-        wikitext=each(f"{_PERPLEXITY}/wikitext.json", STAGED.values()),
-        wikitext_pieces=each(f"{_PERPLEXITY}/wikitext.parquet", STAGED.values()),
-        magpie=each(f"{_PERPLEXITY}/magpie.json", STAGED.values()),
-        magpie_pieces=each(f"{_PERPLEXITY}/magpie.parquet", STAGED.values()),
+        wikitext=f"{_PERPLEXITY}/wikitext.json",
+        wikitext_pieces=f"{_PERPLEXITY}/wikitext.parquet",
+        magpie=f"{_PERPLEXITY}/magpie.json",
+        magpie_pieces=f"{_PERPLEXITY}/magpie.parquet",
     log:
-        beside_each("logs/measure_stage_perplexity/{checkpoint}.log"),
-    benchmark:
-        beside_each("benchmarks/measure_stage_perplexity/{checkpoint}.tsv")
+        "logs/measure_stage_perplexity/{checkpoint}.log",
     wildcard_constraints:
         checkpoint=one_of(STAGED),
     priority: longest_first("measure_stage_perplexity")
@@ -83,12 +77,11 @@ rule measure_stage_perplexity:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("measure_stage_perplexity", stage_perplexity_need),
+        **planned("measure_stage_perplexity", planned_of("stage_perplexity")),
     params:
         version="measure_stage_perplexity 3",
         compute_threads=SETTINGS.compute.threads,
-        function="evaluation.plans.measure_perplexity",
-        reader="core.records.whole_record",
+        measurement="evaluation.plans",
         request=stage_perplexity_request(SETTINGS).as_params(),
     script:
         "../workflow_scripts/steps/measure.py"

@@ -17,31 +17,18 @@ def recipe_sources(wildcards):
     return [manifest_of("dataset", recipe.dataset)] if recipe.dataset else recipe.files
 
 
-def stages_before(trained):
-    """Those that the job itself does not make."""
-    own = [manifest_of_checkpoint(one) for one in trained]
-    needed = dict.fromkeys(manifest_of_checkpoint(one.before) for one in trained)
-    return [manifest for manifest in needed if manifest not in own]
+def trained_of(wildcards):
+    return TRAINED[wildcards.checkpoint]
 
 
-def samples_of_stages(trained):
-    return list(dict.fromkeys(stage_samples(one) for one in trained))
+def stage_before(wildcards):
+    return manifest_of_checkpoint(trained_of(wildcards).before)
 
 
-def stage_samples(trained):
+def samples_of_stage(wildcards):
+    trained = trained_of(wildcards)
     recipe, _ = SETTINGS.stage_recipe(trained.stages[-1])
     return f"results/samples/{recipe}/{CheckpointId(trained.model).in_path}/samples.json"
-
-
-def stages(trained):
-    return [
-        {
-            "before": manifest_of_checkpoint(one.before),
-            "samples": stage_samples(one),
-            "request": stage_request(one),
-        }
-        for one in trained
-    ]
 
 
 def samples_request(wildcards):
@@ -51,7 +38,8 @@ def samples_request(wildcards):
     ).as_params()
 
 
-def stage_request(trained):
+def stage_request(wildcards):
+    trained = trained_of(wildcards)
     name, recipe = SETTINGS.stage_recipe(trained.stages[-1])
     return StageRequest(
         id=str(trained),
@@ -63,11 +51,3 @@ def stage_request(trained):
         attention=SETTINGS.compute.attention,
         threads=SETTINGS.compute.threads,
     ).as_params()
-
-
-stage_need = checkpoints_in_a_job(
-    TRAINED.values(), lambda trained: PLANNER.stages(*(one.in_path for one in trained))
-)
-stage_perplexity_need = checkpoints_in_a_job(
-    STAGED.values(), lambda asked: PLANNER.stage_perplexity(*(one.in_path for one in asked))
-)

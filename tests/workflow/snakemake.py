@@ -4,9 +4,12 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import yaml
+
+from workflow_scripts.settings.packs import base_of
 
 ROOT = Path(__file__).parents[2]
 # A world that is built and trained in seconds: the same rules, fewer items and steps.
@@ -57,9 +60,12 @@ def environment_with(folder: Path, **changes: str) -> dict[str, str]:
 
 
 def jobs_of(result: subprocess.CompletedProcess) -> dict[str, int]:
-    """How often each rule would run, or ran, from the table of job counts."""
+    """How often each rule would run, or ran, from the table of job counts; packs of tasks added up."""
     assert result.returncode == 0, result.stdout + result.stderr
     table = (result.stdout + result.stderr).split("Job stats", 1)[1].split("total", 1)[0]
     # The rich logger shows a rule's underscores as spaces.
     rows = re.findall(r"^\s*([a-z][\w ]*?)\s{2,}(\d+)\s*$", table, re.M)
-    return {name.replace(" ", "_"): int(count) for name, count in rows}
+    counts: Counter[str] = Counter()
+    for name, count in rows:
+        counts[base_of(name.replace(" ", "_"))] += int(count)
+    return dict(counts)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.results import results_of
 from tests.workflow.snakemake import ROOT, SMALL, jobs_of, run_snakemake
 from workflow_scripts.core.tex_engine import ENGINES
 from workflow_scripts.settings.mmlu import PUBLISHED
@@ -101,60 +102,28 @@ def test_a_table_whose_record_was_deleted_has_it_made_again(copy, record, table,
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("record", "others", "rule"),
+    ("record", "rule"),
     [
         (
             "records/mmlu/few_shot/miniature--Qwen2-1M-Instruct@k2m6+cpt/mmlu_helm.json",
-            "records/mmlu/few_shot/*/mmlu_helm.json",
             "evaluate_mmlu",
         ),
         (
             "records/training/perplexity/miniature--Qwen2-1M-Instruct@k2m12-mean/magpie.json",
-            "records/training/perplexity/*/magpie.json",
             "measure_stage_perplexity",
         ),
-        (
-            "training/miniature--Qwen2-1M-Instruct@k2m12-mean+cpt+sft.json",
-            "training/*.json",
-            "train_checkpoint",
-        ),
+        ("training/miniature--Qwen2-1M-Instruct@k2m12-mean+cpt+sft.json", "train_checkpoint"),
+        ("records/harmony/direct/miniature--Llama-1.4M/mnli.json", "evaluate_direct"),
     ],
 )
-def test_of_checkpoints_in_one_job_only_the_one_that_lost_its_record_is_made_again(
-    copy, record, others, rule
-):
-    path = copy / "results" / record
-    others = [one for one in (copy / "results").glob(others) if one != path]
-    assert len(others) > 4
-    before = {one: one.read_bytes() for one in others}
+def test_a_lost_record_is_made_again_by_one_job_with_the_same_bytes(copy, record, rule):
+    path, before = copy / "results" / record, results_of(copy)
     path.unlink()
     # What was kept of it too, or it would be put back.
     shutil.rmtree(path.parent / ".finished" / path.stem)
     result = run_snakemake(copy, str(path.relative_to(copy)), *SMALL)
     assert jobs_of(result) == {rule: 1}
-    log = (copy / f"logs/{rule}/all.log").read_text()
-    assert log.count("Finished before, and kept.") == len(others)
-    assert {one: one.read_bytes() for one in others} == before
-    assert path.exists()
-
-
-@pytest.mark.slow
-def test_of_models_in_one_job_only_the_one_that_lost_its_record_is_measured_again(copy):
-    lost, kept = (
-        copy / f"results/records/harmony/direct/miniature--{model}/mnli.json"
-        for model in ("Llama-1.4M", "Pythia-0.1M")
-    )
-    before = {path: path.read_bytes() for path in (kept, kept.with_suffix(".parquet"))}
-    answers = lost.with_suffix(".parquet").read_bytes()
-    lost.unlink()
-    shutil.rmtree(lost.parent / ".finished" / lost.stem)
-    result = run_snakemake(copy, str(lost.relative_to(copy)), *SMALL)
-    assert jobs_of(result) == {"evaluate_direct": 1}
-    said = (copy / "logs/evaluate_direct/all/mnli.log").read_text().splitlines()
-    assert said.count("mnli: finished before, and kept") == 1
-    assert said.index("miniature/Pythia-0.1M") + 1 == said.index("mnli: finished before, and kept")
-    assert {path: path.read_bytes() for path in before} == before
-    assert lost.exists() and lost.with_suffix(".parquet").read_bytes() == answers
+    assert results_of(copy) == before
 
 
 def test_the_ablation_holds_each_choice_against_the_usual_form_of_its_layers(finished):

@@ -115,7 +115,7 @@ def test_the_status_of_a_run_while_it_goes_on_and_after_a_job_failed(copy):
         stderr=subprocess.DEVNULL,
     )
     said = ""
-    log = "logs/evaluate_direct/all/mnli.log"
+    log = "logs/evaluate_direct/miniature--Llama-1.4M/tasks_1.log"
     try:
         while f"{log} for" not in said:
             assert run.poll() is None, said

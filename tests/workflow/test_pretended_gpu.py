@@ -38,7 +38,7 @@ def test_the_world_on_a_gpu_gives_the_cpus_numbers(finished, tmp_path, pretended
 
 def test_tasks_train_together_in_16_bits_and_are_tested(tmp_path, pretended_gpu):
     arguments = with_config(
-        tmp_path, compute={"device": "cuda", "dtype": "bfloat16"}, harmony={"tasks_per_job": 2}
+        tmp_path, compute={"device": "cuda", "dtype": "bfloat16"}, cluster={"tasks_per_job": 2}
     )
     result = run_snakemake(
         tmp_path, "results/tables/harmony_scores.md", *arguments, **pretended_gpu

@@ -50,9 +50,9 @@ def test_a_changed_parser_scores_stored_outputs_anew_and_runs_no_model(copy):
 def test_a_changed_question_asks_that_run_again_alone(copy):
     own_run(copy, "run8", workflow_run("run8") | {"decoding": {"new_tokens": 5}})
     jobs = jobs_of(run_snakemake(copy, "prompts", *SMALL))
-    assert (jobs["ask_prompt_run"], jobs["score_prompt_run"]) == (1, 3)
-    log = (copy / f"logs/ask_prompt_run/{MODEL}/all.log").read_text()
-    assert log.count("Finished before, and kept.") == 2, "run9 extends it, but generates nothing"
+    assert (jobs["ask_prompt_run"], jobs["score_prompt_run"]) == (1, 1), (
+        "run9 extends it, but generates nothing"
+    )
 
 
 @pytest.mark.slow

@@ -207,7 +207,7 @@ def test_a_table_by_name_needs_only_what_it_needs(copy):
 
 def test_a_changed_key_reruns_its_users_alone(copy):
     jobs = jobs_of(run_snakemake(copy, *with_config(copy, harmony={"max_test_items": 8}), "-n"))
-    assert jobs["evaluate_direct"] == 2
+    assert jobs["evaluate_direct"] == 4
     assert "place_miniature_model" not in jobs
     assert "build_world" not in jobs
 
@@ -225,20 +225,20 @@ def test_a_changed_key_reruns_its_users_alone(copy):
 def test_no_change_hides_behind_another_value(copy, section, changes):
     """Snakemake compares parameters as a set of bare values: a new 1 vanishes beside another 1."""
     jobs = jobs_of(run_snakemake(copy, *with_config(copy, **{section: changes}), "-n"))
-    assert jobs["evaluate_direct"] == 2
+    assert jobs["evaluate_direct"] == 4
     assert "place_miniature_model" not in jobs
 
 
 def test_another_seed_measures_again_in_the_same_world(copy):
     jobs = jobs_of(run_snakemake(copy, *with_config(copy, seed=1), "-n"))
-    assert (jobs["evaluate_direct"], jobs["train_before_test"]) == (2, 4)
+    assert (jobs["evaluate_direct"], jobs["train_before_test"]) == (4, 4)
     assert not {"build_world", "place_miniature_model"} & set(jobs)
 
 
 def test_other_items_make_other_datasets_and_no_model(copy):
     jobs = jobs_of(run_snakemake(copy, *with_config(copy, miniature={"items": 20}), "-n"))
     assert jobs["build_world"] == 1
-    assert jobs["evaluate_direct"] == 2
+    assert jobs["evaluate_direct"] == 4
     assert "place_miniature_model" not in jobs
 
 
@@ -383,11 +383,3 @@ def test_a_file_that_a_run_removes_while_another_is_planned_is_not_called_write_
     result = run_snakemake(copy, "-n", *SMALL, PYTHONPATH=str(copy / "site"))
     assert not (copy / "results/scores.parquet").exists(), "nobody asked whether it may be written"
     assert result.returncode == 0, result.stdout + result.stderr
-
-
-def test_a_checkpoint_that_has_a_job_of_its_own_is_verified(tmp_path):
-    config = with_config(tmp_path, chunking={"in_one_job": False})
-    report = "results/verified/miniature--Qwen2-1M-Instruct@k2m6.json"
-    result = run_snakemake(tmp_path, report, *config)
-    assert result.returncode == 0, result.stdout + result.stderr
-    assert (tmp_path / report).exists()

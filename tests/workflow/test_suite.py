@@ -75,7 +75,7 @@ def test_another_precision_is_another_row_and_measures_nothing_else_again(copy):
     result = run_snakemake(copy, "suite", *config)
     assert jobs_of(result)["check_requests"] == 1
     records = copy / "results/records/suite/few_shot"
-    logs = (copy / "logs/evaluate_suite").glob("*/tasks.log")
+    logs = (copy / "logs/evaluate_suite").glob("*/tasks_1.log")
     started = {path.parent.name: path.stat().st_mtime for path in logs}
     assert set(started) == {f"miniature--Pythia-0.1M~{p}" for p in ("float32", "bfloat16")}
     checked = (copy / "logs/check_requests.log").stat().st_mtime
@@ -110,12 +110,15 @@ def test_other_shots_measure_that_task_again_and_keep_the_other(copy):
     (entry, other) = yaml.safe_load((ROOT / "tests/workflow/small.yaml").read_text())["suite"][
         "tasks"
     ]
+    before = {one["task"]: one["shots"] for one in (entry, other)}
     config = with_config(copy, suite={"tasks": [entry | {"shots": 1}, other]})
     result = run_snakemake(copy, "suite", *config)
     assert jobs_of(result)["evaluate_suite"] == 1
-    log = (copy / "logs/evaluate_suite/miniature--Pythia-0.1M~float32/tasks.log").read_text()
-    assert "gsm8k: finished before, and kept" in log
-    assert "arc_challenge: finished before" not in log
+    records = copy / "results/records/suite/few_shot/miniature--Pythia-0.1M~float32"
+    shots = {
+        name: json.loads((records / f"{name}.json").read_text())["task"]["shots"] for name in before
+    }
+    assert shots == before | {"arc_challenge": 1}
 
 
 def test_the_default_requests_are_those_the_documents_promise(tmp_path):

@@ -126,7 +126,6 @@ def _described(workflow) -> list[dict[str, Any]]:
                     "threads": int(job.threads),
                     "is_done": not dag.needrun(job),
                     "log": str(job.log[0]) if job.log else None,
-                    "benchmark": str(job.benchmark) if job.benchmark else None,
                     "outputs": list(map(str, job.output)),
                     "after": sorted(place[other] for other in dag.dependencies[job]),
                     "retries": job.rule._restart_times or 0,  # asking in public needs an executor

@@ -1,11 +1,13 @@
-"""One small file a job: who runs it, since when, and how it ended.
+"""One small file a job: who runs it, since when, how it ended, and the most memory that it held.
 
-`make status` reads them, and core.own_job asks them whose a job is now.
+`make status`, the plan and the table of costs read them, and core.own_job asks them whose a job is now.
 """
 
 import json
 import os
+import resource
 import socket
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -44,8 +46,15 @@ def in_journal(rule: str, log: Path) -> Iterator[None]:
         state = "done"
     finally:
         if is_mine():
-            _write(path, entry | {"state": state, "ended": time.time()})
+            _write(path, entry | {"state": state, "ended": time.time(), "peak_mb": _peak_mb()})
         os.environ.pop(VARIABLE, None)
+
+
+def _peak_mb() -> int:
+    """Of this process, or of one that it started and waited for, where that held more."""
+    kilo = 2**20 if sys.platform == "darwin" else 2**10  # which count it in bytes, and in kilobytes
+    whose = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    return max(resource.getrusage(who).ru_maxrss for who in whose) // kilo
 
 
 def note_run(snakefile: str, config: dict[str, Any], targets: list[str]) -> None:

@@ -13,6 +13,7 @@ from workflow_scripts.bridge.interruption import (
 )
 from workflow_scripts.bridge.journal import note_run
 from workflow_scripts.bridge.orphaned_slurm_jobs import cancel_left_behind
+from workflow_scripts.bridge.ready_process import have_jobs_forked
 from workflow_scripts.bridge.run_lock import hold_run_lock, is_run_alive, sweep_stale_lock
 from workflow_scripts.bridge.slurm_offer import misfits
 from workflow_scripts.bridge.slurm_refusals import tell_refusals
@@ -79,7 +80,7 @@ def checked_settings(workflow, config: dict[str, Any], look_up: LookUp) -> Setti
     return load_settings(config, Path(workflow.basedir), asks)
 
 
-def before_the_first_job(workflow, config: dict[str, Any]) -> None:
+def before_the_first_job(workflow, config: dict[str, Any], threads: int) -> None:
     """Take the folder for this run alone, and note for `make status` what it makes."""
     end_quietly_before_the_first_job()
     targets = targets_of(workflow)
@@ -96,6 +97,8 @@ def before_the_first_job(workflow, config: dict[str, Any]) -> None:
     note_run(main_snakefile(workflow), config, targets)
     if submits_to_slurm(workflow):
         _before_submissions(workflow)
+    else:
+        have_jobs_forked(workflow, threads)
     end_when_asked(workflow)
 
 

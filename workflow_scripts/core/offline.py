@@ -18,11 +18,18 @@ class OfflineError(OSError):
     """Something tried to use the network in a job that must not."""
 
 
-def go_offline() -> None:
-    """Forbid internet connections in this process and tell the Hugging Face libraries so."""
+def tell_libraries() -> None:
+    """Those of Hugging Face, before they are imported: no network, and no bars of progress in logs."""
     for name in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE"):
         os.environ[name] = "1"
+    for library in ("DATASETS", "HUB"):  # transformers goes by the latter
+        os.environ[f"HF_{library}_DISABLE_PROGRESS_BARS"] = "1"
     os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
+
+
+def go_offline() -> None:
+    """Forbid internet connections in this process and tell the Hugging Face libraries so."""
+    tell_libraries()
     for owner, name, refusing in (
         (socket.socket, "connect", _refuse),
         (socket.socket, "connect_ex", _refuse),

@@ -21,10 +21,12 @@ from workflow_scripts.core.records import (
     Protocol,
     Record,
     TaskFacts,
+    whole_record,
     write_record,
 )
 from workflow_scripts.evaluation.floors import Floor
 from workflow_scripts.evaluation.lighteval_run import Answered, LightevalRun, run_lighteval
+from workflow_scripts.evaluation.measurement import Measurement
 from workflow_scripts.evaluation.outcome import NO_FLOOR, Measured, with_averages
 from workflow_scripts.evaluation.scored_items import ScoredItems
 from workflow_scripts.hub.load import load_model
@@ -195,3 +197,6 @@ def _item(subject: str, one: Answered) -> Item:
         text=one.text,
         format_met=answer in LETTERS,
     )
+
+
+MEASUREMENT = Measurement(MmluRequest, evaluate_mmlu, read=whole_record)

@@ -22,6 +22,7 @@ from workflow_scripts.evaluation.latency import (
     left_padded,
     median_and_spread,
 )
+from workflow_scripts.evaluation.measurement import Measurement
 from workflow_scripts.evaluation.perplexity import labelled, measure, nats_a_token, nats_of
 from workflow_scripts.evaluation.plans import protocol_of, task_facts, varied_by
 from workflow_scripts.evaluation.prompts.questions import read_questions
@@ -253,3 +254,6 @@ def _questions(hub: Path, number: int) -> tuple[list[str], Manifest]:
         for one in questions[:number]
     ]
     return texts, dataset
+
+
+MEASUREMENT = Measurement(LatencyRequest, measure_latency)

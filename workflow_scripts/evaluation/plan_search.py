@@ -17,6 +17,7 @@ from workflow_scripts.core.plan import ChunkPlan
 from workflow_scripts.core.plan_proposals import CHECK, SEARCH, losses_of, proposals
 from workflow_scripts.core.plan_search import Prediction, sensitivities
 from workflow_scripts.core.records import Cost, Metric, Record, write_record
+from workflow_scripts.evaluation.measurement import Measurement
 from workflow_scripts.evaluation.perplexity import (
     Scored,
     perplexity_items,
@@ -145,3 +146,6 @@ def _too_short(wanted: int, text: str, found: int) -> UserError:
         f"chunking.search.tokens is {wanted}, and {text} has only {found} tokens left; expected a text"
         " of twice as many, for the search and for checking what it proposes."
     )
+
+
+MEASUREMENT = Measurement(SearchRequest, measure_plan_search)

@@ -14,8 +14,10 @@ from workflow_scripts.core.records import (
     Protocol,
     Record,
     TaskFacts,
+    whole_record,
     write_record,
 )
+from workflow_scripts.evaluation.measurement import Measurement
 from workflow_scripts.evaluation.perplexity import (
     Scored,
     perplexity_items,
@@ -152,3 +154,8 @@ def _responses(rows: list[dict[str, Any]], number: int, difficulty: str) -> list
             f" {', '.join(known)}."
         )
     return [(row["instruction"], row["response"]) for row in chosen[:number]]
+
+
+MEASUREMENT = Measurement(
+    PerplexityRequest, measure_perplexity, writes=("wikitext", "magpie"), read=whole_record
+)

@@ -11,6 +11,7 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import write_text
 from workflow_scripts.evaluation.encoding import Asked, Encoder
 from workflow_scripts.evaluation.lm_eval_run import ask
+from workflow_scripts.evaluation.measurement import Measurement
 from workflow_scripts.evaluation.shown_tokens import with_texts
 from workflow_scripts.grid.splits import Splits, load_splits
 from workflow_scripts.grid.training_texts import TrainingText, TrainingTexts
@@ -104,3 +105,8 @@ def _beside(
             "",
         ]
     )
+
+
+MEASUREMENT = Measurement(
+    ExplainTrainingRequest, explain_training, writes=("text",), of_several=True
+)

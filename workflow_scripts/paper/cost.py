@@ -1,21 +1,21 @@
 """What a run did cost beside what was planned, and which rates to correct for the next plan.
 
-Times and memory come from Snakemake's benchmarks, tokens and GPU memory from the records. It is a table of
+Times and memory come from the journal of jobs, tokens and GPU memory from the records. It is a table of
 times: never twice the same, and no other table is made from it.
 """
 
-import csv
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from workflow_scripts.bridge.journal import entries
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.records import Broken, Record, read_without_items
 from workflow_scripts.core.training_record import TrainingRecord, read_training_record
 from workflow_scripts.evaluation.prompts.outputs import OutputsFacts, read_outputs
-from workflow_scripts.planning.jobs import PlannedJob, planned_jobs, rule_of
+from workflow_scripts.planning.jobs import LIGHT, PlannedJob, planned_jobs, rule_of
 from workflow_scripts.planning.need import Need
 from workflow_scripts.planning.wording import HOUR, clock
 from workflow_scripts.render.frames import Columns
@@ -47,15 +47,22 @@ _READERS: dict[str, Callable[[Path], Costly | Broken]] = {
 }
 
 
-def cost_table(jobs: Sequence[PlannedJob], cluster: Cluster, folder: Path) -> pd.DataFrame:
-    """A row a study and rule, of the jobs that left a benchmark."""
+def cost_table(
+    jobs: Sequence[PlannedJob],
+    journal: Mapping[str, Mapping[str, Any]],
+    cluster: Cluster,
+    folder: Path,
+) -> pd.DataFrame:
+    """A row a study and rule, of the jobs that ended well; those of the light work are left out."""
     measured: dict[tuple[str, str], list[tuple[PlannedJob, float, float]]] = {}
     count: dict[tuple[str, str], int] = {}
     for job in jobs:
         key = (job.study, rule_of(job))
         count[key] = count.get(key, 0) + 1
-        if job.benchmark and (found := _benchmark(folder / job.benchmark)):
-            measured.setdefault(key, []).append((job, *found))
+        entry = journal.get(job.log or "", {})
+        if entry.get("state") == "done" and rule_of(job) != LIGHT:
+            seconds, mb = entry["ended"] - entry["started"], entry["peak_mb"]
+            measured.setdefault(key, []).append((job, seconds, mb))
     rows = [_row(*key, count[key], found, cluster, folder) for key, found in measured.items()]
     return pd.DataFrame(rows, columns=list(COLUMNS.named))
 
@@ -120,16 +127,6 @@ def _correction(row: dict[str, Any], rate: str | None, cluster: Cluster) -> str 
     return "; ".join(said) or None
 
 
-def _benchmark(path: Path) -> tuple[float, float] | None:
-    """Seconds and MB of the last time it ran."""
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            *_, last = csv.DictReader(file, delimiter="\t")
-        return float(last["s"]), float(last["max_rss"])
-    except (OSError, ValueError, KeyError):  # none, half written, or with NA
-        return None
-
-
 def _tokens(record: Costly) -> int:
     """Those that decide how long the job took: of a training, those that it trained on."""
     if isinstance(record, TrainingRecord):
@@ -179,7 +176,7 @@ TABLE = Table(
     name="cost",
     title="Cost: planned and actual",
     note=(
-        "Of the jobs that left a benchmark: their times together, the largest memory, and the tokens"
+        "Of the jobs that ended well: their times together, the largest memory, and the tokens"
         " that models read. A ratio is actual over planned. Where it is off by half or more and a"
         " number of the config would mend it, the last column names it: tokens in work.tsv, on GPUs a"
         " rate, elsewhere the reserve where jobs took longer than planned."
@@ -187,7 +184,7 @@ TABLE = Table(
     columns=COLUMNS,
     asks=CostTable,
     make=lambda _, asked: cost_table(
-        planned_jobs(Path(asked.snakefile), asked.config), asked.cluster, Path()
+        planned_jobs(Path(asked.snakefile), asked.config), entries(), asked.cluster, Path()
     ),
     show=_show,
 )

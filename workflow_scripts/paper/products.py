@@ -226,7 +226,7 @@ def inputs_of(
     product: Product, settings: Settings, records: Callable[[str], list[str]]
 ) -> dict[str, str | list[str]]:
     """The files that a product is made from; `records` are those of a study, by its name."""
-    declared = product.inputs(settings) if callable(product.inputs) else product.inputs
+    declared = product.sources(settings)
     found = {name: _files(source, settings, records) for name, source in declared.items()}
     return {name: files for name, files in found.items() if files is not None}
 

@@ -9,9 +9,6 @@ from workflow_scripts.planning.wording import HOUR, clock
 from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.packs import RULES
 
-# By rule, what says how many tasks of a model share a job.
-_PACKED_BY = {rule: f"{study}.tasks_per_job" for (study, _), rule in RULES.items()}
-
 
 def remarks(jobs: Sequence[PlannedJob], cluster: Cluster) -> list[str]:
     """A sentence or some each."""
@@ -55,7 +52,9 @@ def _late(rule: str, group: Sequence[PlannedJob], longest_hours: int) -> str:
     tries = min(job.retries for job in group)
     raised = "raise cluster.longest_hours, if a partition grants more"
     packed = any(sum(path.endswith(".json") for path in job.outputs) > 1 for job in group)
-    mend = f"lower {_PACKED_BY[rule]}, or {raised}" if packed and rule in _PACKED_BY else raised
+    mend = (
+        f"lower cluster.tasks_per_job, or {raised}" if packed and rule in RULES.values() else raised
+    )
     often = f"up to {many(tries, 'time')}" if tries else "as often as the profile's retries say"
     enough = (
         "" if not tries or longest <= (tries + 1) * longest_hours else ", which is too few here"

@@ -27,7 +27,6 @@ class PlannedJob:
     threads: int
     is_done: bool
     log: str | None
-    benchmark: str | None
     outputs: tuple[str, ...]
     after: tuple[int, ...]  # the jobs it waits for, by their place in the list
     model: str | None = None  # on the hub; of a checkpoint, the one that it is made from

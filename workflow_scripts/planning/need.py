@@ -1,9 +1,7 @@
 """What one job needs, and what it asks of the cluster for that."""
 
 import math
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from workflow_scripts.settings.cluster import Cluster
 
@@ -31,18 +29,3 @@ class Need:
     def asked_mem_mb(self, attempt: int, cluster: Cluster) -> int:
         """Half as much more each time it is tried again, up to what a node has."""
         return min(int(self.mem_mb * (1 + attempt) / 2), cluster.node_memory_gb * 1_000)
-
-
-def in_one_job(needs: Sequence[Need], start: float) -> Need:
-    """Of what one process does one after the other: but for the first, nothing takes its start."""
-    largest = max(needs, key=lambda need: need.mem_mb)
-    parts = sum((Counter(need.parts) for need in needs), start=Counter())
-    return replace(
-        largest,
-        seconds=sum(need.seconds for need in needs) - start * (len(needs) - 1),
-        gpu_mb=max(need.gpu_mb for need in needs),
-        disk_mb=sum(need.disk_mb for need in needs),
-        tokens=sum(need.tokens for need in needs),
-        is_guess=any(need.is_guess for need in needs),
-        parts=dict(parts),
-    )

@@ -13,7 +13,7 @@ from functools import cache
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.planning.arithmetic import BYTES, MB
 from workflow_scripts.planning.machine import START, Machine
-from workflow_scripts.planning.need import Need, in_one_job
+from workflow_scripts.planning.need import Need
 from workflow_scripts.planning.spent import Spent
 from workflow_scripts.planning.together import at_once_of
 from workflow_scripts.planning.work import BYTES_A_TOKEN, Amount, Work
@@ -39,10 +39,6 @@ class Planner:
     def evaluation(self, checkpoint: str, tasks: tuple[str, ...], shots: int = 0) -> Need:
         """Tasks of one model, loaded once: their times add up, the largest counts for memory."""
         return self._measured(checkpoint, [self._work.test(task, shots) for task in tasks])
-
-    def evaluations(self, checkpoints: tuple[str, ...], tasks: tuple[str, ...], shots: int) -> Need:
-        """One model after the other."""
-        return in_one_job([self.evaluation(name, tasks, shots) for name in checkpoints], START)
 
     @cache
     def training_before_test(self, checkpoint: str, tasks: tuple[str, ...]) -> Need:
@@ -109,14 +105,11 @@ class Planner:
         need = self._machine.trained(checkpoint, recipe, spent, int(tokens), recipe.max_length)
         return replace(need, disk_mb=1)
 
-    def mmlu(self, *checkpoints: str) -> Need:
+    def mmlu(self, checkpoint: str) -> Need:
         work = self._work.mmlu()
-        needs = []
-        for checkpoint in checkpoints:
-            spent = self._machine.loading(checkpoint, start=_START_LIGHTEVAL)
-            spent += self._machine.measuring(checkpoint, work)
-            needs.append(self._machine.evaluated(checkpoint, spent, [work]))
-        return in_one_job(needs, _START_LIGHTEVAL)
+        spent = self._machine.loading(checkpoint, start=_START_LIGHTEVAL)
+        spent += self._machine.measuring(checkpoint, work)
+        return self._machine.evaluated(checkpoint, spent, [work])
 
     def suite_row(self, request: Request, tasks: tuple[str, ...]) -> Need:
         """A submitted model's need; that of one in no table is what is planned for any."""
@@ -135,9 +128,8 @@ class Planner:
             checkpoint, sum(measuring, start=self._machine.loading(checkpoint)), work
         )
 
-    def prompt_runs(self, checkpoint: str, *runs: str) -> Need:
-        needs = [self._measured(checkpoint, [self._work.prompt_run(run)]) for run in runs]
-        return in_one_job(needs, START)
+    def prompt_run(self, checkpoint: str, run: str) -> Need:
+        return self._measured(checkpoint, [self._work.prompt_run(run)])
 
     @cache
     def perplexity(self, checkpoint: str, plans: int) -> Need:
@@ -149,8 +141,8 @@ class Planner:
         spent = self._machine.loading(checkpoint) + one.times(plans + 1)
         return self._machine.evaluated(checkpoint, spent, [Amount(responses, 0, measures.window)])
 
-    def stage_perplexity(self, *checkpoints: str) -> Need:
-        return in_one_job([self.perplexity(checkpoint, 0) for checkpoint in checkpoints], START)
+    def stage_perplexity(self, checkpoint: str) -> Need:
+        return self.perplexity(checkpoint, 0)
 
     def plan_search(self, checkpoint: str) -> Need:
         """Every layer left out, every stretch of layers side by side, and the plans that these propose."""
@@ -213,32 +205,21 @@ class Planner:
         tokens = int(done * recipe.epochs * samples * each)
         return self._machine.trained(checkpoint, recipe, spent, tokens, recipe.max_length)
 
-    def stages(self, *checkpoints: str) -> Need:
-        return in_one_job([self.stage(checkpoint) for checkpoint in checkpoints], START)
-
     def samples(self, recipe: str) -> Need:
         """Tokenised by one process, a hundred thousand tokens a second."""
         tokens = self._work.tokenised(self._settings.training.recipes[recipe])
         mb = math.ceil(tokens * BYTES_A_TOKEN / MB)
         return Need(START + tokens / 100_000, 4_000, disk_mb=mb, tokens=tokens)
 
-    def building(self, *checkpoints: str) -> Need:
-        return in_one_job([self._building(checkpoint) for checkpoint in checkpoints], START)
-
-    def _building(self, checkpoint: str) -> Need:
+    def building(self, checkpoint: str) -> Need:
         """The base's weights are linked, never loaded; adapters are a few percent of them."""
         new = int(self._machine.size(checkpoint).parameters * 0.1) * BYTES["float32"]
         return Need(START + new / MB / 100, 2_000 + new // MB, disk_mb=new // MB)
 
-    def verification(self, *checkpoints: str) -> Need:
-        start = START + 10
-        needs = [self._verification(checkpoint, start) for checkpoint in checkpoints]
-        return in_one_job(needs, start)
-
-    def _verification(self, checkpoint: str, start: float) -> Need:
+    def verification(self, checkpoint: str) -> Need:
         """The model twice, in float32, on a few sentences."""
         weights = 2 * self._machine.size(checkpoint).weights("float32") // MB
-        spent = self._machine.loading(checkpoint, start=start)
+        spent = self._machine.loading(checkpoint, start=START + 10)
         need = self._machine.evaluated(
             checkpoint, spent + self._machine.reading_weights(checkpoint), []
         )

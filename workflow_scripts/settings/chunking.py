@@ -138,15 +138,6 @@ class Chunking(Section):
         ),
         description="Chunked variants to make, train and measure; an empty list for none.",
     )
-    in_one_job: bool | None = Field(
-        None,
-        description=(
-            "Build all checkpoints in one job, and verify, train and measure them, their perplexity after"
-            " each stage and their MMLU, in one each, which spares every checkpoint the start of a process;"
-            " false gives each a job of its own, which a cluster runs side by side. Null is true in the"
-            " miniature world alone."
-        ),
-    )
     measures: Measures = Field(
         Measures(), description="What is measured of the checkpoints' models before any training."
     )

@@ -29,6 +29,14 @@ class Cluster(Section):
             " by then is kept, and it resumes from there when it is tried again."
         ),
     )
+    tasks_per_job: int | None = Field(
+        None,
+        ge=1,
+        description=(
+            "Tasks of the grid, or of the leaderboard, that one job measures of a model, loading it once;"
+            " each has a record of its own. Null is all of them."
+        ),
+    )
     reserve: float = Field(
         2.0,
         ge=1,

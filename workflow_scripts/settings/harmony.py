@@ -174,23 +174,6 @@ class Harmony(Section):
             " seed of the config."
         ),
     )
-    tasks_per_job: int | None = Field(
-        None,
-        ge=1,
-        description=(
-            "Tasks that one job measures of a model, loading it once; each has a record of its own."
-            " Null is all of them; 1 gives every cell of the grid a job of its own."
-        ),
-    )
-    in_one_job: bool | None = Field(
-        None,
-        description=(
-            "Measure all models as they are in one job, and with few-shot examples in another, one model"
-            " after the other, which spares each the start of a process; false gives each model a job of its"
-            " own, which a cluster runs side by side. Training before the test is a job per model in any case."
-            " Null is true in the miniature world alone."
-        ),
-    )
     together: Together | None = Field(
         None,
         description=(

@@ -95,31 +95,12 @@ class Settings(Config):
         return staged
 
     @property
-    def checkpoints_in_one_job(self) -> bool:
-        """Whether one job trains all checkpoints, and one of each kind measures them."""
-        return self._in_one_job(self.chunking.in_one_job)
-
-    @property
-    def asked_together(self) -> bool:
-        """Whether one job asks a model all prompt runs."""
-        return self._in_one_job(self.prompts.asked_together) and bool(self.prompt_runs)
-
-    @property
-    def harmony_in_one_job(self) -> bool:
-        """Whether one job measures all models of the grid as they are."""
-        return self._in_one_job(self.harmony.in_one_job)
-
-    @property
     def trained_together(self) -> Together:
         """How many trainings before a test share their steps."""
         asked = self.harmony.together
         if asked is None:
             return "auto" if self.source == "miniature" else 1
         return asked
-
-    def _in_one_job(self, asked: bool | None) -> bool:
-        """As asked; unasked in the miniature world alone, where the start of a process is half of a job."""
-        return self.source == "miniature" if asked is None else asked
 
     @property
     def ablates(self) -> bool:

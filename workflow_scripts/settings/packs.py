@@ -1,10 +1,8 @@
-"""Which tasks of a model, or of all models, share a job, and what its rule and files are called."""
+"""Which tasks of a model share a job, and what its rule and files are called."""
 
 import re
 from dataclasses import dataclass, replace
-from typing import Any
 
-from workflow_scripts.core.ids import in_paths
 from workflow_scripts.settings.cells import Study, cell_names, seeds_of, tasks_of
 from workflow_scripts.settings.harmony import Protocol
 from workflow_scripts.settings.load import Settings
@@ -16,23 +14,18 @@ RULES: dict[tuple[Study, Protocol], str] = {
     ("suite", "few_shot"): "evaluate_suite",
     ("suite", "train_before_test"): "train_suite",
 }
-EACH = ("{task}",)
 _NUMBER = re.compile(r"_\d+$")
 
 
 @dataclass(frozen=True)
 class Pack:
-    """The tasks that a job measures of a model, or EACH, where every task has a job of its own.
-
-    A job of the grid measures one model, a wildcard, or all of them, which `models` then names.
-    """
+    """The tasks that a job measures of a model, which is a wildcard."""
 
     study: Study
     protocol: Protocol
     tasks: tuple[str, ...]
     seeds: tuple[int, ...]
     number: str = ""  # behind the rule's name, where a model's tasks are several packs
-    models: tuple[str, ...] = ()  # as paths spell them
 
     @property
     def base(self) -> str:
@@ -46,23 +39,14 @@ class Pack:
     def records(self, suffix: str = "json") -> list[str]:
         """The files of its cells, with wildcards; a record is named after its task, and lies by its model."""
         return [
-            f"results/records/{self.study}/{self.protocol}/{whose}/{cell}.{suffix}"
-            for whose in self.models or [self._whose]
+            f"results/records/{self.study}/{self.protocol}/{self._whose}/{cell}.{suffix}"
             for task in self.tasks
             for cell in cell_names(task, self.seeds)
         ]
 
-    def beside(self, folder: str, suffix: str) -> str:
-        """Its log or benchmark, with wildcards."""
-        name = "{task}" if self.tasks == EACH else f"tasks{self.number}"
-        whose = "all" if self.models else self._whose
-        return f"{folder}/{self.base}/{whose}/{name}.{suffix}"
-
-    def tasks_of(self, wildcards: Any) -> tuple[str, ...]:
-        return (wildcards.task,) if self.tasks == EACH else self.tasks
-
-    def models_of(self, wildcards: Any) -> tuple[str, ...]:
-        return self.models or (wildcards.checkpoint,)
+    @property
+    def log(self) -> str:
+        return f"logs/{self.base}/{self._whose}/tasks{self.number}.log"
 
     @property
     def _whose(self) -> str:
@@ -77,24 +61,17 @@ def base_of(rule: str) -> str:
 def packs(settings: Settings) -> list[Pack]:
     """All of both studies; what the config does not ask for can be asked for by name."""
     return [
-        replace(whole, tasks=tasks, number=number, models=_models(settings, study, protocol))
+        replace(whole, tasks=tasks, number=number)
         for study, protocol in RULES
         for whole in [_whole(settings, study, protocol)]
-        for number, tasks in _cut(whole.tasks, getattr(settings, study).tasks_per_job).items()
+        for number, tasks in _cut(whole.tasks, settings.cluster.tasks_per_job).items()
     ]
 
 
-def _models(settings: Settings, study: Study, protocol: Protocol) -> tuple[str, ...]:
-    """Those that share a job: trainings are long enough for a process each, and rows are known only when checked."""
-    if study == "suite" or protocol == "train_before_test" or not settings.harmony_in_one_job:
-        return ()
-    return tuple(in_paths(settings.harmony.models))
-
-
 def _cut(tasks: tuple[str, ...], tasks_per_job: int | None) -> dict[str, tuple[str, ...]]:
-    if tasks_per_job == 1:
-        return {"": EACH} if tasks else {}
-    size = tasks_per_job or len(tasks) or 1
+    if not tasks:
+        return {}
+    size = tasks_per_job or len(tasks)
     cut = [tasks[at : at + size] for at in range(0, len(tasks), size)]
     return {"": cut[0]} if len(cut) == 1 else {f"_{n}": p for n, p in enumerate(cut, start=1)}
 
@@ -119,10 +96,10 @@ def suite_records(settings: Settings, protocol: Protocol, row: str) -> dict[str,
 def suite_logs(settings: Settings, protocol: Protocol, row: str) -> dict[str, str]:
     """The log of each task of a row: of the job that measures it."""
     return {
-        task: pack.beside("logs", "log").format(row=row, task=task)
+        task: pack.log.format(row=row)
         for pack in packs(settings)
         if (pack.study, pack.protocol) == ("suite", protocol)
-        for task in (tasks_of(settings, "suite", protocol) if pack.tasks == EACH else pack.tasks)
+        for task in pack.tasks
     }
 
 

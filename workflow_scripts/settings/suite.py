@@ -107,14 +107,6 @@ class Suite(Section):
         OPEN_LICENCES,
         description="Licences that a model may have, as cards on the hub spell them.",
     )
-    tasks_per_job: int | None = Field(
-        None,
-        ge=1,
-        description=(
-            "Tasks that one job measures of a model, loading it once; each has a record of its own."
-            " Null is all of them; 1 gives every task of a model a job of its own."
-        ),
-    )
     shown_items: int = Field(
         2,
         ge=0,

@@ -1,27 +1,25 @@
-"""Cut models of the hub into chunks: their weights linked, the new modules beside them.
+"""Cut a model of the hub into chunks: its weights linked, the new modules beside them.
 
-In: the manifests of the models. Out: each checkpoint's manifest, written after its files.
+In: the manifest of the model. Out: the checkpoint's manifest, written after its files.
 """
 
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 from workflow_scripts.bridge.step import step
 
 
-def main(checkpoints: list[dict], manifests: list[Path]) -> None:
-    from workflow_scripts.core.in_turn import in_turn
+def main(model: Path, manifest: Path, request: dict[str, Any]) -> None:
     from workflow_scripts.hub.chunk import build_chunked
     from workflow_scripts.settings.measures import BuildRequest
 
-    works = []
-    for checkpoint, manifest in zip(checkpoints, manifests, strict=True):
-        asked = BuildRequest.of(checkpoint["request"])
-        folder = manifest.parent
-        works.append((folder, partial(build_chunked, Path(checkpoint["model"]), folder, asked)))
-    in_turn(works)
+    build_chunked(model, manifest.parent, BuildRequest.of(request))
 
 
 if "snakemake" in globals():
     with step(snakemake):
-        main(snakemake.params.checkpoints, [Path(path) for path in snakemake.output])
+        main(
+            Path(snakemake.input.model),
+            Path(snakemake.output.manifest),
+            snakemake.params.request,
+        )

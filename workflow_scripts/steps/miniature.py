@@ -4,7 +4,6 @@ In: what the rule names. Out: what is to be found in the folders that the functi
 request; of the hub folder each manifest is written after its dataset or model.
 """
 
-import os
 from pathlib import Path
 
 from workflow_scripts.bridge.step import step
@@ -13,9 +12,6 @@ from workflow_scripts.bridge.step import step
 def main(function: str, folders: list[Path], request: dict) -> None:
     from workflow_scripts.core.named import named
 
-    # The log is a file. Said before they are imported: most of these functions need but one of them.
-    for library in ("DATASETS", "HUB"):  # transformers goes by the latter
-        os.environ[f"HF_{library}_DISABLE_PROGRESS_BARS"] = "1"
     named(function)(*folders, **request)
 
 

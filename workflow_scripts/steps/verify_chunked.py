@@ -1,16 +1,16 @@
-"""Hold chunked checkpoints against their base models: parameters, exactness, the plan drawn as text.
+"""Hold a chunked checkpoint against its base model: parameters, exactness, the plan drawn as text.
 
-In: the manifests of the checkpoints and of their base models. Out: for each what was found, as JSON; a
-difference where there must be none is an error.
+In: the manifests of the checkpoint and of its base model. Out: what was found, as JSON; a difference where
+there must be none is an error.
 """
 
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 from workflow_scripts.bridge.step import step
 
 
-def verify(checkpoint: Path, model: Path, report: Path, request: dict) -> None:
+def main(checkpoint: Path, model: Path, report: Path, request: dict[str, Any]) -> None:
     from workflow_scripts.core.files import write_json
     from workflow_scripts.evaluation.parity import parity
     from workflow_scripts.settings.measures import VerifyRequest
@@ -18,18 +18,11 @@ def verify(checkpoint: Path, model: Path, report: Path, request: dict) -> None:
     write_json(report, parity(checkpoint, model, VerifyRequest.of(request)))
 
 
-def main(checkpoints: list[Path], models: list[Path], reports: list[Path], request: dict) -> None:
-    from workflow_scripts.core.in_turn import in_turn
-
-    triples = zip(checkpoints, models, reports, strict=True)
-    in_turn((paths[0].parent, partial(verify, *paths, request)) for paths in triples)
-
-
 if "snakemake" in globals():
     with step(snakemake):
         main(
-            [Path(path) for path in snakemake.input.checkpoints],
-            [Path(path) for path in snakemake.params.models],
-            [Path(path) for path in snakemake.output],
+            Path(snakemake.input.checkpoint),
+            Path(snakemake.input.model),
+            Path(snakemake.output.report),
             snakemake.params.request,
         )

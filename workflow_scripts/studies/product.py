@@ -5,7 +5,8 @@ so they import neither pandas nor torch, and name the modules that do.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal
 
 from workflow_scripts.settings.load import Settings
@@ -44,11 +45,13 @@ class Product:
     name: str
     sentence: str
     module: str  # describes a table or a figure; of a page, the function that writes it
-    inputs: Sources | Callable[[Settings], Sources]
-    request: Callable[[Settings], StepRequest]
-    version: int  # raised when its meaning changes
+    inputs: Sources | Callable[[Settings], Sources] = field(default_factory=dict)
+    of: str = ""  # the table that a figure is drawn from, where that has another name
+    request: Callable[[Settings], StepRequest] = lambda settings: Nothing()
+    version: int = 1  # raised when its meaning changes
     caption: str = ""
     environment: str = "reporting"  # of those in envs
+    # The same of all that are declared together.
     wanted: Callable[[Settings], Any] = lambda settings: True  # whether a config has it made
     study: str = ""
     target: str = ""  # that makes it with others
@@ -59,6 +62,15 @@ class Product:
     def files(self) -> dict[str, str]:
         folder, forms = FILES[self.kind]
         return {form: f"results/{folder}/{self.name}.{form}" for form in forms}
+
+    def sources(self, settings: Settings) -> Sources:
+        """What it is made from, by what its step calls that: a figure from a table, where nothing else is said."""
+        table = {"table": f"results/tables/{self.of or self.name}.csv"}
+        declared = self.inputs(settings) if callable(self.inputs) else self.inputs
+        return declared or table
+
+
+table, figure, page = (partial(Product, kind) for kind in FILES)
 
 
 @dataclass(frozen=True)
@@ -72,14 +84,6 @@ class Measured:
     is_timed: bool = False  # never twice the same, so that results/scores.parquet leaves them out
 
 
-def always(settings: Settings) -> bool:
-    return True
-
-
-def nothing(settings: Settings) -> StepRequest:
-    return Nothing()
-
-
 def records_of(*studies: str) -> RecordsOf:
     return RecordsOf(studies)
 
@@ -89,67 +93,10 @@ def published(*names: str) -> Callable[[Settings], list[str]]:
     return lambda settings: [settings.resource(f"published/{name}") for name in names]
 
 
-def table(
-    name: str,
-    sentence: str,
-    module: str,
-    *,
-    inputs: Sources | Callable[[Settings], Sources],
-    request: Callable[[Settings], StepRequest] = nothing,
-    version: int = 1,
-    environment: str = "reporting",
-) -> Product:
-    return Product(
-        "table", name, sentence, module, inputs, request, version, environment=environment
-    )
-
-
-def figure(
-    name: str,
-    sentence: str,
-    module: str,
-    *,
-    of: str = "",
-    inputs: Sources | None = None,
-    request: Callable[[Settings], StepRequest] = nothing,
-    version: int = 1,
-    caption: str,
-) -> Product:
-    """It is drawn from one table, that of its own name or another, where it has no other inputs."""
-    inputs = inputs or {"table": f"results/tables/{of or name}.csv"}
-    return Product("figure", name, sentence, module, inputs, request, version, caption)
-
-
-def page(
-    name: str,
-    sentence: str,
-    function: str,
-    *,
-    inputs: Sources | Callable[[Settings], Sources],
-    request: Callable[[Settings], StepRequest],
-    version: int = 1,
-    caption: str = "",
-) -> Product:
-    return Product("page", name, sentence, function, inputs, request, version, caption)
-
-
 def products(
-    study: str,
-    *declared: Product,
-    wanted: Callable[[Settings], Any] = always,
-    target: str | None = None,
-    chapter: str | None = None,
-    category: str | None = None,
+    study: str, *declared: Product, chapter: str | None = None, **same: Any
 ) -> tuple[Product, ...]:
-    """Those of one study that a config has made together; target and chapter have its name, or their own."""
-    return tuple(
-        replace(
-            one,
-            wanted=wanted,
-            study=study,
-            target=study if target is None else target,
-            chapter=study if chapter is None else chapter,
-            category=category or study.capitalize(),
-        )
-        for one in declared
-    )
+    """Those of a study that a config has made together; target, chapter and category have its name, or their own."""
+    named = {"study": study, "target": study, "category": study.capitalize()}
+    named["chapter"] = study if chapter is None else chapter
+    return tuple(replace(one, **(named | same)) for one in declared)

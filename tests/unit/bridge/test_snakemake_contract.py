@@ -33,7 +33,6 @@ rule all:
 rule record:
     output: "record_{name}.txt"
     log: "logs/{name}.log"
-    benchmark: "benchmarks/{name}.tsv"
     retries: 2
     threads: 3
     shell: "echo {wildcards.name} > {output}"
@@ -137,9 +136,8 @@ def test_job_has_its_wildcards_threads_files_and_rule(workflow_in):
     job = job_of(workflow, "record")
     assert (job.wildcards_dict, job.wildcards["name"]) == ({"name": "a"}, "a")
     assert job.threads == 3
-    assert list(map(str, [job.log[0], job.benchmark, *job.output])) == [
+    assert list(map(str, [job.log[0], *job.output])) == [
         "logs/a.log",
-        "benchmarks/a.tsv",
         "record_a.txt",
     ]
     assert Path(job.rule.snakefile).name == "Snakefile"

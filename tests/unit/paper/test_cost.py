@@ -13,20 +13,29 @@ from workflow_scripts.settings.paper import CostTable
 
 CLUSTER = Cluster(reading_use=0.3, training_use=0.4, generating_use=0.5, reserve=2.0)
 READS = {"loading": 20.0, "handling": 200.0, "reading": 3_000.0, "generating": 300.0}
-HEADER = "s\th:m:s\tmax_rss"
 
 
 @pytest.fixture
 def run(tmp_path):
     """Two jobs of one rule that ran twice as long as planned, with half the tokens; one that did not run."""
 
-    def made(rule, gpus, *, seconds, tokens, mem="900", broken=(), parts=READS, cluster=CLUSTER):
-        jobs = []
+    def made(
+        rule,
+        gpus,
+        *,
+        seconds,
+        tokens,
+        mem=900,
+        broken=(),
+        parts=READS,
+        cluster=CLUSTER,
+        state="done",
+    ):
+        jobs, journal = [], {}
         for number in range(2):
-            benchmark = tmp_path / f"benchmarks/{rule}/{number}.tsv"
-            benchmark.parent.mkdir(parents=True, exist_ok=True)
-            lines = [HEADER, "1.0\t0:00:01\t10.0", f"{seconds}\t0:00:01\t{mem}"]
-            benchmark.write_text("\n".join(lines) + "\n")
+            log = f"logs/{rule}/{number}.log"
+            ended = {"started": 0.0, "ended": float(seconds), "peak_mb": mem}
+            journal[log] = ended | {"state": state}
             record = tmp_path / f"results/records/harmony/direct/{number}.json"
             record.parent.mkdir(parents=True, exist_ok=True)
             if number in broken:
@@ -53,19 +62,18 @@ def run(tmp_path):
                     asked_minutes=130,
                     threads=1,
                     is_done=True,
-                    log=None,
-                    benchmark=f"benchmarks/{rule}/{number}.tsv",
+                    log=log,
                     outputs=(f"results/records/harmony/direct/{number}.json",),
                     after=(),
                 )
             )
-        late = {**vars(jobs[0]), "benchmark": f"benchmarks/{rule}/none.tsv", "is_done": False}
-        return cost_table([*jobs, PlannedJob(**late)], cluster, tmp_path)
+        late = {**vars(jobs[0]), "log": f"logs/{rule}/none.log", "is_done": False}
+        return cost_table([*jobs, PlannedJob(**late)], journal, cluster, tmp_path)
 
     return made
 
 
-def test_hours_add_up_memory_is_the_largest_and_the_last_line_of_a_benchmark_counts(run):
+def test_hours_add_up_and_memory_is_the_largest(run):
     (row,) = run("evaluate_direct", 1, seconds=7_200, tokens=1_000).to_dict("records")
     assert (row["jobs"], row["measured"]) == (3, 2)
     assert (row["planned_hours"], row["hours"], row["time_ratio"]) == (2, 4, 2)
@@ -108,12 +116,13 @@ def test_wrong_tokens_are_to_blame_before_the_rate(run):
 
 
 def test_without_a_gpu_more_time_is_reserved_and_memory_beyond_the_plan_is_said(run):
-    (row,) = run("evaluate_direct", 0, seconds=10_800, tokens=1_000, mem="1500").to_dict("records")
+    (row,) = run("evaluate_direct", 0, seconds=10_800, tokens=1_000, mem=1_500).to_dict("records")
     assert row["correct"] == "cluster.reserve at least 3; memory was 1.5 times the plan"
 
 
-def test_benchmarks_that_are_missing_or_half_written_are_left_out(run):
-    assert run("evaluate_direct", 1, seconds="NA", tokens=1, mem="NA").empty
+@pytest.mark.parametrize("state", ["running", "failed"])
+def test_jobs_that_did_not_end_well_are_left_out(run, state):
+    assert run("evaluate_direct", 1, seconds=9, tokens=1, state=state).empty
 
 
 def test_a_cell_that_broke_has_a_time_and_no_tokens(run):
@@ -126,7 +135,7 @@ def test_the_table_is_written_even_when_nothing_was_measured(run, tmp_path):
     asked = CostTable(snakefile="Snakefile", config={}, cluster=CLUSTER)
     for table in (
         run("evaluate_direct", 1, seconds=7_200, tokens=10),
-        cost_table([], CLUSTER, tmp_path),
+        cost_table([], {}, CLUSTER, tmp_path),
     ):
         TABLE.write(table, asked, **files)
         assert all(path.stat().st_size for path in files.values())

@@ -15,7 +15,7 @@ def test_a_job_that_takes_longer_than_the_partition_grants_is_warned_of():
     jobs = [packed(5, retries=5), packed(6, retries=5), packed(4, retries=5)]
     (said,) = remarks(jobs, FOUR_HOURS)
     assert "2 jobs of train_before_test are expected to take up to 6 h 00" in said
-    assert "cluster.longest_hours is 4: lower harmony.tasks_per_job, or raise" in said
+    assert "cluster.longest_hours is 4: lower cluster.tasks_per_job, or raise" in said
     assert "resumes from what it has kept, up to 5 times." in said
     assert remarks(jobs, Cluster(longest_hours=6)) == []
 

@@ -135,7 +135,7 @@ def demo():
                 "evaluate_mmlu": lambda n=name: planner.mmlu(n),
                 "train_checkpoint": lambda n=name: planner.stage(n),
                 "measure_stage_perplexity": lambda n=name: planner.perplexity(n, 1),
-                "ask_prompt_run": lambda n=name, run=row["run"]: planner.prompt_runs(n, run),
+                "ask_prompt_run": lambda n=name, run=row["run"]: planner.prompt_run(n, run),
             }
             need: Need = needs[row["rule"]]()
             jobs.append(job(row["rule"], need.seconds, parts=need.parts, done=True))

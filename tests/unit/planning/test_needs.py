@@ -214,7 +214,7 @@ def test_the_demo_took_what_was_planned():
         "evaluate_mmlu": own.mmlu(study),
         "train_checkpoint": own.stage(f"{study}@k2m12+cpt+sft"),
         "measure_perplexity": own.perplexity(study, 21),
-        "ask_prompt_run": own.prompt_runs("miniature/Llama-1.4M-Instruct", "run6"),
+        "ask_prompt_run": own.prompt_run("miniature/Llama-1.4M-Instruct", "run6"),
     }
     with MEASURED.open(encoding="utf-8", newline="") as file:
         measured = {row["rule"]: row for row in csv.DictReader(file, delimiter="\t")}

@@ -25,7 +25,6 @@ def job(rule, seconds, *after, study="harmony", gpus=0, done=False, **fields):
         threads=4,
         is_done=done,
         log=None,
-        benchmark=None,
         after=after,
         **{"outputs": (f"{rule}.json",)} | own,
     )

@@ -5,6 +5,7 @@ from typing import Any
 
 from workflow_scripts.core.errors import UserError, did_you_mean
 from workflow_scripts.core.files import sha256_text, write_text
+from workflow_scripts.evaluation.measurement import Measurement
 from workflow_scripts.evaluation.prompts.questions import LETTERS, Question, read_questions
 from workflow_scripts.evaluation.prompts.rendering import Prompt
 from workflow_scripts.evaluation.prompts.run import renderer_for
@@ -82,3 +83,6 @@ def _decoding(spec: Asking) -> str:
 
 def _tokens(tokens: list[int], tokenizer: Any) -> str:
     return " ".join(f"{token} {text!r}" for token, text in with_texts(tokens, tokenizer))
+
+
+MEASUREMENT = Measurement(ExplainRequest, explain_prompt, writes=("text",))

@@ -8,7 +8,8 @@ from workflow_scripts.core.files import sha256_text
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Cost, Protocol, TaskFacts
 from workflow_scripts.core.seeds import derive_seed
-from workflow_scripts.evaluation.prompts.outputs import OutputsFacts, write_outputs
+from workflow_scripts.evaluation.measurement import Measurement
+from workflow_scripts.evaluation.prompts.outputs import OutputsFacts, read_outputs, write_outputs
 from workflow_scripts.evaluation.prompts.questions import (
     LETTERS,
     Question,
@@ -171,3 +172,6 @@ def _own_settings(loaded: LoadedModel) -> dict[str, Any]:
     """What the model's generation config says of what a run may leave open."""
     config = loaded.model.generation_config
     return {name: getattr(config, name, None) for name in _OWN_SETTINGS}
+
+
+MEASUREMENT = Measurement(PromptRequest, ask_prompt_run, writes=("run",), read=read_outputs)

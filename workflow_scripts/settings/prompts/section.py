@@ -24,14 +24,6 @@ class Prompts(Section):
         None,
         description="Runs to make, by the names of their files; null makes every one in the folder.",
     )
-    asked_together: bool | None = Field(
-        None,
-        description=(
-            "Ask a model all runs in one job, which spares every run the start of a process; false gives"
-            " each a job of its own, which a cluster runs side by side. Null is true in the miniature"
-            " world alone."
-        ),
-    )
     dtype: Literal["float32", "bfloat16", "float16"] | None = Field(
         None,
         description=(

@@ -1,11 +1,12 @@
 """How each request for the leaderboard stands, told from files at any time, while a run is under way too.
 
-    python -m workflow_scripts.studies.suite.requests
+    python -m workflow_scripts.studies.suite.requests [--directory runs/paper]
 
-Run it in the folder of the results; it says a line a request and changes nothing.
+It says a line a request and changes nothing.
 """
 
 import json
+import os
 import sys
 from argparse import ArgumentParser
 from pathlib import Path
@@ -109,7 +110,9 @@ def _line(row: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
+    parser = ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--directory", type=Path, default=Path(), help="the folder of the run")
+    os.chdir(parser.parse_args().directory)
     try:
         found = requests(read_checks(), run_under_way(Path(".snakemake")))
     except UserError as error:

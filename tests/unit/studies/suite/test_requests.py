@@ -137,8 +137,11 @@ def test_whether_a_run_is_under_way_is_told_by_its_lock(tmp_path):
     assert run_under_way(state) is None
 
 
-def test_the_command_says_the_lines_and_what_to_do_before_the_first_check(monkeypatch, capsys):
-    monkeypatch.setattr("sys.argv", ["suite_requests"])
+def test_the_command_says_the_lines_and_what_to_do_before_the_first_check(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir("/")
+    monkeypatch.setattr("sys.argv", ["suite_requests", "--directory", str(tmp_path)])
     with pytest.raises(SystemExit) as ended:
         suite_requests.main()
     assert "snakemake submit" in str(ended.value)
