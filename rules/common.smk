@@ -13,7 +13,6 @@ from workflow_scripts.hub.lock import read_lock
 from workflow_scripts.hub.look_up import look_up_model, look_up_task
 from workflow_scripts.paper.products import MEASURED, wanted, wanted_records
 from workflow_scripts.planning.needs import Planner
-from workflow_scripts.settings.compute import runs_on_gpus
 from workflow_scripts.settings.found import LookUp
 from workflow_scripts.settings.mmlu import DATASET as MMLU_DATASET
 from workflow_scripts.settings.names import find_file
@@ -31,7 +30,7 @@ with mending():
         raise UserError(too_large)
 
 HUB = SETTINGS.hub.path
-ON_GPUS = runs_on_gpus(SETTINGS)
+ON_GPUS = SETTINGS.on_gpus
 # What the jobs of a rule need, read by `snakemake plan`, as functions of wildcards.
 NEEDS = {}
 # Under --sdm conda: the one with flash attention where there are GPUs to run it.

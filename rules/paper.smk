@@ -1,6 +1,6 @@
 """The paper: from records to scores, and from the tables of all studies to one report."""
 
-from workflow_scripts.paper.products import tables_told, told, told_from
+from workflow_scripts.paper.products import prose_files, tables_told, told, told_from
 from workflow_scripts.settings.paper import shown_config
 
 
@@ -45,6 +45,7 @@ use rule collect_scores as collect_numbers with:
     input:
         tables=told_from(SETTINGS)["tables"],
         provenance="results/report/provenance.json",
+        names=prose_files(SETTINGS, "numbers.tsv"),
     output:
         json="results/tables/numbers.json",
         tex="results/tables/numbers.tex",

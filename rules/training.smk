@@ -77,7 +77,7 @@ rule measure_stage_perplexity:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("measure_stage_perplexity", planned_of("stage_perplexity")),
+        **planned("measure_stage_perplexity", planned_of("perplexity")),
     params:
         version="measure_stage_perplexity 3",
         compute_threads=SETTINGS.compute.threads,

@@ -28,6 +28,7 @@ from workflow_scripts.hub.recording import Recording, model_facts
 from workflow_scripts.hub.start_token import start_of
 from workflow_scripts.settings.cells import CorpusRequest
 from workflow_scripts.training.evaluated import as_evaluated
+from workflow_scripts.training.lesson import Lesson
 from workflow_scripts.training.run import padding_token, train
 from workflow_scripts.training.samples import SampleList, Samples
 from workflow_scripts.training.tokenise import write_text_blocks
@@ -88,20 +89,23 @@ def measure_corpus(
         )
 
     direct = write(before, "direct", score(loaded.model), None)
-    best = train(
-        lambda dtype: load(dtype).model,
+    lesson = Lesson(
         _blocks(loaded, training, asked.keys.max_length),
-        _blocks(loaded, choosing, asked.keys.max_length),
-        training_beside(after),
-        keys=asked.keys,
-        device=loaded.device,
-        seed=asked.seed,
-        belongs_to={
+        asked.keys,
+        asked.seed,
+        {
             "base": loaded.manifest.commit,
             "text": sha256_file(text),
             "packages": provenance.packages,
             "start": start_of(loaded.tokenizer),
         },
+        held_out=_blocks(loaded, choosing, asked.keys.max_length),
+    )
+    best = train(
+        lambda dtype: load(dtype).model,
+        lesson,
+        training_beside(after),
+        device=loaded.device,
         padding_token=padding_token(loaded.tokenizer),
     )
     trained = write(

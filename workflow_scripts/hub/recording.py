@@ -1,4 +1,4 @@
-"""The parts of a record that every measurement fills in the same way."""
+"""The parts of a record that every measurement fills in alike."""
 
 import time
 from collections.abc import Sequence
@@ -22,11 +22,9 @@ class Recording:
     def __init__(self):
         self._started, self._clock, self._commit = now(), time.monotonic(), code_commit()
 
-    def provenance(self, asked: StepRequest) -> Provenance:
+    def provenance(self, request: StepRequest) -> Provenance:
         return Provenance(
-            code_commit=self._commit,
-            settings_sha256=asked.sha256,
-            packages=package_versions(),
+            code_commit=self._commit, settings_sha256=request.sha256, packages=package_versions()
         )
 
     def volatile(self, device: str, devices: Sequence[str] = ()) -> Volatile:

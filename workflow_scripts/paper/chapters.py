@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.paper.studies import STUDIES
+from workflow_scripts.paper.studies import STUDIES, tell
 from workflow_scripts.paper.tables import table_of
 from workflow_scripts.render.numbers import Numbers
 from workflow_scripts.render.tables import ShownTable
@@ -60,7 +60,9 @@ def chapters(
         ]
         return Chapter(key, title, paragraphs, shown, given)
 
-    of_studies = [chapter({one.key}, one.key, one.title, one.tell(numbers)) for one in STUDIES]
+    of_studies = [
+        chapter({one.key}, one.key, one.title, tell(one.prose, numbers)) for one in STUDIES
+    ]
     declared = {one.chapter for one in told.tables.values()}
     declared |= {one.chapter for one in told.figures.values()}
     others = declared - {one.key for one in STUDIES}

@@ -4,6 +4,7 @@ Like the declarations of the studies free of pandas and torch: each Snakemake of
 """
 
 from collections.abc import Callable
+from pathlib import Path
 
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.mmlu import PUBLISHED
@@ -73,7 +74,13 @@ def told_from(settings: Settings) -> dict[str, Source]:
         "figures": [one.files["png"] for one in _reported(settings, "figure")],
         "numbers": "results/tables/numbers.json",
         "provenance": "results/report/provenance.json",
+        "prose": prose_files(settings, ".md.j2"),
     }
+
+
+def prose_files(settings: Settings, ending: str) -> list[str]:
+    """Files beside the Snakefile that people edit: an edited sentence is told without being asked for."""
+    return sorted(map(str, Path(settings.workflow_folder).glob(f"workflow_scripts/*/*/*{ending}")))
 
 
 def _report(settings: Settings) -> Report:

@@ -18,7 +18,7 @@ def report(inputs: Inputs, request: dict[str, Any], outputs: dict[str, Path]) ->
     numbers = read_numbers(inputs.one("numbers"))
     about = json.loads(inputs.one("provenance").read_text(encoding="utf-8"))
     told, absent = chapters(numbers, inputs["tables"], inputs["figures"], asked)
-    missing = what_is_missing(numbers, about, absent)
+    missing = what_is_missing(numbers, absent)
     if "paper" in outputs:
         write_paper(outputs["paper"], told, numbers, about, missing)
     else:

@@ -95,6 +95,11 @@ class Settings(Config):
         return staged
 
     @property
+    def on_gpus(self) -> bool:
+        """Whether jobs have GPUs: the miniature world needs none, and would only keep one from others."""
+        return self.source != "miniature" and self.compute.finds_gpus
+
+    @property
     def trained_together(self) -> Together:
         """How many trainings before a test share their steps."""
         asked = self.harmony.together

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from tests.records import make_items, record_fields
+from tests.unit.stories import numbers_of, story
 from tests.unit.studies.harmony.harmony_study import (
     LEADERBOARD,
     METRICS,
@@ -17,8 +18,6 @@ from tests.unit.studies.harmony.harmony_study import (
 from workflow_scripts.core.files import write_json
 from workflow_scripts.core.items import write_items
 from workflow_scripts.core.records import Broken, Metric, Protocol, write_record
-from workflow_scripts.render.numbers import Numbers, filled
-from workflow_scripts.render.words import limits
 from workflow_scripts.scores.tidy import collect, write_parquet
 from workflow_scripts.settings.ranking import (
     ComputeRequest,
@@ -30,7 +29,7 @@ from workflow_scripts.settings.ranking import (
 )
 from workflow_scripts.steps import figure, table
 from workflow_scripts.studies.harmony.board import harmony_tab
-from workflow_scripts.studies.harmony.sentences import harmony_numbers, tell_harmony
+from workflow_scripts.studies.harmony.chapter import HARMONY
 from workflow_scripts.studies.ranking.frame import DIRECT, FEW_SHOT, OVERALL, TRAINED
 
 ALL = (DIRECT, FEW_SHOT, TRAINED)
@@ -147,11 +146,8 @@ def test_every_table_figure_tab_and_sentence_is_made_and_the_tables_name_what_is
         )
         for name in TABLES
     }
-    assert harmony_numbers(typed) == harmony_numbers(tables), "whichever way they are read"
-    numbers = Numbers([*limits(), *harmony_numbers(typed)])
-    assert numbers.value("harmony.missing") == (3 if alone else 16)
-    assert numbers.value("harmony.cells") == 8 - alone
-    without_panel = Numbers(n for n in numbers.values() if not n.name.startswith("harmony.placed"))
-    sentences = tell_harmony(without_panel)  # whose size is of another story
-    told = " ".join(filled(text, lambda name: numbers[name].text) for text in sentences)
-    assert f"Cells of the grid without a score: {3 if alone else 16}." in told
+    values = HARMONY.values(typed)
+    assert numbers_of(values) == numbers_of(HARMONY.values(tables)), "whichever way they are read"
+    assert values["harmony.missing"] == (3 if alone else 16)
+    assert values["harmony.cells"] == 8 - alone
+    assert f"without a score: {values['harmony.missing']}." in story(HARMONY, values)

@@ -14,12 +14,11 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 from tests.unit.settings.test_tables import LM_HARMONY_CATEGORIES, LM_HARMONY_MODELS
+from tests.unit.stories import story
 from tests.unit.studies.published.published_study import PUBLISHED, STUDY, cells, made, table_of
-from workflow_scripts.render.numbers import Numbers, filled
-from workflow_scripts.studies.published.sentences import (
-    published_grid_numbers,
-    tell_published_grid,
-)
+from workflow_scripts.paper.studies import declared
+from workflow_scripts.render.verdict import LIMIT
+from workflow_scripts.studies.published.chapter import PUBLISHED as CHAPTER
 from workflow_scripts.studies.ranking import (
     agreement,
     categories,
@@ -240,15 +239,13 @@ def test_the_story_has_the_numbers_of_the_tables():
         f"published_{named.get(module.TABLE.name, module.TABLE.name)}": table_of(module)
         for module in STUDY
     }
-    numbers = Numbers(published_grid_numbers(tables))
-    told = " ".join(
-        filled(p, lambda name: numbers[name].text) for p in tell_published_grid(numbers)
-    )
-    for words in ("61 models on 24 tasks", "is 0.517 as the models are and 0.755 after training"):
+    told = story(CHAPTER, CHAPTER.values(tables))
+    for words in ("61 models on 24 tasks", "0.517 as the models are and 0.755 after training"):
         assert words in told
     for words in ("1,122 of 1,464 cells", "118 of 1,403 apart, 8%", "known for 37 models"):
         assert words in told
-    assert tell_published_grid(Numbers(published_grid_numbers({}))) == []
+    _, about = declared()["published.release_apart"]
+    assert about.endswith(f"at z of {LIMIT:.0f}")
     markdown = (made() / "agreement.md").read_text()
     assert "| 0.517 |" in markdown
     assert "| 0.755 |" in markdown
