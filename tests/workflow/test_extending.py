@@ -188,6 +188,13 @@ def a_recipe_has_trained(folder: Path, said: subprocess.CompletedProcess) -> Non
     assert record["facts"]["steps"] == 4
 
 
+def a_grid_is_analysed(folder: Path, _: subprocess.CompletedProcess) -> None:
+    agreement = table(folder, "riddles_agreement").set_index(["statistic", "protocol"])["value"]
+    assert agreement["mean"].tolist() == pytest.approx([-1 / 3, 1])
+    assert "# Riddles: agreement" in (folder / "results/tables/riddles_agreement.md").read_text()
+    assert (folder / "results/figures/riddles_ranks.png").stat().st_size > 5_000
+
+
 def a_study_is_told(folder: Path, _: subprocess.CompletedProcess) -> None:
     """In the report, with all that was added before it."""
     assert list(table(folder, "gains_by_task")["task"]) == ["MNLI", "ARC-Easy"]
@@ -209,6 +216,7 @@ SEEN = {
     "A figure": a_figure_is_drawn,
     "A prompt run": a_prompt_run_has_its_row,
     "A training recipe": a_recipe_has_trained,
+    "A grid": a_grid_is_analysed,
     "A study": a_study_is_told,
 }
 

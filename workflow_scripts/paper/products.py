@@ -35,7 +35,7 @@ from workflow_scripts.studies.product import (
     table,
 )
 from workflow_scripts.studies.prompts import products as prompts
-from workflow_scripts.studies.published import products as published_grid
+from workflow_scripts.studies.ranking import products as grids
 from workflow_scripts.studies.suite import products as suite
 from workflow_scripts.studies.training import products as training
 
@@ -211,7 +211,7 @@ _OWN = (
 )
 # Within a chapter of the report in this order.
 PRODUCTS = (
-    *(*published_grid.PRODUCTS, *harmony.PRODUCTS),
+    *(*grids.PRODUCTS, *harmony.PRODUCTS),
     *(*chunking.SUMMARY, *chunking.ABLATION, *training.PRODUCTS),
     *(*chunking.UNTRAINED, *mmlu.PRODUCTS, *chunking.SEARCH),
     *(*prompts.PRODUCTS, *suite.PRODUCTS, *_OWN),

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from workflow_scripts.settings.chunked_tables import mmlu_checkpoints
 from workflow_scripts.settings.cluster import Cluster
+from workflow_scripts.settings.grids import OWN_GRID
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.mmlu import published_but_for_form
 from workflow_scripts.settings.prompts.tables import PromptComparison, prompt_comparison
@@ -52,6 +53,7 @@ class LeaderboardPage(StepRequest):
     source: str | None = Field(description="None where nothing is measured here")
     seed: int
     tasks: tuple[RankedTask, ...] = Field(description="Of the Harmony grid")
+    protocols: dict[str, str] = Field(description="Of that grid, and how they are called")
     rests_on: dict[str, tuple[str, ...]] = Field(
         {},
         description="By tab: its tasks, harness and study, as resources/citations.tsv names them",
@@ -93,6 +95,7 @@ def leaderboard_page(settings: Settings, *, measures: bool) -> LeaderboardPage:
         source=settings.source if measures else None,
         seed=settings.seed,
         tasks=shown_tasks(settings),
+        protocols=settings.grids[OWN_GRID].names,
         rests_on={
             "suite": ("suite", "lm_eval", *(one.task for one in settings.suite.tasks)),
             "harmony": ("harmony", "lm_eval", *settings.harmony.tasks),
@@ -126,5 +129,5 @@ def published_cells(settings: Settings) -> PublishedCells:
 
 def shown_config(settings: Settings) -> dict[str, Any]:
     """The config as it was read, without the rows of its tables."""
-    left_out = {"models", "tasks", "prompt_runs", "explain", "workflow_folder", "merged"}
+    left_out = {"models", "tasks", "grids", "prompt_runs", "explain", "workflow_folder", "merged"}
     return settings.model_dump(mode="json", exclude=left_out)

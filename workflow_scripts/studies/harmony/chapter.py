@@ -7,7 +7,7 @@ import pandas as pd
 from workflow_scripts.render.chapter import Study
 from workflow_scripts.render.numbers import Values
 from workflow_scripts.render.words import CLEAR, LEVEL
-from workflow_scripts.studies.harmony import frame
+from workflow_scripts.studies.ranking import frame
 
 _AGREEMENT = {
     frame.MEAN: "agreement",

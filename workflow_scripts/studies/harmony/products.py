@@ -6,13 +6,13 @@ from workflow_scripts.core.ids import in_paths
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.packs import harmony_records
 from workflow_scripts.settings.ranking import (
-    compute_asked,
-    grid_asked,
-    models_asked,
-    pair_asked,
-    ranking_asked,
-    scores_asked,
-    tasks_asked,
+    compute_request,
+    grid_request,
+    grid_words,
+    models_request,
+    pair_request,
+    ranking_request,
+    scores_request,
 )
 from workflow_scripts.studies.product import (
     Measured,
@@ -62,66 +62,66 @@ _OF_THE_GRID = products(
     table(
         "harmony_leaderboard",
         "Models ranked by the first principal component, with ranges of ranks.",
-        "studies.harmony.leaderboard",
+        "studies.ranking.leaderboard",
         inputs=GRID,
-        request=ranking_asked,
+        request=ranking_request,
     ),
     table(
         "harmony_agreement",
         "Agreement of tasks about models, with intervals and noise ceilings.",
-        "studies.harmony.agreement",
+        "studies.ranking.agreement",
         inputs=GRID,
-        request=ranking_asked,
+        request=ranking_request,
     ),
     table(
         "harmony_components",
         "Principal components of the scores.",
-        "studies.harmony.components",
+        "studies.ranking.components",
         inputs=GRID,
-        request=ranking_asked,
+        request=ranking_request,
     ),
     table(
         "harmony_significance",
         "Which models differ, on the mean of the tasks and on each.",
-        "studies.harmony.significance",
+        "studies.ranking.significance",
         inputs={
             **GRID,
             "records": records_of("harmony"),
         },
-        request=grid_asked,
+        request=grid_request,
         version=2,
     ),
     table(
         "harmony_panel",
         "The place of each model on the published leaderboard, with an interval.",
-        "studies.harmony.panel",
+        "studies.ranking.panel",
         inputs={
             **GRID,
             "published": published("harmony_leaderboard.csv"),
         },
-        request=grid_asked,
+        request=grid_request,
     ),
     table(
         "harmony_scores",
         "Scores of the Harmony grid as the models are, beside their floors.",
         "studies.harmony.scores",
         inputs=GRID,
-        request=scores_asked,
+        request=scores_request,
         version=2,
     ),
     table(
         "harmony_task_pair",
         "Two tasks of the config side by side, by what differs significantly.",
-        "studies.harmony.task_pair",
+        "studies.ranking.two_tasks",
         inputs=GRID,
-        request=pair_asked,
+        request=pair_request,
     ),
     figure(
         "harmony_matrices",
         "Agreement of every pair of tasks about the models.",
-        "studies.harmony.matrices",
+        "studies.ranking.matrices",
         of="harmony_agreement",
-        request=tasks_asked,
+        request=grid_words,
         caption=(
             "Kendall's tau-b between the rankings of models that two tasks give, for every pair"
             " of tasks, under each protocol; tasks in the order of their categories, which the"
@@ -133,9 +133,10 @@ _OF_THE_GRID = products(
     figure(
         "harmony_bump",
         "Ranks of the models under each protocol.",
-        "studies.harmony.bump",
+        "studies.ranking.bump",
         of="harmony_leaderboard",
         version=3,
+        request=grid_words,
         caption=(
             "Ranks by the first principal component under each protocol, the best on top. Beside"
             " each model, and between the protocols shaded where models are few, the range of its"
@@ -148,9 +149,9 @@ _OF_THE_GRID = products(
     figure(
         "harmony_agreement_by_task",
         "Agreement of each task with all others, and its noise ceiling.",
-        "studies.harmony.agreement_by_task",
+        "studies.ranking.agreement_by_task",
         of="harmony_agreement",
-        request=tasks_asked,
+        request=grid_words,
         caption=(
             "The mean of each task's tau-b with all others, with its 95% interval over models."
             " The tick of the same colour is the task's noise ceiling: what it could agree with"
@@ -161,8 +162,9 @@ _OF_THE_GRID = products(
     figure(
         "harmony_categories",
         "Agreement of tasks by their categories.",
-        "studies.harmony.categories",
+        "studies.ranking.categories",
         of="harmony_agreement",
+        request=grid_words,
         caption=(
             "Mean tau-b of pairs of different tasks, by the categories of the two; on the"
             " diagonal within a category, a dash where it has a single task. Own scores after"
@@ -172,8 +174,8 @@ _OF_THE_GRID = products(
     figure(
         "harmony_components",
         "Principal components of the scores, and the loadings of the tasks.",
-        "studies.harmony.components",
-        request=tasks_asked,
+        "studies.ranking.components",
+        request=grid_words,
         caption=(
             "Left: the share of the variance of the standardised scores that each of the first"
             " components has, with its 95% interval over models. Right: the loading of each task"
@@ -184,9 +186,10 @@ _OF_THE_GRID = products(
     figure(
         "harmony_pc1_by_size",
         "The first principal component of each model beside its size.",
-        "studies.harmony.pc1_by_size",
+        "studies.ranking.pc1_by_size",
         of="harmony_leaderboard",
         version=2,
+        request=grid_words,
         caption=(
             "The first principal component of each model beside its number of parameters: models"
             " of one size and different families are above one another. PC1 is computed within"
@@ -197,9 +200,9 @@ _OF_THE_GRID = products(
     figure(
         "harmony_pc1_by_compute",
         "The first principal component of each model beside the compute of its pre-training.",
-        "studies.harmony.pc1_by_compute",
+        "studies.ranking.pc1_by_compute",
         of="harmony_leaderboard",
-        request=compute_asked,
+        request=compute_request,
         caption=(
             "The first principal component of each model beside the compute of its pre-training,"
             " 6 × parameters × tokens, for the models whose tokens are in the models table. PC1 is"
@@ -210,8 +213,8 @@ _OF_THE_GRID = products(
     figure(
         "harmony_task_pair",
         "Ranks of the models on two tasks of the config.",
-        "studies.harmony.task_pair",
-        request=tasks_asked,
+        "studies.ranking.two_tasks",
+        request=grid_words,
         caption=(
             "Ranks of the models on the two tasks of harmony.task_pair, under each protocol. A"
             " model is above another where its score is higher by more than 1.96 standard errors"
@@ -224,11 +227,12 @@ _OF_THE_GRID = products(
     figure(
         "harmony_panel",
         "The place of each model on the published leaderboard.",
-        "studies.harmony.panel",
+        "studies.ranking.panel",
         inputs={
             "table": "results/tables/harmony_panel.csv",
             "published": published("harmony_leaderboard.csv"),
         },
+        request=grid_words,
         version=2,
         caption=(
             "Where the models of this study would stand on the published panel of 61 models,"
@@ -243,7 +247,7 @@ _OF_THE_GRID = products(
         "harmony_scores",
         "Scores of the Harmony grid as the models are, beside their floors.",
         "studies.harmony.scores",
-        request=models_asked,
+        request=models_request,
         version=2,
         caption=(
             "Each model's score on each task of the Harmony grid, evaluated directly, with two"
@@ -266,12 +270,12 @@ _OF_TEXTS = products(
     table(
         "harmony_text_agreement",
         "Whether bits per byte of texts of your own rank models as tasks do.",
-        "studies.harmony.own_texts",
+        "studies.ranking.texts",
         inputs={
             "corpora": "results/scores/corpora.parquet",
             **GRID,
         },
-        request=grid_asked,
+        request=grid_request,
     ),
     figure(
         "harmony_perplexity",
@@ -286,8 +290,8 @@ _OF_TEXTS = products(
     figure(
         "harmony_text_agreement",
         "Whether bits per byte of texts of your own rank models as tasks do.",
-        "studies.harmony.own_texts",
-        request=tasks_asked,
+        "studies.ranking.texts",
+        request=grid_words,
         caption=(
             "Kendall's tau-b between the rankings of the models by bits per byte of each text of"
             " your own, fewest first, and by their scores on each task: before training, and after"

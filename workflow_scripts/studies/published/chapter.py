@@ -8,11 +8,12 @@ from workflow_scripts.render.chapter import Study
 from workflow_scripts.render.numbers import Values
 from workflow_scripts.stats.agreement import kendall_matrix
 from workflow_scripts.stats.partial_order import opposite_pairs
-from workflow_scripts.studies.harmony import frame
-from workflow_scripts.studies.published.cells import BOTH, RELEASE
-from workflow_scripts.studies.published.components import ALL, LEADERBOARD, QWEN
-from workflow_scripts.studies.published.perplexity import PANELS
+from workflow_scripts.studies.ranking import frame
+from workflow_scripts.studies.ranking.components import ALL
 
+BOTH, QWEN = (frame.DIRECT, frame.TRAINED), "Qwen"
+RELEASE, LEADERBOARD = "harmony_cells", "harmony_leaderboard"
+PANELS = (*BOTH, "base", "instruct")
 _GROUPS = {ALL: "", QWEN: "_qwen"}
 
 
