@@ -54,16 +54,8 @@ def board(*tabs: Tab, title: str = "Leaderboard") -> Board:
 
 def tab(rows: list[Row], name: str = "suite", title: str = "Suite") -> Tab:
     about = "Scores in percent, beside their standard error."
-    return Tab(
-        id=name,
-        title=title,
-        about=about,
-        columns=COLUMNS,
-        rows=rows,
-        sort="average",
-        rests_on="@misc{work,\n  title = {{A work}}\n}",
-        search=("name", "revision"),
-    )
+    work, search = "@misc{work,\n  title = {{A work}}\n}", ("name", "revision")
+    return Tab(name, title, about, COLUMNS, rows, sort="average", rests_on=work, search=search)
 
 
 def baseline(name: str, **values: Value) -> Row:
@@ -86,15 +78,8 @@ def row(at: int, name: str, *, items: int = 1, flag: str | None = None, **values
     details = Details(
         facts={"submitted by": "somebody", "evaluations took (s)": 12.5},
         tasks=[
-            {
-                "task": task,
-                "score": scores[task.lower()],
-                "stderr": 0.0125,
-                "n": 200,
-                "floor": 0.25,
-                "revision": "abc123",
-                "seconds": 3.25,
-            }
+            {"task": task, "score": scores[task.lower()], "stderr": 0.0125, "n": 200}
+            | {"floor": 0.25, "revision": "abc123", "seconds": 3.25}
             for task in TASKS
         ],
         percents=("score", "stderr", "floor"),
@@ -123,18 +108,16 @@ def plain_board() -> Board:
         "lab/gamma-run10",
         "lab/Delta",
     ]
-    rows = [
-        row(at, name, flag="trained on the test" if at == 2 else None)
-        for at, name in enumerate(names)
-    ]
+    flags = {2: "trained on the test"}
+    rows = [row(at, name, flag=flags.get(at)) for at, name in enumerate(names)]
     other = Tab(
         "runs",
         "Prompt runs",
         "The same questions, asked in different ways.",
         [Column("run", "Run", "name"), Column("p", "p", "number"), Column("n", "n", "count")],
         [
-            Row("run10", {"run": "run10", "p": 0.04, "n": 5}),
-            Row("run9", {"run": "run9", "p": None, "n": 7}),
+            Row(name, {"run": name, "p": p, "n": n})
+            for name, p, n in (("run10", 0.04, 5), ("run9", None, 7))
         ],
         sort="run",
         search=("run",),

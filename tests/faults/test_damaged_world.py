@@ -1,7 +1,6 @@
 """Damage and odd clocks in a finished folder: found, named, and only what is damaged made again."""
 
 import os
-import shutil
 import time
 
 import pytest
@@ -18,12 +17,6 @@ _RECORD = "results/records/harmony/direct/miniature--Qwen2-0.2M/mnli"
 _DAY = 86_400
 
 
-@pytest.fixture
-def folder(finished_grid, tmp_path):
-    shutil.copytree(finished_grid, tmp_path / "copy", symlinks=True)
-    return tmp_path / "copy"
-
-
 def flip_one_bit(path):
     """As a failing disk does: neither size nor time change."""
     times, content = path.stat(), bytearray(path.read_bytes())
@@ -33,11 +26,11 @@ def flip_one_bit(path):
 
 
 def test_one_bit_in_a_record_and_in_a_model_are_found_and_these_two_made_anew(
-    finished_grid, folder
+    finished_grid, copied
 ):
-    flip_one_bit(folder / f"{_RECORD}.json")
-    flip_one_bit(folder / f"{_MODEL}/model.safetensors")
-    checked = run_snakemake(folder, "verify_files", *GRID)
+    flip_one_bit(copied / f"{_RECORD}.json")
+    flip_one_bit(copied / f"{_MODEL}/model.safetensors")
+    checked = run_snakemake(copied, "verify_files", *GRID)
     assert checked.returncode == 1
     said = checked.stdout + checked.stderr
     assert f"{_MODEL}/model.safetensors was altered" in said
@@ -47,26 +40,26 @@ def test_one_bit_in_a_record_and_in_a_model_are_found_and_these_two_made_anew(
     assert f"{_MODEL}/model.safetensors was altered" in checked.stdout
     assert "set -euo pipefail" not in checked.stdout
     # Set aside, it is found no more.
-    checked = run_snakemake(folder, "verify_files", *GRID)
+    checked = run_snakemake(copied, "verify_files", *GRID)
     assert checked.returncode == 0
     assert "files of the hub" in checked.stdout + checked.stderr
     # Named by name: its tables are there, and nobody asks for it else.
-    again = run_snakemake(folder, *TARGETS, f"{_RECORD}.json", *GRID)
+    again = run_snakemake(copied, *TARGETS, f"{_RECORD}.json", *GRID)
     ran = jobs_of(again)
     assert (ran["place_miniature_model"], ran["evaluate_direct"]) == (1, 1)
     # The model came out as it was: what was made of it before is still right, and taken from there.
-    log = folder / "logs/train_before_test/miniature--Qwen2-0.2M/mnli.log"
+    log = copied / "logs/train_before_test/miniature--Qwen2-0.2M/mnli.log"
     assert "mnli: finished before, and kept" in log.read_text()
     for aside in ("json", "parquet"):
-        (folder / _RECORD).with_name(f".mnli.{aside}.damaged").unlink()
-    assert not differences(folder, results_of(finished_grid))
+        (copied / _RECORD).with_name(f".mnli.{aside}.damaged").unlink()
+    assert not differences(copied, results_of(finished_grid))
 
 
 @pytest.mark.parametrize("skew", [-400 * _DAY, _DAY], ids=["past", "future"])
-def test_files_of_another_clock_rerun_nothing(folder, skew):
+def test_files_of_another_clock_rerun_nothing(copied, skew):
     """A file server whose clock is off, or a hub that was copied with or without its times."""
     then = time.time() + skew
-    for path in (folder / "resources").rglob("*"):
+    for path in (copied / "resources").rglob("*"):
         os.utime(path, (then, then))
-    result = run_snakemake(folder, *TARGETS, *GRID, "-n")
+    result = run_snakemake(copied, *TARGETS, *GRID, "-n")
     assert "Nothing to be done" in result.stdout + result.stderr

@@ -16,26 +16,26 @@ pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 _CELL = "direct/miniature--Qwen2-0.2M"
 
 
-def test_tables_list_it_as_missing_and_the_next_run_goes_on_with_it(finished_grid, tmp_path):
-    folder = tmp_path / "copy"
-    shutil.copytree(finished_grid, folder, symlinks=True)
+def test_tables_list_it_as_missing_and_the_next_run_goes_on_with_it(
+    finished_grid, copied, tmp_path
+):
     for made in (f"records/harmony/{_CELL}", "scores", "tables"):
-        shutil.rmtree(folder / "results" / made)
+        shutil.rmtree(copied / "results" / made)
     misfortunes = Misfortunes(tmp_path / "faults")
     for number in range(3):
         within = f"{_CELL}/"
         misfortunes.plan(f"kill {number}", ITEM_SCORED, within=within, time=5, deed="die")
-    result = run_snakemake(folder, *TARGETS, *GRID, **misfortunes.environment)
+    result = run_snakemake(copied, *TARGETS, *GRID, **misfortunes.environment)
     said = result.stdout + result.stderr
     assert result.returncode == 0, said
     assert "Its job was killed in every try" in said
-    scores = pd.read_csv(folder / "results/tables/harmony_scores.csv")
+    scores = pd.read_csv(copied / "results/tables/harmony_scores.csv")
     assert scores["value"].isna().sum() == 1, "the one cell is missing"
     # Fifteen items were scored before the kills; the next run scores the rest of them alone.
     before = misfortunes.computed(ITEM_SCORED)
     assert len(before) == before.total() == 15
     record = f"results/records/harmony/{_CELL}/mnli.json"  # as the study's own target asks for it
-    again = run_snakemake(folder, *TARGETS, record, *GRID, **misfortunes.environment)
+    again = run_snakemake(copied, *TARGETS, record, *GRID, **misfortunes.environment)
     assert again.returncode == 0, again.stdout + again.stderr
     assert set(misfortunes.computed(ITEM_SCORED).values()) == {1}
-    assert not differences(folder, results_of(finished_grid))
+    assert not differences(copied, results_of(finished_grid))

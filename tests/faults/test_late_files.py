@@ -15,25 +15,14 @@ pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 _CELL = "direct/miniature--Qwen2-0.2M"
 
 
-@pytest.fixture
-def misfortunes(tmp_path):
-    return Misfortunes(tmp_path / "faults")
-
-
-def run_with_a_late_record(finished_grid, folder, misfortunes, patience: int):
-    shutil.copytree(finished_grid, folder, symlinks=True)
-    shutil.rmtree(folder / f"results/records/harmony/{_CELL}")
+def test_it_is_waited_for_and_nothing_is_computed_twice(finished_grid, copied, tmp_path):
+    misfortunes = Misfortunes(tmp_path / "faults")
+    shutil.rmtree(copied / f"results/records/harmony/{_CELL}")
     misfortunes.plan("late", RECORD_WRITTEN, within=f"{_CELL}/", deed="hide", seconds=8)
-    record = f"results/records/harmony/{_CELL}/mnli.json"
-    wait = ["--latency-wait", str(patience), "--retries", "0"]
-    return run_snakemake(folder, *TARGETS, record, *GRID, *wait, **misfortunes.environment)
-
-
-def test_it_is_waited_for_and_nothing_is_computed_twice(finished_grid, tmp_path, misfortunes):
-    folder = tmp_path / "copy"
-    result = run_with_a_late_record(finished_grid, folder, misfortunes, patience=60)
+    wait = [f"results/records/harmony/{_CELL}/mnli.json", *GRID, "--latency-wait", "60"]
+    result = run_snakemake(copied, *TARGETS, *wait, "--retries", "0", **misfortunes.environment)
     said = result.stdout + result.stderr
     assert result.returncode == 0, said
     assert "Waiting at most 60 seconds" in said
     assert set(misfortunes.computed(ITEM_SCORED).values()) == {1}
-    assert not differences(folder, results_of(finished_grid))
+    assert not differences(copied, results_of(finished_grid))

@@ -9,8 +9,8 @@ import sys
 import torch
 
 from bench.gpu_correctness import as_loaded
-from tests.unit.chunked.reference import base_model, chunked_model
-from tests.unit.evaluation.tiny_models import VOCABULARY, WINDOW, Requests, make_model
+from tests.tiny_models import tiny_model
+from tests.unit.evaluation.drawn import WINDOW, Requests
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
 from workflow_scripts.evaluation.prefix.generation import GenerationRequest
 
@@ -19,12 +19,7 @@ DRAWN = {"do_sample": True, "top_k": 5, "repetition_penalty": 1.3}
 
 
 def compared(kind: str, dtype: torch.dtype, seed: int) -> dict[str, float | str]:
-    if kind == "chunked":
-        model = chunked_model(base_model("qwen2", 6), "qwen2", num_chunks=2, num_layers_per_chunk=2)
-        vocabulary = model.config.vocab_size
-    else:
-        model, vocabulary = make_model(kind), VOCABULARY
-    draw = Requests(seed, vocabulary)
+    model, draw = tiny_model(kind), Requests(seed)
     scored, contexts = draw.mixed(), draw.contexts(3, 6)
     exact = _scores(model, scored)
     rounded = _scores(as_loaded(model, "cpu", dtype), scored)

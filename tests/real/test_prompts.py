@@ -37,11 +37,8 @@ def prompts_of(hub, loaded):
 @pytest.mark.parametrize("name", ["two_examples", "own_subject"])
 def test_messages_become_what_the_template_makes_of_them(loaded, runs, questions, prompts_of, name):
     for question, prompt in zip(questions[:4], prompts_of(runs[name], questions[:4]), strict=True):
-        start, middle, end = (
-            "<|im_start|>system\n",
-            "<|im_end|>\n<|im_start|>user\n",
-            "<|im_end|>\n",
-        )
+        start, end = "<|im_start|>system\n", "<|im_end|>\n"
+        middle = f"{end}<|im_start|>user\n"
         assert prompt.text.startswith(start)
         system, _, user = prompt.text.removeprefix(start).partition(middle)
         assert question.text in user and all(choice in user for choice in question.choices)

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from tests.cells import cell
+from tests.processes import ROOT
 from tests.real.conftest import CPU
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_record
@@ -28,7 +29,6 @@ from workflow_scripts.training.tokenise import write_conversations
 
 pytestmark = pytest.mark.real
 
-ROOT = Path(__file__).parents[2]
 PLAN = Checkpoint(model="any/name", num_chunks=2, num_layers_per_chunk=6)
 
 

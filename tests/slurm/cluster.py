@@ -18,15 +18,8 @@ from pathlib import Path
 from tests.waiting import PATIENCE, wait_until
 
 PROGRAMS = (
-    "munged",
-    "mungekey",
-    "slurmctld",
-    "slurmd",
-    "sbatch",
-    "srun",
-    "squeue",
-    "scancel",
-    "scontrol",
+    *("munged", "mungekey", "slurmctld", "slurmd"),
+    *("sbatch", "srun", "squeue", "scancel", "scontrol"),
 )
 NODES = ("node1", "node2", "node3", "node4")
 GPUS_PER_NODE = 2

@@ -10,14 +10,8 @@ from tests.workflow.snakemake import ROOT, command, environment_with
 
 # Only what would have a test wait is other than in the profile.
 SLURM = [
-    "--profile",
-    str(ROOT / "profiles/slurm"),
-    "--slurm-init-seconds-before-status-checks",
-    "2",
-    "--seconds-between-status-checks",
-    "2",
-    "--latency-wait",
-    "10",
+    *("--profile", str(ROOT / "profiles/slurm"), "--latency-wait", "10"),
+    *("--slurm-init-seconds-before-status-checks", "2", "--seconds-between-status-checks", "2"),
 ]
 
 

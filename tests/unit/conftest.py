@@ -11,15 +11,22 @@ def world(tmp_path_factory):
     import torch
 
     from workflow_scripts.miniature.build import build_world
-    from workflow_scripts.miniature.shipped import place
 
     torch.set_num_threads(1)  # as in a job of a test: sums of more threads end in other digits
     folder = tmp_path_factory.mktemp("hub")
     build_world(folder, items=24)
-    place(folder, MODEL)
+    placed(folder, MODEL)
     return folder
+
+
+def placed(hub, name):
+    """The manifest of one of the shipped models, in a hub folder."""
+    from workflow_scripts.miniature.shipped import place
+
+    place(hub, name)
+    return hub / "models/miniature" / name / "manifest.json"
 
 
 @pytest.fixture(scope="session")
 def model_manifest(world):
-    return world / "models/miniature" / MODEL / "manifest.json"
+    return placed(world, MODEL)

@@ -1,24 +1,47 @@
-"""lm-eval's own model over a tiny random one, and a note of every token that reaches the weights."""
+"""lm-eval's own model, and a note of every token that would reach its weights."""
+
+import random
+from types import SimpleNamespace
 
 import torch
 from lm_eval.models.huggingface import HFLM
 
-from tests.unit.evaluation.tiny_models import make_model
+from tests.tiny_models import tiny_model
+from tests.unit.evaluation.drawn import fresh_seed
+
+_PIECES = ["the", "fox", " fo", "x", "A", "B:", "é", "Zoë", "日本", "\n", "\n\n", "  ", " ", "\t", "1234", "?"]  # fmt: skip
+AWKWARD = [("", "The fox sees"), ("The fo", "x sees"), ("What?  \n", "The fox")]
 
 
-class Watched(HFLM):
-    def __init__(self, tokenizer):
-        super().__init__(
-            pretrained=make_model("qwen2", len(tokenizer), window=4096),
-            tokenizer=tokenizer,
-            batch_size=1,
-        )
-        self.scored, self.generated_from = {}, []
+def drawn_pairs(tokenizer) -> list[tuple[str, str]]:
+    """Contexts with several endings; empty ones, and spaces and start tokens everywhere."""
+    rng = random.Random(fresh_seed())
+    start = tokenizer.bos_token or tokenizer.eos_token
 
-    def _loglikelihood_tokens(self, requests, *arguments, **options):
-        self.scored |= {texts: tuple(tokens) for texts, *tokens in requests}
-        return [(0.0, False)] * len(requests)
+    def text(least: int) -> str:
+        return "".join(rng.choices([*_PIECES, start], k=rng.randint(least, 12)))
 
-    def _model_generate(self, context, **options):
-        self.generated_from.append(context[0].tolist())
-        return torch.cat([context, torch.full((1, 1), self.eot_token_id)], dim=1)
+    contexts = [*(text(0) for _ in range(60)), "", " ", start]
+    drawn = [(context, text(1)) for context in contexts for _ in range(4)]
+    # lm-eval itself has no answer to a continuation of which no token is left.
+    return [pair for pair in drawn if tokenizer.encode(pair[1], add_special_tokens=False)]
+
+
+def watched(tokenizer, kind: type[HFLM] = HFLM) -> HFLM:
+    """Without weights: what it would score or generate from, it notes."""
+
+    class Watched(kind):
+        def _loglikelihood_tokens(self, requests, *arguments, **options):
+            self.noted = [(context, continuation) for _, context, continuation in requests]
+            self.scored |= {texts: tuple(tokens) for texts, *tokens in requests}
+            return [(0.0, False)] * len(requests)
+
+        def _model_generate(self, context, **options):
+            self.generated_from.append(context[0].tolist())
+            return torch.cat([context, torch.full((1, 1), self.eot_token_id)], dim=1)
+
+    config = tiny_model("qwen2", len(tokenizer), window=4096).config
+    weightless = SimpleNamespace(config=config, device=torch.device("cpu"))
+    model = Watched(pretrained=weightless, tokenizer=tokenizer, batch_size=1)
+    model.scored, model.generated_from = {}, []
+    return model

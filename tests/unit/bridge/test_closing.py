@@ -29,19 +29,19 @@ def test_a_table_too_wide_or_too_long_for_a_terminal_is_named_and_not_shown():
         assert f"tables/{name}.md" in said
 
 
-def test_a_leaderboard_that_was_made_is_named():
-    page = Path("results/report/leaderboard.html")
-    assert "leaderboard" not in closing_words()
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("leaderboard.html", "open it in a browser"),
+        ("paper.tex", "the same as a paper; `snakemake paper_pdf` sets it"),
+    ],
+)
+def test_a_page_that_was_made_is_named(name, said):
+    page = Path("results/report") / name
+    assert name not in closing_words()
     page.parent.mkdir(parents=True)
-    page.write_text("<!DOCTYPE html>")
-    assert f"{page}  open it in a browser" in closing_words()
-
-
-def test_of_a_paper_that_was_written_it_is_said_how_to_set_it():
-    paper = Path("results/report/paper.tex")
-    paper.parent.mkdir(parents=True)
-    paper.write_text("")
-    assert f"{paper}  the same as a paper; `snakemake paper_pdf` sets it" in closing_words()
+    page.write_text("made")
+    assert f"{page}  {said}" in closing_words()
 
 
 def test_what_a_check_of_files_found_is_the_last_word_and_an_older_check_says_nothing():

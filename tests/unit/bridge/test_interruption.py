@@ -5,14 +5,13 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
 from tests.faults.misfortunes import is_alive
+from tests.processes import ROOT
 from tests.waiting import wait_until
 
-ROOT = Path(__file__).parents[3]
 # Each job notes its process, and lasts longer than any test waits.
 SNAKEFILE = """
 import sys, time

@@ -60,10 +60,6 @@ def test_a_training_that_was_started_anew_elsewhere_saves_nothing_more(folder):
     )
 
 
-def test_outside_a_job_nothing_is_asked():
-    own_job.leave_if_replaced()
-
-
 def test_a_job_knows_whether_the_one_before_it_was_killed(folder):
     log = folder / "logs/a.log"
     with journal.in_journal("a", log):

@@ -6,13 +6,12 @@ import socket
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
+from tests.processes import ROOT
 from workflow_scripts.bridge import run_lock
 
-ROOT = Path(__file__).parents[3]
 HOLDER = """
 import sys, time
 from pathlib import Path
@@ -41,15 +40,22 @@ def nothing_is_held_after_a_test(monkeypatch):
     monkeypatch.setenv(run_lock._MAIN, "")
 
 
-@pytest.fixture
-def run_in(state):
+def started(code: str, word: str, *arguments: str, **environment: str) -> subprocess.Popen:
+    """A process that has said that it is where it is wanted."""
     process = subprocess.Popen(
-        [sys.executable, "-c", HOLDER, str(state)],
+        [sys.executable, "-c", code, *arguments],
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        cwd=ROOT,
+        env=os.environ | environment,
     )
-    assert process.stdout.readline() == "holding\n"
+    assert process.stdout.readline() == word
+    return process
+
+
+@pytest.fixture
+def run_in(state):
+    process = started(HOLDER, "holding\n", str(state))
     yield process
     process.kill()
     process.wait()
@@ -102,20 +108,9 @@ time.sleep(600)
 """
 
 
-def start_job(main: int, **environment) -> subprocess.Popen:
-    job = subprocess.Popen(
-        [sys.executable, "-c", JOB],
-        stdout=subprocess.PIPE,
-        text=True,
-        env={
-            **os.environ,
-            "PYTHONPATH": str(ROOT),
-            "CHORUS_MAIN_PROCESS": f"{socket.gethostname()}:{main}",
-            **environment,
-        },
-    )
-    assert job.stdout.readline() == "working\n"
-    return job
+def start_job(main: int, **environment: str) -> subprocess.Popen:
+    of_run = {run_lock._MAIN: f"{socket.gethostname()}:{main}"}
+    return started(JOB, "working\n", **of_run, **environment)
 
 
 def test_a_job_ends_when_its_run_was_killed(run_in):

@@ -48,12 +48,7 @@ def test_where_no_partition_is_named_the_default_one_counts():
 @pytest.mark.parametrize(
     ("job", "cluster", "reason", "line"),
     [
-        (
-            replace(A_JOB, partition="main"),
-            SMALL,
-            "no partition main, but batch",
-            "slurm_partition",
-        ),
+        (replace(A_JOB, partition="main"), SMALL, "no partition main, but", "slurm_partition"),
         (replace(A_JOB, mem_mb=6_001), SMALL, "more than 6,000 MB", "cluster.node_memory_gb"),
         (replace(A_JOB, cpus=8), SMALL, "more than 1 CPU", "compute.threads"),
         (replace(A_JOB, partition="short", minutes=31), SMALL, "30 minutes", "longest_hours"),
@@ -82,13 +77,6 @@ def test_the_limits_of_a_partition_are_those_of_its_nodes():
 def test_what_two_kinds_of_nodes_have_no_node_may_have_at_once():
     job = replace(A_GPU_JOB, gpus=1, gpu_kind="v100")
     assert why_it_fits_nowhere(job, LARGE) == ["no node of partition gpu has all of it at once"]
-
-
-def test_a_job_says_what_it_asks_for():
-    assert str(A_JOB) == "partition batch, 1 CPU, 3,000 MB, 24 minutes, no GPU"
-    assert str(replace(A_GPU_JOB, gpu_kind="a100")) == (
-        "partition gpu, account a, 32 CPUs, 200,000 MB, 2,160 minutes, 4 GPUs a100"
-    )
 
 
 def test_jobs_of_a_rule_that_lack_the_same_are_one_sentence_with_the_largest():

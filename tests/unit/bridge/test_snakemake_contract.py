@@ -23,9 +23,9 @@ from snakemake.settings.types import (
 )
 from snakemake.workflow import Workflow
 
+from tests.processes import ROOT
 from workflow_scripts.bridge.forced_files import force_where_needed
 
-ROOT = Path(__file__).parents[3]
 CHAIN = """
 rule all:
     input: "table.txt"

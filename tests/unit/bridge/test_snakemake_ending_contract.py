@@ -1,11 +1,11 @@
 """What the bridge relies on to end a run, and to say what the terminal shows, without Snakemake promising it."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.processes import snakemake
 
 SNAKEFILE = """
 import json, logging, signal
@@ -44,11 +44,10 @@ Path(snakemake.output[0]).write_text(json.dumps(ignored))
 """
 
 
-def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
+def run(folder: Path, *arguments: str):
     (folder / "Snakefile").write_text(SNAKEFILE)
     (folder / "made.py").write_text(MADE)
-    command = [sys.executable, "-m", "snakemake", "--cores", "1", "--logger", "rich", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    return snakemake(folder, "--logger", "rich", *arguments)
 
 
 @pytest.fixture(scope="module")

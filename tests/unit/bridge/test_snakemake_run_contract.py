@@ -1,15 +1,13 @@
 """What the bridge relies on in a run of Snakemake without Snakemake promising it: small runs, a test a name."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.processes import ROOT, snakemake
 from workflow_scripts.bridge.draw_dag import collapsed
 
-ROOT = Path(__file__).parents[3]
 TELLING = """
 import json, os, sys
 from pathlib import Path
@@ -58,11 +56,6 @@ from pathlib import Path
 about = [snakemake.rule, snakemake.log[0], snakemake.threads, snakemake.params.compute_threads]
 Path(snakemake.output[0]).write_text(json.dumps([*about, snakemake.scriptdir]))
 """
-
-
-def snakemake(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "snakemake", "--cores", "1", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
 
 
 def put_telling(folder: Path) -> None:

@@ -3,8 +3,6 @@
 import inspect
 import json
 import logging
-import subprocess
-import sys
 from pathlib import Path
 
 import snakemake_executor_plugin_slurm as plugin
@@ -12,6 +10,8 @@ from snakemake.jobs import Job
 from snakemake_executor_plugin_slurm import Executor, ExecutorSettings
 from snakemake_interface_executor_plugins.executors.remote import RemoteExecutor
 from snakemake_interface_logger_plugins.common import LogEvent
+
+from tests.processes import snakemake
 
 SNAKEFILE = """
 import json
@@ -76,8 +76,7 @@ def test_a_jobs_error_is_logged_with_its_rule_number_logs_and_what_was_told():
 
 def test_an_exit_without_an_error_in_onstart_runs_nothing_and_says_so_by_its_code(tmp_path):
     (tmp_path / "Snakefile").write_text(SNAKEFILE)
-    command = [sys.executable, "-m", "snakemake", "--cores", "1"]
-    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    result = snakemake(tmp_path)
     assert result.returncode == 0, result.stderr
     assert "nothing is run" in result.stdout
     assert not (tmp_path / "made.txt").exists()

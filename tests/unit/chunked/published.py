@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from safetensors.torch import load_file, save_file
 
-from tests.unit.chunked.reference import base_model
+from tests.tiny_models import base_model, edit_config
 
 HIDDEN, INNER, LAYERS, ROPE = 32, 40, 6, 1e6
 WRAPPER = "model.wrapped_chunk_layers"
@@ -67,7 +67,7 @@ class Published:
         new = {"rope_parameters", "layer_types", "dtype"}
         old = {key: value for key, value in json.loads(path.read_text()).items() if key not in new}
         path.write_text(json.dumps(old))
-        self.edit(
+        edit_config(
             folder,
             **{"rope_theta": ROPE, "rope_scaling": None, "torch_dtype": "float32"},
             **{"sliding_window": 32768, "use_sliding_window": False, "max_window_layers": 3},
@@ -83,10 +83,6 @@ class Published:
         weights = folder / "model.safetensors"
         save_file(load_file(weights) | self.weights, weights, metadata={"format": "pt"})
         return folder
-
-    def edit(self, folder, **keys):
-        path = folder / "config.json"
-        path.write_text(json.dumps(json.loads(path.read_text()) | keys))
 
     @torch.no_grad()
     def logits(self, ids: torch.Tensor) -> torch.Tensor:

@@ -5,75 +5,10 @@ No cache, no stacking, one row at a time and without its padding: slow, and hard
 
 import torch
 import torch.nn.functional as F
-from transformers import (
-    AutoModelForCausalLM,
-    LlamaConfig,
-    LlamaForCausalLM,
-    Qwen2Config,
-    Qwen2ForCausalLM,
-    Qwen3Config,
-    Qwen3ForCausalLM,
-)
 
 import workflow_scripts.chunked  # noqa: F401 (registers the chunked classes)
-from workflow_scripts.chunked.configuration import (
-    LlamaChunkingConfig,
-    Qwen2ChunkingConfig,
-    Qwen3ChunkingConfig,
-)
+from tests.tiny_models import VOCABULARY
 from workflow_scripts.core.plan import chunk_plan
-
-FAMILIES = {
-    "qwen2": (Qwen2Config, Qwen2ForCausalLM, Qwen2ChunkingConfig),
-    "qwen3": (Qwen3Config, Qwen3ForCausalLM, Qwen3ChunkingConfig),
-    "llama": (LlamaConfig, LlamaForCausalLM, LlamaChunkingConfig),
-}
-VOCABULARY = 61
-
-
-def shape(family: str, layers: int) -> dict:
-    extra = {"head_dim": 8} if family == "qwen3" else {}
-    return {
-        "vocab_size": VOCABULARY,
-        "hidden_size": 24 if family == "qwen3" else 32,
-        "intermediate_size": 40,
-        "num_hidden_layers": layers,
-        "num_attention_heads": 4,
-        "num_key_value_heads": 2,
-        "max_position_embeddings": 128,
-        "pad_token_id": 0,
-        "bos_token_id": 1,
-        "eos_token_id": 2,
-        "initializer_range": 0.2,
-        **extra,
-    }
-
-
-def base_model(family: str, layers: int, attention: str = "sdpa"):
-    """With norms and biases that are not ones and zeros, so that leaving one out shows."""
-    config_class, model_class, _ = FAMILIES[family]
-    config = config_class(**shape(family, layers), attn_implementation=attention)
-    model = model_class(config).eval()
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            if "norm" in name or "bias" in name:
-                parameter.add_(torch.randn_like(parameter) * 0.2)
-    return model
-
-
-def chunked_model(base, family: str, attention: str = "sdpa", **keys):
-    """The base's weights, cut into chunks, and new modules that are not what they start as."""
-    layers = base.config.num_hidden_layers
-    keys = {"aggregation_base": "residual"} | keys  # as the config's checkpoints have it
-    config = FAMILIES[family][2](**shape(family, layers), attn_implementation=attention, **keys)
-    model = AutoModelForCausalLM.from_config(config, attn_implementation=attention).eval()
-    missing = model.load_state_dict(base.state_dict(), strict=False)
-    assert all("wrapped_chunk_layers" in name for name in missing.missing_keys)
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            if "wrapped_chunk_layers" in name:
-                parameter.add_(torch.randn_like(parameter) * 0.1)
-    return model
 
 
 def added_weights(chunked) -> dict[str, torch.Tensor]:

@@ -5,15 +5,14 @@ import torch
 from accelerate.hooks import AlignDevicesHook, add_hook_to_module
 from transformers import AutoModelForCausalLM
 
-from tests.unit.chunked.reference import base_model, chunked_model, fresh_ids, reference_logits
+from tests.tiny_models import PLAN, base_model, chunked_model
+from tests.unit.chunked.reference import fresh_ids, reference_logits
 from workflow_scripts.chunked.devices import chunk_device_map
 from workflow_scripts.core.errors import UserError
 
-PLAN = {"num_layers_per_chunk": 2, "num_chunks": 2}
-
 
 def test_the_map_puts_each_chunk_on_its_device_and_the_rest_on_the_first():
-    model = chunked_model(base_model("qwen2", 6), "qwen2", **PLAN)
+    model = chunked_model(base_model("qwen2", 6), **PLAN)
     device_map = chunk_device_map(model.config, ["cuda:0", "cuda:1"])
     layers = [device_map[f"model.layers.{number}"] for number in range(6)]
     assert layers == ["cuda:0", "cuda:0", "cuda:1", "cuda:0", "cuda:1", "cuda:0"]
@@ -24,7 +23,7 @@ def test_the_map_puts_each_chunk_on_its_device_and_the_rest_on_the_first():
 
 
 def test_more_chunks_than_devices_share_them_in_turn():
-    model = chunked_model(base_model("qwen2", 6), "qwen2", num_layers_per_chunk=1, num_chunks=6)
+    model = chunked_model(base_model("qwen2", 6), num_layers_per_chunk=1, num_chunks=6)
     device_map = chunk_device_map(model.config, ["a", "b"])
     assert [device_map[f"model.layers.{n}"] for n in range(6)] == ["a", "b"] * 3
     with pytest.raises(UserError, match="at least one device"):
@@ -35,10 +34,10 @@ def test_more_chunks_than_devices_share_them_in_turn():
 def test_a_model_that_accelerate_has_placed_gives_the_same_logits():
     """accelerate moves inputs to each layer's device by hooks; they must not be passed by."""
     base = base_model("qwen2", 6)
-    model = chunked_model(base, "qwen2", **PLAN)
+    model = chunked_model(base, **PLAN)
     ids = fresh_ids(2, 5)
     expected = model.generate(ids, max_new_tokens=4, do_sample=False)
-    spread = chunked_model(base, "qwen2", **PLAN)
+    spread = chunked_model(base, **PLAN)
     spread.load_state_dict(model.state_dict())
     moved = []
 
@@ -58,19 +57,9 @@ def test_a_model_that_accelerate_has_placed_gives_the_same_logits():
 @pytest.mark.gpus(2)
 @torch.no_grad()
 def test_two_gpus(tmp_path):
-    model = chunked_model(base_model("qwen2", 6), "qwen2", **PLAN)
+    model = chunked_model(base_model("qwen2", 6), **PLAN)
     model.save_pretrained(tmp_path)
     device_map = chunk_device_map(model.config, [0, 1])
     spread = AutoModelForCausalLM.from_pretrained(tmp_path, device_map=device_map)
     ids = fresh_ids(2, 5)
     assert torch.allclose(spread(ids.cuda()).logits.cpu(), model(ids).logits, atol=1e-4)
-
-
-@pytest.mark.parametrize("execution", ["fused", "loop"])
-def test_shapes_without_memory(execution):
-    """A 7B model's plan can be laid out and run for its shapes on the meta device."""
-    base = base_model("qwen2", 6)
-    model = chunked_model(base, "qwen2", **PLAN).to("meta")
-    model.config.chunk_execution = execution
-    ids = torch.zeros(2, 5, dtype=torch.long, device="meta")
-    assert model(ids).logits.shape == (2, 5, base.config.vocab_size)

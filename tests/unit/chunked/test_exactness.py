@@ -4,16 +4,10 @@ import itertools
 
 import pytest
 import torch
-from transformers import DynamicCache, StaticCache
+from transformers import DynamicCache
 
-from tests.unit.chunked.reference import (
-    FAMILIES,
-    base_model,
-    chunked_model,
-    fresh_ids,
-    padded,
-    reference_logits,
-)
+from tests.tiny_models import FAMILIES, PLAN, base_model, chunked_model
+from tests.unit.chunked.reference import fresh_ids, padded, reference_logits
 
 EXACT = 1e-5
 PLANS = {
@@ -42,14 +36,8 @@ def assert_equal(ours, reference, real=None):
 @torch.no_grad()
 def test_every_plan_and_aggregation(mode, aggregation, execution):
     base = base_model("qwen2", LAYERS)
-    model = chunked_model(
-        base,
-        "qwen2",
-        chunking_mode=mode,
-        aggregation_mode=aggregation,
-        chunk_execution=execution,
-        **PLANS[mode],
-    )
+    keys = {"aggregation_mode": aggregation, "chunk_execution": execution}
+    model = chunked_model(base, chunking_mode=mode, **keys, **PLANS[mode])
     ids = fresh_ids(2, 9)
     assert_equal(model(ids).logits, reference_logits(base, model, ids))
 
@@ -62,7 +50,7 @@ MOVED = {"num_layers_per_chunk": 2, "num_chunks": 3, "layers_before_chunks": 2}
 @torch.no_grad()
 def test_chunks_that_do_not_stand_in_the_middle(family, execution):
     base = base_model(family, LAYERS + 1)
-    model = chunked_model(base, family, chunk_execution=execution, **MOVED)
+    model = chunked_model(base, chunk_execution=execution, **MOVED)
     ids = fresh_ids(2, 9)
     assert_equal(model(ids).logits, reference_logits(base, model, ids))
 
@@ -72,11 +60,11 @@ def test_chunks_that_do_not_stand_in_the_middle(family, execution):
 def test_a_model_that_is_rearranged_is_the_one_that_is_made_in_the_plan(execution):
     keys = {"use_adapters": False, "aggregation_mode": "residual", "chunk_execution": execution}
     base = base_model("qwen2", LAYERS)
-    model = chunked_model(base, "qwen2", num_chunks=0, num_layers_per_chunk=0, **keys)
+    model = chunked_model(base, num_chunks=0, num_layers_per_chunk=0, **keys)
     ids = fresh_ids(2, 9)
     unchanged = model(ids).logits
     for mode in PLANS:
-        made = chunked_model(base, "qwen2", chunking_mode=mode, **PLANS[mode], **keys)
+        made = chunked_model(base, chunking_mode=mode, **PLANS[mode], **keys)
         model.model.rearrange(made.config.plan())
         assert_equal(model(ids).logits, made(ids).logits)
         assert_equal(model(ids).logits, reference_logits(base, made, ids))
@@ -84,20 +72,11 @@ def test_a_model_that_is_rearranged_is_the_one_that_is_made_in_the_plan(executio
     assert torch.equal(model(ids).logits, unchanged)
 
 
-@pytest.mark.parametrize("base_of", ["mean", "none"])
-@torch.no_grad()
-def test_other_bases_of_the_mlp(base_of):
-    base = base_model("llama", 4)
-    model = chunked_model(base, "llama", num_layers_per_chunk=2, aggregation_base=base_of)
-    ids = fresh_ids(2, 5)
-    assert_equal(model(ids).logits, reference_logits(base, model, ids))
-
-
 @pytest.mark.parametrize("family", FAMILIES)
 @torch.no_grad()
 def test_the_unchanged_plan_is_the_base_model_to_the_last_bit(family):
     base = base_model(family, 4)
-    model = chunked_model(base, family, num_chunks=0, num_layers_per_chunk=0)
+    model = chunked_model(base, num_chunks=0, num_layers_per_chunk=0)
     ids, mask = fresh_ids(3, 9), padded(9, "left")
     assert torch.equal(model(ids).logits, base(ids).logits)
     assert torch.equal(
@@ -117,15 +96,7 @@ def test_the_unchanged_plan_is_the_base_model_to_the_last_bit(family):
 def test_padding_and_cache(family, execution, attention, side):
     """At once, one token at a time, and in blocks; a row's result is as if it stood alone."""
     base = base_model(family, 6, attention)
-    model = chunked_model(
-        base,
-        family,
-        attention,
-        num_layers_per_chunk=2,
-        num_chunks=2,
-        adapter_hidden_size=5,
-        chunk_execution=execution,
-    )
+    model = chunked_model(base, **PLAN, chunk_execution=execution)
     ids, mask = fresh_ids(3, 11), padded(11, side)
     expected = reference_logits(base, model, ids, mask)
     positions = (mask.cumsum(-1) - 1).clamp(min=0)
@@ -152,7 +123,7 @@ def test_padding_and_cache(family, execution, attention, side):
 def test_one_row_token_by_token(family):
     """The commonest way to generate: one row, no mask, nothing padded."""
     base = base_model(family, 6)
-    model = chunked_model(base, family, num_layers_per_chunk=3, num_chunks=2)
+    model = chunked_model(base, num_layers_per_chunk=3, num_chunks=2)
     ids = fresh_ids(1, 7)
     cache = DynamicCache()
     pieces = [model(ids[:, t : t + 1], past_key_values=cache, use_cache=True) for t in range(7)]
@@ -166,9 +137,7 @@ def test_one_row_token_by_token(family):
 def test_beam_search_reorders_the_cache(execution):
     """Each beam's next token is the best by logits computed afresh, without any cache."""
     base = base_model("qwen2", 6)
-    model = chunked_model(
-        base, "qwen2", num_layers_per_chunk=2, num_chunks=3, chunk_execution=execution
-    )
+    model = chunked_model(base, num_layers_per_chunk=2, num_chunks=3, chunk_execution=execution)
     ids = fresh_ids(2, 5)
     settings = {"max_new_tokens": 6, "num_beams": 3, "do_sample": False, "eos_token_id": None}
     with_cache = model.generate(ids, use_cache=True, **settings)
@@ -176,35 +145,12 @@ def test_beam_search_reorders_the_cache(execution):
     assert torch.equal(with_cache, without)
 
 
-@torch.no_grad()
-def test_a_cache_of_fixed_size():
-    base = base_model("qwen2", 4)
-    model = chunked_model(base, "qwen2", num_layers_per_chunk=2)
-    ids = fresh_ids(2, 6)
-    cache = StaticCache(config=model.config, max_cache_len=16)
-    first = model(ids[:, :4], past_key_values=cache, use_cache=True).logits
-    rest = [model(ids[:, t : t + 1], past_key_values=cache, use_cache=True).logits for t in (4, 5)]
-    assert_equal(torch.cat([first, *rest], dim=1), reference_logits(base, model, ids))
-
-
-@torch.no_grad()
-def test_published_defects_are_gone():
-    """`*_with_first_layer` used to fail its own assertion, and layers were repeated to come out even."""
-    base = base_model("qwen2", 7)
-    for mode in ("sequential_with_first_layer", "uniform_with_first_layer"):
-        model = chunked_model(base, "qwen2", chunking_mode=mode, num_layers_per_chunk=3)
-        ids = fresh_ids(1, 4)
-        assert_equal(model(ids).logits, reference_logits(base, model, ids))
-
-
 @pytest.mark.parametrize("execution", ["fused", "loop"])
 @torch.no_grad()
 def test_hidden_states_are_those_of_the_main_stream(execution):
     """The embedding, one state behind each shared layer and one behind all chunks; the last is normed."""
     base = base_model("qwen2", 6)
-    model = chunked_model(
-        base, "qwen2", num_layers_per_chunk=2, num_chunks=2, chunk_execution=execution
-    )
+    model = chunked_model(base, **PLAN, chunk_execution=execution)
     states = model(fresh_ids(1, 4), output_hidden_states=True).hidden_states
     assert len(states) == 1 + len(model.config.plan().start) + 1 + len(model.config.plan().end)
 
@@ -212,6 +158,6 @@ def test_hidden_states_are_those_of_the_main_stream(execution):
 @torch.no_grad()
 def test_attention_weights_are_shown_layer_by_layer():
     base = base_model("qwen2", 6, "eager")
-    model = chunked_model(base, "qwen2", "eager", num_layers_per_chunk=2, num_chunks=2)
+    model = chunked_model(base, **PLAN)
     shown = model(fresh_ids(2, 4), output_attentions=True).attentions
     assert [tuple(weights.shape) for weights in shown] == [(2, 4, 4, 4)] * 6

@@ -10,6 +10,7 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModel, AutoModelForCausalLM
 
 import workflow_scripts.chunked  # noqa: F401 (registers the chunked classes)
+from tests.tiny_models import edit_config
 from tests.unit.chunked.published import HIDDEN, INNER, PLANS, WRAPPER, Published
 from tests.unit.chunked.reference import fresh_ids
 from workflow_scripts.chunked.modeling import Qwen2ChunkingForCausalLM
@@ -67,7 +68,7 @@ def test_a_folder_of_the_model_without_its_head(tmp_path):
     published = Published("llama")
     published.base.lm_head.weight = published.base.model.embed_tokens.weight
     published.save(tmp_path)
-    published.edit(tmp_path, tie_word_embeddings=True)
+    edit_config(tmp_path, tie_word_embeddings=True)
     rename(tmp_path, lambda name: name.removeprefix("model."))
     assert_computes(AutoModelForCausalLM.from_pretrained(tmp_path), published)
     bare = AutoModel.from_pretrained(tmp_path)
@@ -126,57 +127,39 @@ ADAPTER = f"{WRAPPER}.chunk_layers_1.adapter_0.up_proj.weight"
 LINEAR = f"{WRAPPER}.aggregation_head.linear.weight"
 
 
+HEAD = f"{WRAPPER}.aggregation_head"
+NO_PLACE = "for which the model of its config.json has no place."
+STRANGE, LAYER = "model.chunk_start_adapter_0.weight", "model.layers.3.mlp.down_proj.weight"
+LEFT = (
+    "linear.bias",
+    "linear.weight",
+    "mlp.down_proj.weight",
+    "mlp.gate_proj.weight",
+    "mlp.up_proj.weight",
+)
+
+
 @pytest.mark.parametrize(
     ("change", "keys", "sentence"),
     [
-        (
-            {LINEAR: torch.zeros(HIDDEN, 3 * HIDDEN)},
-            {},
-            f"{LINEAR} in FOLDER is 32 × 96; expected 32 × 64, as its config.json says.",
-        ),
-        (
-            {ADAPTER: torch.zeros(7, HIDDEN)},
-            {},
-            f"{ADAPTER} in FOLDER is 7 × 32; expected 40 × 32, as its config.json says.",
-        ),
+        ({LINEAR: torch.zeros(HIDDEN, 3 * HIDDEN)}, {}, f"{LINEAR} in FOLDER is 32 × 96; expected 32 × 64, as its config.json says."),
+        ({ADAPTER: torch.zeros(7, HIDDEN)}, {}, f"{ADAPTER} in FOLDER is 7 × 32; expected 40 × 32, as its config.json says."),
         ({ADAPTER: None}, {}, f"FOLDER lacks {ADAPTER}, which its config.json asks for."),
-        (
-            {f"{WRAPPER}.aggregation_head.linear.bias": None, LINEAR: None},
-            {},
-            f"FOLDER lacks {LINEAR}, which its config.json asks for.",
-        ),
-        (
-            {"model.chunk_start_adapter_0.weight": torch.zeros(HIDDEN, HIDDEN)},
-            {},
-            "FOLDER holds model.chunk_start_adapter_0.weight, for which the model of its config.json"
-            " has no place.",
-        ),
-        (
-            {},
-            {"aggregation_mode": "mean"},
-            f"FOLDER holds {WRAPPER}.aggregation_head.linear.bias, {LINEAR},"
-            f" {WRAPPER}.aggregation_head.mlp.down_proj.weight,"
-            f" {WRAPPER}.aggregation_head.mlp.gate_proj.weight,"
-            f" {WRAPPER}.aggregation_head.mlp.up_proj.weight, for which the model of its config.json"
-            " has no place.",
-        ),
-        (
-            {"model.layers.3.mlp.down_proj.weight": None},
-            {},
-            "FOLDER lacks model.layers.3.mlp.down_proj.weight, which its config.json asks for.",
-        ),
+        ({f"{HEAD}.linear.bias": None, LINEAR: None}, {}, f"FOLDER lacks {LINEAR}, which its config.json asks for."),
+        ({STRANGE: torch.zeros(HIDDEN, HIDDEN)}, {}, f"FOLDER holds {STRANGE}, {NO_PLACE}"),
+        ({}, {"aggregation_mode": "mean"}, f"FOLDER holds {', '.join(f'{HEAD}.{one}' for one in LEFT)}, {NO_PLACE}"),
+        ({LAYER: None}, {}, f"FOLDER lacks {LAYER}, which its config.json asks for."),
     ],
-)
+)  # fmt: skip
 def test_what_does_not_fit_is_named_as_it_is_in_the_folder(change, keys, sentence, tmp_path):
     published = Published()
     published.save(tmp_path)
-    published.edit(tmp_path, **keys)
+    edit_config(tmp_path, **keys)
     weights = tmp_path / "model.safetensors"
     changed = {n: t for n, t in (load_file(weights) | change).items() if t is not None}
     save_file(changed, weights, metadata={"format": "pt"})
-    with pytest.raises(
-        UserError, match=f"^{re.escape(sentence.replace('FOLDER', str(tmp_path)))}$"
-    ):
+    expected = re.escape(sentence.replace("FOLDER", str(tmp_path)))
+    with pytest.raises(UserError, match=f"^{expected}$"):
         AutoModelForCausalLM.from_pretrained(tmp_path)
 
 

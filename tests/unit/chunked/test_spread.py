@@ -7,13 +7,14 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, DynamicCache, StaticCache
 
-from tests.unit.chunked.reference import base_model, chunked_model, fresh_ids, reference_logits
+from tests.tiny_models import PLAN, base_model, chunked_model
+from tests.unit.chunked.reference import fresh_ids, reference_logits
 from workflow_scripts.chunked import layer_order
 from workflow_scripts.chunked.layer_order import ChunkStage
 from workflow_scripts.chunked.side_by_side import side_by_side
 
 PLANS = [
-    {"num_layers_per_chunk": 2, "num_chunks": 2},
+    PLAN,
     {"num_layers_per_chunk": 2, "num_chunks": 3, "aggregation_mode": "mean", "use_adapters": False},
     {"num_layers_per_chunk": 1, "num_chunks": 4, "aggregation_mode": "last"},
 ]
@@ -36,7 +37,7 @@ def columns_of(model):
 
 def of_family(family="qwen2", layers=8, **keys):
     base = base_model(family, layers)
-    return base, chunked_model(base, family, **(keys or PLANS[0]))
+    return base, chunked_model(base, **(keys or PLAN))
 
 
 def spread(model, devices=2, execution=None):

@@ -10,23 +10,17 @@ from torch.nn.utils import parametrize, prune
 from transformers import DynamicCache
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
-from tests.unit.chunked.reference import base_model, chunked_model, fresh_ids, reference_logits
+from tests.tiny_models import PLAN, base_model, chunked_model
+from tests.unit.chunked.reference import fresh_ids, reference_logits
 from workflow_scripts.core.errors import UserError
-
-PLAN = {"num_layers_per_chunk": 2, "num_chunks": 2}
 
 
 def fresh(**keys):
-    return chunked_model(base_model("qwen2", 6), "qwen2", **PLAN, **keys)
+    return chunked_model(base_model("qwen2", 6), **PLAN, **keys)
 
 
 def logits(model, ids, way):
-    config = (
-        getattr(model, "base_model", model).config
-        if hasattr(model, "peft_config")
-        else model.config
-    )
-    config.chunk_execution = way
+    model.config.chunk_execution = way  # of a model with adapters its base's
     with torch.no_grad():
         return model(ids).logits
 
@@ -71,19 +65,10 @@ def parametrised_weight(model):
     parametrize.register_parametrization(model.model.layers[4].mlp.up_proj, "weight", Twice())
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        replace_mlp,
-        replace_layer,
-        replace_adapter,
-        replace_wrapper,
-        new_bias,
-        no_bias,
-        pruned_weight,
-        parametrised_weight,
-    ],
-)
+CHANGES = (replace_mlp, replace_layer, replace_adapter, replace_wrapper, new_bias, no_bias)
+
+
+@pytest.mark.parametrize("change", [*CHANGES, pruned_weight, parametrised_weight])
 def test_what_is_replaced_after_a_forward_is_noticed(change):
     model, ids = fresh(), fresh_ids(2, 5)
     before = logits(model, ids, "fused")
@@ -161,7 +146,7 @@ def test_another_default_dtype_changes_nothing():
     expected = logits(model, ids, "loop")
     torch.set_default_dtype(torch.float64)
     try:
-        again = chunked_model(base_model("qwen2", 6), "qwen2", **PLAN).float()
+        again = chunked_model(base_model("qwen2", 6), **PLAN).float()
         again.load_state_dict(model.state_dict())
         assert torch.allclose(logits(again, ids, "fused"), expected, atol=1e-5)
     finally:
@@ -171,7 +156,7 @@ def test_another_default_dtype_changes_nothing():
 @torch.no_grad()
 def test_a_pruned_model_counts_its_cache_from_the_first_layer_that_is_left():
     base = base_model("llama", 5)
-    model = chunked_model(base, "llama", chunking_mode="prune", layers_to_prune=[1, 4])
+    model = chunked_model(base, chunking_mode="prune", layers_to_prune=[1, 4])
     ids, cache = fresh_ids(1, 6), DynamicCache()
     pieces = [model(ids[:, t : t + 1], past_key_values=cache, use_cache=True) for t in range(6)]
     ours = torch.cat([piece.logits for piece in pieces], dim=1)

@@ -9,15 +9,8 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from tests.unit.chunked.reference import (
-    FAMILIES,
-    added_weights,
-    base_model,
-    chunked_model,
-    fresh_ids,
-    reference_logits,
-    reference_loss,
-)
+from tests.tiny_models import FAMILIES, base_model, chunked_model
+from tests.unit.chunked.reference import added_weights, fresh_ids, reference_logits, reference_loss
 from workflow_scripts.core.plan import BOTH_SIDES
 
 PLANS = {
@@ -58,7 +51,6 @@ def test_before_and_after_training_saved_and_loaded(
     base = base_model(family, LAYERS)
     model = chunked_model(
         base,
-        family,
         chunking_mode=mode,
         aggregation_mode=kind,
         aggregation_base=added_to or "residual",

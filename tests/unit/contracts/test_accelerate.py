@@ -1,9 +1,5 @@
 """What the package takes from accelerate beyond what that promises; docs/architecture.md says what for."""
 
-import inspect
-
-import pytest
-from accelerate import Accelerator
 from accelerate.hooks import ModelHook, add_hook_to_module
 from torch import nn
 
@@ -13,8 +9,3 @@ def test_hf_hook_marks_a_module_that_accelerate_moves_inputs_to():
     assert not hasattr(module, "_hf_hook")
     add_hook_to_module(module, ModelHook())
     assert hasattr(module, "_hf_hook")
-
-
-@pytest.mark.parametrize("name", ["reduce", "num_processes", "process_index"])
-def test_an_accelerator_has(name):
-    assert inspect.getattr_static(Accelerator, name)

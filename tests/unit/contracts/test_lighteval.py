@@ -2,11 +2,8 @@
 never beside lm-eval. docs/architecture.md says what for."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
-import pytest
+from tests.processes import python
 
 CHILD = """
 import inspect, json, sys
@@ -97,47 +94,8 @@ tried("a task's config can be made again with other metrics", lambda: len(subjec
 tried("importing it switches autograd off", lambda: before and not torch.is_grad_enabled())
 print(json.dumps(found))
 """
-NAMES = (
-    "TransformersModel.from_model",
-    "TransformersModel._loglikelihood_tokens",
-    "TransformersModel._continuous_greedy_until",
-    "TransformersModel._padded_greedy_until",
-    "TransformersModel.tok_encode_pair",
-    "TransformersModel.cleanup",
-    "Registry.load_all_task_configs",
-    "GenerativeTaskDataset",
-    "GenerativeTaskDataset.get_original_order",
-    "ModelResponse",
-    "generation_config_dict",
-    "use_chat_template",
-    "continuous_batching",
-    "prompt_manager",
-    "add_special_tokens",
-    "max_length",
-    "tokenizer",
-    "DATASET_SPLITS",
-    "MultiTokenEOSCriteria looks back as far as we do",
-    "a registry asks load_all_task_configs for its tasks",
-    "a pipeline asks in the order of sampling_docs",
-    "a task's config can be made again with other metrics",
-    "importing it switches autograd off",
-)
 
 
-@pytest.fixture(scope="module")
-def found():
-    root = Path(__file__).parents[3]
-    child = subprocess.run(
-        [sys.executable, "-c", CHILD, "0"], cwd=root, capture_output=True, text=True
-    )
-    assert child.returncode == 0, child.stderr
-    return json.loads(child.stdout.splitlines()[-1])
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_lighteval(name, found):
-    assert found[name] is True
-
-
-def test_every_answer_is_looked_at(found):
-    assert set(found) == set(NAMES)
+def test_lighteval_has_and_does_all_of_it():
+    found = json.loads(python(CHILD, 0).splitlines()[-1])
+    assert found == dict.fromkeys(found, True) and len(found) == 23

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.unit.families import tokenizer_like
+from tests.tiny_tokenizers import tokenizer_like
 
 
 @pytest.fixture(params=["qwen", "llama_3"])

@@ -20,14 +20,9 @@ def test_it_takes(name, parameters):
     assert_takes(name, parameters)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("_parameters", "_modules", "_forward_hooks", "_forward_pre_hooks", "_backward_hooks"),
-    ],
-)
-def test_a_module_has(name):
-    assert isinstance(getattr(nn.Linear(1, 1), name), dict)
+def test_a_module_has_its_parts_and_hooks_in_dictionaries():
+    for name in ("parameters", "modules", "forward_hooks", "forward_pre_hooks", "backward_hooks"):
+        assert isinstance(getattr(nn.Linear(1, 1), f"_{name}"), dict)
 
 
 def test_modules_and_parameters_are_the_ones_that_run():

@@ -11,8 +11,8 @@ from transformers.cache_utils import DynamicCache
 from transformers.masking_utils import create_causal_mask
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
+from tests.tiny_models import tiny_model
 from tests.unit.contracts.names import assert_takes, takes
-from tests.unit.evaluation.tiny_models import make_model
 
 GENERATION = "transformers.generation.utils:GenerationMixin"
 SCORED = "module query key value attention_mask"
@@ -53,27 +53,6 @@ def test_it_takes(name, parameters):
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        "transformers:AttentionInterface.register",
-        "transformers.masking_utils:AttentionMaskInterface.register",
-        "transformers.modeling_layers:GradientCheckpointingLayer",
-        "transformers.models.auto.configuration_auto:CONFIG_MAPPING",
-        "transformers.activations:ACT2FN",
-        "transformers.trainer:TRAINER_STATE_NAME",
-        "transformers:PreTrainedModel._keys_to_ignore_on_load_unexpected",
-        "transformers:PreTrainedModel._hf_peft_config_loaded",
-        "transformers:PreTrainedModel.generation_config_class",
-        "transformers:Qwen2Model._can_record_outputs",
-        "transformers:Qwen3Model._can_record_outputs",
-        "transformers:LlamaModel._can_record_outputs",
-    ],
-)
-def test_it_has(name):
-    resolve_name(name)
-
-
-@pytest.mark.parametrize(
     ("text", "where"),
     [
         ("self.model_accepts_loss_kwargs", Trainer),
@@ -108,7 +87,7 @@ def test_forward_walks_a_slice_of_layers(kind):
 
 
 def test_attn_implementation_says_what_runs():
-    model = make_model("qwen2")
+    model = tiny_model("qwen2")
     assert model.config._attn_implementation == "sdpa"
     model.set_attn_implementation("eager")
     assert model.config._attn_implementation == "eager"
@@ -123,7 +102,7 @@ def test_the_config_alone_decides_how_the_next_call_attends():
         return query.transpose(1, 2), None
 
     ALL_ATTENTION_FUNCTIONS["noting"] = noting
-    model, ids = make_model("qwen2"), torch.tensor([[1, 2, 3]])
+    model, ids = tiny_model("qwen2"), torch.tensor([[1, 2, 3]])
     for name, expected in (("noting", model.config.num_hidden_layers), ("sdpa", 0)):
         calls.clear()
         model.config._attn_implementation = name
@@ -135,10 +114,10 @@ def test_the_config_alone_decides_how_the_next_call_attends():
 
 def test_a_mask_of_four_dimensions_is_passed_through():
     """The tree's mask, and the stand-in of packed training."""
-    model, mask = make_model("llama"), torch.zeros(1, 1, 3, 3)
+    model, mask = tiny_model("llama"), torch.zeros(1, 1, 3, 3)
     found = create_causal_mask(
         config=model.config,
-        inputs_embeds=torch.zeros(1, 3, 48),
+        inputs_embeds=torch.zeros(1, 3, 32),
         attention_mask=mask,
         past_key_values=None,
         position_ids=torch.arange(3)[None],
@@ -147,7 +126,7 @@ def test_a_mask_of_four_dimensions_is_passed_through():
 
 
 def test_masks_by_layer_type_are_passed_through():
-    model = make_model("some_windowed")
+    model = tiny_model("some_windowed")
     seen = []
     module = model.model.layers[0].self_attn
     module.register_forward_pre_hook(
@@ -170,7 +149,7 @@ def test_a_cache_makes_its_layers_by_layer_class_to_replicate():
 
 
 def test_generation_settings_are_put_together_and_hold_their_end_tokens():
-    model = make_model("qwen2")
+    model = tiny_model("qwen2")
     settings, unknown = model._prepare_generation_config(None, do_sample=False, odd=1)
     assert isinstance(settings, GenerationConfig)
     assert set(unknown) == {"odd"}
@@ -180,7 +159,7 @@ def test_generation_settings_are_put_together_and_hold_their_end_tokens():
 
 
 def test_a_layers_norm_has_variance_epsilon():
-    norm = make_model("llama").model.layers[0].input_layernorm
+    norm = tiny_model("llama").model.layers[0].input_layernorm
     assert "variance_epsilon" in vars(norm)
 
 

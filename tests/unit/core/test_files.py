@@ -1,7 +1,6 @@
 """A file is whole or absent, whatever happens while it is written."""
 
 import os
-import signal
 import subprocess
 import sys
 
@@ -52,34 +51,24 @@ with atomic_path(Path(sys.argv[1])) as temporary:
 """
 
 
-def test_what_a_killed_writer_left_is_swept_by_the_next(tmp_path):
+@pytest.mark.parametrize("killed", [True, False])
+def test_what_a_killed_writer_left_is_swept_by_the_next_and_a_running_one_is_not(tmp_path, killed):
     target = tmp_path / "record.json"
     write_text(target, "old")
-    writer = subprocess.Popen(
-        [sys.executable, "-c", KILLED_WRITER, str(target)], stdout=subprocess.PIPE, text=True
-    )
-    assert writer.stdout.readline() == "writing\n"
-    writer.send_signal(signal.SIGKILL)
-    writer.wait()
-    assert target.read_text() == "old"
-    assert len(os.listdir(tmp_path)) == 2, "the killed writer leaves its temporary file"
-    write_text(target, "new")
-    assert os.listdir(tmp_path) == ["record.json"]
-    assert target.read_text() == "new"
-
-
-def test_another_running_writer_is_not_swept(tmp_path):
-    target = tmp_path / "record.json"
-    writer = subprocess.Popen(
-        [sys.executable, "-c", KILLED_WRITER, str(target)], stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert writer.stdout.readline() == "writing\n"
-        write_text(target, "new")
-        assert len(os.listdir(tmp_path)) == 2
-    finally:
-        writer.kill()
-        writer.wait()
+    command = [sys.executable, "-c", KILLED_WRITER, str(target)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
+        try:
+            assert writer.stdout.readline() == "writing\n"
+            if killed:
+                writer.kill()
+                writer.wait()
+            assert target.read_text() == "old"
+            assert len(os.listdir(tmp_path)) == 2, "its temporary file"
+            write_text(target, "new")
+            assert len(os.listdir(tmp_path)) == 2 - killed
+            assert target.read_text() == "new"
+        finally:
+            writer.kill()
 
 
 def test_numbers_that_are_none_are_refused_and_nothing_is_written(tmp_path):

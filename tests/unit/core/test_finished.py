@@ -63,20 +63,6 @@ def test_what_was_finished_and_lost_is_put_back(job):
     assert job.found() == ["3 of one", "3 of two"]
 
 
-def test_killed_before_it_is_kept_it_can_still_go_on_from_where_it_was(job, monkeypatch):
-    def killed(*arguments):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr("workflow_scripts.core.finished.os.link", killed)
-        job.run()
-    assert job.way.exists()
-    job.lose_outputs()
-    job.run()
-    assert job.worked == 2
-    assert not job.way.exists()
-
-
 def test_another_input_or_setting_is_other_work(job):
     job.run(version="1")
     job.run(version="2")
@@ -85,15 +71,6 @@ def test_another_input_or_setting_is_other_work(job):
     job.run(version="2")
     assert job.worked == 3
     assert job.found() == ["4 of one", "4 of two"]
-
-
-@pytest.mark.parametrize("which", [0, 1])
-def test_what_was_altered_since_is_made_again(job, which):
-    job.run()
-    job.outputs[which].write_text("5")  # the kept one is the same file
-    job.run()
-    assert job.worked == 2
-    assert job.found() == ["3 of one", "3 of two"]
 
 
 def test_a_disk_without_links_costs_only_the_second_chance(job, monkeypatch):

@@ -9,6 +9,7 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.model_files import files_taken, parameters_of
 
 SMALL = {"config.json", "tokenizer.json", "README.md", "chat_template.jinja"}
+SHARDS = {f"model-0000{number}-of-00002.safetensors" for number in (1, 2)}
 NEVER = {"modeling.py", "pytorch_model.bin", "optimizer.pt", ".hidden.json", "manifest.json"}
 
 
@@ -19,20 +20,10 @@ NEVER = {"modeling.py", "pytorch_model.bin", "optimizer.pt", ".hidden.json", "ma
         ({"model.safetensors", "consolidated.safetensors"}, {"model.safetensors"}),
         ({"weights.safetensors"}, {"weights.safetensors"}),
         # Adapters lie beside the weights that they change.
-        (
-            {"model.safetensors", "adapter_model.safetensors"},
-            {"model.safetensors", "adapter_model.safetensors"},
-        ),
-        (
-            {
-                "model-00001-of-00002.safetensors",
-                "model-00002-of-00002.safetensors",
-                "x.safetensors",
-            },
-            {"model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"},
-        ),
+        ({"model.safetensors", "adapter_model.safetensors"}, {"model.safetensors", "adapter_model.safetensors"}),
+        (SHARDS | {"x.safetensors"}, SHARDS),
     ],
-)
+)  # fmt: skip
 def test_weights_as_transformers_loads_them_and_small_files_are_taken(weights, taken):
     assert files_taken(SMALL | NEVER | weights) == SMALL | taken
 

@@ -26,50 +26,26 @@ def used(plan: ChunkPlan) -> list[int]:
     return [*plan.start, *(layer for chunk in plan.chunks for layer in chunk), *plan.end]
 
 
-def test_published_plan_of_even_beside_odd_layers():
-    plan = chunk_plan(24, DEFAULT_MODE, 12, 2)
-    assert plan == ChunkPlan((), (tuple(range(0, 24, 2)), tuple(range(1, 24, 2))), ())
-
-
-def test_published_plan_with_a_quarter_shared_on_each_side():
-    assert chunk_plan(24, DEFAULT_MODE, 6, 2) == ChunkPlan(
-        tuple(range(6)),
-        ((6, 8, 10, 12, 14, 16), (7, 9, 11, 13, 15, 17)),
-        tuple(range(18, 24)),
-    )
-
-
-def test_null_chunks_mean_two_where_a_start_and_an_end_are_shared():
-    assert chunk_plan(24, DEFAULT_MODE, 6) == chunk_plan(24, DEFAULT_MODE, 6, 2)
-
-
 @pytest.mark.parametrize(
-    ("mode", "expected"),
+    ("arguments", "expected"),
     [
-        ("sequential", ChunkPlan((), ((0, 1), (2, 3), (4, 5)), ())),
-        ("uniform", ChunkPlan((), ((0, 3), (1, 4), (2, 5)), ())),
-        ("sequential_with_shared_start", ChunkPlan((0, 1), ((2, 3), (4, 5)), ())),
-        ("uniform_with_shared_start", ChunkPlan((0, 1), ((2, 4), (3, 5)), ())),
+        # As published: even beside odd layers, and a quarter shared on each side.
+        ((24, DEFAULT_MODE, 12, 2), ((), (tuple(range(0, 24, 2)), tuple(range(1, 24, 2))), ())),
+        ((24, DEFAULT_MODE, 6, 2), (tuple(range(6)), (tuple(range(6, 18, 2)), tuple(range(7, 18, 2))), tuple(range(18, 24)))),
+        # Without a number of chunks there are two where a start and an end are shared.
+        ((8, DEFAULT_MODE, 3), ((0,), ((1, 3, 5), (2, 4, 6)), (7,))),
+        ((8, "sequential_with_shared_start_and_end", 3, 2), ((0,), ((1, 2, 3), (4, 5, 6)), (7,))),
+        ((6, "sequential", 2), ((), ((0, 1), (2, 3), (4, 5)), ())),
+        ((6, "uniform", 2), ((), ((0, 3), (1, 4), (2, 5)), ())),
+        ((6, "sequential_with_shared_start", 2), ((0, 1), ((2, 3), (4, 5)), ())),
+        ((6, "uniform_with_shared_start", 2), ((0, 1), ((2, 4), (3, 5)), ())),
+        # The first layer is shared and counted once.
+        ((5, "sequential_with_first_layer", 2), ((0,), ((1, 2), (3, 4)), ())),
+        ((5, "uniform_with_first_layer", 2), ((0,), ((1, 3), (2, 4)), ())),
     ],
-)
-def test_six_layers_in_chunks_of_two(mode, expected):
-    assert chunk_plan(6, mode, 2) == expected
-
-
-@pytest.mark.parametrize(
-    ("mode", "expected"),
-    [
-        ("sequential_with_first_layer", ChunkPlan((0,), ((1, 2), (3, 4)), ())),
-        ("uniform_with_first_layer", ChunkPlan((0,), ((1, 3), (2, 4)), ())),
-    ],
-)
-def test_the_first_layer_is_shared_and_counted_once(mode, expected):
-    assert chunk_plan(5, mode, 2) == expected
-
-
-def test_sequential_chunks_in_the_middle():
-    plan = chunk_plan(8, "sequential_with_shared_start_and_end", 3, 2)
-    assert plan == ChunkPlan((0,), ((1, 2, 3), (4, 5, 6)), (7,))
+)  # fmt: skip
+def test_a_plan_is_the_one_written_out(arguments, expected):
+    assert chunk_plan(*arguments) == ChunkPlan(*expected)
 
 
 @given(layers, st.integers(1, 6), st.integers(1, 12), st.integers(0, 48))

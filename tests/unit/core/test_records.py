@@ -8,15 +8,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.records import make_items, record_fields, write_example
-from workflow_scripts.core.conditions import LATER_CONDITIONS, Condition
+from workflow_scripts.core.conditions import Condition
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import sha256_file, write_json
-from workflow_scripts.core.items import items_schema, read_items, write_items
+from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import (
     Broken,
     Metric,
-    Record,
-    Training,
     read_record,
     sort_records,
     whole_record,
@@ -121,88 +119,26 @@ def test_items_with_other_columns_are_refused(tmp_path):
     assert "gold" in problems_of(path)[0]
 
 
+ONE, OTHER = Condition(plan="k2m1", aggregation="mean"), Condition(plan="k0m0", batch=4)
+
+
 @pytest.mark.parametrize(
-    "since", [["condition"], ["prompt", "choices"], ["parser", "prompt", "choices"]]
-)
-def test_items_written_before_a_column_was_added_are_read_without_it(tmp_path, since):
-    path = tmp_path / "sst2.json"
-    write_example(path)
-    items = path.with_suffix(".parquet")
-    today = read_items(items)
-    pq.write_table(today.drop_columns(since), items)
-    assert read_items(items).equals(today)
-
-
-@pytest.mark.parametrize("later", range(len(LATER_CONDITIONS)))
-def test_items_written_before_a_condition_was_added_have_none_of_it(tmp_path, later):
-    items = [replace(item, condition=Condition(plan="k2m1", batch=4)) for item in make_items()]
-    path = tmp_path / "items.parquet"
-    write_items(path, items)
-    today = read_items(path)
-    at, kind = today.schema.names.index("condition"), today.schema.field("condition").type
-
-    def write(conditions):
-        pq.write_table(today.set_column(at, "condition", conditions), path)
-
-    since = LATER_CONDITIONS[later:]
-    before = pa.struct([field for field in kind if field.name not in since])
-    write(pa.array(today.column("condition").to_pylist(), before))
-    assert read_items(path).equals(today)
-    write(pa.array([{"plan": "k2m1", "colour": "blue"}] * len(items)))
-    with pytest.raises(UserError, match="unexpected or missing columns: condition"):
-        read_items(path)
-
-
-def test_a_record_written_before_a_condition_was_added_is_not_taken_for_altered(tmp_path):
-    condition = Condition(plan="k2m1", way="fused")
-    items = [replace(item, condition=condition) for item in make_items()]
-    metric = Metric(
-        name="acc",
-        condition=condition,
-        value=0.5,
-        stderr=None,
-        n=4,
-        best_constant=None,
-        chance=None,
-    )
-    path = tmp_path / "plans.json"
-    write_record(path, items, **(record_fields() | {"metrics": (metric,)}))
-
-    def as_before(fields):
-        for name in LATER_CONDITIONS:
-            del fields["metrics"][0]["condition"][name]
-
-    edit(path, as_before)
-    assert isinstance(read_record(path), Record)
-    edit(path, lambda fields: fields["metrics"][0]["condition"].update(adapters="adapters"))
-    assert any("n = 4, but there are 0" in problem for problem in problems_of(path))
-
-
-def test_a_subset_counts_its_own_items(tmp_path):
-    items = [*make_items(subset="anatomy"), *make_items(subset="law")]
-    metric = Metric(
-        name="acc", subset="law", value=0.5, stderr=None, n=4, best_constant=None, chance=None
-    )
-    write_record(tmp_path / "mmlu.json", items, **(record_fields() | {"metrics": (metric,)}))
-    assert read_record(tmp_path / "mmlu.json").metrics[0].subset == "law"
+    ("items", "about"),
+    [
+        (make_items(subset="anatomy") + make_items(subset="law"), {"subset": "law"}),
+        ([replace(i, condition=c) for c in (ONE, OTHER) for i in make_items()], {"condition": OTHER}),
+    ],
+    ids=["subset", "condition"],
+)  # fmt: skip
+def test_a_part_counts_its_own_items_and_comes_back(tmp_path, items, about):
+    known = {"name": "acc", "value": 0.5, "stderr": None, "best_constant": None, "chance": None}
+    metric = Metric(**known, **about, n=4)
+    write_record(tmp_path / "mmlu.json", items, **record_fields() | {"metrics": (metric,)})
+    assert read_record(tmp_path / "mmlu.json").metrics == (metric,)
     wrong = metric.model_copy(update={"n": 8})
-    with pytest.raises(UserError, match="'law' has n = 8, but there are 4 items"):
-        write_record(tmp_path / "no.json", items, **(record_fields() | {"metrics": (wrong,)}))
-    assert not (tmp_path / "no.json").exists()
-    assert not (tmp_path / "no.parquet").exists()
-
-
-def test_a_condition_counts_its_own_items_and_comes_back(tmp_path):
-    half = [Condition(plan="k2m1", aggregation="mean"), Condition(plan="k0m0", batch=4)]
-    items = [replace(item, condition=one) for one in half for item in make_items()]
-    metric = Metric(
-        name="acc", condition=half[1], value=0.5, stderr=None, n=4, best_constant=None, chance=None
-    )
-    write_record(tmp_path / "plans.json", items, **(record_fields() | {"metrics": (metric,)}))
-    assert read_record(tmp_path / "plans.json").metrics[0].condition == half[1]
-    wrong = metric.model_copy(update={"n": 8})
-    with pytest.raises(UserError, match="n = 8, but there are 4 items"):
-        write_record(tmp_path / "plans.json", items, **(record_fields() | {"metrics": (wrong,)}))
+    with pytest.raises(UserError, match="has n = 8, but there are 4 items"):
+        write_record(tmp_path / "no.json", items, **record_fields() | {"metrics": (wrong,)})
+    assert not list(tmp_path.glob("no.*"))
 
 
 def test_a_broken_cell_is_read_as_broken_and_nothing_else(tmp_path):
@@ -219,47 +155,3 @@ def test_a_broken_cell_is_read_as_broken_and_nothing_else(tmp_path):
     write_json(path, {"broken": {"reason": "no memory"}})
     missing = [f"{path}: {name}: Field required." for name in ("record", "log")]
     assert problems_of(path) == missing
-
-
-def test_what_was_varied_lies_in_the_items_as_in_files_that_are_there_already():
-    assert str(items_schema().field("condition").type) == (
-        "struct<plan: string, aggregation: string, difficulty: string, way: string, batch: int64,"
-        " adapters: string, devices: int64, precision: string>"
-    )
-
-
-def test_a_record_written_before_there_were_requests_and_conditions_is_not_taken_for_altered(
-    tmp_path,
-):
-    path = tmp_path / "sst2.json"
-    write_example(path)
-
-    def as_before(fields):
-        del fields["request"]
-        for metric in fields["metrics"]:
-            del metric["condition"]
-
-    edit(path, as_before)
-    assert isinstance(read_record(path), Record)
-    edit(path, lambda fields: fields["metrics"][0].update(value=0.75))
-    assert "was altered" in problems_of(path)[0]
-
-
-def test_how_a_training_ran_counts_where_it_is_said(tmp_path):
-    """On a GPU; records of a CPU, and those from before it was noted, keep their checksum."""
-    training = Training(
-        keys={}, samples=1, held_out_samples=0, held_out_split="", tokens=1,
-        trained_parameters=1, selected={}, evaluations=(),
-    )  # fmt: skip
-    path = tmp_path / "sst2.json"
-
-    def write(training):
-        write_record(path, make_items(), **record_fields() | {"training": training})
-
-    write(training)
-    edit(path, lambda fields: fields["training"].pop("ran"))
-    assert isinstance(read_record(path), Record)
-    write(training.model_copy(update={"ran": {"packing": "varlen"}}))
-    assert isinstance(read_record(path), Record)
-    edit(path, lambda fields: fields["training"]["ran"].update(packing="flash"))
-    assert "was altered" in problems_of(path)[0]

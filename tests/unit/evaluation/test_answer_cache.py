@@ -5,7 +5,7 @@ import pytest
 import torch
 from transformers.cache_utils import DynamicLayer
 
-from tests.unit.evaluation.tiny_models import Operations
+from tests.unit.evaluation.drawn import Operations
 from workflow_scripts.evaluation.prefix import answer_cache
 from workflow_scripts.evaluation.prefix.answer_cache import AnswerCache, CacheShape
 from workflow_scripts.evaluation.prefix.cache import TreeCache

@@ -6,13 +6,8 @@ import pytest
 import torch
 from transformers import GenerationMixin
 
-from tests.unit.evaluation.tiny_models import (
-    WINDOW,
-    Requests,
-    WithoutCache,
-    make_model,
-    plain_score,
-)
+from tests.tiny_models import tiny_model
+from tests.unit.evaluation.drawn import WINDOW, Requests, WithoutCache, plain_score
 from workflow_scripts.evaluation.prefix.cache import TreeCache
 from workflow_scripts.evaluation.prefix.changed_library import changed_library
 from workflow_scripts.evaluation.prefix.choosing import NEEDED, UnsupportedGeneration
@@ -49,9 +44,7 @@ def test_the_installed_transformers_behaves_as_expected(capsys):
     assert changed_library() is None
     assert torch.equal(torch.random.get_rng_state(), state)
     assert capsys.readouterr().out == ""
-
-
-def test_it_does_so_whatever_precision_the_caller_runs_in():
+    changed_library.cache_clear()  # and whatever precision the caller runs in
     with torch.autocast("cpu", dtype=torch.bfloat16), torch.inference_mode():
         assert changed_library() is None
 
@@ -67,7 +60,7 @@ def test_an_architecture_that_was_never_supported_is_the_reason_itself(capsys):
 
 def test_a_library_that_no_longer_takes_our_cache_is_named_in_record_and_log(monkeypatch, capsys):
     monkeypatch.setattr(TreeCache, "update", refuse_the_cache)
-    engine = PrefixEngine(make_model("qwen2"))
+    engine = PrefixEngine(tiny_model("qwen2"))
     assert engine.description == (
         f"plain batches: {SAID} (of a plain Llama, it cannot be called with a cache and a tree mask"
         " (TypeError))"
@@ -75,7 +68,7 @@ def test_a_library_that_no_longer_takes_our_cache_is_named_in_record_and_log(mon
     said = capsys.readouterr().out
     assert said.count(f"WARNING: {SAID}") == 1
     assert "The model is not run packed: TypeError('update() takes no such argument')" in said
-    PrefixEngine(make_model("llama"))
+    PrefixEngine(tiny_model("llama"))
     assert "WARNING" not in capsys.readouterr().out, "once is enough"
     requests = Requests(1).mixed()[:3]
     found = engine.loglikelihoods(requests, window=WINDOW)
@@ -85,49 +78,50 @@ def test_a_library_that_no_longer_takes_our_cache_is_named_in_record_and_log(mon
 
 
 def test_a_library_that_no_longer_takes_our_mask_is_named(monkeypatch, capsys):
-    model = make_model("llama")
+    model = tiny_model("llama")
     ignore_the_mask(model, monkeypatch)
     description = PrefixEngine(model).description
     assert description.startswith(f"plain batches: {SAID} (of a plain Llama, with a cache and a")
     assert "WARNING" in capsys.readouterr().out
 
 
-def test_a_library_that_computes_all_logits_is_warned_of_and_still_shares_prefixes(
-    monkeypatch, capsys
-):
-    model = make_model("llama")
-    forward = type(model).forward
-
-    def all_logits(self, input_ids, attention_mask=None, position_ids=None, past_key_values=None,
-                   use_cache=None, cascade=None):  # fmt: skip
+def all_logits(forward):
+    def of_all(self, input_ids, attention_mask=None, position_ids=None, past_key_values=None,
+               use_cache=None, cascade=None):  # fmt: skip
         others = {} if cascade is None else {"cascade": cascade}
         return forward(self, input_ids, attention_mask=attention_mask, position_ids=position_ids,
                        past_key_values=past_key_values, use_cache=use_cache, **others)  # fmt: skip
 
-    monkeypatch.setattr(type(model), "forward", all_logits)
-    assert PrefixEngine(model).description == "prefix sharing"
-    assert "computes all logits" in capsys.readouterr().out
+    return of_all
 
 
-def test_a_library_that_leaves_out_our_attention_is_warned_of_and_still_shares_prefixes(
-    monkeypatch, capsys
-):
-    model = make_model("llama")
-    forward = type(model).forward
-
-    def own_attention(self, *args, cascade=None, **kwargs):
+def own_attention(forward):
+    def without(self, *args, cascade=None, **kwargs):
         return forward(self, *args, **kwargs)
 
-    own_attention.__signature__ = inspect.signature(forward)
-    monkeypatch.setattr(type(model), "forward", own_attention)
-    description = PrefixEngine(model).description
-    assert description.startswith("prefix sharing, with masks of tokens and keys: ")
-    assert "where it attends branch by branch" in capsys.readouterr().out
+    without.__signature__ = inspect.signature(forward)
+    return without
+
+
+@pytest.mark.parametrize(
+    ("change", "described", "said"),
+    [
+        (all_logits, "prefix sharing", "computes all logits"),
+        (own_attention, "prefix sharing, with masks of tokens and keys: ", "where it attends branch by branch"),
+    ],
+)  # fmt: skip
+def test_a_library_that_is_only_slower_is_warned_of_and_still_shares_prefixes(
+    monkeypatch, capsys, change, described, said
+):
+    model = tiny_model("llama")
+    monkeypatch.setattr(type(model), "forward", change(type(model).forward))
+    assert PrefixEngine(model).description.startswith(described)
+    assert said in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", NEEDED)
 def test_a_library_whose_generation_lacks_a_name_is_named(name, monkeypatch, capsys):
-    engine = PrefixEngine(make_model("qwen2"))
+    engine = PrefixEngine(tiny_model("qwen2"))
     monkeypatch.delattr(GenerationMixin, name)
     with pytest.raises(UnsupportedGeneration, match=rf"{SAID} \(GenerationMixin has no {name}\)"):
         engine.generate([GenerationRequest([1, 2], 2)])

@@ -2,9 +2,9 @@
 
 import pytest
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
-from tests.unit.evaluation.tiny_models import VOCABULARY, Requests, fresh_seed, make_model
+from tests.tiny_models import VOCABULARY, tiny_model
+from tests.unit.evaluation.drawn import Operations, Requests, fresh_seed
 from workflow_scripts.evaluation.prefix import choosing
 from workflow_scripts.evaluation.prefix.choosing import GenerationRules, choose
 
@@ -37,7 +37,7 @@ def one_by_one(rules: GenerationRules, context: list[int], seed: int, logits) ->
 @pytest.mark.parametrize("at_once", [2, 32])
 def test_rows_choose_together_what_each_chooses_alone(options, dtype, at_once, monkeypatch):
     monkeypatch.setattr(choosing, "rows_at_once", lambda device: at_once)
-    rules = GenerationRules(make_model("qwen2"), options)
+    rules = GenerationRules(tiny_model("qwen2"), options)
     seed = fresh_seed()
     requests = Requests(seed)
     contexts = [requests.tokens(1, 30) for _ in range(ROWS)]
@@ -53,23 +53,12 @@ def test_rows_choose_together_what_each_chooses_alone(options, dtype, at_once, m
     assert torch.equal(logits, kept), "logits are somebody else's"
 
 
-class Looks(TorchDispatchMode):
-    """How often a number is asked for, for which a device would be waited for."""
-
-    def __init__(self):
-        super().__init__()
-        self.number = 0
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        self.number += func.name() == "aten::_local_scalar_dense"
-        return func(*args, **(kwargs or {}))
-
-
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 def test_no_row_is_looked_at_by_itself_before_all_are_on_the_processor(options, monkeypatch):
-    rules = GenerationRules(make_model("qwen2"), options)
+    rules = GenerationRules(tiny_model("qwen2"), options)
     choosers = [rules.chooser([1, 2, 3 + at], at) for at in range(ROWS)]
     monkeypatch.setattr(choosing.Chooser, "token", lambda one, weighed: 7)
-    with Looks() as looks:
+    with Operations() as noted:
         assert choose(choosers, torch.randn(ROWS, VOCABULARY)) == [7] * ROWS
-    assert looks.number == 0
+    # Which a device would be waited for.
+    assert "aten::_local_scalar_dense" not in noted.names

@@ -1,6 +1,5 @@
 """Direct evaluation, item by item against a plain reference, and the same bytes each time."""
 
-import json
 from collections import Counter
 
 import numpy as np
@@ -11,18 +10,13 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tests.cells import cell
+from tests.tiny_models import sealed
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.direct import evaluate_direct
 from workflow_scripts.evaluation.lm_eval_run import choose_items, choose_items_as_published
-from workflow_scripts.hub.manifest import (
-    Manifest,
-    content_commit,
-    list_files,
-    read_manifest,
-    write_manifest,
-)
+from workflow_scripts.hub.manifest import read_manifest
 from workflow_scripts.hub.mirror import mirror
 
 
@@ -231,19 +225,7 @@ def test_two_datasets_of_one_name_and_new_rows_are_never_mixed_up(tmp_path):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "README.md").write_text(card)
         pq.write_table(pa.table({"answer": [answer]}), folder / "test-0.parquet")
-        files = list_files(folder)
-        write_manifest(
-            folder,
-            Manifest(
-                kind="dataset",
-                source="huggingface",
-                repository=repository,
-                revision=None,
-                commit=content_commit(files),
-                licence=None,
-                files=files,
-            ),
-        )
+        sealed(folder, repository, kind="dataset")
 
     def read(repository: str) -> str:
         return datasets.load_dataset(repository)["test"][0]["answer"]
@@ -276,10 +258,3 @@ def test_who_measures_several_models_on_the_same_data_reads_it_once(world, monke
             datasets.load_dataset("allenai/sciq", split="validation")
         assert list(outer) == ["allenai/sciq"]
     assert len(reads) == 2
-
-
-def test_the_items_file_is_readable_without_us(evaluate, tmp_path):
-    evaluate("sst2", "acc")
-    fields = json.loads((tmp_path / "record.json").read_text())
-    rows = pq.read_table(tmp_path / fields["items"]["file"]).to_pylist()
-    assert {"item", "gold", "prediction", "correct", "loglikelihoods"} <= set(rows[0])

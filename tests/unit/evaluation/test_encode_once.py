@@ -1,43 +1,14 @@
 """Each distinct string is tokenised once, and every token is the one that lm-eval makes of it."""
 
-import random
-from types import SimpleNamespace
-
 import pytest
-import torch
 from lm_eval.api.instance import Instance
 from lm_eval.models.huggingface import HFLM
 
-from tests.unit.evaluation.tiny_models import fresh_seed, make_model
-from tests.unit.families import FAMILIES, tokenizer_like
+from tests.tiny_tokenizers import FAMILIES, tokenizer_like
+from tests.unit.watched import drawn_pairs, watched
 from workflow_scripts.evaluation import encode_once
 from workflow_scripts.evaluation.encode_once import EncodeOnce
 from workflow_scripts.evaluation.shared_text import encodes_words_alone
-
-_PIECES = ["the", "fox", "A", "B:", "é", "日本", "\n", "\n\n", "  ", " ", "\t", "1234", "?", "it's"]
-
-
-def noting(kind: type[HFLM], tokenizer) -> HFLM:
-    """What it would put to the model, it notes."""
-
-    class Noting(kind):
-        def _loglikelihood_tokens(self, requests, disable_tqdm=False, override_bs=None):
-            self.noted = [(context, continuation) for _, context, continuation in requests]
-            return [(0.0, False)] * len(requests)
-
-    weightless = SimpleNamespace(config=make_model("qwen2").config, device=torch.device("cpu"))
-    return Noting(pretrained=weightless, tokenizer=tokenizer, batch_size=1)
-
-
-def texts(rng: random.Random, tokenizer) -> list[tuple[str, str]]:
-    """Questions with several endings, empty contexts, and spaces and start tokens everywhere."""
-    start = tokenizer.bos_token or tokenizer.eos_token
-
-    def text(least: int) -> str:
-        return "".join(rng.choices([*_PIECES, start], k=rng.randint(least, 12)))
-
-    contexts = ["", " ", start, *(text(0) for _ in range(60))]
-    return [(context, text(1)) for context in contexts for _ in range(4)]
 
 
 def loglikelihood(lm, pairs) -> list:
@@ -50,19 +21,16 @@ def loglikelihood(lm, pairs) -> list:
 def test_every_token_is_lm_eval_s_own(family, together, monkeypatch):
     monkeypatch.setattr(encode_once, "_TOGETHER", together)
     tokenizer = tokenizer_like(family)
-    pairs = texts(random.Random(fresh_seed()), tokenizer)
-    # lm-eval itself has no answer to a continuation of which no token is left.
-    pairs = [pair for pair in pairs if tokenizer.encode(pair[1], add_special_tokens=False)]
-    expected, found = (noting(kind, tokenizer) for kind in (HFLM, EncodeOnce))
+    pairs = drawn_pairs(tokenizer)
+    expected, found = (watched(tokenizer, kind) for kind in (HFLM, EncodeOnce))
     assert loglikelihood(found, pairs) == loglikelihood(expected, pairs)
 
 
 def test_on_a_gpu_texts_are_encoded_beside_the_model():
     """In parts, one ahead of what the model is given; the tokens are the same."""
     tokenizer = tokenizer_like("llama_3")
-    pairs = texts(random.Random(fresh_seed()), tokenizer)
-    pairs = [pair for pair in pairs if tokenizer.encode(pair[1], add_special_tokens=False)]
-    whole, beside = (noting(EncodeOnce, tokenizer) for _ in range(2))
+    pairs = drawn_pairs(tokenizer)
+    whole, beside = (watched(tokenizer, EncodeOnce) for _ in range(2))
     beside._put_together, given, encoded = 16, [], []
     put, together = beside._loglikelihood_tokens, beside._together
 
@@ -83,8 +51,8 @@ def test_on_a_gpu_texts_are_encoded_beside_the_model():
 @pytest.mark.parametrize("family", FAMILIES)
 def test_contexts_to_generate_from_are_lm_eval_s_own(family):
     tokenizer = tokenizer_like(family)
-    contexts = [context + "?" for context, _ in texts(random.Random(fresh_seed()), tokenizer)]
-    lm = noting(EncodeOnce, tokenizer)
+    contexts = [context + "?" for context, _ in drawn_pairs(tokenizer)]
+    lm = watched(tokenizer, EncodeOnce)
     expected = [
         HFLM.tok_batch_encode(lm, [text], left_truncate_len=9)[0][0].tolist() for text in contexts
     ]
@@ -94,7 +62,7 @@ def test_contexts_to_generate_from_are_lm_eval_s_own(family):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_nothing_is_tokenised_twice(family, monkeypatch):
     """Strings as a whole, and where the tokenizer can be given parts, what they share."""
-    lm = noting(EncodeOnce, tokenizer_like(family))
+    lm = watched(tokenizer_like(family), EncodeOnce)
     given = []
     call = type(lm.tokenizer).__call__
 

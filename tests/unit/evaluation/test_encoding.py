@@ -1,16 +1,12 @@
 """Tokens without a model: those that lm-eval's own HFLM puts to one."""
 
-import random
-
 import pytest
 from lm_eval.api.instance import Instance
 
-from tests.unit.evaluation.tiny_models import fresh_seed, make_model
-from tests.unit.families import FAMILIES, tokenizer_like
-from tests.unit.watched import Watched
+from tests.tiny_models import tiny_model
+from tests.tiny_tokenizers import FAMILIES, WITH_START, tokenizer_like
+from tests.unit.watched import AWKWARD, drawn_pairs, watched
 from workflow_scripts.evaluation.encoding import Encoder
-
-PIECES = ["The", " fox", "fo", "x", " ", "\n", "\n\n", "  ", "Answer:", "é", "Zoë", " 1", "?", "A"]
 
 
 @pytest.fixture(params=FAMILIES)
@@ -20,31 +16,24 @@ def tokenizer(request):
 
 @pytest.fixture
 def encoder(tokenizer):
-    return Encoder(tokenizer, make_model("qwen2", len(tokenizer)).config)
+    return Encoder(tokenizer, tiny_model("qwen2", len(tokenizer)).config)
 
 
-def drawn_pairs(tokenizer):
-    """Prompts that end in spaces or inside a word, that begin with the start token, and empty ones."""
-    rng = random.Random(fresh_seed())
-    start = tokenizer.bos_token or tokenizer.eos_token
-
-    def text(most):
-        return "".join(rng.choice(PIECES) for _ in range(rng.randint(1, most)))
-
-    drawn = [(rng.choice(["", start]) + text(9), text(4) + "x") for _ in range(40)]
-    return [*drawn, ("", "The fox sees"), ("The fo", "x sees"), ("What?  \n", "The fox")]
+def some_pairs(tokenizer):
+    """Which do not end in spaces or a start token."""
+    return [*((context, f"{end}x") for context, end in drawn_pairs(tokenizer)[::6]), *AWKWARD]
 
 
 def test_a_scored_pair_has_the_tokens_of_hflm(tokenizer, encoder):
-    pairs, real = drawn_pairs(tokenizer), Watched(tokenizer)
+    pairs, real = some_pairs(tokenizer), watched(tokenizer)
     real.loglikelihood([Instance("loglikelihood", {}, pair, 0) for pair in pairs], True)
     expected = [tuple(list(part) for part in real.scored[pair]) for pair in pairs]
     assert encoder.encoded("multiple_choice", pairs) == expected
 
 
 def test_a_generated_answer_stands_behind_the_prompt_that_hflm_generates_from(tokenizer, encoder):
-    real = Watched(tokenizer)
-    for prompt, answer in drawn_pairs(tokenizer):
+    real = watched(tokenizer)
+    for prompt, answer in some_pairs(tokenizer):
         if not prompt:
             continue
         asked = Instance("generate_until", {}, (prompt, {"until": ["?"], "max_gen_toks": 4}), 0)
@@ -55,11 +44,11 @@ def test_a_generated_answer_stands_behind_the_prompt_that_hflm_generates_from(to
         assert whole.endswith((prompt + answer).strip().replace(" ", "")[-6:])
 
 
-@pytest.mark.parametrize("family", [name for name, starts in FAMILIES.items() if starts])
+@pytest.mark.parametrize("family", WITH_START)
 def test_a_text_that_begins_with_the_start_token_gets_no_second_one(family):
     tokenizer = tokenizer_like(family)
     start = tokenizer.bos_token
-    encoder = Encoder(tokenizer, make_model("qwen2", len(tokenizer)).config)
+    encoder = Encoder(tokenizer, tiny_model("qwen2", len(tokenizer)).config)
     for kind in ("multiple_choice", "generate_until"):
         for prompt in ("What?", f"{start}What?"):
             ((head, tail),) = encoder.encoded(kind, [(prompt, " The fox")])

@@ -2,7 +2,8 @@
 
 import torch
 
-from tests.unit.chunked.reference import base_model, fresh_ids
+from tests.tiny_models import base_model
+from tests.unit.chunked.reference import fresh_ids
 from workflow_scripts.evaluation.latency import (
     WARM_UPS,
     greedy_latency,

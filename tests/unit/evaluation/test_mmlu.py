@@ -1,20 +1,16 @@
 """MMLU beside lighteval's own model and numbers; in a process of its own, as lighteval must be."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from tests.processes import ROOT, python
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.mmlu import LETTERS, STUDY, TASK
 from workflow_scripts.settings.mmlu import MmluRequest
 
-ROOT = Path(__file__).parents[3]
 SUBJECTS, PER_SUBJECT = 6, 3
 
 CHILD = """
@@ -130,21 +126,11 @@ print(json.dumps(said))
 @pytest.fixture(scope="module")
 def run(world, model_manifest, tmp_path_factory):
     out = tmp_path_factory.mktemp("mmlu")
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            CHILD,
-            *map(str, (model_manifest, world, out, SUBJECTS, PER_SUBJECT)),
-        ],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", "HF_HOME": str(out)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+    options = {"HF_HUB_OFFLINE": "1", "HF_HOME": str(out)}
+    said = python(CHILD, model_manifest, world, out, SUBJECTS, PER_SUBJECT, **options)
     record = read_record(out / "whole.json")
     items = read_items(out / "whole.parquet").to_pylist()
-    return json.loads(done.stdout.splitlines()[-1]), record, items, out
+    return json.loads(said.splitlines()[-1]), record, items, out
 
 
 def test_the_numbers_are_lighteval_s_own(run):

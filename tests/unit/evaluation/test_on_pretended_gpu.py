@@ -3,11 +3,11 @@
 import pytest
 
 from tests.pretended_gpu import found_by
-from tests.unit.evaluation.tiny_models import fresh_seed
+from tests.unit.evaluation.drawn import fresh_seed
 
 pytestmark = [pytest.mark.slow, pytest.mark.compiler]
 
-KINDS = ("qwen2", "llama", "gpt_neox", "gemma2", "some_windowed", "eager", "chunked")
+KINDS = ("qwen2", "llama", "gpt_neox", "gemma2", "some_windowed", "eager", "fused")
 
 
 def _compared(dtype: str, environment: dict[str, str]) -> dict[str, dict]:

@@ -1,12 +1,9 @@
 """What stays the same on another processor: with PyTorch's plain kernels, and with another number of threads."""
 
-import os
-import subprocess
-import sys
-
 import pytest
 
 from tests.cells import cell
+from tests.processes import python
 from workflow_scripts.core.items import read_items
 from workflow_scripts.evaluation.direct import evaluate_direct
 
@@ -33,17 +30,10 @@ def asked():
 def test_answers_differ_by_rounding_alone(world, model_manifest, tmp_path, capability, threads):
     here, there = tmp_path / "here.json", tmp_path / "there.json"
     evaluate_direct(model_manifest, world, here, asked())
-    environment = os.environ | ({"ATEN_CPU_CAPABILITY": capability} if capability else {})
-    arguments = [model_manifest, world, there, threads]
-    run = subprocess.run(
-        [sys.executable, "-c", _ELSEWHERE, *map(str, arguments)],
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
-    assert run.returncode == 0, run.stderr
+    environment = {"ATEN_CPU_CAPABILITY": capability} if capability else {}
+    said = python(_ELSEWHERE, model_manifest, world, there, threads, **environment)
     if capability:
-        assert run.stdout.strip().endswith(capability.upper())
+        assert said.strip().endswith(capability.upper())
     found = [read_items(path.with_suffix(".parquet")).to_pylist() for path in (here, there)]
     assert len(found[0]) == 24
     for mine, other in zip(*found, strict=True):
@@ -53,6 +43,5 @@ def test_answers_differ_by_rounding_alone(world, model_manifest, tmp_path, capab
         if best - second > 2 * ROUNDING:
             assert other["correct"] == mine["correct"]
     if threads == 1 and capability is None:
-        assert (
-            here.with_suffix(".parquet").read_bytes() == there.with_suffix(".parquet").read_bytes()
-        )
+        one, other = (path.with_suffix(".parquet").read_bytes() for path in (here, there))
+        assert one == other

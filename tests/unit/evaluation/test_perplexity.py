@@ -7,8 +7,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.evaluation.tiny_models import make_model
-from tests.unit.families import FAMILIES, tokenizer_like
+from tests.tiny_models import tiny_model
+from tests.tiny_tokenizers import FAMILIES, tokenizer_like, with_template
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation.perplexity import (
     response_perplexity,
@@ -21,9 +21,8 @@ from workflow_scripts.hub.load import load_model
 
 
 @pytest.fixture(scope="module")
-def loaded(world):
-    manifest = world / "models/miniature/Pythia-0.1M/manifest.json"
-    return load_model(manifest, device="cpu", dtype="float32", attention="auto")
+def loaded(model_manifest):
+    return load_model(model_manifest, device="cpu", dtype="float32", attention="auto")
 
 
 @given(st.integers(0, 300), st.integers(2, 40), st.data())
@@ -80,7 +79,7 @@ def test_so_many_first_tokens_of_a_text_are_a_shorter_text(loaded):
 def test_each_window_begins_with_the_start_token_where_the_tokenizer_has_one(family):
     text = "The fox sees the dog, and the dog sees the fox. " * 9 + "One and two."
     tokenizer = tokenizer_like(family)
-    model = make_model("qwen2", len(tokenizer))
+    model = tiny_model("qwen2", len(tokenizer))
     whole = tokenizer(text)["input_ids"]
     first = len(whole) - len(tokenizer(text, add_special_tokens=False)["input_ids"])
     pieces = text_perplexity(model, tokenizer, text, window=16, stride=5)
@@ -92,19 +91,16 @@ def test_each_window_begins_with_the_start_token_where_the_tokenizer_has_one(fam
     assert sum(piece.bytes for piece in pieces) == len(text.encode()) - len(unscored.encode())
 
 
-@pytest.mark.parametrize("family", [family for family, starts in FAMILIES.items() if starts])
+@pytest.mark.parametrize("family", FAMILIES)
 def test_a_conversation_that_is_cut_keeps_its_start_token(family):
-    tokenizer = tokenizer_like(family)
-    tokenizer.chat_template, kept = None, tokenizer.chat_template
-    model = make_model("qwen2", len(tokenizer))
+    tokenizer = with_template(None, family)
+    model = tiny_model("qwen2", len(tokenizer))
     pair = ("the fox " * 30, "sees the dog")
-    try:
-        (piece,) = response_perplexity(model, tokenizer, [pair], window=32)
-    finally:
-        tokenizer.chat_template = kept
+    (piece,) = response_perplexity(model, tokenizer, [pair], window=32)
     answer = tokenizer(pair[1], add_special_tokens=False)["input_ids"]
     prompt = tokenizer(pair[0] + "\n", add_special_tokens=False)["input_ids"]
-    row = [tokenizer.bos_token_id, *[*prompt, *answer][-31:]]
+    start = [tokenizer.bos_token_id] * FAMILIES[family]
+    row = [*start, *[*prompt, *answer][len(start) - 32 :]]
     assert piece.nats == pytest.approx(nats_by_hand(model, row, 32 - len(answer)), abs=1e-3)
 
 
@@ -132,13 +128,6 @@ def test_a_response_is_scored_without_its_instruction(loaded):
         assert piece.tokens == len(answer) and piece.bytes == len(response.encode())
         expected = nats_by_hand(loaded.model, prompt + answer, len(prompt))
         assert piece.nats == pytest.approx(expected, abs=1e-3)
-
-
-def test_a_long_conversation_is_cut_to_the_window(loaded):
-    (piece,) = response_perplexity(
-        loaded.model, loaded.tokenizer, [("word " * 100, "The fox sings. " * 40)], window=32
-    )
-    assert piece.tokens == 31
 
 
 @pytest.mark.parametrize(("window", "stride"), [(1, 1), (8, 9), (8, 0)])

@@ -3,25 +3,16 @@
 import pytest
 import torch
 
+from tests.unit.evaluation.conftest import CHUNKABLE
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.records import whole_record
 from workflow_scripts.evaluation import plan_latency
 from workflow_scripts.evaluation.plan_latency import measure_latency, places_of
 from workflow_scripts.hub.load import load_model
-from workflow_scripts.miniature.shipped import place
 from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.compute import Loading
 from workflow_scripts.settings.measures import LatencyRequest
 from workflow_scripts.settings.plan_measures import LatencyMeasures
-
-NAME = "Qwen2-0.2M"
-MODEL = f"miniature/{NAME}"
-
-
-@pytest.fixture(scope="module")
-def manifest(world):
-    place(world, NAME)
-    return world / "models" / MODEL / "manifest.json"
 
 
 @pytest.fixture
@@ -31,15 +22,26 @@ def threads():
     torch.set_num_threads(before)
 
 
+@pytest.fixture
+def watch(monkeypatch):
+    """Have a function look at each model that is timed."""
+
+    def begin(look):
+        run = plan_latency.greedy_latency
+        monkeypatch.setattr(plan_latency, "greedy_latency", lambda *a: look(a[0]) or run(*a))
+
+    return begin
+
+
 def sequential(**keys):
-    return Checkpoint(model=MODEL, mode="sequential", num_layers_per_chunk=1, **keys)
+    return Checkpoint(model=CHUNKABLE, mode="sequential", num_layers_per_chunk=1, **keys)
 
 
 ALONE = sequential(aggregation_mode="residual", use_adapters=False)
-PRUNED = Checkpoint(model=MODEL, mode="prune", layers_to_prune=(1,))
+PRUNED = Checkpoint(model=CHUNKABLE, mode="prune", layers_to_prune=(1,))
 
 
-def measured(world, manifest, folder, *plans, **measures):
+def measured(world, chunkable, folder, *plans, **measures):
     asked = LatencyRequest(
         plans=plans,
         measures=LatencyMeasures(
@@ -48,13 +50,13 @@ def measured(world, manifest, folder, *plans, **measures):
         compute=Loading(device="cpu"),
         seed=0,
     )
-    record = measure_latency(manifest, world, folder / "mmlu.json", asked)
+    record = measure_latency(chunkable, world, folder / "mmlu.json", asked)
     assert whole_record(folder / "mmlu.json") == record
     return record
 
 
-def test_each_way_of_a_plan_takes_turns_with_the_unchanged_model(world, manifest, tmp_path):
-    record = measured(world, manifest, tmp_path, ALONE, PRUNED)
+def test_each_way_of_a_plan_takes_turns_with_the_unchanged_model(world, chunkable, tmp_path):
+    record = measured(world, chunkable, tmp_path, ALONE, PRUNED)
     of = {
         (one.plan.split("-")[0][:5], one.way, one.batch)
         for one in (metric.condition for metric in record.metrics)
@@ -70,20 +72,17 @@ def test_each_way_of_a_plan_takes_turns_with_the_unchanged_model(world, manifest
 
 
 def test_a_plan_is_spread_over_each_number_of_devices_that_it_has_chunks_for(
-    world, manifest, tmp_path, threads, monkeypatch
+    world, chunkable, tmp_path, threads, watch
 ):
     threads(2)
     seen = set()
 
-    def noted(model, batches, new_tokens):
-        layers = model.model.layers
-        devices = getattr(layers, "devices", None)
+    def noted(model):
+        devices = getattr(model.model.layers, "devices", None)
         seen.add((devices, devices and model.config.chunk_execution))
-        return run(model, batches, new_tokens)
 
-    run = plan_latency.greedy_latency
-    monkeypatch.setattr(plan_latency, "greedy_latency", noted)
-    record = measured(world, manifest, tmp_path, ALONE, PRUNED, devices=(1, 2), batch_sizes=(1,))
+    watch(noted)
+    record = measured(world, chunkable, tmp_path, ALONE, PRUNED, devices=(1, 2), batch_sizes=(1,))
     of = {(m.condition.way, m.condition.devices) for m in record.metrics if m.condition.aggregation}
     spread = {("fused", 2), ("loop", 2)}
     assert of == spread | {("unchanged", None), ("fused", None), ("loop", None), ("unchanged", 2)}
@@ -94,10 +93,10 @@ def test_a_plan_is_spread_over_each_number_of_devices_that_it_has_chunks_for(
 
 
 @torch.inference_mode()
-def nats_of_a_token(manifest, texts, dtype, plan=None):
+def nats_of_a_token(chunkable, texts, dtype, plan=None):
     """By transformers' own loss."""
     loaded = load_model(
-        manifest, chunking=plan.keys if plan else None, device="cpu", dtype=dtype, attention="auto"
+        chunkable, chunking=plan.keys if plan else None, device="cpu", dtype=dtype, attention="auto"
     )
     nats = tokens = 0
     for text in texts:
@@ -109,19 +108,12 @@ def nats_of_a_token(manifest, texts, dtype, plan=None):
 
 
 def test_other_number_formats_are_timed_beside_the_usual_one_with_what_they_cost(
-    world, manifest, tmp_path, monkeypatch
+    world, chunkable, tmp_path, watch
 ):
     ran = set()
-
-    def noted(model, batches, new_tokens):
-        chunked = hasattr(model.config, "chunk_execution")
-        ran.add((chunked and model.config.chunk_execution, model.dtype))
-        return run(model, batches, new_tokens)
-
-    run = plan_latency.greedy_latency
-    monkeypatch.setattr(plan_latency, "greedy_latency", noted)
+    watch(lambda model: ran.add((getattr(model.config, "chunk_execution", False), model.dtype)))
     asked = {"precisions": ("bfloat16",), "batch_sizes": (2,), "questions": 6}
-    record = measured(world, manifest, tmp_path, ALONE, PRUNED, **asked)
+    record = measured(world, chunkable, tmp_path, ALONE, PRUNED, **asked)
     half = [m for m in record.metrics if m.condition.precision]
     assert {m.condition.precision for m in half} == {"bfloat16"}
     assert {(m.condition.plan[:2], m.condition.way) for m in half} == {
@@ -137,34 +129,30 @@ def test_other_number_formats_are_timed_beside_the_usual_one_with_what_they_cost
     texts, _ = plan_latency._questions(world, 6)
     for one in (m for m in half if m.name == "nats_more"):
         plan = None if one.condition.plan == "k0m0" else ALONE
-        cost = [nats_of_a_token(manifest, texts, of, plan) for of in ("bfloat16", "float32")]
+        cost = [nats_of_a_token(chunkable, texts, of, plan) for of in ("bfloat16", "float32")]
         assert one.value == pytest.approx(cost[0] - cost[1], abs=2e-3)
         assert one.value != 0 and 0 < one.stderr < 0.05 and one.n == 6
 
 
-def test_a_checkpoint_is_timed_with_its_aggregation_and_adapters(
-    world, manifest, tmp_path, monkeypatch
-):
+def test_a_checkpoint_is_timed_with_its_aggregation_and_adapters(world, chunkable, tmp_path, watch):
     wrappers = {}
-    run = plan_latency.greedy_latency
 
-    def noted(model, batches, new_tokens):
+    def noted(model):
         if wrapper := getattr(model.model, "wrapped_chunk_layers", None):
             config = model.config
             wrappers[config.aggregation_mode, config.aggregation_base] = (
                 wrapper.aggregation is not None,
                 wrapper.adapters and wrapper.adapters["0"].up_proj.out_features,
             )
-        return run(model, batches, new_tokens)
 
-    monkeypatch.setattr(plan_latency, "greedy_latency", noted)
+    watch(noted)
     plans = (
         ALONE,
         sequential(),
         sequential(aggregation_base="none", adapter_hidden_size=8),
         sequential(aggregation_mode="mean", use_adapters=False),
     )
-    record = measured(world, manifest, tmp_path, *plans, batch_sizes=(1,))
+    record = measured(world, chunkable, tmp_path, *plans, batch_sizes=(1,))
     hidden = wrappers["mlp", "residual"][1]
     assert hidden > 8
     assert wrappers == {
@@ -193,16 +181,3 @@ def test_devices_that_are_not_there_are_refused_before_anything_is_read(
         places_of("cuda", 2)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
     assert places_of("cuda", 2) == ["cuda:0", "cuda:1"]
-
-
-@pytest.mark.gpus(2)
-def test_times_are_taken_on_two_gpus(world, manifest, tmp_path):
-    asked = LatencyRequest(
-        plans=(ALONE, sequential()),
-        measures=LatencyMeasures(batch_sizes=(2,), questions=2, devices=(1, 2)),
-        compute=Loading(device="cuda"),
-        seed=0,
-    )
-    record = measure_latency(manifest, world, tmp_path / "mmlu.json", asked)
-    assert [name.partition(" ")[0] for name in record.volatile.devices] == ["cuda:0", "cuda:1"]
-    assert {m.condition.devices for m in record.metrics} == {None, 2}

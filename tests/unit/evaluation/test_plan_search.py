@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.unit.evaluation.conftest import CHUNKABLE
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import UNCHANGED
 from workflow_scripts.core.plan_proposals import CHECK, SEARCH, losses_of, proposals
@@ -11,20 +12,12 @@ from workflow_scripts.evaluation.perplexity import summary, text_perplexity
 from workflow_scripts.evaluation.plan_search import measure_plan_search
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.hub.mirror import read_rows
-from workflow_scripts.miniature.shipped import place
 from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.compute import Compute
 from workflow_scripts.settings.measures import SearchRequest
 from workflow_scripts.settings.plan_search import PlanSearch
 
-NAME = "Qwen2-0.2M"
 WINDOW, TOKENS = 64, 100
-
-
-@pytest.fixture(scope="module")
-def manifest(world):
-    place(world, NAME)
-    return world / "models" / "miniature" / NAME / "manifest.json"
 
 
 def request(**search) -> SearchRequest:
@@ -33,13 +26,13 @@ def request(**search) -> SearchRequest:
 
 
 @pytest.fixture(scope="module")
-def measured(world, manifest, tmp_path_factory):
+def measured(world, chunkable, tmp_path_factory):
     path = tmp_path_factory.mktemp("search") / "wikitext.json"
-    measure_plan_search(manifest, world, path, request(text="wikitext"))
+    measure_plan_search(chunkable, world, path, request(text="wikitext"))
     return whole_record(path)
 
 
-def test_a_plan_is_measured_as_a_model_that_is_loaded_in_it(world, manifest, measured):
+def test_a_plan_is_measured_as_a_model_that_is_loaded_in_it(world, chunkable, measured):
     """Not one after the other in one model, and not by a prediction."""
     layers = measured.protocol.generation["layers"]
     rows, _ = read_rows(world, "Salesforce/wikitext", "wikitext-103-v1", "validation")
@@ -56,12 +49,10 @@ def test_a_plan_is_measured_as_a_model_that_is_loaded_in_it(world, manifest, mea
         },
     }
     for name, keys in plans.items():
-        plan = Checkpoint(
-            model=f"miniature/{NAME}", aggregation_mode="residual", use_adapters=False, **keys
-        )
+        plan = Checkpoint(model=CHUNKABLE, aggregation_mode="residual", use_adapters=False, **keys)
         assert plan.plan_name(layers) == name
         loaded = load_model(
-            manifest, chunking=plan.keys, device="cpu", dtype="float32", attention="auto"
+            chunkable, chunking=plan.keys, device="cpu", dtype="float32", attention="auto"
         )
         ids = loaded.tokenizer(text, return_offsets_mapping=True, add_special_tokens=False)
         end = ids["offset_mapping"][TOKENS - 1][1]
@@ -89,12 +80,12 @@ def test_what_the_search_proposes_is_measured_on_other_text(measured):
 
 @pytest.mark.parametrize("text", ["wikitext", "magpie"])
 def test_a_text_that_is_too_short_is_refused_before_anything_is_measured(
-    world, manifest, tmp_path, text
+    world, chunkable, tmp_path, text
 ):
     asked = request(text=text)
     asked = asked.model_copy(
         update={"search": asked.search.model_copy(update={"tokens": 1_000_000})}
     )
     with pytest.raises(UserError, match=rf"chunking.search.tokens is 1000000, and {text} has only"):
-        measure_plan_search(manifest, world, tmp_path / "record.json", asked)
+        measure_plan_search(chunkable, world, tmp_path / "record.json", asked)
     assert not list(tmp_path.iterdir())

@@ -1,39 +1,28 @@
 """Plans are conditions of a record; of a checkpoint the plan is part of its id, and no condition."""
 
-import pytest
-
+from tests.unit.evaluation.conftest import CHUNKABLE
 from workflow_scripts.core.conditions import Condition
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import whole_record
 from workflow_scripts.evaluation.plans import measure_perplexity
-from workflow_scripts.miniature.shipped import place
 from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.compute import Compute
 from workflow_scripts.settings.measures import PerplexityRequest
 from workflow_scripts.settings.plan_measures import PerplexityMeasures
 
-NAME = "Qwen2-0.2M"
-MODEL = f"miniature/{NAME}"
-
-
-@pytest.fixture(scope="module")
-def manifest(world):
-    place(world, NAME)
-    return world / "models" / MODEL / "manifest.json"
-
 
 def plans():
     chunked = Checkpoint(
-        model=MODEL,
+        model=CHUNKABLE,
         mode="sequential",
         num_layers_per_chunk=1,
         aggregation_mode="mean",
         use_adapters=False,
     )
-    return chunked, Checkpoint(model=MODEL, mode="prune", layers_to_prune=(1,))
+    return chunked, Checkpoint(model=CHUNKABLE, mode="prune", layers_to_prune=(1,))
 
 
-def perplexity(world, manifest, folder, study, plans=()):
+def perplexity(world, chunkable, folder, study, plans=()):
     asked = PerplexityRequest(
         study=study,
         plans=plans,
@@ -42,12 +31,12 @@ def perplexity(world, manifest, folder, study, plans=()):
         seed=0,
     )
     paths = folder / "wikitext.json", folder / "magpie.json"
-    measure_perplexity(manifest, world, *paths, asked)
+    measure_perplexity(chunkable, world, *paths, asked)
     return asked, *map(whole_record, paths)
 
 
-def test_a_record_has_a_condition_for_each_plan(world, manifest, tmp_path):
-    asked, text, responses = perplexity(world, manifest, tmp_path, "chunking", plans())
+def test_a_record_has_a_condition_for_each_plan(world, chunkable, tmp_path):
+    asked, text, responses = perplexity(world, chunkable, tmp_path, "chunking", plans())
     unchanged, chunked, pruned = [
         metric.condition for metric in text.metrics if metric.name == "perplexity"
     ]
@@ -64,7 +53,7 @@ def test_a_record_has_a_condition_for_each_plan(world, manifest, tmp_path):
     assert text.provenance.settings_sha256 == asked.sha256
 
 
-def test_of_a_checkpoint_only_the_difficulty_is_varied(world, manifest, tmp_path):
-    _, text, responses = perplexity(world, manifest, tmp_path, "training")
+def test_of_a_checkpoint_only_the_difficulty_is_varied(world, chunkable, tmp_path):
+    _, text, responses = perplexity(world, chunkable, tmp_path, "training")
     assert {metric.condition for metric in text.metrics} == {None}
     assert {metric.condition for metric in responses.metrics} == {Condition(difficulty="easy")}

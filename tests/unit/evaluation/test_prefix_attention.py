@@ -1,50 +1,24 @@
 """Attention branch by branch: what dense masks give, kernel by kernel and model by model."""
 
 import random
-from itertools import pairwise
 
 import numpy as np
 import pytest
 import torch
 
+from tests.tiny_models import tiny_model
+from tests.unit.evaluation.drawn import WINDOW, Operations, Requests, fresh_seed, plain_score
 from tests.unit.evaluation.test_prefix_scores import assert_same
-from tests.unit.evaluation.tiny_models import (
-    WINDOW,
-    Operations,
-    Requests,
-    fresh_seed,
-    make_model,
-    plain_score,
-)
 from workflow_scripts.evaluation.prefix import answer_rows, kernels
 from workflow_scripts.evaluation.prefix.attention import Cascade
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
 from workflow_scripts.evaluation.prefix.kernels import Call
 from workflow_scripts.evaluation.prefix.packed import PackedRun
-from workflow_scripts.evaluation.prefix.trie import DepthFirst, build_trie
-
-# Every architecture of config/models.tsv (Yi is a Llama), and windows in all layers.
-KINDS = (
-    *("gpt2", "gpt_neox", "llama", "qwen1.5", "qwen2", "qwen3", "gemma", "gemma2"),
-    *("windowed", "some_windowed"),
-)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_architecture_scores_as_with_masks_and_alone(kind):
-    model = make_model(kind)
-    requests = Requests(fresh_seed()).mixed()
-    expected = [plain_score(model, *request) for request in requests]
-    for by_branch in (True, False):
-        for tokens_per_call in (512, 13):
-            engine = PrefixEngine(model, tokens_per_call=tokens_per_call, by_branch=by_branch)
-            assert engine.description == "prefix sharing"
-            assert engine.model.by_branch == by_branch
-            assert_same(engine.loglikelihoods(requests, window=WINDOW), expected)
+from workflow_scripts.evaluation.prefix.trie import build_trie
 
 
 def test_a_model_goes_on_with_its_own_attention():
-    model = make_model("qwen2")
+    model = tiny_model("qwen2")
     before = model(torch.tensor([[1, 2, 3]])).logits
     PrefixEngine(model).loglikelihoods(Requests(0).mixed(), window=WINDOW)
     assert model.config._attn_implementation == "sdpa"
@@ -108,36 +82,6 @@ def test_a_kernel_gives_what_is_computed_by_hand(kernel, softcap, how, monkeypat
             torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
 
 
-@pytest.fixture
-def efficient_attention(monkeypatch):
-    """In place of the one for GPUs: its log-sum-exps are [segments, heads, longest segment], and more."""
-    calls: list[Call] = []
-
-    def efficient(q, k, v, bias, row_edges, key_edges, *more, scale, window_size):
-        rows, keys = (edges.diff().tolist() for edges in (row_edges, key_edges))
-        call = Call(rows, keys, causal=bool(more[3]), window=window_size)
-        out, of_rows = kernels.plain(q[0], k[0], v[0], call, scale, None)
-        logsum = torch.full((len(rows), q.shape[2], max(rows) + 3), float("inf"))
-        for at, (of_segment, _) in enumerate(call.segments()):
-            logsum[at, :, : rows[at]] = of_rows[of_segment].T
-        calls.append(call)
-        return out[None], logsum, None, None, None, None
-
-    monkeypatch.setattr(torch.ops.aten, "_efficient_attention_forward", efficient)
-    return calls
-
-
-@pytest.mark.parametrize("how", HOW)
-def test_efficient_attention_gives_what_the_plain_kernel_does(how, efficient_attention):
-    rng = random.Random(fresh_seed())
-    for _ in range(10):
-        q, k, v, call = drawn(rng, **HOW[how])
-        expected = kernels.plain(q, k, v, call, 0.3, None)
-        for found, right in zip(kernels.efficient(q, k, v, call, 0.3, None), expected, strict=True):
-            torch.testing.assert_close(found, right)
-    assert len(efficient_attention) == 10
-
-
 def test_efficient_attention_takes_as_many_steps_whatever_the_segments(monkeypatch):
     def at_once(q, *more, **_):
         segments = len(more[3]) - 1
@@ -179,16 +123,6 @@ def test_the_fastest_kernel_that_can_do_it_is_chosen():
     assert kernels.kernel_for(q, q, Call([3], [3], True, 2), None) is kernels.plain
 
 
-def drawn_sequences(rng: random.Random) -> list[list[int]]:
-    """A tree of some depth, whose branches are of one to six tokens."""
-    found = [[rng.randrange(5)]]
-    for _ in range(30):
-        start = rng.choice(found)
-        more = [rng.randrange(5) for _ in range(rng.randint(1, 6))]
-        found.append(start[: rng.randint(1, len(start))] + more)
-    return found
-
-
 class Noting:
     """In place of a model: what it is given to see."""
 
@@ -196,56 +130,6 @@ class Noting:
         keys = torch.zeros(1, 1, len(tokens), 1)
         cache.update(keys, keys, 0)
         self.sight = sight
-
-
-def test_every_token_sees_its_ancestors_and_no_other():
-    rng = random.Random(fresh_seed())
-    for _ in range(20):
-        trie, _ = build_trie(drawn_sequences(rng))
-        order = DepthFirst(trie)
-        ancestors = np.zeros((len(order), len(order)), dtype=bool)
-        for _, path in order.walk():
-            for depth, token in enumerate(path):
-                ancestors[token, path[: depth + 1]] = True
-        model = Noting()
-        run = PackedRun(model, trie, capacity=2 * len(order))
-        cuts = sorted({0, len(order), *(rng.randrange(len(order)) for _ in range(3))})
-        for start, end in pairwise(cuts):
-            if rng.random() < 0.5 or not start:
-                run.forget_before(start)
-            run.run(start, end, np.zeros(0, dtype=np.int64))
-            check(model.sight, ancestors[start:end], order)
-            if end - start > 1:
-                first, second = model.sight.halves()
-                check(first, ancestors[start : start + first.rows], order)
-                check(second, ancestors[start + first.rows : end], order)
-
-
-def check(sight, ancestors: np.ndarray, order: DepthFirst) -> None:
-    expected = ancestors[:, sight.numbers]
-    assert np.array_equal(sight.mask("cpu").numpy(), expected)
-    near = order.depths[sight.numbers[-sight.rows :], None] - order.depths[sight.numbers] < 4
-    assert np.array_equal(sight.mask("cpu", 4).numpy(), expected & near)
-    cascade = Cascade(sight, "cpu")
-    assert np.array_equal(seen_in(cascade.levels(None), expected.shape), expected)
-    assert np.array_equal(seen_in(cascade.levels(4), expected.shape), expected & near)
-
-
-def seen_in(levels, shape) -> np.ndarray:
-    """Which keys the calls show to each row, each at most once."""
-    found = np.zeros(shape, dtype=int)
-    for level in levels:
-        rows, keys = (np.arange(n)[x] for n, x in zip(shape, (level.rows, level.keys), strict=True))
-        for of_rows, of_keys in level.call.segments():
-            for at, row in enumerate(rows[of_rows]):
-                behind = (of_keys.stop - of_keys.start) - (of_rows.stop - of_rows.start)
-                last = of_keys.start + at + behind + 1 if level.call.causal else of_keys.stop
-                first = of_keys.start
-                if level.call.window:
-                    first = max(first, last - level.call.window)
-                found[row, keys[first:last]] += 1
-    assert found.max() <= 1
-    return found.astype(bool)
 
 
 def test_what_is_made_for_a_call_grows_with_tokens_and_not_with_their_square():
@@ -278,7 +162,7 @@ def out_of_memory_over(model, most: int) -> list[int]:
 
 @pytest.mark.parametrize("kind", ["qwen2", "eager", "windowed"])
 def test_where_memory_runs_out_half_as_many_tokens_go_on(kind):
-    model = make_model(kind)
+    model = tiny_model(kind)
     requests = Requests(fresh_seed()).mixed()
     expected = [plain_score(model, *request) for request in requests]
     engine = PrefixEngine(model)
@@ -292,7 +176,7 @@ def test_where_memory_runs_out_half_as_many_tokens_go_on(kind):
 
 
 def test_what_no_memory_is_enough_for_fails_as_it_did():
-    model = make_model("qwen2")
+    model = tiny_model("qwen2")
     engine = PrefixEngine(model)
     out_of_memory_over(model, 0)
     for requests in (Requests(0).mixed(), [([1, 2], [3])]):
@@ -302,7 +186,7 @@ def test_what_no_memory_is_enough_for_fails_as_it_did():
 
 def test_capped_scores_keep_their_masks_on_a_gpu_where_only_the_plain_kernel_knows_them():
     for kind, by_branch in (("gemma2", False), ("eager", True), ("qwen2", True)):
-        model = PrefixEngine(make_model(kind)).model
+        model = PrefixEngine(tiny_model(kind)).model
         model.device = torch.device("cuda")
         assert model._may_run_by_branch() == by_branch, kind
 
@@ -313,14 +197,14 @@ def test_what_fails_on_the_device_is_no_reason_to_run_a_model_otherwise(error, m
         raise error("CUDA error: an illegal memory access was encountered")
 
     for tried in ("logits_to_keep", "past_key_values"):
-        model = make_model("qwen2")
+        model = tiny_model("qwen2")
         model.register_forward_pre_hook(
             lambda _, args, given, tried=tried: fails() if tried in given else None,
             with_kwargs=True,
         )
         with pytest.raises(error, match="illegal"):
             PrefixEngine(model)
-    engine = PrefixEngine(make_model("qwen2"))
+    engine = PrefixEngine(tiny_model("qwen2"))
     monkeypatch.setattr(answer_rows, "step_both_ways", fails)
     with pytest.raises(error, match="illegal"):
         _ = engine.model.shares_starts

@@ -1,25 +1,15 @@
 """Generation of the engine: the tokens that transformers' generate gives to each prompt alone."""
 
 import pytest
-import torch
 
-from bench.peak_memory import PeakMemory
-from tests.unit.evaluation.tiny_models import Requests, WithoutCache, fresh_seed, make_model
+from tests.tiny_models import tiny_model
+from tests.unit.evaluation.drawn import Requests, WithoutCache, alone, fresh_seed
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation.prefix.choosing import UnsupportedGeneration
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
 from workflow_scripts.evaluation.prefix.generation import GenerationRequest
 
 NEW = 10
-
-
-def by_transformers(model, context: list[int], **options) -> list[int]:
-    ids = torch.tensor([context])
-    mask = torch.ones_like(ids)
-    found = model.generate(
-        input_ids=ids, attention_mask=mask, max_new_tokens=NEW, do_sample=False, **options
-    )
-    return found[0, len(context) :].tolist()
 
 
 def without_cache() -> WithoutCache:
@@ -38,14 +28,11 @@ def contexts_of(seed: int) -> list[list[int]]:
 @pytest.mark.parametrize("kind", ["qwen2", "llama", "gpt_neox", "peft", "windowed", "pruned"])
 @pytest.mark.parametrize("options", [{}, {"repetition_penalty": 1.3}], ids=["greedy", "penalty"])
 def test_greedy_is_what_generate_gives_to_each_alone(kind, options):
-    model = make_model(kind)
+    model = tiny_model(kind)
     contexts = contexts_of(fresh_seed())
-    if kind == "pruned":  # transformers counts its cache by the config
-        expected = [
-            by_transformers(model, context, use_cache=False, **options) for context in contexts
-        ]
-    else:
-        expected = [by_transformers(model, context, **options) for context in contexts]
+    # Of a pruned model transformers counts its cache by the config.
+    given = options | {"max_new_tokens": NEW, "use_cache": kind != "pruned"}
+    expected = [alone(model, context, **given) for context in contexts]
     for at_once in (32, 3, 1):
         engine = PrefixEngine(model)
         engine.answers_at_once = at_once
@@ -58,7 +45,7 @@ def test_greedy_is_what_generate_gives_to_each_alone(kind, options):
 @pytest.mark.parametrize("kind", ["qwen2", "peft", "without a cache"])
 def test_rivals_have_the_scores_that_they_have_by_themselves(kind):
     """Whatever the rules of generation make of the logits, and whoever else continues the same context."""
-    model = without_cache() if kind == "without a cache" else make_model(kind)
+    model = without_cache() if kind == "without a cache" else tiny_model(kind)
     contexts = contexts_of(fresh_seed())
     rivals = [tuple(range(3 + at, 3 + at + at % 4)) for at in range(len(contexts))]
     asked = [
@@ -89,7 +76,7 @@ def test_rivals_have_the_scores_that_they_have_by_themselves(kind):
 
 
 def test_end_tokens_lengths_and_stops_are_each_request_s_own():
-    model = make_model("qwen2")
+    model = tiny_model("qwen2")
     context = Requests(fresh_seed()).tokens(12)
     (whole,) = PrefixEngine(model).generate([GenerationRequest(context, NEW)])
     model.generation_config.eos_token_id = [whole[4]]
@@ -104,7 +91,7 @@ def test_end_tokens_lengths_and_stops_are_each_request_s_own():
 
 
 def test_drawn_tokens_depend_on_the_request_s_seed_alone():
-    model = make_model("llama")
+    model = tiny_model("llama")
     contexts = contexts_of(fresh_seed())
     asked = [GenerationRequest(c, NEW, seed=100 + at) for at, c in enumerate(contexts)]
     options = {"do_sample": True, "temperature": 1.5, "top_k": 50}
@@ -119,7 +106,7 @@ def test_drawn_tokens_depend_on_the_request_s_seed_alone():
 
 
 def test_a_model_without_a_cache_generates_all_the_same():
-    model = make_model("qwen2")
+    model = tiny_model("qwen2")
     contexts = contexts_of(fresh_seed())
     expected = PrefixEngine(model).generate([GenerationRequest(c, NEW) for c in contexts])
     without = without_cache()
@@ -130,7 +117,7 @@ def test_a_model_without_a_cache_generates_all_the_same():
 
 
 def test_what_only_transformers_own_loop_can_do_is_refused_by_name():
-    engine = PrefixEngine(make_model("qwen2"))
+    engine = PrefixEngine(tiny_model("qwen2"))
     asked = [GenerationRequest([1, 2], NEW)]
     with pytest.raises(UnsupportedGeneration, match="beam_search"):
         engine.generate(asked, {"num_beams": 3})
@@ -139,15 +126,3 @@ def test_what_only_transformers_own_loop_can_do_is_refused_by_name():
     with pytest.raises(UserError, match="at least one token to read and one to write"):
         engine.generate([GenerationRequest([], NEW)])
     assert engine.generate([]) == []
-
-
-@pytest.mark.parametrize("megabytes", [2, 4])
-def test_generation_stays_within_the_budget(megabytes):
-    model = make_model("qwen2", vocabulary=2000)
-    contexts = Requests(fresh_seed(), vocabulary=2000).contexts(3, 20)
-    asked = [GenerationRequest(context, NEW) for context in contexts]
-    engine = PrefixEngine(model, memory_budget=megabytes * 2**20)
-    with PeakMemory() as peak:
-        found = engine.generate(asked)
-    assert peak.bytes <= engine.budget.bytes
-    assert found == PrefixEngine(model).generate(asked)

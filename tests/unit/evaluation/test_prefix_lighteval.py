@@ -1,12 +1,8 @@
 """The engine under lighteval, beside lighteval's own model; in a process of its own, as both
 harnesses must be."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
-from tests.unit.evaluation.tiny_models import fresh_seed
+from tests.processes import python
+from tests.unit.evaluation.drawn import fresh_seed
 
 CHILD = """
 import json, random, sys
@@ -16,7 +12,8 @@ torch.set_num_threads(1)
 from lighteval.models.transformers.transformers_model import TransformersModel, TransformersModelConfig
 from lighteval.models.model_input import GenerationParameters
 from lighteval.tasks.requests import Doc, SamplingMethod
-from tests.unit.evaluation.tiny_models import WithoutCache, make_model
+from tests.unit.evaluation.drawn import WithoutCache
+from tests.tiny_models import tiny_model
 from transformers import AutoTokenizer
 from workflow_scripts.evaluation.prefix_lighteval import PrefixTransformersModel
 from workflow_scripts.evaluation.scored_items import ScoredItems
@@ -112,7 +109,7 @@ def check(kind, theirs, ours):
     print(kind, ours.engine_used, flush=True)
 
 for kind in ("qwen2", "llama", "gpt_neox", "peft"):
-    model = make_model(kind, len(tokenizer), 96)
+    model = tiny_model(kind, len(tokenizer), window=96)
     check(kind, *both(model))
     check_both(model)
     if kind == "qwen2":
@@ -127,13 +124,6 @@ assert "lm_eval" not in sys.modules
 
 
 def test_the_same_answers_as_lighteval_s_own_model(model_manifest, tmp_path):
-    seed = fresh_seed()
-    done = subprocess.run(
-        [sys.executable, "-c", CHILD, str(model_manifest.parent), str(tmp_path), str(seed)],
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3]), "HF_HUB_OFFLINE": "1"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+    said = python(CHILD, model_manifest.parent, tmp_path, fresh_seed(), HF_HUB_OFFLINE="1")
     kinds = ("qwen2", "llama", "gpt_neox", "peft")
-    assert done.stdout.split("\n")[: len(kinds)] == [f"{kind} prefix sharing" for kind in kinds]
+    assert said.split("\n")[: len(kinds)] == [f"{kind} prefix sharing" for kind in kinds]

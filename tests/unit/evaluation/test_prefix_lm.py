@@ -7,7 +7,8 @@ from lm_eval.api.instance import Instance
 from lm_eval.models.huggingface import HFLM
 from transformers import AutoTokenizer
 
-from tests.unit.evaluation.tiny_models import WithoutCache, fresh_seed, make_model
+from tests.tiny_models import tiny_model
+from tests.unit.evaluation.drawn import WithoutCache, fresh_seed
 from workflow_scripts.evaluation.prefix.choosing import StopStrings
 from workflow_scripts.evaluation.prefix_lm import PrefixLM
 
@@ -22,7 +23,7 @@ def tokenizer(model_manifest):
 
 @pytest.fixture(scope="session", params=KINDS)
 def pair(request, tokenizer):
-    return harness_and_engine(make_model(request.param, len(tokenizer), WINDOW), tokenizer)
+    return harness_and_engine(tiny_model(request.param, len(tokenizer), window=WINDOW), tokenizer)
 
 
 def harness_and_engine(model, tokenizer, **options):
@@ -37,6 +38,7 @@ class Texts:
         self._rng = random.Random(seed)
         pieces = (tokenizer.decode([at], skip_special_tokens=True) for at in range(len(tokenizer)))
         self._words = [word for piece in pieces if (word := piece.strip())]
+        self.end = tokenizer.eos_token
 
     def words(self, least: int, most: int) -> str:
         return " ".join(self._rng.choices(self._words, k=self._rng.randint(least, most)))
@@ -44,6 +46,11 @@ class Texts:
     def questions(self, count: int = 6) -> list[str]:
         examples = self.words(20, 25)
         return [f"{examples}\nQuestion: {self.words(3, 9)}\nAnswer:" for _ in range(count)]
+
+
+@pytest.fixture
+def texts(tokenizer):
+    return Texts(tokenizer, fresh_seed())
 
 
 def instances(kind: str, arguments: list[tuple]) -> list[Instance]:
@@ -58,30 +65,42 @@ def assert_same_scores(pair, arguments: list[tuple[str, str]]) -> None:
     assert [greedy for _, greedy in found] == [greedy for _, greedy in expected]
 
 
-def test_letters(pair, tokenizer):
-    texts = Texts(tokenizer, fresh_seed())
-    assert_same_scores(pair, [(q, f" {letter}") for q in texts.questions() for letter in "ABCD"])
-
-
-def test_endings_of_several_tokens(pair, tokenizer):
-    texts = Texts(tokenizer, fresh_seed())
-    assert_same_scores(
-        pair, [(q, " " + texts.words(1, 6)) for q in texts.questions() for _ in range(4)]
-    )
-
-
-def test_partial_evaluation_one_ending_after_two_contexts(pair, tokenizer):
-    texts = Texts(tokenizer, fresh_seed())
-    arguments = []
+def two_contexts_each(texts):
+    """As a partial evaluation asks: the same ending after two contexts."""
     for _ in range(6):
         start, ending = texts.words(4, 9), " " + texts.words(2, 5)
-        arguments += [(f"{start} {texts.words(1, 1)}", ending) for _ in range(2)]
+        yield from ((f"{start} {texts.words(1, 1)}", ending) for _ in range(2))
+
+
+def longer_than_the_window(texts):
+    long = texts.words(WINDOW, WINDOW + 20)
+    yield from ((f"{long} {texts.words(1, 5)}", " " + texts.words(2, 5)) for _ in range(5))
+
+
+def empty_contexts_and_trailing_spaces(texts):
+    yield from (("", texts.words(2, 6)) for _ in range(5))
+    yield "", texts.end + " " + texts.words(2, 3)
+    yield from ((texts.words(3, 5) + "  ", texts.words(1, 3)) for _ in range(5))
+
+
+PAIRS = {
+    "letters": lambda texts: ((q, f" {one}") for q in texts.questions() for one in "ABCD"),
+    "endings": lambda texts: ((q, " " + texts.words(1, 6)) for q in texts.questions(24)),
+    "two contexts": two_contexts_each,
+    "long": longer_than_the_window,
+    "empty contexts": empty_contexts_and_trailing_spaces,
+}
+
+
+@pytest.mark.parametrize("kind", PAIRS)
+def test_scores_are_those_of_hflm(pair, texts, kind):
+    arguments = [*PAIRS[kind](texts)]
     assert_same_scores(pair, arguments)
+    assert_same_scores(pair, arguments[:1])  # a single request
 
 
-def test_a_tokenizer_that_merges_across_the_end_of_the_context(pair, tokenizer):
-    texts = Texts(tokenizer, seed := fresh_seed())
-    rng = random.Random(seed)
+def test_a_tokenizer_that_merges_across_the_end_of_the_context(pair, tokenizer, texts):
+    rng = random.Random(fresh_seed())
     arguments, merged = [], 0
     for _ in range(60):
         text = texts.words(6, 12)
@@ -97,29 +116,7 @@ def test_a_tokenizer_that_merges_across_the_end_of_the_context(pair, tokenizer):
     assert_same_scores(pair, arguments)
 
 
-def test_empty_contexts_and_trailing_spaces(pair, tokenizer):
-    texts = Texts(tokenizer, fresh_seed())
-    starting_with_end = tokenizer.decode([pair[0].prefix_token_id]) + " " + texts.words(2, 3)
-    assert_same_scores(
-        pair,
-        [
-            *(("", texts.words(2, 6)) for _ in range(5)),
-            ("", starting_with_end),
-            *((texts.words(3, 5) + "  ", texts.words(1, 3)) for _ in range(5)),
-        ],
-    )
-
-
-def test_longer_than_the_window_and_a_single_request(pair, tokenizer):
-    texts = Texts(tokenizer, fresh_seed())
-    long = texts.words(WINDOW, WINDOW + 20)
-    arguments = [(f"{long} {texts.words(1, 5)}", " " + texts.words(2, 5)) for _ in range(5)]
-    assert_same_scores(pair, arguments)
-    assert_same_scores(pair, arguments[:1])
-
-
-def test_rolling(pair, tokenizer):
-    texts = Texts(tokenizer, fresh_seed())
+def test_rolling(pair, texts):
     arguments = [(texts.words(2, 5 * at + 3),) for at in range(1, 20, 3)]
     arguments += [(texts.words(WINDOW, 3 * WINDOW),), (texts.words(1, 1),)]
     expected, found = (
@@ -130,8 +127,7 @@ def test_rolling(pair, tokenizer):
     assert found == pytest.approx(expected, abs=1e-4, rel=1e-6)
 
 
-def test_generation_with_stop_strings(pair, tokenizer):
-    texts = Texts(tokenizer, fresh_seed())
+def test_generation_with_stop_strings(pair, texts):
     settings = {"until": ["\n", ".", " th", "e"], "max_gen_toks": 12, "do_sample": False}
     long = texts.words(WINDOW, WINDOW + 20)
     arguments = [(q, settings) for q in [*texts.questions(8), long, texts.words(1, 2)]]
@@ -144,9 +140,9 @@ def test_generation_with_stop_strings(pair, tokenizer):
     assert pair[1].engine_used == "prefix sharing"
 
 
-def test_a_stop_string_ends_an_answer_as_soon_as_it_is_there(tokenizer):
+def test_a_stop_string_ends_an_answer_as_soon_as_it_is_there(tokenizer, texts):
     end = tokenizer.decode([tokenizer.eos_token_id])
-    words = Texts(tokenizer, fresh_seed()).words(3, 5)
+    words = texts.words(3, 5)
     for string in (" zebra", "\n\n", end):
         stop = StopStrings(tokenizer, (string, "never said"), 2)
         before = tokenizer.encode(words, add_special_tokens=False)
@@ -155,9 +151,8 @@ def test_a_stop_string_ends_an_answer_as_soon_as_it_is_there(tokenizer):
         assert not stop(tokenizer.encode(words + string + " so" * 9, add_special_tokens=False))
 
 
-def test_seeded_draws_do_not_depend_on_order_and_repeats_differ(tokenizer):
-    _, prefix = harness_and_engine(make_model("llama", len(tokenizer), WINDOW), tokenizer)
-    texts = Texts(tokenizer, fresh_seed())
+def test_seeded_draws_do_not_depend_on_order_and_repeats_differ(tokenizer, texts):
+    _, prefix = harness_and_engine(tiny_model("llama", len(tokenizer), WINDOW), tokenizer)
     settings = {"until": [], "max_gen_toks": 12, "do_sample": True, "temperature": 1.0}
     arguments = [(q, settings) for q in texts.questions(4)]
 
@@ -169,9 +164,8 @@ def test_seeded_draws_do_not_depend_on_order_and_repeats_differ(tokenizer):
     assert len(set(ask([arguments[0]] * 5))) > 1
 
 
-def test_beam_search_is_left_to_transformers_and_said(tokenizer):
-    pair = harness_and_engine(make_model("qwen2", len(tokenizer), WINDOW), tokenizer)
-    texts = Texts(tokenizer, fresh_seed())
+def test_beam_search_is_left_to_transformers_and_said(tokenizer, texts):
+    pair = harness_and_engine(tiny_model("qwen2", len(tokenizer), WINDOW), tokenizer)
     arguments = [
         (q, {"until": ["\n"], "max_gen_toks": 6, "num_beams": 2}) for q in texts.questions(3)
     ]
@@ -182,10 +176,9 @@ def test_beam_search_is_left_to_transformers_and_said(tokenizer):
     assert "beam_search" in pair[1].engine_used
 
 
-def test_a_model_without_a_cache_is_scored_in_hflm_s_own_batches(tokenizer, model_manifest):
+def test_a_model_without_a_cache_is_scored_in_hflm_s_own_batches(tokenizer, model_manifest, texts):
     model = WithoutCache(len(tokenizer))
     pair = harness_and_engine(model, tokenizer)
-    texts = Texts(tokenizer, fresh_seed())
     assert_same_scores(pair, [(q, f" {letter}") for q in texts.questions(3) for letter in "AB"])
     rolling = instances("loglikelihood_rolling", [(texts.words(20, 40),)])
     assert pair[0].loglikelihood_rolling(rolling) == pytest.approx(
@@ -194,14 +187,13 @@ def test_a_model_without_a_cache_is_scored_in_hflm_s_own_batches(tokenizer, mode
     assert pair[1].engine_used.startswith("plain batches: ")
 
 
-def test_virtual_tokens_are_left_to_hflm(tokenizer):
+def test_virtual_tokens_are_left_to_hflm(tokenizer, texts):
     """Prompt tuning puts tokens of its own before the first, which no trie knows of."""
     from peft import PromptTuningConfig, get_peft_model
 
     tuning = PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=4)
-    model = get_peft_model(make_model("qwen2", len(tokenizer)), tuning).eval()
+    model = get_peft_model(tiny_model("qwen2", len(tokenizer)), tuning).eval()
     pair = harness_and_engine(model, tokenizer)
-    texts = Texts(tokenizer, fresh_seed())
     assert_same_scores(pair, [(q, f" {letter}") for q in texts.questions(3) for letter in "AB"])
     assert pair[1].engine_used.startswith("plain batches: ")
 

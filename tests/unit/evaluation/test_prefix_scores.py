@@ -1,21 +1,23 @@
 """Log-likelihoods of the engine: the same as one sequence at a time, whatever runs together."""
 
+import random
+from itertools import product
+
 import pytest
 import torch
 
 from bench.peak_memory import PeakMemory
-from tests.unit.evaluation.tiny_models import (
-    WINDOW,
-    Requests,
-    WithoutCache,
-    fresh_seed,
-    make_model,
-    plain_score,
-)
+from tests.tiny_models import tiny_model
+from tests.unit.evaluation.drawn import WINDOW, Requests, WithoutCache, fresh_seed, plain_score
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
+from workflow_scripts.evaluation.prefix.trie import build_trie
 
-KINDS = ("qwen2", "llama", "gpt_neox", "peft", "eager", "windowed", "some_windowed", "pruned")
+# Every architecture of config/models.tsv (Yi is a Llama), windows in all layers, and what is put around models.
+KINDS = (
+    *("gpt2", "gpt_neox", "llama", "qwen1.5", "qwen2", "qwen3", "gemma", "gemma2"),
+    *("windowed", "some_windowed", "peft", "eager", "pruned"),
+)
 
 
 def assert_same(found, expected, within: float = 1e-4) -> None:
@@ -25,7 +27,8 @@ def assert_same(found, expected, within: float = 1e-4) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_scores_are_those_of_one_sequence_at_a_time(kind):
-    model = make_model(kind)
+    """With attention branch by branch and with masks, in calls of every size, in whatever order."""
+    model = tiny_model(kind)
     requests = Requests(fresh_seed()).mixed()
     # Some that are right, so that greedy flags are not all false.
     for context, _ in requests[:6]:
@@ -34,28 +37,16 @@ def test_scores_are_those_of_one_sequence_at_a_time(kind):
         requests.append((context, [best]))
     expected = [plain_score(model, *request) for request in requests]
     assert any(greedy for _, greedy in expected)
-    for tokens_per_call in (512, 16, 5):
-        engine = PrefixEngine(model, tokens_per_call=tokens_per_call)
+    for by_branch, tokens_per_call in product((True, False), (512, 16, 5)):
+        engine = PrefixEngine(model, tokens_per_call=tokens_per_call, by_branch=by_branch)
         assert engine.description == "prefix sharing"
+        assert engine.model.by_branch == by_branch
         assert_same(engine.loglikelihoods(requests, window=WINDOW), expected)
         assert engine.tokens_run == engine.tokens <= 1.1 * engine.trie_tokens
 
 
-def test_order_and_batch_size_change_nothing():
-    model = make_model("qwen2")
-    seed = fresh_seed()
-    requests = Requests(seed).mixed()
-    expected = PrefixEngine(model).loglikelihoods(requests, window=WINDOW)
-    for tokens_per_call in (300, 64, 16):
-        engine = PrefixEngine(model, tokens_per_call=tokens_per_call)
-        turned = engine.loglikelihoods(requests[::-1], window=WINDOW)[::-1]
-        assert_same(turned, expected)
-        alone = engine.loglikelihoods(requests[3:4], window=WINDOW)
-        assert_same(alone, expected[3:4])
-
-
 def test_longer_than_the_window_gives_way_on_the_left():
-    model = make_model("llama")
+    model = tiny_model("llama")
     draw = Requests(fresh_seed())
     long = draw.tokens(2 * WINDOW)
     requests = [(long + draw.tokens(5, 9), draw.tokens(1, 4)) for _ in range(4)]
@@ -66,7 +57,7 @@ def test_longer_than_the_window_gives_way_on_the_left():
 
 
 def test_what_no_window_can_hold_is_refused():
-    engine = PrefixEngine(make_model("llama"))
+    engine = PrefixEngine(tiny_model("llama"))
     for request in (([], [1]), ([1], []), ([1], [1] * (WINDOW + 1))):
         with pytest.raises(UserError, match=r"window of 128"):
             engine.loglikelihoods([request], window=WINDOW)
@@ -83,7 +74,7 @@ def test_a_model_without_a_cache_runs_in_plain_batches_and_says_so():
 
 
 def test_a_model_that_takes_no_notice_of_what_it_may_see_is_found_out():
-    model = make_model("qwen2")
+    model = tiny_model("qwen2")
     forward = model.forward
 
     def without(*left_out):
@@ -107,7 +98,7 @@ def test_a_model_that_takes_no_notice_of_what_it_may_see_is_found_out():
 
 
 def test_ten_thousand_requests():
-    model = make_model("gpt_neox", layers=1)
+    model = tiny_model("gpt_neox", layers=1)
     draw = Requests(fresh_seed())
     requests = []
     for _ in range(10):
@@ -127,7 +118,7 @@ def test_ten_thousand_requests():
 @pytest.mark.parametrize("megabytes", [2, 16])
 def test_memory_stays_within_the_budget(kind, megabytes):
     # A large vocabulary, as real ones are: all logits at once would be the largest part by far.
-    model = make_model(kind, vocabulary=1500)
+    model = tiny_model(kind, vocabulary=1500)
     draw = Requests(fresh_seed(), vocabulary=1500)
     requests = [
         *((context, draw.tokens(1, 12)) for context in draw.contexts(3, 20)),
@@ -143,6 +134,16 @@ def test_memory_stays_within_the_budget(kind, megabytes):
 
 
 def test_a_budget_that_cannot_hold_one_sequence_is_refused():
-    engine = PrefixEngine(make_model("qwen2"), memory_budget=100_000)
+    engine = PrefixEngine(tiny_model("qwen2"), memory_budget=100_000)
     with pytest.raises(UserError, match=r"memory budget of 1 MB is too small .* at least \d MB"):
         engine.loglikelihoods(Requests(0).mixed(), window=WINDOW)
+
+
+def test_the_trie_counts_each_shared_start_once():
+    rng = random.Random(fresh_seed())
+    # Few different tokens, so that starts are shared in all sorts of ways; some large ones.
+    sequences = [rng.choices([1, 2, 255, 256, 70_000], k=rng.randint(1, 9)) for _ in range(60)]
+    nodes = {tuple(s[:at]) for s in sequences for at in range(1, len(s) + 1)}
+    trie, places = build_trie(sequences)
+    assert trie.tokens == len(nodes)
+    assert [trie.sequences[at].tolist() for at in places] == sequences

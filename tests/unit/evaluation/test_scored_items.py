@@ -1,17 +1,12 @@
 """Scores outlive a killed job, and only those of the very same job are used again."""
 
-import os
-import signal
-import subprocess
-import sys
-import time
-from pathlib import Path
-
 import pytest
 import torch
 
 from tests.cells import cell
-from tests.unit.evaluation.tiny_models import WINDOW, Requests, fresh_seed, make_model
+from tests.processes import kill_when
+from tests.tiny_models import tiny_model
+from tests.unit.evaluation.drawn import WINDOW, Requests, fresh_seed
 from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.direct import evaluate_direct
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
@@ -80,7 +75,7 @@ def test_another_model_prompt_or_setting_finds_nothing(tmp_path, change):
 @pytest.mark.parametrize("part", [0.0, 0.3, 0.9, 1.0])
 def test_the_rest_alone_is_run_and_has_the_same_bytes(part):
     """Not only near: what is known must not change how the rest is put together."""
-    model = make_model("qwen2")
+    model = tiny_model("qwen2")
     requests = Requests(fresh_seed()).mixed() + [
         (context, [4]) for context in Requests(fresh_seed()).contexts(6, 8)
     ]
@@ -138,50 +133,29 @@ CausalModel.packed, CausalModel.plain = slowed(packed), slowed(plain)
     [("arc_easy", "acc", "0.1"), ("gsm8k", "exact_match,flexible-extract", "0.003")],
 )
 def test_a_killed_job_goes_on_and_writes_the_bytes_of_one_that_was_not(
-    world, model_manifest, tmp_path, task, metric, seconds
+    world, model_manifest, tmp_path, monkeypatch, task, metric, seconds
 ):
-    def arguments(folder: str) -> list[str]:
-        record = tmp_path / folder / "record.json"
-        return [str(model_manifest), str(world), str(record), task, metric]
-
     store = tmp_path / "killed" / ".record.scored"
-    command = [
-        sys.executable,
-        "-c",
-        SLOW.replace("{seconds}", seconds) + CHILD,
-        *arguments("killed"),
-    ]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
-    with subprocess.Popen(
-        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as job:
-        deadline = time.monotonic() + 60
-        while job.poll() is None and time.monotonic() < deadline:
-            if store.exists() and store.read_bytes().count(b"\n") >= 4:
-                break
-            time.sleep(0.01)
-        job.send_signal(signal.SIGKILL)
+    code = SLOW.replace("{seconds}", seconds) + CHILD
+    record = tmp_path / "killed/record.json"
+
+    def some_are_stored() -> bool:
+        return store.exists() and store.read_bytes().count(b"\n") >= 4
+
+    kill_when(some_are_stored, code, model_manifest, world, record, task, metric)
     stored = store.read_bytes().count(b"\n")
-    assert stored >= 4, "the job was killed before it had stored anything"
-    assert not (tmp_path / "killed/record.json").exists()
+    assert not record.exists()
 
-    computed = {}
-    add = ScoredItems.add
+    computed, add = [], ScoredItems.add
+    monkeypatch.setattr(ScoredItems, "add", lambda *a: computed.append(a) or add(*a))
+    monkeypatch.setattr("workflow_scripts.evaluation.prefix.engine.CPU_ANSWERS", 4)
+    monkeypatch.setattr("workflow_scripts.evaluation.prefix.engine.CPU_TOKENS", 64)
+    torch.set_num_threads(1)
     asked = cell(task, metric, shots=2, max_test_items=8, batch_size=4)
-    with pytest.MonkeyPatch.context() as patch:
-        for folder in ("killed", "whole"):
-
-            def counted(self, key, value, folder=folder):
-                computed[folder] = computed.get(folder, 0) + 1
-                add(self, key, value)
-
-            patch.setattr(ScoredItems, "add", counted)
-            patch.setattr("workflow_scripts.evaluation.prefix.engine.CPU_ANSWERS", 4)
-            patch.setattr("workflow_scripts.evaluation.prefix.engine.CPU_TOKENS", 64)
-            torch.set_num_threads(1)
-            record = tmp_path / folder / "record.json"
-            evaluate_direct(model_manifest, world, record, asked)
-    assert computed["killed"] == computed["whole"] - stored
+    evaluate_direct(model_manifest, world, record, asked)
+    left = len(computed)
+    evaluate_direct(model_manifest, world, tmp_path / "whole/record.json", asked)
+    assert left == len(computed) - left - stored
     killed, whole = (read_record(tmp_path / name / "record.json") for name in ("killed", "whole"))
     assert killed.stable_bytes() == whole.stable_bytes()
     assert killed.protocol.engine == "prefix sharing"

@@ -9,42 +9,18 @@ from tokenizers import Regex, Tokenizer, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 from transformers.models.qwen2.tokenization_qwen2 import PRETOKENIZE_REGEX
 
-from tests.unit.families import FAMILIES, tokenizer_like
+from tests.tiny_tokenizers import FAMILIES, tokenizer_like
 from workflow_scripts.evaluation import shared_text
 from workflow_scripts.evaluation.shared_text import SharedText, encodes_words_alone
 
 # What tokenizers treat in ways of their own, beside anything else that a text may hold.
 _PARTS = st.one_of(
     st.sampled_from(
-        [
-            "the",
-            "fox",
-            " ",
-            "  ",
-            "\n",
-            "\r\n",
-            "\t",
-            "1",
-            "2024",
-            "'s",
-            "?",
-            ".\n",
-            ": ",
-            "é",
-            "e\u0301",
-            "\u0301",
-            "日本",
-            "\u00a0",
-            "<|im_end|>",
-            "<|begin_of_text|>",
-            "<s>",
-            "\U0001f98a",
-            "_",
-            "A",
-        ]
+        ["the", "fox", " ", "  ", "\n", "\r\n", "\t", "1", "2024", "'s", "?", ".\n", ": ", "_", "A", "é",
+         "e\u0301", "\u0301", "日本", "\u00a0", "\U0001f98a", "<|im_end|>", "<|begin_of_text|>", "<s>"]
     ),
     st.text(max_size=4),
-)
+)  # fmt: skip
 _TEXTS = st.lists(st.lists(_PARTS, max_size=40).map("".join), max_size=4)
 
 

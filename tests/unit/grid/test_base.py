@@ -164,7 +164,7 @@ def test_adapters_of_a_training_are_its_own(model_manifest):
 
 
 def test_tied_weights_stay_tied_in_a_copy():
-    from tests.unit.training.architectures import tiny
+    from tests.tiny_models import tiny_model
 
-    copy = around_the_same_weights(tiny("qwen2"))
+    copy = around_the_same_weights(tiny_model("tied"))
     assert copy.lm_head.weight is copy.model.embed_tokens.weight

@@ -51,27 +51,18 @@ def test_a_broken_cell_stops_no_other_and_says_why(folder):
     assert broken["record"].endswith("a--model/sst2.json")
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        MemoryError(),
-        OSError(errno.ENOSPC, "No space left on device", "mnli.parquet"),
-        RuntimeError('I/O error: Os { code: 28, message: "No space left on device" }'),
-        torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB."),
-        torch.AcceleratorError("CUDA error: out of memory"),
-        torch.AcceleratorError("CUDA error: an illegal memory access was encountered"),
-        RuntimeError("CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling cublasGemmEx"),
-    ],
-    ids=[
-        "memory",
-        "disk",
-        "disk, as a library says it",
-        "GPU memory",
-        "GPU memory, as CUDA says it",
-        "GPU",
-        "GPU, cuBLAS",
-    ],
-)
+MISFORTUNES = {
+    "memory": MemoryError(),
+    "disk": OSError(errno.ENOSPC, "No space left on device", "mnli.parquet"),
+    "disk, as a library says it": RuntimeError('I/O error: Os { code: 28, message: "No space left on device" }'),
+    "GPU memory": torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB."),
+    "GPU memory, as CUDA says it": torch.AcceleratorError("CUDA error: out of memory"),
+    "GPU": torch.AcceleratorError("CUDA error: an illegal memory access was encountered"),
+    "GPU, cuBLAS": RuntimeError("CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling cublasGemmEx"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("error", MISFORTUNES.values(), ids=MISFORTUNES)
 def test_what_the_machine_is_to_blame_for_fails_the_job_and_breaks_no_cell(folder, error):
     """A broken cell would count as done: nobody would ask for more memory, and try again."""
     with pytest.raises(type(error)):

@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from tests.unit.families import tokenizer_like
+from tests.tiny_tokenizers import tokenizer_like
+from tests.unit.conftest import placed
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation.encoding import Encoder
 from workflow_scripts.evaluation.shown_tokens import with_texts
@@ -13,19 +14,16 @@ from workflow_scripts.grid.splits import load_splits
 from workflow_scripts.grid.training_texts import TrainingTexts
 from workflow_scripts.hub.load import load_tokenizer
 from workflow_scripts.hub.mirror import mirror
-from workflow_scripts.miniature.shipped import place
 from workflow_scripts.settings.explain import ExplainTrainingRequest
 from workflow_scripts.settings.harmony import TaskRecipe
 from workflow_scripts.training.samples import SampleList
 
-CHAT = "Llama-0.3M"
 RECIPE = TaskRecipe(max_training_items=24)
 
 
 @pytest.fixture(scope="module")
 def manifests(world, model_manifest):
-    place(world, CHAT)
-    return [world / f"models/miniature/{CHAT}/manifest.json", model_manifest]
+    return [placed(world, "Llama-0.3M"), model_manifest]  # the first has a chat template
 
 
 @pytest.fixture

@@ -1,18 +1,16 @@
 """Nothing that decides a training is ever an item of the test, for each of the 24 tasks."""
 
 import csv
-from pathlib import Path
 
 import pytest
 
+from tests.processes import ROOT
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import canonical_json
 from workflow_scripts.grid.splits import load_splits
 from workflow_scripts.hub.mirror import mirror
-from workflow_scripts.hub.tasks import load_tasks, training_pair
+from workflow_scripts.hub.tasks import load_tasks
 from workflow_scripts.settings.harmony import TaskRecipe
-
-ROOT = Path(__file__).parents[3]
 
 
 def trained_tasks() -> list[str]:
@@ -93,57 +91,3 @@ def test_caps_draw_by_seed(world):
 def test_a_task_without_training_items_is_refused(world):
     with mirror(world), pytest.raises(UserError, match="'truthfulqa_mc2' has no training split"):
         load_splits("truthfulqa_mc2", RECIPE, seed=0)
-
-
-@pytest.mark.parametrize("name", TASKS)
-def test_a_training_text_is_a_request_of_the_evaluator(world, name):
-    """Word for word: the prompt with all that stands in front, and the right answer behind."""
-    with mirror(world):
-        (task,) = load_tasks([name]).values()
-        task.set_config("num_fewshot", 0)
-        for document in list(task.training_docs())[:5]:
-            prompt, completion = training_pair(task, document)
-            context = task.fewshot_context(document, 0)
-            requests = task.construct_requests(document, context, metadata=(name, 0, 1), doc_id=0)
-            requests = requests if isinstance(requests, list) else [requests]
-            if task.OUTPUT_TYPE == "generate_until":
-                assert prompt == requests[0].args[0]
-                assert completion.strip()
-            else:
-                assert (prompt, completion) in [request.args for request in requests]
-
-
-def test_the_text_of_nq_open_begins_with_its_description(world):
-    with mirror(world):
-        (task,) = load_tasks(["nq_open"]).values()
-        prompt, _ = training_pair(task, next(iter(task.training_docs())))
-    assert prompt.startswith("Answer these questions:\n\n")
-
-
-@pytest.mark.parametrize("name", ["mnli", "winogrande", "gsm8k"])
-def test_in_a_chat_the_training_text_is_the_evaluators_too(world, name):
-    def template(messages, add_generation_prompt=True):
-        text = "".join(f"<{m['role']}>{m['content']}</>" for m in messages)
-        return text + "<assistant>" * add_generation_prompt
-
-    with mirror(world):
-        (task,) = load_tasks([name]).values()
-        document = next(iter(task.training_docs()))
-        prompt, completion = training_pair(task, document, template)
-        context = task.fewshot_context(
-            document, 0, apply_chat_template=True, chat_template=template
-        )
-        requests = task.construct_requests(
-            document,
-            context,
-            apply_chat_template=True,
-            chat_template=template,
-            metadata=(name, 0, 1),
-            doc_id=0,
-        )
-    requests = requests if isinstance(requests, list) else [requests]
-    assert prompt.endswith("<assistant>")
-    if name == "gsm8k":
-        assert prompt == requests[0].args[0]
-    else:
-        assert (prompt, completion) in [request.args for request in requests]

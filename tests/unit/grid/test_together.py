@@ -10,7 +10,6 @@ from workflow_scripts.core.records import read_record, whole_record
 from workflow_scripts.grid import together as module
 from workflow_scripts.grid.job import run_job
 from workflow_scripts.grid.train_before_test import put_test, train_before_test
-from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.training.together.stack import WithAdapters
 
 ASKED = asked_of(*TASKS).model_copy(update={"together": "auto", "seeds": (0, 1)})
@@ -126,17 +125,3 @@ def test_full_fine_tuning_is_one_by_one(run, monkeypatch):
     recipe = SMALL.model_copy(update={"method": "full"})
     asked = ASKED.model_copy(update={"recipe": recipe, "seeds": (0,)})
     assert all(whole_record(record).training.together is None for record in run(asked).values())
-
-
-def test_a_mirror_inside_another_reads_the_same_and_leaves_it_in_place(world):
-    import datasets
-
-    name, before = DATASETS["sst2"], datasets.load_dataset
-    with mirror(world) as outer:
-        with mirror(world) as inner:
-            rows = datasets.load_dataset(name, "sst2", split="train").to_list()
-        assert list(inner) == [name] and not outer
-        assert datasets.load_dataset(name, "sst2", split="train").to_list() == rows
-        assert list(outer) == [name]
-    assert datasets.load_dataset is before
-    assert torch.is_grad_enabled()

@@ -1,13 +1,10 @@
 """Train before test on real tasks and a tiny model: what is looked at when, and what survives a kill."""
 
-import signal
-import subprocess
-import sys
-import time
-
 import pytest
 
 from tests.cells import cell
+from tests.processes import kill_when, python
+from tests.unit.conftest import placed
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_record
@@ -18,21 +15,13 @@ from workflow_scripts.grid import train_before_test as module
 from workflow_scripts.grid.splits import load_splits
 from workflow_scripts.grid.train_before_test import train_before_test
 from workflow_scripts.hub.load import load_tokenizer
-from workflow_scripts.miniature.shipped import place
 from workflow_scripts.settings.harmony import TaskRecipe
 from workflow_scripts.training.trainer import PackedTrainer
 
 RECIPE = TaskRecipe(
-    method="lora",
-    lora_targets=("all-linear",),
-    learning_rate=5e-3,
-    epochs=2,
-    batch_size=8,
-    max_length=512,
-    select="best",
-    save_every=2,
-    max_training_items=24,
-    max_validation_items=8,
+    **{"method": "lora", "lora_targets": ("all-linear",), "learning_rate": 5e-3, "epochs": 2},
+    **{"batch_size": 8, "max_length": 512, "select": "best", "save_every": 2},
+    **{"max_training_items": 24, "max_validation_items": 8},
 )
 
 
@@ -77,8 +66,7 @@ def test_what_is_trained_on_begins_as_what_is_tested(
     train, tokens_scored = module.train, PrefixLM._loglikelihood_tokens
     monkeypatch.setattr(module, "train", spy)
     monkeypatch.setattr(PrefixLM, "_loglikelihood_tokens", listen)
-    place(world, family)
-    manifest = world / f"models/miniature/{family}/manifest.json"
+    manifest = placed(world, family)
     run(manifest, world, tmp_path / "record.json")
     start = load_tokenizer(manifest).bos_token_id
     for sequences in (trained_on, scored):
@@ -122,20 +110,11 @@ def test_training_on_the_task_changes_what_is_measured(world, model_manifest, tm
 
 
 def test_the_best_of_several_rates_is_taken_on_the_choosing_items(world, model_manifest, tmp_path):
-    one, other = (
-        run(
-            model_manifest,
-            world,
-            tmp_path / f"{rate}.json",
-            recipe=RECIPE.model_copy(update={"learning_rate": rate}),
+    one, other, both = (
+        run(model_manifest, world, tmp_path / f"{at}.json", recipe=RECIPE.model_copy(update=rates))
+        for at, rates in enumerate(
+            ({"learning_rate": 1e-6}, {"learning_rate": 2e-2}, {"learning_rates": (1e-6, 2e-2)})
         )
-        for rate in (1e-6, 2e-2)
-    )
-    both = run(
-        model_manifest,
-        world,
-        tmp_path / "both.json",
-        recipe=RECIPE.model_copy(update={"learning_rates": (1e-6, 2e-2)}),
     )
     values = [record.training.selected["value"] for record in (one, other)]
     assert both.training.selected["value"] == max(values)
@@ -213,20 +192,13 @@ def test_a_killed_training_goes_on_to_the_same_bytes(world, model_manifest, tmp_
     """Killed while it trains, then while the test is put."""
     undisturbed = run(model_manifest, world, tmp_path / "undisturbed.json")
     record = tmp_path / "killed.json"
-    command = [sys.executable, "-c", PROGRAM, str(model_manifest), str(world), str(record)]
     for seen in (".killed.training/*/checkpoint-2/seal.json", ".killed.scored"):
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        while process.poll() is None and not list(tmp_path.glob(seen)):
-            time.sleep(0.01)
-        assert process.poll() is None, "it was to be killed before its end"
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        kill_when(
+            lambda seen=seen: list(tmp_path.glob(seen)), PROGRAM, model_manifest, world, record
+        )
         assert not record.exists()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    python(PROGRAM, model_manifest, world, record)
     assert read_record(record).metrics == undisturbed.metrics
-    for name, value in undisturbed.training.model_dump(mode="json").items():
-        assert read_record(record).training.model_dump(mode="json")[name] == value, name
-    assert (
-        record.with_suffix(".parquet").read_bytes()
-        == (tmp_path / "undisturbed.parquet").read_bytes()
-    )
+    assert read_record(record).training == undisturbed.training
+    items = [(tmp_path / f"{name}.parquet").read_bytes() for name in ("killed", "undisturbed")]
+    assert items[0] == items[1]

@@ -5,10 +5,11 @@ from functools import cache
 import lm_eval
 import pytest
 
-from tests.unit.evaluation.tiny_models import make_model
-from tests.unit.families import FAMILIES, tokenizer_like
-from tests.unit.grid.test_splits import ROOT, TASKS
-from tests.unit.watched import Watched
+from tests.processes import ROOT
+from tests.tiny_models import tiny_model
+from tests.tiny_tokenizers import FAMILIES, tokenizer_like
+from tests.unit.grid.test_splits import TASKS
+from tests.unit.watched import watched
 from workflow_scripts.evaluation.encoding import Encoder
 from workflow_scripts.grid.training_texts import TrainingTexts
 from workflow_scripts.hub.mirror import mirror
@@ -23,7 +24,7 @@ RECIPE = TaskRecipe(max_length=10_000)
 @cache
 def encoder_like(family):
     tokenizer = tokenizer_like(family)
-    return Encoder(tokenizer, make_model("qwen2", len(tokenizer)).config)
+    return Encoder(tokenizer, tiny_model("qwen2", len(tokenizer)).config)
 
 
 def texts_of(task, recipe, *, chat, family="llama_3"):
@@ -35,7 +36,7 @@ def put(task, documents, family, *, chat):
     task.set_config("num_fewshot", 0)
     task.set_config("test_split", task.config.training_split)
     assert list(task.eval_docs)[: len(documents)] == documents
-    model = Watched(tokenizer_like(family))
+    model = watched(tokenizer_like(family))
     name = task.config.task
     lm_eval.evaluate(
         lm=model,

@@ -6,19 +6,14 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from tests.unit.chunked.reference import base_model, fresh_ids
+from tests.tiny_models import base_model, put_in_hub
+from tests.tiny_tokenizers import smallest_tokenizer
+from tests.unit.chunked.reference import fresh_ids
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.evaluation.parity import drawn, parity
+from workflow_scripts.evaluation.parity import parity
 from workflow_scripts.hub.chunk import NEW_WEIGHTS, build_chunked
 from workflow_scripts.hub.load import load_model
-from workflow_scripts.hub.manifest import (
-    Manifest,
-    content_commit,
-    list_files,
-    read_manifest,
-    verify,
-    write_manifest,
-)
+from workflow_scripts.hub.manifest import read_manifest, verify
 from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.measures import BuildRequest, VerifyRequest
 
@@ -27,36 +22,9 @@ VERIFY = VerifyRequest(compute=COMPUTE, seed=0)
 K2M2 = {"num_layers_per_chunk": 2, "num_chunks": 2}
 
 
-def small_tokenizer():
-    """Too small to use."""
-    from tokenizers import Tokenizer, models
-    from transformers import PreTrainedTokenizerFast
-
-    words = Tokenizer(models.WordLevel({"<unk>": 0, "fox": 1}, unk_token="<unk>"))
-    return PreTrainedTokenizerFast(tokenizer_object=words, unk_token="<unk>")
-
-
-def hub_model(folder, family="qwen2", shard="5GB", layers=6):
-    """A base model as the hub folder holds one."""
-    base = base_model(family, layers)
-    base.save_pretrained(folder, max_shard_size=shard)
-    small_tokenizer().save_pretrained(folder)
-    files = list_files(folder)
-    write_manifest(
-        folder,
-        Manifest(
-            kind="model",
-            source="miniature",
-            repository="org/base",
-            revision=None,
-            commit=content_commit(files),
-            licence="mit",
-            parameters=base.num_parameters(),
-            architecture=type(base).__name__,
-            files=files,
-        ),
-    )
-    return base, folder / "manifest.json"
+def hub_model(folder, layers=6, **options):
+    base = base_model("qwen2", layers)
+    return base, put_in_hub(base, folder, smallest_tokenizer(), **options)
 
 
 def build(manifest, folder, seed=0, **keys):
@@ -69,7 +37,7 @@ def build(manifest, folder, seed=0, **keys):
 @pytest.mark.parametrize("shard", ["20KB", "5GB"], ids=["sharded", "one file"])
 @torch.no_grad()
 def test_it_loads_whole_and_shares_its_base_on_disk(tmp_path, shard):
-    base, manifest = hub_model(tmp_path / "base", shard=shard)
+    base, manifest = hub_model(tmp_path / "base", max_shard_size=shard)
     built = build(manifest, tmp_path / "built")
     _, report = AutoModelForCausalLM.from_pretrained(built.parent, output_loading_info=True)
     assert not report["missing_keys"] and not report["unexpected_keys"]
@@ -162,13 +130,6 @@ def test_parity_reports_the_plan_and_holds_it_to_its_word(tmp_path):
     _, other = hub_model(tmp_path / "other")
     with pytest.raises(UserError, match="unchanged plan, but its logits differ"):
         parity(same, other, VERIFY)
-
-
-def test_plans_are_drawn_as_text():
-    from workflow_scripts.core.plan import chunk_plan
-
-    assert drawn(chunk_plan(6, "sequential", 3)) == "[0 1 2 | 3 4 5]"
-    assert drawn(chunk_plan(4, "prune", None, None, [2])) == "0 2 3"
 
 
 def test_config_says_all_of_it(tmp_path):

@@ -5,10 +5,12 @@ import json
 import pytest
 
 from tests.records import write_example
+from tests.tiny_models import sealed
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.damage import find_damage
-from workflow_scripts.hub.manifest import Manifest, content_commit, list_files, write_manifest
 from workflow_scripts.steps.verify_files import main
+
+MODEL, RECORD = "hub/models/a/m1", "results/records/harmony/direct/m1/sst2"
 
 
 @pytest.fixture
@@ -18,17 +20,7 @@ def folder(tmp_path, monkeypatch):
         model = tmp_path / f"hub/models/a/m{number}"
         model.mkdir(parents=True)
         (model / "model.safetensors").write_bytes(bytes(range(200)))
-        files = list_files(model)
-        manifest = Manifest(
-            kind="model",
-            source="miniature",
-            repository=f"a/m{number}",
-            revision=None,
-            commit=content_commit(files),
-            licence=None,
-            files=files,
-        )
-        write_manifest(model, manifest)
+        sealed(model, f"a/m{number}")
         write_example(tmp_path / f"results/records/harmony/direct/m{number}/sst2.json")
     return tmp_path
 
@@ -55,19 +47,11 @@ def test_what_is_whole_is_left_as_it_is(folder, capsys):
 @pytest.mark.parametrize(
     ("damaged", "aside", "said"),
     [
-        (
-            "hub/models/a/m1/model.safetensors",
-            ["hub/models/a/m1/manifest.json"],
-            "m1/model.safetensors was altered: its sha256 is not the one in the manifest",
-        ),
-        ("hub/models/a/m1/manifest.json", ["hub/models/a/m1/manifest.json"], "m1/manifest.json"),
-        (
-            "results/records/harmony/direct/m1/sst2.parquet",
-            [f"results/records/harmony/direct/m1/sst2.{end}" for end in ("json", "parquet")],
-            "m1/sst2.parquet was altered",
-        ),
+        (f"{MODEL}/model.safetensors", [f"{MODEL}/manifest.json"], "model.safetensors was altered: its sha256 is not"),
+        (f"{MODEL}/manifest.json", [f"{MODEL}/manifest.json"], "m1/manifest.json"),
+        (f"{RECORD}.parquet", [f"{RECORD}.json", f"{RECORD}.parquet"], "m1/sst2.parquet was altered"),
     ],
-)
+)  # fmt: skip
 def test_one_bit_is_found_named_and_set_aside(folder, damaged, aside, said):
     before = files(folder)
     flip(folder / damaged, at=0 if damaged.endswith("manifest.json") else 100)

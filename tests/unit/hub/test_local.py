@@ -4,7 +4,10 @@ import json
 import os
 
 import pytest
+import torch
 
+from tests.tiny_models import tiny_model
+from tests.tiny_tokenizers import smallest_tokenizer
 from tests.unit.settings.test_folders import save
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import sha256_file
@@ -77,19 +80,12 @@ def test_no_lock_holds_a_folder(folder, target, tmp_path):
 
 
 def test_a_model_that_was_saved_by_transformers_gives_its_own_answers(tmp_path, target):
-    import torch
-    from tokenizers import Tokenizer, models
-    from transformers import AutoModelForCausalLM, LlamaConfig, PreTrainedTokenizerFast
-
-    sizes = {"vocab_size": 40, "hidden_size": 16, "intermediate_size": 24}
-    config = LlamaConfig(**sizes, num_hidden_layers=3, num_attention_heads=2)
-    model = AutoModelForCausalLM.from_config(config)
+    model = tiny_model("llama")
     model.save_pretrained(tmp_path / "saved")
-    tokenizer = Tokenizer(models.WordLevel({f"w{i}": i for i in range(40)}, unk_token="w0"))
-    PreTrainedTokenizerFast(tokenizer_object=tokenizer).save_pretrained(tmp_path / "saved")
+    smallest_tokenizer().save_pretrained(tmp_path / "saved")
     manifest = take_folder(tmp_path / "saved", NAME, target)
     assert manifest.parameters == model.num_parameters()
     loaded = load_model(target / MANIFEST, device="cpu", dtype="float32", attention="auto")
     ids = torch.tensor([[3, 1, 4, 1, 5, 9]])
-    assert torch.equal(loaded.model(ids).logits, model.eval()(ids).logits)
+    assert torch.equal(loaded.model(ids).logits, model(ids).logits)
     assert json.loads((target / "config.json").read_text())["num_hidden_layers"] == 3

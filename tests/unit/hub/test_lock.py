@@ -42,12 +42,15 @@ def test_the_miniature_world_is_not_locked(tmp_path):
     assert path.read_text() == HEADER
 
 
-def test_a_broken_lock_is_not_overwritten(tmp_path):
+@pytest.mark.parametrize(
+    ("content", "said"), [(b"by hand\n", "is not the header"), (b"\xff\xfe", "is not UTF-8 text")]
+)
+def test_a_broken_lock_is_not_overwritten(tmp_path, content, said):
     path = tmp_path / "hub.lock.tsv"
-    path.write_text("edited by hand\n")
-    with pytest.raises(UserError):
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=said):
         write_lock(path, [manifest("m/m", A)])
-    assert path.read_text() == "edited by hand\n"
+    assert path.read_bytes() == content
     assert [p.name for p in tmp_path.iterdir()] == ["hub.lock.tsv"]
 
 
@@ -82,13 +85,6 @@ def test_all_problems_are_told_at_once(tmp_path):
     assert len(caught.value.problems) == 3
 
 
-def test_a_lock_that_is_no_text(tmp_path):
-    path = tmp_path / "hub.lock.tsv"
-    path.write_bytes(b"\xff\xfe")
-    with pytest.raises(UserError, match="is not UTF-8 text"):
-        read_lock(path)
-
-
 def test_a_folder_at_another_commit_departs_from_the_lock(tmp_path):
     lock, folder = tmp_path / "hub.lock.tsv", tmp_path / "hub" / "models" / "m" / "m"
     write_lock(lock, [manifest("m/m", A), manifest("not/fetched", A)])
@@ -101,7 +97,6 @@ def test_a_folder_at_another_commit_departs_from_the_lock(tmp_path):
     assert departures(lock, tmp_path / "hub", named=[str(folder / MANIFEST)]) == []
 
 
-@pytest.mark.usefixtures("client")
 def test_a_locked_commit_outlives_a_new_one_on_the_hub(hub, tmp_path):
     [old] = hub.add("model", "m/m", [model_files(seed=1)])
     fetched = tmp_path / "models" / "m" / "m"

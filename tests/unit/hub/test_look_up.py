@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.unit.hub.fake_hub import Fault, model_files, safetensors
+from tests.unit.hub.fake_hub import model_files, safetensors
 from tests.unit.settings.merged import ROOT
 from workflow_scripts.core.errors import Unreachable, UserError
 from workflow_scripts.hub.look_up import look_up_model, look_up_task
@@ -31,7 +31,6 @@ def found(name=MODEL):
     return ModelRow.model_validate(look_up_model(name, FAMILIES))
 
 
-@pytest.mark.usefixtures("client")
 def test_a_models_facts_are_the_hubs_and_its_configs(hub):
     hub.add("model", MODEL, [files()], card={"license": "mit"}, gated=False)
     row = found()
@@ -40,7 +39,6 @@ def test_a_models_facts_are_the_hubs_and_its_configs(hub):
     assert row.parameters == 500_000  # of a file of a million bytes, two for each
 
 
-@pytest.mark.usefixtures("client")
 def test_the_parameters_of_many_files_add_up_and_no_weights_are_sent(hub):
     sharded = files()
     del sharded["model.safetensors"]
@@ -55,7 +53,6 @@ def test_the_parameters_of_many_files_add_up_and_no_weights_are_sent(hub):
 TEMPLATE = {"chat_template": "{{ messages }}"}
 
 
-@pytest.mark.usefixtures("client")
 @pytest.mark.parametrize(
     ("name", "tokenizer", "card", "kind"),
     [
@@ -73,13 +70,11 @@ def test_what_follows_a_chat_is_instruct(hub, name, tokenizer, card, kind):
     assert found(name).kind == kind
 
 
-@pytest.mark.usefixtures("client")
 def test_a_chat_template_may_be_a_file_of_its_own(hub):
     hub.add("model", f"{MODEL}-Chat", [files(**{"chat_template.jinja": b"{{ messages }}"})])
     assert found(f"{MODEL}-Chat").kind == "instruct"
 
 
-@pytest.mark.usefixtures("client")
 @pytest.mark.parametrize(
     ("name", "family"),
     [
@@ -95,7 +90,6 @@ def test_a_family_of_the_table_is_taken_where_the_name_says_so(hub, name, family
     assert found(name).family == family
 
 
-@pytest.mark.usefixtures("client")
 def test_what_a_card_does_not_say_is_said_so(hub):
     hub.add("model", MODEL, [files()], gated="manual")
     # A gated one tells its facts to whoever has accepted its licence.
@@ -107,7 +101,6 @@ def test_what_a_card_does_not_say_is_said_so(hub):
     assert found().licence == "not stated"
 
 
-@pytest.mark.usefixtures("client")
 @pytest.mark.parametrize(
     ("repository", "sentence"),
     [
@@ -125,18 +118,10 @@ def test_what_is_no_model_for_us_is_a_sentence(hub, repository, sentence):
         found()
 
 
-@pytest.mark.usefixtures("client")
 def test_a_hub_that_cannot_be_reached_is_a_sentence(hub, monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
     with pytest.raises(Unreachable, match="The look-up of a model's facts needs the internet"):
         found()
-
-
-@pytest.mark.usefixtures("client")
-def test_a_hub_that_is_busy_is_asked_again(hub):
-    hub.add("model", MODEL, [files()])
-    hub.faults.append(Fault("/api/models", status=503))
-    assert found().layers == 16
 
 
 @pytest.mark.parametrize("name", TABLE)

@@ -10,7 +10,6 @@ from workflow_scripts.hub.submission import check, read_submitted
 from workflow_scripts.settings.requests import Request
 
 MODEL = "acme/Rocket-1B"
-pytestmark = pytest.mark.usefixtures("client")
 
 
 @pytest.fixture
@@ -48,6 +47,7 @@ def test_what_cannot_be_had_is_a_reason_until_the_next_run(hub, folder, tmp_path
     refuse(folder / METADATA, raised.value, tmp_path / "log")
     with pytest.raises(UserError, match="shows no model"):
         read_submitted(folder / METADATA)
+    assert "status" not in verdict_of(folder)
     (note,) = broken_cells()
     assert "shows no model" in note["reason"]
     clear_broken_cells()
@@ -69,10 +69,3 @@ def test_a_hub_that_does_not_answer_refuses_nothing(hub, folder, tmp_path, monke
     found = verdict_of(folder)
     assert found["status"] == "unchecked"
     assert "cannot be reached" in found["reason"]
-
-
-def test_a_repository_that_is_not_there_is_refused(hub, folder, tmp_path):
-    with pytest.raises(UserError) as raised:
-        fetch_metadata(MODEL, None, folder)
-    refuse(folder / METADATA, raised.value, tmp_path / "log")
-    assert "status" not in verdict_of(folder)

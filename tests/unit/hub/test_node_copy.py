@@ -5,7 +5,8 @@ from collections import namedtuple
 
 import pytest
 
-from workflow_scripts.hub.manifest import Manifest, content_commit, list_files
+from tests.tiny_models import sealed
+from workflow_scripts.hub.manifest import read_manifest
 from workflow_scripts.hub.node_copy import VARIABLE, on_this_node
 
 
@@ -15,17 +16,7 @@ def shared(tmp_path):
     (folder / "more").mkdir(parents=True)
     (folder / "model.safetensors").write_bytes(b"weights")
     (folder / "more/config.json").write_text("{}")
-    files = list_files(folder)
-    manifest = Manifest(
-        kind="model",
-        source="huggingface",
-        repository="acme/rocket",
-        revision=None,
-        commit=content_commit(files),
-        licence=None,
-        files=files,
-    )
-    return folder, manifest
+    return folder, read_manifest(sealed(folder, "acme/rocket"))
 
 
 def test_without_the_variable_the_shared_folder_is_read(shared, monkeypatch):

@@ -7,9 +7,10 @@ import torch
 from safetensors.torch import save_file
 from transformers import AutoModelForCausalLM
 
+from tests.tiny_tokenizers import smallest_tokenizer
 from tests.unit.chunked.published import WRAPPER, Published
-from tests.unit.chunked.reference import fresh_ids
-from tests.unit.hub.test_chunk import COMPUTE, small_tokenizer
+from tests.unit.chunked.test_published import assert_computes
+from tests.unit.hub.test_chunk import COMPUTE
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.hub.local import take_folder
@@ -23,21 +24,13 @@ RANK, ALPHA = 2, 4
 
 @pytest.fixture
 def folder(tmp_path):
-    small_tokenizer().save_pretrained(tmp_path / "theirs")
+    smallest_tokenizer().save_pretrained(tmp_path / "theirs")
     return tmp_path / "theirs"
 
 
 def load(folder, target):
     take_folder(folder, NAME, target)
     return load_model(target / "manifest.json", **COMPUTE).model
-
-
-@torch.no_grad()
-def assert_computes(model, published):
-    ids = fresh_ids(2, 7)
-    expected = published.logits(ids)
-    scale = max(1.0, float(expected.abs().max()))
-    assert float((model(ids).logits - expected).abs().max()) <= 1e-5 * scale
 
 
 def put_beside(published, folder, low_rank, in_full=(), **keys):

@@ -11,8 +11,6 @@ from workflow_scripts.hub.manifest import verify
 
 MODEL = "Qwen/Qwen2.5-0.5B"
 
-pytestmark = pytest.mark.usefixtures("client")
-
 
 @pytest.fixture
 def folder(tmp_path):

@@ -6,30 +6,11 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.tasks import load_tasks, prompt_and_completion
 
-MULTIPLE_CHOICE = [
-    "cola",
-    "mnli",
-    "qnli",
-    "rte",
-    "mrpc",
-    "qqp",
-    "sst2",
-    "boolq",
-    "wic",
-    "anli_r1",
-    "commonsense_qa",
-    "social_iqa",
-    "winogrande",
-    "openbookqa",
-    "hellaswag",
-    "arc_easy",
-    "arc_challenge",
-    "headqa_en",
-    "mathqa",
-    "medmcqa",
-    "piqa",
-    "sciq",
-]
+MULTIPLE_CHOICE = (
+    *("cola", "mnli", "qnli", "rte", "mrpc", "qqp", "sst2", "boolq", "wic", "anli_r1"),
+    *("commonsense_qa", "social_iqa", "winogrande", "openbookqa", "hellaswag", "arc_easy"),
+    *("arc_challenge", "headqa_en", "mathqa", "medmcqa", "piqa", "sciq"),
+)
 GENERATION = ("nq_open", "gsm8k")
 
 

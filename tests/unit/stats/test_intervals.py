@@ -6,38 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.unit.stats.random_scores import SEEDS, published_scores, random_scores
-from workflow_scripts.stats.agreement import agreement_by_task, kendall_matrix, mean_agreement
+from tests.unit.stats.random_scores import published_scores, random_scores
+from workflow_scripts.stats.agreement import mean_agreement
 from workflow_scripts.stats.intervals import (
     _matrices,
-    bootstrapped_by_task,
-    bootstrapped_means,
     difference_of_agreement,
     difference_over_items,
     interval_over_items,
     interval_over_models,
-    model_draws,
     percentiles,
 )
-
-
-@pytest.mark.parametrize("seed", SEEDS[:4])
-def test_a_weighted_sample_is_the_sample_with_its_copies(seed):
-    scores = random_scores(seed, models=9, tasks=4, gaps=0.1)
-    means = bootstrapped_means(scores, draws=20, seed=seed)
-    for mean, counts in zip(means, model_draws(9, 20, seed), strict=True):
-        assert counts.sum() == 9
-        sample = scores.iloc[np.repeat(np.arange(9), counts)].reset_index(drop=True)
-        assert mean == pytest.approx(mean_agreement(sample), abs=1e-12, nan_ok=True)
-
-
-def test_the_means_by_task_come_from_the_same_samples():
-    scores = random_scores(2, models=9, tasks=4)
-    by_task = bootstrapped_by_task(scores, draws=15, seed=3)
-    assert by_task.shape == (15, 4)
-    assert by_task.mean(axis=1) == pytest.approx(bootstrapped_means(scores, draws=15, seed=3))
-    sample = scores.iloc[np.repeat(np.arange(9), model_draws(9, 15, 3)[4])].reset_index(drop=True)
-    assert by_task[4] == pytest.approx(agreement_by_task(kendall_matrix(sample)).to_numpy())
 
 
 def test_intervals_of_the_published_table_hold_the_value_and_take_seconds():

@@ -1,11 +1,8 @@
 """What noise does to rankings: standard errors by counting, the ceiling by drawing one by one."""
 
-from itertools import pairwise
-
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import kendalltau
 
 from tests.unit.stats.random_scores import published_scores, random_scores
 from workflow_scripts.scores.published_leaderboard import TEST_ITEMS
@@ -29,18 +26,6 @@ def test_the_standard_error_of_a_share_and_of_a_balanced_coefficient_is_that_of_
     ):
         with pytest.raises(ValueError, match=words):
             standard_error(value, n, lowest)
-
-
-def test_the_ceiling_is_the_mean_tau_of_single_draws():
-    scores = random_scores(6, models=10, tasks=3)
-    stderrs = scores.abs() * 0.2 + 0.1
-    ceiling = noise_ceiling(scores, stderrs, draws=30, seed=4)
-    drawn = list(redraws(scores, stderrs, 31, seed=4))
-    for at, task in enumerate(scores):
-        own = [kendalltau(scores[task], draw[:, at]).statistic for draw in drawn[1:]]
-        two = [kendalltau(one[:, at], other[:, at]).statistic for one, other in pairwise(drawn)]
-        assert ceiling.loc[task, "own_redraw"] == pytest.approx(np.mean(own))
-        assert ceiling.loc[task, "two_redraws"] == pytest.approx(np.mean(two))
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -1,7 +1,6 @@
 """Principal components: the published leaderboard, and scikit-learn on random scores."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.decomposition import PCA
 
@@ -9,9 +8,7 @@ from tests.unit.stats.random_scores import SEEDS, published, published_scores, r
 from workflow_scripts.stats.principal import (
     bootstrapped_variance,
     component_loadings,
-    first_components,
     principal_components,
-    variance_ratios,
 )
 from workflow_scripts.stats.ranks import ranks
 
@@ -49,16 +46,6 @@ def test_components_are_scikit_learns_up_to_their_sign(seed):
     loadings = component_loadings(scores)
     assert (loadings.sum() > 0).all(), "better on most tasks is larger"
     assert (100 * standard @ loadings).to_numpy() == pytest.approx(found.scores.to_numpy())
-
-
-@pytest.mark.parametrize("seed", SEEDS[:3])
-def test_many_at_once_are_the_same_as_one_by_one(seed):
-    stack = np.stack([random_scores(seed + at, models=9, tasks=4).to_numpy() for at in range(5)])
-    single = [principal_components(pd.DataFrame(values)) for values in stack]
-    ratios = np.stack([s.explained_variance_ratio.to_numpy() for s in single])
-    assert variance_ratios(stack) == pytest.approx(ratios)
-    pc1 = np.stack([s.scores["PC1"].to_numpy() for s in single])
-    assert first_components(stack) == pytest.approx(pc1)
 
 
 def test_the_bootstrap_holds_the_measured_share_and_knows_when_it_knows_nothing():

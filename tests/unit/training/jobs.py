@@ -4,7 +4,7 @@ import json
 import multiprocessing
 import os
 import signal
-import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +22,9 @@ SERVER.set_forkserver_preload(["tests.unit.training.jobs", "peft", "transformers
 
 
 def outcome_of(trained) -> dict[str, Any]:
-    return {
-        "parameters": {
-            name: tensor.flatten().tolist() for name, tensor in trained.parameters.items()
-        },
-        "history": trained.history,
-        "selected": trained.selected,
-        "facts": trained.facts,
-    }
+    values = {name: tensor.flatten().tolist() for name, tensor in trained.parameters.items()}
+    told = {name: getattr(trained, name) for name in ("history", "selected", "facts", "together")}
+    return {"parameters": values} | told
 
 
 def train_to_file(folder: Path, changes: dict[str, Any], die: tuple[str, int] | None) -> None:
@@ -37,16 +32,20 @@ def train_to_file(folder: Path, changes: dict[str, Any], die: tuple[str, int] | 
     if die is not None:
         _die(*die)
     options = {"samples": drawn_samples(40), "held_out": drawn_samples(6, seed=1), **changes}
-    try:
-        with (folder / "log.txt").open("a", buffering=1) as log:
-            os.dup2(log.fileno(), 1)
-            os.dup2(log.fileno(), 2)
-            trained = train_small(folder / "state", **options)
-    except UserError as error:
-        with (folder / "log.txt").open("a") as log:
+    written(folder, lambda: outcome_of(train_small(folder / "state", **options)))
+
+
+def written(folder: Path, work: Callable[[], Any]) -> None:
+    """What comes of some work, and what it says meanwhile, an error too."""
+    with (folder / "log.txt").open("a", buffering=1) as log:
+        os.dup2(log.fileno(), 1)
+        os.dup2(log.fileno(), 2)
+        try:
+            found = work()
+        except UserError as error:
             log.write(f"{error}\n")
-        raise SystemExit(error.exit_code) from None
-    (folder / "outcome.json").write_text(json.dumps(outcome_of(trained)))
+            raise SystemExit(error.exit_code) from None
+    (folder / "outcome.json").write_text(json.dumps(found))
 
 
 def _die(where: str, time: int) -> None:
@@ -99,10 +98,3 @@ def run(folder: Path, changes: dict[str, Any], die: tuple[str, int] | None = Non
 
 def outcome(folder: Path) -> dict[str, Any]:
     return json.loads((folder / "outcome.json").read_text())
-
-
-def wait_for(condition, seconds: float = 60.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "nothing came of waiting"
-        time.sleep(0.005)

@@ -1,34 +1,19 @@
-"""Tiny models, samples of random tokens, and one short way to train the former on the latter."""
+"""Samples of random tokens, and one short way to train tiny models on them."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from tests.unit.chunked.reference import base_model, chunked_model
-from tests.unit.evaluation.tiny_models import make_model
+from tests.tiny_models import VOCABULARY, tiny_model
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.run import Trained, train
 from workflow_scripts.training.samples import Sample, Samples
+from workflow_scripts.training.trained_parameters import choose_parts
 
-VOCABULARY = 61
-PLAN = {"num_layers_per_chunk": 2, "num_chunks": 2, "adapter_hidden_size": 6}
-LAYERS = 6  # of which the chunks hold 1 to 4
-KINDS = ("qwen2", "qwen3", "llama", "gpt_neox", "fused", "loop")
-
-
-def model_of(kind: str, attention: str = "sdpa", seed: int = 0):
-    """Weights far from the usual small ones, so that what goes wrong shows."""
-    torch.manual_seed(seed)
-    if kind in ("fused", "loop"):
-        base = base_model("qwen2", LAYERS, attention)
-        return chunked_model(base, "qwen2", attention, **PLAN, chunk_execution=kind)
-    if kind in ("gpt_neox", "windowed", "some_windowed"):
-        model = make_model(kind, VOCABULARY, window=2048)
-        model.set_attn_implementation(attention)
-        return model
-    return base_model(kind, LAYERS, attention)
+model_of = partial(tiny_model, layers=6)
 
 
 def samples_of(lengths, seed: int = 0, counted_from: int = 1) -> Samples:
@@ -49,6 +34,16 @@ def drawn_samples(count: int, seed: int = 0, most: int = 24) -> Samples:
 def keys_of(**changes: Any) -> TrainingKeys:
     usual = {"batch_size": 4, "learning_rate": 1e-3, "save_every": 3}
     return TrainingKeys(**usual | changes)
+
+
+def adapted(model):
+    """With low-rank adapters that are not what they start as."""
+    model = choose_parts(model, keys_of(method="lora", lora_rank=2))
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "lora_B" in name:
+                parameter.copy_(torch.linspace(-0.3, 0.3, parameter.numel()).view_as(parameter))
+    return model
 
 
 def train_small(

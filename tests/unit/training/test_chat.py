@@ -2,21 +2,30 @@
 
 import pytest
 
-from tests.unit.training.words import (
-    DEFAULT_SYSTEM,
-    LLAMA,
-    NO_SYSTEM,
-    PLAIN,
-    QWEN,
-    THINKING,
-    labelled,
-    tokenizer_of,
-)
+from tests.tiny_tokenizers import DEFAULT_SYSTEM, LLAMA, QWEN, with_template
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.training.samples import SampleWriter, read_samples
 from workflow_scripts.training.tokenise import write_conversations
 
-SAY, HEAR = True, False
+# Like Qwen3's: only the last turn shows that there was nothing to think about.
+THINKING = (
+    "{%- for message in messages %}"
+    "{{- '<|im_start|>' + message.role + '\\n' }}"
+    "{%- if message.role == 'assistant' and loop.last %}{{- '<think>\\n\\n</think>\\n\\n' }}{%- endif %}"
+    "{{- message.content + '<|im_end|>\\n' }}"
+    "{%- endfor %}"
+    "{%- if add_generation_prompt %}{{- '<|im_start|>assistant\\n' }}{%- endif %}"
+)
+# No token closes a turn, as in many templates written by hand.
+PLAIN = (
+    "{%- for message in messages %}{{- message.role + ': ' + message.content + '\\n' }}{%- endfor %}"
+    "{%- if add_generation_prompt %}{{- 'assistant: ' }}{%- endif %}"
+)
+# Like Gemma's.
+NO_SYSTEM = (
+    "{%- if messages[0].role == 'system' %}{{ raise_exception('System role not supported') }}"
+    "{%- endif %}" + PLAIN
+)
 ONE_TURN = [("user", "What do you see?"), ("assistant", "The fox.")]
 TWO_TURNS = [*ONE_TURN, ("user", "And you, Zoë?"), ("assistant", "Nothing at all 🦊, Zoë!")]
 WITH_SYSTEM = [("system", "Say one thing."), *ONE_TURN]
@@ -45,100 +54,73 @@ def written(folder, tokenizer, *rows, length=10_000, column=None, most=None):
     return found, summary["bad"]
 
 
-QWEN_DEFAULT = (f"<|im_start|>system\n{DEFAULT_SYSTEM}<|im_end|>\n", HEAR)
+# What is said, and so counts, stands in ⟦⟧.
+QWEN_DEFAULT = f"<|im_start|>system\n{DEFAULT_SYSTEM}<|im_end|>\n"
+QWEN_ASKED = "<|im_start|>user\nWhat do you see?<|im_end|>\n<|im_start|>assistant\n"
+QWEN_AGAIN = "\n<|im_start|>user\nAnd you, Zoë?<|im_end|>\n<|im_start|>assistant\n"
+LLAMA_ASKED = (
+    "<|start_header_id|>user<|end_header_id|>\n\nWhat do you see?<|eot_id|>"
+    "<|start_header_id|>assistant<|end_header_id|>\n\n"
+)
 HAND_LABELLED = {
-    "qwen, one turn": (
-        QWEN,
-        ONE_TURN,
-        [
-            QWEN_DEFAULT,
-            ("<|im_start|>user\nWhat do you see?<|im_end|>\n<|im_start|>assistant\n", HEAR),
-            ("The fox.<|im_end|>", SAY),
-            ("\n", HEAR),
-        ],
-    ),
     "qwen, two turns": (
         QWEN,
         TWO_TURNS,
-        [
-            QWEN_DEFAULT,
-            ("<|im_start|>user\nWhat do you see?<|im_end|>\n<|im_start|>assistant\n", HEAR),
-            ("The fox.<|im_end|>", SAY),
-            ("\n<|im_start|>user\nAnd you, Zoë?<|im_end|>\n<|im_start|>assistant\n", HEAR),
-            ("Nothing at all 🦊, Zoë!<|im_end|>", SAY),
-            ("\n", HEAR),
-        ],
+        f"{QWEN_DEFAULT}{QWEN_ASKED}⟦The fox.<|im_end|>⟧{QWEN_AGAIN}⟦Nothing at all 🦊, Zoë!<|im_end|>⟧\n",
     ),
     "qwen, system": (
         QWEN,
         WITH_SYSTEM,
-        [
-            ("<|im_start|>system\nSay one thing.<|im_end|>\n", HEAR),
-            ("<|im_start|>user\nWhat do you see?<|im_end|>\n<|im_start|>assistant\n", HEAR),
-            ("The fox.<|im_end|>", SAY),
-            ("\n", HEAR),
-        ],
+        f"<|im_start|>system\nSay one thing.<|im_end|>\n{QWEN_ASKED}⟦The fox.<|im_end|>⟧\n",
     ),
     "llama, two turns": (
         LLAMA,
         [*TWO_TURNS[:3], ("assistant", "  Nothing. ")],  # the template takes the spaces away
-        [
-            ("<|begin_of_text|><|start_header_id|>user<|end_header_id|>\n\n", HEAR),
-            ("What do you see?<|eot_id|>", HEAR),
-            ("<|start_header_id|>assistant<|end_header_id|>\n\n", HEAR),
-            ("The fox.<|eot_id|>", SAY),
-            ("<|start_header_id|>user<|end_header_id|>\n\nAnd you, Zoë?<|eot_id|>", HEAR),
-            ("<|start_header_id|>assistant<|end_header_id|>\n\n", HEAR),
-            ("Nothing.<|eot_id|>", SAY),
-        ],
+        f"<|begin_of_text|>{LLAMA_ASKED}⟦The fox.<|eot_id|>⟧"
+        f"{LLAMA_ASKED.replace('What do you see?', 'And you, Zoë?')}⟦Nothing.<|eot_id|>⟧",
     ),
     "llama, system": (
         LLAMA,
         WITH_SYSTEM,
-        [
-            ("<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\n", HEAR),
-            ("Say one thing.<|eot_id|>", HEAR),
-            ("<|start_header_id|>user<|end_header_id|>\n\nWhat do you see?<|eot_id|>", HEAR),
-            ("<|start_header_id|>assistant<|end_header_id|>\n\n", HEAR),
-            ("The fox.<|eot_id|>", SAY),
-        ],
+        "<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\nSay one thing.<|eot_id|>"
+        f"{LLAMA_ASKED}⟦The fox.<|eot_id|>⟧",
     ),
     "thinking, two turns": (
         THINKING,
         TWO_TURNS,
-        [
-            ("<|im_start|>user\nWhat do you see?<|im_end|>\n<|im_start|>assistant\n", HEAR),
-            ("The fox.<|im_end|>", SAY),
-            ("\n<|im_start|>user\nAnd you, Zoë?<|im_end|>\n<|im_start|>assistant\n", HEAR),
-            ("<think>\n\n</think>\n\nNothing at all 🦊, Zoë!<|im_end|>", SAY),
-            ("\n", HEAR),
-        ],
+        f"{QWEN_ASKED}⟦The fox.<|im_end|>⟧{QWEN_AGAIN}"
+        "⟦<think>\n\n</think>\n\nNothing at all 🦊, Zoë!<|im_end|>⟧\n",
     ),
     "no token ends a turn": (
         PLAIN,
         [ONE_TURN[0], ("assistant", "the fox.")],  # with the header's space, "the" is one token
-        [
-            ("user: What do you see?\nassistant:", HEAR),
-            (" the fox.", SAY),
-            ("\n", HEAR),
-        ],
+        "user: What do you see?\nassistant:⟦ the fox.⟧\n",
     ),
 }
+
+
+def labelled(tokenizer, text: str) -> list[tuple[int, bool]]:
+    """Tokens with their marks, of a text that a person has marked."""
+    found = []
+    for at, piece in enumerate(text.replace("⟧", "⟦").split("⟦")):
+        ids = tokenizer(piece, add_special_tokens=False)["input_ids"]
+        found += [(token, at % 2 == 1) for token in ids]
+    return found
 
 
 @pytest.mark.parametrize("form", [as_messages, as_sharegpt], ids=["messages", "sharegpt"])
 @pytest.mark.parametrize("name", HAND_LABELLED)
 def test_marks_are_those_a_person_made(tmp_path, name, form):
-    template, turns, pieces = HAND_LABELLED[name]
-    tokenizer = tokenizer_of("llama" if template is LLAMA else "qwen", template)
+    template, turns, marked = HAND_LABELLED[name]
+    tokenizer = with_template(template, "llama_3" if template is LLAMA else "qwen")
     (found,), bad = written(tmp_path, tokenizer, form(turns))
-    assert found == labelled(tokenizer, *pieces)
+    assert found == labelled(tokenizer, marked)
     assert bad == {}
 
 
 def test_what_looks_like_an_end_within_a_turn_is_not_one(tmp_path):
     """The words of a turn may name its end, or be said by the user before."""
-    tokenizer = tokenizer_of()
+    tokenizer = with_template(QWEN)
     turns = [("user", "The fox."), ("assistant", "I say <|im_end|> and The fox.")]
     (found,), _ = written(tmp_path, tokenizer, as_messages(turns))
     said = [token for token, counts in found if counts]
@@ -165,7 +147,7 @@ BAD = {
 @pytest.mark.parametrize("kind", BAD)
 def test_bad_conversations_are_counted_and_named(tmp_path, kind):
     rows = [*BAD[kind], as_messages(ONE_TURN)]
-    found, bad = written(tmp_path, tokenizer_of(), *rows)
+    found, bad = written(tmp_path, with_template(QWEN), *rows)
     assert len(found) == 1
     named = [f"row {at}" for at in range(len(BAD[kind]))]
     assert bad == {kind: {"samples": len(named), "first": named[:5]}}
@@ -173,7 +155,7 @@ def test_bad_conversations_are_counted_and_named(tmp_path, kind):
 
 def test_what_a_template_refuses_is_a_bad_sample(tmp_path):
     rows = [as_messages(WITH_SYSTEM), as_messages(ONE_TURN)]
-    found, bad = written(tmp_path, tokenizer_of(template=NO_SYSTEM), *rows)
+    found, bad = written(tmp_path, with_template(NO_SYSTEM), *rows)
     assert len(found) == 1
     assert bad == {
         "refused by the template: System role not supported": {"samples": 1, "first": ["row 0"]}
@@ -181,7 +163,7 @@ def test_what_a_template_refuses_is_a_bad_sample(tmp_path):
 
 
 def test_a_long_one_is_cut_and_said_so(tmp_path):
-    tokenizer = tokenizer_of(template=PLAIN)
+    tokenizer = with_template(PLAIN)
     whole, _ = written(tmp_path / "whole", tokenizer, as_messages(ONE_TURN))
     length = len(whole[0]) - 2
     found, bad = written(tmp_path / "cut", tokenizer, as_messages(ONE_TURN), length=length)
@@ -194,13 +176,12 @@ def test_a_long_one_is_cut_and_said_so(tmp_path):
 
 def test_a_column_may_be_named_and_the_number_bounded(tmp_path):
     rows = [{"talk": as_messages(ONE_TURN)["messages"]}] * 3
-    found, bad = written(tmp_path, tokenizer_of(), *rows, column="talk", most=2)
+    found, bad = written(tmp_path, with_template(QWEN), *rows, column="talk", most=2)
     assert len(found) == 2
     assert bad == {}
 
 
 def test_a_tokenizer_without_a_template_is_told(tmp_path):
-    tokenizer = tokenizer_of()
-    tokenizer.chat_template = None
+    tokenizer = with_template(None)
     with pytest.raises(UserError, match="has no chat template"):
         written(tmp_path, tokenizer, as_messages(ONE_TURN))

@@ -6,14 +6,14 @@ import torch.nn.functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import LlamaForCausalLM
 
-from tests.unit.training.architectures import KINDS, VOCABULARY, tiny
-from tests.unit.training.small import keys_of, samples_of
+from tests.tiny_models import VOCABULARY, tiny_model
+from tests.unit.training.small import adapted, samples_of
 from workflow_scripts.training import loss as module
 from workflow_scripts.training.loss import Counted, find_head, summed_loss
 from workflow_scripts.training.packing import Collator
 from workflow_scripts.training.precision import calculating_in
-from workflow_scripts.training.trained_parameters import choose_parts
 
+KINDS = ("gpt2", "gpt_neox", "llama", "tied", "qwen3", "gemma", "cohere", "granite", "fused")
 LENGTHS, AT_ONCE = (23, 2, 40, 9), 7
 
 
@@ -42,33 +42,24 @@ def gradients(model):
     return {n: p.grad.clone() for n, p in model.named_parameters() if p.grad is not None}
 
 
-def adapted(model):
-    model = choose_parts(model, keys_of(method="lora", lora_rank=2))
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            if "lora_B" in name:
-                parameter.copy_(torch.linspace(-0.3, 0.3, parameter.numel()).view_as(parameter))
-    return model
-
-
 @pytest.mark.parametrize("method", ["full", "lora"])
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "gemma2"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_the_mathematics_is_that_of_whole_logits(in_pieces, kind, method):
     """With scales, tied ends, in chunks; of rows that are padded and of which some tokens count.
 
     In float64, but for the norms, which transformers calculates in float32, and eager masks, which it cannot
     make in float64: Gemma 2 is below.
     """
-    model = tiny(kind)
+    model = tiny_model(kind)
     model = (adapted(model) if method == "lora" else model).double()
     assert_same(model, 1e-6)
 
 
 @pytest.mark.parametrize("method", ["full", "lora"])
-@pytest.mark.parametrize("kind", ["llama", "qwen2", "gemma2", "gpt_neox"])
+@pytest.mark.parametrize("kind", ["llama", "tied", "gemma2", "gpt_neox"])
 def test_so_it_is_in_float32(in_pieces, kind, method):
     """Of weights as usual; a cap on the logits and one on the scores."""
-    model = tiny(kind, initializer_range=0.02)
+    model = tiny_model(kind, initializer_range=0.02)
     # Gradients are sums over all tokens, in another order.
     assert_same(adapted(model) if method == "lora" else model, 1e-6, of_gradients=1e-5)
 
@@ -95,7 +86,7 @@ def assert_same(model, close: float, of_gradients: float = 1e-6) -> None:
 
 def test_in_half_precision_a_trained_head_learns_what_it_would(in_pieces):
     """Its weights are turned into 16 bits once for all pieces."""
-    model = tiny("llama")
+    model = tiny_model("llama")
     inputs, labels, counted = batch_of(samples_of(LENGTHS, seed=5))
     with calculating_in("bfloat16", "cpu"):
         loss = of_whole_logits(model, inputs, labels)
@@ -127,7 +118,7 @@ class Largest(TorchDispatchMode):
 @pytest.mark.parametrize("training", [True, False])
 def test_no_more_logits_than_a_piece_ever_lie_in_memory(monkeypatch, training):
     vocabulary, length = 5000, 64
-    model = adapted(tiny("llama", vocab_size=vocabulary))
+    model = adapted(tiny_model("llama", vocabulary=vocabulary))
     inputs, _, counted = batch_of(samples_of([length] * 2), padded=False)
     head, made = find_head(model), {}
     for pieces in (True, False):
@@ -153,7 +144,7 @@ class Biased(LlamaForCausalLM):
 
 @pytest.mark.parametrize("padded", [True, False])
 def test_a_model_that_makes_its_logits_otherwise_is_asked_for_them(in_pieces, padded):
-    model = Biased(tiny("llama").config).eval()
+    model = Biased(tiny_model("llama").config).eval()
     inputs, labels, counted = batch_of(samples_of([30] if not padded else LENGTHS), padded)
     assert find_head(model) is None
     found = summed_loss(model, inputs, counted, find_head(model))

@@ -1,17 +1,16 @@
 """What a training leaves behind loads anywhere, and computes what the trained model computed."""
 
-import json
 import shutil
 
 import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from tests.unit.chunked.reference import chunked_model
-from tests.unit.hub.test_chunk import hub_model
-from tests.unit.training.small import PLAN, keys_of, same, train_small
+from tests.tiny_models import edit_config, put_in_hub, sealed, tiny_model
+from tests.tiny_tokenizers import smallest_tokenizer
+from tests.unit.training.small import keys_of, same, train_small
 from workflow_scripts.hub.load import load_model
-from workflow_scripts.hub.manifest import list_files, read_manifest, verify, write_manifest
+from workflow_scripts.hub.manifest import read_manifest, verify
 from workflow_scripts.training.output import save_checkpoint
 from workflow_scripts.training.trained_parameters import set_parameters
 
@@ -21,15 +20,8 @@ COMPUTE = {"device": "cpu", "attention": "auto"}
 @pytest.fixture(params=["plain", "chunked"])
 def base(request, tmp_path):
     """The manifest of a model as the hub folder holds it."""
-    torch.manual_seed(0)
-    model, manifest = hub_model(tmp_path / "base", layers=6)
-    if request.param == "chunked":
-        chunked_model(model, "qwen2", **PLAN).save_pretrained(tmp_path / "base")
-        found = read_manifest(manifest)
-        write_manifest(
-            tmp_path / "base", found.model_copy(update={"files": list_files(tmp_path / "base")})
-        )
-    return manifest
+    model = tiny_model("qwen2" if request.param == "plain" else "fused", layers=6)
+    return put_in_hub(model, tmp_path / "base", smallest_tokenizer())
 
 
 def loader(manifest):
@@ -124,10 +116,8 @@ def test_the_last_state_is_kept_beside_the_best(base, tmp_path):
 
 
 def test_the_weights_are_stored_in_the_bases_format(base, tmp_path):
-    config = json.loads((base.parent / "config.json").read_text()) | {"dtype": "bfloat16"}
-    (base.parent / "config.json").write_text(json.dumps(config))
-    files = list_files(base.parent)
-    write_manifest(base.parent, read_manifest(base).model_copy(update={"files": files}))
+    edit_config(base.parent, dtype="bfloat16")
+    sealed(base.parent)
     trained_and_saved(base, tmp_path / "one", **WAYS["merged"])
     found = AutoModelForCausalLM.from_pretrained(tmp_path / "one")
     assert {p.dtype for p in found.parameters()} == {torch.bfloat16}

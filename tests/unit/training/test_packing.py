@@ -7,9 +7,10 @@ import torch
 from transformers import TrainingArguments
 
 from tests.unit.training.small import (
-    KINDS,
+    adapted,
     drawn_samples,
     keys_of,
+    losses,
     model_of,
     samples_of,
     train_small,
@@ -19,18 +20,19 @@ from workflow_scripts.training.attention import choose_packing
 from workflow_scripts.training.packing import BLANK, Collator, Order
 from workflow_scripts.training.run import Attempt
 from workflow_scripts.training.state import StateFolder
-from workflow_scripts.training.trained_parameters import choose_parts
 from workflow_scripts.training.trainer import PackedTrainer
 
 # The shortest there are, some that share a mask, some longer than any shared one.
 LENGTHS = (2, 200, 7, 2, 31, 13, 513, 90)
 COUNTED_FROM = 5
+KINDS = ("qwen2", "qwen3", "llama", "gpt_neox", "fused", "loop")
 
 
 def way_of(model, way: str) -> bool:
     """Whether its rows are packed; by the trainer's own choice unless it is to be padded."""
+    inner = getattr(model, "get_base_model", lambda: model)()  # before adapters, as in a training
     chosen = choose_packing(
-        model, keys_of(packing=way != "padded", compile=way == "row", max_length=1024)
+        inner, keys_of(packing=way != "padded", compile=way == "row", max_length=1024)
     )
     assert chosen == {"padded": "none"}.get(way, way)
     return chosen != "none"
@@ -74,63 +76,33 @@ def test_same_loss_and_gradients_as_padded(tmp_path, kind, way):
     assert_same(packed, loss_and_gradients(model_of(kind), "padded", tmp_path, samples))
 
 
-@pytest.mark.parametrize("kind", ["qwen2", "gpt_neox", "fused"])
-def test_same_with_eager_attention(tmp_path, kind):
+EAGER, SAVING = {"attn_implementation": "eager"}, {"activation_checkpointing": True}
+
+
+@pytest.mark.parametrize(
+    ("kind", "way", "changes", "options"),
+    [
+        *((kind, "row", EAGER, {}) for kind in ("qwen2", "gpt_neox", "fused")),
+        # Their windows are narrower than samples are long, which only transformers' masks know of.
+        *((kind, "row", {}, {}) for kind in ("windowed", "some_windowed")),
+        *((kind, "stretches", {}, SAVING) for kind in ("llama", "fused")),
+    ],
+)
+def test_same_with_eager_attention_windows_and_checkpointing(tmp_path, kind, way, changes, options):
     samples = samples_of(LENGTHS[:6], seed=3)
-    packed = loss_and_gradients(model_of(kind, "eager"), "row", tmp_path, samples)
-    assert_same(packed, loss_and_gradients(model_of(kind), "padded", tmp_path, samples))
-
-
-@pytest.mark.parametrize("kind", ["windowed", "some_windowed"])
-def test_same_where_a_model_looks_through_windows(tmp_path, kind):
-    """Their windows are narrower than samples are long, which only transformers' masks know of."""
-    samples = samples_of(LENGTHS[:6], seed=3)
-    packed = loss_and_gradients(model_of(kind), "row", tmp_path, samples)
-    assert_same(packed, loss_and_gradients(model_of(kind), "padded", tmp_path, samples))
-
-
-@pytest.mark.parametrize("kind", ["llama", "fused"])
-def test_same_with_gradient_checkpointing(tmp_path, kind):
-    samples = samples_of(LENGTHS[:6], seed=3)
-    options = {"activation_checkpointing": True}
-    packed = loss_and_gradients(model_of(kind), "stretches", tmp_path, samples, **options)
+    packed = loss_and_gradients(model_of(kind, **changes), way, tmp_path, samples, **options)
     assert_same(packed, loss_and_gradients(model_of(kind), "padded", tmp_path, samples))
 
 
 @pytest.mark.parametrize("kind", ["qwen2", "fused"])
 def test_same_with_adapters(tmp_path, kind):
-    def adapted():
-        keys = keys_of(method="lora", lora_rank=2)
-        model = choose_parts(model_of(kind), keys)
-        with torch.no_grad():
-            for name, parameter in model.named_parameters():
-                if "lora_B" in name:
-                    parameter.copy_(torch.linspace(-0.3, 0.3, parameter.numel()).view_as(parameter))
-        return model
-
     samples = samples_of(LENGTHS[:6], seed=3)
-    # The way is chosen before the adapters are put in, as in a training.
-    model = adapted()
-    way_of(model.get_base_model(), "stretches")
-    padded = loss_and_gradients(adapted(), "padded", tmp_path, samples)
-    inputs = Collator(True, 0)([samples[at] for at in range(len(samples))])
-    count = int((inputs["labels"] != -100).sum())
-    trainer = PackedTrainer(
-        model,
-        TrainingArguments(output_dir=str(tmp_path), use_cpu=True, report_to=[]),
-        samples=samples,
-        order=Order(6, 6, 6, 0),
-        collator=None,
-        held_out=None,
-        score=None,
-        callbacks=[],
+    packed, padded = (
+        loss_and_gradients(adapted(model_of(kind)), way, tmp_path, samples)
+        for way in ("stretches", "padded")
     )
-    model.train()
-    loss = trainer.compute_loss(model, inputs, num_items_in_batch=count)
-    loss.backward()
-    gradients = {n: p.grad for n, p in model.named_parameters() if p.requires_grad}
-    assert all(float(g.abs().max()) > 0 for n, g in gradients.items() if "lora_A" in n)
-    assert_same((loss.detach(), gradients), padded)
+    assert all(float(g.abs().max()) > 0 for n, g in packed[1].items() if "lora_A" in n)
+    assert_same(packed, padded)
 
 
 @pytest.mark.parametrize("way", ["stretches", "row"])
@@ -184,19 +156,6 @@ def test_windows_matter_only_to_samples_longer_than_they_are(kind, max_length, w
     assert choose_packing(model, keys_of(max_length=max_length)) == way
 
 
-def test_neighbours_share_a_mask_up_to_a_length():
-    found = attention.stretches([25, 100, 20, 150, 5], torch.device("cpu"))
-    assert [(s.start, s.end) for s in found] == [(0, 125), (125, 145), (145, 295), (295, 300)]
-    assert [s.mask is None for s in found] == [False, True, True, True]
-    mask = found[0].mask[0, 0]
-    assert mask[24, 0] and mask[25, 25] and not mask[25, 24] and not mask[0, 1]
-
-
-def test_elsewhere_a_call_costs_more_and_they_are_longer():
-    found = attention.stretches([100, 400, 20, 600, 5], torch.device("meta"))
-    assert [(s.start, s.end) for s in found] == [(0, 500), (500, 520), (520, 1120), (1120, 1125)]
-
-
 @pytest.mark.parametrize(("samples", "batch", "micro"), [(20, 8, 4), (21, 8, 3), (5, 8, 8)])
 @pytest.mark.parametrize("processes", [1, 2, 3])
 def test_every_sample_is_in_one_step_of_an_epoch(samples, batch, micro, processes):
@@ -214,8 +173,6 @@ def test_every_sample_is_in_one_step_of_an_epoch(samples, batch, micro, processe
 
 
 def test_packing_and_padding_train_to_the_same_loss(tmp_path):
-    from tests.unit.training.small import losses
-
     packed = train_small(tmp_path / "a", "llama", learning_rate=1e-5)
     padded = train_small(tmp_path / "b", "llama", learning_rate=1e-5, packing=False)
     assert losses(packed) == pytest.approx(losses(padded), abs=1e-3)
@@ -227,21 +184,14 @@ def test_packing_and_padding_train_to_the_same_loss(tmp_path):
 def test_a_row_is_not_spread_over_all_gpus_that_a_process_sees(tmp_path, monkeypatch):
     """transformers would, cutting the batch where no sample ends."""
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    state = StateFolder(tmp_path / "state", {})
-    samples, keys = drawn_samples(8), keys_of()
-    attempt = Attempt(
-        load=model_of,
-        samples=samples,
-        held_out=None,
-        state=state,
-        keys=keys,
-        device="cuda",
-        seed=0,
-        padding_token=0,
-        score=None,
-        best_by=("loss", False),
-        tensorboard_folder=tmp_path,
-    )
+    asked = {
+        "samples": drawn_samples(8),
+        "keys": keys_of(),
+        "state": StateFolder(tmp_path / "s", {}),
+    }
+    asked |= {"device": "cuda", "seed": 0, "padding_token": 0, "best_by": ("loss", False)}
+    nothing = dict.fromkeys(("held_out", "score"))
+    attempt = Attempt(load=model_of, tensorboard_folder=tmp_path, **asked, **nothing)
     arguments = attempt.arguments(4, "float32", checkpoints=False)
     assert (arguments.n_gpu, arguments.train_batch_size) == (1, 4)
     assert replace(attempt, device="cpu").arguments(4, "float32", checkpoints=False).n_gpu == 0

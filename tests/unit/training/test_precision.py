@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from tests.unit.training.small import drawn_samples, model_of, same, train_small
-from workflow_scripts.training.activations import Row, weigh
 from workflow_scripts.training.evaluated import as_evaluated, left_as_it_was
 from workflow_scripts.training.precision import choose_precision
 from workflow_scripts.training.trained_parameters import gathered_parameters
@@ -75,17 +74,6 @@ def test_an_evaluation_that_fails_leaves_the_model_as_it_was():
         assert not model.training
         raise ValueError("no score")
     assert model.training and same(gathered_parameters(model), before)
-
-
-def test_numbers_of_gpus_that_it_is_not_on_are_left_alone(monkeypatch):
-    """There are none here to ask for them."""
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    model = loaded("float32")
-    before = torch.get_rng_state()
-    with left_as_it_was(model):
-        torch.rand(3)
-    weigh(model, Row(1, 16), "float32")
-    assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_nothing_that_was_put_into_it_keeps_a_model_in_memory(tmp_path):

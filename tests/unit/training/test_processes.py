@@ -12,15 +12,17 @@ import torch
 from safetensors.torch import load_file
 from torch.distributed.elastic.utils.distributed import get_free_port
 
-from tests.unit.hub.test_chunk import hub_model
-from tests.unit.training.jobs import wait_for
+from tests.faults.misfortunes import is_alive
+from tests.processes import ROOT
+from tests.tiny_models import put_in_hub, tiny_model
+from tests.tiny_tokenizers import smallest_tokenizer
 from tests.unit.training.small import drawn_samples, keys_of
+from tests.waiting import wait_until
 from workflow_scripts.core.training_record import read_training_record
 from workflow_scripts.settings.training import StageRequest
 from workflow_scripts.training import processes
 from workflow_scripts.training.samples import SampleWriter
 
-ROOT = Path(__file__).parents[3]
 # What a process that starts a training runs; the steps around it are those of the rule.
 PARENT = """
 import json, sys
@@ -52,8 +54,8 @@ runpy.run_module("workflow_scripts.steps.train_checkpoint", init_globals={"snake
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("inputs")
-    torch.manual_seed(0)
-    _, manifest = hub_model(folder / "base", layers=2)
+    model = tiny_model("qwen2", layers=2)
+    manifest = put_in_hub(model, folder / "base", smallest_tokenizer())
     writer = SampleWriter(folder / "samples")
     samples = drawn_samples(43)
     for at in range(len(samples)):
@@ -70,21 +72,10 @@ class Job:
         self.folder, self.log = folder, folder / "log.txt"
         # Plain steps, as far as AdamW has them: rounding must not decide their direction.
         keys = keys_of(**{"learning_rate": 1e-4, "warm_up": 0.5, **changes})
-        self.about = inputs | {
-            "log": str(self.log),
-            "folder": str(folder / "out"),
-            "record": str(folder / "record.json"),
-            "request": StageRequest(
-                id="org/base+cpt",
-                recipe="own",
-                keys=keys,
-                validation=0.1,
-                seed=0,
-                device="cpu",
-                attention="auto",
-                threads=1,
-            ).as_params(),
-        }
+        where = {"seed": 0, "device": "cpu", "attention": "auto", "threads": 1}
+        request = StageRequest(id="org/base+cpt", recipe="own", keys=keys, validation=0.1, **where)
+        paths = {"folder": str(folder / "out"), "record": str(folder / "record.json")}
+        self.about = inputs | paths | {"log": str(self.log), "request": request.as_params()}
 
     def start(self, **environment) -> subprocess.Popen:
         return subprocess.Popen(
@@ -158,7 +149,7 @@ def is_training(job: Job) -> bool:
 def test_asked_to_leave_they_save_and_the_same_comes_of_it(inputs, both, tmp_path):
     job = Job(inputs, tmp_path, gpus=2)
     process = job.start()
-    wait_for(lambda: is_training(job))
+    wait_until(lambda: is_training(job), "it trains")
     process.send_signal(signal.SIGTERM)
     assert process.wait() == 75, job.said
     assert "Interrupted" in job.said
@@ -176,7 +167,7 @@ def test_asked_to_leave_they_save_and_the_same_comes_of_it(inputs, both, tmp_pat
 def test_one_that_dies_takes_the_others_along(inputs, both, tmp_path):
     job = Job(inputs, tmp_path, gpus=2, epochs=200)
     process = job.start()
-    wait_for(lambda: is_training(job))
+    wait_until(lambda: is_training(job), "it trains")
     children = children_of(process.pid)
     os.kill(children[-1], signal.SIGKILL)
     assert process.wait() == 1
@@ -189,20 +180,12 @@ def test_they_end_with_the_process_that_started_them(inputs, tmp_path):
     """Or they would go on writing states beside those of the next run."""
     job = Job(inputs, tmp_path, gpus=2, epochs=200)
     process = job.start()
-    wait_for(lambda: is_training(job))
+    wait_until(lambda: is_training(job), "it trains")
     children = children_of(process.pid)
     assert len(children) == 2
     process.kill()
     process.wait()
-    wait_for(lambda: not any(is_alive(child) for child in children), 20)
-
-
-def is_alive(process: int) -> bool:
-    """And not just waiting for someone to ask how it ended."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
+    wait_until(lambda: not any(is_alive(child) for child in children), "they end", 20)
 
 
 class Ended:

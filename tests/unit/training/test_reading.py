@@ -40,21 +40,6 @@ def test_the_history_is_the_same(tmp_path, monkeypatch):
     assert together.speed["step_seconds"] > 0
 
 
-def test_what_processes_wait_for_one_another_for_is_done_with_the_reading(
-    tmp_path, read_by_many, monkeypatch
-):
-    steps = []
-    real = PackedTrainer.store_flos
-
-    def spy(self):
-        steps.append(self.state.global_step)
-        real(self)
-
-    monkeypatch.setattr(PackedTrainer, "store_flos", spy)
-    train_small(tmp_path, evaluate_every=5, **OPTIONS)
-    assert sorted(set(steps)) == [4, 5, 6, 10, 11]
-
-
 def test_processes_agree_on_leaving_without_their_gpus(monkeypatch):
     """A number on a GPU would be there only when the step is done, which nothing else waits for."""
     groups = []
@@ -85,30 +70,3 @@ def test_a_loss_that_is_no_number_stops_before_the_next_state(tmp_path, read_by_
     with pytest.raises(UserError, match="stopped at step 5 of 11: the loss is nan"):
         train_small(tmp_path, **OPTIONS | {"held_out": None})
     assert not list(tmp_path.glob("checkpoint-*")), "the first is of step six"
-
-
-def test_nothing_in_a_step_asks_for_a_number(tmp_path, read_by_many, monkeypatch):
-    """Each such question would wait for a GPU; they are asked when steps are read, and then once."""
-    asked = []
-    for name in ("item", "tolist", "nonzero", "__bool__", "__float__", "__int__"):
-        real = getattr(torch.Tensor, name)
-
-        def spy(self, *arguments, name=name, real=real):
-            if self.is_floating_point():
-                asked.append(name)
-            return real(self, *arguments)
-
-        monkeypatch.setattr(torch.Tensor, name, spy)
-    steps = []
-    real_step = PackedTrainer.training_step
-
-    def training_step(self, *arguments, **options):
-        loss = real_step(self, *arguments, **options)
-        steps.append(len(asked))
-        return loss
-
-    monkeypatch.setattr(PackedTrainer, "training_step", training_step)
-    train_small(tmp_path, max_steps=8, **OPTIONS | {"held_out": None, "save_every": 100})
-    of_four = [steps[at + 3] - steps[at] for at in (0, 4)]
-    assert of_four == [0, 0]
-    assert steps[4] - steps[3] == 1

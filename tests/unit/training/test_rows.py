@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.unit.training.words import TEXT
+from tests.tiny_tokenizers import TEXT
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.training import rows as sources
 from workflow_scripts.training.rows import dataset_rows, file_rows

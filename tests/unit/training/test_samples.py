@@ -1,17 +1,12 @@
 """Samples on the disk: what was written is what is read, and memory does not grow with their number."""
 
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
+from tests.processes import python
 from tests.unit.training.small import drawn_samples, samples_of
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.training.samples import BLANK, Sample, Samples, SampleWriter, read_samples
-
-ROOT = Path(__file__).parents[3]
 
 
 def contents(samples: Samples):
@@ -74,7 +69,7 @@ TOKENISE = """
 import resource, sys
 from pathlib import Path
 import numpy as np
-from tests.unit.training.words import TEXT, tokenizer_of
+from tests.tiny_tokenizers import TEXT, tokenizer_like
 from workflow_scripts.training.packing import Order
 from workflow_scripts.training.samples import SampleWriter, read_samples
 from workflow_scripts.training.tokenise import write_conversations
@@ -88,7 +83,7 @@ rows = (
     for at in range(count)
 )
 writer = SampleWriter(folder)
-write_conversations(writer, tokenizer_of(), rows, column=None, length=512, most=None)
+write_conversations(writer, tokenizer_like("qwen"), rows, column=None, length=512, most=None)
 writer.close()
 samples, summary = read_samples(folder / "samples.json")
 for split in samples.split(0.1, np.random.default_rng(0)):
@@ -106,14 +101,7 @@ def test_memory_hardly_grows_with_the_number_of_samples(tmp_path):
     """
     peaks = {}
     for count in (2_000, 20_000):
-        result = subprocess.run(
-            [sys.executable, "-c", TOKENISE, str(count), str(tmp_path / str(count))],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-        )
-        assert result.returncode == 0, result.stderr
-        peak, samples = result.stdout.split()
+        peak, samples = python(TOKENISE, count, tmp_path / str(count)).split()
         peaks[count] = float(peak)
         assert int(samples) == count - -(-count // 7)
     print({count: f"{peak:.0f} MB" for count, peak in peaks.items()})

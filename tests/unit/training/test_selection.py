@@ -17,12 +17,9 @@ def evaluations(trained, name="loss"):
     return {e["step"]: e[f"eval_{name}"] for e in trained.history if f"eval_{name}" in e}
 
 
-def test_after_each_epoch_by_itself(tmp_path):
-    assert list(evaluations(train_small(tmp_path, **OPTIONS))) == [6, 12]
-
-
-def test_after_each_so_many_steps_and_at_the_end(tmp_path):
-    assert list(evaluations(train_small(tmp_path, evaluate_every=5, **OPTIONS))) == [5, 10, 12]
+@pytest.mark.parametrize(("keys", "steps"), [({}, [6, 12]), ({"evaluate_every": 5}, [5, 10, 12])])
+def test_after_each_epoch_or_so_many_steps_and_at_the_end(tmp_path, keys, steps):
+    assert list(evaluations(train_small(tmp_path, **keys, **OPTIONS))) == steps
 
 
 @pytest.mark.parametrize("packing", [True, False])

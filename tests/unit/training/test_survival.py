@@ -8,7 +8,8 @@ import time
 
 import pytest
 
-from tests.unit.training.jobs import VARIANTS, outcome, run, start, wait_for
+from tests.unit.training.jobs import VARIANTS, outcome, run, start
+from tests.waiting import wait_until
 
 # Twenty steps, an evaluation each epoch, a state each three steps.
 USUAL = {"epochs": 2, "schedule": "linear"}
@@ -54,44 +55,29 @@ def test_killed_at_random_moments(undisturbed, tmp_path, name):
     assert outcome(folder) == expected
 
 
+# Which kill, of what is trained with which keys.
+LORA = ("lora", {})
+# Learns too fast to stay at its best until the end.
+BEST = ("full", {"select": "best", "evaluate_every": 4, "learning_rate": 5e-3})
 MOMENTS = [
-    ("before train", 1),
-    ("before step", 9),
-    ("before weights", 2),
-    ("amid weights", 2),
-    ("after weights", 2),
-    ("amid optimiser state", 4),
-    ("after optimiser state", 5),
-    ("after optimiser state", 6),
-    ("before seal", 2),
-    ("after seal", 2),
-    ("before evaluation", 1),
-    ("after evaluation", 2),
-    ("after seal", 7),  # the last: all is trained, and nothing is written
-    ("after train", 1),
+    *((LORA, f"before {what}", time) for what, time in (("train", 1), ("step", 9), ("weights", 2))),
+    *((LORA, f"{when} weights", 2) for when in ("amid", "after")),
+    *((LORA, "amid optimiser state", 4), (LORA, "after optimiser state", 5)),
+    *((LORA, "after optimiser state", 6), (LORA, "before seal", 2), (LORA, "after seal", 2)),
+    *((LORA, "before evaluation", 1), (LORA, "after evaluation", 2)),
+    (LORA, "after seal", 7),  # the last: all is trained, and nothing is written
+    (LORA, "after train", 1),
+    *((BEST, f"{when} best", 2) for when in ("before", "amid", "after")),
+    (BEST, "after best's note", 2),
 ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("where", "time"), MOMENTS, ids=str)
-def test_killed_at_this_moment(undisturbed, tmp_path, where, time):
-    changes, expected, _ = undisturbed("lora")
-    assert run(tmp_path, changes, (where, time)) == -signal.SIGKILL
-    assert run(tmp_path, changes) == 0
-    assert outcome(tmp_path) == expected
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("where", "time"),
-    [("before best", 2), ("amid best", 2), ("after best", 2), ("after best's note", 2)],
-    ids=str,
-)
-def test_the_best_state_is_the_same_after_a_kill(undisturbed, tmp_path, where, time):
-    # Learns too fast to stay at its best until the end.
-    more = {"select": "best", "evaluate_every": 4, "learning_rate": 5e-3}
-    changes, expected, _ = undisturbed("full", **more)
-    assert expected["selected"]["step"] < 20
+@pytest.mark.parametrize(("what", "where", "time"), MOMENTS, ids=str)
+def test_killed_at_this_moment(undisturbed, tmp_path, what, where, time):
+    name, more = what
+    changes, expected, _ = undisturbed(name, **more)
+    assert what is not BEST or expected["selected"]["step"] < 20
     assert run(tmp_path, changes, (where, time)) == -signal.SIGKILL
     assert run(tmp_path, changes) == 0
     assert outcome(tmp_path) == expected
@@ -111,7 +97,7 @@ def test_a_signal_saves_and_leaves(undisturbed, tmp_path, number):
     changes, expected, _ = undisturbed("freeze", save_every=1000, epochs=6)
     process = start(tmp_path, changes)
     log = tmp_path / "log.txt"
-    wait_for(lambda: log.exists() and "step/s" in log.read_text())
+    wait_until(lambda: log.exists() and "step/s" in log.read_text(), "it trains")
     os.kill(process.pid, number)
     process.join()
     said = log.read_text()
@@ -125,15 +111,6 @@ def test_a_signal_saves_and_leaves(undisturbed, tmp_path, number):
     assert outcome(tmp_path) == expected
 
 
-def damage_nothing(folder):
-    pass
-
-
-def cut_short(folder):
-    path = folder / "optimizer.pt"
-    path.write_bytes(path.read_bytes()[:-100])
-
-
 def flip_a_bit(folder):
     path = folder / "model.safetensors"
     content = bytearray(path.read_bytes())
@@ -141,32 +118,26 @@ def flip_a_bit(folder):
     path.write_bytes(content)
 
 
-def lose_a_file(folder):
-    (folder / "scheduler.pt").unlink()
+DAMAGES = {
+    "none": lambda folder: None,
+    "cut short": lambda folder: os.truncate(folder / "optimizer.pt", 100),
+    "a bit": flip_a_bit,
+    "a file lost": lambda folder: (folder / "scheduler.pt").unlink(),
+    "a broken seal": lambda folder: (folder / "seal.json").write_text('{"model.saf'),
+    "no seal": lambda folder: (folder / "seal.json").unlink(),
+}
 
 
-def break_the_seal(folder):
-    (folder / "seal.json").write_text('{"model.saf')
-
-
-def without_a_seal(folder):
-    (folder / "seal.json").unlink()
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [damage_nothing, cut_short, flip_a_bit, lose_a_file, break_the_seal, without_a_seal],
-    ids=lambda function: function.__name__,
-)
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_a_state_that_is_not_whole_is_passed_over(undisturbed, tmp_path, damage):
     changes, expected, _ = undisturbed("full")
     run(tmp_path, changes, ("before step", 11))
     saved = tmp_path / "state/checkpoint-9"
-    damage(saved)
+    DAMAGES[damage](saved)
     assert run(tmp_path, changes) == 0
     log = (tmp_path / "log.txt").read_text()
     passed_over = "checkpoint-9 is not whole: passed over and removed." in log
-    assert passed_over == (damage is not damage_nothing)
+    assert passed_over == (damage != "none")
     assert f"Going on from checkpoint-{6 if passed_over else 9}." in log
     assert outcome(tmp_path) == expected
 

@@ -5,8 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from tests.unit.families import FAMILIES, tokenizer_like
-from tests.unit.training.words import TEXT, tokenizer_of
+from tests.tiny_tokenizers import TEXT, WITH_START, tokenizer_like, with_template
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.training.samples import SampleList, SampleWriter, read_samples
 from workflow_scripts.training.tokenise import write_pair, write_text_blocks
@@ -22,7 +21,7 @@ def blocks(folder, rows, length=16, each_row_ends=True, most=None, column=None, 
     writer = SampleWriter(folder)
     write_text_blocks(
         writer,
-        tokenizer or tokenizer_of(),
+        tokenizer or tokenizer_like("qwen"),
         ((f"row {at}", row) for at, row in enumerate(rows)),
         column=column,
         length=length,
@@ -32,10 +31,10 @@ def blocks(folder, rows, length=16, each_row_ends=True, most=None, column=None, 
     return read(folder, writer)
 
 
-@pytest.mark.parametrize("rows", [3, 700], ids=["few", "more than go together"])
+@pytest.mark.parametrize("rows", [3, 650], ids=["few", "more than go together"])
 @pytest.mark.parametrize("each_row_ends", [True, False])
 def test_blocks_hold_every_token_of_the_text(tmp_path, each_row_ends, rows):
-    tokenizer = tokenizer_of()
+    tokenizer = tokenizer_like("qwen")
     texts = [f"{TEXT[: 70 + at % 60]}\n" for at in range(rows)]
     found, bad = blocks(tmp_path, [{"text": text} for text in texts], 16, each_row_ends)
     expected = []
@@ -48,7 +47,7 @@ def test_blocks_hold_every_token_of_the_text(tmp_path, each_row_ends, rows):
     assert bad == {}
 
 
-@pytest.mark.parametrize("family", [family for family, starts in FAMILIES.items() if starts])
+@pytest.mark.parametrize("family", WITH_START)
 @pytest.mark.parametrize("each_row_ends", [True, False])
 def test_each_document_and_each_block_begins_with_the_start_token(tmp_path, family, each_row_ends):
     """As a test of the model does; but for these, no token of the text is lost or made up."""
@@ -94,7 +93,7 @@ def test_bad_rows_are_counted_and_named(tmp_path):
 def test_between_the_lines_of_one_text_blank_ones_belong_to_it(tmp_path):
     rows = [{"text": "The fox\n"}, {"text": "\n"}, {"text": "and the dog"}]
     found, bad = blocks(tmp_path, rows, each_row_ends=False, length=4)
-    text = tokenizer_of().decode(np.concatenate([s.tokens for s in found]))
+    text = tokenizer_like("qwen").decode(np.concatenate([s.tokens for s in found]))
     assert text == "The fox\n\nand the dog"
     assert bad == {}
 
@@ -111,7 +110,7 @@ def test_no_more_blocks_than_asked_for(tmp_path):
 
 
 def test_rows_cannot_end_where_the_tokenizer_knows_no_end(tmp_path):
-    tokenizer = tokenizer_of()
+    tokenizer = with_template(None)
     tokenizer.eos_token = None
     with pytest.raises(UserError, match="no end of text"):
         blocks(tmp_path, [{"text": TEXT}], tokenizer=tokenizer)

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tests.unit.training.architectures import tiny
+from tests.tiny_models import tiny_model
 from tests.unit.training.small import keys_of, samples_of
 from tests.unit.training.test_loss import gradients, of_whole_logits
 from workflow_scripts.training import attention, varlen
@@ -14,7 +14,7 @@ from workflow_scripts.training.precision import calculating_in
 
 LENGTHS = (2, 60, 7, 2, 31, 13)
 # Without caps on the scores, which the kernel has none of.
-KINDS = ("llama", "qwen2", "qwen3", "gpt_neox", "gpt2", "gemma", "fused")
+KINDS = ("llama", "tied", "qwen3", "gpt_neox", "gpt2", "gemma", "fused")
 
 
 def plain(query, key, value, ends, ends_of_keys, longest, _, *, scale, window_size, enable_gqa):
@@ -70,67 +70,58 @@ def assert_same_as_padded(make, close=1e-5, precision="float32"):
 @pytest.mark.parametrize("kind", KINDS)
 def test_loss_and_gradients_are_those_of_padded_rows(on_a_gpu, kind):
     options = {} if kind == "fused" else {"initializer_range": 0.05}
-    assert_same_as_padded(lambda: tiny(kind, **options))
+    assert_same_as_padded(lambda: tiny_model(kind, **options))
 
 
 def test_so_they_are_where_a_model_looks_through_windows(on_a_gpu):
     options = {"use_sliding_window": True, "sliding_window": 9, "max_window_layers": 1}
-    assert_same_as_padded(lambda: tiny("qwen2", initializer_range=0.05, **options))
-
-
-def test_queries_in_float32_are_turned_as_autocast_turns_them(on_a_gpu, monkeypatch):
-    """Where weights are trained in float32, rotated queries come in it, which the kernel refuses."""
-
-    def refusing(query, *arguments, **options):
-        if torch.is_autocast_enabled("cpu") and query.dtype != torch.bfloat16:
-            raise RuntimeError("only 16 bits")
-        return plain(query, *arguments, **options)
-
-    monkeypatch.setattr(varlen, "kernel", refusing)
-    assert_same_as_padded(lambda: tiny("llama", initializer_range=0.05), 2e-2, "bfloat16")
+    assert_same_as_padded(lambda: tiny_model("qwen2", initializer_range=0.05, **options))
 
 
 def test_without_ends_it_attends_as_any_model(on_a_gpu):
     """As held-out items are evaluated, and padded rows are."""
-    model, tokens = tiny("llama"), torch.arange(40).reshape(2, 20)
+    model, tokens = tiny_model("llama"), torch.arange(40).reshape(2, 20)
     expected = model(tokens).logits
     assert choose_packing(model, keys_of(max_length=64)) == "varlen"
     assert torch.equal(model(tokens).logits, expected)
-
-
-def test_what_the_kernel_refuses_goes_in_stretches(on_a_gpu, monkeypatch, capsys):
-    def no_kernel(*arguments, **options):
-        raise RuntimeError("FlashAttention only supports Ampere GPUs or newer.")
-
-    monkeypatch.setattr(varlen, "kernel", no_kernel)
-    model = tiny("llama")
-    assert choose_packing(model, keys_of(max_length=64)) == "stretches"
-    assert model.config._attn_implementation == attention.NAME
-    assert "cannot run this model (FlashAttention only" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("frozen", [False, True])
-def test_a_kernel_that_knows_no_way_back_is_not_used(on_a_gpu, monkeypatch, capsys, frozen):
-    class OneWay(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, attended):
-            return attended.clone()
-
-        @staticmethod
-        def backward(ctx, gradient):
-            raise RuntimeError("no kernel for the way back")
-
-    monkeypatch.setattr(varlen, "kernel", lambda *a, **options: OneWay.apply(plain(*a, **options)))
-    model = tiny("llama").requires_grad_(not frozen)
-    assert choose_packing(model, keys_of(max_length=64)) == "stretches"
-    assert "cannot run this model (no kernel for the way back)" in capsys.readouterr().out
-
-
-def test_trying_leaves_no_gradient(on_a_gpu):
-    model = tiny("llama")
-    assert choose_packing(model, keys_of(max_length=64)) == "varlen"
     assert all(parameter.grad is None for parameter in model.parameters())
     assert not model.get_input_embeddings()._forward_hooks
+
+
+def no_kernel(*arguments, **options):
+    raise RuntimeError("FlashAttention only supports Ampere GPUs or newer.")
+
+
+class OneWay(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, attended):
+        return attended.clone()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        raise RuntimeError("no kernel for the way back")
+
+
+def one_way(*arguments, **options):
+    return OneWay.apply(plain(*arguments, **options))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "frozen", "said"),
+    [
+        (no_kernel, False, "FlashAttention only"),
+        (one_way, False, "no kernel for the way back)"),
+        (one_way, True, "no kernel for the way back)"),
+    ],
+)
+def test_what_the_kernel_refuses_goes_in_stretches(
+    on_a_gpu, monkeypatch, capsys, kernel, frozen, said
+):
+    monkeypatch.setattr(varlen, "kernel", kernel)
+    model = tiny_model("llama").requires_grad_(not frozen)
+    assert choose_packing(model, keys_of(max_length=64)) == "stretches"
+    assert model.config._attn_implementation == attention.NAME
+    assert f"cannot run this model ({said}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -148,7 +139,7 @@ def test_trying_leaves_no_gradient(on_a_gpu):
 )
 def test_what_it_is_asked_for(monkeypatch, card, kind, changes, fits):
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda *_: card)
-    model = tiny(kind, **changes).bfloat16()
+    model = tiny_model(kind, **changes).bfloat16()
     assert not varlen.fits(model), "it is on a CPU"
     monkeypatch.setattr(type(model), "device", torch.device("cuda"))
     assert varlen.fits(model) == fits
@@ -157,7 +148,7 @@ def test_what_it_is_asked_for(monkeypatch, card, kind, changes, fits):
 
 def test_flash_attention_is_told_once_where_samples_end():
     """transformers would ask the GPU for it in every layer."""
-    model = tiny("llama")
+    model = tiny_model("llama")
     model.config._attn_implementation = "flash_attention_2"
     ends = torch.tensor([0, 3, 10], dtype=torch.int32)
     found = rows_apart(model, [3, 7], ends)

@@ -2,18 +2,15 @@
 
 import pytest
 
+from tests.unit.conftest import placed
 from tests.unit.settings.merged import ROOT
 from workflow_scripts.hub.load import load_model
-from workflow_scripts.miniature.shipped import place
 from workflow_scripts.settings.prompts.files import find_runs, read_runs
-
-MODEL = "Llama-0.3M"
 
 
 @pytest.fixture(scope="session")
 def chat_manifest(world):
-    place(world, MODEL)
-    return world / "models/miniature" / MODEL / "manifest.json"
+    return placed(world, "Llama-0.3M")
 
 
 @pytest.fixture(scope="session")

@@ -56,15 +56,18 @@ def test_a_message_is_the_chat_template_s_and_choices_are_a_python_list(renderer
     ],
 )
 def test_choices_are_shown_as_the_run_says(renderer, runs, style, text):
-    assert (
-        text + "<|eot_id|>" in renderer(changed(runs["run1"], choices=style)).prompt(QUESTION).text
-    )
+    run = changed(runs["run1"], choices=style)
+    assert text + "<|eot_id|>" in renderer(run).prompt(QUESTION).text
+
+
+def shown(one: Question) -> str:
+    return f"{one.text}\nChoices: {list(one.choices)}\n"
 
 
 def test_fixed_shots_are_the_same_for_all_and_drawn_by_their_seed(renderer, runs, dev):
     def shots(run, question=QUESTION):
         text = renderer(run).prompt(question).text
-        return [one.text for one in dev if f"{one.text}\nChoices: {list(one.choices)}\n" in text]
+        return [one.text for one in dev if shown(one) in text]
 
     fixed = shots(runs["run2"])
     assert len(fixed) == 5
@@ -78,15 +81,8 @@ def test_a_subject_s_shots_are_its_own_in_the_order_asked_for(renderer, runs, de
 
     def order(**shots):
         text = renderer(changed(runs["run6"], shots=shots)).prompt(QUESTION).text
-        assert not any(
-            f"{one.text}\nChoices: {list(one.choices)}\n" in text
-            for one in dev
-            if one.subject != "anatomy"
-        )
-        places = {
-            at: text.find(f"{one.text}\nChoices: {list(one.choices)}\n")
-            for at, one in enumerate(mine)
-        }
+        assert not any(shown(one) in text for one in dev if one.subject != "anatomy")
+        places = {at: text.find(shown(one)) for at, one in enumerate(mine)}
         return sorted((at for at in places if places[at] >= 0), key=places.get)
 
     assert order() == [0, 1, 2, 3, 4]
@@ -145,12 +141,8 @@ def test_raw_text_gets_the_start_token_it_lacks(renderer, runs, loaded):
 def test_letters_are_scored_as_the_tokens_they_are_behind_the_prompt(renderer, runs, world, loaded):
     question = read_questions(world, "vendor")[0][0]
     prompt = renderer(runs["run9"]).prompt(question)
-    assert [loaded.tokenizer.decode(one) for one in prompt.continuations] == [
-        " A",
-        " B",
-        " C",
-        " D",
-    ]
+    letters = [loaded.tokenizer.decode(one) for one in prompt.continuations]
+    assert letters == [" A", " B", " C", " D"]
     run = changed(runs["run9"], text="{{ question }}", decoding={"continuation": "s"})
     with pytest.raises(UserError, match="melts into"):
         renderer(run).prompt(Question("a/0", "a", "What is the town", ("a", "b"), 0))
@@ -166,35 +158,29 @@ def test_a_prompt_that_is_too_long_is_cut_on_the_left_and_says_so(renderer, runs
         renderer(runs["run1"], window=10).prompt(QUESTION)
 
 
-def test_a_chat_template_with_a_date_gets_the_run_s_and_not_today_s(renderer, runs, loaded):
-    kept = loaded.tokenizer.chat_template
-    loaded.tokenizer.chat_template = (
+def test_a_chat_template_with_a_date_gets_the_run_s_and_not_today_s(
+    renderer, runs, loaded, monkeypatch
+):
+    template = (
         "{%- if not date_string is defined %}{%- set date_string = strftime_now('%d %b %Y') %}"
         "{%- endif %}Today: {{ date_string }}"
     )
-    try:
-        assert renderer(runs["run1"]).prompt(QUESTION).text == "Today: 26 Jul 2024"
-        run = changed(runs["run1"], date="1 May 2025")
-        assert renderer(run).prompt(QUESTION).text == "Today: 1 May 2025"
-    finally:
-        loaded.tokenizer.chat_template = kept
+    monkeypatch.setattr(loaded.tokenizer, "chat_template", template)
+    assert renderer(runs["run1"]).prompt(QUESTION).text == "Today: 26 Jul 2024"
+    run = changed(runs["run1"], date="1 May 2025")
+    assert renderer(run).prompt(QUESTION).text == "Today: 1 May 2025"
 
 
-@pytest.mark.parametrize(
-    "template",
-    [None, "{{ raise_exception('System role not supported') }}"],
-    ids=["none", "refuses"],
-)
+REFUSES = "{{ raise_exception('System role not supported') }}"
+
+
+@pytest.mark.parametrize("template", [None, REFUSES], ids=["none", "refuses"])
 def test_messages_that_the_model_s_template_refuses_are_a_sentence(
-    renderer, runs, loaded, template
+    renderer, runs, loaded, template, monkeypatch
 ):
-    kept = loaded.tokenizer.chat_template
-    loaded.tokenizer.chat_template = template
-    try:
-        with pytest.raises(UserError, match="chat template"):
-            renderer(runs["run1"]).prompt(QUESTION)
-    finally:
-        loaded.tokenizer.chat_template = kept
+    monkeypatch.setattr(loaded.tokenizer, "chat_template", template)
+    with pytest.raises(UserError, match="chat template"):
+        renderer(runs["run1"]).prompt(QUESTION)
 
 
 def test_a_question_has_the_same_id_in_both_datasets(world):

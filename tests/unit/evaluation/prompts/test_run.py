@@ -1,17 +1,12 @@
 """Asking: what is drawn depends on the question alone, and a killed run goes on to the same bytes."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 
 import pytest
 import torch
 
+from tests.processes import kill_when, python
 from tests.unit.evaluation.prompts.conftest import changed
-from tests.unit.settings.merged import ROOT
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation.prompts.outputs import read_outputs
 from workflow_scripts.evaluation.prompts.questions import chosen, read_questions
@@ -133,26 +128,16 @@ def test_killed_in_the_middle_it_goes_on_to_the_same_bytes(
 ):
     request = request_of("r", changed(runs[name], dtype="float32")).as_params()
 
-    def start(path, pause):
-        arguments = (chat_manifest, world, path, json.dumps(request), pause)
-        return subprocess.Popen(
-            [sys.executable, "-c", CHILD, *map(str, arguments)],
-            env={**os.environ, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"},
-        )
-
     killed, left = tmp_path / "killed/r.json", tmp_path / "killed/.r.scored"
-    process = start(killed, 0.2)
-    deadline = time.monotonic() + 120
-    while not left.exists() or left.read_bytes().count(b"\n") < 9:
-        assert process.poll() is None and time.monotonic() < deadline
-        time.sleep(0.02)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+
+    def asked(path, pause):
+        return CHILD, chat_manifest, world, path, json.dumps(request), pause
+
+    kill_when(lambda: left.exists() and left.read_bytes().count(b"\n") >= 9, *asked(killed, 0.2))
     assert not killed.exists()
-    known = left.read_bytes().count(b"\n")
-    assert 9 <= known < 57
-    assert start(killed, 0).wait() == 0
-    assert start(tmp_path / "whole/r.json", 0).wait() == 0
+    assert 9 <= left.read_bytes().count(b"\n") < 57
+    for path in (killed, tmp_path / "whole/r.json"):
+        python(*asked(path, 0), HF_HUB_OFFLINE="1")
     whole = tmp_path / "whole"
     assert killed.with_suffix(".parquet").read_bytes() == (whole / "r.parquet").read_bytes()
     first, second = (read_outputs(path)[0] for path in (killed, whole / "r.json"))

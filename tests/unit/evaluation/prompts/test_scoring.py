@@ -2,17 +2,9 @@
 
 import pytest
 
-from tests.records import DIGEST
+from tests.records import DIGEST, record_fields
 from workflow_scripts.core.items import Item, read_items
-from workflow_scripts.core.records import (
-    Cost,
-    ModelFacts,
-    Protocol,
-    Provenance,
-    TaskFacts,
-    Volatile,
-    read_record,
-)
+from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.prompts.outputs import write_outputs
 from workflow_scripts.evaluation.prompts.scoring import floor, item_of, score_prompt_run
 from workflow_scripts.settings.prompts.requests import ReadingRequest
@@ -34,17 +26,9 @@ LIKELIHOOD = Reading.model_validate({"answers": [{"parser": "letter", "right": "
 
 
 def output(text=None, gold=0, choices=("4", "24", "8", "16"), subject="s", lls=None, at=0) -> Item:
-    return Item(
-        item=f"{subject}/{at}",
-        subset=subject,
-        prompt_sha256=DIGEST,
-        choices=list(choices),
-        gold="ABCD"[gold],
-        prediction=None,
-        text=text,
-        loglikelihoods=lls,
-        scores={"truncated": 0.0},
-    )
+    known = {"item": f"{subject}/{at}", "subset": subject, "prompt_sha256": DIGEST}
+    known |= {"choices": list(choices), "gold": "ABCD"[gold], "prediction": None}
+    return Item(**known, text=text, loglikelihoods=lls, scores={"truncated": 0.0})
 
 
 @pytest.mark.parametrize(
@@ -92,25 +76,9 @@ def stored(tmp_path):
     path = tmp_path / "outputs/run5.json"
     texts = ['{"Answer": "4"}', "24", "no", '{"Answer": "4"}', "", '{"Answer": "8"}']
     outputs = [output(text, subject="ab"[at > 1], at=at) for at, text in enumerate(texts)]
-    write_outputs(
-        path,
-        outputs,
-        request={"run": "run5"},
-        model=ModelFacts(id="o/m", repository="o/m", commit="0" * 40, weights_sha256=DIGEST),
-        task=TaskFacts(
-            name="run5", harness="chorus", harness_version="1", dataset="cais/mmlu",
-            dataset_commit="1" * 40, split="test", shots=5,
-        ),
-        protocol=Protocol(
-            name="prompt_run", dtype="float32", attention="sdpa", batch_size=1, threads=1, seed=0
-        ),
-        cost=Cost(tokens=10, device="cpu"),
-        provenance=Provenance(code_commit=None, settings_sha256=DIGEST, packages={}),
-        volatile=Volatile(
-            started="2026-01-01T00:00:00+00:00", finished="2026-01-01T00:00:00+00:00",
-            seconds=1.0, host="h", peak_memory_mb=1,
-        ),
-    )  # fmt: skip
+    fields = record_fields(study="prompts", task="run5")
+    del fields["study"], fields["metrics"]
+    write_outputs(path, outputs, request={"run": "run5"}, **fields)
     return path
 
 

@@ -72,16 +72,7 @@ def together(model, asked: list[Lesson], state: Path, at_once: int = 100) -> dic
 
 
 def alone(model, asked: Lesson, state: Path) -> Trained:
-    return train(
-        around(model),
-        asked.samples,
-        None,
-        state,
-        keys=asked.keys,
-        device="cpu",
-        seed=asked.seed,
-        belongs_to=asked.belongs_to,
-        padding_token=0,
-        score=asked.score,
-        best_by=asked.best_by,
-    )
+    same = {
+        name: getattr(asked, name) for name in ("keys", "seed", "belongs_to", "score", "best_by")
+    }
+    return train(around(model), asked.samples, None, state, device="cpu", padding_token=0, **same)

@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load_file
 from transformers.models.qwen2.modeling_qwen2 import Qwen2RMSNorm
 
-from tests.unit.training.architectures import tiny
+from tests.tiny_models import tiny_model
 from tests.unit.training.small import drawn_samples, keys_of
 from tests.unit.training.together.lessons import alone, around, lesson, lessons, together
 from workflow_scripts.chunked.stacked import Norm
@@ -23,7 +23,7 @@ from workflow_scripts.training.together.run import train_together
 from workflow_scripts.training.together.stack import Stack
 from workflow_scripts.training.trained_parameters import choose_parts
 
-KINDS = ("llama", "qwen2", "gpt_neox", "gpt2", "gemma", "fused")
+KINDS = ("llama", "tied", "gpt_neox", "gpt2", "gemma", "fused")
 
 
 def furthest(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> float:
@@ -59,7 +59,7 @@ def exact_norms(monkeypatch):
 @pytest.mark.usefixtures("exact_norms")
 @pytest.mark.parametrize("kind", KINDS)
 def test_to_the_ninth_place(kind, tmp_path):
-    model = (tiny(kind) if kind == "fused" else tiny(kind, num_hidden_layers=2)).double()
+    model = (tiny_model(kind) if kind == "fused" else tiny_model(kind, layers=2)).double()
     asked = lessons()
     found = together(model, asked, tmp_path / "together")
     chosen = set()
@@ -71,7 +71,7 @@ def test_to_the_ninth_place(kind, tmp_path):
 
 
 def test_the_optimisers_too(tmp_path):
-    model = tiny("llama", num_hidden_layers=2).double()
+    model = tiny_model("llama", layers=2).double()
     asked = lessons(((9, 9), (18, 24)), max_steps=4, save_every=6)  # steps of both: after three
     together(model, asked, tmp_path / "together")
     for slot, one in enumerate(asked):
@@ -87,7 +87,7 @@ def test_the_optimisers_too(tmp_path):
 
 
 def test_who_ends_makes_room_and_long_batches_are_cut(tmp_path, monkeypatch):
-    model = tiny("qwen2", num_hidden_layers=2).double()
+    model = tiny_model("qwen2", layers=2).double()
     asked = lessons()
     expected = together(model, asked, tmp_path / "all")
     monkeypatch.setattr(run, "ROW_ON_A_CPU", 50)
@@ -98,7 +98,7 @@ def test_who_ends_makes_room_and_long_batches_are_cut(tmp_path, monkeypatch):
 
 def test_one_that_goes_wrong_leaves_the_others_as_they_are(tmp_path):
     """Its numbers become none, and stand in one row with theirs."""
-    model = tiny("llama", num_hidden_layers=2).double()
+    model = tiny_model("llama", layers=2).double()
     asked = lessons()[:4]
     expected = together(model, asked, tmp_path / "without")
     wrong = lesson("wrong", drawn_samples(40, most=9), learning_rate=1e38, schedule="constant")
@@ -113,7 +113,7 @@ def test_an_evaluation_that_fails_is_that_one_s_alone(tmp_path):
     def fails(model):
         raise ValueError("no such metric")
 
-    model = tiny("llama", num_hidden_layers=2)
+    model = tiny_model("llama", layers=2)
     first, second = lessons(((5, 9), (5, 9)))
     found = together(model, [replace(first, score=fails), second], tmp_path / "state")
     assert str(found["0"]) == "no such metric"
@@ -121,7 +121,7 @@ def test_an_evaluation_that_fails_is_that_one_s_alone(tmp_path):
 
 
 def test_what_is_dropped_does_not_depend_on_who_is_beside(tmp_path):
-    model = tiny("llama", num_hidden_layers=2)
+    model = tiny_model("llama", layers=2)
     asked = lessons(lora_dropout=0.3, lora_rank=4)  # of which one call makes all products
     found = together(model, asked, tmp_path / "together")
     for one in asked[:3]:
@@ -132,13 +132,13 @@ def test_what_is_dropped_does_not_depend_on_who_is_beside(tmp_path):
 
 
 def test_a_model_that_draws_itself_is_not_shared(tmp_path, capsys):
-    model = tiny("gpt2", resid_pdrop=0.1)
+    model = tiny_model("gpt2", resid_pdrop=0.1)
     assert train_together(around(model), lessons(), tmp_path, device="cpu", at_once=8) is None
 
 
 def off_by(kind: str, precision: str, of_scale: float = 1.0, slot: int = 0) -> float:
     """Of the trial row, in which `of_scale` and `slot` are what is wrong with the products."""
-    model = tiny(kind).to(getattr(torch, precision))
+    model = tiny_model(kind).to(getattr(torch, precision))
     keys = keys_of(method="lora", lora_rank=8, lora_alpha=32.0, lora_targets=("all-linear",))
     load = around(model)
     shared, adapted = load(precision), choose_parts(load(precision), keys)

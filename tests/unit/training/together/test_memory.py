@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.unit.training.architectures import tiny
-from tests.unit.training.small import VOCABULARY
+from tests.tiny_models import VOCABULARY, tiny_model
 from tests.unit.training.together.lessons import alone, lesson, lessons, together
 from tests.unit.training.together.test_equality import assert_same
 from workflow_scripts.core.errors import Interrupted
@@ -40,7 +39,7 @@ class LittleRoom:
 
 
 def shared_model():
-    return tiny("llama", num_hidden_layers=2).double()
+    return tiny_model("llama", layers=2).double()
 
 
 def test_rows_are_halved_and_steps_and_what_was_learned_stay(tmp_path, monkeypatch, capsys):
@@ -86,7 +85,7 @@ def test_a_step_that_fails_says_so(tmp_path):
 
 
 def test_a_row_is_as_long_as_there_is_room(tmp_path, monkeypatch):
-    model = tiny("llama", num_hidden_layers=2)
+    model = tiny_model("llama", layers=2)
     asked = lessons()
     longest = []
     for room in (10**6, 10**8):
@@ -108,7 +107,7 @@ def test_what_is_measured_behind_it_says_how_it_ran_on_a_gpu(tmp_path):
 
 
 def test_adapters_leave_half_of_the_room_to_the_rows(tmp_path, monkeypatch):
-    model = tiny("llama", num_hidden_layers=2)
+    model = tiny_model("llama", layers=2)
     asked = lessons()[:4]
     shared = together(model, asked, tmp_path / "all")
     assert {one.together for one in shared.values()} == {4}

@@ -1,6 +1,5 @@
 """Killed at any moment, a group of trainings goes on to the very bytes of one left in peace."""
 
-import json
 import os
 import random
 import signal
@@ -8,33 +7,24 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.training.architectures import tiny
-from tests.unit.training.jobs import SERVER, wait_for
+from tests.tiny_models import tiny_model
+from tests.unit.training.jobs import SERVER, outcome_of, written
 from tests.unit.training.together.lessons import lessons, together
-from workflow_scripts.core.errors import UserError
+from tests.waiting import wait_until
 
 SIZES = ((5, 9), (18, 24), (11, 40), (3, 5), (12, 14))
 
 
 def train_to_file(folder: Path) -> None:
     """What a process does: train the five, three at once, and write what came of each."""
-    with (folder / "log.txt").open("a", buffering=1) as log:
-        os.dup2(log.fileno(), 1)
-        os.dup2(log.fileno(), 2)
-        model = tiny("llama", num_hidden_layers=2)
-        asked = lessons(SIZES, lora_dropout=0.2, lora_rank=4, save_every=7)
-        try:
-            found = together(model, asked, folder / "state", at_once=3)
-        except UserError as error:
-            print(error)
-            raise SystemExit(error.exit_code) from None
-    (folder / "outcome.json").write_text(json.dumps({n: plain(found[n]) for n in sorted(found)}))
+    model = tiny_model("llama", layers=2)
+    asked = lessons(SIZES, lora_dropout=0.2, lora_rank=4, save_every=7)
 
+    def work():
+        found = together(model, asked, folder / "state", at_once=3)
+        return {name: outcome_of(found[name]) for name in sorted(found)}
 
-def plain(trained) -> dict:
-    values = {name: tensor.flatten().tolist() for name, tensor in trained.parameters.items()}
-    told = {name: getattr(trained, name) for name in ("history", "selected", "facts", "together")}
-    return {"parameters": values} | told
+    written(folder, work)
 
 
 def start(folder: Path):
@@ -76,7 +66,7 @@ def test_killed_at_random_moments(undisturbed, tmp_path):
 
 def test_a_signal_saves_and_leaves(undisturbed, tmp_path):
     process = start(tmp_path)
-    wait_for(lambda: list((tmp_path / "state").glob("checkpoint-*/seal.json")))
+    wait_until(lambda: list((tmp_path / "state").glob("checkpoint-*/seal.json")), "it saves")
     os.kill(process.pid, signal.SIGTERM)
     process.join()
     log = (tmp_path / "log.txt").read_text()

@@ -4,6 +4,7 @@ They differ in what goes wrong most easily: what stands for a space, whether a s
 front of every text and by what, and whether the chat template writes one itself.
 """
 
+import copy
 import json
 from functools import cache
 from pathlib import Path
@@ -19,8 +20,10 @@ from transformers import (
     Qwen2Tokenizer,
 )
 
-from tests.unit.training.words import LLAMA, QWEN, TEXT
-
+TEXT = (
+    "The fox sees the dog, and the dog sees the fox. What do you see? I see nothing at all, and you?"
+    " One and two are three; Zoë says so too."
+)
 _EXAMS = "Question: What is it?\nAnswer: yes no True False Neither A B C D A: Q: #### The the"
 _BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
 _QWEN = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
@@ -30,6 +33,28 @@ _LLAMA_3 = [
 ]
 _LLAMA_2 = ["<unk>", "<s>", "</s>"]
 _GEMMA = ["<pad>", "<eos>", "<bos>", "<unk>", "<mask>", "<start_of_turn>", "<end_of_turn>"]
+DEFAULT_SYSTEM = "You are Qwen, created by Alibaba Cloud. You are a helpful assistant."
+# What Qwen2.5's own template does where no tools are involved.
+QWEN = (
+    "{%- if messages[0]['role'] == 'system' %}"
+    "{{- '<|im_start|>system\\n' + messages[0]['content'] + '<|im_end|>\\n' }}"
+    "{%- else %}{{- '<|im_start|>system\\n" + DEFAULT_SYSTEM + "<|im_end|>\\n' }}{%- endif %}"
+    "{%- for message in messages %}"
+    "{%- if message.role != 'system' or not loop.first %}"
+    "{{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>' + '\\n' }}"
+    "{%- endif %}{%- endfor %}"
+    "{%- if add_generation_prompt %}{{- '<|im_start|>assistant\\n' }}{%- endif %}"
+)
+# Llama 3's: the start of text, headers, two line ends, what was said without spaces around it.
+LLAMA = (
+    "{% for message in messages %}"
+    "{% set content = '<|start_header_id|>' + message['role'] + '<|end_header_id|>\\n\\n'"
+    " + message['content'] | trim + '<|eot_id|>' %}"
+    "{% if loop.index0 == 0 %}{% set content = bos_token + content %}{% endif %}{{ content }}"
+    "{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|start_header_id|>assistant<|end_header_id|>\\n\\n' }}"
+    "{% endif %}"
+)
 # Llama 2's, but for the start token, which some templates leave to the tokenizer.
 _INST = (
     "{%- for message in messages %}{%- if message.role == 'assistant' %}"
@@ -45,6 +70,7 @@ _TURNS = (
 )
 # Whether the tokenizer puts a start token in front of every text, by family.
 FAMILIES = {"qwen": False, "llama_3": True, "llama_2": True, "gemma": True}
+WITH_START = [family for family, starts in FAMILIES.items() if starts]
 
 
 @cache
@@ -53,6 +79,19 @@ def tokenizer_like(family: str) -> Any:
     with TemporaryDirectory() as folder:
         _MAKERS[family]().save_pretrained(folder)
         return AutoTokenizer.from_pretrained(Path(folder))
+
+
+def with_template(template: str | None, family: str = "qwen") -> Any:
+    """One of its own, that a test may change."""
+    tokenizer = copy.deepcopy(tokenizer_like(family))
+    tokenizer.chat_template = template
+    return tokenizer
+
+
+def smallest_tokenizer() -> PreTrainedTokenizerFast:
+    """Too small to use."""
+    words = Tokenizer(models.WordLevel({"<unk>": 0, "fox": 1}, unk_token="<unk>"))
+    return PreTrainedTokenizerFast(tokenizer_object=words, unk_token="<unk>")
 
 
 def _vocabulary(
@@ -99,26 +138,21 @@ def _llama_3() -> Any:
     return tokenizer
 
 
-def _llama_2() -> Any:
-    split = pre_tokenizers.Metaspace(prepend_scheme="first")
+def _of_sentence_pieces(kind: type, special: list[str], prepend: str, template: str) -> Any:
+    """As SentencePiece makes them, with bytes for what has no piece."""
+    split = pre_tokenizers.Metaspace(prepend_scheme=prepend)
     vocabulary, merges = _vocabulary(
-        [*_LLAMA_2, *_BYTES], split=split, byte_fallback=True, unk_token="<unk>"
+        [*special, *_BYTES], split=split, byte_fallback=True, unk_token="<unk>"
     )
-    tokenizer = LlamaTokenizer(vocab=vocabulary, merges=merges, add_bos_token=True)
-    tokenizer.chat_template = _INST
+    more = {"extra_special_tokens": _GEMMA[-2:]} if kind is GemmaTokenizer else {}
+    tokenizer = kind(vocab=vocabulary, merges=merges, add_bos_token=True, **more)
+    tokenizer.chat_template = template
     return tokenizer
 
 
-def _gemma() -> Any:
-    split = pre_tokenizers.Metaspace(prepend_scheme="never")
-    vocabulary, merges = _vocabulary(
-        [*_GEMMA, *_BYTES], split=split, byte_fallback=True, unk_token="<unk>"
-    )
-    tokenizer = GemmaTokenizer(
-        vocab=vocabulary, merges=merges, add_bos_token=True, extra_special_tokens=_GEMMA[-2:]
-    )
-    tokenizer.chat_template = _TURNS
-    return tokenizer
-
-
-_MAKERS = {"qwen": _qwen, "llama_3": _llama_3, "llama_2": _llama_2, "gemma": _gemma}
+_MAKERS = {
+    "qwen": _qwen,
+    "llama_3": _llama_3,
+    "llama_2": lambda: _of_sentence_pieces(LlamaTokenizer, _LLAMA_2, "first", _INST),
+    "gemma": lambda: _of_sentence_pieces(GemmaTokenizer, _GEMMA, "never", _TURNS),
+}

@@ -1,0 +1,44 @@
+"""Programs in processes of their own: what they print, and what is left when they are killed."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.waiting import wait_until
+
+ROOT = Path(__file__).parents[1]
+
+
+def python(code: str, *arguments: Any, **environment: str) -> str:
+    """What a program prints; run where the repository is."""
+    run = subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        cwd=ROOT,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr[-3000:]
+    return run.stdout
+
+
+def kill_when(condition: Callable[[], object], code: str, *arguments: Any) -> None:
+    """Kill a program as soon as a condition has come about, which must be before its end."""
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        try:
+            wait_until(lambda: condition() or process.poll() is not None, "it can be killed", 120)
+            assert process.poll() is None, "it was to be killed before its end"
+        finally:
+            process.kill()
+
+
+def snakemake(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
+    """A run of the small workflow that lies in a folder."""
+    command = [sys.executable, "-m", "snakemake", "--cores", "1", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True)

@@ -1,0 +1,143 @@
+"""Models for tests: tiny, of every architecture, and of weights so far from the usual small ones that
+what goes wrong shows, be it a wrong mask or a bias that is left out."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from transformers import AutoModelForCausalLM
+
+from workflow_scripts.chunked import configuration
+from workflow_scripts.hub.manifest import seal
+
+VOCABULARY = 61
+PLAN = {"num_layers_per_chunk": 2, "num_chunks": 2, "adapter_hidden_size": 6}
+FAMILIES = ("qwen2", "qwen3", "llama")  # which can be cut into chunks
+CHUNKED = ("fused", "loop")  # of six layers, of which the chunks hold 1 to 4
+_GROUPED = {"num_key_value_heads": 2}
+_WIDE_HEADS = {"num_key_value_heads": 1, "head_dim": 16}
+_CAPPED = {
+    "attn_logit_softcapping": 2.0,
+    "final_logit_softcapping": 5.0,
+    "query_pre_attn_scalar": 24,
+}
+# By kind, transformers' name and what is peculiar: grouped queries, tied ends, caps, windows and scales.
+_KINDS: dict[str, tuple[str, dict[str, Any]]] = {
+    "gpt2": ("GPT2", {"attn_pdrop": 0.0, "resid_pdrop": 0.0, "embd_pdrop": 0.0}),
+    "gpt_neox": ("GPTNeoX", {}),
+    "llama": ("Llama", _GROUPED),
+    "qwen1.5": ("Qwen2", {"num_key_value_heads": 4}),
+    "qwen2": ("Qwen2", _GROUPED),
+    "tied": ("Qwen2", {"num_key_value_heads": 1, "tie_word_embeddings": True}),
+    "qwen3": ("Qwen3", _GROUPED | {"head_dim": 16}),
+    "gemma": ("Gemma", _WIDE_HEADS),
+    "gemma2": ("Gemma2", _WIDE_HEADS | _CAPPED | {"sliding_window": 9, "attn_implementation": "eager"}),
+    "cohere": ("Cohere", _GROUPED | {"logit_scale": 0.3}),
+    "granite": ("Granite", _GROUPED | {"logits_scaling": 4.0}),
+    "windowed": ("Mistral", _GROUPED | {"sliding_window": 9}),
+    "some_windowed": ("Qwen2", _GROUPED | {"use_sliding_window": True, "sliding_window": 9, "max_window_layers": 1}),
+    "eager": ("Qwen2", _GROUPED | {"attn_implementation": "eager"}),
+}  # fmt: skip
+# GPT-2's own words for the same.
+_WORDS = {
+    **{"intermediate_size": "n_inner", "max_position_embeddings": "n_positions"},
+    **{"hidden_size": "n_embd", "num_hidden_layers": "n_layer", "num_attention_heads": "n_head"},
+}
+
+
+def tiny_model(
+    kind: str,
+    vocabulary: int = VOCABULARY,
+    window: int = 1024,
+    *,
+    layers: int = 3,
+    seed: int | None = 0,
+    **changes: Any,
+):
+    """The same weights each time, but for those drawn without a seed; `changes` are keys of its config."""
+    if seed is not None:
+        torch.manual_seed(seed)
+    if kind in CHUNKED:
+        base = tiny_model("qwen2", layers=6, seed=None, **changes)
+        return chunked_model(base, **PLAN, chunk_execution=kind)
+    shape = _shape(vocabulary, layers, window)
+    name, peculiar = _KINDS.get(kind, _KINDS["qwen2"])
+    keys = shape | peculiar | changes
+    if kind == "gpt2":
+        keys = {_WORDS.get(name, name): value for name, value in keys.items()}
+    config = getattr(transformers, f"{name}Config")(**keys)
+    model = AutoModelForCausalLM.from_config(config).eval()
+    move(model, 0.2, "norm", "bias")  # which start as ones and zeros
+    if kind == "peft":
+        from peft import LoraConfig, get_peft_model
+
+        lora = LoraConfig(r=4, target_modules=["q_proj", "down_proj"], init_lora_weights=False)
+        return get_peft_model(model, lora).eval()
+    if kind == "pruned":  # the cache gets fewer layers than the config says, and the first none
+        model.model.layers = model.model.layers[1:]
+        model.config.num_hidden_layers = layers
+    return model
+
+
+def _shape(vocabulary: int, layers: int, window: int) -> dict[str, Any]:
+    return {
+        "vocab_size": vocabulary,
+        "max_position_embeddings": window,
+        "hidden_size": 32,
+        "intermediate_size": 40,
+        "num_hidden_layers": layers,
+        "num_attention_heads": 4,
+        "initializer_range": 0.2,
+        **dict.fromkeys(("bos_token_id", "eos_token_id", "pad_token_id"), 0),
+    }
+
+
+def move(model, deviation: float, *parts: str) -> None:
+    """Parameters with one of these parts in their names, away from what they start as."""
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if any(part in name for part in parts):
+                parameter.add_(torch.randn_like(parameter) * deviation)
+
+
+def base_model(family: str, layers: int, attention: str = "sdpa"):
+    """Other weights each time."""
+    return tiny_model(family, layers=layers, seed=None, attn_implementation=attention)
+
+
+def chunked_model(base, **keys: Any):
+    """The base's weights, cut into chunks, and new modules that are not what they start as."""
+    old = base.config
+    shape = {name: getattr(old, name) for name in _shape(0, 0, 0)}
+    shape |= {"num_key_value_heads": old.num_key_value_heads, "head_dim": base.model.layers[0].self_attn.head_dim}  # fmt: skip
+    chunking = getattr(configuration, f"{old.model_type.capitalize()}ChunkingConfig")
+    keys = {"aggregation_base": "residual"} | keys  # as the config's checkpoints have it
+    config = chunking(**shape, attn_implementation=old._attn_implementation, **keys)
+    model = AutoModelForCausalLM.from_config(config).eval()
+    missing = model.load_state_dict(base.state_dict(), strict=False)
+    assert all("wrapped_chunk_layers" in name for name in missing.missing_keys)
+    move(model, 0.1, "wrapped_chunk_layers")
+    return model
+
+
+def put_in_hub(
+    model, folder: Path, tokenizer, repository: str = "org/base", **options: Any
+) -> Path:
+    """The model as the hub folder holds one: the path of its manifest."""
+    model.save_pretrained(folder, **options)
+    tokenizer.save_pretrained(folder)
+    return sealed(folder, repository, parameters=model.num_parameters(), architecture=type(model).__name__)  # fmt: skip
+
+
+def sealed(folder: Path, repository: str = "org/base", **facts: Any) -> Path:
+    """The path of a manifest that vouches for what the folder holds."""
+    usual = {"kind": "model", "source": "miniature", "revision": None, "licence": "mit"}
+    seal(folder, repository=repository, **usual | facts)
+    return folder / "manifest.json"
+
+
+def edit_config(folder: Path, **keys: Any) -> None:
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | keys))

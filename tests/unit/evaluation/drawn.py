@@ -1,0 +1,93 @@
+"""Requests that share prefixes, drawn anew each time, and the plain ways to answer them."""
+
+import random
+
+import torch
+from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from tests.tiny_models import VOCABULARY, tiny_model
+
+WINDOW = 128
+
+
+def fresh_seed() -> int:
+    """New inputs each time; shown when a test fails, so that it can be run again."""
+    seed = random.SystemRandom().randrange(10**6)
+    print(f"seed {seed}")
+    return seed
+
+
+class WithoutCache(nn.Module):
+    """A model that knows of tokens only, as a custom one may."""
+
+    def __init__(self, vocabulary: int = VOCABULARY):
+        super().__init__()
+        self.inner = tiny_model("qwen2", vocabulary=vocabulary)
+        self.config = self.inner.config
+        self.device = self.inner.device
+
+    def tie_weights(self):
+        pass
+
+    def forward(self, input_ids):
+        return self.inner(input_ids)
+
+
+class Requests:
+    def __init__(self, seed: int, vocabulary: int = VOCABULARY):
+        self._rng = random.Random(seed)
+        self._vocabulary = vocabulary
+
+    def tokens(self, least: int, most: int | None = None) -> list[int]:
+        length = self._rng.randint(least, most or least)
+        return [self._rng.randrange(1, self._vocabulary) for _ in range(length)]
+
+    def contexts(self, subjects: int = 2, questions: int = 5) -> list[list[int]]:
+        """Questions after few-shot examples; one is a part of another."""
+        found = []
+        for _ in range(subjects):
+            examples = self.tokens(40, 50)
+            found += [examples + self.tokens(3, 20) for _ in range(questions)]
+        return [*found, found[0][:30]]
+
+    def mixed(self) -> list[tuple[list[int], list[int]]]:
+        """Letters, endings (one the start of another), and some that share nothing; shuffled."""
+        requests = []
+        for context in self.contexts():
+            requests += [(context, [letter]) for letter in (5, 6, 7)]
+            ending = self.tokens(4, 6)
+            requests += [(context, ending), (context, [*ending, 9]), (context, self.tokens(2, 7))]
+        requests += [(self.tokens(1, 40), self.tokens(1, 6)) for _ in range(12)]
+        requests.append(requests[0])
+        self._rng.shuffle(requests)
+        return requests
+
+
+def plain_score(model, context: list[int], target: list[int], window: int = WINDOW):
+    """One sequence at a time, without cache, mask or batch."""
+    tokens = [*context, *target][-(window + 1) :]
+    with torch.no_grad():
+        logits = model(torch.tensor([tokens[:-1]])).logits[0, -len(target) :]
+    chosen = logits.log_softmax(-1)[range(len(target)), target]
+    return chosen.sum().item(), logits.argmax(-1).tolist() == target
+
+
+def alone(model, context: list[int], **options) -> list[int]:
+    """What transformers' own loop generates behind one prompt."""
+    ids = torch.tensor([context])
+    options = {"do_sample": False} | options
+    found = model.generate(input_ids=ids, attention_mask=torch.ones_like(ids), **options)
+    return found[0, len(context) :].tolist()
+
+
+class Operations(TorchDispatchMode):
+    """The names of the operations that run."""
+
+    def __init__(self):
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.names.append(func.name())
+        return func(*args, **(kwargs or {}))
