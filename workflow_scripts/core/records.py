@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from workflow_scripts.core.conditions import LATER_CONDITIONS, Condition
+from workflow_scripts.core.conditions import Condition
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import canonical_json, sha256_bytes, sha256_file, write_json
 from workflow_scripts.core.items import Item, read_items, write_items
@@ -88,7 +88,7 @@ class Cost(StrictModel):
     device: str
 
 
-class Training(StrictModel):
+class TrainingFacts(StrictModel):
     """What the model was trained on before this measurement, and which state of it was taken."""
 
     keys: dict[str, Any] = Field(description="How: method, rate, epochs, caps, and so on")
@@ -134,18 +134,16 @@ class Volatile(StrictModel):
 
 
 class Record(StrictModel):
-    schema_version: Literal[1] = 1
+    schema_version: Literal[2] = 2
     study: str
-    request: dict[str, Any] | None = Field(
-        default=None, description="What the step was asked, whole (settings.request)"
-    )
+    request: dict[str, Any] = Field(description="Of the step, whole (settings.request)")
     model: ModelFacts
     task: TaskFacts
     protocol: Protocol
     metrics: tuple[Metric, ...] = Field(min_length=1)
     items: ItemsFile
     cost: Cost
-    training: Training | None = Field(default=None, description="Null for a model as it is")
+    training: TrainingFacts | None = Field(default=None, description="Null for a model as it is")
     provenance: Provenance
     volatile: Volatile
 
@@ -157,20 +155,8 @@ class Record(StrictModel):
         return self
 
     def stable_bytes(self) -> bytes:
-        """The record without its volatile block: equal for two runs of the same measurement.
-
-        Fields that came later count where they are set, so that older records keep their checksum.
-        """
-        fields = self.model_dump(mode="json", exclude={"volatile"})
-        later = [(fields, "request"), *((metric, "condition") for metric in fields["metrics"])]
-        conditions = [metric["condition"] for metric in fields["metrics"] if metric["condition"]]
-        later += [(condition, name) for condition in conditions for name in LATER_CONDITIONS]
-        if fields["training"] is not None:
-            later += [(fields["training"], "ran"), (fields["training"], "together")]
-        for part, name in later:
-            if part[name] is None:
-                del part[name]
-        return canonical_json(fields).encode()
+        """Without the volatile block: equal for two runs of the same measurement."""
+        return canonical_json(self.model_dump(mode="json", exclude={"volatile"})).encode()
 
 
 class Broken(StrictModel):

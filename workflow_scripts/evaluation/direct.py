@@ -8,7 +8,7 @@ from workflow_scripts.core.records import (
     Protocol,
     Record,
     TaskFacts,
-    Training,
+    TrainingFacts,
     write_record,
 )
 from workflow_scripts.evaluation.lm_eval_run import LmEvalRun, run_lm_eval
@@ -23,52 +23,52 @@ def evaluate_direct(
     manifest_path: Path,
     hub: Path,
     record_path: Path,
-    asked: CellsRequest,
+    request: CellsRequest,
     *,
     load: Callable[..., LoadedModel] = load_model,
 ) -> Record:
     """Put a cell's task to a model as it is, and write the record and its items."""
-    base = asked.base_manifest(manifest_path)
-    loaded = load(manifest_path, base=base, **asked.compute.loading)
-    return evaluate_loaded(loaded, hub, record_path, asked, Recording())
+    base = request.base_manifest(manifest_path)
+    loaded = load(manifest_path, base=base, **request.compute.loading)
+    return evaluate_loaded(loaded, hub, record_path, request, Recording())
 
 
 def evaluate_loaded(
     loaded: LoadedModel,
     hub: Path,
     record_path: Path,
-    asked: CellsRequest,
+    request: CellsRequest,
     recording: Recording,
     *,
     weights_sha256: str | None = None,
-    training: Training | None = None,
+    training: TrainingFacts | None = None,
 ) -> Record:
     """Put it to a model in memory; `weights_sha256` is of its weights where they are not the manifest's.
 
     What was scored stays beside the record: whoever called this removes it when the record is safe.
     """
-    provenance = recording.provenance(asked)
+    provenance = recording.provenance(request)
     scored_items = ScoredItems.beside(
         record_path,
         loaded,
         provenance.packages,
         harness=f"lm_eval {provenance.packages['lm_eval']}",
         weights_sha256=weights_sha256,
-        batch_size=asked.compute.batch_size,
-        seed=asked.seed,
+        batch_size=request.compute.batch_size,
+        seed=request.seed,
     )
     with scored_items:
-        run = run_lm_eval(loaded, hub, asked, scored_items)
-    metrics = metrics_of(run, asked.seed)
-    refuse_unreported(asked.task, dict.fromkeys(metric.name for metric in metrics))
+        run = run_lm_eval(loaded, hub, request, scored_items)
+    metrics = metrics_of(run, request.seed)
+    refuse_unreported(request.task, dict.fromkeys(metric.name for metric in metrics))
     return write_record(
         record_path,
-        items_of(run, asked.task.metric, with_texts=asked.keep_texts),
-        study=asked.study,
-        request=asked.as_params(),
+        items_of(run, request.task.metric, with_texts=request.keep_texts),
+        study=request.study,
+        request=request.as_params(),
         model=model_facts(loaded.manifest),
-        task=_task_facts(run, asked.task.harness_task, provenance.packages["lm_eval"]),
-        protocol=_protocol(run, asked, loaded),
+        task=_task_facts(run, request.task.harness_task, provenance.packages["lm_eval"]),
+        protocol=_protocol(run, request, loaded),
         metrics=metrics,
         cost=Cost(tokens=run.tokens, device=loaded.device),
         training=training,
@@ -93,16 +93,16 @@ def _task_facts(run: LmEvalRun, task: str, harness_version: str) -> TaskFacts:
     )
 
 
-def _protocol(run: LmEvalRun, asked: CellsRequest, loaded: LoadedModel) -> Protocol:
+def _protocol(run: LmEvalRun, request: CellsRequest, loaded: LoadedModel) -> Protocol:
     return Protocol(
-        name=asked.protocol,
+        name=request.protocol,
         dtype=loaded.dtype,
         attention=run.attention or loaded.attention,
         engine=run.engine,
-        batch_size=asked.compute.batch_size,
+        batch_size=request.compute.batch_size,
         threads=loaded.threads,
-        seed=asked.seed,
-        chat_template=asked.chat_template,
-        max_items=asked.task.max_test_items,
+        seed=request.seed,
+        chat_template=request.chat_template,
+        max_items=request.task.max_test_items,
         generation=next(iter(run.tasks.values())).config.generation_kwargs or {},
     )

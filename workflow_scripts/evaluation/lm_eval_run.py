@@ -36,11 +36,11 @@ class LmEvalRun:
 
 
 def run_lm_eval(
-    loaded: LoadedModel, hub: Path, asked: CellsRequest, scored_items: ScoredItems
+    loaded: LoadedModel, hub: Path, request: CellsRequest, scored_items: ScoredItems
 ) -> LmEvalRun:
     import torch
 
-    task, seed = asked.task, asked.seed
+    task, seed = request.task, request.seed
     with mirror(hub) as datasets, torch.inference_mode():
         tasks = load_tasks([task.harness_task])
         for one in tasks.values():
@@ -48,18 +48,18 @@ def run_lm_eval(
                 one.set_config("num_fewshot", task.shots)
             one.set_fewshot_seed(FEWSHOT_SEED)
         available = {name: len(one.eval_docs) for name, one in tasks.items()}
-        if asked.max_items_per_member:
+        if request.max_items_per_member:
             drawn = choose_items_of_each(available, task.max_test_items, seed)
-        elif asked.test_draw == "published":
+        elif request.test_draw == "published":
             drawn = choose_items_as_published(tasks, available, task.max_test_items, seed)
         else:
             drawn = choose_items(available, task.max_test_items, seed, task.harness_task)
         tasks = {name: tasks[name] for name in drawn}
         lm = language_model(
-            loaded, batch_size=asked.compute.batch_size, seed=seed, scored_items=scored_items
+            loaded, batch_size=request.compute.batch_size, seed=seed, scored_items=scored_items
         )
         with counted_tokens(loaded.model) as count:
-            output = ask(lm, tasks, drawn, chat_template=asked.chat_template)
+            output = ask(lm, tasks, drawn, chat_template=request.chat_template)
         return LmEvalRun(
             tasks=tasks,
             results={name: output["results"][name] for name in tasks},

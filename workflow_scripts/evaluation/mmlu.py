@@ -39,22 +39,24 @@ LETTERS = ("A", "B", "C", "D")
 PUNCTUATION = "."
 
 
-def evaluate_mmlu(manifest_path: Path, hub: Path, record_path: Path, asked: MmluRequest) -> Record:
+def evaluate_mmlu(
+    manifest_path: Path, hub: Path, record_path: Path, request: MmluRequest
+) -> Record:
     """Ask a checkpoint all questions and write the record and its items."""
     recording = Recording()
-    loaded = load_model(manifest_path, **asked.compute.loading)
-    provenance = recording.provenance(asked)
+    loaded = load_model(manifest_path, **request.compute.loading)
+    provenance = recording.provenance(request)
     scored_items = ScoredItems.beside(
         record_path,
         loaded,
         provenance.packages,
         harness=f"lighteval {provenance.packages['lighteval']}",
-        batch_size=asked.compute.batch_size,
-        seed=asked.seed,
+        batch_size=request.compute.batch_size,
+        seed=request.seed,
     )
     configs = subject_configs()
     with scored_items:
-        run = run_lighteval(loaded, manifest_path.parent, hub, configs, asked, scored_items)
+        run = run_lighteval(loaded, manifest_path.parent, hub, configs, request, scored_items)
     (dataset,) = run.datasets.values()
     first = configs[0]
     items = items_of(run)
@@ -62,7 +64,7 @@ def evaluate_mmlu(manifest_path: Path, hub: Path, record_path: Path, asked: Mmlu
         record_path,
         items,
         study=STUDY,
-        request=asked.as_params(),
+        request=request.as_params(),
         model=model_facts(loaded.manifest),
         task=TaskFacts(
             name=TASK,
@@ -71,7 +73,7 @@ def evaluate_mmlu(manifest_path: Path, hub: Path, record_path: Path, asked: Mmlu
             dataset=dataset.repository,
             dataset_commit=dataset.commit,
             split=first.evaluation_splits[0],
-            shots=asked.shots,
+            shots=request.shots,
             version=str(first.version),
         ),
         protocol=Protocol(
@@ -79,10 +81,10 @@ def evaluate_mmlu(manifest_path: Path, hub: Path, record_path: Path, asked: Mmlu
             dtype=loaded.dtype,
             attention=run.attention or loaded.attention,
             engine=run.engine,
-            batch_size=asked.compute.batch_size,
+            batch_size=request.compute.batch_size,
             threads=loaded.threads,
-            seed=asked.seed,
-            max_items=asked.max_items_per_subject,
+            seed=request.seed,
+            max_items=request.max_items_per_subject,
             generation={
                 "max_new_tokens": first.generation_size,
                 "until": list(first.stop_sequence),

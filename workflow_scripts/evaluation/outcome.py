@@ -14,7 +14,7 @@ from workflow_scripts.core.records import Metric
 from workflow_scripts.core.seeds import derive_seed
 from workflow_scripts.evaluation.floors import Floor, average, floors, gold_index
 from workflow_scripts.evaluation.lm_eval_run import LmEvalRun
-from workflow_scripts.settings.cells import TaskAsked
+from workflow_scripts.settings.cells import TaskRequest
 
 KEPT_CHARACTERS = 1_000  # of what was asked: the question; the examples before it are in the task
 NO_FLOOR = Floor(constants={}, chance=None)
@@ -25,7 +25,7 @@ def metric_name(metric: str, filter_name: str) -> str:
     return metric if filter_name == "none" else f"{metric},{filter_name}"
 
 
-def refuse_unreported(task: TaskAsked, reported: Collection[str]) -> None:
+def refuse_unreported(task: TaskRequest, reported: Collection[str]) -> None:
     if task.metric not in reported:
         raise UserError(
             f"lm-eval reports no {task.metric!r} for the task {task.harness_task}; it reports"

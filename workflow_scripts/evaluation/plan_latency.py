@@ -37,14 +37,14 @@ from workflow_scripts.settings.plan_measures import too_few_threads
 Timed = Callable[[], tuple[float, float]]
 
 
-def measure_latency(model: Path, hub: Path, path: Path, asked: LatencyRequest) -> Record:
+def measure_latency(model: Path, hub: Path, path: Path, request: LatencyRequest) -> Record:
     """Each plan against the unchanged model, which takes turns with it: fused and as the loop, on one device
     and over several, and in other number formats."""
-    recording, measures = Recording(), asked.measures
-    places = places_of(choose_device(asked.compute.device), max(measures.devices))
+    recording, measures = Recording(), request.measures
+    places = places_of(choose_device(request.compute.device), max(measures.devices))
     texts, dataset = _questions(hub, measures.questions)
-    timing = _Timing(model, texts, places, asked)
-    for plan in asked.plans:
+    timing = _Timing(model, texts, places, request)
+    for plan in request.plans:
         timing.plan(plan)
     base = timing.base
     if measures.precisions:
@@ -54,28 +54,28 @@ def measure_latency(model: Path, hub: Path, path: Path, asked: LatencyRequest) -
         path,
         timing.items,
         study="latency",
-        request=asked.as_params(),
+        request=request.as_params(),
         model=model_facts(base.manifest),
         task=task_facts("mmlu", dataset, "test"),
         protocol=protocol_of(
             "latency",
             base,
             max(measures.batch_sizes),
-            asked.seed,
+            request.seed,
             measures.model_dump(mode="json", exclude={"repeats"}),
         ),
         metrics=tuple(timing.metrics),
         cost=Cost(tokens=tokens * timing.rounds, device=base.device),
-        provenance=recording.provenance(asked),
+        provenance=recording.provenance(request),
         volatile=recording.volatile(base.device, _named(places)),
     )
 
 
 class _Timing:
-    """The unchanged model, what has been timed beside it so far, and the questions that all are asked."""
+    """The unchanged model, what has been timed beside it so far, and the questions that all are request."""
 
-    def __init__(self, model: Path, texts: list[str], places: list[str], asked: LatencyRequest):
-        self._model, self._texts, self._places, self._asked = model, texts, places, asked
+    def __init__(self, model: Path, texts: list[str], places: list[str], request: LatencyRequest):
+        self._model, self._texts, self._places, self._request = model, texts, places, request
         self._prompts = sha256_text("\n".join(texts))
         self.base = self._load(None)
         self._layers = self.base.model.config.num_hidden_layers
@@ -90,7 +90,7 @@ class _Timing:
         )
 
     def plan(self, plan: Checkpoint) -> None:
-        measures = self._asked.measures
+        measures = self._request.measures
         chunks = len(plan.plan(self._layers).chunks)
         # A pruned model is a shorter one of the same kind; one batch size says how much shorter.
         sizes = measures.batch_sizes if chunks else measures.batch_sizes[:1]
@@ -112,7 +112,7 @@ class _Timing:
     def in_other_formats(self, plan: Checkpoint | None, usual: list[tuple[float, int]]) -> None:
         """How fast a plan is in them, fused on one device, and what they cost: of the same questions, nats that a
         token takes more than in the usual one. Without a plan, of the model as it is."""
-        measures = self._asked.measures
+        measures = self._request.measures
         for precision in measures.precisions:
             loaded = self._load(plan, precision)
             way = "fused" if plan else "loop"
@@ -132,7 +132,7 @@ class _Timing:
             del loaded
 
     def _load(self, plan: Checkpoint | None, precision: str | None = None) -> LoadedModel:
-        loading = self._asked.compute.loading | ({"dtype": precision} if precision else {})
+        loading = self._request.compute.loading | ({"dtype": precision} if precision else {})
         return load_model(self._model, chunking=plan.keys if plan else None, **loading)
 
     def _beside_the_unchanged(
@@ -143,7 +143,7 @@ class _Timing:
         sizes: tuple[int, ...],
         **varied: Any,
     ) -> None:
-        base, measures = self.base, self._asked.measures
+        base, measures = self.base, self._request.measures
         told = [f"latency of {plan.id(self._layers).variant if plan else 'the model as it is'}"]
         told += [f"{value} {name}" for name, value in varied.items() if value is not None]
         for size in sizes:

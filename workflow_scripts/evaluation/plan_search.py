@@ -41,11 +41,11 @@ _AS_IT_IS = {
 Scoring = Callable[[LoadedModel], list[Scored]]
 
 
-def measure_plan_search(model: Path, hub: Path, path: Path, asked: SearchRequest) -> Record:
-    recording, search = Recording(), asked.search
-    loaded = load_model(model, chunking=_AS_IT_IS, **asked.compute.loading)
+def measure_plan_search(model: Path, hub: Path, path: Path, request: SearchRequest) -> Record:
+    recording, search = Recording(), request.search
+    loaded = load_model(model, chunking=_AS_IT_IS, **request.compute.loading)
     layers = loaded.model.config.num_hidden_layers
-    scorings, dataset = _scorings(loaded, hub, asked)
+    scorings, dataset = _scorings(loaded, hub, request)
     metrics: list[Metric] = []
     items: list[Item] = []
 
@@ -64,14 +64,14 @@ def measure_plan_search(model: Path, hub: Path, path: Path, asked: SearchRequest
     for candidate in sensitivities(layers):
         measured(SEARCH, candidate.name, candidate.plan)
     prediction = Prediction(layers, losses_of(metrics))
-    proposed = proposals(prediction, search.depths(layers), search, asked.seed)
+    proposed = proposals(prediction, search.depths(layers), search, request.seed)
     for candidate in dict.fromkeys(one.candidate for one in proposed):
         measured(CHECK, candidate.name, candidate.plan)
     return write_record(
         path,
         items,
         study="chunk_search",
-        request=asked.as_params(),
+        request=request.as_params(),
         model=model_facts(loaded.manifest),
         task=task_facts(
             search.text, dataset, "validation" if search.text == "wikitext" else "train"
@@ -79,24 +79,24 @@ def measure_plan_search(model: Path, hub: Path, path: Path, asked: SearchRequest
         protocol=protocol_of(
             "perplexity",
             loaded,
-            asked.compute.batch_size,
-            asked.seed,
-            {"window": asked.window, "tokens": search.tokens, "layers": layers},
+            request.compute.batch_size,
+            request.seed,
+            {"window": request.window, "tokens": search.tokens, "layers": layers},
         ),
         metrics=tuple(metrics),
         cost=Cost(tokens=int(sum(item.scores["tokens"] for item in items)), device=loaded.device),
-        provenance=recording.provenance(asked),
+        provenance=recording.provenance(request),
         volatile=recording.volatile(loaded.device),
     )
 
 
 def _scorings(
-    loaded: LoadedModel, hub: Path, asked: SearchRequest
+    loaded: LoadedModel, hub: Path, request: SearchRequest
 ) -> tuple[dict[str, Scoring], Manifest]:
     """How a plan is scored on each of the two stretches of the text."""
-    tokenizer, wanted = loaded.tokenizer, asked.search.tokens
-    window = min(asked.window, loaded.model.config.max_position_embeddings)
-    if asked.search.text == "wikitext":
+    tokenizer, wanted = loaded.tokenizer, request.search.tokens
+    window = min(request.window, loaded.model.config.max_position_embeddings)
+    if request.search.text == "wikitext":
         rows, dataset = read_rows(hub, WIKITEXT, "wikitext-103-v1", "validation")
         text = "\n\n".join(row["text"] for row in rows)
         halves = dict(zip((SEARCH, CHECK), _stretches(tokenizer, text, wanted), strict=True))

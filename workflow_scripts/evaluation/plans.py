@@ -38,10 +38,10 @@ Pieces = list[tuple[Condition | None, list[Scored]]]
 
 
 def measure_perplexity(
-    model: Path, hub: Path, wikitext: Path, magpie: Path, asked: PerplexityRequest
+    model: Path, hub: Path, wikitext: Path, magpie: Path, request: PerplexityRequest
 ) -> tuple[Record, Record]:
     """Perplexity of a text and of responses, of the model as it is and in each plan."""
-    recording, measures = Recording(), asked.measures
+    recording, measures = Recording(), request.measures
     rows, text_dataset = read_rows(hub, WIKITEXT, "wikitext-103-v1", "validation")
     text = "\n\n".join(row["text"] for row in rows)
     rows, response_dataset = read_rows(hub, MAGPIE, None, "train")
@@ -49,11 +49,11 @@ def measure_perplexity(
     texts: Pieces = []
     responses: Pieces = []
     layers = None
-    for plan in (None, *asked.plans):
-        loaded = load_model(model, chunking=plan.keys if plan else None, **asked.compute.loading)
+    for plan in (None, *request.plans):
+        loaded = load_model(model, chunking=plan.keys if plan else None, **request.compute.loading)
         layers = layers or loaded.model.config.num_hidden_layers
         # Of a checkpoint the plan is part of the model's own id.
-        varied = {} if asked.study == "training" else varied_by(plan, layers)
+        varied = {} if request.study == "training" else varied_by(plan, layers)
         print(f"perplexity of {varied.get('plan', loaded.manifest.repository)}", flush=True)
         window = min(measures.window, loaded.model.config.max_position_embeddings)
         scored = text_perplexity(
@@ -77,15 +77,15 @@ def measure_perplexity(
                 for under, scored in found
                 for item in perplexity_items(task.name, scored, under)
             ],
-            study=asked.study,
-            request=asked.as_params(),
+            study=request.study,
+            request=request.as_params(),
             model=model_facts(loaded.manifest),
             task=task,
             protocol=protocol_of(
                 "perplexity",
                 loaded,
-                asked.compute.batch_size,
-                asked.seed,
+                request.compute.batch_size,
+                request.seed,
                 measures.model_dump(mode="json", include=keys),
             ),
             metrics=tuple(m for under, scored in found for m in perplexity_metrics(scored, under)),
@@ -93,7 +93,7 @@ def measure_perplexity(
                 tokens=sum(piece.tokens for _, scored in found for piece in scored),
                 device=loaded.device,
             ),
-            provenance=recording.provenance(asked),
+            provenance=recording.provenance(request),
             volatile=recording.volatile(loaded.device),
         )
 

@@ -13,7 +13,7 @@ from workflow_scripts.core.records import (
     Protocol,
     Record,
     TaskFacts,
-    Training,
+    TrainingFacts,
     write_record,
 )
 from workflow_scripts.evaluation.perplexity import (
@@ -36,34 +36,36 @@ TRAINED, CHOSEN_ON = 0.8, 0.1
 
 
 def measure_corpus(
-    model: Path, text: Path, before: Path, after: Path, asked: CorpusRequest
+    model: Path, text: Path, before: Path, after: Path, request: CorpusRequest
 ) -> tuple[Record, Record]:
     """The records of both measurements, of the same bytes."""
-    compute = asked.compute
+    compute = request.compute
 
     def load(dtype: str) -> LoadedModel:
         return load_model(model, **compute.loading | {"dtype": dtype})
 
     training, choosing, test = _cut(text)
     recording = Recording()
-    provenance = recording.provenance(asked)
+    provenance = recording.provenance(request)
     loaded = load(compute.dtype)
-    window = min(asked.window, loaded.model.config.max_position_embeddings)
-    windows = {"window": window, "stride": min(asked.stride, window)}
+    window = min(request.window, loaded.model.config.max_position_embeddings)
+    windows = {"window": window, "stride": min(request.stride, window)}
 
     def score(model: Any) -> list[Scored]:
         return text_perplexity(model, loaded.tokenizer, test, **windows)
 
-    def write(path: Path, protocol: str, pieces: list[Scored], trained: Training | None) -> Record:
+    def write(
+        path: Path, protocol: str, pieces: list[Scored], trained: TrainingFacts | None
+    ) -> Record:
         perplexity, bits_per_byte = perplexity_metrics(pieces)
         return write_record(
             path,
-            perplexity_items(asked.corpus, pieces),
+            perplexity_items(request.corpus, pieces),
             study="corpora",
-            request=asked.as_params(),
+            request=request.as_params(),
             model=model_facts(loaded.manifest),
             task=TaskFacts(
-                name=asked.corpus,
+                name=request.corpus,
                 harness="chorus",
                 harness_version="1",
                 dataset=text.name,
@@ -77,7 +79,7 @@ def measure_corpus(
                 attention=loaded.attention,
                 batch_size=compute.batch_size,
                 threads=compute.threads,
-                seed=asked.seed,
+                seed=request.seed,
                 generation=windows,
             ),
             metrics=(bits_per_byte, perplexity),
@@ -90,12 +92,12 @@ def measure_corpus(
     direct = write(before, "direct", score(loaded.model), None)
     best = train(
         lambda dtype: load(dtype).model,
-        _blocks(loaded, training, asked.keys.max_length),
-        _blocks(loaded, choosing, asked.keys.max_length),
+        _blocks(loaded, training, request.keys.max_length),
+        _blocks(loaded, choosing, request.keys.max_length),
         training_beside(after),
-        keys=asked.keys,
+        keys=request.keys,
         device=loaded.device,
-        seed=asked.seed,
+        seed=request.seed,
         belongs_to={
             "base": loaded.manifest.commit,
             "text": sha256_file(text),

@@ -41,7 +41,7 @@ class Prepared:
 
     hub: Path
     record: Path
-    asked: CellsRequest
+    request: CellsRequest
     recipe: TaskRecipe
     base: Base
     loaded: LoadedModel  # of which the model is left out
@@ -62,54 +62,56 @@ class Prepared:
         return {
             "base": self.loaded.manifest.commit,
             "dataset": self.dataset_commit,
-            "asked": self.asked.as_params(),
+            "request": self.request.as_params(),
             "packages": package_versions(),
         }
 
     @property
     def best_by(self) -> tuple[str, bool]:
-        metric = self.asked.task.metric
+        metric = self.request.task.metric
         return metric, _larger_is_better(self.splits.choosing, metric)
 
     def score(self, model: Any) -> dict[str, float]:
         """The primary metric on the items to choose on; the test's are never looked at."""
-        asked, task = self.asked, self.splits.choosing
+        request, task = self.request, self.splits.choosing
         name = task.config.task
         lm = language_model(
-            replace(self.loaded, model=model), batch_size=asked.compute.batch_size, seed=asked.seed
+            replace(self.loaded, model=model),
+            batch_size=request.compute.batch_size,
+            seed=request.seed,
         )
         with torch.inference_mode():
             output = ask(
                 lm,
                 {name: task},
                 {name: self.splits.choosing_items},
-                chat_template=asked.chat_template,
+                chat_template=request.chat_template,
             )
         values = {
             metric_name(*key.split(",", 1)): value
             for key, value in output["results"][name].items()
             if "," in key and "_stderr" not in key
         }
-        refuse_unreported(asked.task, values)
-        return {asked.task.metric: float(values[asked.task.metric])}
+        refuse_unreported(request.task, values)
+        return {request.task.metric: float(values[request.task.metric])}
 
 
 def train_before_test(
     manifest_path: Path,
     hub: Path,
     record_path: Path,
-    asked: CellsRequest,
+    request: CellsRequest,
     *,
     base: Base | None = None,
 ) -> Record:
     """A job of several cells gives each of them the base that it has loaded."""
     state = training_beside(record_path)  # stays until the record is safe
     with mirror(hub) as datasets:
-        base = base or Base.of(manifest_path, asked.compute)
-        prepared = prepare(hub, record_path, asked, base, datasets)
+        base = base or Base.of(manifest_path, request.compute)
+        prepared = prepare(hub, record_path, request, base, datasets)
         candidates = []
         for rate in prepared.rates:
-            print(f"{asked.task.harness_task}: training at a rate of {rate:g}", flush=True)
+            print(f"{request.task.harness_task}: training at a rate of {rate:g}", flush=True)
             keys = prepared.recipe.training_keys(rate)
             trained = train(
                 partial(base.to_train, keys=keys),
@@ -118,7 +120,7 @@ def train_before_test(
                 state / f"{rate:g}",
                 keys=keys,
                 device=prepared.loaded.device,
-                seed=asked.seed,
+                seed=request.seed,
                 belongs_to=prepared.belongs_to,
                 padding_token=padding_token(prepared.loaded.tokenizer),
                 score=prepared.score,
@@ -131,28 +133,28 @@ def train_before_test(
 
 
 def prepare(
-    hub: Path, record: Path, asked: CellsRequest, base: Base, datasets: dict[str, Manifest]
+    hub: Path, record: Path, request: CellsRequest, base: Base, datasets: dict[str, Manifest]
 ) -> Prepared:
     """`datasets` tells what `mirror` has read, and is emptied before."""
-    task, recipe = asked.task, asked.recipe
+    task, recipe = request.task, request.recipe
     assert recipe, "only a request to train before the test comes here"
     recording = Recording()
-    precision = choose_precision(recipe.precision, choose_device(asked.compute.device))
+    precision = choose_precision(recipe.precision, choose_device(request.compute.device))
     loaded = base.loaded(precision)
-    if asked.chat_template and loaded.tokenizer.chat_template is None:
+    if request.chat_template and loaded.tokenizer.chat_template is None:
         raise UserError(
             f"harmony.chat_template is true, but {loaded.manifest.repository} has no chat template."
         )
     encoder = Encoder(loaded.tokenizer, loaded.model.config)
     datasets.clear()
-    splits = load_splits(task.harness_task, recipe, asked.seed)
+    splits = load_splits(task.harness_task, recipe, request.seed)
     splits.choosing.set_config("num_fewshot", 0)
-    samples, bad = _samples(splits, encoder, recipe, asked.chat_template)
+    samples, bad = _samples(splits, encoder, recipe, request.chat_template)
     ((_, dataset),) = datasets.items()
     return Prepared(
         hub,
         record,
-        asked,
+        request,
         recipe,
         base,
         replace(loaded, model=None),  # the trainings ask the base for theirs
@@ -177,7 +179,7 @@ def put_test(prepared: Prepared, candidates: list[Trained]) -> Record:
         replace(prepared.loaded, model=as_evaluated(model)),
         prepared.hub,
         prepared.record,
-        prepared.asked,
+        prepared.request,
         prepared.recording,
         weights_sha256=_digest(best.parameters),
         training=best.as_fact(

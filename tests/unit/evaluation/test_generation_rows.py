@@ -15,7 +15,7 @@ from workflow_scripts.evaluation.prefix.budget import Budget
 from workflow_scripts.evaluation.prefix.choosing import GenerationRules
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
 from workflow_scripts.evaluation.prefix.generation import GenerationRequest
-from workflow_scripts.evaluation.prefix.generation_plan import Pace, Plan
+from workflow_scripts.evaluation.prefix.generation_plan import AtOnce, Plan
 from workflow_scripts.evaluation.prefix.trie import build_trie
 
 NEW = 9
@@ -257,7 +257,7 @@ def test_the_logits_of_recorded_steps_are_in_the_plan():
     model = tiny_model("qwen2", vocabulary=5000)
     asked = [GenerationRequest(c, 300) for c in Requests(fresh_seed()).contexts(3, 8)]
     trie, places = build_trie([request.context for request in asked])
-    pace = Pace(tokens=64, answers=len(asked), steps=8, static=True)
+    pace = AtOnce(tokens=64, answers=len(asked), steps=8, static=True)
 
     causal = PrefixEngine(model).model
 

@@ -16,7 +16,7 @@ from workflow_scripts.evaluation.prefix.budget import Budget
 from workflow_scripts.evaluation.prefix.choosing import GenerationRules
 from workflow_scripts.evaluation.prefix.generation import GenerationRequest, generate_packed
 from workflow_scripts.evaluation.prefix.generation_plain import generate_plain
-from workflow_scripts.evaluation.prefix.generation_plan import Pace, Plan
+from workflow_scripts.evaluation.prefix.generation_plan import AtOnce, Plan
 from workflow_scripts.evaluation.prefix.loglikelihood import score
 from workflow_scripts.evaluation.prefix.model import CausalModel
 from workflow_scripts.evaluation.prefix.scores import Score, ScoreRequest, Tally
@@ -154,7 +154,7 @@ class PrefixEngine:
                 rows = partial(self.budget.plain_rows, preferred_tokens=self.tokens_per_call)
                 generate_plain(self.model, requests, rules, rows, known, keep, tell)
             else:
-                pace = Pace(
+                pace = AtOnce(
                     self.tokens_per_call,
                     self.answers_at_once,
                     self.steps_at_once,

@@ -24,7 +24,7 @@ _COPIES_OF_SCORES = 6
 
 
 @dataclass(frozen=True)
-class Pace:
+class AtOnce:
     """What a device does at once."""
 
     tokens: int  # of one call while prompts are read
@@ -40,7 +40,7 @@ class Plan:
     logit_rows: int
     shape: CacheShape  # of the cache that answers grow in
     families: Families
-    pace: Pace
+    pace: AtOnce
 
     @classmethod
     def of(
@@ -50,7 +50,7 @@ class Plan:
         places: np.ndarray,
         requests: Sequence[GenerationRequest],
         budget: Budget,
-        pace: Pace,
+        pace: AtOnce,
     ) -> "Plan":
         """For a CausalModel."""
         sizes = _Sizes(model, trie, places, requests, budget, pace)
@@ -73,7 +73,7 @@ class Plan:
 
 
 class _Sizes:
-    def __init__(self, model, trie: Trie, places, requests, budget: Budget, pace: Pace):
+    def __init__(self, model, trie: Trie, places, requests, budget: Budget, pace: AtOnce):
         self._model, self._trie, self._budget, self._static = model, trie, budget, pace.static
         self.lengths = np.array([len(sequence) for sequence in trie.sequences])
         self._asked = np.bincount(places, minlength=len(trie.sequences))

@@ -16,19 +16,19 @@ from workflow_scripts.settings.prompts.requests import ExplainRequest
 from workflow_scripts.settings.prompts.spec import Asking
 
 
-def explain_prompt(manifest_path: Path, hub: Path, path: Path, asked: ExplainRequest) -> None:
+def explain_prompt(manifest_path: Path, hub: Path, path: Path, request: ExplainRequest) -> None:
     """Write it as text."""
     from transformers import AutoConfig
 
     import workflow_scripts.chunked  # noqa: F401 (registers the chunked architectures)
 
-    spec, tokenizer = asked.asking, load_tokenizer(manifest_path)
+    spec, tokenizer = request.asking, load_tokenizer(manifest_path)
     config = AutoConfig.from_pretrained(manifest_path.parent, local_files_only=True)
     questions, _ = read_questions(hub, spec.questions)
-    question = question_of(questions, asked.subject, asked.number)
+    question = question_of(questions, request.subject, request.number)
     prompt = renderer_for(spec, tokenizer, config, hub).prompt(question)
     model = read_manifest(manifest_path).repository
-    write_text(path, explanation(asked.run, model, spec, question, prompt, tokenizer))
+    write_text(path, explanation(request.run, model, spec, question, prompt, tokenizer))
 
 
 def question_of(questions: list[Question], subject: str | None, number: int) -> Question:

@@ -30,15 +30,15 @@ _OWN_SETTINGS = ("do_sample", "temperature", "top_p", "top_k")
 
 
 def ask_prompt_run(
-    manifest_path: Path, hub: Path, path: Path, asked: PromptRequest
+    manifest_path: Path, hub: Path, path: Path, request: PromptRequest
 ) -> OutputsFacts:
     """Ask all questions of the run and write the outputs, going on where a killed job stopped."""
-    spec, recording = asked.asking, Recording()
-    loading = asked.compute.loading
+    spec, recording = request.asking, Recording()
+    loading = request.compute.loading
     loaded = load_model(manifest_path, **loading | {"dtype": spec.dtype or loading["dtype"]})
-    provenance = recording.provenance(asked)
+    provenance = recording.provenance(request)
     questions, dataset = read_questions(hub, spec.questions)
-    questions = chosen(questions, spec.first, asked.max_items_per_subject)
+    questions = chosen(questions, spec.first, request.max_items_per_subject)
     renderer = renderer_for(spec, loaded.tokenizer, loaded.model.config, hub)
     prompts = [renderer.prompt(question) for question in questions]
     scored_items = ScoredItems.beside(
@@ -49,14 +49,14 @@ def ask_prompt_run(
         decoding=spec.decoding.model_dump(mode="json"),
     )
     with scored_items:
-        outputs, engine = answer(loaded, spec, questions, prompts, asked.seed, scored_items)
+        outputs, engine = answer(loaded, spec, questions, prompts, request.seed, scored_items)
     return write_outputs(
         path,
         outputs,
-        request=asked.as_params(),
+        request=request.as_params(),
         model=model_facts(loaded.manifest),
         task=TaskFacts(
-            name=asked.run,
+            name=request.run,
             harness=HARNESS,
             harness_version=HARNESS_VERSION,
             dataset=dataset.repository,
@@ -71,9 +71,9 @@ def ask_prompt_run(
             engine=engine.description,
             batch_size=1,
             threads=loaded.threads,
-            seed=asked.seed,
+            seed=request.seed,
             chat_template=spec.messages is not None,
-            max_items=asked.max_items_per_subject,
+            max_items=request.max_items_per_subject,
             generation=spec.decoding.model_dump(mode="json")
             | {"model_generation_config": _own_settings(loaded)},
         ),
