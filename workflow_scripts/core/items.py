@@ -11,7 +11,7 @@ from workflow_scripts.core.files import atomic_path
 
 @dataclass(frozen=True)
 class Item:
-    """What a model was asked and what came back; null where a kind of task has no such thing."""
+    """A question and what came back; null where a kind of task has no such thing."""
 
     item: str
     prompt_sha256: str
@@ -24,7 +24,7 @@ class Item:
     text: str | None = None
     format_met: bool | None = None
     parser: str | None = None
-    prompt: str | None = None  # the end of what was asked, where the measurement keeps texts
+    prompt: str | None = None  # its end, where the measurement keeps texts
     choices: list[str] | None = None
     condition: Condition | None = None
 

@@ -7,7 +7,8 @@ that without that block two runs can be compared byte for byte.
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -211,13 +212,20 @@ def sort_records(paths: Iterable[Path]) -> tuple[list[tuple[Path, Record]], list
 
 def read_without_items(path: Path) -> Record | Broken:
     """As read_record, for whoever needs the numbers alone: the items are neither read nor checked."""
-    try:
+    with problems_named(path):
         fields = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
         if isinstance(fields, dict) and list(fields) == ["broken"]:
             return Broken.model_validate(fields["broken"])
         return Record.model_validate(fields)
-    except FileNotFoundError:
-        raise UserError(f"{path} is missing.") from None
+
+
+@contextmanager
+def problems_named(path: Path) -> Iterator[None]:
+    """While a file is read strictly: every problem names it."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise UserError(f"{error.filename} is missing.") from None
     except ValidationError as error:
         raise UserError(
             f"{path}: {'.'.join(map(str, problem['loc'])) or 'record'}: {problem['msg']}."

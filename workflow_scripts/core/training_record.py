@@ -4,11 +4,16 @@ import json
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import write_json
-from workflow_scripts.core.records import ModelFacts, Provenance, StrictModel, Volatile
+from workflow_scripts.core.records import (
+    ModelFacts,
+    Provenance,
+    StrictModel,
+    Volatile,
+    problems_named,
+)
 
 
 class TrainingStep(StrictModel):
@@ -66,9 +71,5 @@ def write_training_record(path: Path, **fields: Any) -> TrainingRecord:
 
 
 def read_training_record(path: Path) -> TrainingRecord:
-    try:
+    with problems_named(path):
         return TrainingRecord.model_validate(json.loads(path.read_text(encoding="utf-8")))
-    except FileNotFoundError:
-        raise UserError(f"{path} is missing.") from None
-    except (ValidationError, ValueError) as error:
-        raise UserError(f"{path} is not a training record: {error}") from None

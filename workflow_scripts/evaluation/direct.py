@@ -3,19 +3,14 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from workflow_scripts.core.records import (
-    Cost,
-    Protocol,
-    Record,
-    TaskFacts,
-    TrainingFacts,
-    write_record,
-)
+from workflow_scripts.core.provenance import package_versions
+from workflow_scripts.core.records import Record, TaskFacts, TrainingFacts, write_record
 from workflow_scripts.evaluation.lm_eval_run import LmEvalRun, run_lm_eval
 from workflow_scripts.evaluation.outcome import items_of, metrics_of, refuse_unreported
+from workflow_scripts.evaluation.record_parts import protocol_of
 from workflow_scripts.evaluation.scored_items import ScoredItems
 from workflow_scripts.hub.load import LoadedModel, load_model
-from workflow_scripts.hub.recording import Recording, model_facts
+from workflow_scripts.hub.recording import Recording
 from workflow_scripts.settings.cells import CellsRequest
 
 
@@ -47,12 +42,11 @@ def evaluate_loaded(
 
     What was scored stays beside the record: whoever called this removes it when the record is safe.
     """
-    provenance = recording.provenance(request)
+    harness_version = package_versions()["lm_eval"]
     scored_items = ScoredItems.beside(
         record_path,
         loaded,
-        provenance.packages,
-        harness=f"lm_eval {provenance.packages['lm_eval']}",
+        harness=f"lm_eval {harness_version}",
         weights_sha256=weights_sha256,
         batch_size=request.compute.batch_size,
         seed=request.seed,
@@ -65,15 +59,21 @@ def evaluate_loaded(
         record_path,
         items_of(run, request.task.metric, with_texts=request.keep_texts),
         study=request.study,
-        request=request.as_params(),
-        model=model_facts(loaded.manifest),
-        task=_task_facts(run, request.task.harness_task, provenance.packages["lm_eval"]),
-        protocol=_protocol(run, request, loaded),
+        task=_task_facts(run, request.task.harness_task, harness_version),
+        protocol=protocol_of(
+            request.protocol,
+            loaded,
+            seed=request.seed,
+            batch_size=request.compute.batch_size,
+            attention=run.attention,
+            engine=run.engine,
+            chat_template=request.chat_template,
+            max_items=request.task.max_test_items,
+            generation=next(iter(run.tasks.values())).config.generation_kwargs or {},
+        ),
         metrics=metrics,
-        cost=Cost(tokens=run.tokens, device=loaded.device),
         training=training,
-        provenance=provenance,
-        volatile=recording.volatile(loaded.device),
+        **recording.parts(request, loaded, run.tokens),
     )
 
 
@@ -90,19 +90,4 @@ def _task_facts(run: LmEvalRun, task: str, harness_version: str) -> TaskFacts:
         split=run.split,
         shots=run.shots,
         version=str(first_task.VERSION),
-    )
-
-
-def _protocol(run: LmEvalRun, request: CellsRequest, loaded: LoadedModel) -> Protocol:
-    return Protocol(
-        name=request.protocol,
-        dtype=loaded.dtype,
-        attention=run.attention or loaded.attention,
-        engine=run.engine,
-        batch_size=request.compute.batch_size,
-        threads=loaded.threads,
-        seed=request.seed,
-        chat_template=request.chat_template,
-        max_items=request.task.max_test_items,
-        generation=next(iter(run.tasks.values())).config.generation_kwargs or {},
     )

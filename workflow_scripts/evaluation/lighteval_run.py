@@ -89,7 +89,10 @@ def run_lighteval(
                 evaluation_tracker=tracker,
                 model=model,
             )
-            _ask_in_one_order(pipeline)
+            # lighteval asks in an order that differs from process to process. In that of their names
+            # answers come before likelihoods, which spares these a second reading.
+            by_kind = sorted(pipeline.sampling_docs.items(), key=lambda kind: kind[0].value)
+            pipeline.sampling_docs = dict(by_kind)
             pipeline.evaluate()
     names = {f"{config.name}|{request.shots}": config.name for config in configs}
     aggregated = tracker.metrics_logger.metric_aggregated
@@ -102,7 +105,7 @@ def run_lighteval(
         datasets=datasets,
         tokens=count["tokens"] if model.tokens is None else model.tokens,
         engine=model.engine_used,
-        attention=model.engine.attention,
+        attention=model.engine.model.attention,
     )
 
 
@@ -123,15 +126,6 @@ def _answered(details: list, model: Any) -> list[Answered]:
         if detail.model_response.logprobs:
             one.loglikelihoods = [float(value) for value in detail.model_response.logprobs]
     return [found[key] for key in sorted(found, key=int)]
-
-
-def _ask_in_one_order(pipeline: Any) -> None:
-    """lighteval asks in an order that differs from process to process.
-
-    In that of their names answers come before likelihoods, which spares these a second reading.
-    """
-    by_kind = sorted(pipeline.sampling_docs.items(), key=lambda kind: kind[0].value)
-    pipeline.sampling_docs = dict(by_kind)
 
 
 @contextmanager

@@ -9,14 +9,7 @@ from typing import Any
 from workflow_scripts.core.conditions import Condition
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import UNCHANGED
-from workflow_scripts.core.records import (
-    Cost,
-    Protocol,
-    Record,
-    TaskFacts,
-    whole_record,
-    write_record,
-)
+from workflow_scripts.core.records import Protocol, Record, TaskFacts, whole_record, write_record
 from workflow_scripts.evaluation.measurement import Measurement
 from workflow_scripts.evaluation.perplexity import (
     Scored,
@@ -25,12 +18,12 @@ from workflow_scripts.evaluation.perplexity import (
     response_perplexity,
     text_perplexity,
 )
+from workflow_scripts.evaluation.record_parts import own_task, protocol_of
 from workflow_scripts.hub.load import LoadedModel, load_model
-from workflow_scripts.hub.manifest import Manifest
 from workflow_scripts.hub.mirror import read_rows
-from workflow_scripts.hub.recording import Recording, model_facts
+from workflow_scripts.hub.recording import Recording
 from workflow_scripts.settings.checkpoint import Checkpoint
-from workflow_scripts.settings.measures import PerplexityRequest
+from workflow_scripts.settings.measures import PerplexityRequest, SearchRequest
 from workflow_scripts.settings.plan_measures import MAGPIE, WIKITEXT
 
 # What was scored under each condition.
@@ -78,32 +71,34 @@ def measure_perplexity(
                 for item in perplexity_items(task.name, scored, under)
             ],
             study=request.study,
-            request=request.as_params(),
-            model=model_facts(loaded.manifest),
             task=task,
-            protocol=protocol_of(
-                "perplexity",
-                loaded,
-                request.compute.batch_size,
-                request.seed,
-                measures.model_dump(mode="json", include=keys),
+            protocol=perplexity_protocol(
+                loaded, request, measures.model_dump(mode="json", include=keys)
             ),
             metrics=tuple(m for under, scored in found for m in perplexity_metrics(scored, under)),
-            cost=Cost(
-                tokens=sum(piece.tokens for _, scored in found for piece in scored),
-                device=loaded.device,
+            **recording.parts(
+                request, loaded, sum(piece.tokens for _, scored in found for piece in scored)
             ),
-            provenance=recording.provenance(request),
-            volatile=recording.volatile(loaded.device),
         )
 
-    of_text, of_responses = (
-        {"window", "stride", "text_tokens"},
-        {"window", "responses", "difficulties"},
-    )
+    of_text = {"window", "stride", "text_tokens"}
+    of_responses = {"window", "responses", "difficulties"}
     return (
-        record(wikitext, task_facts("wikitext", text_dataset, "validation"), texts, of_text),
-        record(magpie, task_facts("magpie", response_dataset, "train"), responses, of_responses),
+        record(wikitext, own_task("wikitext", text_dataset, "validation"), texts, of_text),
+        record(magpie, own_task("magpie", response_dataset, "train"), responses, of_responses),
+    )
+
+
+def perplexity_protocol(
+    loaded: LoadedModel, request: PerplexityRequest | SearchRequest, generation: dict[str, Any]
+) -> Protocol:
+    return protocol_of(
+        "perplexity",
+        loaded,
+        seed=request.seed,
+        batch_size=request.compute.batch_size,
+        chat_template=loaded.tokenizer.chat_template is not None,
+        generation=generation,
     )
 
 
@@ -116,33 +111,6 @@ def varied_by(plan: Checkpoint | None, layers: int) -> dict[str, str | None]:
         "aggregation": plan.aggregation,
         "adapters": plan.adapters,
     }
-
-
-def task_facts(name: str, dataset: Manifest, split: str) -> TaskFacts:
-    return TaskFacts(
-        name=name,
-        harness="chorus",
-        harness_version="1",
-        dataset=dataset.repository,
-        dataset_commit=dataset.commit,
-        split=split,
-        shots=0,
-    )
-
-
-def protocol_of(
-    name: str, loaded: LoadedModel, batch_size: int, seed: int, generation: dict[str, Any]
-) -> Protocol:
-    return Protocol(
-        name=name,
-        dtype=loaded.dtype,
-        attention=loaded.attention,
-        batch_size=batch_size,
-        threads=loaded.threads,
-        seed=seed,
-        chat_template=name == "perplexity" and loaded.tokenizer.chat_template is not None,
-        generation=generation,
-    )
 
 
 def _responses(rows: list[dict[str, Any]], number: int, difficulty: str) -> list[tuple[str, str]]:

@@ -8,23 +8,18 @@ from typing import Any
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import sha256_file
-from workflow_scripts.core.records import (
-    Cost,
-    Protocol,
-    Record,
-    TaskFacts,
-    TrainingFacts,
-    write_record,
-)
+from workflow_scripts.core.provenance import package_versions
+from workflow_scripts.core.records import Record, TaskFacts, TrainingFacts, write_record
 from workflow_scripts.evaluation.perplexity import (
     Scored,
     perplexity_items,
     perplexity_metrics,
     text_perplexity,
 )
+from workflow_scripts.evaluation.record_parts import HARNESS, HARNESS_VERSION, protocol_of
 from workflow_scripts.grid.cells import training_beside
 from workflow_scripts.hub.load import LoadedModel, load_model
-from workflow_scripts.hub.recording import Recording, model_facts
+from workflow_scripts.hub.recording import Recording
 from workflow_scripts.hub.start_token import start_of
 from workflow_scripts.settings.cells import CorpusRequest
 from workflow_scripts.training.evaluated import as_evaluated
@@ -46,7 +41,6 @@ def measure_corpus(
 
     training, choosing, test = _cut(text)
     recording = Recording()
-    provenance = recording.provenance(request)
     loaded = load(compute.dtype)
     window = min(request.window, loaded.model.config.max_position_embeddings)
     windows = {"window": window, "stride": min(request.stride, window)}
@@ -62,31 +56,25 @@ def measure_corpus(
             path,
             perplexity_items(request.corpus, pieces),
             study="corpora",
-            request=request.as_params(),
-            model=model_facts(loaded.manifest),
             task=TaskFacts(
                 name=request.corpus,
-                harness="chorus",
-                harness_version="1",
+                harness=HARNESS,
+                harness_version=HARNESS_VERSION,
                 dataset=text.name,
                 dataset_commit=sha256_file(text)[:40],
                 split="last tenth",
                 shots=0,
             ),
-            protocol=Protocol(
-                name=protocol,
-                dtype=loaded.dtype,
-                attention=loaded.attention,
-                batch_size=compute.batch_size,
-                threads=compute.threads,
+            protocol=protocol_of(
+                protocol,
+                loaded,
                 seed=request.seed,
+                batch_size=compute.batch_size,
                 generation=windows,
             ),
             metrics=(bits_per_byte, perplexity),
-            cost=Cost(tokens=sum(piece.tokens for piece in pieces), device=loaded.device),
             training=trained,
-            provenance=provenance,
-            volatile=recording.volatile(loaded.device),
+            **recording.parts(request, loaded, sum(piece.tokens for piece in pieces)),
         )
 
     direct = write(before, "direct", score(loaded.model), None)
@@ -101,7 +89,7 @@ def measure_corpus(
         belongs_to={
             "base": loaded.manifest.commit,
             "text": sha256_file(text),
-            "packages": provenance.packages,
+            "packages": package_versions(),
             "start": start_of(loaded.tokenizer),
         },
         padding_token=padding_token(loaded.tokenizer),

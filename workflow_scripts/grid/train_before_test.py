@@ -68,8 +68,10 @@ class Prepared:
 
     @property
     def best_by(self) -> tuple[str, bool]:
+        """The primary metric, and whether a larger one is better; of bits per byte, say, the smaller is."""
         metric = self.request.task.metric
-        return metric, _larger_is_better(self.splits.choosing, metric)
+        name, _, _ = metric.partition(",")  # the part behind it is a filter
+        return metric, self.splits.choosing.higher_is_better().get(name, True)
 
     def score(self, model: Any) -> dict[str, float]:
         """The primary metric on the items to choose on; the test's are never looked at."""
@@ -198,12 +200,6 @@ def _samples(
     writer = SampleList()
     TrainingTexts(splits.test, encoder, recipe, chat=chat).write(writer, splits.training)
     return writer.all(), writer.bad.as_json()
-
-
-def _larger_is_better(task, metric: str) -> bool:
-    """As lm-eval's task says of the metric; of bits per byte, say, the smaller is."""
-    name, _, _ = metric.partition(",")  # the part behind it is a filter
-    return task.higher_is_better().get(name, True)
 
 
 def _digest(parameters: dict[str, torch.Tensor]) -> str:

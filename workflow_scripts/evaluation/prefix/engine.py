@@ -51,10 +51,12 @@ class PrefixEngine:
             memory_budget = _gpu_budget(self.model.device) if on_gpu else CPU_BUDGET
         self.budget = Budget.of(self.model, memory_budget)
         on_gpu_at_once = GPU_TOKENS if self.model.by_branch else GPU_TOKENS_WITH_MASKS
-        self.tokens_per_call = tokens_per_call or (on_gpu_at_once if on_gpu else CPU_TOKENS)
-        self.answers_at_once = GPU_ANSWERS if on_gpu else CPU_ANSWERS
-        self.steps_at_once = GPU_STEPS if on_gpu else CPU_STEPS
-        self.static_shapes = on_gpu  # of generation, as CUDA graphs need them
+        self.at_once = AtOnce(
+            tokens=tokens_per_call or (on_gpu_at_once if on_gpu else CPU_TOKENS),
+            answers=GPU_ANSWERS if on_gpu else CPU_ANSWERS,
+            steps=GPU_STEPS if on_gpu else CPU_STEPS,
+            static=on_gpu,  # as CUDA graphs need it
+        )
         self.trie_tokens = 0  # what running each shared stretch once comes to, so far
         self.tokens = 0  # what the requests so far take, also those that were known already
 
@@ -69,11 +71,6 @@ class PrefixEngine:
             if reason
             else "prefix sharing"
         )
-
-    @property
-    def attention(self) -> str | None:
-        """The attention that runs; one that takes no masks was replaced."""
-        return self.model.attention
 
     @property
     def tokens_run(self) -> int:
@@ -109,7 +106,7 @@ class PrefixEngine:
         self.trie_tokens += trie.tokens
         with torch.inference_mode():
             self.tokens += score(
-                self.model, trie, places, requests, tally, self.budget, self.tokens_per_call
+                self.model, trie, places, requests, tally, self.budget, self.at_once.tokens
             )
         return [tally.score(at) for at in range(len(requests))]
 
@@ -151,16 +148,10 @@ class PrefixEngine:
         self.trie_tokens += trie.tokens
         with torch.inference_mode():
             if self.model.why_not_packed:
-                rows = partial(self.budget.plain_rows, preferred_tokens=self.tokens_per_call)
+                rows = partial(self.budget.plain_rows, preferred_tokens=self.at_once.tokens)
                 generate_plain(self.model, requests, rules, rows, known, keep, tell)
             else:
-                pace = AtOnce(
-                    self.tokens_per_call,
-                    self.answers_at_once,
-                    self.steps_at_once,
-                    self.static_shapes,
-                )
-                plan = Plan.of(self.model, trie, places, requests, self.budget, pace)
+                plan = Plan.of(self.model, trie, places, requests, self.budget, self.at_once)
                 self.tokens += generate_packed(
                     self.model, trie, places, requests, rules, plan, known, keep, tell
                 )

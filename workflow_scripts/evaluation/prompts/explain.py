@@ -51,12 +51,13 @@ def question_of(questions: list[Question], subject: str | None, number: int) -> 
 def explanation(
     run: str, model: str, spec: Asking, question: Question, prompt: Prompt, tokenizer: Any
 ) -> str:
+    decoding = spec.decoding.model_dump(mode="json", exclude_defaults=True)
     lines = [
         f"run         {run}",
         f"model       {model}",
         f"question    {question.id}",
         f"right       {LETTERS[question.gold]}, {question.answer!r}",
-        f"decoding    {_decoding(spec)}",
+        f"decoding    {', '.join(f'{key} {value}' for key, value in decoding.items())}",
         f"prompt      {len(prompt.tokens)} tokens, sha256 {sha256_text(prompt.text)}",
     ]
     if prompt.truncated:
@@ -74,11 +75,6 @@ def explanation(
             "",
         ]
     )
-
-
-def _decoding(spec: Asking) -> str:
-    given = spec.decoding.model_dump(mode="json", exclude_defaults=True)
-    return ", ".join(f"{key} {value}" for key, value in given.items())
 
 
 def _tokens(tokens: list[int], tokenizer: Any) -> str:
