@@ -47,7 +47,7 @@ def _cells(settings: Settings, protocol: str, tasks: tuple[str, ...]) -> Scene:
 
     def work() -> None:
         data = [Path(f"resources/hub/datasets/{DATASET}/manifest.json")]
-        main([_MANIFEST], data, records, Path("log"), "1", asked)
+        main(_MANIFEST, data, records, Path("log"), "1", asked)
 
     outputs = (*records, *(record.with_suffix(".parquet") for record in records))
     return Scene(f"{protocol}, {len(tasks)} cells", work, outputs)
@@ -67,13 +67,12 @@ def _prompt_run(settings: Settings, run: str) -> Scene:
 
     def work() -> None:
         main(
-            "evaluation.prompts.run.ask_prompt_run",
+            "evaluation.prompts.run",
             [_MANIFEST],
             [Path("resources/hub/datasets/cais/mmlu/manifest.json")],
-            [outputs],
+            {"run": outputs},
             "1",
             request,
-            reader="evaluation.prompts.outputs.read_outputs",
         )
 
     return Scene("a prompt run", work, (outputs, outputs.with_suffix(".parquet")))
@@ -82,18 +81,13 @@ def _prompt_run(settings: Settings, run: str) -> Scene:
 def _stage(settings: Settings, samples: Path) -> Scene:
     """A training that makes a checkpoint."""
     from workflow_scripts.settings.training import StageRequest, TrainingKeys
-    from workflow_scripts.steps.train_checkpoint import train
+    from workflow_scripts.steps.train_checkpoint import main
 
     _draw_samples(samples, settings.seed)
     keys = TrainingKeys(batch_size=4, learning_rate=1e-3, save_every=1, max_steps=8)
     manifest = Path("results/checkpoints/trained/manifest.json")
     record = Path("results/training/trained.json")
-    paths = {
-        "base_manifest": _MANIFEST,
-        "samples_summary": samples.absolute() / "samples.json",
-        "folder": manifest.parent,
-        "record_path": record,
-    }
+    summary = samples.absolute() / "samples.json"
     asked = StageRequest(
         id=f"{MODEL}@k2m1+cpt",
         recipe="killed",
@@ -104,7 +98,7 @@ def _stage(settings: Settings, samples: Path) -> Scene:
     )
 
     def work() -> None:
-        train(paths, "1", asked.as_params())
+        main(_MANIFEST, summary, manifest, record, "1", asked.as_params())
 
     return Scene("a stage of training", work, (manifest, record))
 

@@ -48,7 +48,7 @@ def test_one_bit_in_a_record_and_in_a_model_are_found_and_these_two_made_anew(
     ran = jobs_of(again)
     assert (ran["place_miniature_model"], ran["evaluate_direct"]) == (1, 1)
     # The model came out as it was: what was made of it before is still right, and taken from there.
-    log = copied / "logs/train_before_test/miniature--Qwen2-0.2M/mnli.log"
+    log = copied / "logs/train_before_test/miniature--Qwen2-0.2M/tasks.log"
     assert "mnli: finished before, and kept" in log.read_text()
     for aside in ("json", "parquet"):
         (copied / _RECORD).with_name(f".mnli.{aside}.damaged").unlink()

@@ -17,6 +17,7 @@ import socket
 import sys
 import tempfile
 import threading
+from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,6 +59,7 @@ class Server:
     def __init__(self, listener: socket.socket, lifeline: int):
         self._listener, self._running = listener, dict[int, _Job]()
         self._imported: dict[int, bytes] = {}  # by the pipe that a fork writes it to
+        self._names: deque[str] = deque()  # of modules to import
         self._selector = selectors.DefaultSelector()
         self._woken, wake = socket.socketpair()
         wake.setblocking(False)
@@ -71,11 +73,18 @@ class Server:
             self._selector.register(source, selectors.EVENT_READ, answer)
 
     def serve(self) -> _Job:
-        """Fork for each job, and return in the forks. It ends with the Snakemake that holds the lifeline."""
+        """Fork for each job, and return in the forks. It ends with the Snakemake that holds the lifeline.
+
+        What is to be imported is imported before the next fork, which would import it too; who has ended is
+        said at once.
+        """
         while True:
-            for key, _ in self._selector.select():
-                if job := key.data(key.fd):
+            for key, _ in self._selector.select(0 if self._names else None):
+                waits = self._names and key.fileobj is self._listener
+                if not waits and (job := key.data(key.fd)):
                     return job
+            if self._names:
+                self._import(self._names.popleft())
 
     def _start(self, _: int) -> _Job | None:
         connection, _address = self._listener.accept()
@@ -120,18 +129,21 @@ class Server:
                 job.connection.close()
 
     def _learn(self, pipe: int) -> None:
-        """Import what a fork imported, but for what it made itself: that cannot be, and does no harm."""
         if some := os.read(pipe, 65536):
             self._imported[pipe] += some
             return
         self._selector.unregister(pipe)
         os.close(pipe)
-        for name in self._imported.pop(pipe).decode().split():
-            if name not in sys.modules:
-                with suppress(Exception):
-                    importlib.import_module(name)
-        gc.collect()
-        gc.freeze()  # or every fork would copy the pages that its own collector visits
+        self._names.extend(self._imported.pop(pipe).decode().split())
+
+    def _import(self, name: str) -> None:
+        """Something that a fork imported; what it made itself cannot be, and does no harm."""
+        if name not in sys.modules:
+            with suppress(Exception):
+                importlib.import_module(name)
+        if not self._names:
+            gc.collect()
+            gc.freeze()  # or every fork would copy the pages that its own collector visits
 
 
 def run(job: _Job) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from workflow_scripts.core.errors import Unreachable, UserError
 from workflow_scripts.hub.manifest import read_manifest
 from workflow_scripts.hub.metadata import METADATA, read_metadata
-from workflow_scripts.planning.arithmetic import submitted_mb
+from workflow_scripts.planning.memory import submitted_mb
 from workflow_scripts.settings.compute import QUANTIZED
 from workflow_scripts.settings.requests import UNCHECKED, Request
 

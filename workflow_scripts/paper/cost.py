@@ -34,7 +34,7 @@ COLUMNS = Columns(
         **{"correct": "maybe"},
     }
 )
-# By part of a job's time, what of the config decides how long it is planned on a GPU.
+# By what a job's model does most of the time, what of the config decides how long it is planned on a GPU.
 _RATES = {"reading": "reading_use", "training": "training_use", "generating": "generating_use"}
 # Estimates are called wrong from here on.
 _OFF = 1.5
@@ -101,10 +101,10 @@ def _row(
 
 
 def _rate(needs: Sequence[Need], cluster: Cluster) -> str | None:
-    """That of the part which takes most of the jobs' time; none without GPUs, or where a report has measured them."""
+    """That of what most of the jobs' time goes to; none without GPUs, or where a report has measured them."""
     if cluster.measured is not None or not any(need.gpus for need in needs):
         return None
-    spent = {part: sum(need.parts.get(part, 0.0) for need in needs) for part in _RATES}
+    spent = {work: sum(need.seconds for need in needs if need.mostly == work) for work in _RATES}
     most = max(spent, key=spent.__getitem__)
     return _RATES[most] if spent[most] else None
 

@@ -1,4 +1,4 @@
-"""Bytes, operations and seconds of a model's work, from its size: estimates, and how they are made.
+"""Operations and seconds of a model's work, from its size: estimates, and how they are made.
 
 A pass forward takes two operations for each parameter and token; one with a way back four more, two
 of them for the gradients of the weights, which a frozen model does without. A pass takes no less time
@@ -8,24 +8,17 @@ more a token, and small models on a GPU wait for their launches.
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
+from workflow_scripts.planning.memory import Method, Size
+from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.names import find_file
 from workflow_scripts.settings.tables import DeviceRow, ModelRow, Tables, read_devices
 
-MB = 1_000_000
-BYTES: dict[str, int] = {"float32": 4, "bfloat16": 2, "float16": 2}
-_QUANTIZED_BYTES = {"8bit": 1.0, "4bit": 0.5}
-# Python, PyTorch and a harness; with a GPU also CUDA's libraries; on the GPU, CUDA's context and what
-# the allocator keeps.
-LIBRARIES_MB, CUDA_MB, DEVICE_MB = 1_500, 5_000, 1_500
 # For each parameter and token: reading it, and with a way back, whose half makes the weights' gradients.
 READING_OPERATIONS, TRAINING_OPERATIONS, FROZEN_OPERATIONS = 2, 6, 4
-# A trained parameter in float32: itself, its gradient, and AdamW's two moments.
-BYTES_OF_TRAINED = 16
 # What a layer launches in a training step, over a pass forward; counted on Qwen2 under autocast
 # (tests/unit/planning/test_launches.py counts them again).
 _LAUNCHES: dict[str, float] = {"full": 3.8, "freeze": 3.8, "lora": 7.1, "lora_in_some": 4.3}
@@ -34,50 +27,22 @@ _LAUNCHES: dict[str, float] = {"full": 3.8, "freeze": 3.8, "lora": 7.1, "lora_in
 _LAUNCHES_TOGETHER = {"lora": (7.3, 0.184), "lora_in_some": (4.4, 0.053)}
 # And how often the weights are read: forward, back, and once more where it is calculated twice.
 _LAUNCHES_CHECKPOINTED, _TIMES_READ = 1.45, 2
-_VOCABULARY = {
-    "GPT-2": 50_257,
-    "Llama": 128_256,
-    "Pythia": 50_304,
-    "Gemma": 256_000,
-    "Yi": 64_000,
-}
-_USUAL_VOCABULARY = 152_000
-_MINIATURE_VOCABULARY = 2_048
-# What autograd keeps of a layer for each token and unit of width under autocast, measured on Qwen2 and
-# GPT-NeoX by torch.autograd.graph.saved_tensors_hooks: 38 to 59 bytes, with adapters everywhere 67 to 92.
-_BYTES_OF_ACTIVATION = {"full": 60, "freeze": 60, "lora": 95, "lora_in_some": 70}
-
-# Of adapters, whether all linear layers have one or a few, as in the published grid.
-Method = Literal["full", "freeze", "lora", "lora_in_some"]
+_MINIATURE_VOCABULARY, _USUAL_VOCABULARY = 2_048, 152_000
+_VOCABULARY = {"GPT-2": 50_257, "Llama": 128_256, "Pythia": 50_304, "Gemma": 256_000, "Yi": 64_000}
 
 
-@dataclass(frozen=True)
-class Size:
-    """A model's size, as far as the models table tells."""
-
-    parameters: int
-    layers: int
-    vocabulary: int
-
-    @classmethod
-    def of(cls, row: ModelRow) -> "Size":
-        usual = _MINIATURE_VOCABULARY if row.source == "miniature" else _USUAL_VOCABULARY
-        vocabulary = usual if usual < _USUAL_VOCABULARY else _VOCABULARY.get(row.family, usual)
-        return cls(row.parameters, row.layers, vocabulary)
-
-    @property
-    def width(self) -> int:
-        """The hidden state's: a layer has about twelve times its square in parameters."""
-        return math.ceil(math.sqrt(self.parameters / (12 * self.layers)))
-
-    def weights(self, dtype: str) -> int:
-        return self.parameters * BYTES[dtype]
+def size_of(row: ModelRow) -> Size:
+    """As far as the models table tells."""
+    published = _VOCABULARY.get(row.family, _USUAL_VOCABULARY)
+    vocabulary = _MINIATURE_VOCABULARY if row.source == "miniature" else published
+    return Size(row.parameters, row.layers, vocabulary)
 
 
 @dataclass(frozen=True)
 class Speed:
     """What one device does in one number format, at the rates that are reached."""
 
+    dtype: str
     operations: float  # a second, when a model reads
     trained_operations: float
     bandwidth: float  # bytes a second, of weights that are read
@@ -85,124 +50,79 @@ class Speed:
     is_gpu: bool = True
 
     @classmethod
-    def of_gpu(cls, device: DeviceRow, dtype: str, *, reading, training, generating) -> "Speed":
+    def of_gpu(cls, device: DeviceRow, dtype: str, cluster: Cluster) -> "Speed":
         """Shares of what its maker promises."""
-        peak = device.peak(dtype)
-        bandwidth = device.bandwidth_gb_s * 1e9
-        return cls(peak * reading, peak * training, bandwidth * generating, device.layer_us * 1e-6)
+        peak, bandwidth = device.peak(dtype), device.bandwidth_gb_s * 1e9
+        reading, training = peak * cluster.reading_use, peak * cluster.training_use
+        generating = bandwidth * cluster.generating_use
+        return cls(dtype, reading, training, generating, device.layer_us * 1e-6)
 
     @classmethod
     def of_cpu(cls, device: DeviceRow, dtype: str, threads: int) -> "Speed":
         """The table's numbers are what one core reaches."""
         peak, bandwidth = device.peak(dtype) * threads, device.bandwidth_gb_s * 1e9
-        return cls(peak, peak, bandwidth, device.layer_us * 1e-6, is_gpu=False)
+        return cls(dtype, peak, peak, bandwidth, device.layer_us * 1e-6, is_gpu=False)
 
-    def seconds(self, computing: float, fetching: float, launching: float) -> float:
-        """A GPU computes, reads weights and is told what comes next at once; a processor launches nothing
-        while it computes."""
-        device = max(computing, fetching)
+    def _seconds(self, size: Size, computing: float, readings: float, launched: float) -> float:
+        """A GPU computes, reads the weights and is told what comes next at once; a processor launches nothing
+        while it computes. Launched are passes forward, or what comes to as much."""
+        device = max(computing, readings * size.weights(self.dtype) / self.bandwidth)
+        launching = launched * size.layers * self.layer
         return max(device, launching) if self.is_gpu else device + launching
 
+    def reading(self, size: Size, tokens: float, passes: float) -> float:
+        computing = READING_OPERATIONS * size.parameters * tokens / self.operations
+        return self._seconds(size, computing, passes, passes)
 
-def reading_seconds(size: Size, speed: Speed, dtype: str, tokens: float, passes: float) -> float:
-    return speed.seconds(
-        READING_OPERATIONS * size.parameters * tokens / speed.operations,
-        passes * size.weights(dtype) / speed.bandwidth,
-        passes * size.layers * speed.layer,
-    )
+    def generating(self, size: Size, tokens: float, rows: float = 1) -> float:
+        """So many tokens are generated one after another, each for all rows of a batch at once."""
+        return self.reading(size, tokens * rows, passes=tokens)
+
+    def training(
+        self,
+        size: Size,
+        method: Method,
+        tokens: float,
+        passes: float,
+        *,
+        checkpointed: bool = False,
+        gpus: int = 1,
+    ) -> float:
+        """Forward and back; the weights of a model that is frozen, or adapted, need no gradients.
+
+        `passes` are those of one GPU, each of which has its share of the tokens.
+        """
+        operations = TRAINING_OPERATIONS if method == "full" else FROZEN_OPERATIONS
+        operations += READING_OPERATIONS * checkpointed
+        computing = operations * size.parameters * tokens / self.trained_operations / gpus
+        launches = _LAUNCHES[method] * (_LAUNCHES_CHECKPOINTED if checkpointed else 1)
+        return self._seconds(
+            size, computing, passes * (_TIMES_READ + checkpointed), passes * launches
+        )
+
+    def training_together(
+        self, size: Size, method: Method, tokens: float, passes: float, steps: float
+    ) -> float:
+        """Of trainings that share `passes` over a frozen model, in which their own steps, added up, are `steps`."""
+        of_a_pass, of_a_step = _LAUNCHES_TOGETHER[method]
+        computing = FROZEN_OPERATIONS * size.parameters * tokens / self.trained_operations
+        launched = passes * of_a_pass + steps * of_a_step
+        return self._seconds(size, computing, passes * _TIMES_READ, launched)
 
 
-def generating_seconds(
-    size: Size, speed: Speed, dtype: str, tokens: float, rows: float = 1
-) -> float:
-    """So many tokens are generated one after another, each for all rows of a batch at once."""
-    return reading_seconds(size, speed, dtype, tokens * rows, passes=tokens)
+def rows_together(trainings: Sequence[tuple[int, float]], at_once: int, row: float) -> int:
+    """Rows of up to so many tokens, if `at_once` trainings share a step and the next begins where one ends.
 
-
-def training_seconds(
-    size: Size,
-    speed: Speed,
-    method: Method,
-    dtype: str,
-    tokens: float,
-    passes: float,
-    *,
-    checkpointed: bool = False,
-    gpus: int = 1,
-) -> float:
-    """Forward and back; the weights of a model that is frozen, or adapted, need no gradients.
-
-    `passes` are those of one GPU, each of which has its share of the tokens.
+    Of each training: how many steps it has, and the tokens of each.
     """
-    operations = TRAINING_OPERATIONS if method == "full" else FROZEN_OPERATIONS
-    operations += READING_OPERATIONS * checkpointed
-    launches = _LAUNCHES[method] * (_LAUNCHES_CHECKPOINTED if checkpointed else 1)
-    return speed.seconds(
-        operations * size.parameters * tokens / speed.trained_operations / gpus,
-        passes * (_TIMES_READ + checkpointed) * size.weights(dtype) / speed.bandwidth,
-        passes * size.layers * launches * speed.layer,
-    )
-
-
-def together_seconds(
-    size: Size,
-    speed: Speed,
-    method: Method,
-    dtype: str,
-    tokens: float,
-    passes: float,
-    steps: float,
-) -> float:
-    """Of trainings that share `passes` over a frozen model, in which their own steps, added up, are `steps`."""
-    of_a_pass, of_a_step = _LAUNCHES_TOGETHER[method]
-    return speed.seconds(
-        FROZEN_OPERATIONS * size.parameters * tokens / speed.trained_operations,
-        passes * _TIMES_READ * size.weights(dtype) / speed.bandwidth,
-        (passes * of_a_pass + steps * of_a_step) * size.layers * speed.layer,
-    )
-
-
-def evaluation_bytes(size: Size, dtype: str, batch: int, length: int) -> int:
-    """On the device: weights, and what the largest block holds, whose size follows what is free."""
-    running = batch * (length * 8 * size.width + 2 * size.vocabulary) * BYTES[dtype]
-    return size.weights(dtype) + running
-
-
-def trained_share(method: Method, rank: int = 8) -> float:
-    """Which share of the parameters is trained, as far as one can tell without the model."""
-    adapters = {"lora": 0.001 * rank, "lora_in_some": 0.0003 * rank}
-    return ({"full": 1.0, "freeze": 0.6} | adapters)[method]
-
-
-def training_bytes(
-    size: Size,
-    method: Method,
-    dtype: str,
-    tokens: int,
-    rank: int = 8,
-    *,
-    checkpointed: bool = False,
-) -> int:
-    """On all devices together: the weights, what their training keeps, and a row of so many tokens.
-
-    Checkpointed, one layer's activations are there at once, and the input of each.
-    """
-    trained = int(size.parameters * trained_share(method, rank))
-    frozen = size.parameters - (0 if method.startswith("lora") else trained)
-    layers = 1 if checkpointed else size.layers
-    activations = tokens * size.width * (_BYTES_OF_ACTIVATION[method] * layers + 2 * size.layers)
-    logits = tokens * size.vocabulary * 6  # in 16 bits, and in 32 for the loss
-    return trained * BYTES_OF_TRAINED + frozen * BYTES[dtype] + activations + logits
-
-
-def submitted_mb(parameters: int, dtype: str, *, trains: bool, is_delta: bool = False) -> int:
-    """A stranger's model, of which the size alone is known: twice its weights, and the libraries.
-
-    In training they are there in four bytes more. A delta and its base are added in float32.
-    """
-    known = BYTES | _QUANTIZED_BYTES
-    size = (2 * BYTES["float32"] if is_delta else known[dtype] * 2) + (4 if trains else 0)
-    return int(2 * LIBRARIES_MB + parameters * size / MB)
+    waiting, going_on, rows = list(trainings), list[tuple[int, float]](), 0
+    while waiting or going_on:
+        room = at_once - len(going_on)
+        going_on, waiting = going_on + waiting[:room], waiting[room:]
+        steps = min(left for left, _ in going_on)
+        rows += steps * max(1, math.ceil(sum(tokens for _, tokens in going_on) / row))
+        going_on = [(left - steps, tokens) for left, tokens in going_on if left > steps]
+    return rows
 
 
 def half_peak(gpu: str) -> float | None:

@@ -9,16 +9,17 @@ from workflow_scripts.planning.wording import HOUR, clock
 from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.packs import RULES
 
+_GUESS = f"each job of theirs is put down with {UNKNOWN_SECONDS // HOUR} hours"
+
 
 def remarks(jobs: Sequence[PlannedJob], cluster: Cluster) -> list[str]:
     """A sentence or some each."""
     return [*_requests(jobs), *_too_long(jobs, cluster.longest_hours)]
 
 
-def _requests(jobs: Iterable[PlannedJob]) -> list[str]:
-    rows = [job for job in jobs if job.assumed]
+def _requests(jobs: Sequence[PlannedJob]) -> list[str]:
     guessed = [job for job in jobs if job.need.is_guess and job.model]
-    counted = {(job.assumed, rule_of(job)) for job in rows if not job.need.is_guess}
+    counted = {(j.assumed, rule_of(j)) for j in jobs if j.assumed and not j.need.is_guess}
     said = []
     if counted:
         said.append(
@@ -28,11 +29,10 @@ def _requests(jobs: Iterable[PlannedJob]) -> list[str]:
     if left_out := _models(job for job in guessed if job.assumed):
         said.append(
             "Not in these hours, because config/models.tsv has no size for them, are requests of the"
-            f" leaderboard for: {left_out}. Once `snakemake submit` has accepted them,"
-            f" {_guess()}."
+            f" leaderboard for: {left_out}. Once `snakemake submit` has accepted them, {_GUESS}."
         )
     if unsure := _models(job for job in guessed if not job.assumed):
-        said.append(f"Of unknown size, so that {_guess()}: {unsure}.")
+        said.append(f"Of unknown size, so that {_GUESS}: {unsure}.")
     return said
 
 
@@ -50,28 +50,20 @@ def _too_long(jobs: Iterable[PlannedJob], longest_hours: int) -> list[str]:
 def _late(rule: str, group: Sequence[PlannedJob], longest_hours: int) -> str:
     longest = max(job.need.seconds for job in group) / HOUR
     tries = min(job.retries for job in group)
-    raised = "raise cluster.longest_hours, if a partition grants more"
     packed = any(sum(path.endswith(".json") for path in job.outputs) > 1 for job in group)
-    mend = (
-        f"lower cluster.tasks_per_job, or {raised}" if packed and rule in RULES.values() else raised
-    )
+    lower = "lower cluster.tasks_per_job, or " if packed and rule in RULES.values() else ""
     often = f"up to {many(tries, 'time')}" if tries else "as often as the profile's retries say"
-    enough = (
-        "" if not tries or longest <= (tries + 1) * longest_hours else ", which is too few here"
-    )
+    too_few = ", which is too few here" if tries and longest > (tries + 1) * longest_hours else ""
     return (
         f"Warning: {many(len(group), 'job')} of {rule} {_is(len(group))} expected to take up to"
-        f" {clock(longest)}, and cluster.longest_hours is {longest_hours}: {mend}. A job that is out"
-        f" of time is submitted again and resumes from what it has kept, {often}{enough}."
+        f" {clock(longest)}, and cluster.longest_hours is {longest_hours}: {lower}raise"
+        " cluster.longest_hours, if a partition grants more. A job that is out of time is submitted again"
+        f" and resumes from what it has kept, {often}{too_few}."
     )
 
 
 def _models(jobs: Iterable[PlannedJob]) -> str:
     return ", ".join(dict.fromkeys(job.model for job in jobs if job.model))
-
-
-def _guess() -> str:
-    return f"each job of theirs is put down with {UNKNOWN_SECONDS // HOUR} hours"
 
 
 def _is(count: int) -> str:

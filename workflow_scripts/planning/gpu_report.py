@@ -36,6 +36,7 @@ class GpuReport(BaseModel):
         """float32 was not measured: it is slower by what the maker promises."""
         share = row.peak(dtype) / row.peak("bfloat16")
         return Speed(
+            dtype,
             self.rates.reading_tflops * 1e12 * share,
             self.rates.training_tflops * 1e12 * share,
             self.rates.weights_gb_s * 1e9,

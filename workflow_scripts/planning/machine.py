@@ -7,32 +7,22 @@ from collections.abc import Sequence
 from functools import cache
 
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.planning.arithmetic import (
-    BYTES_OF_TRAINED,
+from workflow_scripts.planning.arithmetic import Speed, rows_together, size_of
+from workflow_scripts.planning.gpu_report import gpu_report
+from workflow_scripts.planning.memory import (
     CUDA_MB,
     DEVICE_MB,
     LIBRARIES_MB,
     MB,
+    OF_TRAINED,
+    ROW_ON_A_CPU,
     Method,
     Size,
-    Speed,
+    adapters_at_once,
     evaluation_bytes,
-    generating_seconds,
-    reading_seconds,
-    together_seconds,
-    trained_share,
     training_bytes,
-    training_seconds,
 )
-from workflow_scripts.planning.gpu_report import gpu_report
 from workflow_scripts.planning.need import Need
-from workflow_scripts.planning.spent import Spent
-from workflow_scripts.planning.together import (
-    ROW_ON_A_CPU,
-    SHARE_OF_ADAPTERS,
-    Steps,
-    rows_together,
-)
 from workflow_scripts.planning.work import Amount
 from workflow_scripts.settings.compute import runs_on_gpus
 from workflow_scripts.settings.load import Settings
@@ -43,6 +33,202 @@ START = 12  # seconds, of a job before its model is read
 _ITEM_SECONDS = 0.006
 # The longest row of a training over the mean one: samples of a task are of many lengths.
 _LONGEST_ROW = 2
+# Of a trained parameter on disk: itself and AdamW's two moments, in each of the two states that are kept.
+_STORED_OF_TRAINED = 2 * 12
+
+
+class Machine:
+    def __init__(self, settings: Settings):
+        self._settings, self._cluster = settings, settings.cluster
+        self.compute, self.measures = settings.compute, settings.chunking.measures
+        self.on_gpu = runs_on_gpus(settings)
+        self._device = settings.devices[settings.cluster.gpu if self.on_gpu else "cpu"]
+        self._measured = gpu_report(settings.cluster, settings.devices)
+        self.gpu_mb = settings.devices[settings.cluster.gpu].memory_gb * 1_000 - DEVICE_MB
+        self.disk_mb_per_second = settings.cluster.disk_mb_per_second
+
+    @cache
+    def speed(self, dtype: str) -> Speed:
+        if not self.on_gpu:
+            return Speed.of_cpu(self._device, dtype, self.compute.threads)
+        if self._measured is not None:
+            return self._measured.speed(self._device, dtype)
+        return Speed.of_gpu(self._device, dtype, self._cluster)
+
+    @cache
+    def model(self, checkpoint: str) -> "PlacedModel":
+        row = self._settings.model(CheckpointId.parse(checkpoint).model)
+        return PlacedModel(self, size_of(row))
+
+
+class PlacedModel:
+    """One model on the machine: how long its work takes, and what a job of it needs."""
+
+    def __init__(self, machine: Machine, size: Size):
+        self._machine, self.size, self._compute = machine, size, machine.compute
+        self._weights = size.weights(machine.compute.dtype)
+        self._speed = machine.speed(machine.compute.dtype)
+
+    # ----- seconds ----------------------------------------------------------------------------------
+
+    @property
+    def reading_weights(self) -> float:
+        return self.size.weights("bfloat16") / MB / self._machine.disk_mb_per_second
+
+    def loading(self, start: float = START) -> float:
+        """The start of a job, and the weights once."""
+        return start + self.reading_weights
+
+    def reading(self, items: float, length: float, rows: int | None = None) -> float:
+        passes = items / (rows or self._compute.batch_size)
+        return self._speed.reading(self.size, items * length, passes)
+
+    def generating(self, tokens: float, rows: float = 1) -> float:
+        return self._speed.generating(self.size, tokens, rows)
+
+    def windows(self, tokens: float) -> float:
+        measures = self._machine.measures
+        return self.reading(tokens / measures.stride, measures.window)
+
+    def measuring(self, work: Amount) -> float:
+        return work.items * _ITEM_SECONDS + sum(self._computing(work))
+
+    def _computing(self, work: Amount) -> tuple[float, float]:
+        """Reading and generating."""
+        batches = math.ceil(work.items / self._compute.batch_size)
+        rows = work.items / max(1, batches)
+        read = self._speed.reading(self.size, work.tokens, batches)
+        return read, self.generating(batches * work.new_tokens, rows)
+
+    def training(self, keys: TrainingKeys, items: float, tokens: float) -> float:
+        """All epochs; how many go through at once decides how often weights are read and layers launched."""
+        rows = _micro_batch(keys)
+        return self._training_speed(keys).training(
+            self.size,
+            _method(keys),
+            keys.epochs * tokens,
+            keys.epochs * items / rows / keys.gpus,
+            checkpointed=self._checkpoints(keys, rows * tokens / max(1, items)),
+            gpus=keys.gpus,
+        )
+
+    def training_together(
+        self,
+        keys: TrainingKeys,
+        trainings: Sequence[tuple[float, float]],
+        at_once: int,
+        length: int,
+    ) -> float | None:
+        """The items and tokens of an epoch of each, if at most so many share a step.
+
+        None where memory has no room for a row of the longest sample, `length`, and they cannot.
+        """
+        fitting, row = self._fitting(keys, at_once)
+        if row < length:
+            return None
+        batch = keys.batch_size
+        steps = [
+            (keys.epochs * math.ceil(items / batch), batch * tokens / items)
+            for items, tokens in trainings
+        ]
+        return self._training_speed(keys).training_together(
+            self.size,
+            _method(keys),
+            keys.epochs * sum(tokens for _, tokens in trainings),
+            rows_together(steps, fitting, row),
+            sum(count for count, _ in steps),
+        )
+
+    def _training_speed(self, keys: TrainingKeys) -> Speed:
+        auto = "bfloat16" if self._machine.on_gpu else "float32"
+        return self._machine.speed(auto if keys.precision == "auto" else keys.precision)
+
+    def _fitting(self, keys: TrainingKeys, at_once: int) -> tuple[int, float]:
+        """How many of so many trainings share a step, and how many tokens a row then holds."""
+        if not self._machine.on_gpu:
+            return at_once, ROW_ON_A_CPU
+        bare, token = (self._training_bytes(keys, tokens) for tokens in (0, 1))
+        adapter = self._trained(keys) * OF_TRAINED
+        room = max(0.0, self._machine.gpu_mb * MB - self._weights)
+        fitting = adapters_at_once(at_once, room, adapter)
+        return fitting, (room - fitting * adapter) / (token - bare)
+
+    def _checkpoints(self, keys: TrainingKeys, row: float) -> bool:
+        """Whether activations are calculated twice: where the longest rows would not fit the GPU otherwise."""
+        if keys.gradient_checkpointing != "auto":
+            return keys.gradient_checkpointing == "yes"
+        longest = int(min(_LONGEST_ROW * row, _micro_batch(keys) * keys.max_length))
+        machine = self._machine
+        return machine.on_gpu and self._training_mb(keys, longest, False) > machine.gpu_mb
+
+    # ----- memory, and jobs -------------------------------------------------------------------------
+
+    def _trained(self, keys: TrainingKeys) -> int:
+        return self.size.trained(_method(keys), keys.lora_rank)
+
+    def _training_bytes(self, keys: TrainingKeys, tokens: int, checkpointed: bool = False) -> int:
+        method, dtype = _method(keys), self._compute.dtype
+        return training_bytes(
+            self.size, method, dtype, tokens, keys.lora_rank, checkpointed=checkpointed
+        )
+
+    def _training_mb(self, keys: TrainingKeys, tokens: int, checkpointed: bool) -> int:
+        """Of one device."""
+        needed = self._training_bytes(keys, tokens, checkpointed) // MB
+        return needed // (keys.gpus if keys.sharded else 1)
+
+    def _evaluation_mb(self, batch: int, length: int) -> int:
+        return evaluation_bytes(self.size, self._compute.dtype, batch, length) // MB
+
+    def evaluated(self, seconds: float, work: list[Amount]) -> Need:
+        length = max((one.length for one in work), default=100)
+        device = self._evaluation_mb(self._compute.batch_size, length)
+        computing = [self._computing(one) for one in work]
+        generates = sum(generated - read for read, generated in computing) > 0
+        on_gpu = self._machine.on_gpu
+        return Need(
+            seconds,
+            self._host_mb(self._weights, device),
+            gpus=int(on_gpu),
+            gpu_mb=(device + DEVICE_MB) * on_gpu,
+            disk_mb=max(1, sum(one.items for one in work) // 1_000),
+            tokens=int(sum(one.tokens for one in work)),
+            mostly=("generating" if generates else "reading") if work else None,
+        )
+
+    def trained(
+        self, keys: TrainingKeys, seconds: float, tokens: int, length: int, at_once: int = 1
+    ) -> Need:
+        """Its memory is the least that does: one sample at a time, calculated twice where that may be.
+
+        Of trainings that share their steps a GPU takes as many as it has room for, and a processor all.
+        """
+        on_gpu = self._machine.on_gpu
+        shares = at_once > 1 and not on_gpu
+        twice = keys.gradient_checkpointing in ("yes", "auto" if on_gpu else "yes")
+        trained = self._trained(keys)
+        device = self._training_mb(keys, max(length, ROW_ON_A_CPU * shares), twice)
+        device += shares * (at_once - 1) * trained * OF_TRAINED // MB
+        return Need(
+            seconds,
+            self._host_mb(self._weights * keys.gpus, device),
+            gpus=keys.gpus * on_gpu,
+            gpu_mb=(device + DEVICE_MB) * on_gpu,
+            disk_mb=math.ceil((trained * _STORED_OF_TRAINED + self._weights) / MB),
+            tokens=tokens,
+            mostly="training",
+        )
+
+    @property
+    def smallest_mb(self) -> int:
+        """The GPU memory of an evaluation; how much it reads at once follows what the GPU has."""
+        return self._evaluation_mb(1, 1_000) + DEVICE_MB
+
+    def _host_mb(self, weights: int, device_mb: int) -> int:
+        """With a GPU the weights pass through; without one all of it happens here."""
+        if self._machine.on_gpu:
+            return CUDA_MB + math.ceil(1.3 * weights / MB)
+        return LIBRARIES_MB + math.ceil(weights / MB) + device_mb
 
 
 def _method(keys: TrainingKeys) -> Method:
@@ -50,230 +236,5 @@ def _method(keys: TrainingKeys) -> Method:
     return "lora_in_some" if few else keys.method
 
 
-class Machine:
-    """Models go by the ids of their checkpoints."""
-
-    def __init__(self, settings: Settings):
-        self._settings = settings
-        self._cluster, self._compute = settings.cluster, settings.compute
-        self._measures = settings.chunking.measures
-        self.on_gpu = runs_on_gpus(settings)
-        self._measured = gpu_report(settings.cluster, settings.devices)
-
-    @cache
-    def size(self, checkpoint: str) -> Size:
-        return Size.of(self._settings.model(CheckpointId.parse(checkpoint).model))
-
-    @cache
-    def _speed(self, dtype: str) -> Speed:
-        cluster, devices = self._cluster, self._settings.devices
-        if not self.on_gpu:
-            return Speed.of_cpu(devices["cpu"], dtype, self._compute.threads)
-        gpu = devices[cluster.gpu]
-        if self._measured is not None:
-            return self._measured.speed(gpu, dtype)
-        return Speed.of_gpu(
-            gpu,
-            dtype,
-            reading=cluster.reading_use,
-            training=cluster.training_use,
-            generating=cluster.generating_use,
-        )
-
-    # ----- seconds ----------------------------------------------------------------------------------
-
-    def loading(self, checkpoint: str, start: float = START) -> Spent:
-        """The start of a job, and the weights once."""
-        return Spent(starting=start) + self.reading_weights(checkpoint)
-
-    def reading_weights(self, checkpoint: str) -> Spent:
-        megabytes = self.size(checkpoint).weights("bfloat16") / MB
-        return Spent(loading=megabytes / self._cluster.disk_mb_per_second)
-
-    def reading(
-        self, checkpoint: str, items: float, length: float, rows: int | None = None
-    ) -> Spent:
-        passes = items / (rows or self._compute.batch_size)
-        return Spent(reading=self._reading(checkpoint, items * length, passes))
-
-    def _reading(self, checkpoint: str, tokens: float, passes: float) -> float:
-        dtype = self._compute.dtype
-        return reading_seconds(self.size(checkpoint), self._speed(dtype), dtype, tokens, passes)
-
-    def generating(self, checkpoint: str, tokens: float, rows: float = 1) -> Spent:
-        dtype = self._compute.dtype
-        return Spent(
-            generating=generating_seconds(
-                self.size(checkpoint), self._speed(dtype), dtype, tokens, rows
-            )
-        )
-
-    def measuring(self, checkpoint: str, work: Amount) -> Spent:
-        batches = math.ceil(work.items / self._compute.batch_size)
-        asked = Spent(
-            handling=work.items * _ITEM_SECONDS,
-            reading=self._reading(checkpoint, work.tokens, batches),
-        )
-        rows = work.items / max(1, batches)
-        return asked + self.generating(checkpoint, batches * work.new_tokens, rows)
-
-    def windows(self, checkpoint: str, tokens: float) -> Spent:
-        return self.reading(checkpoint, tokens / self._measures.stride, self._measures.window)
-
-    def training(self, checkpoint: str, keys: TrainingKeys, items: float, tokens: float) -> Spent:
-        """All epochs; how many go through at once decides how often weights are read and layers launched."""
-        rows = self._micro_batch(keys)
-        dtype = self._training_dtype(keys)
-        seconds = training_seconds(
-            self.size(checkpoint),
-            self._speed(dtype),
-            _method(keys),
-            dtype,
-            keys.epochs * tokens,
-            keys.epochs * items / rows / keys.gpus,
-            checkpointed=self._checkpoints(checkpoint, keys, rows * tokens / max(1, items)),
-            gpus=keys.gpus,
-        )
-        return Spent(training=seconds)
-
-    def training_together(
-        self,
-        checkpoint: str,
-        keys: TrainingKeys,
-        trainings: Sequence[tuple[float, float]],
-        at_once: int,
-        length: int,
-    ) -> Spent | None:
-        """The items and tokens of an epoch of each, if at most so many share a step.
-
-        None where memory has no room for a row of the longest sample, `length`, and they cannot.
-        """
-        fitting, row = self._fitting(checkpoint, keys, at_once)
-        if row < length:
-            return None
-        steps = [
-            Steps(
-                keys.epochs * math.ceil(items / keys.batch_size), keys.batch_size * tokens / items
-            )
-            for items, tokens in trainings
-        ]
-        dtype = self._training_dtype(keys)
-        seconds = together_seconds(
-            self.size(checkpoint),
-            self._speed(dtype),
-            _method(keys),
-            dtype,
-            keys.epochs * sum(tokens for _, tokens in trainings),
-            rows_together(steps, fitting, row),
-            sum(one.count for one in steps),
-        )
-        return Spent(training=seconds)
-
-    def _fitting(self, checkpoint: str, keys: TrainingKeys, at_once: int) -> tuple[int, float]:
-        """How many of so many trainings share a step, and how many tokens a row then holds."""
-        if not self.on_gpu:
-            return at_once, ROW_ON_A_CPU
-        size, method, dtype = self.size(checkpoint), _method(keys), self._compute.dtype
-        bare, token = (
-            training_bytes(size, method, dtype, tokens, keys.lora_rank) for tokens in (0, 1)
-        )
-        adapter = self._adapter_bytes(checkpoint, keys)
-        held = self._settings.devices[self._cluster.gpu].memory_gb * 1_000 - DEVICE_MB
-        room = max(0.0, held * MB - size.weights(dtype))
-        fitting = max(1, min(at_once, int(SHARE_OF_ADAPTERS * room / adapter)))
-        return fitting, (room - fitting * adapter) / (token - bare)
-
-    def _adapter_bytes(self, checkpoint: str, keys: TrainingKeys) -> int:
-        """Of what is trained in place of a model's weights, with what its training keeps of it."""
-        share = trained_share(_method(keys), keys.lora_rank)
-        return int(self.size(checkpoint).parameters * share) * BYTES_OF_TRAINED
-
-    def _micro_batch(self, keys: TrainingKeys) -> int:
-        return keys.micro_batch_size or min(8, keys.batch_size)
-
-    def _training_dtype(self, keys: TrainingKeys) -> str:
-        auto = "bfloat16" if self.on_gpu else "float32"
-        return auto if keys.precision == "auto" else keys.precision
-
-    def _checkpoints(self, checkpoint: str, keys: TrainingKeys, row: float) -> bool:
-        """Whether activations are calculated twice: where the longest rows would not fit the GPU otherwise."""
-        if keys.gradient_checkpointing != "auto":
-            return keys.gradient_checkpointing == "yes"
-        if not self.on_gpu:
-            return False
-        longest = int(min(_LONGEST_ROW * row, self._micro_batch(keys) * keys.max_length))
-        held = self._settings.devices[self._cluster.gpu].memory_gb * 1_000
-        needed = self._training_mb(checkpoint, keys, longest, checkpointed=False)
-        return needed + DEVICE_MB > held
-
-    def _training_mb(
-        self, checkpoint: str, keys: TrainingKeys, tokens: int, *, checkpointed: bool
-    ) -> int:
-        """Of one device."""
-        size, dtype = self.size(checkpoint), self._compute.dtype
-        device = training_bytes(
-            size, _method(keys), dtype, tokens, keys.lora_rank, checkpointed=checkpointed
-        )
-        return device // MB // (keys.gpus if keys.sharded else 1)
-
-    # ----- jobs -------------------------------------------------------------------------------------
-
-    def evaluated(self, checkpoint: str, spent: Spent, work: list[Amount]) -> Need:
-        size, dtype = self.size(checkpoint), self._compute.dtype
-        length = max((one.length for one in work), default=100)
-        device = evaluation_bytes(size, dtype, self._compute.batch_size, length) // MB
-        return Need(
-            spent.seconds,
-            self._host_mb(size.weights(dtype), device),
-            gpus=int(self.on_gpu),
-            gpu_mb=(device + DEVICE_MB) * self.on_gpu,
-            disk_mb=max(1, sum(one.items for one in work) // 1_000),
-            tokens=int(sum(one.tokens for one in work)),
-            parts=spent.parts,
-        )
-
-    def trained(
-        self,
-        checkpoint: str,
-        keys: TrainingKeys,
-        spent: Spent,
-        tokens: int,
-        length: int,
-        at_once: int = 1,
-    ) -> Need:
-        """Its memory is the least that does: one sample at a time, calculated twice where that may be.
-
-        Of trainings that share their steps a GPU takes as many as it has room for, and a processor all.
-        """
-        shares = at_once > 1 and not self.on_gpu
-        length = max(length, ROW_ON_A_CPU) if shares else length
-        size, dtype = self.size(checkpoint), self._compute.dtype
-        twice = keys.gradient_checkpointing == "yes"
-        twice = twice or (keys.gradient_checkpointing == "auto" and self.on_gpu)
-        device = self._training_mb(checkpoint, keys, length, checkpointed=twice)
-        if shares:
-            device += (at_once - 1) * self._adapter_bytes(checkpoint, keys) // MB
-        gpus = keys.gpus if self.on_gpu else 0
-        trained = size.parameters * trained_share(_method(keys), keys.lora_rank)
-        kept = 2 * int(trained * 12) + size.weights(dtype)  # two states, and the result
-        return Need(
-            spent.seconds,
-            self._host_mb(size.weights(dtype) * max(1, keys.gpus), device),
-            gpus=gpus,
-            gpu_mb=(device + DEVICE_MB) * bool(gpus),
-            disk_mb=math.ceil(kept / MB),
-            tokens=tokens,
-            parts=spent.parts,
-        )
-
-    def smallest_mb(self, checkpoint: str) -> int:
-        """The GPU memory of an evaluation; how much it reads at once follows what the GPU has."""
-        return (
-            evaluation_bytes(self.size(checkpoint), self._compute.dtype, 1, 1_000) // MB + DEVICE_MB
-        )
-
-    def _host_mb(self, weights: int, device_mb: int) -> int:
-        """With a GPU the weights pass through; without one all of it happens here."""
-        if self.on_gpu:
-            return CUDA_MB + math.ceil(1.3 * weights / MB)
-        return LIBRARIES_MB + math.ceil(weights / MB) + device_mb
+def _micro_batch(keys: TrainingKeys) -> int:
+    return keys.micro_batch_size or min(8, keys.batch_size)

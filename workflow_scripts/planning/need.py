@@ -2,8 +2,11 @@
 
 import math
 from dataclasses import dataclass, field
+from typing import Literal
 
 from workflow_scripts.settings.cluster import Cluster
+
+Work = Literal["reading", "training", "generating"]
 
 
 @dataclass(frozen=True)
@@ -16,10 +19,9 @@ class Need:
     download_mb: int = 0
     tokens: int = 0
     is_guess: bool = False  # the model's size is not known
-    # Of the seconds, those that do not go to starting, by what they go to (planning/spent.py).
-    parts: dict[str, float] = field(default_factory=dict)
-    # Of trainings that may share their steps: by each way of harmony.together, times the seconds.
-    ways: dict[str, float] = field(default_factory=dict)
+    mostly: Work | None = None  # what its model does most of the time
+    # Of trainings that may share their steps: by the value of harmony.together, times the seconds.
+    by_together: dict[str, float] = field(default_factory=dict)
 
     def asked_minutes(self, attempt: int, cluster: Cluster) -> int:
         """Twice as long each time it is tried again, up to what the cluster grants."""

@@ -11,21 +11,20 @@ from dataclasses import replace
 from functools import cache
 
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.planning.arithmetic import BYTES, MB
 from workflow_scripts.planning.machine import START, Machine
+from workflow_scripts.planning.memory import BYTES, MB
 from workflow_scripts.planning.need import Need
-from workflow_scripts.planning.spent import Spent
-from workflow_scripts.planning.together import at_once_of
 from workflow_scripts.planning.work import BYTES_A_TOKEN, Amount, Work
 from workflow_scripts.settings.harmony import Together
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.measures import latency_request
 from workflow_scripts.settings.requests import Request
 
-_START_LIGHTEVAL = 22  # instead of START
+_START_LIGHTEVAL, _START_VERIFYING = 22, START + 10  # instead of START
 # A submitted model of unknown size, on one task or all, is planned with so much.
 UNKNOWN_SECONDS = 4 * 3600
 _WITH_WRAPPER = 1.2  # a model with aggregation and adapters, over the same without
+_TOKENISED_A_SECOND = 100_000  # by one process
 
 
 class Planner:
@@ -34,82 +33,24 @@ class Planner:
     def __init__(self, settings: Settings):
         self._settings, self._cluster = settings, settings.cluster
         self._machine, self._work = Machine(settings), Work(settings)
+        self._on_machine = self._machine.model
+
+    # ----- measuring --------------------------------------------------------------------------------
+
+    def _measured(self, checkpoint: str, work: list[Amount], start: float = START) -> Need:
+        """The model is loaded once: times add up, the largest counts for memory."""
+        model = self._on_machine(checkpoint)
+        return model.evaluated(model.loading(start) + sum(map(model.measuring, work)), work)
 
     @cache
     def evaluation(self, checkpoint: str, tasks: tuple[str, ...], shots: int = 0) -> Need:
-        """Tasks of one model, loaded once: their times add up, the largest counts for memory."""
         return self._measured(checkpoint, [self._work.test(task, shots) for task in tasks])
 
-    @cache
-    def training_before_test(self, checkpoint: str, tasks: tuple[str, ...]) -> Need:
-        harmony, machine = self._settings.harmony, self._machine
-        recipe = harmony.task_recipe(self._settings.source)
-        rates = max(1, len(recipe.learning_rates))
-        weights = machine.reading_weights(checkpoint)
-        seeds = max(1, len(harmony.seeds))
-        spent, tokens, longest = Spent(starting=START) + weights, 0, 0
-        trainings: list[tuple[float, float]] = []
-        for task in tasks:
-            row, test = self._work.row(task), self._work.test(task, 0)
-            items = min(row.training_items, recipe.max_training_items or row.training_items)
-            held_out = min(items, recipe.max_validation_items or items)
-            trained = items * row.training_tokens
-            # After each epoch the held-out items are asked as the test is, with what is generated for each.
-            choosing = Amount(
-                held_out, held_out * row.training_tokens, row.training_tokens, row.new_tokens
-            )
-            trainings += [(items, trained)] * (seeds * rates)
-            tried = machine.measuring(checkpoint, choosing).times(recipe.epochs)
-            # Adapters leave the model as it was loaded; what else is trained changes it, and the test takes one more.
-            loaded = weights.times(0 if recipe.adapters_alone else rates + 1)
-            one = loaded + tried.times(rates) + machine.measuring(checkpoint, test)
-            spent += one.times(seeds)
-            tokens += seeds * rates * recipe.epochs * trained
-            longest = max(longest, row.training_tokens)
-        length = min(recipe.max_length, 4 * longest)
-
-        def training(together: Together) -> Spent:
-            at_once = at_once_of(together, len(trainings))
-            if at_once > 1 and recipe.shares_steps:
-                shared = machine.training_together(checkpoint, recipe, trainings, at_once, length)
-                if shared is not None:
-                    return shared
-            each = (machine.training(checkpoint, recipe, *one) for one in trainings)
-            return sum(each, start=Spent())
-
-        whole = spent + training(self._settings.trained_together)
-        ways: tuple[Together, ...] = (1, "auto") if recipe.shares_steps else ()
-        need = machine.trained(
-            checkpoint,
-            recipe,
-            whole,
-            tokens,
-            length,
-            at_once_of(self._settings.trained_together, len(trainings))
-            if recipe.shares_steps
-            else 1,
-        )
-        return replace(
-            need,
-            disk_mb=len(tasks),  # records; what was trained is not kept
-            ways={str(way): (spent + training(way)).seconds / whole.seconds for way in ways},
-        )
-
-    @cache
-    def corpus(self, checkpoint: str, megabytes: float) -> Need:
-        recipe = self._settings.harmony.task_recipe(self._settings.source)
-        tokens = megabytes * MB / BYTES_A_TOKEN
-        spent = self._machine.loading(checkpoint)
-        spent += self._machine.training(checkpoint, recipe, tokens / recipe.max_length, tokens)
-        spent += self._machine.windows(checkpoint, tokens / 10).times(2)
-        need = self._machine.trained(checkpoint, recipe, spent, int(tokens), recipe.max_length)
-        return replace(need, disk_mb=1)
-
     def mmlu(self, checkpoint: str) -> Need:
-        work = self._work.mmlu()
-        spent = self._machine.loading(checkpoint, start=_START_LIGHTEVAL)
-        spent += self._machine.measuring(checkpoint, work)
-        return self._machine.evaluated(checkpoint, spent, [work])
+        return self._measured(checkpoint, [self._work.mmlu()], _START_LIGHTEVAL)
+
+    def prompt_run(self, checkpoint: str, run: str) -> Need:
+        return self._measured(checkpoint, [self._work.prompt_run(run)])
 
     def suite_row(self, request: Request, tasks: tuple[str, ...]) -> Need:
         """A submitted model's need; that of one in no table is what is planned for any."""
@@ -122,71 +63,117 @@ class Planner:
         work = [self._work.suite_test(entry) for entry in suite.tasks if entry.task in tasks]
         return self._measured(request.name, work)
 
-    def _measured(self, checkpoint: str, work: list[Amount]) -> Need:
-        measuring = (self._machine.measuring(checkpoint, one) for one in work)
-        return self._machine.evaluated(
-            checkpoint, sum(measuring, start=self._machine.loading(checkpoint)), work
-        )
-
-    def prompt_run(self, checkpoint: str, run: str) -> Need:
-        return self._measured(checkpoint, [self._work.prompt_run(run)])
-
     @cache
     def perplexity(self, checkpoint: str, plans: int) -> Need:
         """The texts are read in the model's own plan and in so many others."""
-        measures = self._settings.chunking.measures
+        model, measures = self._on_machine(checkpoint), self._settings.chunking.measures
         responses = measures.responses * len(measures.difficulties)
-        one = Spent(handling=0.5) + self._machine.windows(checkpoint, self._work.wikitext_tokens)
-        one += self._machine.reading(checkpoint, responses, self._work.response_tokens)
-        spent = self._machine.loading(checkpoint) + one.times(plans + 1)
-        return self._machine.evaluated(checkpoint, spent, [Amount(responses, 0, measures.window)])
+        one = 0.5 + model.windows(self._work.wikitext_tokens)
+        one += model.reading(responses, self._work.response_tokens)
+        seconds = model.loading() + (plans + 1) * one
+        return model.evaluated(seconds, [Amount(responses, 0, measures.window)])
 
     def stage_perplexity(self, checkpoint: str) -> Need:
         return self.perplexity(checkpoint, 0)
 
     def plan_search(self, checkpoint: str) -> Need:
         """Every layer left out, every stretch of layers side by side, and the plans that these propose."""
-        search = self._settings.chunking.search
-        layers = self._settings.model(CheckpointId.parse(checkpoint).model).layers
+        model, search = self._on_machine(checkpoint), self._settings.chunking.search
+        layers, window = model.size.layers, self._settings.chunking.measures.window
         proposed = 2 * (len(search.speed_ups) * (search.proposals + 1) + search.random_plans)
         plans = layers * (layers + 1) // 2 + proposed + 2
-        window = self._settings.chunking.measures.window
-        one = Spent(handling=0.1) + self._machine.reading(
-            checkpoint, search.tokens / window, window
-        )
-        spent = self._machine.loading(checkpoint) + one.times(plans)
-        return self._machine.evaluated(checkpoint, spent, [Amount(1, 0, window)])
+        seconds = plans * (0.1 + model.reading(search.tokens / window, window))
+        return model.evaluated(model.loading() + seconds, [Amount(1, 0, window)])
 
     @cache
     def latency(self, checkpoint: str) -> Need:
         """As if no plan were faster than the unchanged model, over however many devices."""
-        model = CheckpointId.parse(checkpoint).model
-        asked, layers = latency_request(self._settings, model), self._settings.model(model).layers
-        measures, machine, question = asked.measures, self._machine, self._work.question_tokens
-        chunks = [len(plan.plan(layers).chunks) for plan in asked.plans]
+        request = latency_request(self._settings, CheckpointId.parse(checkpoint).model)
+        model = self._on_machine(checkpoint)
+        layers = model.size.layers
+        measures, question = request.measures, self._work.question_tokens
+        chunks = [len(plan.plan(layers).chunks) for plan in request.plans]
         loads = sum(map(self._work.placements, chunks)) + len(measures.precisions) * len(chunks)
-        spent = machine.loading(checkpoint) + machine.reading_weights(checkpoint).times(loads)
-        tokens = 0
-        for rows, rounds in self._work.latency_rounds(asked.plans, layers).items():
+        tokens, reading, generating = 0, 0.0, 0.0
+        for rows, rounds in self._work.latency_rounds(request.plans, layers).items():
             batches = rounds * math.ceil(measures.questions / rows)
-            spent += machine.reading(checkpoint, rounds * measures.questions, question, rows)
-            spent += machine.generating(checkpoint, batches * (measures.new_tokens - 1), rows)
+            reading += model.reading(rounds * measures.questions, question, rows)
+            generating += model.generating(batches * (measures.new_tokens - 1), rows)
             tokens += rounds * measures.questions * (question + measures.new_tokens - 1)
-        rows = max(measures.batch_sizes)
-        need = machine.evaluated(checkpoint, spent, [Amount(rows, 0, 2 * question)])
+        seconds = model.loading() + loads * model.reading_weights
+        most_rows = Amount(max(measures.batch_sizes), 0, 2 * question)
+        need = model.evaluated(seconds + reading + generating, [most_rows])
         most = max(chunks, default=1)
         devices = max((number for number in measures.devices if number <= most), default=1)
         # Beside the unchanged model the plan's, as a whole until it is spread, in the largest number format.
-        formats = (asked.compute.dtype, *measures.precisions)
-        largest = max(map(machine.size(checkpoint).weights, formats))
-        weights = int(_WITH_WRAPPER * largest) // MB
+        formats = (request.compute.dtype, *measures.precisions)
+        weights = int(_WITH_WRAPPER * max(map(model.size.weights, formats))) // MB
+        on_gpu = self._machine.on_gpu
         return replace(
             need,
             tokens=tokens,
             gpus=need.gpus * devices,
-            gpu_mb=need.gpu_mb + weights * machine.on_gpu,
-            mem_mb=need.mem_mb + weights * (not machine.on_gpu),
+            gpu_mb=need.gpu_mb + weights * on_gpu,
+            mem_mb=need.mem_mb + weights * (not on_gpu),
+            mostly="generating" if generating > reading else "reading",
         )
+
+    # ----- training ---------------------------------------------------------------------------------
+
+    @cache
+    def training_before_test(self, checkpoint: str, tasks: tuple[str, ...]) -> Need:
+        harmony, model = self._settings.harmony, self._on_machine(checkpoint)
+        recipe = harmony.task_recipe(self._settings.source)
+        rates, seeds = max(1, len(recipe.learning_rates)), max(1, len(harmony.seeds))
+        seconds, tokens, longest = model.loading(), 0, 0
+        trainings: list[tuple[float, float]] = []
+        for task in tasks:
+            row, test = self._work.row(task), self._work.test(task, 0)
+            items = min(row.training_items, recipe.max_training_items or row.training_items)
+            held_out = min(items, recipe.max_validation_items or items)
+            trained = items * row.training_tokens
+            trainings += [(items, trained)] * (seeds * rates)
+            # After each epoch the held-out items are asked as the test is, with what is generated for each.
+            choosing = Amount(
+                held_out, held_out * row.training_tokens, row.training_tokens, row.new_tokens
+            )
+            # Adapters leave the model as it was loaded; what else is trained changes it, and the test takes one more.
+            one = 0 if recipe.adapters_alone else (rates + 1) * model.reading_weights
+            one += rates * recipe.epochs * model.measuring(choosing)
+            seconds += seeds * (one + model.measuring(test))
+            tokens += seeds * rates * recipe.epochs * trained
+            longest = max(longest, row.training_tokens)
+        length = min(recipe.max_length, 4 * longest)
+
+        def at_once(together: Together) -> int:
+            if not recipe.shares_steps:
+                return 1
+            return len(trainings) if together == "auto" else min(together, len(trainings))
+
+        def whole(together: Together) -> float:
+            shared = None
+            if (some := at_once(together)) > 1:
+                shared = model.training_together(recipe, trainings, some, length)
+            if shared is None:
+                shared = sum(model.training(recipe, *one) for one in trainings)
+            return seconds + shared
+
+        chosen = self._settings.trained_together
+        planned = whole(chosen)
+        choices: tuple[Together, ...] = (1, "auto") if recipe.shares_steps else ()
+        return replace(
+            model.trained(recipe, planned, tokens, length, at_once(chosen)),
+            disk_mb=len(tasks),  # records; what was trained is not kept
+            by_together={str(choice): whole(choice) / planned for choice in choices},
+        )
+
+    @cache
+    def corpus(self, checkpoint: str, megabytes: float) -> Need:
+        recipe = self._settings.harmony.task_recipe(self._settings.source)
+        model, tokens = self._on_machine(checkpoint), megabytes * MB / BYTES_A_TOKEN
+        seconds = model.loading() + 2 * model.windows(tokens / 10)
+        seconds += model.training(recipe, tokens / recipe.max_length, tokens)
+        return replace(model.trained(recipe, seconds, int(tokens), recipe.max_length), disk_mb=1)
 
     @cache
     def stage(self, checkpoint: str) -> Need:
@@ -194,36 +181,35 @@ class Planner:
         recipe = self._settings.stage_recipe(CheckpointId.parse(checkpoint).stages[-1])[1]
         samples, each = self._work.stage_samples(recipe)
         held_out = samples * recipe.validation
-        steps = recipe.epochs * (samples - held_out) / recipe.batch_size
-        done = min(steps, recipe.max_steps or steps) / steps
         trained = samples - held_out
-        training = self._machine.training(checkpoint, recipe, trained, trained * each)
+        steps = recipe.epochs * trained / recipe.batch_size
+        done = min(steps, recipe.max_steps or steps) / steps
         evaluations = max(1, steps * done / recipe.evaluate_every) if recipe.evaluate_every else 1
-        evaluating = self._machine.reading(checkpoint, held_out, each, rows=8)
-        spent = self._machine.loading(checkpoint) + training.times(done)
-        spent += evaluating.times(evaluations / recipe.gpus)
+        model = self._on_machine(checkpoint)
+        evaluating = model.reading(held_out, each, rows=8) * evaluations / recipe.gpus
+        seconds = model.loading() + evaluating
+        seconds += done * model.training(recipe, trained, trained * each)
         tokens = int(done * recipe.epochs * samples * each)
-        return self._machine.trained(checkpoint, recipe, spent, tokens, recipe.max_length)
+        return model.trained(recipe, seconds, tokens, recipe.max_length)
+
+    # ----- preparing --------------------------------------------------------------------------------
 
     def samples(self, recipe: str) -> Need:
-        """Tokenised by one process, a hundred thousand tokens a second."""
         tokens = self._work.tokenised(self._settings.training.recipes[recipe])
         mb = math.ceil(tokens * BYTES_A_TOKEN / MB)
-        return Need(START + tokens / 100_000, 4_000, disk_mb=mb, tokens=tokens)
+        return Need(START + tokens / _TOKENISED_A_SECOND, 4_000, disk_mb=mb, tokens=tokens)
 
     def building(self, checkpoint: str) -> Need:
         """The base's weights are linked, never loaded; adapters are a few percent of them."""
-        new = int(self._machine.size(checkpoint).parameters * 0.1) * BYTES["float32"]
+        new = int(self._on_machine(checkpoint).size.parameters * 0.1) * BYTES["float32"]
         return Need(START + new / MB / 100, 2_000 + new // MB, disk_mb=new // MB)
 
     def verification(self, checkpoint: str) -> Need:
         """The model twice, in float32, on a few sentences."""
-        weights = 2 * self._machine.size(checkpoint).weights("float32") // MB
-        spent = self._machine.loading(checkpoint, start=START + 10)
-        need = self._machine.evaluated(
-            checkpoint, spent + self._machine.reading_weights(checkpoint), []
-        )
-        return replace(need, mem_mb=need.mem_mb + weights, gpu_mb=need.gpu_mb + weights)
+        model = self._on_machine(checkpoint)
+        weights = 2 * model.size.weights("float32") // MB
+        one = model.evaluated(model.loading(_START_VERIFYING) + model.reading_weights, [])
+        return replace(one, mem_mb=one.mem_mb + weights, gpu_mb=one.gpu_mb + weights)
 
     def world(self) -> Need:
         """The generated datasets."""
@@ -234,16 +220,17 @@ class Planner:
         return Need(2, 1_000, disk_mb=8)
 
     def download(self, kind: str, repository: str) -> Need:
-        if kind == "model":
-            row = self._settings.models.get(repository)
-            # Published in 16 bits, but for the oldest.
-            size = row.parameters * (4 if row.family == "GPT-2" else 2) // MB if row else 1_000
-            is_guess = row is None
-        else:
-            is_guess = False
-            size = self._work.dataset_mb.get(repository, 500)
-        seconds = 5 + size / self._cluster.download_mb_per_second
-        return Need(seconds, 2_000, disk_mb=size, download_mb=size, is_guess=is_guess)
+        row = self._settings.models.get(repository) if kind == "model" else None
+        unknown = 1_000 if kind == "model" else self._work.dataset_mb.get(repository, 500)
+        # Published in 16 bits, but for the oldest.
+        size = row.parameters * (4 if row.family == "GPT-2" else 2) // MB if row else unknown
+        return Need(
+            5 + size / self._cluster.download_mb_per_second,
+            2_000,
+            disk_mb=size,
+            download_mb=size,
+            is_guess=kind == "model" and row is None,
+        )
 
     def too_large(self) -> list[str]:
         """A sentence for each job that the GPUs which it asks for cannot hold."""
@@ -253,19 +240,19 @@ class Planner:
         evaluated = [*settings.harmony.models, *settings.prompts.models]
         evaluated += [str(one) for one in settings.mmlu_checkpoints()]
         sizes = {
-            f"{name} cannot be evaluated": self._machine.smallest_mb(name)
+            f"{name} cannot be evaluated": self._on_machine(name).smallest_mb
             for name in dict.fromkeys(evaluated)
         }
+        trained = "{} cannot be trained with the recipe {!r}"
         if "train_before_test" in settings.harmony.protocols:
             recipe = settings.harmony.recipe or "published"
             for name in settings.harmony.models:
                 need = self.training_before_test(name, settings.harmony.tasks)
-                sizes[f"{name} cannot be trained with the recipe {recipe!r}"] = need.gpu_mb
+                sizes[trained.format(name, recipe)] = need.gpu_mb
         for one in settings.staged_checkpoints():
             if one.stages:
                 recipe, _ = settings.stage_recipe(one.stages[-1])
-                need = self.stage(str(one))
-                sizes[f"{one} cannot be trained with the recipe {recipe!r}"] = need.gpu_mb
+                sizes[trained.format(one, recipe)] = self.stage(str(one)).gpu_mb
         for name in settings.chunking.timed_models:
             sizes[f"The times of {name} cannot be taken"] = self.latency(name).gpu_mb
         held = settings.devices[self._cluster.gpu].memory_gb

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +56,18 @@ def status(now: float) -> str:
     workers = sum(one.state == "running" for one in found) or most_at_once(known, run["started"])
     pace = learn(jobs, took(jobs, known))
     until = ends(found, pace, workers, now)
-    lines = [_first_line(run, going_on, now), "", *_table(found, pace, until, now, going_on)]
-    lines += [_where_from(pace)] if until else []
+    since = time.strftime("%d %b %H:%M", time.localtime(run["started"]))
+    lasted = clock(max(0.0, now - run["started"]) / HOUR)
+    lines = [
+        f"Run of {', '.join(run['targets']) or 'all'}, started {since},"
+        f" {f'going on for {lasted}' if going_on else 'not running now'}.",
+        "",
+        *_table(found, pace, until, now, "ends" if going_on else "would end"),
+    ]
+    if until:
+        many = "job that is" if pace.jobs == 1 else f"{pace.jobs:,} jobs that are"
+        learned = f"Times are estimated by the {many} done."
+        lines.append(learned if pace.jobs else "No job is done yet: times are those planned.")
     return "\n".join([*lines, *_running(found, pace, now), *_troubles(found)])
 
 
@@ -85,48 +95,26 @@ def _slurm_jobs() -> set[str] | None:
     return set(listed.stdout.split())
 
 
-def _first_line(run: Mapping[str, Any], going_on: bool, now: float) -> str:
-    since = time.strftime("%d %b %H:%M", time.localtime(run["started"]))
-    what = ", ".join(run["targets"]) or "all"
-    lasted = clock(max(0.0, now - run["started"]) / HOUR)
-    how = f"going on for {lasted}" if going_on else "not running now"
-    return f"Run of {what}, started {since}, {how}."
-
-
-def _where_from(pace: Pace) -> str:
-    if not pace.jobs:
-        return "No job is done yet: times are those planned."
-    many = "job that is" if pace.jobs == 1 else f"{pace.jobs:,} jobs that are"
-    return f"Times are estimated by the {many} done."
-
-
 def _table(
-    found: Sequence[Seen], pace: Pace, until: Mapping[str, float], now: float, going_on: bool
+    found: Sequence[Seen], pace: Pace, until: Mapping[str, float], now: float, when: str
 ) -> list[str]:
-    by_study: dict[str, list[Seen]] = {}
-    for one in found:
-        if one.job.need.mem_mb:
-            by_study.setdefault(one.job.study, []).append(one)
+    groups: dict[str, list[Seen]] = {}
+    counted = [one for one in found if one.job.need.mem_mb]
+    for one in counted:
+        groups.setdefault(one.job.study, []).append(one)
+    groups["together"] = counted
+    last = dict(until) | ({"together": max(until.values())} if until else {})
     head = f"{'study':<10} {'jobs':>6}" + "".join(f"{state:>9}" for state in _STATES)
-    lines = [f"{head} {'share':>7} {'left':>8}  {'ends' if going_on else 'would end'}"]
-    for study, group in by_study.items():
-        lines.append(_study_line(study, group, pace, until.get(study), now))
-    ends_last = max(until.values(), default=None)
-    return [
-        *lines,
-        _study_line("together", [o for g in by_study.values() for o in g], pace, ends_last, now),
-    ]
-
-
-def _study_line(
-    study: str, group: Sequence[Seen], pace: Pace, end: float | None, now: float
-) -> str:
-    counts = Counter[str](one.state for one in group)
-    whole = sum(pace.seconds(one.job) for one in group)
-    left = sum(pace.seconds(one.job) for one in group if one.state != "done")
-    share = f"{100 * (1 - left / whole):.0f} %" if whole else ""
-    line = f"{study:<10} {len(group):>6,}" + "".join(f"{counts[s] or '':>9}" for s in _STATES)
-    return f"{line} {share:>7} {hours(left / HOUR) + ' h':>8}  {_when(end, now)}"
+    lines = [f"{head} {'share':>7} {'left':>8}  {when}"]
+    for study, group in groups.items():
+        counts = Counter[str](one.state for one in group)
+        whole = sum(pace.seconds(one.job) for one in group)
+        left = sum(pace.seconds(one.job) for one in group if one.state != "done")
+        share = f"{100 * (1 - left / whole):.0f} %" if whole else ""
+        line = f"{study:<10} {len(group):>6,}" + "".join(f"{counts[s] or '':>9}" for s in _STATES)
+        end = _when(last.get(study), now)
+        lines.append(f"{line} {share:>7} {hours(left / HOUR) + ' h':>8}  {end}")
+    return lines
 
 
 def _when(end: float | None, now: float) -> str:
@@ -137,42 +125,48 @@ def _when(end: float | None, now: float) -> str:
 
 
 def _running(found: Sequence[Seen], pace: Pace, now: float) -> list[str]:
-    running = sorted(
-        (one for one in found if one.state == "running"), key=lambda one: one.since or now
-    )
-    lines = ["", "Running:"] if running else []
-    for one in running[:_SHOWN]:
+    running = [one for one in found if one.state == "running"]
+    running.sort(key=lambda one: one.since or now)
+
+    def line(one: Seen) -> list[str]:
         since, expected = clock(one.runs_for(now) / HOUR), clock(pace.seconds(one.job) / HOUR)
-        lines.append(f"  {one.job.log} for {since}, expected {expected}")
-    if len(running) > _SHOWN:
-        lines.append(f"  and {len(running) - _SHOWN} more")
-    return lines
+        return [f"  {one.job.log} for {since}, expected {expected}"]
+
+    return _listed("Running:", running, line)
 
 
 def _troubles(found: Sequence[Seen]) -> list[str]:
-    lines = []
-    for state, title in (
-        ("failed", "Failed; the last lines of their logs:"),
-        ("stopped", "Killed before they ended; the next run resumes from what they have kept:"),
-    ):
-        group = [one for one in found if one.state == state]
-        lines += ["", title] if group else []
-        for one in group[:_SHOWN]:
-            lines.append(f"  {one.job.log}")
-            if state == "failed":
-                lines += [f"    | {line}" for line in _last_lines(Path(one.job.log or ""))]
-        if len(group) > _SHOWN:
-            lines.append(f"  and {len(group) - _SHOWN} more")
-    broken = broken_cells()
-    lines += ["", "Broken cells; the next run tries them again:"] if broken else []
-    return lines + [f"  {c['record']}: {c['reason']} ({c['log']})" for c in broken[:_SHOWN]]
+    def log(one: Seen) -> list[str]:
+        last = _last_lines(Path(one.job.log or "")) if one.state == "failed" else []
+        return [f"  {one.job.log}", *(f"    | {line}" for line in last)]
+
+    def cell(one: Mapping[str, Any]) -> list[str]:
+        return [f"  {one['record']}: {one['reason']} ({one['log']})"]
+
+    failed, stopped = (
+        [one for one in found if one.state == state] for state in ("failed", "stopped")
+    )
+    return [
+        *_listed("Failed; the last lines of their logs:", failed, log),
+        *_listed(
+            "Killed before they ended; the next run resumes from what they have kept:", stopped, log
+        ),
+        *_listed("Broken cells; the next run tries them again:", broken_cells(), cell),
+    ]
+
+
+def _listed(title: str, group: Sequence[Any], lines: Callable[[Any], list[str]]) -> list[str]:
+    """The first of them; nothing where there are none."""
+    if not group:
+        return []
+    more = [f"  and {len(group) - _SHOWN} more"] if len(group) > _SHOWN else []
+    return ["", title, *(line for one in group[:_SHOWN] for line in lines(one)), *more]
 
 
 def _last_lines(log: Path) -> list[str]:
     try:
-        return (
-            log.read_text(encoding="utf-8", errors="replace").rstrip().splitlines()[-_LAST_LINES:]
-        )
+        text = log.read_text(encoding="utf-8", errors="replace")
+        return text.rstrip().splitlines()[-_LAST_LINES:]
     except OSError:
         return ["(the log is gone)"]
 

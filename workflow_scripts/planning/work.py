@@ -13,14 +13,8 @@ BYTES_A_TOKEN = 4
 # The embedded world's texts are short, and what the table says of the real tasks is not true of them.
 _MINIATURE_WORK = {"training_tokens": 26, "test_tokens": 26, "training_items": 400}
 # A task that the work table does not have is taken for one of this size.
-_USUAL_WORK = {
-    "training_items": 10_000,
-    "test_items": 3_000,
-    "training_tokens": 60,
-    "test_tokens": 80,
-    "new_tokens": 0,
-    "download_mb": 100,
-}
+_USUAL_WORK = {"training_items": 10_000, "test_items": 3_000, "training_tokens": 60}
+_USUAL_WORK |= {"test_tokens": 80, "new_tokens": 0, "download_mb": 100}
 _MMLU_SUBJECTS, _MMLU_QUESTIONS, _MINIATURE_QUESTIONS = 57, 14_042, 12
 _MMLU_EXAMPLES = 5  # in front of a question
 # Tokens of the texts that perplexity is measured on, and of the two sets that stages train on.
@@ -52,24 +46,27 @@ class Work:
         } | _DATASETS_MB
 
     def row(self, task: str) -> WorkRow:
-        row = self._settings.work.get(task)
-        if row is None:
-            row = WorkRow.model_construct(None, task=task, source="an estimate", **_USUAL_WORK)
-        if self._miniature:
-            items = self._settings.miniature.items
-            row = row.model_copy(update=_MINIATURE_WORK | {"test_items": items})
-        return row
+        usual = WorkRow.model_construct(None, task=task, source="an estimate", **_USUAL_WORK)
+        row = self._settings.work.get(task, usual)
+        if not self._miniature:
+            return row
+        items = self._settings.miniature.items
+        return row.model_copy(update=_MINIATURE_WORK | {"test_items": items})
 
     def test(self, task: str, shots: int) -> Amount:
-        row = self.row(task)
-        return _asked(row, shots, self._settings.harmony.max_test_items or row.test_items)
+        return self._test(self.row(task), shots, self._settings.harmony.max_test_items)
 
     def suite_test(self, entry: SuiteTask) -> Amount:
         row, most = self.row(entry.task), entry.max_items or self._settings.suite.max_items
         if entry.task == "mmlu":  # its cap is on each subject
-            row = row.model_copy(update={"test_items": self._mmlu_items(most)})
-            most = None
-        return _asked(row, entry.shots, most or row.test_items)
+            most = self._mmlu_items(most)
+            row = row.model_copy(update={"test_items": most})
+        return self._test(row, entry.shots, most)
+
+    def _test(self, row: WorkRow, shots: int, most: int | None) -> Amount:
+        items, length = min(row.test_items, most or row.test_items), row.test_tokens
+        length += shots * row.training_tokens
+        return Amount(items, items * length, length, row.new_tokens)
 
     def mmlu(self) -> Amount:
         row = self.row("mmlu_helm")
@@ -88,9 +85,8 @@ class Work:
         return Amount(items, items * length, length, run.decoding.new_tokens or 0)
 
     def _mmlu_items(self, per_subject: int | None) -> int:
-        caps = [per_subject, _MINIATURE_QUESTIONS if self._miniature else None]
-        limits = [cap for cap in caps if cap]
-        return min(_MMLU_QUESTIONS, _MMLU_SUBJECTS * min(limits)) if limits else _MMLU_QUESTIONS
+        most = _MINIATURE_QUESTIONS if self._miniature else _MMLU_QUESTIONS
+        return min(_MMLU_QUESTIONS, _MMLU_SUBJECTS * min(most, per_subject or most))
 
     @property
     def wikitext_tokens(self) -> int:
@@ -135,19 +131,12 @@ class Work:
         with every plan, fused, and with itself.
         """
         measures = self._settings.chunking.measures
-        rounds = dict.fromkeys(measures.batch_sizes, 0)
-        for plan in plans:
-            chunks = len(plan.plan(layers).chunks)
-            turns = 3 * self.placements(chunks) if chunks else 2
-            for size in measures.batch_sizes if chunks else measures.batch_sizes[:1]:
-                rounds[size] += turns * (1 + measures.repeats)  # one to warm up
-        formats = len(measures.precisions)
-        chunked = sum(bool(plan.plan(layers).chunks) for plan in plans)
-        for size in rounds:
-            rounds[size] += 2 * formats * (chunked + 1) * (1 + measures.repeats)
-        return rounds
-
-
-def _asked(row: WorkRow, shots: int, most: int) -> Amount:
-    items, length = min(row.test_items, most), row.test_tokens + shots * row.training_tokens
-    return Amount(items, items * length, length, row.new_tokens)
+        chunks = [len(plan.plan(layers).chunks) for plan in plans]
+        chunked = [number for number in chunks if number]
+        of_each = 3 * sum(map(self.placements, chunked))
+        of_each += 2 * len(measures.precisions) * (len(chunked) + 1)
+        turns = dict.fromkeys(measures.batch_sizes, of_each)
+        turns[measures.batch_sizes[0]] += 2 * (len(chunks) - len(chunked))
+        return {
+            size: number * (1 + measures.repeats) for size, number in turns.items()
+        }  # one to warm up

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from workflow_scripts.core.seeds import without_a_trace
+from workflow_scripts.planning.memory import BESIDE_TRAINED
 from workflow_scripts.training.attention import rows_apart
 from workflow_scripts.training.loss import find_head
 from workflow_scripts.training.packing import Order
@@ -22,8 +23,6 @@ from workflow_scripts.training.trained_parameters import trained_parameters
 _WEIGHED = (16, 32, 64)  # tokens
 # Beside what is kept there are gradients on their way and kernels' own buffers.
 _SPARE = 1.25
-# A trained parameter's gradient and AdamW's two moments, in float32.
-_BYTES_OF_TRAINED = 12
 # A logit in 16 bits and in 32, its log-probability, and the gradients of both.
 _BYTES_OF_LOGIT = 16
 
@@ -63,20 +62,12 @@ def choose_checkpointing(wanted: str, room: int | None, needed: Callable[[], flo
     return room is not None and needed() > room
 
 
-def room_on(device: torch.device) -> int | None:
-    """Bytes that are free or that PyTorch keeps without using them; None where it is no GPU."""
-    if device.type != "cuda":
-        return None
-    kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-    return torch.cuda.mem_get_info(device)[0] + kept
-
-
 def step_bytes(model, row: Row, precision: str, *, in_pieces: bool = True) -> int:
     """What a step needs beside the weights, if it calculates once: an estimate, on the safe side.
 
     `in_pieces` says whether the logits of a long row are made so where the model allows it.
     """
-    trained = sum(p.numel() for p in trained_parameters(model).values()) * _BYTES_OF_TRAINED
+    trained = sum(p.numel() for p in trained_parameters(model).values()) * BESIDE_TRAINED
     with calculating_in(precision, model.device.type):  # which mixed formats need
         head = find_head(model) if in_pieces else None
     at_once = row.tokens if head is None else min(row.tokens, head.at_once)

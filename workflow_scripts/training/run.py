@@ -15,12 +15,12 @@ from transformers.integrations import is_tensorboard_available
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.machine import ran_out
 from workflow_scripts.core.seeds import derive_seed, seed_everything
+from workflow_scripts.planning.memory import room_on
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training import attention, processes
 from workflow_scripts.training.activations import (
     choose_checkpointing,
     longest_row,
-    room_on,
     step_bytes,
 )
 from workflow_scripts.training.packing import Collator, Order, amount_trained

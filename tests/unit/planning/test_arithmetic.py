@@ -5,20 +5,14 @@ from dataclasses import replace
 import pytest
 
 from workflow_scripts.planning.arithmetic import (
-    Size,
     Speed,
-    evaluation_bytes,
-    generating_seconds,
     half_peak,
-    reading_seconds,
-    submitted_mb,
-    training_bytes,
-    training_seconds,
 )
+from workflow_scripts.planning.memory import Size, evaluation_bytes, submitted_mb, training_bytes
 
 GB = 1e9
 FOURTEEN = Size(parameters=14_000_000_000, layers=40, vocabulary=152_000)
-SPEED = Speed(operations=1e14, trained_operations=1e14, bandwidth=1e12, layer=0.0)
+SPEED = Speed("bfloat16", operations=1e14, trained_operations=1e14, bandwidth=1e12, layer=0.0)
 
 
 def test_weights_take_two_bytes_a_parameter_in_bfloat16_and_four_in_float32():
@@ -43,14 +37,14 @@ def test_an_evaluation_takes_its_weights_and_more_the_more_it_reads_at_once():
 
 def test_reading_takes_two_operations_for_each_parameter_and_token():
     # 2 * 14e9 * 1e6 = 2.8e16 operations at 1e14 a second
-    assert reading_seconds(FOURTEEN, SPEED, "bfloat16", 1e6, passes=10) == pytest.approx(280)
+    assert SPEED.reading(FOURTEEN, 1e6, passes=10) == pytest.approx(280)
 
 
 def test_training_takes_six_and_four_where_weights_need_no_gradients_and_two_more_calculated_twice():
     small = Size(parameters=1_000_000_000, layers=16, vocabulary=128_256)
 
     def seconds(method, **more):
-        return training_seconds(small, SPEED, method, "bfloat16", 1e6, 1, **more)
+        return SPEED.training(small, method, 1e6, 1, **more)
 
     assert seconds("full") == pytest.approx(60)
     assert seconds("lora") == pytest.approx(40)
@@ -60,24 +54,24 @@ def test_training_takes_six_and_four_where_weights_need_no_gradients_and_two_mor
 
 def test_rows_too_short_to_keep_a_gpu_busy_wait_for_the_weights():
     # A pass reads 28e9 bytes forward and as many back, at 1e12 a second; 10 tokens compute for 6 ms.
-    seconds = training_seconds(FOURTEEN, SPEED, "lora", "bfloat16", tokens=1e4, passes=1e3)
+    seconds = SPEED.training(FOURTEEN, "lora", tokens=1e4, passes=1e3)
     assert seconds == pytest.approx(1e3 * 2 * 0.028)
 
 
 def test_generating_reads_all_weights_once_a_token():
     # 28e9 bytes at 1e12 a second
-    assert generating_seconds(FOURTEEN, SPEED, "bfloat16", tokens=100) == pytest.approx(2.8)
+    assert SPEED.generating(FOURTEEN, tokens=100) == pytest.approx(2.8)
     # 1,000 rows of 28e9 operations at 1e14 a second
-    batch = generating_seconds(FOURTEEN, SPEED, "bfloat16", tokens=100, rows=1_000)
+    batch = SPEED.generating(FOURTEEN, tokens=100, rows=1_000)
     assert batch == pytest.approx(28)
 
 
 def test_a_small_model_on_a_gpu_waits_for_its_launches_and_a_processor_does_one_after_another():
     small = Size(parameters=1_000_000, layers=24, vocabulary=2_048)
-    slow = replace(SPEED, operations=1e10, layer=1e-3)
-    assert reading_seconds(small, slow, "float32", 1e4, passes=100) == pytest.approx(2.4)
+    slow = replace(SPEED, dtype="float32", operations=1e10, layer=1e-3)
+    assert slow.reading(small, 1e4, passes=100) == pytest.approx(2.4)
     processor = replace(slow, is_gpu=False)
-    assert reading_seconds(small, processor, "float32", 1e4, passes=100) == pytest.approx(2 + 2.4)
+    assert processor.reading(small, 1e4, passes=100) == pytest.approx(2 + 2.4)
 
 
 def test_calculating_twice_saves_the_activations_of_all_layers_but_one():

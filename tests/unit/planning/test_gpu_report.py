@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.unit.planning.test_needs import LARGE
+from tests.unit.planning.test_needs import LARGE, training_alone
 from tests.unit.planning.test_plan import job
 from tests.unit.settings.merged import ROOT, merged
 from workflow_scripts.core.errors import UserError
@@ -30,7 +30,7 @@ def written(tmp_path, **changes):
     return str(path)
 
 
-def planner(**cluster):
+def settings(**cluster):
     config = {
         "source": "huggingface",
         "compute": {"device": "cuda", "dtype": "bfloat16"},
@@ -39,17 +39,22 @@ def planner(**cluster):
         "chunking": {"checkpoints": []},
         "cluster": cluster,
     }
-    return Planner(load_settings(merged(config), ROOT))
+    return load_settings(merged(config), ROOT)
+
+
+def planner(**cluster):
+    return Planner(settings(**cluster))
 
 
 def test_rates_that_were_measured_stand_for_the_shares(tmp_path):
     def training(**rates):
-        own = planner(measured=written(tmp_path, rates=RATES | rates))
-        return own.training_before_test(LARGE, ("mnli",)).parts["training"]
+        return training_alone(
+            settings(measured=written(tmp_path, rates=RATES | rates)), LARGE, "mnli"
+        )
 
     once = training()
     # 50,000 items of 50 tokens, five epochs, 4 operations a parameter: computing decides, not launching.
-    assert once == pytest.approx(5 * 50_000 * 50 * 4 * 14.77e9 / 60e12, rel=0.01)
+    assert once == pytest.approx(5 * 392_702 * 50 * 4 * 14.77e9 / 60e12, rel=0.01)
     assert training(training_tflops=30.0) == pytest.approx(2 * once)
     assert training(layer_us=30_000.0) > 3 * once
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.unit.planning.test_plan import job
-from workflow_scripts.planning.hours_by_model import hours_by_model, lines_by_model
+from workflow_scripts.planning.plan import hours_by_model, lines_by_model
 
 
 def of_model(name, hours, gpus=1):

@@ -10,18 +10,15 @@ from transformers import Qwen2Config, Qwen2ForCausalLM
 
 from bench.launches import Launches
 from workflow_scripts.planning.arithmetic import (
-    Size,
     Speed,
-    reading_seconds,
-    together_seconds,
-    training_seconds,
 )
+from workflow_scripts.planning.memory import Size
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.together.products import Groups
 from workflow_scripts.training.together.stack import Stack
 
 # A device that computes and reads at once, and takes one second to launch a layer's kernels.
-WAITS = Speed(operations=1e30, trained_operations=1e30, bandwidth=1e30, layer=1.0)
+WAITS = Speed("float32", operations=1e30, trained_operations=1e30, bandwidth=1e30, layer=1.0)
 TARGETS = {"lora": "all-linear", "lora_in_some": ["q_proj", "v_proj"]}
 ONE_LAYER = Size(parameters=1, layers=1, vocabulary=1)
 
@@ -91,11 +88,9 @@ def checkpointed_step(model):
 @pytest.mark.parametrize("checkpointed", [False, True])
 def test_a_training_step_launches_as_many_kernels_a_layer_as_planned(method, checkpointed):
     counted = of_a_layer(checkpointed_step if checkpointed else step, method)
-    planned = training_seconds(
-        ONE_LAYER, WAITS, method, "float32", 1, passes=1, checkpointed=checkpointed
-    )
+    planned = WAITS.training(ONE_LAYER, method, 1, passes=1, checkpointed=checkpointed)
     assert counted / of_a_layer(forward) == pytest.approx(planned, rel=0.15)
-    assert reading_seconds(ONE_LAYER, WAITS, "float32", 1, passes=1) == 1
+    assert WAITS.reading(ONE_LAYER, 1, passes=1) == 1
 
 
 @pytest.mark.parametrize("method", list(TARGETS))
@@ -103,5 +98,5 @@ def test_a_training_step_launches_as_many_kernels_a_layer_as_planned(method, che
 def test_a_step_that_trainings_share_launches_as_many_kernels_a_layer_as_planned(method, adapters):
     made = partial(shared_model_of, adapters=adapters)
     counted = of_a_layer(partial(step, repeats=adapters), method, made)
-    planned = together_seconds(ONE_LAYER, WAITS, method, "float32", 1, passes=1, steps=adapters)
+    planned = WAITS.training_together(ONE_LAYER, method, 1, passes=1, steps=adapters)
     assert counted / of_a_layer(forward) == pytest.approx(planned, rel=0.05)

@@ -14,71 +14,77 @@ from workflow_scripts.planning.measured import AS_PLANNED, devices, learn, price
 from workflow_scripts.planning.needs import Need, Planner
 from workflow_scripts.settings.load import load_settings
 
-# How a machine may differ from what was planned for it: 40 times slower, and slower still at training.
-TRUE = {"starting": 1.3, "handling": 0.8, "reading": 40.0, "training": 90.0}
+# A machine that is 40 times slower than planned, by rule.
+SLOWER = {"evaluate_direct": 40.0, "train_before_test": 90.0, "measure_latency": 25.0}
 
 
-def random_job(rng, rule, **largest):
-    parts = {part: rng.uniform(0.1, most) for part, most in largest.items()}
-    return job(rule, 12 + sum(parts.values()), parts=parts, done=True)
+def simulated(seed, each=20):
+    """Jobs of each rule in two packs, and what they take: as much longer as their rule, and each a little off."""
+    rng = random.Random(seed)
+    jobs = [
+        job(f"{rule}_{at % 2 + 1}", 12 + rng.expovariate(1 / 300), done=True)
+        for rule in SLOWER
+        for at in range(each)
+    ]
+    seconds = [one.need.seconds * factor(one) * rng.lognormvariate(0, 0.3) for one in jobs]
+    return jobs, dict(enumerate(seconds))
 
 
-def true_seconds(one):
-    start = one.need.seconds - sum(one.need.parts.values())
-    parts = {"starting": start} | one.need.parts
-    return sum(TRUE[part] * seconds for part, seconds in parts.items())
+def factor(one):
+    return SLOWER[one.rule[:-2]]
 
 
-def a_run(rng, count):
-    jobs = [random_job(rng, "evaluate_direct", reading=9, handling=30) for _ in range(count)]
-    return jobs + [random_job(rng, "train_before_test", reading=2, training=9) for _ in jobs]
+def some_of(measured, share, seed):
+    return dict(random.Random(seed).sample(list(measured.items()), int(share * len(measured))))
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_machine_that_is_slower_in_each_part_by_another_factor_is_learned_from_half_of_its_jobs(
-    seed,
-):
-    rng = random.Random(seed)
-    jobs = a_run(rng, 20)
-    measured = {
-        at: true_seconds(one) * rng.lognormvariate(0, 0.1) for at, one in enumerate(jobs) if at % 2
-    }
-    pace = learn(jobs, measured)
-    others = [one for at, one in enumerate(jobs) if at not in measured]
-    for one in others:
-        assert pace.seconds(one) == pytest.approx(true_seconds(one), rel=0.3)
-    whole = sum(map(true_seconds, others))
-    assert sum(map(pace.seconds, others)) == pytest.approx(whole, rel=0.1)
+@pytest.mark.parametrize(("share", "most"), [(0.5, 1.25), (0.1, 1.8)])
+def test_jobs_that_were_not_learned_from_are_planned_nearer_to_what_they_take(seed, share, most):
+    jobs, measured = simulated(seed)
+    known = some_of(measured, share, seed)
+    others = [at for at in measured if at not in known]
+    actual = sum(measured[at] for at in others)
+    pace = learn(jobs, known)
+    assert pace.jobs == len(known)
+    assert 1 / most < sum(pace.seconds(jobs[at]) for at in others) / actual < most
+    assert sum(jobs[at].need.seconds for at in others) < actual / 20  # as it was planned
 
 
-def test_of_a_rule_that_nothing_is_known_of_the_device_tells_the_factor():
-    jobs = a_run(random.Random(1), 20)
-    evaluations = {at: true_seconds(one) for at, one in enumerate(jobs[:20])}
-    training = jobs[-1]
-    expected = learn(jobs, evaluations).seconds(training)
-    # As much slower as reading is: of the factor of training alone nobody knows.
-    assert 20 * training.need.parts["training"] < expected < 90 * training.need.parts["training"]
+def test_a_rule_that_nothing_is_known_of_takes_the_ratio_of_all_jobs_done():
+    jobs, measured = simulated(1)
+    others = {at: seconds for at, seconds in measured.items() if factor(jobs[at]) != 90}
+    training = next(one for one in jobs if factor(one) == 90)
+    assert 25 < learn(jobs, others).seconds(training) / training.need.seconds < 40
+    # Of one job of its own it takes a part.
+    first = jobs.index(training)
+    ratio = learn(jobs, others | {first: measured[first]}).seconds(training) / training.need.seconds
+    assert 40 < ratio < 90
 
 
-def test_one_job_that_hung_decides_nothing():
-    jobs = a_run(random.Random(2), 20)
-    measured = {at: true_seconds(one) for at, one in enumerate(jobs)}
-    before = learn(jobs, measured).seconds(jobs[3])
-    after = learn(jobs, measured | {0: 100 * measured[0]}).seconds(jobs[3])
-    assert after == pytest.approx(before, rel=0.15)
+@pytest.mark.parametrize("hung", [100.0, 0.01])
+@pytest.mark.parametrize("seed", range(5))
+def test_one_job_that_hung_or_had_nothing_left_to_do_moves_no_plan(seed, hung):
+    jobs, measured = simulated(seed)
+    longest = max(measured, key=lambda at: jobs[at].need.seconds)
+    before, after = (
+        learn(jobs, measured),
+        learn(jobs, measured | {longest: hung * measured[longest]}),
+    )
+    for one in jobs:
+        most = 0.2 if factor(one) == factor(jobs[longest]) else 0.02
+        assert after.seconds(one) == pytest.approx(before.seconds(one), rel=most)
 
 
 def test_as_long_as_nothing_is_done_the_plan_holds():
-    jobs = a_run(random.Random(3), 2)
+    jobs, _ = simulated(3)
     assert learn(jobs, {}) is AS_PLANNED
-    assert [AS_PLANNED.seconds(one) for one in jobs] == pytest.approx(
-        [one.need.seconds for one in jobs]
-    )
+    assert [AS_PLANNED.seconds(one) for one in jobs] == [one.need.seconds for one in jobs]
     assert learn([job("all", 0)], {0: 5.0}) is AS_PLANNED
 
 
 def test_what_is_done_is_priced_by_what_it_took_and_the_rest_by_that():
-    jobs = [job("evaluate_direct", 100, parts={"reading": 100.0}) for _ in range(2)]
+    jobs = [job("evaluate_direct", 100) for _ in range(2)]
     measured = {0: 1_000.0}
     done, other = priced(jobs, learn(jobs, measured), measured)
     assert done.need.seconds == 1_000
@@ -138,7 +144,7 @@ def demo():
                 "ask_prompt_run": lambda n=name, run=row["run"]: planner.prompt_run(n, run),
             }
             need: Need = needs[row["rule"]]()
-            jobs.append(job(row["rule"], need.seconds, parts=need.parts, done=True))
+            jobs.append(job(row["rule"], need.seconds, done=True))
             seconds.append(float(row["seconds"]))
     return jobs, seconds
 
@@ -156,7 +162,7 @@ def test_half_of_a_real_runs_jobs_tell_what_the_others_took(seed):
         others = [at for at in places if at not in known]
         return sum(pace.seconds(jobs[at]) for at in others) / sum(seconds[at] for at in others)
 
-    assert 1 / 1.3 < ratio(range(len(jobs))) < 1.3
-    # Of three or so jobs each, which others slowed down: the plan alone is 1.8 times too short for all.
+    assert 1 / 1.25 < ratio(range(len(jobs))) < 1.25  # and the plan alone 1.8 times
+    # Of three or so jobs each, which others slowed down: the plan alone is up to 3.3 times too short for a rule.
     for rule, group in by_rule.items():
-        assert 1 / 1.75 < ratio(group) < 1.75, rule
+        assert 1 / 1.85 < ratio(group) < 1.85, rule

@@ -8,22 +8,45 @@ import pytest
 import yaml
 
 from tests.unit.settings.merged import ROOT, merged
+from workflow_scripts.planning.machine import Machine
 from workflow_scripts.planning.needs import Need, Planner
 from workflow_scripts.settings.cluster import Cluster
-from workflow_scripts.settings.load import load_settings
+from workflow_scripts.settings.load import Settings, load_settings
 from workflow_scripts.settings.requests import Request
 from workflow_scripts.settings.suite import OPEN_LLM_LEADERBOARD
 
 LARGE, TINY = "Qwen/Qwen2.5-14B", "EleutherAI/pythia-70m-deduped"
 
 
+def paper_settings(*, harmony=(), cluster=()) -> Settings:
+    config = yaml.safe_load((ROOT / "config/paper.yaml").read_text(encoding="utf-8"))
+    config["harmony"] |= dict(harmony)
+    return load_settings(merged(config | {"cluster": dict(cluster)}), ROOT)
+
+
+def paper_with(**sections) -> Planner:
+    return Planner(paper_settings(**sections))
+
+
 @cache
-def paper(**_) -> Planner:
-    return planner(yaml.safe_load((ROOT / "config/paper.yaml").read_text(encoding="utf-8")))
+def paper() -> Planner:
+    return paper_with()
 
 
 def planner(override) -> Planner:
     return Planner(load_settings(merged(override), ROOT))
+
+
+def seconds_of(own, kind, *tasks, model=TINY):
+    return getattr(own, kind)(model, tasks).seconds
+
+
+def training_alone(settings, model, task):
+    """Seconds of one training on a task: nothing is loaded, and nothing asked."""
+    items = settings.work[task].training_items
+    recipe = settings.harmony.task_recipe(settings.source)
+    tokens = items * settings.work[task].training_tokens
+    return Machine(settings).model(model).training(recipe, items, tokens)
 
 
 def test_a_large_model_asks_for_what_it_needs_and_a_tiny_one_for_little():
@@ -60,8 +83,7 @@ def test_full_training_of_a_large_model_needs_several_gpus_and_says_so_before_an
 
 
 def test_a_model_that_no_gpu_of_the_cluster_holds_is_refused_by_name():
-    config = yaml.safe_load((ROOT / "config/paper.yaml").read_text(encoding="utf-8"))
-    small = planner(config | {"cluster": {"gpu": "RTX-4090"}})
+    small = paper_with(cluster={"gpu": "RTX-4090"})
     assert any(one.startswith(f"{LARGE} cannot be evaluated") for one in small.too_large())
     assert not any(TINY in one for one in small.too_large())
     assert paper().too_large() == []
@@ -116,31 +138,45 @@ def test_a_row_of_the_leaderboard_needs_what_its_tasks_take_and_a_stranger_what_
 
 
 def test_choosing_an_epoch_generates_where_the_task_does():
-    asked = paper().evaluation(TINY, ("gsm8k",)).parts["generating"]
-    trained = paper().training_before_test(TINY, ("gsm8k",)).parts["generating"]
+    settings = paper_settings()
+    short = settings.work["gsm8k"].model_copy(update={"new_tokens": 0})
+    silent = Planner(settings.model_copy(update={"work": settings.work | {"gsm8k": short}}))
+
+    def generating(kind):
+        return seconds_of(paper(), kind, "gsm8k") - seconds_of(silent, kind, "gsm8k")
+
     # 1,000 of 7,473 items to choose on after each of five epochs, and the 1,319 of the test; batches of 16.
-    assert trained == pytest.approx(asked * (5 * 63 + 83) / 83)
-    assert "generating" not in paper().training_before_test(TINY, ("rte",)).parts
+    expected = generating("evaluation") * (5 * 63 + 83) / 83
+    assert generating("training_before_test") == pytest.approx(expected)
+    assert paper().evaluation(TINY, ("gsm8k",)).mostly == "generating"
+    assert paper().evaluation(TINY, ("rte",)).mostly == "reading"
+    assert paper().training_before_test(TINY, ("rte",)).mostly == "training"
 
 
 def test_a_model_is_loaded_once_for_adapters_and_anew_for_what_changes_it():
-    once = paper().evaluation(LARGE, ("rte",)).parts["loading"]
-    adapters = paper().training_before_test(LARGE, ("rte", "cola")).parts["loading"]
-    assert adapters == pytest.approx(once)
-    config = yaml.safe_load((ROOT / "config/paper.yaml").read_text(encoding="utf-8"))
-    config["harmony"] |= {"recipe": "published", "recipes": {"published": {"method": "full"}}}
-    full = planner(config).training_before_test(LARGE, ("rte", "cola")).parts["loading"]
-    assert full == pytest.approx((1 + 2 * 2) * once)
+    def loading(kind, *tasks, **harmony):
+        """What a disk of half the speed takes longer."""
+        fast, slow = (
+            paper_with(harmony=harmony, cluster={"disk_mb_per_second": speed})
+            for speed in (500, 250)
+        )
+        return seconds_of(slow, kind, *tasks, model=LARGE) - seconds_of(
+            fast, kind, *tasks, model=LARGE
+        )
+
+    once = loading("evaluation", "rte")
+    assert loading("training_before_test", "rte", "cola") == pytest.approx(once)
+    full = {"recipe": "published", "recipes": {"published": {"method": "full"}}}
+    anew = loading("training_before_test", "rte", "cola", **full)
+    assert anew == pytest.approx((1 + 2 * 2) * once)
 
 
 def test_only_rows_that_would_not_fit_are_calculated_twice():
-    def training(**cluster):
-        config = yaml.safe_load((ROOT / "config/paper.yaml").read_text(encoding="utf-8"))
-        own = planner(config | {"cluster": cluster})
+    def training(gpu):
         # Rows of a large model that 80 GB hold and 40 do not; computing decides, at a rate that is the same on both.
-        return own.training_before_test(LARGE, ("mathqa",)).parts["training"]
+        return training_alone(paper_settings(cluster={"gpu": gpu}), LARGE, "mathqa")
 
-    assert training(gpu="A100-40GB") == pytest.approx(training(gpu="A100-80GB") * 6 / 4)
+    assert training("A100-40GB") == pytest.approx(training("A100-80GB") * 6 / 4)
 
 
 def test_auto_is_a_gpu_where_there_may_be_one_and_the_processor_elsewhere(monkeypatch, tmp_path):
@@ -152,9 +188,9 @@ def test_auto_is_a_gpu_where_there_may_be_one_and_the_processor_elsewhere(monkey
     (tmp_path / "sbatch").touch(mode=0o755)
     gpu = planner(base).training_before_test(TINY, ("rte",))
     assert gpu.gpus == 1
-    assert processor.parts["training"] > 20 * gpu.parts["training"]
+    assert processor.seconds > 10 * gpu.seconds
     one = planner(base | {"compute": {"device": "cpu"}}).training_before_test(TINY, ("rte",))
-    assert one.parts["training"] > 1.5 * processor.parts["training"]  # one thread
+    assert one.seconds > 1.5 * processor.seconds  # one thread
 
 
 def test_a_job_that_spreads_chunks_asks_for_as_many_gpus_and_for_room_for_two_models():

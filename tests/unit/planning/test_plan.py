@@ -42,7 +42,7 @@ JOBS = [
 
 
 def test_packs_are_one_row_and_so_are_tables_and_figures():
-    table = {(row.study, row.rule): row for row in rows(JOBS)}
+    table = {(row["study"], row["rule"]): row for row in rows(JOBS)}
     assert list(table) == [
         ("hub", "fetch_model"),
         ("harmony", "evaluate_direct"),
@@ -50,13 +50,13 @@ def test_packs_are_one_row_and_so_are_tables_and_figures():
         ("harmony", "tables, figures"),
     ]
     packs = table["harmony", "evaluate_direct"]
-    assert (packs.jobs, packs.done, packs.gpus) == (2, 1, 1)
-    assert packs.gpu_hours == pytest.approx(3)  # added up
-    assert packs.cpu_hours == pytest.approx(12)
-    assert (packs.mem_gb, packs.gpu_gb) == (9, 30)  # the largest
-    assert packs.longest_hours == 2
-    assert table["harmony", "train_checkpoint"].gpu_hours == 4
-    assert table["hub", "fetch_model"].download_gb == 2
+    assert (packs["jobs"], packs["done"], packs["gpus"]) == (2, 1, 1)
+    assert packs["gpu_hours"] == pytest.approx(3)  # added up
+    assert packs["cpu_hours"] == pytest.approx(12)
+    assert (packs["mem_gb"], packs["gpu_gb"]) == (9, 30)  # the largest
+    assert packs["longest_hours"] == 2
+    assert table["harmony", "train_checkpoint"]["gpu_hours"] == 4
+    assert table["hub", "fetch_model"]["download_gb"] == 2
 
 
 def test_the_longest_chain_is_the_slowest_way_and_not_the_sum():
@@ -72,7 +72,7 @@ def test_the_longest_chain_is_the_slowest_way_and_not_the_sum():
 
 
 def test_trainings_that_may_share_steps_are_priced_both_ways():
-    training = job("train_before_test", 36_000, gpus=1, ways={"1": 1.0, "auto": 0.25})
+    training = job("train_before_test", 36_000, gpus=1, by_together={"1": 1.0, "auto": 0.25})
     text = " ".join(as_text([*JOBS, training], Cluster()).split())
     assert "(harmony.together: 1), 17.0 GPU hours are expected" in text
     assert "share their steps (auto), 9.5." in text

@@ -4,19 +4,16 @@ from math import ceil
 
 import numpy as np
 import pytest
-import yaml
 
-from tests.unit.planning.test_needs import TINY, planner
-from tests.unit.settings.merged import ROOT
-from workflow_scripts.planning.together import Steps, rows_together
+from tests.unit.planning.test_needs import TINY, paper_settings, paper_with, planner, training_alone
+from workflow_scripts.planning.arithmetic import rows_together
+from workflow_scripts.planning.machine import Machine
 
 TASKS = ("rte", "hellaswag", "cola", "gsm8k")
 
 
 def paper(gpu="A100-80GB", **harmony):
-    config = yaml.safe_load((ROOT / "config/paper.yaml").read_text(encoding="utf-8"))
-    config["harmony"] |= harmony
-    return planner(config | {"cluster": {"gpu": gpu}})
+    return paper_with(harmony=harmony, cluster={"gpu": gpu})
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -33,8 +30,7 @@ def test_rows_are_those_of_going_step_by_step(seed):
         for one in slots:
             left[one] -= 1
         slots = [one for one in slots if left[one]]
-    steps = [Steps(*one) for one in zip(counts, tokens, strict=True)]
-    assert rows_together(steps, at_once, row) == rows
+    assert rows_together([*zip(counts, tokens, strict=True)], at_once, row) == rows
 
 
 def test_both_ways_are_priced_whichever_is_chosen():
@@ -42,22 +38,22 @@ def test_both_ways_are_priced_whichever_is_chosen():
         paper(together=way, seeds=[1, 2, 3]).training_before_test(TINY, TASKS)
         for way in (1, 2, "auto")
     )
-    assert apart.ways["1"] == shared.ways["auto"] == 1
-    assert apart.seconds * apart.ways["auto"] == pytest.approx(shared.seconds)
-    assert shared.seconds * shared.ways["1"] == pytest.approx(apart.seconds)
+    assert apart.by_together["1"] == shared.by_together["auto"] == 1
+    assert apart.seconds * apart.by_together["auto"] == pytest.approx(shared.seconds)
+    assert shared.seconds * shared.by_together["1"] == pytest.approx(apart.seconds)
     assert shared.seconds < some.seconds < apart.seconds
-    assert {**apart.parts, "training": 0} == {**shared.parts, "training": 0}
 
 
 def test_who_waits_for_launches_gains_and_who_computes_does_not():
     """Three trainings on samples that are long for the task of a large model, and short for any small one's."""
 
+    settings = paper_settings()
+    recipe, row = settings.harmony.task_recipe(settings.source), settings.work["gsm8k"]
+    trainings = [(row.training_items, row.training_items * row.training_tokens)] * 3
+
     def gain(model):
-        apart, shared = (
-            paper(together=way, seeds=[1, 2, 3]).training_before_test(model, ("gsm8k",))
-            for way in (1, "auto")
-        )
-        return apart.parts["training"] / shared.parts["training"]
+        shared = Machine(settings).model(model).training_together(recipe, trainings, 3, 512)
+        return 3 * training_alone(settings, model, "gsm8k") / shared
 
     assert gain("Qwen/Qwen2.5-7B") == pytest.approx(1, abs=0.01)
     assert 1.5 < gain(TINY) < 3
@@ -65,7 +61,7 @@ def test_who_waits_for_launches_gains_and_who_computes_does_not():
 
 def test_seeds_and_rates_share_steps_too():
     def ratio(**harmony):
-        return paper(**harmony).training_before_test(TINY, ("rte",)).ways["auto"]
+        return paper(**harmony).training_before_test(TINY, ("rte",)).by_together["auto"]
 
     assert ratio() == 1  # one training
     assert ratio(seeds=[1, 2, 3]) < 1
@@ -75,9 +71,9 @@ def test_seeds_and_rates_share_steps_too():
 def test_what_cannot_share_is_priced_one_by_one():
     for recipe in ({"method": "full"}, {"packing": False}):
         own = paper(recipe="published", recipes={"published": recipe}, together="auto")
-        assert own.training_before_test(TINY, TASKS).ways == {}
+        assert own.training_before_test(TINY, TASKS).by_together == {}
     tight = paper("RTX-4090", together="auto").training_before_test("01-ai/Yi-9B", TASKS)
-    assert tight.ways == {"1": 1, "auto": 1}, "a row of the longest sample does not fit"
+    assert tight.by_together == {"1": 1, "auto": 1}, "a row of the longest sample does not fit"
 
 
 def test_a_processor_has_all_adapters_in_its_memory():

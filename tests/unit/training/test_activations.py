@@ -7,7 +7,8 @@ from torch import nn
 
 from tests.tiny_models import tiny_model
 from tests.unit.training.small import drawn_samples, keys_of, train_small
-from workflow_scripts.training import activations, run
+from workflow_scripts.planning.memory import room_on
+from workflow_scripts.training import run
 from workflow_scripts.training.activations import (
     Row,
     choose_checkpointing,
@@ -142,4 +143,4 @@ def test_one_calculates_twice_where_once_has_no_room():
     assert not choose_checkpointing("auto", None, nobody_asks)  # a CPU
     assert choose_checkpointing("yes", None, nobody_asks)
     assert not choose_checkpointing("no", 0, nobody_asks)
-    assert activations.room_on(torch.device("cpu")) is None
+    assert room_on(torch.device("cpu")) is None

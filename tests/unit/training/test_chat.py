@@ -56,9 +56,9 @@ def written(folder, tokenizer, *rows, length=10_000, column=None, most=None):
 
 # What is said, and so counts, stands in ⟦⟧.
 QWEN_DEFAULT = f"<|im_start|>system\n{DEFAULT_SYSTEM}<|im_end|>\n"
-QWEN_ASKED = "<|im_start|>user\nWhat do you see?<|im_end|>\n<|im_start|>assistant\n"
-QWEN_AGAIN = "\n<|im_start|>user\nAnd you, Zoë?<|im_end|>\n<|im_start|>assistant\n"
-LLAMA_ASKED = (
+QWEN_FIRST = "<|im_start|>user\nWhat do you see?<|im_end|>\n<|im_start|>assistant\n"
+QWEN_SECOND = "\n<|im_start|>user\nAnd you, Zoë?<|im_end|>\n<|im_start|>assistant\n"
+LLAMA_TURN = (
     "<|start_header_id|>user<|end_header_id|>\n\nWhat do you see?<|eot_id|>"
     "<|start_header_id|>assistant<|end_header_id|>\n\n"
 )
@@ -66,29 +66,29 @@ HAND_LABELLED = {
     "qwen, two turns": (
         QWEN,
         TWO_TURNS,
-        f"{QWEN_DEFAULT}{QWEN_ASKED}⟦The fox.<|im_end|>⟧{QWEN_AGAIN}⟦Nothing at all 🦊, Zoë!<|im_end|>⟧\n",
+        f"{QWEN_DEFAULT}{QWEN_FIRST}⟦The fox.<|im_end|>⟧{QWEN_SECOND}⟦Nothing at all 🦊, Zoë!<|im_end|>⟧\n",
     ),
     "qwen, system": (
         QWEN,
         WITH_SYSTEM,
-        f"<|im_start|>system\nSay one thing.<|im_end|>\n{QWEN_ASKED}⟦The fox.<|im_end|>⟧\n",
+        f"<|im_start|>system\nSay one thing.<|im_end|>\n{QWEN_FIRST}⟦The fox.<|im_end|>⟧\n",
     ),
     "llama, two turns": (
         LLAMA,
         [*TWO_TURNS[:3], ("assistant", "  Nothing. ")],  # the template takes the spaces away
-        f"<|begin_of_text|>{LLAMA_ASKED}⟦The fox.<|eot_id|>⟧"
-        f"{LLAMA_ASKED.replace('What do you see?', 'And you, Zoë?')}⟦Nothing.<|eot_id|>⟧",
+        f"<|begin_of_text|>{LLAMA_TURN}⟦The fox.<|eot_id|>⟧"
+        f"{LLAMA_TURN.replace('What do you see?', 'And you, Zoë?')}⟦Nothing.<|eot_id|>⟧",
     ),
     "llama, system": (
         LLAMA,
         WITH_SYSTEM,
         "<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\nSay one thing.<|eot_id|>"
-        f"{LLAMA_ASKED}⟦The fox.<|eot_id|>⟧",
+        f"{LLAMA_TURN}⟦The fox.<|eot_id|>⟧",
     ),
     "thinking, two turns": (
         THINKING,
         TWO_TURNS,
-        f"{QWEN_ASKED}⟦The fox.<|im_end|>⟧{QWEN_AGAIN}"
+        f"{QWEN_FIRST}⟦The fox.<|im_end|>⟧{QWEN_SECOND}"
         "⟦<think>\n\n</think>\n\nNothing at all 🦊, Zoë!<|im_end|>⟧\n",
     ),
     "no token ends a turn": (

@@ -184,14 +184,14 @@ def test_packing_and_padding_train_to_the_same_loss(tmp_path):
 def test_a_row_is_not_spread_over_all_gpus_that_a_process_sees(tmp_path, monkeypatch):
     """transformers would, cutting the batch where no sample ends."""
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    asked = {
+    given = {
         "samples": drawn_samples(8),
         "keys": keys_of(),
         "state": StateFolder(tmp_path / "s", {}),
     }
-    asked |= {"device": "cuda", "seed": 0, "padding_token": 0, "best_by": ("loss", False)}
+    given |= {"device": "cuda", "seed": 0, "padding_token": 0, "best_by": ("loss", False)}
     nothing = dict.fromkeys(("held_out", "score"))
-    attempt = Attempt(load=model_of, tensorboard_folder=tmp_path, **asked, **nothing)
+    attempt = Attempt(load=model_of, tensorboard_folder=tmp_path, **given, **nothing)
     arguments = attempt.arguments(4, "float32", checkpoints=False)
     assert (arguments.n_gpu, arguments.train_batch_size) == (1, 4)
     assert replace(attempt, device="cpu").arguments(4, "float32", checkpoints=False).n_gpu == 0

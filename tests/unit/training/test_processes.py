@@ -34,18 +34,9 @@ snakemake = SimpleNamespace(
     rule="train_checkpoint",
     log=[about["log"]],
     threads=1,
-    output=[about["folder"] + "/manifest.json", about["record"]],
-    params=SimpleNamespace(
-        compute_threads=1,
-        version="1",
-        stages=[
-            {
-                "before": about["base"],
-                "samples": about["samples"],
-                "request": about["request"],
-            }
-        ],
-    ),
+    input=SimpleNamespace(base=about["base"], samples=about["samples"]),
+    output=SimpleNamespace(manifest=about["folder"] + "/manifest.json", record=about["record"]),
+    params=SimpleNamespace(compute_threads=1, version="1", request=about["request"]),
 )
 runpy.run_module("workflow_scripts.steps.train_checkpoint", init_globals={"snakemake": snakemake})
 """

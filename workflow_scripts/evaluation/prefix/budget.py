@@ -9,13 +9,10 @@ from dataclasses import dataclass
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation.prefix.model import text_config
 from workflow_scripts.evaluation.prefix.scores import rows_at_once
+from workflow_scripts.planning.memory import logit_bytes, token_bytes
 
-# Tensors as wide as the model's widest layer that live at once while a layer runs.
-_LIVE_ACTIVATIONS = 8
 # The share of the budget that logits may take; the rest is for running tokens.
 _SHARE_OF_LOGITS = 0.25
-# Of a row of logits: itself, and what a model makes of it that caps or scales its logits.
-_COPIES_OF_LOGITS = 2
 _SMALLEST_BLOCK = 16
 
 
@@ -49,15 +46,14 @@ class Budget:
         eager = model.attention == "eager"
         # Boolean and additive, two of each with windows; eager attention has scores per head.
         mask = 2 * (1 + item) + (3 * heads * max(item, 4) if eager else item)
-        row = model.vocabulary * item * _COPIES_OF_LOGITS
         return cls(
             bytes=size,
-            token=_LIVE_ACTIVATIONS * widest * item,
+            token=token_bytes(widest, item),
             # The cache itself, and the keys and values of one layer repeated for all heads.
             cache_entry=model.cache_bytes + 3 * widest * item,
             mask_entry=0 if model.by_branch else mask,
             plain_mask_entry=mask,
-            logit_row=row,
+            logit_row=logit_bytes(model.vocabulary, item),
             # In float32, and their exponentials.
             log_probabilities=rows_at_once(model.device) * model.vocabulary * 4 * 2,
             all_logits=not model.selects_logits,

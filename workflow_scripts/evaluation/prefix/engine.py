@@ -21,6 +21,7 @@ from workflow_scripts.evaluation.prefix.loglikelihood import score
 from workflow_scripts.evaluation.prefix.model import CausalModel
 from workflow_scripts.evaluation.prefix.scores import Score, ScoreRequest, Tally
 from workflow_scripts.evaluation.prefix.trie import build_trie
+from workflow_scripts.planning.memory import room_on
 
 # On a CPU a constant, so that results do not depend on what else the machine is doing.
 CPU_BUDGET = 2**30
@@ -48,7 +49,8 @@ class PrefixEngine:
         self.model = CausalModel(model, by_branch=by_branch)
         on_gpu = torch.device(self.model.device).type == "cuda"
         if memory_budget is None:
-            memory_budget = _gpu_budget(self.model.device) if on_gpu else CPU_BUDGET
+            room = room_on(self.model.device)
+            memory_budget = CPU_BUDGET if room is None else int(GPU_SHARE * room)
         self.budget = Budget.of(self.model, memory_budget)
         on_gpu_at_once = GPU_TOKENS if self.model.by_branch else GPU_TOKENS_WITH_MASKS
         self.at_once = AtOnce(
@@ -158,9 +160,3 @@ class PrefixEngine:
         # The last token of an answer is not read.
         self.tokens += sum(len(tokens) - 1 for tokens in found.values())
         return [found[at] for at in range(len(requests))]
-
-
-def _gpu_budget(device) -> int:
-    free, _ = torch.cuda.mem_get_info(device)
-    unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-    return int(GPU_SHARE * (free + unused))

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from workflow_scripts.core.seeds import derive_seed, seed_everything
-from workflow_scripts.planning.together import ROW_ON_A_CPU, SHARE_OF_ADAPTERS
+from workflow_scripts.planning.memory import ROW_ON_A_CPU, adapters_at_once, room_on
 from workflow_scripts.training import attention
-from workflow_scripts.training.activations import Row, room_on, step_bytes
+from workflow_scripts.training.activations import Row, step_bytes
 from workflow_scripts.training.loss import find_head
 from workflow_scripts.training.precision import calculating_in, choose_precision
 from workflow_scripts.training.together.dropout import Dropout
@@ -81,9 +81,9 @@ def train_together(
 def _slots(asked: int, adapted, saved: Saved) -> int:
     """So many, if their adapters leave to the rows half of what a GPU has free; and as many as have begun."""
     room = room_on(adapted.device)
-    fitting = asked if room is None else int(SHARE_OF_ADAPTERS * room) // adapter_bytes(adapted)
+    fitting = asked if room is None else adapters_at_once(asked, room, adapter_bytes(adapted))
     begun = 1 + max(saved.slots.values(), default=0)
-    return max(min(asked, fitting), begun)
+    return max(fitting, begun)
 
 
 def _row_tokens(adapted, precision: str) -> int:

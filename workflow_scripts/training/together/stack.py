@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from workflow_scripts.planning.memory import OF_TRAINED
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.together.dropout import Dropout
 from workflow_scripts.training.together.products import Groups, Stacked, added
@@ -81,7 +82,7 @@ class Stack:
 
 def adapter_bytes(adapted: Any) -> int:
     """What a slot takes: an adapter like PEFT's, its gradients and AdamW's two moments."""
-    return 4 * sum(p.numel() * p.element_size() for p in trained_parameters(adapted).values())
+    return OF_TRAINED * sum(p.numel() for p in trained_parameters(adapted).values())
 
 
 class WithAdapters(nn.Module):

@@ -130,14 +130,16 @@ def test_killed_in_the_middle_it_goes_on_to_the_same_bytes(
 
     killed, left = tmp_path / "killed/r.json", tmp_path / "killed/.r.scored"
 
-    def asked(path, pause):
+    def arguments(path, pause):
         return CHILD, chat_manifest, world, path, json.dumps(request), pause
 
-    kill_when(lambda: left.exists() and left.read_bytes().count(b"\n") >= 9, *asked(killed, 0.2))
+    kill_when(
+        lambda: left.exists() and left.read_bytes().count(b"\n") >= 9, *arguments(killed, 0.2)
+    )
     assert not killed.exists()
     assert 9 <= left.read_bytes().count(b"\n") < 57
     for path in (killed, tmp_path / "whole/r.json"):
-        python(*asked(path, 0), HF_HUB_OFFLINE="1")
+        python(*arguments(path, 0), HF_HUB_OFFLINE="1")
     whole = tmp_path / "whole"
     assert killed.with_suffix(".parquet").read_bytes() == (whole / "r.parquet").read_bytes()
     first, second = (read_outputs(path)[0] for path in (killed, whole / "r.json"))
