@@ -1,6 +1,6 @@
 """The request of a cell, for the tests that put one."""
 
-from workflow_scripts.settings.cells import CellsRequest, TaskAsked
+from workflow_scripts.settings.cells import CellsRequest, TaskRequest
 from workflow_scripts.settings.compute import Compute
 
 
@@ -14,7 +14,7 @@ def cell(
     batch_size: int = 8,
     **more,
 ) -> CellsRequest:
-    asked = TaskAsked(
+    asked = TaskRequest(
         harness_task=task,
         metric=metric,
         dataset="org/any",

@@ -50,6 +50,7 @@ def record_fields(
 ) -> dict:
     return {
         "study": study,
+        "request": {},
         "model": ModelFacts(id=model, repository=model, commit="0" * 40, weights_sha256=DIGEST),
         "task": TaskFacts(
             name=task,

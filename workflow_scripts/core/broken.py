@@ -3,32 +3,24 @@
 Standard library alone: the Snakefile reads these notes.
 """
 
-import json
 from pathlib import Path
 from typing import Any
+
+from workflow_scripts.core.own_job import read_entry
 
 FOLDER = Path("results/broken")
 
 
 def broken_cells() -> list[dict[str, Any]]:
     """Record, reason and log of each."""
-    found = []
-    for note in sorted(FOLDER.glob("*.json")):
-        try:
-            found.append(json.loads(note.read_text(encoding="utf-8")))
-        except (OSError, ValueError):  # being written, or half removed
-            continue
-    return found
+    found = [read_entry(note) for note in sorted(FOLDER.glob("*.json"))]
+    return [about for about in found if about is not None]  # else being written, or half removed
 
 
 def clear_broken_cells() -> None:
     """Remove what stands in their place, so that they are tried again."""
     for note in sorted(FOLDER.glob("*.json")):
-        try:
-            record = Path(json.loads(note.read_text(encoding="utf-8"))["record"])
-        except (OSError, ValueError, KeyError):
-            note.unlink(missing_ok=True)
-            continue
+        record = Path((read_entry(note) or {}).get("record", note))
         if is_broken(record):
             record.with_suffix(".parquet").unlink(missing_ok=True)
             record.unlink(missing_ok=True)
@@ -36,10 +28,7 @@ def clear_broken_cells() -> None:
 
 
 def is_broken(record: Path) -> bool:
-    try:
-        return list(json.loads(record.read_text(encoding="utf-8"))) == ["broken"]
-    except (OSError, ValueError):
-        return False
+    return list(read_entry(record) or ()) == ["broken"]
 
 
 def note_of(record: Path) -> Path:

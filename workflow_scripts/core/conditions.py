@@ -39,5 +39,3 @@ class Condition(BaseModel):
 
 
 CONDITIONS = tuple(Condition.model_fields)
-# Fields that came later: what was measured before has none of them.
-LATER_CONDITIONS = ("adapters", "devices", "precision")

@@ -57,9 +57,9 @@ def finish_once(
     outputs: Sequence[Path],
     decides: Any,
     sound: Callable[[], Any],
-    way: Path,
+    state: Path,
 ) -> None:
-    """Do the work, or take what was kept of it; then remove `way`, what a killed job would resume from."""
+    """Do the work, or take what was kept of it; then remove `state`, which a killed job resumes from."""
     found = {str(path): sha256_file(path) for path in inputs}
     finished = Finished(outputs, [found, decides, package_versions()], sound)
     if finished.restore():
@@ -68,9 +68,9 @@ def finish_once(
         work()
         finished.keep()
     # Not before: a job that is killed loses its outputs, and needs one of the two to resume from.
-    forget_way(way)
+    forget_state(state)
 
 
-def forget_way(way: Path) -> None:
+def forget_state(state: Path) -> None:
     """A file of answers that were scored, or the folder of a training's states."""
-    shutil.rmtree(way) if way.is_dir() else way.unlink(missing_ok=True)
+    shutil.rmtree(state) if state.is_dir() else state.unlink(missing_ok=True)

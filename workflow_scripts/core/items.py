@@ -4,17 +4,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.core.conditions import LATER_CONDITIONS, Condition
+from workflow_scripts.core.conditions import Condition
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import atomic_path
-
-# Columns that items written by an earlier version may lack.
-_LATER = ("parser", "prompt", "choices", "condition")
 
 
 @dataclass(frozen=True)
 class Item:
-    """What a model was asked and what came back; null where a kind of task has no such thing."""
+    """A question and what came back; null where a kind of task has no such thing."""
 
     item: str
     prompt_sha256: str
@@ -27,7 +24,7 @@ class Item:
     text: str | None = None
     format_met: bool | None = None
     parser: str | None = None
-    prompt: str | None = None  # the end of what was asked, where the measurement keeps texts
+    prompt: str | None = None  # its end, where the measurement keeps texts
     choices: list[str] | None = None
     condition: Condition | None = None
 
@@ -85,13 +82,6 @@ def read_items(path: Path):
     except (pa.ArrowInvalid, OSError) as error:
         raise UserError(f"{path} is not a whole Parquet file ({error}).") from None
     expected = items_schema()
-    missing = [name for name in expected.names if name not in table.schema.names]
-    if missing and set(missing) <= set(_LATER):
-        for name in missing:
-            nothing = pa.nulls(table.num_rows, expected.field(name).type)
-            table = table.append_column(expected.field(name), nothing)
-        table = table.select(expected.names)
-    table = _with_later_conditions(table, expected)
     if not table.schema.equals(expected):
         differing = [
             name
@@ -102,19 +92,3 @@ def read_items(path: Path):
         ]
         raise UserError(f"{path} has unexpected or missing columns: {', '.join(differing)}.")
     return table
-
-
-def _with_later_conditions(table, expected):
-    """Null in items that were written before there were such conditions, or some of them."""
-    import pyarrow as pa
-
-    if "condition" not in table.schema.names:
-        return table
-    kind, wanted = table.schema.field("condition").type, expected.field("condition")
-    there = {field.name for field in kind}
-    earlier = [field for field in wanted.type if field.name in there]
-    missing = {field.name for field in wanted.type} - there
-    if kind != pa.struct(earlier) or not missing <= set(LATER_CONDITIONS):
-        return table
-    conditions = pa.array(table.column("condition").to_pylist(), wanted.type)
-    return table.set_column(table.schema.names.index("condition"), wanted, conditions)

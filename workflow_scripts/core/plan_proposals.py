@@ -20,7 +20,7 @@ from workflow_scripts.core.seeds import derive_seed
 SEARCH, CHECK = "search", "check"
 
 
-class Wanted(Protocol):
+class PlanCounts(Protocol):
     """How many plans are proposed of each kind and depth, and how many are drawn of each kind."""
 
     @property
@@ -30,7 +30,7 @@ class Wanted(Protocol):
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredPlan:
     """A plan that is measured, and why."""
 
     candidate: Candidate
@@ -48,18 +48,18 @@ def losses_of(metrics: Iterable[Metric]) -> dict[str, float]:
 
 
 def proposals(
-    prediction: Prediction, depths: Sequence[int], wanted: Wanted, seed: int
-) -> list[Measured]:
+    prediction: Prediction, depths: Sequence[int], wanted: PlanCounts, seed: int
+) -> list[MeasuredPlan]:
     """Of each kind: the best plans of each depth, evenly spaced ones beside them, and random ones."""
     layers, found = prediction.layers, []
     for kind in KINDS:
         for depth in depths:
             best = prediction.best(kind, depth, wanted.proposals)
-            found += [Measured(one, "proposed") for one in best]
-            found.append(Measured(evenly_spaced(kind, layers, depth), "evenly spaced"))
+            found += [MeasuredPlan(one, "proposed") for one in best]
+            found.append(MeasuredPlan(evenly_spaced(kind, layers, depth), "evenly spaced"))
         if depths:
             drawn = random_plans(
                 kind, layers, min(depths), wanted.random_plans, derive_seed(seed, kind)
             )
-            found += [Measured(one, "random") for one in drawn]
+            found += [MeasuredPlan(one, "random") for one in drawn]
     return found

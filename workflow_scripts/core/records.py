@@ -7,13 +7,14 @@ that without that block two runs can be compared byte for byte.
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from workflow_scripts.core.conditions import LATER_CONDITIONS, Condition
+from workflow_scripts.core.conditions import Condition
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import canonical_json, sha256_bytes, sha256_file, write_json
 from workflow_scripts.core.items import Item, read_items, write_items
@@ -88,7 +89,7 @@ class Cost(StrictModel):
     device: str
 
 
-class Training(StrictModel):
+class TrainingFacts(StrictModel):
     """What the model was trained on before this measurement, and which state of it was taken."""
 
     keys: dict[str, Any] = Field(description="How: method, rate, epochs, caps, and so on")
@@ -134,18 +135,16 @@ class Volatile(StrictModel):
 
 
 class Record(StrictModel):
-    schema_version: Literal[1] = 1
+    schema_version: Literal[2] = 2
     study: str
-    request: dict[str, Any] | None = Field(
-        default=None, description="What the step was asked, whole (settings.request)"
-    )
+    request: dict[str, Any] = Field(description="Of the step, whole (settings.request)")
     model: ModelFacts
     task: TaskFacts
     protocol: Protocol
     metrics: tuple[Metric, ...] = Field(min_length=1)
     items: ItemsFile
     cost: Cost
-    training: Training | None = Field(default=None, description="Null for a model as it is")
+    training: TrainingFacts | None = Field(default=None, description="Null for a model as it is")
     provenance: Provenance
     volatile: Volatile
 
@@ -157,20 +156,8 @@ class Record(StrictModel):
         return self
 
     def stable_bytes(self) -> bytes:
-        """The record without its volatile block: equal for two runs of the same measurement.
-
-        Fields that came later count where they are set, so that older records keep their checksum.
-        """
-        fields = self.model_dump(mode="json", exclude={"volatile"})
-        later = [(fields, "request"), *((metric, "condition") for metric in fields["metrics"])]
-        conditions = [metric["condition"] for metric in fields["metrics"] if metric["condition"]]
-        later += [(condition, name) for condition in conditions for name in LATER_CONDITIONS]
-        if fields["training"] is not None:
-            later += [(fields["training"], "ran"), (fields["training"], "together")]
-        for part, name in later:
-            if part[name] is None:
-                del part[name]
-        return canonical_json(fields).encode()
+        """Without the volatile block: equal for two runs of the same measurement."""
+        return canonical_json(self.model_dump(mode="json", exclude={"volatile"})).encode()
 
 
 class Broken(StrictModel):
@@ -225,13 +212,20 @@ def sort_records(paths: Iterable[Path]) -> tuple[list[tuple[Path, Record]], list
 
 def read_without_items(path: Path) -> Record | Broken:
     """As read_record, for whoever needs the numbers alone: the items are neither read nor checked."""
-    try:
+    with problems_named(path):
         fields = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
         if isinstance(fields, dict) and list(fields) == ["broken"]:
             return Broken.model_validate(fields["broken"])
         return Record.model_validate(fields)
-    except FileNotFoundError:
-        raise UserError(f"{path} is missing.") from None
+
+
+@contextmanager
+def problems_named(path: Path) -> Iterator[None]:
+    """While a file is read strictly: every problem names it."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise UserError(f"{error.filename} is missing.") from None
     except ValidationError as error:
         raise UserError(
             f"{path}: {'.'.join(map(str, problem['loc'])) or 'record'}: {problem['msg']}."

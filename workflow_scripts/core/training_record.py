@@ -4,14 +4,19 @@ import json
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import write_json
-from workflow_scripts.core.records import ModelFacts, Provenance, StrictModel, Volatile
+from workflow_scripts.core.records import (
+    ModelFacts,
+    Provenance,
+    StrictModel,
+    Volatile,
+    problems_named,
+)
 
 
-class Step(StrictModel):
+class TrainingStep(StrictModel):
     """One optimiser step, or one evaluation after it."""
 
     step: int
@@ -22,7 +27,7 @@ class Step(StrictModel):
     held_out: dict[str, float] | None = None
 
 
-class Speed(StrictModel):
+class TrainingSpeed(StrictModel):
     """How fast the last stretch went, from the state it resumed from to the end."""
 
     went_on_from_step: int
@@ -35,27 +40,27 @@ class TrainingRecord(StrictModel):
     schema_version: Literal[1] = 1
     base: ModelFacts
     trained: ModelFacts
-    request: dict[str, Any] = Field(description="What the stage was asked, whole")
+    request: dict[str, Any] = Field(description="Of the stage, whole")
     data: dict[str, Any] = Field(description="Source, samples, tokens, bad samples by kind")
     report: dict[str, Any] = Field(description="What trains, in which format, how attended")
     facts: dict[str, Any] = Field(description="Steps, samples, tokens, share of padding")
     selected: dict[str, Any]
-    curve: tuple[Step, ...]
+    curve: tuple[TrainingStep, ...]
     provenance: Provenance
     volatile: Volatile
-    speed: Speed
+    speed: TrainingSpeed
 
     @property
     def recipe(self) -> str:
         return self.request["recipe"]
 
 
-def curve_of(history: list[dict[str, float]]) -> tuple[Step, ...]:
+def curve_of(history: list[dict[str, float]]) -> tuple[TrainingStep, ...]:
     steps = []
     for entry in history:
         held_out = {k.removeprefix("eval_"): v for k, v in entry.items() if k.startswith("eval_")}
         own = {k: v for k, v in entry.items() if not k.startswith("eval_")}
-        steps.append(Step(**own, held_out=held_out or None))
+        steps.append(TrainingStep(**own, held_out=held_out or None))
     return tuple(steps)
 
 
@@ -66,9 +71,5 @@ def write_training_record(path: Path, **fields: Any) -> TrainingRecord:
 
 
 def read_training_record(path: Path) -> TrainingRecord:
-    try:
+    with problems_named(path):
         return TrainingRecord.model_validate(json.loads(path.read_text(encoding="utf-8")))
-    except FileNotFoundError:
-        raise UserError(f"{path} is missing.") from None
-    except (ValidationError, ValueError) as error:
-        raise UserError(f"{path} is not a training record: {error}") from None

@@ -3,19 +3,14 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from workflow_scripts.core.records import (
-    Cost,
-    Protocol,
-    Record,
-    TaskFacts,
-    Training,
-    write_record,
-)
+from workflow_scripts.core.provenance import package_versions
+from workflow_scripts.core.records import Record, TaskFacts, TrainingFacts, write_record
 from workflow_scripts.evaluation.lm_eval_run import LmEvalRun, run_lm_eval
 from workflow_scripts.evaluation.outcome import items_of, metrics_of, refuse_unreported
+from workflow_scripts.evaluation.record_parts import protocol_of
 from workflow_scripts.evaluation.scored_items import ScoredItems
 from workflow_scripts.hub.load import LoadedModel, load_model
-from workflow_scripts.hub.recording import Recording, model_facts
+from workflow_scripts.hub.recording import Recording
 from workflow_scripts.settings.cells import CellsRequest
 
 
@@ -23,57 +18,62 @@ def evaluate_direct(
     manifest_path: Path,
     hub: Path,
     record_path: Path,
-    asked: CellsRequest,
+    request: CellsRequest,
     *,
     load: Callable[..., LoadedModel] = load_model,
 ) -> Record:
     """Put a cell's task to a model as it is, and write the record and its items."""
-    base = asked.base_manifest(manifest_path)
-    loaded = load(manifest_path, base=base, **asked.compute.loading)
-    return evaluate_loaded(loaded, hub, record_path, asked, Recording())
+    base = request.base_manifest(manifest_path)
+    loaded = load(manifest_path, base=base, **request.compute.loading)
+    return evaluate_loaded(loaded, hub, record_path, request, Recording())
 
 
 def evaluate_loaded(
     loaded: LoadedModel,
     hub: Path,
     record_path: Path,
-    asked: CellsRequest,
+    request: CellsRequest,
     recording: Recording,
     *,
     weights_sha256: str | None = None,
-    training: Training | None = None,
+    training: TrainingFacts | None = None,
 ) -> Record:
     """Put it to a model in memory; `weights_sha256` is of its weights where they are not the manifest's.
 
     What was scored stays beside the record: whoever called this removes it when the record is safe.
     """
-    provenance = recording.provenance(asked)
+    harness_version = package_versions()["lm_eval"]
     scored_items = ScoredItems.beside(
         record_path,
         loaded,
-        provenance.packages,
-        harness=f"lm_eval {provenance.packages['lm_eval']}",
+        harness=f"lm_eval {harness_version}",
         weights_sha256=weights_sha256,
-        batch_size=asked.compute.batch_size,
-        seed=asked.seed,
+        batch_size=request.compute.batch_size,
+        seed=request.seed,
     )
     with scored_items:
-        run = run_lm_eval(loaded, hub, asked, scored_items)
-    metrics = metrics_of(run, asked.seed)
-    refuse_unreported(asked.task, dict.fromkeys(metric.name for metric in metrics))
+        run = run_lm_eval(loaded, hub, request, scored_items)
+    metrics = metrics_of(run, request.seed)
+    refuse_unreported(request.task, dict.fromkeys(metric.name for metric in metrics))
     return write_record(
         record_path,
-        items_of(run, asked.task.metric, with_texts=asked.keep_texts),
-        study=asked.study,
-        request=asked.as_params(),
-        model=model_facts(loaded.manifest),
-        task=_task_facts(run, asked.task.harness_task, provenance.packages["lm_eval"]),
-        protocol=_protocol(run, asked, loaded),
+        items_of(run, request.task.metric, with_texts=request.keep_texts),
+        study=request.study,
+        task=_task_facts(run, request.task.harness_task, harness_version),
+        protocol=protocol_of(
+            request.protocol,
+            loaded,
+            seed=request.seed,
+            batch_size=request.compute.batch_size,
+            attention=run.attention,
+            engine=run.engine,
+            chat_template=request.chat_template,
+            max_items=request.task.max_test_items,
+            generation=next(iter(run.tasks.values())).config.generation_kwargs or {},
+        ),
         metrics=metrics,
-        cost=Cost(tokens=run.tokens, device=loaded.device),
         training=training,
-        provenance=provenance,
-        volatile=recording.volatile(loaded.device),
+        **recording.parts(request, loaded, run.tokens),
     )
 
 
@@ -90,19 +90,4 @@ def _task_facts(run: LmEvalRun, task: str, harness_version: str) -> TaskFacts:
         split=run.split,
         shots=run.shots,
         version=str(first_task.VERSION),
-    )
-
-
-def _protocol(run: LmEvalRun, asked: CellsRequest, loaded: LoadedModel) -> Protocol:
-    return Protocol(
-        name=asked.protocol,
-        dtype=loaded.dtype,
-        attention=run.attention or loaded.attention,
-        engine=run.engine,
-        batch_size=asked.compute.batch_size,
-        threads=loaded.threads,
-        seed=asked.seed,
-        chat_template=asked.chat_template,
-        max_items=asked.task.max_test_items,
-        generation=next(iter(run.tasks.values())).config.generation_kwargs or {},
     )

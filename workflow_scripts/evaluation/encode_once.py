@@ -53,7 +53,7 @@ class EncodeOnce(HFLM):
 
     @contextmanager
     def encoding_ahead(self, texts: Iterable[Text]) -> Iterator[None]:
-        """While it lasts, `tok_encode` is asked for these texts, more or less in this order."""
+        """While it lasts, `tok_encode` is called with these texts, more or less in this order."""
         self._upcoming = iter(texts)
         try:
             yield

@@ -15,7 +15,7 @@ from workflow_scripts.evaluation.encode_once import EncodeOnce
 
 
 @dataclass(frozen=True)
-class Asked:
+class EncodedRequest:
     """One request: what a model is given, and what it is scored on behind that, if it is."""
 
     texts: tuple[str, str]
@@ -32,7 +32,7 @@ class Encoder(EncodeOnce):
     def __init__(self, tokenizer: Any, config: Any):
         weightless: Any = SimpleNamespace(config=config, device=torch.device("cpu"))
         super().__init__(pretrained=weightless, tokenizer=tokenizer, batch_size=1)
-        self.noted: list[Asked] = []
+        self.noted: list[EncodedRequest] = []
 
     def encoded(
         self, output_type: str, pairs: Sequence[tuple[str, str]]
@@ -65,13 +65,13 @@ class Encoder(EncodeOnce):
         ]
 
     def _loglikelihood_tokens(self, requests, disable_tqdm=False, override_bs=None):
-        self.noted += [Asked(texts or ("", ""), *tokens) for texts, *tokens in requests]
+        self.noted += [EncodedRequest(texts or ("", ""), *tokens) for texts, *tokens in requests]
         return [(0.0, False)] * len(requests)
 
     def generate_until(self, requests, disable_tqdm=False) -> list[str]:
         texts = [request.args[0] for request in requests]
         self.noted += [
-            Asked((text, ""), context, [])
+            EncodedRequest((text, ""), context, [])
             for text, context in zip(texts, self.contexts(texts), strict=True)
         ]
         return [""] * len(requests)

@@ -7,36 +7,26 @@ machine down meanwhile meets all of them, and what is compared is the ratio with
 import statistics
 import time
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
 from typing import TypeVar
 
 WARM_UPS = 1
 Variant = TypeVar("Variant", bound=Hashable)
-
-
-@dataclass
-class Timings:
-    """Seconds per round of one variant at one batch size."""
-
-    prefill: list[float] = field(default_factory=list)
-    per_token: list[float] = field(default_factory=list)
-
-    @property
-    def named(self) -> dict[str, list[float]]:
-        return {"prefill_seconds": self.prefill, "token_seconds": self.per_token}
+Timings = dict[str, list[float]]  # seconds of each round, by what was timed
 
 
 def interleaved(
     variants: Mapping[Variant, Callable[[], tuple[float, float]]], rounds: int
 ) -> dict[Variant, Timings]:
     """Each variant once per round, in turn; a variant gives its seconds for prefill and per token."""
-    timings = {name: Timings() for name in variants}
+    timings: dict[Variant, Timings] = {
+        name: {"prefill_seconds": [], "token_seconds": []} for name in variants
+    }
     for number in range(-WARM_UPS, rounds):
         for name, measure in variants.items():
-            prefill, per_token = measure()
+            seconds = measure()
             if number >= 0:
-                timings[name].prefill.append(prefill)
-                timings[name].per_token.append(per_token)
+                for of_rounds, one in zip(timings[name].values(), seconds, strict=True):
+                    of_rounds.append(one)
     return timings
 
 

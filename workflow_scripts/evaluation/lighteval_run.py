@@ -49,7 +49,7 @@ def run_lighteval(
     folder: Path,
     hub: Path,
     configs: list[Any],
-    asked: MmluRequest,
+    request: MmluRequest,
     scored_items: ScoredItems,
 ) -> LightevalRun:
     """Run these task configs; of each, so many questions of lighteval's own choice, or all.
@@ -69,29 +69,32 @@ def run_lighteval(
                 model_name=_ALIAS,
                 tokenizer=str(folder),
                 dtype=loaded.dtype,
-                batch_size=asked.compute.batch_size,
+                batch_size=request.compute.batch_size,
                 device=loaded.device,
                 cache_dir=unused,
                 override_chat_template=False,
             ),
-            seed=asked.seed,
+            seed=request.seed,
             scored_items=scored_items,
         )
         tracker = EvaluationTracker(output_dir=unused)
         with mirror(hub) as datasets, _only(configs), counted_tokens(loaded.model) as count:
             pipeline = Pipeline(
-                tasks=",".join(f"{config.name}|{asked.shots}" for config in configs),
+                tasks=",".join(f"{config.name}|{request.shots}" for config in configs),
                 pipeline_parameters=PipelineParameters(
                     launcher_type=ParallelismManager.NONE,
-                    max_samples=asked.max_items_per_subject,
+                    max_samples=request.max_items_per_subject,
                     bootstrap_iters=1,  # the error of a mean is computed, not drawn
                 ),
                 evaluation_tracker=tracker,
                 model=model,
             )
-            _ask_in_one_order(pipeline)
+            # lighteval asks in an order that differs from process to process. In that of their names
+            # answers come before likelihoods, which spares these a second reading.
+            by_kind = sorted(pipeline.sampling_docs.items(), key=lambda kind: kind[0].value)
+            pipeline.sampling_docs = dict(by_kind)
             pipeline.evaluate()
-    names = {f"{config.name}|{asked.shots}": config.name for config in configs}
+    names = {f"{config.name}|{request.shots}": config.name for config in configs}
     aggregated = tracker.metrics_logger.metric_aggregated
     return LightevalRun(
         answered={
@@ -102,7 +105,7 @@ def run_lighteval(
         datasets=datasets,
         tokens=count["tokens"] if model.tokens is None else model.tokens,
         engine=model.engine_used,
-        attention=model.engine.attention,
+        attention=model.engine.model.attention,
     )
 
 
@@ -123,15 +126,6 @@ def _answered(details: list, model: Any) -> list[Answered]:
         if detail.model_response.logprobs:
             one.loglikelihoods = [float(value) for value in detail.model_response.logprobs]
     return [found[key] for key in sorted(found, key=int)]
-
-
-def _ask_in_one_order(pipeline: Any) -> None:
-    """lighteval asks in an order that differs from process to process.
-
-    In that of their names answers come before likelihoods, which spares these a second reading.
-    """
-    asked = sorted(pipeline.sampling_docs.items(), key=lambda kind: kind[0].value)
-    pipeline.sampling_docs = dict(asked)
 
 
 @contextmanager

@@ -36,11 +36,11 @@ class LmEvalRun:
 
 
 def run_lm_eval(
-    loaded: LoadedModel, hub: Path, asked: CellsRequest, scored_items: ScoredItems
+    loaded: LoadedModel, hub: Path, request: CellsRequest, scored_items: ScoredItems
 ) -> LmEvalRun:
     import torch
 
-    task, seed = asked.task, asked.seed
+    task, seed = request.task, request.seed
     with mirror(hub) as datasets, torch.inference_mode():
         tasks = load_tasks([task.harness_task])
         for one in tasks.values():
@@ -48,28 +48,32 @@ def run_lm_eval(
                 one.set_config("num_fewshot", task.shots)
             one.set_fewshot_seed(FEWSHOT_SEED)
         available = {name: len(one.eval_docs) for name, one in tasks.items()}
-        if asked.max_items_per_member:
-            drawn = choose_items_of_each(available, task.max_test_items, seed)
-        elif asked.test_draw == "published":
+        drawn: dict[str, list[int]] = {}
+        if request.max_items_per_member:
+            # So that a mean over the members is over all of them.
+            for name, items in available.items():
+                drawn |= choose_items({name: items}, task.max_test_items, seed, name)
+        elif request.test_draw == "published":
             drawn = choose_items_as_published(tasks, available, task.max_test_items, seed)
         else:
             drawn = choose_items(available, task.max_test_items, seed, task.harness_task)
         tasks = {name: tasks[name] for name in drawn}
+        first = next(iter(tasks.values()))
         lm = language_model(
-            loaded, batch_size=asked.compute.batch_size, seed=seed, scored_items=scored_items
+            loaded, batch_size=request.compute.batch_size, seed=seed, scored_items=scored_items
         )
         with counted_tokens(loaded.model) as count:
-            output = ask(lm, tasks, drawn, chat_template=asked.chat_template)
+            output = ask(lm, tasks, drawn, chat_template=request.chat_template)
         return LmEvalRun(
             tasks=tasks,
             results={name: output["results"][name] for name in tasks},
             samples={name: output["samples"][name] for name in tasks},
             datasets=datasets,
-            split=_split(next(iter(tasks.values()))),
-            shots=next(iter(tasks.values())).get_config("num_fewshot"),
+            split=first.config.test_split or first.config.validation_split,
+            shots=first.get_config("num_fewshot"),
             tokens=count["tokens"] if lm.tokens is None else lm.tokens,
             engine=lm.engine_used,
-            attention=lm.engine.attention,
+            attention=lm.engine.model.attention,
         )
 
 
@@ -114,16 +118,6 @@ def choose_items(
     return drawn
 
 
-def choose_items_of_each(
-    available: dict[str, int], cap: int | None, seed: int
-) -> dict[str, list[int]]:
-    """Draw `cap` items of each member, so that a mean over the members is over all of them."""
-    drawn: dict[str, list[int]] = {}
-    for name, count in available.items():
-        drawn |= choose_items({name: count}, cap, seed, name)
-    return drawn
-
-
 def choose_items_as_published(
     tasks: dict[str, Any], available: dict[str, int], cap: int | None, seed: int
 ) -> dict[str, list[int]]:
@@ -138,7 +132,3 @@ def choose_items_as_published(
     if tasks[name].has_training_docs():
         generator.permutation(len(tasks[name].training_docs()))
     return {name: sorted(generator.permutation(count)[:cap].tolist())}
-
-
-def _split(task) -> str:
-    return task.config.test_split or task.config.validation_split

@@ -50,5 +50,5 @@ class Measurement:
             outputs=[path for one in written for path in (one.with_suffix(".parquet"), one)],
             decides=[version, request],
             sound=lambda: [read(path) for path in written],
-            way=scored_beside(written[0]),
+            state=scored_beside(written[0]),
         )

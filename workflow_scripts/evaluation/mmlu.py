@@ -15,22 +15,16 @@ import numpy as np
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import sha256_text
 from workflow_scripts.core.items import Item
-from workflow_scripts.core.records import (
-    Cost,
-    Metric,
-    Protocol,
-    Record,
-    TaskFacts,
-    whole_record,
-    write_record,
-)
+from workflow_scripts.core.provenance import package_versions
+from workflow_scripts.core.records import Metric, Record, TaskFacts, whole_record, write_record
 from workflow_scripts.evaluation.floors import Floor
 from workflow_scripts.evaluation.lighteval_run import Answered, LightevalRun, run_lighteval
 from workflow_scripts.evaluation.measurement import Measurement
 from workflow_scripts.evaluation.outcome import NO_FLOOR, Measured, with_averages
+from workflow_scripts.evaluation.record_parts import protocol_of
 from workflow_scripts.evaluation.scored_items import ScoredItems
 from workflow_scripts.hub.load import load_model
-from workflow_scripts.hub.recording import Recording, model_facts
+from workflow_scripts.hub.recording import Recording
 from workflow_scripts.settings.measures import MmluRequest
 
 TASK, STUDY = "mmlu_helm", "mmlu"
@@ -39,50 +33,47 @@ LETTERS = ("A", "B", "C", "D")
 PUNCTUATION = "."
 
 
-def evaluate_mmlu(manifest_path: Path, hub: Path, record_path: Path, asked: MmluRequest) -> Record:
+def evaluate_mmlu(
+    manifest_path: Path, hub: Path, record_path: Path, request: MmluRequest
+) -> Record:
     """Ask a checkpoint all questions and write the record and its items."""
     recording = Recording()
-    loaded = load_model(manifest_path, **asked.compute.loading)
-    provenance = recording.provenance(asked)
+    loaded = load_model(manifest_path, **request.compute.loading)
+    harness_version = package_versions()["lighteval"]
     scored_items = ScoredItems.beside(
         record_path,
         loaded,
-        provenance.packages,
-        harness=f"lighteval {provenance.packages['lighteval']}",
-        batch_size=asked.compute.batch_size,
-        seed=asked.seed,
+        harness=f"lighteval {harness_version}",
+        batch_size=request.compute.batch_size,
+        seed=request.seed,
     )
     configs = subject_configs()
     with scored_items:
-        run = run_lighteval(loaded, manifest_path.parent, hub, configs, asked, scored_items)
+        run = run_lighteval(loaded, manifest_path.parent, hub, configs, request, scored_items)
     (dataset,) = run.datasets.values()
     first = configs[0]
-    items = items_of(run)
     return write_record(
         record_path,
-        items,
+        items_of(run),
         study=STUDY,
-        request=asked.as_params(),
-        model=model_facts(loaded.manifest),
         task=TaskFacts(
             name=TASK,
             harness="lighteval",
-            harness_version=provenance.packages["lighteval"],
+            harness_version=harness_version,
             dataset=dataset.repository,
             dataset_commit=dataset.commit,
             split=first.evaluation_splits[0],
-            shots=asked.shots,
+            shots=request.shots,
             version=str(first.version),
         ),
-        protocol=Protocol(
-            name="few_shot",
-            dtype=loaded.dtype,
-            attention=run.attention or loaded.attention,
+        protocol=protocol_of(
+            "few_shot",
+            loaded,
+            seed=request.seed,
+            batch_size=request.compute.batch_size,
+            attention=run.attention,
             engine=run.engine,
-            batch_size=asked.compute.batch_size,
-            threads=loaded.threads,
-            seed=asked.seed,
-            max_items=asked.max_items_per_subject,
+            max_items=request.max_items_per_subject,
             generation={
                 "max_new_tokens": first.generation_size,
                 "until": list(first.stop_sequence),
@@ -90,9 +81,7 @@ def evaluate_mmlu(manifest_path: Path, hub: Path, record_path: Path, asked: Mmlu
             },
         ),
         metrics=metrics_of(run, configs),
-        cost=Cost(tokens=run.tokens, device=loaded.device),
-        provenance=provenance,
-        volatile=recording.volatile(loaded.device),
+        **recording.parts(request, loaded, run.tokens),
     )
 
 

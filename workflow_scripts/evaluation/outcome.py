@@ -14,9 +14,9 @@ from workflow_scripts.core.records import Metric
 from workflow_scripts.core.seeds import derive_seed
 from workflow_scripts.evaluation.floors import Floor, average, floors, gold_index
 from workflow_scripts.evaluation.lm_eval_run import LmEvalRun
-from workflow_scripts.settings.cells import TaskAsked
+from workflow_scripts.settings.cells import TaskRequest
 
-KEPT_CHARACTERS = 1_000  # of what was asked: the question; the examples before it are in the task
+KEPT_CHARACTERS = 1_000  # of a prompt: the question; the examples before it are in the task
 NO_FLOOR = Floor(constants={}, chance=None)
 
 
@@ -25,7 +25,7 @@ def metric_name(metric: str, filter_name: str) -> str:
     return metric if filter_name == "none" else f"{metric},{filter_name}"
 
 
-def refuse_unreported(task: TaskAsked, reported: Collection[str]) -> None:
+def refuse_unreported(task: TaskRequest, reported: Collection[str]) -> None:
     if task.metric not in reported:
         raise UserError(
             f"lm-eval reports no {task.metric!r} for the task {task.harness_task}; it reports"
@@ -131,13 +131,15 @@ def items_of(run: LmEvalRun, primary_metric: str, *, with_texts: bool = False) -
 
 
 def _texts(sample: dict[str, Any]) -> dict[str, Any]:
-    """The end of what was asked, which has the question, and the answers to choose from."""
-    asked = [str(request[0]) for request in sample["arguments"]]
+    """The end of the prompt, which has the question, and the answers to choose from."""
+    prompts = [str(request[0]) for request in sample["arguments"]]
     # Where the choices stand in the question (Winogrande) they begin where the questions part.
-    differing = (at for at, letters in enumerate(zip(*asked, strict=False)) if len({*letters}) > 1)
-    shared = asked[0][: next(differing, min(map(len, asked)))]
+    differing = (
+        at for at, letters in enumerate(zip(*prompts, strict=False)) if len({*letters}) > 1
+    )
+    shared = prompts[0][: next(differing, min(map(len, prompts)))]
     choices = None
-    if len(asked) > 1:
+    if len(prompts) > 1:
         choices = [
             f"{context[len(shared) :]}{continuation}".strip()
             for context, continuation in sample["arguments"]

@@ -12,7 +12,7 @@ _ALLOWED = {"float32": 1e-4, "float16": 5e-2, "bfloat16": 3e-1}
 _ROWS, _TOKENS = 2, 32
 
 
-def parity(checkpoint: Path, model: Path, asked: VerifyRequest) -> dict[str, Any]:
+def parity(checkpoint: Path, model: Path, request: VerifyRequest) -> dict[str, Any]:
     """Parameters, the plan as text, and the largest differences of logits on random tokens.
 
     The unchanged plan must agree with the base model to the last bit, every other plan with its own
@@ -20,8 +20,8 @@ def parity(checkpoint: Path, model: Path, asked: VerifyRequest) -> dict[str, Any
     """
     import torch
 
-    base, chunked = (load_model(path, **asked.compute.loading) for path in (model, checkpoint))
-    generator = torch.Generator().manual_seed(asked.seed)
+    base, chunked = (load_model(path, **request.compute.loading) for path in (model, checkpoint))
+    generator = torch.Generator().manual_seed(request.seed)
     vocabulary = base.model.config.vocab_size
     ids = torch.randint(vocabulary, (_ROWS, _TOKENS), generator=generator).to(base.device)
     plan = chunked.model.config.plan()

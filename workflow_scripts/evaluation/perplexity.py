@@ -29,22 +29,6 @@ class Scored:
         return math.exp(self.nats / self.tokens)
 
 
-@dataclass(frozen=True)
-class Summary:
-    perplexity: float  # exp of the mean over all tokens
-    bits_per_byte: float
-    stderr: float | None  # of the perplexity, from the spread between the pieces
-    n: int
-
-
-def summary(pieces: Sequence[Scored]) -> Summary:
-    mean, error = nats_a_token([p.nats for p in pieces], [p.tokens for p in pieces])
-    perplexity = math.exp(mean)
-    stderr = None if error is None else perplexity * error  # through the exponential
-    bits = sum(p.nats for p in pieces) / math.log(2) / sum(p.bytes for p in pieces)
-    return Summary(perplexity, bits, stderr, len(pieces))
-
-
 def nats_a_token(nats: Sequence[float], tokens: Sequence[int]) -> tuple[float, float | None]:
     """The mean over all tokens of some pieces, and its standard error from the spread between them."""
     pieces, whole = len(nats), sum(tokens)
@@ -59,11 +43,14 @@ def nats_a_token(nats: Sequence[float], tokens: Sequence[int]) -> tuple[float, f
 def perplexity_metrics(
     pieces: Sequence[Scored], condition: Condition | None = None
 ) -> tuple[Metric, ...]:
-    """What a record says of the pieces of one text."""
-    found = summary(pieces)
+    """Of the pieces of one text: exp of the mean over all tokens, and bits per byte."""
+    mean, error = nats_a_token([p.nats for p in pieces], [p.tokens for p in pieces])
+    perplexity, n = math.exp(mean), len(pieces)
+    stderr = None if error is None else perplexity * error  # through the exponential
+    bits = sum(p.nats for p in pieces) / math.log(2) / sum(p.bytes for p in pieces)
     return (
-        measure("perplexity", found.perplexity, found.n, condition, stderr=found.stderr),
-        measure("bits_per_byte", found.bits_per_byte, found.n, condition),
+        measure("perplexity", perplexity, n, condition, stderr=stderr),
+        measure("bits_per_byte", bits, n, condition),
     )
 
 
@@ -181,14 +168,10 @@ def response_perplexity(
 def _prompt(tokenizer, instruction: str, start: list[int]) -> list[int]:
     """A template writes the start token itself, where one is due."""
     if tokenizer.chat_template is None:
-        ids = [*start, *tokenizer(instruction + "\n", add_special_tokens=False)["input_ids"]]
-    else:
-        ids = tokenizer.apply_chat_template(
-            [{"role": "user", "content": instruction}],
-            add_generation_prompt=True,
-            return_dict=True,
-        )["input_ids"]
-    return ids
+        return [*start, *tokenizer(instruction + "\n", add_special_tokens=False)["input_ids"]]
+    turns = [{"role": "user", "content": instruction}]
+    encoded = tokenizer.apply_chat_template(turns, add_generation_prompt=True, return_dict=True)
+    return encoded["input_ids"]
 
 
 def nats_of(model, rows: list[tuple[list[int], int]]) -> list[float]:

@@ -4,7 +4,8 @@ One record; its conditions are the plans with what stands between their layers, 
 many devices, in which number format, and the batch size.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from functools import partial
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from workflow_scripts.core.conditions import Condition
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import sha256_text
 from workflow_scripts.core.items import Item
-from workflow_scripts.core.records import Cost, Metric, Record, write_record
+from workflow_scripts.core.records import Metric, Record, write_record
 from workflow_scripts.core.words import many
 from workflow_scripts.evaluation.latency import (
     Timings,
@@ -24,27 +25,26 @@ from workflow_scripts.evaluation.latency import (
 )
 from workflow_scripts.evaluation.measurement import Measurement
 from workflow_scripts.evaluation.perplexity import labelled, measure, nats_a_token, nats_of
-from workflow_scripts.evaluation.plans import protocol_of, task_facts, varied_by
+from workflow_scripts.evaluation.plans import varied_by
 from workflow_scripts.evaluation.prompts.questions import read_questions
+from workflow_scripts.evaluation.record_parts import own_task, protocol_of
 from workflow_scripts.hub.load import LoadedModel, choose_device, load_model
 from workflow_scripts.hub.manifest import Manifest
-from workflow_scripts.hub.recording import Recording, model_facts
+from workflow_scripts.hub.recording import Recording
 from workflow_scripts.hub.start_token import start_of
 from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.measures import LatencyRequest
 from workflow_scripts.settings.plan_measures import too_few_threads
 
-Timed = Callable[[], tuple[float, float]]
 
-
-def measure_latency(model: Path, hub: Path, path: Path, asked: LatencyRequest) -> Record:
+def measure_latency(model: Path, hub: Path, path: Path, request: LatencyRequest) -> Record:
     """Each plan against the unchanged model, which takes turns with it: fused and as the loop, on one device
     and over several, and in other number formats."""
-    recording, measures = Recording(), asked.measures
-    places = places_of(choose_device(asked.compute.device), max(measures.devices))
+    recording, measures = Recording(), request.measures
+    places = places_of(choose_device(request.compute.device), max(measures.devices))
     texts, dataset = _questions(hub, measures.questions)
-    timing = _Timing(model, texts, places, asked)
-    for plan in asked.plans:
+    timing = _Timing(model, texts, places, request)
+    for plan in request.plans:
         timing.plan(plan)
     base = timing.base
     if measures.precisions:
@@ -54,28 +54,24 @@ def measure_latency(model: Path, hub: Path, path: Path, asked: LatencyRequest) -
         path,
         timing.items,
         study="latency",
-        request=asked.as_params(),
-        model=model_facts(base.manifest),
-        task=task_facts("mmlu", dataset, "test"),
+        task=own_task("mmlu", dataset, "test"),
         protocol=protocol_of(
             "latency",
             base,
-            max(measures.batch_sizes),
-            asked.seed,
-            measures.model_dump(mode="json", exclude={"repeats"}),
+            seed=request.seed,
+            batch_size=max(measures.batch_sizes),
+            generation=measures.model_dump(mode="json", exclude={"repeats"}),
         ),
         metrics=tuple(timing.metrics),
-        cost=Cost(tokens=tokens * timing.rounds, device=base.device),
-        provenance=recording.provenance(asked),
-        volatile=recording.volatile(base.device, _named(places)),
+        **recording.parts(request, base, tokens * timing.rounds, _named(places)),
     )
 
 
 class _Timing:
-    """The unchanged model, what has been timed beside it so far, and the questions that all are asked."""
+    """The unchanged model, what has been timed beside it so far, and the questions that all of them are put."""
 
-    def __init__(self, model: Path, texts: list[str], places: list[str], asked: LatencyRequest):
-        self._model, self._texts, self._places, self._asked = model, texts, places, asked
+    def __init__(self, model: Path, texts: list[str], places: list[str], request: LatencyRequest):
+        self._model, self._texts, self._places, self._request = model, texts, places, request
         self._prompts = sha256_text("\n".join(texts))
         self.base = self._load(None)
         self._layers = self.base.model.config.num_hidden_layers
@@ -90,7 +86,7 @@ class _Timing:
         )
 
     def plan(self, plan: Checkpoint) -> None:
-        measures = self._asked.measures
+        measures = self._request.measures
         chunks = len(plan.plan(self._layers).chunks)
         # A pruned model is a shorter one of the same kind; one batch size says how much shorter.
         sizes = measures.batch_sizes if chunks else measures.batch_sizes[:1]
@@ -112,7 +108,7 @@ class _Timing:
     def in_other_formats(self, plan: Checkpoint | None, usual: list[tuple[float, int]]) -> None:
         """How fast a plan is in them, fused on one device, and what they cost: of the same questions, nats that a
         token takes more than in the usual one. Without a plan, of the model as it is."""
-        measures = self._asked.measures
+        measures = self._request.measures
         for precision in measures.precisions:
             loaded = self._load(plan, precision)
             way = "fused" if plan else "loop"
@@ -132,7 +128,7 @@ class _Timing:
             del loaded
 
     def _load(self, plan: Checkpoint | None, precision: str | None = None) -> LoadedModel:
-        loading = self._asked.compute.loading | ({"dtype": precision} if precision else {})
+        loading = self._request.compute.loading | ({"dtype": precision} if precision else {})
         return load_model(self._model, chunking=plan.keys if plan else None, **loading)
 
     def _beside_the_unchanged(
@@ -143,15 +139,17 @@ class _Timing:
         sizes: tuple[int, ...],
         **varied: Any,
     ) -> None:
-        base, measures = self.base, self._asked.measures
+        base, measures = self.base, self._request.measures
         told = [f"latency of {plan.id(self._layers).variant if plan else 'the model as it is'}"]
         told += [f"{value} {name}" for name, value in varied.items() if value is not None]
         for size in sizes:
             print(f"{', '.join(told)}, at batch size {size}", flush=True)
             batches = left_padded(base.tokenizer, self._texts, size, base.device)
-            timed = {"unchanged": _run(base.model, None, batches, measures.new_tokens)}
+            timed = {"unchanged": partial(_run, base.model, None, batches, measures.new_tokens)}
             timed |= {
-                way: _run(loaded.model, way if plan else None, batches, measures.new_tokens)
+                way: partial(
+                    _run, loaded.model, way if plan else None, batches, measures.new_tokens
+                )
                 for way in ways
             }
             for way, timing in interleaved(timed, measures.repeats).items():
@@ -159,8 +157,8 @@ class _Timing:
                     **varied_by(plan, self._layers), way=way, batch=size, **varied
                 )
                 self.metrics += _latency_metrics(timing, condition)
-                rounds = zip(*timing.named.values(), strict=True)
-                scores = [dict(zip(timing.named, one, strict=True)) for one in rounds]
+                rounds = zip(*timing.values(), strict=True)
+                scores = [dict(zip(timing, one, strict=True)) for one in rounds]
                 self._note(condition, repeat(self._prompts, len(scores)), scores)
 
     def _note(
@@ -221,18 +219,15 @@ def _named(places: list[str]) -> list[str]:
     return [f"{place} {torch.cuda.get_device_name(place)}" for place in places]
 
 
-def _run(model: Any, way: str | None, batches: list, new_tokens: int) -> Timed:
-    def run() -> tuple[float, float]:
-        if way is not None:
-            model.config.chunk_execution = way
-        return greedy_latency(model, batches, new_tokens)
-
-    return run
+def _run(model: Any, way: str | None, batches: list, new_tokens: int) -> tuple[float, float]:
+    if way is not None:
+        model.config.chunk_execution = way
+    return greedy_latency(model, batches, new_tokens)
 
 
 def _latency_metrics(timing: Timings, condition: Condition) -> list[Metric]:
     metrics = []
-    for name, seconds in timing.named.items():
+    for name, seconds in timing.items():
         median, spread = median_and_spread(seconds)
         metrics += [
             measure(name, median, len(seconds), condition),

@@ -6,6 +6,7 @@ first; what it proposes is measured on the second, so that no plan is flattered 
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from workflow_scripts.core.items import Item
 from workflow_scripts.core.plan import ChunkPlan
 from workflow_scripts.core.plan_proposals import CHECK, SEARCH, losses_of, proposals
 from workflow_scripts.core.plan_search import Prediction, sensitivities
-from workflow_scripts.core.records import Cost, Metric, Record, write_record
+from workflow_scripts.core.records import Metric, Record, write_record
 from workflow_scripts.evaluation.measurement import Measurement
 from workflow_scripts.evaluation.perplexity import (
     Scored,
@@ -25,11 +26,12 @@ from workflow_scripts.evaluation.perplexity import (
     response_perplexity,
     text_perplexity,
 )
-from workflow_scripts.evaluation.plans import protocol_of, task_facts
+from workflow_scripts.evaluation.plans import perplexity_protocol
+from workflow_scripts.evaluation.record_parts import own_task
 from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.manifest import Manifest
 from workflow_scripts.hub.mirror import read_rows
-from workflow_scripts.hub.recording import Recording, model_facts
+from workflow_scripts.hub.recording import Recording
 from workflow_scripts.settings.measures import SearchRequest
 from workflow_scripts.settings.plan_measures import MAGPIE, WIKITEXT
 
@@ -38,21 +40,21 @@ _AS_IT_IS = {
     **{"num_chunks": 0, "num_layers_per_chunk": 0, "use_adapters": False},
     **{"aggregation_mode": "residual", "aggregation_base": "none", "chunk_execution": "loop"},
 }
-Scoring = Callable[[LoadedModel], list[Scored]]
+Scoring = Callable[[Any], list[Scored]]  # of a model
 
 
-def measure_plan_search(model: Path, hub: Path, path: Path, asked: SearchRequest) -> Record:
-    recording, search = Recording(), asked.search
-    loaded = load_model(model, chunking=_AS_IT_IS, **asked.compute.loading)
+def measure_plan_search(model: Path, hub: Path, path: Path, request: SearchRequest) -> Record:
+    recording, search = Recording(), request.search
+    loaded = load_model(model, chunking=_AS_IT_IS, **request.compute.loading)
     layers = loaded.model.config.num_hidden_layers
-    scorings, dataset = _scorings(loaded, hub, asked)
+    scorings, dataset = _scorings(loaded, hub, request)
     metrics: list[Metric] = []
     items: list[Item] = []
 
     def measured(subset: str, name: str, plan: ChunkPlan) -> None:
         print(f"perplexity of {name} ({subset})", flush=True)
         loaded.model.model.rearrange(plan)
-        pieces, condition = scorings[subset](loaded), Condition(plan=name)
+        pieces, condition = scorings[subset](loaded.model), Condition(plan=name)
         for metric in perplexity_metrics(pieces, condition):
             metrics.append(metric.model_copy(update={"subset": subset}))
         for item in perplexity_items(search.text, pieces, condition):
@@ -64,59 +66,46 @@ def measure_plan_search(model: Path, hub: Path, path: Path, asked: SearchRequest
     for candidate in sensitivities(layers):
         measured(SEARCH, candidate.name, candidate.plan)
     prediction = Prediction(layers, losses_of(metrics))
-    proposed = proposals(prediction, search.depths(layers), search, asked.seed)
+    proposed = proposals(prediction, search.depths(layers), search, request.seed)
     for candidate in dict.fromkeys(one.candidate for one in proposed):
         measured(CHECK, candidate.name, candidate.plan)
     return write_record(
         path,
         items,
         study="chunk_search",
-        request=asked.as_params(),
-        model=model_facts(loaded.manifest),
-        task=task_facts(
-            search.text, dataset, "validation" if search.text == "wikitext" else "train"
-        ),
-        protocol=protocol_of(
-            "perplexity",
-            loaded,
-            asked.compute.batch_size,
-            asked.seed,
-            {"window": asked.window, "tokens": search.tokens, "layers": layers},
+        task=own_task(search.text, dataset, "validation" if search.text == "wikitext" else "train"),
+        protocol=perplexity_protocol(
+            loaded, request, {"window": request.window, "tokens": search.tokens, "layers": layers}
         ),
         metrics=tuple(metrics),
-        cost=Cost(tokens=int(sum(item.scores["tokens"] for item in items)), device=loaded.device),
-        provenance=recording.provenance(asked),
-        volatile=recording.volatile(loaded.device),
+        **recording.parts(request, loaded, int(sum(item.scores["tokens"] for item in items))),
     )
 
 
 def _scorings(
-    loaded: LoadedModel, hub: Path, asked: SearchRequest
+    loaded: LoadedModel, hub: Path, request: SearchRequest
 ) -> tuple[dict[str, Scoring], Manifest]:
     """How a plan is scored on each of the two stretches of the text."""
-    tokenizer, wanted = loaded.tokenizer, asked.search.tokens
-    window = min(asked.window, loaded.model.config.max_position_embeddings)
-    if asked.search.text == "wikitext":
+    tokenizer, wanted = loaded.tokenizer, request.search.tokens
+    window = min(request.window, loaded.model.config.max_position_embeddings)
+    if request.search.text == "wikitext":
         rows, dataset = read_rows(hub, WIKITEXT, "wikitext-103-v1", "validation")
         text = "\n\n".join(row["text"] for row in rows)
         halves = dict(zip((SEARCH, CHECK), _stretches(tokenizer, text, wanted), strict=True))
 
-        def of_text(subset: str) -> Scoring:
-            return lambda model: text_perplexity(
-                model.model, tokenizer, halves[subset], window=window, stride=window
+        return {
+            subset: partial(
+                text_perplexity, tokenizer=tokenizer, text=half, window=window, stride=window
             )
-
-        return {subset: of_text(subset) for subset in halves}, dataset
+            for subset, half in halves.items()
+        }, dataset
     rows, dataset = read_rows(hub, MAGPIE, None, "train")
     taken = iter((row["instruction"], row["response"]) for row in rows if row["response"].strip())
     pairs = {subset: _enough(tokenizer, taken, wanted) for subset in (SEARCH, CHECK)}
-
-    def of_responses(subset: str) -> Scoring:
-        return lambda model: response_perplexity(
-            model.model, tokenizer, pairs[subset], window=window
-        )
-
-    return {subset: of_responses(subset) for subset in pairs}, dataset
+    return {
+        subset: partial(response_perplexity, tokenizer=tokenizer, pairs=some, window=window)
+        for subset, some in pairs.items()
+    }, dataset
 
 
 def _stretches(tokenizer: Any, text: str, wanted: int) -> tuple[str, str]:

@@ -9,14 +9,7 @@ from typing import Any
 from workflow_scripts.core.conditions import Condition
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import UNCHANGED
-from workflow_scripts.core.records import (
-    Cost,
-    Protocol,
-    Record,
-    TaskFacts,
-    whole_record,
-    write_record,
-)
+from workflow_scripts.core.records import Protocol, Record, TaskFacts, whole_record, write_record
 from workflow_scripts.evaluation.measurement import Measurement
 from workflow_scripts.evaluation.perplexity import (
     Scored,
@@ -25,12 +18,12 @@ from workflow_scripts.evaluation.perplexity import (
     response_perplexity,
     text_perplexity,
 )
+from workflow_scripts.evaluation.record_parts import own_task, protocol_of
 from workflow_scripts.hub.load import LoadedModel, load_model
-from workflow_scripts.hub.manifest import Manifest
 from workflow_scripts.hub.mirror import read_rows
-from workflow_scripts.hub.recording import Recording, model_facts
+from workflow_scripts.hub.recording import Recording
 from workflow_scripts.settings.checkpoint import Checkpoint
-from workflow_scripts.settings.measures import PerplexityRequest
+from workflow_scripts.settings.measures import PerplexityRequest, SearchRequest
 from workflow_scripts.settings.plan_measures import MAGPIE, WIKITEXT
 
 # What was scored under each condition.
@@ -38,10 +31,10 @@ Pieces = list[tuple[Condition | None, list[Scored]]]
 
 
 def measure_perplexity(
-    model: Path, hub: Path, wikitext: Path, magpie: Path, asked: PerplexityRequest
+    model: Path, hub: Path, wikitext: Path, magpie: Path, request: PerplexityRequest
 ) -> tuple[Record, Record]:
     """Perplexity of a text and of responses, of the model as it is and in each plan."""
-    recording, measures = Recording(), asked.measures
+    recording, measures = Recording(), request.measures
     rows, text_dataset = read_rows(hub, WIKITEXT, "wikitext-103-v1", "validation")
     text = "\n\n".join(row["text"] for row in rows)
     rows, response_dataset = read_rows(hub, MAGPIE, None, "train")
@@ -49,11 +42,11 @@ def measure_perplexity(
     texts: Pieces = []
     responses: Pieces = []
     layers = None
-    for plan in (None, *asked.plans):
-        loaded = load_model(model, chunking=plan.keys if plan else None, **asked.compute.loading)
+    for plan in (None, *request.plans):
+        loaded = load_model(model, chunking=plan.keys if plan else None, **request.compute.loading)
         layers = layers or loaded.model.config.num_hidden_layers
         # Of a checkpoint the plan is part of the model's own id.
-        varied = {} if asked.study == "training" else varied_by(plan, layers)
+        varied = {} if request.study == "training" else varied_by(plan, layers)
         print(f"perplexity of {varied.get('plan', loaded.manifest.repository)}", flush=True)
         window = min(measures.window, loaded.model.config.max_position_embeddings)
         scored = text_perplexity(
@@ -77,33 +70,35 @@ def measure_perplexity(
                 for under, scored in found
                 for item in perplexity_items(task.name, scored, under)
             ],
-            study=asked.study,
-            request=asked.as_params(),
-            model=model_facts(loaded.manifest),
+            study=request.study,
             task=task,
-            protocol=protocol_of(
-                "perplexity",
-                loaded,
-                asked.compute.batch_size,
-                asked.seed,
-                measures.model_dump(mode="json", include=keys),
+            protocol=perplexity_protocol(
+                loaded, request, measures.model_dump(mode="json", include=keys)
             ),
             metrics=tuple(m for under, scored in found for m in perplexity_metrics(scored, under)),
-            cost=Cost(
-                tokens=sum(piece.tokens for _, scored in found for piece in scored),
-                device=loaded.device,
+            **recording.parts(
+                request, loaded, sum(piece.tokens for _, scored in found for piece in scored)
             ),
-            provenance=recording.provenance(asked),
-            volatile=recording.volatile(loaded.device),
         )
 
-    of_text, of_responses = (
-        {"window", "stride", "text_tokens"},
-        {"window", "responses", "difficulties"},
-    )
+    of_text = {"window", "stride", "text_tokens"}
+    of_responses = {"window", "responses", "difficulties"}
     return (
-        record(wikitext, task_facts("wikitext", text_dataset, "validation"), texts, of_text),
-        record(magpie, task_facts("magpie", response_dataset, "train"), responses, of_responses),
+        record(wikitext, own_task("wikitext", text_dataset, "validation"), texts, of_text),
+        record(magpie, own_task("magpie", response_dataset, "train"), responses, of_responses),
+    )
+
+
+def perplexity_protocol(
+    loaded: LoadedModel, request: PerplexityRequest | SearchRequest, generation: dict[str, Any]
+) -> Protocol:
+    return protocol_of(
+        "perplexity",
+        loaded,
+        seed=request.seed,
+        batch_size=request.compute.batch_size,
+        chat_template=loaded.tokenizer.chat_template is not None,
+        generation=generation,
     )
 
 
@@ -116,33 +111,6 @@ def varied_by(plan: Checkpoint | None, layers: int) -> dict[str, str | None]:
         "aggregation": plan.aggregation,
         "adapters": plan.adapters,
     }
-
-
-def task_facts(name: str, dataset: Manifest, split: str) -> TaskFacts:
-    return TaskFacts(
-        name=name,
-        harness="chorus",
-        harness_version="1",
-        dataset=dataset.repository,
-        dataset_commit=dataset.commit,
-        split=split,
-        shots=0,
-    )
-
-
-def protocol_of(
-    name: str, loaded: LoadedModel, batch_size: int, seed: int, generation: dict[str, Any]
-) -> Protocol:
-    return Protocol(
-        name=name,
-        dtype=loaded.dtype,
-        attention=loaded.attention,
-        batch_size=batch_size,
-        threads=loaded.threads,
-        seed=seed,
-        chat_template=name == "perplexity" and loaded.tokenizer.chat_template is not None,
-        generation=generation,
-    )
 
 
 def _responses(rows: list[dict[str, Any]], number: int, difficulty: str) -> list[tuple[str, str]]:

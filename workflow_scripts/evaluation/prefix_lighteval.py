@@ -32,6 +32,10 @@ _LOOKBACK = 0
 
 
 class PrefixTransformersModel(TransformersModel):
+    engine: PrefixEngine
+    _fell_back: str | None
+    _encoded: dict[tuple[str, bool], list[int]]
+
     @classmethod
     def from_model(
         cls,
@@ -39,25 +43,17 @@ class PrefixTransformersModel(TransformersModel):
         config,
         accelerator=None,
         *,
-        memory_budget: int | None = None,
         seed: int = 1234,
         scored_items: ScoredItems | None = None,
     ) -> "PrefixTransformersModel":
         self = super().from_model(model, config, accelerator)
-        self._share(memory_budget, seed, scored_items)
-        return self
-
-    def __init__(self, config):
-        super().__init__(config)
-        self._share(None, 1234, None)
-
-    def _share(self, memory_budget: int | None, seed: int, scored_items: ScoredItems | None):
-        self.engine = PrefixEngine(self.model, memory_budget=memory_budget)
+        self.engine = PrefixEngine(self.model)
         self.seed, self.scored_items = seed, scored_items
-        self._fell_back: str | None = None
+        self._fell_back = None
         self.shared_text = SharedText(self.tokenizer)
-        self._encoded: dict[tuple[str, bool], list[int]] = {}
+        self._encoded = {}
         self._rival_scores = RivalScores(self._stored_scores)
+        return self
 
     @property
     def engine_used(self) -> str:
@@ -84,12 +80,8 @@ class PrefixTransformersModel(TransformersModel):
         return self._loglikelihood_tokens(docs, rolling=True)
 
     def greedy_until(self, docs: list[Doc]) -> list[ModelResponse]:
-        if self._plain or self.continuous_batching:
-            return (
-                self._continuous_greedy_until(docs)
-                if self.continuous_batching
-                else self._padded_greedy_until(docs)
-            )
+        if self._plain:
+            return self._padded_greedy_until(docs)
         dataset = GenerativeTaskDataset(requests=docs, num_dataset_splits=self.DATASET_SPLITS)
         responses: list[ModelResponse] = []
         for split in dataset.splits_iterator():  # alike in stop strings and lengths asked for
@@ -143,12 +135,12 @@ class PrefixTransformersModel(TransformersModel):
     def _encode_pairs(self, docs: list[Doc]) -> list[tuple[list, list]]:
         """What `tok_encode_pair` makes of each, its texts encoded together."""
         prompts = [self.prompt_manager.prepare_prompt(doc) for doc in docs]
-        asked: dict[bool, list[str]] = {True: [], False: []}
+        of_kind: dict[bool, list[str]] = {True: [], False: []}
         for prompt, doc in zip(prompts, docs, strict=True):
             context = prompt.rstrip()
-            asked[self.add_special_tokens].append(context)
-            asked[False] += [prompt[len(context) :] + choice for choice in doc.choices]
-        for special, some in asked.items():
+            of_kind[self.add_special_tokens].append(context)
+            of_kind[False] += [prompt[len(context) :] + choice for choice in doc.choices]
+        for special, some in of_kind.items():
             texts = list(dict.fromkeys(some))
             ids = self.shared_text.encode(texts, special)
             self._encoded |= {(t, special): i for t, i in zip(texts, ids, strict=True)}

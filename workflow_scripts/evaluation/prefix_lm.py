@@ -41,41 +41,34 @@ class PrefixLM(EncodeOnce):
     def __init__(
         self,
         *args,
-        memory_budget: int | None = None,
         seed: int = 1234,
         scored_items: ScoredItems | None = None,
         **kwargs,
     ):
-        """As HFLM; `memory_budget` in bytes replaces `batch_size`, which is for plain batches only.
+        """As HFLM, whose `batch_size` is for plain batches only.
 
         `seed` is for generation that draws tokens; `scored_items` keeps what a killed job computed.
         """
         super().__init__(*args, **kwargs)
         self.seed, self.scored_items = seed, scored_items
-        self.engine: PrefixEngine | None = None
         self._fell_back: str | None = None
-        if self.backend == "causal":
-            with self._autocast():
-                self.engine = PrefixEngine(
-                    self.model, memory_budget=None if memory_budget is None else int(memory_budget)
-                )
+        if self.backend != "causal":
+            raise UserError("The prefix engine runs causal language models only.")
+        with self._autocast():
+            self.engine = PrefixEngine(self.model)
 
     @property
     def engine_used(self) -> str:
-        if self.engine is None:
-            return "plain batches: it is not a causal model"
         return self._fell_back or self.engine.description
 
     @property
     def tokens(self) -> int | None:
         """Those that the requests so far take, interrupted or not; None where HFLM ran any."""
-        if self.engine is None or self._plain or self._fell_back:
-            return None
-        return self.engine.tokens
+        return None if self._plain or self._fell_back else self.engine.tokens
 
     @property
     def _plain(self) -> bool:
-        return self.engine is None or bool(self.engine.model.why_not_packed)
+        return bool(self.engine.model.why_not_packed)
 
     def _autocast(self):
         if self.mixed_precision_dtype is None:
@@ -94,7 +87,7 @@ class PrefixLM(EncodeOnce):
                 stored.store(at, answer)
                 bar.update(1)
 
-            if self.engine is not None and not self._plain:
+            if not self._plain:
                 with self._autocast():
                     self.engine.loglikelihoods(
                         [request[1:] for request in requests],
@@ -118,7 +111,7 @@ class PrefixLM(EncodeOnce):
         return answers
 
     def loglikelihood_rolling(self, requests, disable_tqdm: bool = False) -> list[float]:
-        if self._plain or self.world_size > 1:
+        if self._plain:
             return super().loglikelihood_rolling(requests, disable_tqdm)
         with self.encoding_ahead((request.args[0], None) for request in requests):
             windows = [
@@ -161,7 +154,6 @@ class PrefixLM(EncodeOnce):
 
     def _generate_alike(self, requests: list[tuple[str, dict]], bar: tqdm) -> list[str]:
         """Requests with the same settings."""
-        assert self.engine is not None
         options = dict(normalize_gen_kwargs(requests[0][1], self.max_gen_toks))
         eos = self.tok_decode(self.eot_token_id, skip_special_tokens=False)
         until = handle_stop_sequences(options.pop("until", None), eos=eos)
@@ -178,15 +170,15 @@ class PrefixLM(EncodeOnce):
         contexts = self.contexts([text for text, _ in requests], self.max_length - new_tokens)
         described = {"options": options, "until": until, "new_tokens": new_tokens}
         repeats: Counter[tuple[int, ...]] = Counter()
-        asked, seeds = [], []
+        questions, seeds = [], []
         for context in contexts:
             again = repeats[tuple(context)]
             repeats[tuple(context)] += 1
             draw = {"seed": self.seed, "repeat": again} if options["do_sample"] else {}
-            asked.append(("generation", (context,), described | draw))
+            questions.append(("generation", (context,), described | draw))
             seeds.append(derive_seed(self.seed, context, canonical_json(described), again))
 
-        stored = self._answers(asked)
+        stored = self._answers(questions)
         bar.update(len(stored.known))
 
         def keep(at: int, tokens: list[int]) -> None:
@@ -222,7 +214,7 @@ class PrefixLM(EncodeOnce):
         return tqdm(
             total=total,
             initial=known,
-            disable=disable or self.rank != 0,
+            disable=disable,
             desc=f"Running {what} requests",
         )
 

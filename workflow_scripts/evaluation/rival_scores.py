@@ -20,7 +20,7 @@ class RivalScores:
     def __init__(self, stored: Callable[[list[Pair]], Answers]):
         self._stored = stored
         self._found: dict[tuple[int, ...], dict[int, Score]] = {}
-        self._asked: dict[int, tuple[GenerationRequest, Answers]] = {}
+        self._of_requests: dict[int, tuple[GenerationRequest, Answers]] = {}
 
     def of(self, context: Sequence[int], continuation: Sequence[int]) -> Score | None:
         """None where no reading told it."""
@@ -30,24 +30,22 @@ class RivalScores:
 
     def look_up(self, requests: list[GenerationRequest]) -> set[int]:
         """Take what an earlier job left; returns the requests whose contexts have to be read for more."""
-        self._asked = {
+        self._of_requests = {
             at: (request, self._stored([(request.context, [token]) for token in request.rivals]))
             for at, request in enumerate(requests)
             if request.rivals
         }
-        for request, stored in self._asked.values():
-            self._add(
-                request, {place: (value, best) for place, (value, best) in stored.known.items()}
-            )
+        for request, stored in self._of_requests.values():
+            self._add(request, {at: (value, best) for at, (value, best) in stored.known.items()})
         return {
             at
-            for at, (request, stored) in self._asked.items()
+            for at, (request, stored) in self._of_requests.items()
             if len(stored.known) < len(request.rivals)
         }
 
     def keep(self, at: int, scores: list[Score]) -> None:
         """Take in those of the request `at`."""
-        request, stored = self._asked[at]
+        request, stored = self._of_requests[at]
         self._add(request, dict(enumerate(scores)))
         for place, score in enumerate(scores):
             stored.store(place, score)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from workflow_scripts.core.files import canonical_json
+from workflow_scripts.core.provenance import package_versions
 from workflow_scripts.hub.load import LoadedModel
 
 _SECONDS_BETWEEN_SYNCS = 5.0  # what a power cut may cost; a killed process loses nothing written
@@ -38,7 +39,6 @@ class ScoredItems:
         cls,
         record: Path,
         loaded: LoadedModel,
-        packages: dict[str, str],
         *,
         harness: str,
         weights_sha256: str | None = None,
@@ -55,7 +55,7 @@ class ScoredItems:
             settings={
                 # Two plans may have the same weights; the commit is of the configuration too.
                 "commit": loaded.manifest.commit,
-                "packages": packages,
+                "packages": package_versions(),
                 "device": loaded.device,
                 "dtype": loaded.dtype,
                 "attention": loaded.attention,
@@ -81,7 +81,7 @@ class ScoredItems:
         self._file.close()
 
     def key(self, kind: str, *token_lists: Iterable[int], **settings: Any) -> str:
-        """What an item depends on: the run, what was asked, and the settings of this question."""
+        """What an item depends on: the run, its tokens, and the settings of this question."""
         digest = hashlib.sha256(self._run)
         digest.update(canonical_json([kind, settings]).encode())
         for tokens in token_lists:

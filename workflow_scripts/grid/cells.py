@@ -16,7 +16,7 @@ from typing import Any
 from workflow_scripts.core.broken import note_of
 from workflow_scripts.core.errors import Interrupted, UserError
 from workflow_scripts.core.files import write_json
-from workflow_scripts.core.finished import Finished, forget_way
+from workflow_scripts.core.finished import Finished, forget_state
 from workflow_scripts.core.items import write_items
 from workflow_scripts.core.machine import machine_problem
 from workflow_scripts.core.records import Broken, whole_record
@@ -24,7 +24,7 @@ from workflow_scripts.evaluation.scored_items import scored_beside
 
 
 @dataclass(frozen=True)
-class Cell:
+class GridCell:
     record: Path
     decides: dict[str, Any]  # all that its outcome depends on
     log: Path
@@ -38,10 +38,10 @@ class Cell:
     def items(self) -> Path:
         return self.record.with_suffix(".parquet")
 
-    def forget_the_way(self) -> None:
+    def forget_states(self) -> None:
         """Remove what was kept to resume from: answers that were scored, the states of a training."""
-        forget_way(scored_beside(self.record))
-        forget_way(training_beside(self.record))
+        forget_state(scored_beside(self.record))
+        forget_state(training_beside(self.record))
 
 
 def training_beside(record: Path) -> Path:
@@ -49,32 +49,32 @@ def training_beside(record: Path) -> Path:
     return record.with_name(f".{record.stem}.training")
 
 
-def run_cells(cells: Iterable[Cell], measure: Callable[[Cell], Any]) -> None:
+def run_cells(cells: Iterable[GridCell], measure: Callable[[GridCell], Any]) -> None:
     """Measure each cell, or take what was kept of it."""
     for cell in unfinished(cells):
         run_cell(cell, measure)
 
 
-def unfinished(cells: Iterable[Cell]) -> Iterator[Cell]:
+def unfinished(cells: Iterable[GridCell]) -> Iterator[GridCell]:
     """Those of which nothing whole was kept; what was is put back."""
     for cell in cells:
         if _finished(cell).restore():
             print(f"{cell.name}: finished before, and kept", flush=True)
-            cell.forget_the_way()
+            cell.forget_states()
         else:
             yield cell
 
 
-def run_cell(cell: Cell, measure: Callable[[Cell], Any]) -> None:
+def run_cell(cell: GridCell, measure: Callable[[GridCell], Any]) -> None:
     with broken_alone(cell):
         measure(cell)
         _finished(cell).keep()
         # Not before: a job that is killed loses its record, and needs one of the two to resume from.
-        cell.forget_the_way()
+        cell.forget_states()
 
 
 @contextmanager
-def broken_alone(cell: Cell) -> Iterator[None]:
+def broken_alone(cell: GridCell) -> Iterator[None]:
     """What fails in here is put down as the cell's outcome, unless the machine is to blame for it."""
     try:
         yield
@@ -87,7 +87,7 @@ def broken_alone(cell: Cell) -> Iterator[None]:
         _write_broken(cell, error)
 
 
-def give_up(cells: Iterable[Cell]) -> None:
+def give_up(cells: Iterable[GridCell]) -> None:
     """Keep what was finished, and put the others down as broken: their job was killed in every try."""
     for cell in cells:
         if not _finished(cell).restore():
@@ -101,11 +101,11 @@ _GIVEN_UP = (
 )
 
 
-def _finished(cell: Cell) -> Finished:
+def _finished(cell: GridCell) -> Finished:
     return Finished([cell.items, cell.record], cell.decides, lambda: whole_record(cell.record))
 
 
-def _write_broken(cell: Cell, error: Exception) -> None:
+def _write_broken(cell: GridCell, error: Exception) -> None:
     reason = str(error).strip() or type(error).__name__
     if not isinstance(error, UserError):
         reason = f"{type(error).__name__}: {reason}"

@@ -8,23 +8,18 @@ from typing import Any
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import sha256_file
-from workflow_scripts.core.records import (
-    Cost,
-    Protocol,
-    Record,
-    TaskFacts,
-    Training,
-    write_record,
-)
+from workflow_scripts.core.provenance import package_versions
+from workflow_scripts.core.records import Record, TaskFacts, TrainingFacts, write_record
 from workflow_scripts.evaluation.perplexity import (
     Scored,
     perplexity_items,
     perplexity_metrics,
     text_perplexity,
 )
+from workflow_scripts.evaluation.record_parts import HARNESS, HARNESS_VERSION, protocol_of
 from workflow_scripts.grid.cells import training_beside
 from workflow_scripts.hub.load import LoadedModel, load_model
-from workflow_scripts.hub.recording import Recording, model_facts
+from workflow_scripts.hub.recording import Recording
 from workflow_scripts.hub.start_token import start_of
 from workflow_scripts.settings.cells import CorpusRequest
 from workflow_scripts.training.evaluated import as_evaluated
@@ -37,69 +32,64 @@ TRAINED, CHOSEN_ON = 0.8, 0.1
 
 
 def measure_corpus(
-    model: Path, text: Path, before: Path, after: Path, asked: CorpusRequest
+    model: Path, text: Path, before: Path, after: Path, request: CorpusRequest
 ) -> tuple[Record, Record]:
     """The records of both measurements, of the same bytes."""
-    compute = asked.compute
+    compute = request.compute
 
     def load(dtype: str) -> LoadedModel:
         return load_model(model, **compute.loading | {"dtype": dtype})
 
     training, choosing, test = _cut(text)
     recording = Recording()
-    provenance = recording.provenance(asked)
     loaded = load(compute.dtype)
-    window = min(asked.window, loaded.model.config.max_position_embeddings)
-    windows = {"window": window, "stride": min(asked.stride, window)}
+    window = min(request.window, loaded.model.config.max_position_embeddings)
+    windows = {"window": window, "stride": min(request.stride, window)}
 
     def score(model: Any) -> list[Scored]:
         return text_perplexity(model, loaded.tokenizer, test, **windows)
 
-    def write(path: Path, protocol: str, pieces: list[Scored], trained: Training | None) -> Record:
+    def write(
+        path: Path, protocol: str, pieces: list[Scored], trained: TrainingFacts | None
+    ) -> Record:
         perplexity, bits_per_byte = perplexity_metrics(pieces)
         return write_record(
             path,
-            perplexity_items(asked.corpus, pieces),
+            perplexity_items(request.corpus, pieces),
             study="corpora",
-            request=asked.as_params(),
-            model=model_facts(loaded.manifest),
             task=TaskFacts(
-                name=asked.corpus,
-                harness="chorus",
-                harness_version="1",
+                name=request.corpus,
+                harness=HARNESS,
+                harness_version=HARNESS_VERSION,
                 dataset=text.name,
                 dataset_commit=sha256_file(text)[:40],
                 split="last tenth",
                 shots=0,
             ),
-            protocol=Protocol(
-                name=protocol,
-                dtype=loaded.dtype,
-                attention=loaded.attention,
+            protocol=protocol_of(
+                protocol,
+                loaded,
+                seed=request.seed,
                 batch_size=compute.batch_size,
-                threads=compute.threads,
-                seed=asked.seed,
                 generation=windows,
             ),
             metrics=(bits_per_byte, perplexity),
-            cost=Cost(tokens=sum(piece.tokens for piece in pieces), device=loaded.device),
             training=trained,
-            provenance=provenance,
-            volatile=recording.volatile(loaded.device),
+            **recording.parts(request, loaded, sum(piece.tokens for piece in pieces)),
         )
 
     direct = write(before, "direct", score(loaded.model), None)
     lesson = Lesson(
-        _blocks(loaded, training, asked.keys.max_length),
-        asked.keys,
-        asked.seed,
+        _blocks(loaded, training, request.keys.max_length),
+        request.keys,
+        request.seed,
         {
             "base": loaded.manifest.commit,
             "text": sha256_file(text),
-            "packages": provenance.packages,
+            "packages": package_versions(),
             "start": start_of(loaded.tokenizer),
         },
-        held_out=_blocks(loaded, choosing, asked.keys.max_length),
+        held_out=_blocks(loaded, choosing, request.keys.max_length),
     )
     best = train(
         lambda dtype: load(dtype).model,

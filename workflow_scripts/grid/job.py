@@ -8,7 +8,7 @@ from typing import Any
 from workflow_scripts.core.own_job import was_killed_before
 from workflow_scripts.core.provenance import package_versions
 from workflow_scripts.evaluation.direct import evaluate_direct
-from workflow_scripts.grid.cells import Cell, give_up, run_cells
+from workflow_scripts.grid.cells import GridCell, give_up, run_cells
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.hub.manifest import hub_of, read_manifest
 from workflow_scripts.settings.cells import CellsRequest
@@ -19,7 +19,7 @@ def run_job(
     datasets: list[Path],
     records: Iterable[Path],
     log: Path,
-    asked: CellsRequest,
+    request: CellsRequest,
     *,
     version: str,
     last_try: bool = False,
@@ -32,35 +32,35 @@ def run_job(
     measured = read_manifest(model)
     print(measured.repository, flush=True)
     decided = {"version": version, "model": measured.commit}
-    if added_to := asked.base_manifest(model):
+    if added_to := request.base_manifest(model):
         decided |= {"added to": read_manifest(added_to).commit}
     manifests = map(read_manifest, datasets)
     commits = {manifest.repository: manifest.commit for manifest in manifests}
-    requests = asked.cells()
+    requests = request.cells()
 
-    def cell_of(record: Path) -> Cell:
+    def cell_of(record: Path) -> GridCell:
         request = requests[record.stem]
         decides = {"dataset": commits[request.task.dataset], "packages": package_versions()}
-        return Cell(record, decided | decides | {"request": request.as_params()}, log)
+        return GridCell(record, decided | decides | {"request": request.as_params()}, log)
 
     cells = [cell_of(record) for record in records]
     if last_try and was_killed_before():
         give_up(cells)
         return
     run: Callable[..., None] = run_cells
-    if asked.protocol == "train_before_test":
+    if request.protocol == "train_before_test":
         from workflow_scripts.grid.base import Base
         from workflow_scripts.grid.together import may_share, run_cells_together
         from workflow_scripts.grid.train_before_test import train_before_test
 
-        base = Base.of(model, asked.compute)
+        base = Base.of(model, request.compute)
         measure: Callable[..., Any] = partial(train_before_test, base=base)
-        if may_share(asked):
+        if may_share(request):
             run = partial(run_cells_together, hub=hub_of(datasets[0]), requests=requests, base=base)
     else:
         measure = partial(evaluate_direct, load=cache(load_model))  # once for all tasks
 
-    def one(cell: Cell) -> None:
+    def one(cell: GridCell) -> None:
         print(cell.name, flush=True)
         measure(model, hub_of(datasets[0]), cell.record, requests[cell.name])
 

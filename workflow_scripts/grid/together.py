@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.files import write_json
-from workflow_scripts.core.finished import forget_way
+from workflow_scripts.core.finished import forget_state
 from workflow_scripts.grid.base import Base
-from workflow_scripts.grid.cells import Cell, broken_alone, run_cell, run_cells, unfinished
+from workflow_scripts.grid.cells import GridCell, broken_alone, run_cell, run_cells, unfinished
 from workflow_scripts.grid.train_before_test import Prepared, prepare, put_test
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.settings.cells import CellsRequest
@@ -20,14 +20,14 @@ from workflow_scripts.training.together.run import train_together
 from workflow_scripts.training.trained import Trained
 
 
-def may_share(asked: CellsRequest) -> bool:
+def may_share(request: CellsRequest) -> bool:
     """Whether the request is one for trainings that share their steps."""
-    return asked.together != 1 and asked.recipe is not None and asked.recipe.shares_steps
+    return request.together != 1 and request.recipe is not None and request.recipe.shares_steps
 
 
 def run_cells_together(
-    cells: Iterable[Cell],
-    measure: Callable[[Cell], Any],
+    cells: Iterable[GridCell],
+    measure: Callable[[GridCell], Any],
     *,
     hub: Path,
     requests: dict[str, CellsRequest],
@@ -40,12 +40,16 @@ def run_cells_together(
     left = _train_together(hub, known, requests, base, state)
     free_memory()
     run_cells(left, measure)
-    forget_way(state)
+    forget_state(state)
 
 
 def _train_together(
-    hub: Path, known: dict[str, Cell], requests: dict[str, CellsRequest], base: Base, state: Path
-) -> list[Cell]:
+    hub: Path,
+    known: dict[str, GridCell],
+    requests: dict[str, CellsRequest],
+    base: Base,
+    state: Path,
+) -> list[GridCell]:
     """Gives the cells that are left to be trained one by one."""
     waiting = {cell.name: cell for cell in unfinished(known.values())}
     if not waiting:
@@ -65,13 +69,13 @@ def _train_together(
         ]
         if not lessons:
             return []
-        asked, some = next(iter(requests.values())), next(iter(prepared.values()))
+        request, some = next(iter(requests.values())), next(iter(prepared.values()))
         outcomes = train_together(
             partial(base.to_train, keys=some.recipe),
             lessons,
             state,
             device=some.loaded.device,
-            at_once=len(lessons) if asked.together == "auto" else asked.together,
+            at_once=len(lessons) if request.together == "auto" else request.together,
         )
         left = {name: waiting[name] for name in prepared if name in waiting}
         if outcomes is None:
@@ -105,7 +109,7 @@ def _members(state: Path, waiting: list[str]) -> list[str]:
     return waiting
 
 
-def _test(prepared: Prepared, outcomes: list[Trained | Exception], _: Cell) -> None:
+def _test(prepared: Prepared, outcomes: list[Trained | Exception], _: GridCell) -> None:
     for outcome in outcomes:
         if isinstance(outcome, Exception):
             raise outcome

@@ -42,7 +42,7 @@ class Prepared:
 
     hub: Path
     record: Path
-    asked: CellsRequest
+    request: CellsRequest
     recipe: TaskRecipe
     base: Base
     loaded: LoadedModel  # of which the model is left out
@@ -63,21 +63,23 @@ class Prepared:
         return {
             "base": self.loaded.manifest.commit,
             "dataset": self.dataset_commit,
-            "asked": self.asked.as_params(),
+            "request": self.request.as_params(),
             "packages": package_versions(),
         }
 
     @property
     def best_by(self) -> tuple[str, bool]:
-        metric = self.asked.task.metric
-        return metric, _larger_is_better(self.splits.choosing, metric)
+        """The primary metric, and whether a larger one is better; of bits per byte, say, the smaller is."""
+        metric = self.request.task.metric
+        name, _, _ = metric.partition(",")  # the part behind it is a filter
+        return metric, self.splits.choosing.higher_is_better().get(name, True)
 
     def lesson(self, rate: float, name: str = "") -> Lesson:
         """The training at one of the rates."""
         return Lesson(
             self.samples,
             self.recipe.training_keys(rate),
-            self.asked.seed,
+            self.request.seed,
             self.belongs_to,
             score=self.score,
             best_by=self.best_by,
@@ -86,43 +88,45 @@ class Prepared:
 
     def score(self, model: Any) -> dict[str, float]:
         """The primary metric on the items to choose on; the test's are never looked at."""
-        asked, task = self.asked, self.splits.choosing
+        request, task = self.request, self.splits.choosing
         name = task.config.task
         lm = language_model(
-            replace(self.loaded, model=model), batch_size=asked.compute.batch_size, seed=asked.seed
+            replace(self.loaded, model=model),
+            batch_size=request.compute.batch_size,
+            seed=request.seed,
         )
         with torch.inference_mode():
             output = ask(
                 lm,
                 {name: task},
                 {name: self.splits.choosing_items},
-                chat_template=asked.chat_template,
+                chat_template=request.chat_template,
             )
         values = {
             metric_name(*key.split(",", 1)): value
             for key, value in output["results"][name].items()
             if "," in key and "_stderr" not in key
         }
-        refuse_unreported(asked.task, values)
-        return {asked.task.metric: float(values[asked.task.metric])}
+        refuse_unreported(request.task, values)
+        return {request.task.metric: float(values[request.task.metric])}
 
 
 def train_before_test(
     manifest_path: Path,
     hub: Path,
     record_path: Path,
-    asked: CellsRequest,
+    request: CellsRequest,
     *,
     base: Base | None = None,
 ) -> Record:
     """A job of several cells gives each of them the base that it has loaded."""
     state = training_beside(record_path)  # stays until the record is safe
     with mirror(hub) as datasets:
-        base = base or Base.of(manifest_path, asked.compute)
-        prepared = prepare(hub, record_path, asked, base, datasets)
+        base = base or Base.of(manifest_path, request.compute)
+        prepared = prepare(hub, record_path, request, base, datasets)
         candidates = []
         for rate in prepared.rates:
-            print(f"{asked.task.harness_task}: training at a rate of {rate:g}", flush=True)
+            print(f"{request.task.harness_task}: training at a rate of {rate:g}", flush=True)
             lesson = prepared.lesson(rate)
             trained = train(
                 partial(base.to_train, keys=lesson.keys),
@@ -138,28 +142,28 @@ def train_before_test(
 
 
 def prepare(
-    hub: Path, record: Path, asked: CellsRequest, base: Base, datasets: dict[str, Manifest]
+    hub: Path, record: Path, request: CellsRequest, base: Base, datasets: dict[str, Manifest]
 ) -> Prepared:
     """`datasets` tells what `mirror` has read, and is emptied before."""
-    task, recipe = asked.task, asked.recipe
+    task, recipe = request.task, request.recipe
     assert recipe, "only a request to train before the test comes here"
     recording = Recording()
-    precision = choose_precision(recipe.precision, choose_device(asked.compute.device))
+    precision = choose_precision(recipe.precision, choose_device(request.compute.device))
     loaded = base.loaded(precision)
-    if asked.chat_template and loaded.tokenizer.chat_template is None:
+    if request.chat_template and loaded.tokenizer.chat_template is None:
         raise UserError(
             f"harmony.chat_template is true, but {loaded.manifest.repository} has no chat template."
         )
     encoder = Encoder(loaded.tokenizer, loaded.model.config)
     datasets.clear()
-    splits = load_splits(task.harness_task, recipe, asked.seed)
+    splits = load_splits(task.harness_task, recipe, request.seed)
     splits.choosing.set_config("num_fewshot", 0)
-    samples, bad = _samples(splits, encoder, recipe, asked.chat_template)
+    samples, bad = _samples(splits, encoder, recipe, request.chat_template)
     ((_, dataset),) = datasets.items()
     return Prepared(
         hub,
         record,
-        asked,
+        request,
         recipe,
         base,
         replace(loaded, model=None),  # the trainings ask the base for theirs
@@ -184,7 +188,7 @@ def put_test(prepared: Prepared, candidates: list[Trained]) -> Record:
         replace(prepared.loaded, model=as_evaluated(model)),
         prepared.hub,
         prepared.record,
-        prepared.asked,
+        prepared.request,
         prepared.recording,
         weights_sha256=_digest(best.parameters),
         training=best.as_fact(
@@ -203,12 +207,6 @@ def _samples(
     writer = SampleList()
     TrainingTexts(splits.test, encoder, recipe, chat=chat).write(writer, splits.training)
     return writer.all(), writer.bad.as_json()
-
-
-def _larger_is_better(task, metric: str) -> bool:
-    """As lm-eval's task says of the metric; of bits per byte, say, the smaller is."""
-    name, _, _ = metric.partition(",")  # the part behind it is a filter
-    return task.higher_is_better().get(name, True)
 
 
 def _digest(parameters: dict[str, torch.Tensor]) -> str:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from typing import Any
 
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.provenance import (
@@ -11,7 +12,8 @@ from workflow_scripts.core.provenance import (
     package_versions,
     peak_memory_mb,
 )
-from workflow_scripts.core.records import ModelFacts, Provenance, Volatile
+from workflow_scripts.core.records import Cost, ModelFacts, Provenance, Volatile
+from workflow_scripts.hub.load import LoadedModel
 from workflow_scripts.hub.manifest import Manifest
 from workflow_scripts.settings.request import StepRequest
 
@@ -22,9 +24,27 @@ class Recording:
     def __init__(self):
         self._started, self._clock, self._commit = now(), time.monotonic(), code_commit()
 
+    def parts(
+        self,
+        request: StepRequest,
+        loaded: LoadedModel,
+        tokens: int,
+        devices: Sequence[str] = (),
+    ) -> dict[str, Any]:
+        """What a record has of any measurement of a model, when it has come to its end."""
+        return {
+            "request": request.as_params(),
+            "model": model_facts(loaded.manifest),
+            "cost": Cost(tokens=tokens, device=loaded.device),
+            "provenance": self.provenance(request),
+            "volatile": self.volatile(loaded.device, devices),
+        }
+
     def provenance(self, request: StepRequest) -> Provenance:
         return Provenance(
-            code_commit=self._commit, settings_sha256=request.sha256, packages=package_versions()
+            code_commit=self._commit,
+            settings_sha256=request.sha256,
+            packages=package_versions(),
         )
 
     def volatile(self, device: str, devices: Sequence[str] = ()) -> Volatile:

@@ -1,5 +1,7 @@
 """The columns of tidy scores, one row per number."""
 
+from workflow_scripts.core.conditions import Condition
+
 COLUMNS = {
     "study": "string",
     "model": "string",
@@ -18,13 +20,9 @@ COLUMNS = {
     # Two rows of the leaderboard may differ in nothing else.
     "dtype": "string",
     "commit": "string",
-    # What was varied within one measurement (core.conditions).
-    "plan": "string",
-    "aggregation": "string",
-    "difficulty": "string",
-    "way": "string",
-    "batch": "Int64",
-    "adapters": "string",
-    "devices": "Int64",
-    "precision": "string",
+    # What was varied within one measurement.
+    **{
+        name: "Int64" if about.annotation == int | None else "string"
+        for name, about in Condition.model_fields.items()
+    },
 }

@@ -54,9 +54,7 @@ def merge(
     """All studies together with other people's scores, which must not pass for ours."""
     ours = {study for frame in studies for study in frame["study"].unique()}
     theirs = import_all(imported, metrics, taken=ours)
-    scores = pd.concat([*studies, *theirs], ignore_index=True)
-    # Those of a study that was collected earlier may lack a column that came later.
-    return _in_order(scores.reindex(columns=list(COLUMNS)).astype(COLUMNS))
+    return _in_order(pd.concat([*studies, *theirs], ignore_index=True).astype(COLUMNS))
 
 
 def import_all(

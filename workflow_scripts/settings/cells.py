@@ -6,8 +6,6 @@ A cell is one model on one task and has a record of its own; its request is the 
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import Field
-
 from workflow_scripts.settings.compute import Compute, RowCompute
 from workflow_scripts.settings.harmony import Protocol, TaskRecipe, TestDraw, Together
 from workflow_scripts.settings.load import Settings
@@ -18,7 +16,7 @@ from workflow_scripts.settings.training import TrainingKeys
 Study = Literal["harmony", "suite"]
 
 
-class TaskAsked(StepRequest):
+class TaskRequest(StepRequest):
     harness_task: str
     metric: str
     dataset: str
@@ -29,19 +27,18 @@ class TaskAsked(StepRequest):
 class CellsRequest(StepRequest):
     study: Study
     protocol: Protocol
-    tasks: dict[str, TaskAsked]  # as the tasks table names them
+    tasks: dict[str, TaskRequest]  # as the tasks table names them
     seeds: tuple[int, ...]  # with each of them each task is trained once
     compute: Compute | RowCompute
     chat_template: bool = False
-    # Came later: where it says nothing new it stands in no request, so that nothing is measured again.
-    test_draw: TestDraw = Field("own", exclude_if=lambda draw: draw == "own")
+    test_draw: TestDraw = "own"
     max_items_per_member: bool = False  # of a group: of each member, not of all together
     keep_texts: bool = False  # with each item what was asked and the answers there were
     recipe: TaskRecipe | None = None  # of the training before the test
     # How many trainings of a model share their steps.
-    together: Together = Field(1, exclude_if=lambda together: together == 1)
+    together: Together = 1
     # Of a delta, where the model that it is added to lies in the hub folder.
-    base: str | None = Field(None, exclude_if=lambda base: base is None)
+    base: str | None = None
 
     def cells(self) -> dict[str, Self]:
         """The request of each cell, by the name of its record."""
@@ -52,7 +49,7 @@ class CellsRequest(StepRequest):
         }
 
     @property
-    def task(self) -> TaskAsked:
+    def task(self) -> TaskRequest:
         """The one task of a cell."""
         (task,) = self.tasks.values()
         return task
@@ -153,9 +150,9 @@ def suite_cells(
 
 def _task(
     settings: Settings, name: str, metric: str | None, shots: int, max_test_items: int | None
-) -> TaskAsked:
+) -> TaskRequest:
     row = settings.task(name)
-    return TaskAsked(
+    return TaskRequest(
         harness_task=row.harness_task,
         metric=metric or row.full_metric,
         dataset=row.dataset,

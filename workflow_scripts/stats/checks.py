@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 LEVEL = 0.95  # of every interval that is reported
+TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
 
 
 def checked_scores(scores: pd.DataFrame, name: str = "scores") -> np.ndarray:
@@ -50,11 +51,3 @@ def checked_draws(draws: int) -> int:
     if draws < 1:
         raise ValueError(f"draws is {draws}; expected a whole number of at least 1.")
     return draws
-
-
-def checked_level(level: float) -> float:
-    if not 0 < level < 1:
-        raise ValueError(
-            f"level is {level}; expected a share between 0 and 1, for instance {LEVEL}."
-        )
-    return level

@@ -7,13 +7,7 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.stats.agreement import mean_agreement, mean_of_pairs
-from workflow_scripts.stats.checks import (
-    LEVEL,
-    checked_draws,
-    checked_errors,
-    checked_level,
-    checked_scores,
-)
+from workflow_scripts.stats.checks import TAILS, checked_draws, checked_errors, checked_scores
 from workflow_scripts.stats.noise import redraws
 from workflow_scripts.stats.orders import orders, tau_b
 
@@ -28,12 +22,12 @@ class Interval(NamedTuple):
 UNKNOWN = Interval(float("nan"), float("nan"))
 
 
-def percentiles(values: np.ndarray, level: float = LEVEL) -> Interval:
-    """The middle `level` of the values; NaN where more than half of them are not defined."""
+def percentiles(values: np.ndarray) -> Interval:
+    """The middle 95% of the values; NaN where more than half of them are not defined."""
     known = values[~np.isnan(values)]
     if known.size * 2 < values.size:
         return UNKNOWN
-    low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(known, TAILS)
     return Interval(float(low), float(high))
 
 
@@ -96,22 +90,15 @@ def _matrices(values: bytes, shape: tuple[int, int], draws: int, seed: int) -> n
     return taus
 
 
-def interval_over_models(
-    scores: pd.DataFrame, draws: int, level: float = LEVEL, seed: int = 0
-) -> Interval:
+def interval_over_models(scores: pd.DataFrame, draws: int, seed: int = 0) -> Interval:
     """Percentile interval of the mean agreement, had other models of the same kind been taken."""
-    checked_level(level)
     if len(scores) < 3:
         return UNKNOWN  # two models are one pair, which a sample holds or does not
-    return percentiles(bootstrapped_means(scores, draws, seed), level)
+    return percentiles(bootstrapped_means(scores, draws, seed))
 
 
 def interval_over_items(
-    scores: pd.DataFrame,
-    stderrs: pd.DataFrame,
-    draws: int,
-    level: float = LEVEL,
-    seed: int = 0,
+    scores: pd.DataFrame, stderrs: pd.DataFrame, draws: int, seed: int = 0
 ) -> Interval:
     """Interval of the mean agreement, had each task been asked with other items.
 
@@ -119,8 +106,7 @@ def interval_over_items(
     from, and agrees less; so the spread of the redraws is taken, and set around the measured value m:
     [m + q_low - mean, m + q_high - mean]. Unknown where any score lacks its standard error.
     """
-    checked_level(level)
-    low, high = _around(mean_agreement(scores), _redrawn_means(scores, stderrs, draws, seed), level)
+    low, high = _around(mean_agreement(scores), _redrawn_means(scores, stderrs, draws, seed))
     return Interval(max(low, -1.0), min(high, 1.0))
 
 
@@ -134,11 +120,11 @@ def _redrawn_means(
     return np.array([mean_of_pairs(tau_b(orders(values))) for values in drawn])
 
 
-def _around(value: float, drawn: np.ndarray, level: float) -> Interval:
+def _around(value: float, drawn: np.ndarray) -> Interval:
     """The spread of what was drawn, set around what was measured."""
     if np.isnan(drawn).all():
         return UNKNOWN
-    low, high = percentiles(drawn, level)
+    low, high = percentiles(drawn)
     middle = value - np.nanmean(drawn)
     return Interval(float(low + middle), float(high + middle))
 
@@ -175,7 +161,6 @@ def difference_over_items(
     second: pd.DataFrame,
     second_stderrs: pd.DataFrame,
     draws: int,
-    level: float = LEVEL,
     seed: int = 0,
 ) -> Interval:
     """Interval of that difference for these very models, had each task been asked with other items.
@@ -183,7 +168,6 @@ def difference_over_items(
     As `interval_over_items`. The two protocols are drawn by themselves; where both were asked the same
     items their errors go together in part, so that the interval is rather too wide than too narrow.
     """
-    checked_level(level)
     moved = _redrawn_means(second, second_stderrs, draws, seed + 1)
     moved = moved - _redrawn_means(first, first_stderrs, draws, seed)
-    return _around(mean_agreement(second) - mean_agreement(first), moved, level)
+    return _around(mean_agreement(second) - mean_agreement(first), moved)

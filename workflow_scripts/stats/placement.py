@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.stats.checks import LEVEL, checked_level, checked_scores
+from workflow_scripts.stats.checks import LEVEL, TAILS, checked_scores
 from workflow_scripts.stats.principal import principal_components
 
 # Ridge penalties to choose from, as shares of the number of panel models.
@@ -56,24 +56,22 @@ def place(
     panel: pd.DataFrame,
     measured: pd.Series,
     stderrs: pd.Series | None = None,
-    *,
-    level: float = LEVEL,
     fitted: Fitted | None = None,
 ) -> Placement:
     """Place a model measured on some of the panel's tasks; same units, protocol and metrics as there.
 
     The panel's first principal component y is predicted from the standardised scores z on the measured
     tasks by ridge regression over the panel's n models, y = b'z with b = (Z'Z + n p I)^-1 Z'y, the
-    penalty p chosen by leave-one-out. The interval is y plus or minus the ceil((n + 1) level)-th
+    penalty p chosen by leave-one-out. The interval is y plus or minus the ceil(0.95 (n + 1))-th
     smallest of the panel's n absolute leave-one-out errors (the largest where n is too small), which
     asks for no normal distribution. What the new model's own standard errors s add, the normal
-    quantile (1.96 for 95%) times sqrt(sum (b_t s_t / sd_t)^2), is added in quadrature, although the
+    quantile 1.96 times sqrt(sum (b_t s_t / sd_t)^2), is added in quadrature, although the
     panel's errors hold as much of the panel's own: the interval is rather too wide than too narrow.
 
-    `fitted` is what `fit` gives for these tasks and this level, where it is at hand.
+    `fitted` is what `fit` gives for these tasks, where it is at hand.
     """
     tasks, scores = _measured_tasks(panel, measured)
-    fitted = fitted or fit(panel, tasks, level=level)
+    fitted = fitted or fit(panel, tasks)
     new = (scores - fitted.means) / fitted.spreads
     half, target = fitted.half, fitted.target
     if stderrs is not None:
@@ -81,7 +79,7 @@ def place(
         noise = errors / fitted.spreads * fitted.weights
         from scipy.stats import norm  # slow to import, and needed here alone
 
-        half = float(np.hypot(half, norm.ppf((1 + level) / 2) * np.sqrt(np.nansum(noise**2))))
+        half = float(np.hypot(half, norm.ppf(TAILS[1]) * np.sqrt(np.nansum(noise**2))))
     pc1 = float(new @ fitted.weights)
     distances = np.sqrt(((fitted.standard - new) ** 2).mean(axis=1))
     nearest = np.argsort(distances, kind="stable")[:_NEIGHBOURS]
@@ -100,39 +98,37 @@ def place(
     )
 
 
-def fit(panel: pd.DataFrame, tasks: list[str], *, level: float = LEVEL) -> Fitted:
+def fit(panel: pd.DataFrame, tasks: list[str]) -> Fitted:
     """Learn from the panel what placing models measured on these tasks takes."""
-    checked_level(level)
     tasks = [task for task in panel.columns if task in tasks]  # in the order of `place`
     standard, target, means, spreads = _standardised(panel, tasks)
     weights, errors = _ridge(standard, target)
-    inside = leave_one_out(panel, tasks, level=level)
+    inside = leave_one_out(panel, tasks)
     held = (inside["low"] <= inside["pc1"]) & (inside["pc1"] <= inside["high"])
     others = []
     for at in range(len(tasks) if len(tasks) > 1 else 0):
         of_task, errors_of_task = _ridge(np.delete(standard, at, axis=1), standard[:, at])
         others.append((of_task, float(np.sqrt((errors_of_task**2).mean()))))
-    half = _conformal(errors, level)
+    half = _conformal(errors)
     values = panel[tasks].to_numpy(dtype=float)
     ends = values.min(axis=0), values.max(axis=0)
     coverage = float(held.mean())
     return Fitted(standard, means, spreads, *ends, target, weights, half, coverage, others)
 
 
-def leave_one_out(panel: pd.DataFrame, tasks: list[str], *, level: float = LEVEL) -> pd.DataFrame:
+def leave_one_out(panel: pd.DataFrame, tasks: list[str]) -> pd.DataFrame:
     """Each panel model placed by the others alone: columns pc1 (its own), predicted, low, high.
 
     Penalty and width of the interval are chosen again without the model, so that the share of
     intervals that hold is what a new model of the panel's kind may count on.
     """
-    checked_level(level)
     standard, target, _, _ = _standardised(panel, tasks)
     rows = []
     for at in range(len(panel)):
         kept = np.arange(len(panel)) != at
         weights, errors = _ridge(standard[kept], target[kept])
         predicted = float(standard[at] @ weights)
-        half = _conformal(errors, level)
+        half = _conformal(errors)
         rows.append((target[at], predicted, predicted - half, predicted + half))
     return pd.DataFrame(rows, index=panel.index, columns=["pc1", "predicted", "low", "high"])
 
@@ -175,8 +171,8 @@ def _ridge(standard: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.nda
     return best
 
 
-def _conformal(errors: np.ndarray, level: float) -> float:
-    wanted = min(int(np.ceil((len(errors) + 1) * level)), len(errors))
+def _conformal(errors: np.ndarray) -> float:
+    wanted = min(int(np.ceil((len(errors) + 1) * LEVEL)), len(errors))
     return float(np.sort(np.abs(errors))[wanted - 1])
 
 

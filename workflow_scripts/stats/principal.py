@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.stats.checks import LEVEL, checked_draws, checked_scores
+from workflow_scripts.stats.checks import TAILS, checked_draws, checked_scores
 
 
 class PrincipalComponents(NamedTuple):
@@ -68,16 +68,16 @@ def bootstrapped_variance(scores: pd.DataFrame, draws: int, seed: int = 0) -> pd
     # One after the other: all samples of many models at once would fill the memory.
     ratios = np.concatenate([variance_ratios(values[one][None]) for one in sampled])
     ratios = ratios[:, : len(names)]
-    tails = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
     measured = principal_components(scores).explained_variance_ratio.to_numpy()
-    low, high = np.nanquantile(ratios, tails, axis=0) - np.nanmean(ratios, axis=0) + measured
+    low, high = np.nanquantile(ratios, TAILS, axis=0) - np.nanmean(ratios, axis=0) + measured
     low, high = np.minimum(low, measured).clip(0, 1), np.maximum(high, measured).clip(0, 1)
     return pd.DataFrame({"low": low, "high": high}, index=names)
 
 
 def variance_ratios(stacks: np.ndarray) -> np.ndarray:
     """Explained variance ratios of many score matrices at once, by the eigenvalues of Z'Z."""
-    spread = np.linalg.eigvalsh(_correlations(stacks))[:, ::-1].clip(min=0)
+    standard = _standard_stacks(stacks)
+    spread = np.linalg.eigvalsh(np.swapaxes(standard, 1, 2) @ standard)[:, ::-1].clip(min=0)
     total = spread.sum(axis=1, keepdims=True)
     return np.divide(spread, total, out=np.full_like(spread, np.nan), where=total > 0)
 
@@ -89,11 +89,6 @@ def first_components(stacks: np.ndarray) -> np.ndarray:
     loadings = vectors[:, :, -1]
     loadings = loadings * _signs(loadings)[:, None]
     return 100 * np.einsum("dmt,dt->dm", standard, loadings)
-
-
-def _correlations(stacks: np.ndarray) -> np.ndarray:
-    standard = _standard_stacks(stacks)
-    return np.swapaxes(standard, 1, 2) @ standard
 
 
 def _standard_stacks(stacks: np.ndarray) -> np.ndarray:

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.stats.checks import LEVEL, checked_scores
+from workflow_scripts.stats.checks import TAILS, checked_scores
 from workflow_scripts.stats.noise import redraws
 from workflow_scripts.stats.principal import first_components
 
@@ -30,8 +30,7 @@ def rank_ranges(
     # One after the other: all draws of many models at once would fill the memory.
     drawn = (first_components(one[None]) for one in redraws(scores, stderrs, draws, seed))
     order = _ranks_by_row(np.concatenate(list(drawn)))
-    tails = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
-    low, high = np.quantile(order, tails, axis=0)
+    low, high = np.quantile(order, TAILS, axis=0)
     now = _ranks_by_row(first_components(values[None]))[0]
     return pd.DataFrame(
         {"low": np.minimum(np.floor(low), now), "high": np.maximum(np.ceil(high), now)},

@@ -25,7 +25,7 @@ def main(
         outputs=[*(record.with_suffix(".parquet") for record in records), *records],
         decides=[version, request],
         sound=lambda: [whole_record(record) for record in records],
-        way=training_beside(after),
+        state=training_beside(after),
     )
 
 

@@ -38,7 +38,7 @@ def main(
         outputs=[manifest, record],
         decides=[version, request],
         sound=lambda: check_stage(folder, record),
-        way=state_beside(folder),
+        state=state_beside(folder),
     )
 
 

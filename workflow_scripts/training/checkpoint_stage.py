@@ -8,8 +8,8 @@ import numpy as np
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.seeds import derive_seed
 from workflow_scripts.core.training_record import (
-    Speed,
     TrainingRecord,
+    TrainingSpeed,
     curve_of,
     read_training_record,
     write_training_record,
@@ -80,7 +80,7 @@ def train_stage(
         curve=curve_of(trained.history),
         provenance=provenance,
         volatile=recording.volatile(device),
-        speed=Speed(**trained.speed),
+        speed=TrainingSpeed(**trained.speed),
     )
 
 

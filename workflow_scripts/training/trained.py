@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from workflow_scripts.core.records import Training
+from workflow_scripts.core.records import TrainingFacts
 from workflow_scripts.planning.arithmetic import TRAINING_OPERATIONS
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.precision import peak_flops
@@ -35,10 +35,10 @@ class Trained:
         names = ("packing", "attention", "precision", "gradient_checkpointing")
         return {name: self.report[name] for name in names}
 
-    def as_fact(self, held_out_split: str, **more: Any) -> Training:
+    def as_fact(self, held_out_split: str, **more: Any) -> TrainingFacts:
         """For the record of a measurement that this training came before."""
         evaluations = [e for e in self.history if any(name.startswith("eval_") for name in e)]
-        return Training(
+        return TrainingFacts(
             keys=self.keys.model_dump(mode="json") | more.pop("protocol", {}),
             samples=self.facts["samples"],
             held_out_split=held_out_split,

@@ -30,7 +30,6 @@ def takes(name, parameters):
 for name, parameters in {
     f"{MODEL}.from_model": "model config accelerator",
     f"{MODEL}._loglikelihood_tokens": "docs rolling",
-    f"{MODEL}._continuous_greedy_until": "docs",
     f"{MODEL}._padded_greedy_until": "docs",
     f"{MODEL}.tok_encode_pair": "context continuations pairwise",
     f"{MODEL}.cleanup": "self",
@@ -44,7 +43,7 @@ for name, parameters in {
     tried(name.partition(":")[2], lambda: takes(name, parameters))
 
 source = inspect.getsource(transformers_model.TransformersModel.from_model)
-for name in ("generation_config_dict", "use_chat_template", "continuous_batching", "prompt_manager"):
+for name in ("generation_config_dict", "use_chat_template", "prompt_manager"):
     tried(name, lambda: f"self.{name} =" in source)
 for name in ("add_special_tokens", "max_length", "tokenizer", "DATASET_SPLITS"):
     tried(name, lambda: hasattr(transformers_model.TransformersModel, name))

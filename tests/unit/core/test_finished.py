@@ -7,17 +7,17 @@ from workflow_scripts.core.finished import finish_once
 
 
 class Job:
-    """Copies its input, leaves a way to resume from, and counts how often it worked."""
+    """Copies its input, leaves a state to resume from, and counts how often it worked."""
 
     def __init__(self, folder):
         self.folder, self.worked = folder, 0
-        self.input, self.way = folder / "input.json", folder / ".result.scored"
+        self.input, self.state = folder / "input.json", folder / ".result.scored"
         self.outputs = [folder / "one/result.json", folder / "two/result.json"]
         self.input.write_text("3")
 
     def work(self):
         self.worked += 1
-        self.way.write_text("scored")
+        self.state.write_text("scored")
         for output in self.outputs:
             output.parent.mkdir(exist_ok=True)
             output.unlink(missing_ok=True)  # as a rename onto it does
@@ -40,7 +40,7 @@ class Job:
             outputs=self.outputs,
             decides=decides,
             sound=self.sound,
-            way=self.way,
+            state=self.state,
         )
 
     def lose_outputs(self):
@@ -56,7 +56,7 @@ def job(tmp_path):
 
 def test_what_was_finished_and_lost_is_put_back(job):
     job.run(version="1")
-    assert not job.way.exists()
+    assert not job.state.exists()
     job.lose_outputs()
     job.run(version="1")
     assert job.worked == 1

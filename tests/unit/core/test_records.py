@@ -65,7 +65,7 @@ def edit(path, change):
         (lambda f: f["metrics"][0].update(value=float("inf")), ["Infinity"]),
         (lambda f: f["metrics"].append(f["metrics"][0]), ["'acc'", "twice"]),
         (lambda f: f.update(metrics=[]), ["metrics"]),
-        (lambda f: f.update(schema_version=2), ["schema_version"]),
+        (lambda f: f.update(schema_version=1), ["schema_version"]),
         (lambda f: f["model"].update(colour="blue"), ["model.colour", "Extra inputs"]),
         (lambda f: f["protocol"].update(name="guessing"), ["protocol.name"]),
         (lambda f: f["model"].update(weights_sha256="abc"), ["model.weights_sha256"]),

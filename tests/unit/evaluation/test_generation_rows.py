@@ -2,6 +2,7 @@
 
 import gc
 import weakref
+from dataclasses import replace
 
 import pytest
 import torch
@@ -15,7 +16,7 @@ from workflow_scripts.evaluation.prefix.budget import Budget
 from workflow_scripts.evaluation.prefix.choosing import GenerationRules
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
 from workflow_scripts.evaluation.prefix.generation import GenerationRequest
-from workflow_scripts.evaluation.prefix.generation_plan import Pace, Plan
+from workflow_scripts.evaluation.prefix.generation_plan import AtOnce, Plan
 from workflow_scripts.evaluation.prefix.trie import build_trie
 
 NEW = 9
@@ -40,7 +41,7 @@ def contexts_of(seed: int) -> list[list[int]]:
 
 def engine_of(model, *, rows=16, steps=1, static=False, shares=True) -> PrefixEngine:
     engine = PrefixEngine(model)
-    engine.answers_at_once, engine.steps_at_once, engine.static_shapes = rows, steps, static
+    engine.at_once = replace(engine.at_once, answers=rows, steps=steps, static=static)
     assert engine.model.shares_starts
     if not shares:
         engine.model.__dict__["shares_starts"] = False
@@ -174,7 +175,7 @@ def test_what_is_known_changes_no_bit_of_the_rest(rows):
         for at, context in enumerate(Requests(seed).contexts(4, 8))
     ]
     engine = engine_of(model, rows=rows)
-    engine.tokens_per_call = 64
+    engine.at_once = replace(engine.at_once, tokens=64)
     calls = calls_of(engine)
     whole = engine.generate(asked)
     run = engine.tokens_run
@@ -183,7 +184,7 @@ def test_what_is_known_changes_no_bit_of_the_rest(rows):
     known = {at: tokens for at, tokens in enumerate(whole) if at not in unknown}
     heard: dict[int, list[int]] = {}
     again = engine_of(model, rows=rows)
-    again.tokens_per_call = 64
+    again.at_once = replace(again.at_once, tokens=64)
     calls_again = calls_of(again)
     assert again.generate(asked, known=known, on_generated=heard.__setitem__) == whole
     assert set(heard) == unknown
@@ -257,7 +258,7 @@ def test_the_logits_of_recorded_steps_are_in_the_plan():
     model = tiny_model("qwen2", vocabulary=5000)
     asked = [GenerationRequest(c, 300) for c in Requests(fresh_seed()).contexts(3, 8)]
     trie, places = build_trie([request.context for request in asked])
-    pace = Pace(tokens=64, answers=len(asked), steps=8, static=True)
+    pace = AtOnce(tokens=64, answers=len(asked), steps=8, static=True)
 
     causal = PrefixEngine(model).model
 

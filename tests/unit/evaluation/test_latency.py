@@ -25,8 +25,9 @@ def test_variants_take_turns_and_warm_ups_are_left_out():
 
     timings = interleaved({"a": variant("a"), "b": variant("b")}, rounds=3)
     assert calls == ["a", "b"] * (3 + WARM_UPS)
-    assert timings["a"].prefill == [3, 5, 7] and timings["b"].prefill == [4, 6, 8]
-    assert timings["a"].per_token == [0.5] * 3
+    assert timings["a"]["prefill_seconds"] == [3, 5, 7]
+    assert timings["b"]["prefill_seconds"] == [4, 6, 8]
+    assert timings["a"]["token_seconds"] == [0.5] * 3
 
 
 def test_what_is_timed_is_greedy_generation():

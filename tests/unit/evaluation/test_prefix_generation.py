@@ -1,5 +1,7 @@
 """Generation of the engine: the tokens that transformers' generate gives to each prompt alone."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.tiny_models import tiny_model
@@ -35,7 +37,7 @@ def test_greedy_is_what_generate_gives_to_each_alone(kind, options):
     expected = [alone(model, context, **given) for context in contexts]
     for at_once in (32, 3, 1):
         engine = PrefixEngine(model)
-        engine.answers_at_once = at_once
+        engine.at_once = replace(engine.at_once, answers=at_once)
         asked = [GenerationRequest(context, NEW) for context in contexts]
         assert engine.generate(asked, {"do_sample": False} | options) == expected
         assert engine.tokens_run == engine.tokens
@@ -97,7 +99,7 @@ def test_drawn_tokens_depend_on_the_request_s_seed_alone():
     options = {"do_sample": True, "temperature": 1.5, "top_k": 50}
     expected = PrefixEngine(model).generate(asked, options)
     engine = PrefixEngine(model, tokens_per_call=16)
-    engine.answers_at_once = 2
+    engine.at_once = replace(engine.at_once, answers=2)
     assert engine.generate(asked[::-1], options)[::-1] == expected
     other = [GenerationRequest(c, NEW, seed=at) for at, c in enumerate(contexts)]
     assert engine.generate(other, options) != expected

@@ -12,7 +12,7 @@ from workflow_scripts.core.items import read_items
 from workflow_scripts.core.machine import machine_problem
 from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.scored_items import scored_beside
-from workflow_scripts.grid.cells import Cell, give_up, run_cells, training_beside
+from workflow_scripts.grid.cells import GridCell, give_up, run_cells, training_beside
 from workflow_scripts.scores.tidy import collect
 
 
@@ -24,7 +24,7 @@ def folder(tmp_path, monkeypatch):
 
 def cells(folder, tasks=("mnli", "sst2", "cola"), **decides):
     log = folder / "log"
-    return [Cell(folder / f"{task}.json", {"task": task, **decides}, log) for task in tasks]
+    return [GridCell(folder / f"{task}.json", {"task": task, **decides}, log) for task in tasks]
 
 
 class Measure:
@@ -89,12 +89,12 @@ def test_what_a_cell_goes_on_from_is_removed_only_when_its_record_is_kept(folder
         patch.setattr("workflow_scripts.core.finished.os.link", killed)
         with pytest.raises(KeyboardInterrupt):
             run_cells([cell], measure)
-    ways = [scored_beside(cell.record), training_beside(cell.record)]
-    assert all(way.exists() for way in ways)
-    for way in ways:
-        way.rmdir() if way.is_dir() else way.unlink()
+    states = [scored_beside(cell.record), training_beside(cell.record)]
+    assert all(state.exists() for state in states)
+    for state in states:
+        state.rmdir() if state.is_dir() else state.unlink()
     run_cells([cell], measure)
-    assert not any(way.exists() for way in ways)
+    assert not any(state.exists() for state in states)
 
 
 def test_scores_leave_a_broken_cell_out(folder, capsys):

@@ -11,7 +11,7 @@ from tests.records import record_fields
 from tests.unit.paper.test_reproduction_grid import reruns
 from tests.unit.settings.merged import merged
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.records import ItemsFile, Record, Training
+from workflow_scripts.core.records import ItemsFile, Record, TrainingFacts
 from workflow_scripts.paper.protocols.differences import NO, TABLE, YES, differences
 from workflow_scripts.paper.protocols.ours import Cell, grid_cell, mmlu_cell, prompt_cell
 from workflow_scripts.paper.protocols.published import read_protocols
@@ -63,7 +63,7 @@ def record(
         update={"name": name, "max_items": 10_000, **protocol}
     )
     fields["cost"] = fields["cost"].model_copy(update={"device": device})
-    training = Training(
+    training = TrainingFacts(
         keys=RECIPE.model_dump(mode="json") | (keys or {}),
         **{"samples": 2490, "held_out_samples": 498, "held_out_split": held_out_split},
         **{"tokens": 1, "trained_parameters": 1, "selected": {}, "evaluations": (), "ran": ran},
@@ -71,7 +71,7 @@ def record(
     items = ItemsFile(file="rte.parquet", sha256="0" * 64, n=n)
     request = {"test_draw": "published"} if request is None else request
     training_of = training if trained else None
-    return Record(items=items, training=training_of, request=request, **fields)
+    return Record(items=items, training=training_of, **fields | {"request": request})
 
 
 def found(*records: Record) -> pd.DataFrame:
@@ -112,7 +112,7 @@ def test_a_run_of_the_exact_config_differs_in_nothing_that_decides():
         (record("nq_open", n=3610, keys={"training_text": "as_tested"}), {"training text": ("published", "as_tested")}),
         (record(keys={"training_text": "as_tested"}), {}),  # the same text, to the letter
         (record("medmcqa", n=4183), {"split to choose the epoch on": ("the test's own", "held_out_of_training")}),
-        (record(n=100, max_items=100, request={}), {
+        (record(n=100, max_items=100, request={"test_draw": "own"}), {
             "test items, at most": ("10,000", "100"),
             "draw of test items": (
                 "one permutation under the run's seed, after the training items'",
@@ -186,7 +186,7 @@ def prompt_record(number: int) -> Record:
     decoding = {"seed": 0, "temperature": None} | run["decoding"]
     asking = {"questions": run.get("questions", "mmlu"), "decoding": decoding}
     items = ItemsFile(file="run.parquet", sha256="0" * 64, n=4)
-    return Record(items=items, request={"asking": asking}, **fields)
+    return Record(items=items, **fields | {"request": {"asking": asking}})
 
 
 def test_of_chunked_models_the_stages_before_count_too(tmp_path):

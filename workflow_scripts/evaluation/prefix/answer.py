@@ -41,11 +41,6 @@ class Answer:
         self.chooser: Chooser = rules.chooser(request.context, request.seed)
         self._end_tokens = rules.end_tokens
 
-    @property
-    def is_argmax(self) -> bool:
-        """Whether the likeliest token is taken, so that the logits need not be looked at."""
-        return self.chooser.is_argmax
-
     def take(self, token: int) -> None:
         """The next token, unless it is known; nothing once it is done."""
         if self.done:
@@ -71,17 +66,17 @@ def take_next(
 ) -> None:
     """Each answer's next token, by its row of the logits: the likeliest, unless the rules choose another.
 
-    Where nobody has asked yet which ones are the likeliest, all are left to the rules.
+    Where it is not known yet which ones are the likeliest, all are left to the rules.
     """
-    asked = [
+    undecided = [
         at
         for at, answer in enumerate(answers)
         if not (answer.done or answer.known is not None)
-        and (likeliest is None or not answer.is_argmax)
+        and (likeliest is None or not answer.chooser.is_argmax)
     ]
-    chosen = choose([answers[at].chooser for at in asked], [logits[at] for at in asked])
+    chosen = choose([answers[at].chooser for at in undecided], [logits[at] for at in undecided])
     tokens = [*likeliest] if likeliest is not None else [-1] * len(answers)
-    for at, token in zip(asked, chosen, strict=True):
+    for at, token in zip(undecided, chosen, strict=True):
         tokens[at] = token
     for answer, token in zip(answers, tokens, strict=True):
         answer.take(token)

@@ -54,7 +54,7 @@ class _Step:
         return self._places[heads, device]
 
 
-class _Layer(DynamicLayer):
+class _AnswerLayer(DynamicLayer):
     def __init__(self, read: DynamicLayer, shape: CacheShape, step: _Step):
         super().__init__()
         self._step = step
@@ -94,7 +94,7 @@ class AnswerCache(Cache):
         """With a layer for each that the model has filled in while it read."""
         self.step = _Step(shape)
         self._filled = [
-            (layer, _Layer(layer, shape, self.step))
+            (layer, _AnswerLayer(layer, shape, self.step))
             for layer in read.layers
             if layer.is_initialized
         ]

@@ -6,7 +6,7 @@ import torch
 from transformers.cache_utils import DynamicCache, DynamicLayer
 
 
-class _Layer(DynamicLayer):
+class _TreeLayer(DynamicLayer):
     """Keys and values in a buffer that is allocated once, so that growing copies nothing."""
 
     def __init__(self, capacity: int):
@@ -52,7 +52,7 @@ class TreeCache(DynamicCache):
     def __init__(self, capacity: int):
         super().__init__()
         self.capacity = capacity
-        self.layer_class_to_replicate = partial(_Layer, capacity)
+        self.layer_class_to_replicate = partial(_TreeLayer, capacity)
 
     @property
     def used(self) -> int:

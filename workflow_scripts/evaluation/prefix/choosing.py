@@ -77,6 +77,7 @@ class Chooser:
 
     @property
     def is_argmax(self) -> bool:
+        """Whether the likeliest token is taken, so that the logits need not be looked at."""
         return not len(self.processors) and self.generator is None
 
     def weigh(self, logits: torch.Tensor) -> torch.Tensor:

@@ -16,7 +16,7 @@ from workflow_scripts.evaluation.prefix.budget import Budget
 from workflow_scripts.evaluation.prefix.choosing import GenerationRules
 from workflow_scripts.evaluation.prefix.generation import GenerationRequest, generate_packed
 from workflow_scripts.evaluation.prefix.generation_plain import generate_plain
-from workflow_scripts.evaluation.prefix.generation_plan import Pace, Plan
+from workflow_scripts.evaluation.prefix.generation_plan import AtOnce, Plan
 from workflow_scripts.evaluation.prefix.loglikelihood import score
 from workflow_scripts.evaluation.prefix.model import CausalModel
 from workflow_scripts.evaluation.prefix.scores import Score, ScoreRequest, Tally
@@ -53,10 +53,12 @@ class PrefixEngine:
             memory_budget = CPU_BUDGET if room is None else int(GPU_SHARE * room)
         self.budget = Budget.of(self.model, memory_budget)
         on_gpu_at_once = GPU_TOKENS if self.model.by_branch else GPU_TOKENS_WITH_MASKS
-        self.tokens_per_call = tokens_per_call or (on_gpu_at_once if on_gpu else CPU_TOKENS)
-        self.answers_at_once = GPU_ANSWERS if on_gpu else CPU_ANSWERS
-        self.steps_at_once = GPU_STEPS if on_gpu else CPU_STEPS
-        self.static_shapes = on_gpu  # of generation, as CUDA graphs need them
+        self.at_once = AtOnce(
+            tokens=tokens_per_call or (on_gpu_at_once if on_gpu else CPU_TOKENS),
+            answers=GPU_ANSWERS if on_gpu else CPU_ANSWERS,
+            steps=GPU_STEPS if on_gpu else CPU_STEPS,
+            static=on_gpu,  # as CUDA graphs need it
+        )
         self.trie_tokens = 0  # what running each shared stretch once comes to, so far
         self.tokens = 0  # what the requests so far take, also those that were known already
 
@@ -71,11 +73,6 @@ class PrefixEngine:
             if reason
             else "prefix sharing"
         )
-
-    @property
-    def attention(self) -> str | None:
-        """The attention that runs; one that takes no masks was replaced."""
-        return self.model.attention
 
     @property
     def tokens_run(self) -> int:
@@ -111,7 +108,7 @@ class PrefixEngine:
         self.trie_tokens += trie.tokens
         with torch.inference_mode():
             self.tokens += score(
-                self.model, trie, places, requests, tally, self.budget, self.tokens_per_call
+                self.model, trie, places, requests, tally, self.budget, self.at_once.tokens
             )
         return [tally.score(at) for at in range(len(requests))]
 
@@ -153,16 +150,10 @@ class PrefixEngine:
         self.trie_tokens += trie.tokens
         with torch.inference_mode():
             if self.model.why_not_packed:
-                rows = partial(self.budget.plain_rows, preferred_tokens=self.tokens_per_call)
+                rows = partial(self.budget.plain_rows, preferred_tokens=self.at_once.tokens)
                 generate_plain(self.model, requests, rules, rows, known, keep, tell)
             else:
-                pace = Pace(
-                    self.tokens_per_call,
-                    self.answers_at_once,
-                    self.steps_at_once,
-                    self.static_shapes,
-                )
-                plan = Plan.of(self.model, trie, places, requests, self.budget, pace)
+                plan = Plan.of(self.model, trie, places, requests, self.budget, self.at_once)
                 self.tokens += generate_packed(
                     self.model, trie, places, requests, rules, plan, known, keep, tell
                 )

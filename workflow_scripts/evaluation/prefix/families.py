@@ -23,10 +23,10 @@ class Families:
         return cls(np.full(count, -1, dtype=np.int64), np.zeros(count, dtype=np.int64))
 
     @classmethod
-    def find(cls, trie: Trie, asked: np.ndarray, least: int) -> "Families":
-        """Neighbours that have at least half of the longest in common, asked `least` times in all.
+    def find(cls, trie: Trie, requests: np.ndarray, least: int) -> "Families":
+        """Neighbours that have at least half of the longest in common, of at least `least` requests.
 
-        `asked` says how often each sequence of the trie is asked.
+        `requests` are how many there are of each sequence of the trie.
         """
         found = cls.none(trie)
         lengths = np.array([len(sequence) for sequence in trie.sequences])
@@ -38,7 +38,7 @@ class Families:
                 if 2 * narrowed < max(longest, lengths[last]):
                     break
                 last, common, longest = last + 1, narrowed, max(longest, lengths[last])
-            if asked[first:last].sum() >= least and common >= _LEAST_TOKENS:
+            if requests[first:last].sum() >= least and common >= _LEAST_TOKENS:
                 found.of[first:last] = first
                 found.common[first:last] = common
             first = last

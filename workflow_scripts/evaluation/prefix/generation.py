@@ -71,19 +71,20 @@ def _read(
     """Read the prompts, a block when somebody asks for the next; entries are gone after that."""
     starts = run.order.starts
     ends = starts[1:] - 1  # the last token of each prompt
-    asked: list[list[int]] = [[] for _ in ends]
+    requests: list[list[int]] = [[] for _ in ends]  # that continue each prompt
     for request, place in enumerate(places):
-        asked[place].append(request)
+        requests[place].append(request)
     edges = cut(run.order, plan.block, ends, plan.logit_rows)
     ending = [range(*np.searchsorted(ends, edge)) for edge in edges]
-    unknown = np.array([any(at not in known for p in ps for at in asked[p]) for ps in ending])
+    unknown = np.array([any(at not in known for p in ps for at in requests[p]) for ps in ending])
     needed = with_ancestors(run.order, [start for start, _ in edges], unknown)
     for (start, end), of_block, is_read in zip(edges, ending, needed, strict=True):
-        answers = [(begin(at), place) for place in of_block for at in asked[place]]
+        answers = [(begin(at), place) for place in of_block for at in requests[place]]
         entries: dict[int, np.ndarray] = {}
         if is_read:
             run.forget_before(start)
-            logits, entries = run.run(start, end, ends[of_block.start : of_block.stop])
+            logits = run.run(start, end, ends[of_block.start : of_block.stop])
+            entries = run.ended()
             likeliest = logits.argmax(-1).tolist()
             rows = [place - of_block.start for _, place in answers]
             begun = [answer for answer, _ in answers]
@@ -126,10 +127,10 @@ class _Growing:
     def _until_one_ends(self, active: list[_Prompt]) -> Iterator[tuple[int, bool]]:
         """How many steps to take at once, and whether all take the likeliest token."""
         answers = [prompt.answer for prompt in active]
-        argmax = all(answer.is_argmax for answer in answers)
+        argmax = all(answer.chooser.is_argmax for answer in answers)
         while not any(answer.done for answer in answers):
             left = max(answer.request.new_tokens - len(answer.tokens) for answer in answers)
-            yield min(self._plan.pace.steps if argmax else 1, left), argmax
+            yield min(self._plan.at_once.steps if argmax else 1, left), argmax
 
     def _run_rows(self, rows: AnswerRows, active: list[_Prompt], steps: int, argmax: bool) -> None:
         longest = max(self._own(prompt) for prompt in active)
@@ -181,8 +182,8 @@ class _Growing:
             return False
         if prompt.answer.known is None:
             if self._rows is None:
-                cache, pace = self._run.cache, self._plan.pace
-                self._rows = AnswerRows(self._model, cache, self._plan.shape, static=pace.static)
+                cache, at_once = self._run.cache, self._plan.at_once
+                self._rows = AnswerRows(self._model, cache, self._plan.shape, static=at_once.static)
             assert prompt.entries is not None
             self._rows.fill(
                 row,

@@ -24,7 +24,7 @@ _COPIES_OF_SCORES = 6
 
 
 @dataclass(frozen=True)
-class Pace:
+class AtOnce:
     """What a device does at once."""
 
     tokens: int  # of one call while prompts are read
@@ -40,7 +40,7 @@ class Plan:
     logit_rows: int
     shape: CacheShape  # of the cache that answers grow in
     families: Families
-    pace: Pace
+    at_once: AtOnce
 
     @classmethod
     def of(
@@ -50,12 +50,12 @@ class Plan:
         places: np.ndarray,
         requests: Sequence[GenerationRequest],
         budget: Budget,
-        pace: Pace,
+        at_once: AtOnce,
     ) -> "Plan":
         """For a CausalModel."""
-        sizes = _Sizes(model, trie, places, requests, budget, pace)
+        sizes = _Sizes(model, trie, places, requests, budget, at_once)
         longest = int(sizes.lengths.max())
-        block = budget.block(2 * longest + sizes.new, pace.tokens)
+        block = budget.block(2 * longest + sizes.new, at_once.tokens)
         logit_rows = min(budget.logit_rows, len(requests))
 
         def reading(block: int) -> int:
@@ -65,18 +65,18 @@ class Plan:
         while block > _ENOUGH_TOKENS and reading(block) > budget.bytes // 2:
             block //= 2
         logit_rows, left = min(block, logit_rows), budget.bytes - reading(block)
-        rows = min(pace.answers, len(requests), logit_rows)
+        rows = min(at_once.answers, len(requests), logit_rows)
         alone = sizes.fitting(rows, left, shared=False)
         together = sizes.fitting(rows, left, shared=True)
         families, shape = together if together[1].rows >= alone[1].rows else alone
-        return cls(block, longest + block, logit_rows, shape, families, pace)
+        return cls(block, longest + block, logit_rows, shape, families, at_once)
 
 
 class _Sizes:
-    def __init__(self, model, trie: Trie, places, requests, budget: Budget, pace: Pace):
-        self._model, self._trie, self._budget, self._static = model, trie, budget, pace.static
+    def __init__(self, model, trie: Trie, places, requests, budget: Budget, at_once: AtOnce):
+        self._model, self._trie, self._budget, self._static = model, trie, budget, at_once.static
         self.lengths = np.array([len(sequence) for sequence in trie.sequences])
-        self._asked = np.bincount(places, minlength=len(trie.sequences))
+        self._requests = np.bincount(places, minlength=len(trie.sequences))
         self.new = max(request.new_tokens for request in requests)
 
     def fitting(self, rows: int, left: int, *, shared: bool) -> tuple[Families, CacheShape]:
@@ -91,10 +91,10 @@ class _Sizes:
         least = -(-rows // _SHARE_OF_ROWS)
         families = Families.none(self._trie)
         if shared and least > 1 and self._model.shares_starts:
-            families = Families.find(self._trie, self._asked, least)
+            families = Families.find(self._trie, self._requests, least)
         lanes, per_lane, start = 0, 1, int(families.common.max())
         if start:
-            sizes = np.bincount(families.of[families.of >= 0], self._asked[families.of >= 0])
+            sizes = np.bincount(families.of[families.of >= 0], self._requests[families.of >= 0])
             sizes = sizes[sizes > 0]
             per_lane = min(rows, int(np.median(sizes)))
             lanes = int(np.ceil(sizes / per_lane).sum())

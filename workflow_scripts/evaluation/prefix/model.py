@@ -97,8 +97,8 @@ class CausalModel:
 
     def _seeing(self, tokens, positions, sight: Sight, cache, wanted) -> torch.Tensor:
         if not self.by_branch:
-            near = sight.mask(self.device, self._window) if self._window else None
-            masks = self._masks(sight.mask(self.device), near)
+            near = sight.mask(self.device, self._window)[None, None] if self._window else None
+            masks = self._masks(sight.mask(self.device)[None, None], near)
             return self._run(tokens, positions, cache, wanted, attention_mask=masks)
         masks = NO_MASK.to(self.device)
         if self._by_layer_type:
@@ -130,15 +130,13 @@ class CausalModel:
         `visible` says which keys of its row a token sees, `depths` where in the row they stand. All
         are tensors, and nothing here waits for the device.
         """
-        mask = self._as_additive(visible[:, None, None])
+        near = None
         if self._window:
-            near = positions[:, None] - depths < self._window
-            windowed = self._as_additive((visible & near)[:, None, None])
-            by_type = {"full_attention": mask, "sliding_attention": windowed}
-            mask = by_type if self._by_layer_type else windowed
+            near = visible & (positions[:, None] - depths < self._window)
+            near = near[:, None, None]
         return self.model(
             input_ids=ids[:, None],
-            attention_mask=mask,
+            attention_mask=self._masks(visible[:, None, None], near),
             position_ids=positions[:, None],
             past_key_values=cache,
             use_cache=True,
@@ -154,9 +152,11 @@ class CausalModel:
         counted = self.tokens_run
         trie, _ = build_trie(_PROBE[:2])
         run = PackedRun(self, trie, capacity=trie.tokens)
-        _, ended = run.run(0, trie.tokens, run.order.starts[1:] - 1)
+        run.run(0, trie.tokens, run.order.starts[1:] - 1)
         try:
-            alone, together = step_both_ways(self, run.cache, [*ended.values()], trie.shared[1])
+            alone, together = step_both_ways(
+                self, run.cache, [*run.ended().values()], trie.shared[1]
+            )
         except _OF_THE_DEVICE:
             raise
         except Exception as error:  # any model, any reason: each answer then has its whole path
@@ -189,22 +189,20 @@ class CausalModel:
 
     def _masks(self, seen: torch.Tensor, near: torch.Tensor | None):
         """What transformers takes: of all layers, or by their type; `near` is for those with a window."""
-        if near is None:
-            return self._additive(seen)
-        if not self._by_layer_type:
-            return self._additive(near)
+        if near is None or not self._by_layer_type:
+            return self._additive(seen if near is None else near)
         return {"full_attention": self._additive(seen), "sliding_attention": self._additive(near)}
 
     def _additive(self, seen: torch.Tensor) -> torch.Tensor:
-        # Additive, as eager attention needs it; attention kernels would convert a boolean one.
-        return self._as_additive(seen)[None, None]
-
-    def _as_additive(self, seen: torch.Tensor) -> torch.Tensor:
+        """As eager attention needs it; attention kernels would convert a boolean one."""
         mask = torch.zeros(seen.shape, dtype=self.dtype, device=self.device)
         return mask.masked_fill_(~seen, torch.finfo(self.dtype).min)
 
     def _trust_masks(self) -> None:
-        """Kernels without custom masks would ignore the tree: use PyTorch's own instead."""
+        """Kernels without custom masks would ignore the tree: use PyTorch's own instead.
+
+        `attention` is what runs then.
+        """
         config = getattr(self.model, "config", None)
         attention = getattr(config, "_attn_implementation", None)
         switch = getattr(self.model, "set_attn_implementation", None)
@@ -269,7 +267,7 @@ class CausalModel:
             for start, end in ((0, cut), (cut, trie.tokens)):
                 run.forget_before(start)
                 inside = last[(last >= start) & (last < end)]
-                found.append(run.logits(start, end, inside))
+                found.append(run.run(start, end, inside))
         except _OF_THE_DEVICE:
             raise
         except Exception as error:  # any model, any reason: plain batches need none of this

@@ -38,40 +38,33 @@ class PackedRun:
         # Entries of the cache: `kept` ancestors by depth, then all tokens from number `first` on.
         self.kept, self.first = 0, 0
         self._ancestors = np.zeros(0, dtype=np.int64)  # the numbers of the kept ones
+        self._ran: list[_Piece] = []
         self._seen: tuple[Range, ...] = ()  # entries from the root to the last token that ran
         self._walk = self.order.walk()
         self._at, self._path = next(self._walk)
 
-    def run(
-        self, start: int, end: int, wanted: np.ndarray
-    ) -> tuple[torch.Tensor, dict[int, np.ndarray]]:
-        """Run tokens start..end; the logits at the wanted ones (numbers), and for each sequence
-        that ended in the block the cache entries it is made of."""
-        logits, pieces = self._run(start, end, wanted)
-        ended = {
-            piece.sequence: np.concatenate([np.arange(*entries) for entries in piece.path])
-            for piece in pieces
-            if piece.ends
-        }
-        return logits, ended
-
-    def logits(self, start: int, end: int, wanted: np.ndarray) -> torch.Tensor:
-        """Those of `run` alone."""
-        return self._run(start, end, wanted)[0]
-
-    def _run(self, start: int, end: int, wanted: np.ndarray) -> tuple[torch.Tensor, list[_Piece]]:
+    def run(self, start: int, end: int, wanted: np.ndarray) -> torch.Tensor:
+        """Run tokens start..end; the logits at the wanted ones (numbers)."""
         order, pieces = self.order, list(self._pieces(start, end))
+        self._ran = pieces
         numbers = np.concatenate([self._ancestors, np.arange(self.first, end)])
         depths = np.concatenate([np.arange(self.kept), order.depths[self.first : end]])
         sight = Sight(numbers, order.ends[numbers], depths, tuple(piece.branch for piece in pieces))
-        logits = self.model.packed(
+        return self.model.packed(
             tokens=order.tokens[start:end],
             positions=order.depths[start:end],
             sight=sight,
             cache=self.cache,
             wanted=wanted - start,
         )
-        return logits, pieces
+
+    def ended(self) -> dict[int, np.ndarray]:
+        """For each sequence that ended in the last block the cache entries it is made of."""
+        return {
+            piece.sequence: np.concatenate([np.arange(*entries) for entries in piece.path])
+            for piece in self._ran
+            if piece.ends
+        }
 
     def forget_before(self, start: int) -> None:
         """Keep of the cache what the token of this number and all after it can still see."""

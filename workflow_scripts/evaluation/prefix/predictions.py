@@ -1,4 +1,4 @@
-"""What is asked of the model: which token it should predict where, for whom."""
+"""What the model has to predict: which token it should predict where, for whom."""
 
 from dataclasses import dataclass
 

@@ -30,7 +30,7 @@ def score_packed(
         start, end = edges[at]
         run.forget_before(start)
         inside = places[slice(*np.searchsorted(places, [start, end]))]
-        logits = run.logits(start, end, inside)
+        logits = run.run(start, end, inside)
         mine = entries[at]
         if len(mine):
             rows = np.searchsorted(inside, number[spans[at]])

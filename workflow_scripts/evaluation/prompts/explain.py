@@ -16,19 +16,19 @@ from workflow_scripts.settings.prompts.requests import ExplainRequest
 from workflow_scripts.settings.prompts.spec import Asking
 
 
-def explain_prompt(manifest_path: Path, hub: Path, path: Path, asked: ExplainRequest) -> None:
+def explain_prompt(manifest_path: Path, hub: Path, path: Path, request: ExplainRequest) -> None:
     """Write it as text."""
     from transformers import AutoConfig
 
     import workflow_scripts.chunked  # noqa: F401 (registers the chunked architectures)
 
-    spec, tokenizer = asked.asking, load_tokenizer(manifest_path)
+    spec, tokenizer = request.asking, load_tokenizer(manifest_path)
     config = AutoConfig.from_pretrained(manifest_path.parent, local_files_only=True)
     questions, _ = read_questions(hub, spec.questions)
-    question = question_of(questions, asked.subject, asked.number)
+    question = question_of(questions, request.subject, request.number)
     prompt = renderer_for(spec, tokenizer, config, hub).prompt(question)
     model = read_manifest(manifest_path).repository
-    write_text(path, explanation(asked.run, model, spec, question, prompt, tokenizer))
+    write_text(path, explanation(request.run, model, spec, question, prompt, tokenizer))
 
 
 def question_of(questions: list[Question], subject: str | None, number: int) -> Question:
@@ -51,12 +51,13 @@ def question_of(questions: list[Question], subject: str | None, number: int) -> 
 def explanation(
     run: str, model: str, spec: Asking, question: Question, prompt: Prompt, tokenizer: Any
 ) -> str:
+    decoding = spec.decoding.model_dump(mode="json", exclude_defaults=True)
     lines = [
         f"run         {run}",
         f"model       {model}",
         f"question    {question.id}",
         f"right       {LETTERS[question.gold]}, {question.answer!r}",
-        f"decoding    {_decoding(spec)}",
+        f"decoding    {', '.join(f'{key} {value}' for key, value in decoding.items())}",
         f"prompt      {len(prompt.tokens)} tokens, sha256 {sha256_text(prompt.text)}",
     ]
     if prompt.truncated:
@@ -74,11 +75,6 @@ def explanation(
             "",
         ]
     )
-
-
-def _decoding(spec: Asking) -> str:
-    given = spec.decoding.model_dump(mode="json", exclude_defaults=True)
-    return ", ".join(f"{key} {value}" for key, value in given.items())
 
 
 def _tokens(tokens: list[int], tokenizer: Any) -> str:

@@ -8,8 +8,6 @@ import json
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import ValidationError
-
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import canonical_json, sha256_file, write_json
 from workflow_scripts.core.items import Item, read_items, write_items
@@ -22,6 +20,7 @@ from workflow_scripts.core.records import (
     StrictModel,
     TaskFacts,
     Volatile,
+    problems_named,
 )
 
 
@@ -55,19 +54,10 @@ def write_outputs(path: Path, outputs: list[Item], **facts) -> OutputsFacts:
 
 def read_outputs(path: Path) -> tuple[OutputsFacts, list[Item]]:
     """Strictly: a file that is not what was written is named."""
-    try:
+    with problems_named(path):
         facts = OutputsFacts.model_validate(json.loads(path.read_text(encoding="utf-8")))
         table = path.with_name(facts.outputs.file)
         if sha256_file(table) != facts.outputs.sha256:
             raise UserError(f"{table} was altered: its sha256 is not the one in {path}.")
-    except FileNotFoundError as error:
-        raise UserError(f"{error.filename} is missing.") from None
-    except ValidationError as error:
-        raise UserError(
-            f"{path}: {'.'.join(map(str, problem['loc']))}: {problem['msg']}."
-            for problem in error.errors()
-        ) from None
-    except ValueError as error:
-        raise UserError(f"{path} is not a JSON file of ours ({error}).") from None
     rows = read_items(table).to_pylist()
     return facts, [Item(**row | {"scores": dict(row["scores"])}) for row in rows]

@@ -83,8 +83,8 @@ def _named(questions: list[Question]) -> list[Question]:
     seen: Counter[str] = Counter()
     named = []
     for question in questions:
-        asked = "\n".join(" ".join(part.split()) for part in (question.text, *question.choices))
-        id = f"{question.subject}/{sha256_text(asked)[:12]}"
+        text = "\n".join(" ".join(part.split()) for part in (question.text, *question.choices))
+        id = f"{question.subject}/{sha256_text(text)[:12]}"
         seen[id] += 1
         id += f"-{seen[id]}" if seen[id] > 1 else ""
         named.append(replace(question, id=id))

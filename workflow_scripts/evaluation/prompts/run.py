@@ -6,7 +6,6 @@ from typing import Any
 
 from workflow_scripts.core.files import sha256_text
 from workflow_scripts.core.items import Item
-from workflow_scripts.core.records import Cost, Protocol, TaskFacts
 from workflow_scripts.core.seeds import derive_seed
 from workflow_scripts.evaluation.measurement import Measurement
 from workflow_scripts.evaluation.prompts.outputs import OutputsFacts, read_outputs, write_outputs
@@ -18,68 +17,63 @@ from workflow_scripts.evaluation.prompts.questions import (
     read_questions,
 )
 from workflow_scripts.evaluation.prompts.rendering import Prompt, Renderer
+from workflow_scripts.evaluation.record_parts import (
+    HARNESS,
+    HARNESS_VERSION,
+    own_task,
+    protocol_of,
+)
 from workflow_scripts.evaluation.scored_items import Answers, ScoredItems
 from workflow_scripts.hub.load import LoadedModel, load_model
-from workflow_scripts.hub.recording import Recording, model_facts
+from workflow_scripts.hub.recording import Recording
 from workflow_scripts.settings.prompts.requests import PromptRequest
 from workflow_scripts.settings.prompts.spec import Asking
 
-HARNESS, HARNESS_VERSION = "chorus", "1"  # raise it when a run's outputs change their meaning
 _STOP_LOOKBACK = 2  # tokens before a stop text that are decoded with it
 _OWN_SETTINGS = ("do_sample", "temperature", "top_p", "top_k")
 
 
 def ask_prompt_run(
-    manifest_path: Path, hub: Path, path: Path, asked: PromptRequest
+    manifest_path: Path, hub: Path, path: Path, request: PromptRequest
 ) -> OutputsFacts:
     """Ask all questions of the run and write the outputs, going on where a killed job stopped."""
-    spec, recording = asked.asking, Recording()
-    loading = asked.compute.loading
+    spec, recording = request.asking, Recording()
+    loading = request.compute.loading
     loaded = load_model(manifest_path, **loading | {"dtype": spec.dtype or loading["dtype"]})
-    provenance = recording.provenance(asked)
     questions, dataset = read_questions(hub, spec.questions)
-    questions = chosen(questions, spec.first, asked.max_items_per_subject)
+    questions = chosen(questions, spec.first, request.max_items_per_subject)
     renderer = renderer_for(spec, loaded.tokenizer, loaded.model.config, hub)
     prompts = [renderer.prompt(question) for question in questions]
     scored_items = ScoredItems.beside(
         path,
         loaded,
-        provenance.packages,
         harness=f"{HARNESS} {HARNESS_VERSION}",
         decoding=spec.decoding.model_dump(mode="json"),
     )
     with scored_items:
-        outputs, engine = answer(loaded, spec, questions, prompts, asked.seed, scored_items)
+        outputs, engine = answer(loaded, spec, questions, prompts, request.seed, scored_items)
     return write_outputs(
         path,
         outputs,
-        request=asked.as_params(),
-        model=model_facts(loaded.manifest),
-        task=TaskFacts(
-            name=asked.run,
-            harness=HARNESS,
-            harness_version=HARNESS_VERSION,
-            dataset=dataset.repository,
-            dataset_commit=dataset.commit,
-            split="latest" if spec.questions == "vendor" else "test",
+        task=own_task(
+            request.run,
+            dataset,
+            "latest" if spec.questions == "vendor" else "test",
             shots=spec.shots.number,
         ),
-        protocol=Protocol(
-            name="prompt_run",
-            dtype=loaded.dtype,
-            attention=engine.attention or loaded.attention,
-            engine=engine.description,
+        protocol=protocol_of(
+            "prompt_run",
+            loaded,
+            seed=request.seed,
             batch_size=1,
-            threads=loaded.threads,
-            seed=asked.seed,
+            attention=engine.model.attention,
+            engine=engine.description,
             chat_template=spec.messages is not None,
-            max_items=asked.max_items_per_subject,
+            max_items=request.max_items_per_subject,
             generation=spec.decoding.model_dump(mode="json")
             | {"model_generation_config": _own_settings(loaded)},
         ),
-        cost=Cost(tokens=engine.tokens, device=loaded.device),
-        provenance=provenance,
-        volatile=recording.volatile(loaded.device),
+        **recording.parts(request, loaded, engine.tokens),
     )
 
 

@@ -20,31 +20,31 @@ from workflow_scripts.settings.prompts.spec import LETTER_PARSERS, Reading
 STUDY = "prompts"
 
 
-def score_prompt_run(outputs_path: Path, record_path: Path, asked: ReadingRequest) -> Record:
+def score_prompt_run(outputs_path: Path, record_path: Path, request: ReadingRequest) -> Record:
     """Score the outputs as the run's file says now and write the record and its items."""
     facts, outputs = read_outputs(outputs_path)
-    reading = asked.as_params()
-    request = facts.request | reading
+    reading = request.as_params()
+    whole = facts.request | reading
     return write_record(
         record_path,
-        [item_of(output, asked.read) for output in outputs],
+        [item_of(output, request.read) for output in outputs],
         study=STUDY,
-        request=request,
+        request=whole,
         model=facts.model,
         task=facts.task,
         protocol=facts.protocol.model_copy(
             update={"generation": facts.protocol.generation | reading}
         ),
-        metrics=metrics_of(outputs, asked.read),
+        metrics=metrics_of(outputs, request.read),
         cost=facts.cost,
-        provenance=facts.provenance.model_copy(update={"settings_sha256": sha256_json(request)}),
+        provenance=facts.provenance.model_copy(update={"settings_sha256": sha256_json(whole)}),
         volatile=facts.volatile,
     )
 
 
 def item_of(output: Item, spec: Reading) -> Item:
     """What was made of one output."""
-    lls, (choices, gold) = output.loglikelihoods, _asked(output)
+    lls, (choices, gold) = output.loglikelihoods, _question(output)
     text = likeliest(lls) if lls is not None else output.text or ""
     answer, parser, right = read_answer(text, choices, gold, spec)
     met, strict = None, right
@@ -66,7 +66,7 @@ def item_of(output: Item, spec: Reading) -> Item:
     )
 
 
-def _asked(output: Item) -> tuple[list[str], int]:
+def _question(output: Item) -> tuple[list[str], int]:
     """The choices of its question, which every output has, and the number of the right one."""
     return output.choices or [], LETTERS.index(output.gold or "")
 
@@ -125,7 +125,7 @@ def floor(outputs: list[Item], spec: Reading) -> Floor:
     rules = {link.right for link in spec.answers}
 
     def scores(output: Item) -> list[float]:
-        choices, gold = _asked(output)
+        choices, gold = _question(output)
         return [
             float(
                 any(

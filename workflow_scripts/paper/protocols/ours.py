@@ -41,7 +41,7 @@ def grid_cell(record: Record) -> tuple[Cell, dict[str, Any]]:
     if n == cap or n > MOST_TEST_ITEMS:  # else all were asked, as everywhere
         found["test items, at most"] = n
     if n == cap:
-        found["draw of test items"] = DRAWS[(record.request or {}).get("test_draw", "own")]
+        found["draw of test items"] = DRAWS[record.request["test_draw"]]
     training = record.training
     if training is not None:
         keys, ran = training.keys, training.ran or {}
@@ -86,7 +86,7 @@ def mmlu_cell(
 
 def prompt_cell(record: Record, run: str) -> tuple[Cell, dict[str, Any]]:
     """`run` is what the published runs call it."""
-    asking = (record.request or {})["asking"]
+    asking = record.request["asking"]
     vendor = asking["questions"] == "vendor"
     return Cell("prompts", record.model.id, f"run {run}", record.protocol.name), {
         "number format": record.protocol.dtype,

@@ -28,7 +28,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Item:
+class BoardItem:
     """One item of a task as the model saw and answered it."""
 
     task: str
@@ -45,7 +45,7 @@ class Details:
     facts: dict[str, Value] = field(default_factory=dict)
     tasks: list[dict[str, Value]] = field(default_factory=list)  # same keys in each, in their order
     percents: tuple[str, ...] = ()  # those of these keys whose numbers are shares, shown in percent
-    items: list[Item] = field(default_factory=list)
+    items: list[BoardItem] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -102,5 +102,5 @@ def read_tab(path: Path) -> Tab:
 
 
 def _details(data: dict) -> Details:
-    items = [Item(**item) for item in data["items"]]
+    items = [BoardItem(**item) for item in data["items"]]
     return Details(**data | {"items": items, "percents": tuple(data.get("percents", ()))})

@@ -7,7 +7,7 @@ from pathlib import Path
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import Record, sort_records
 from workflow_scripts.render.frames import Cells, cells, checkpoint_of
-from workflow_scripts.render.web.board import Column, Details, Item, Row, Tab
+from workflow_scripts.render.web.board import BoardItem, Column, Details, Row, Tab
 from workflow_scripts.settings.requests import GENERATED
 from workflow_scripts.studies.prompts import by_subject as subjects_of_runs
 from workflow_scripts.studies.prompts import runs as prompt_runs
@@ -104,7 +104,7 @@ def _subjects(csv: Path) -> dict[tuple[str, str], list[Cells]]:
     return found
 
 
-def _items(path: Path, record: Record) -> list[Item]:
+def _items(path: Path, record: Record) -> list[BoardItem]:
     """The first right and wrong ones of a run."""
     columns = ["item", "subset", "gold", "prediction", "correct", "text"]
     items = read_items(path.with_name(record.items.file)).select(columns).to_pylist()
@@ -112,7 +112,7 @@ def _items(path: Path, record: Record) -> list[Item]:
     for right in (True, False):
         chosen += [item for item in items if bool(item["correct"]) is right][:_ITEMS_SHOWN]
     return [
-        Item(
+        BoardItem(
             task=(item["subset"] or record.task.name).replace("_", " "),
             right=bool(item["correct"]),
             prompt=item["item"],  # its text is not kept, only its digest

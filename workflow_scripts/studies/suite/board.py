@@ -13,7 +13,7 @@ from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import Record, read_record
 from workflow_scripts.render.frames import Cells, cells
 from workflow_scripts.render.inputs import Inputs
-from workflow_scripts.render.web.board import Column, Details, Item, Row, Tab
+from workflow_scripts.render.web.board import BoardItem, Column, Details, Row, Tab
 from workflow_scripts.settings.suite_tables import ShownTask, SuiteBoard
 from workflow_scripts.studies.suite import checks, leaderboard
 from workflow_scripts.studies.suite.baselines import Baseline, baselines
@@ -180,7 +180,7 @@ def _of_task(row: Cells, task: ShownTask, record: Record | None) -> Cells:
 
 def _items(
     entry: dict, records: dict[str, Record], tasks: Sequence[ShownTask], most: int
-) -> list[Item]:
+) -> list[BoardItem]:
     """Right and wrong ones of each task in turn, the same items of every row where that can be."""
     chosen = []
     for at, task in enumerate(tasks):
@@ -200,12 +200,12 @@ def _shuffled(items: list[dict]) -> list[dict]:
     return sorted(items, key=lambda item: hashlib.sha256(item["item"].encode()).digest())
 
 
-def _item(task: ShownTask, item: dict[str, Any]) -> Item:
+def _item(task: ShownTask, item: dict[str, Any]) -> BoardItem:
     scores = dict(item["scores"])
     graded = item["correct"] is None  # a share of the probability: right where most of it is
     value = scores.get(task.metric, 0.0)
     prompt = (item["prompt"] or "").strip()
-    return Item(
+    return BoardItem(
         task=task.title,
         right=value > 0.5 if graded else item["correct"],
         prompt=prompt if len(prompt) <= PROMPT else "…" + prompt[-PROMPT:],

@@ -5,7 +5,7 @@ import pytest
 
 from tests.records import record_fields
 from tests.unit.stories import story
-from workflow_scripts.core.training_record import Speed, Step, TrainingRecord
+from workflow_scripts.core.training_record import TrainingRecord, TrainingSpeed, TrainingStep
 from workflow_scripts.scores.tidy import COLUMNS
 from workflow_scripts.settings.chunked_tables import StagedCheckpoints
 from workflow_scripts.settings.training import StageRequest
@@ -42,12 +42,12 @@ def trained() -> TrainingRecord:
         facts={"steps": 20, "tokens": 4000},
         selected={"step": 10},
         curve=tuple(
-            Step(step=step, epoch=step / 20, loss=loss, held_out={"loss": loss + 0.1})
+            TrainingStep(step=step, epoch=step / 20, loss=loss, held_out={"loss": loss + 0.1})
             for step, loss in ((10, 2.0), (20, 2.5))
         ),
         provenance=fields["provenance"],
         volatile=fields["volatile"],
-        speed=Speed(
+        speed=TrainingSpeed(
             went_on_from_step=0, step_seconds=1.0, tokens_per_second=None, model_flop_use=None
         ),
     )
