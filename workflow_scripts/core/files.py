@@ -5,6 +5,7 @@ job killed at any moment leaves the old file, the new file or nothing. The tempo
 host and process, so the next writer of the same target can sweep away what a killed one left.
 """
 
+import glob
 import hashlib
 import json
 import os
@@ -95,7 +96,7 @@ def write_json(target: Path | str, value: Any) -> None:
 def _fresh_sibling(target: Path) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     stem = f".{target.name}.tmp-{socket.gethostname()}-"
-    for leftover in target.parent.glob(_escape_glob(stem) + "*"):
+    for leftover in target.parent.glob(glob.escape(stem) + "*"):
         process = leftover.name[len(stem) :].removesuffix("-old")
         if process.isdigit() and int(process) != os.getpid() and not is_running(int(process)):
             shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink(missing_ok=True)
@@ -103,10 +104,6 @@ def _fresh_sibling(target: Path) -> Path:
     if fresh.is_dir():
         shutil.rmtree(fresh)
     return fresh
-
-
-def _escape_glob(text: str) -> str:
-    return "".join(f"[{c}]" if c in "*?[" else c for c in text)
 
 
 def is_running(process: int) -> bool:

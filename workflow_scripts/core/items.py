@@ -83,12 +83,6 @@ def read_items(path: Path):
         raise UserError(f"{path} is not a whole Parquet file ({error}).") from None
     expected = items_schema()
     if not table.schema.equals(expected):
-        differing = [
-            name
-            for name in dict.fromkeys([*expected.names, *table.schema.names])
-            if name not in expected.names
-            or name not in table.schema.names
-            or table.schema.field(name) != expected.field(name)
-        ]
+        differing = sorted({field.name for field in {*expected} ^ {*table.schema}})
         raise UserError(f"{path} has unexpected or missing columns: {', '.join(differing)}.")
     return table

@@ -96,9 +96,7 @@ class EncodeOnce(HFLM):
             text: tokens
             for special, some in by_choice.items()
             for text, tokens in zip(
-                some,
-                self._shared_text.encode([string for string, _ in some], special),
-                strict=True,
+                some, self._shared_text.encode([string for string, _ in some], special), strict=True
             )
         }
 

@@ -44,11 +44,7 @@ def greedy_latency(model, batches: list, new_tokens: int) -> tuple[float, float]
             positions = (mask.cumsum(-1) - 1).clamp(min=0)
             start = _now(model)
             out = model(
-                ids,
-                attention_mask=mask,
-                position_ids=positions,
-                use_cache=True,
-                logits_to_keep=1,
+                ids, attention_mask=mask, position_ids=positions, use_cache=True, logits_to_keep=1
             )
             token = out.logits[:, -1:].argmax(-1)
             middle = _now(model)

@@ -38,13 +38,7 @@ _FALLBACK_SLICE = 512
 
 @register_model("prefix")
 class PrefixLM(EncodeOnce):
-    def __init__(
-        self,
-        *args,
-        seed: int = 1234,
-        scored_items: ScoredItems | None = None,
-        **kwargs,
-    ):
+    def __init__(self, *args, seed: int = 1234, scored_items: ScoredItems | None = None, **kwargs):
         """As HFLM, whose `batch_size` is for plain batches only.
 
         `seed` is for generation that draws tokens; `scored_items` keeps what a killed job computed.
@@ -211,12 +205,7 @@ class PrefixLM(EncodeOnce):
         )
 
     def _progress(self, what: str, total: int, known: int, disable: bool) -> tqdm:
-        return tqdm(
-            total=total,
-            initial=known,
-            disable=disable,
-            desc=f"Running {what} requests",
-        )
+        return tqdm(total=total, initial=known, disable=disable, desc=f"Running {what} requests")
 
     def _answers(self, questions: list[tuple[str, tuple, dict[str, Any]]]) -> Answers:
         settings = {"window": self.max_length}

@@ -8,7 +8,7 @@ from workflow_scripts.core.ids import UNCHANGED
 from workflow_scripts.core.plan_proposals import CHECK, SEARCH, losses_of, proposals
 from workflow_scripts.core.plan_search import Prediction, sensitivities
 from workflow_scripts.core.records import whole_record
-from workflow_scripts.evaluation.perplexity import summary, text_perplexity
+from workflow_scripts.evaluation.perplexity import perplexity_metrics, text_perplexity
 from workflow_scripts.evaluation.plan_search import measure_plan_search
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.hub.mirror import read_rows
@@ -59,7 +59,7 @@ def test_a_plan_is_measured_as_a_model_that_is_loaded_in_it(world, chunkable, me
         alone = text_perplexity(
             loaded.model, loaded.tokenizer, text[:end], window=WINDOW, stride=WINDOW
         )
-        assert found[SEARCH, name] == pytest.approx(summary(alone).perplexity, rel=1e-5)
+        assert found[SEARCH, name] == pytest.approx(perplexity_metrics(alone)[0].value, rel=1e-5)
 
 
 def test_what_the_search_proposes_is_measured_on_other_text(measured):

@@ -5,12 +5,7 @@ from dataclasses import dataclass
 
 import torch
 
-from workflow_scripts.evaluation.prefix.choosing import (
-    Chooser,
-    GenerationRules,
-    StopTest,
-    choose,
-)
+from workflow_scripts.evaluation.prefix.choosing import Chooser, GenerationRules, StopTest, choose
 from workflow_scripts.evaluation.prefix.scores import Score, scores_behind
 
 

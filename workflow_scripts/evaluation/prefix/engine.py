@@ -79,11 +79,7 @@ class PrefixEngine:
         return self.model.tokens_run
 
     def loglikelihoods(
-        self,
-        requests: Sequence[tuple[Sequence[int], Sequence[int]]],
-        *,
-        window: int,
-        **options,
+        self, requests: Sequence[tuple[Sequence[int], Sequence[int]]], *, window: int, **options
     ) -> list[Score]:
         """Each continuation is scored after its context, cut on the left to the model's window."""
         return self.score(

@@ -80,11 +80,8 @@ class Renderer:
             return self._tokenizer.apply_chat_template(
                 turns, tokenize=False, add_generation_prompt=True, date_string=asking.date
             )
-        except (
-            ValueError,
-            TypeError,
-            JinjaError,
-        ) as error:  # no template, or a role it does not take
+        # No template, or a role that it does not take.
+        except (ValueError, TypeError, JinjaError) as error:
             raise UserError(f"The messages do not fit the model's chat template: {error}") from None
 
     def _values(self, question: Question) -> dict[str, Any]:

@@ -17,12 +17,7 @@ from workflow_scripts.evaluation.prompts.questions import (
     read_questions,
 )
 from workflow_scripts.evaluation.prompts.rendering import Prompt, Renderer
-from workflow_scripts.evaluation.record_parts import (
-    HARNESS,
-    HARNESS_VERSION,
-    own_task,
-    protocol_of,
-)
+from workflow_scripts.evaluation.record_parts import HARNESS, HARNESS_VERSION, own_task, protocol_of
 from workflow_scripts.evaluation.scored_items import Answers, ScoredItems
 from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.recording import Recording
