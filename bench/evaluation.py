@@ -73,7 +73,7 @@ def main(shape: Shape, rounds: int, seed: int, threads: int) -> None:
     from lm_eval.models.huggingface import HFLM
     from transformers import Qwen2Config, Qwen2ForCausalLM
 
-    from workflow_scripts.evaluation.prefix.generation import GenerationRequest
+    from workflow_scripts.evaluation.prefix.answer import GenerationRequest
     from workflow_scripts.evaluation.prefix_lm import PrefixLM
     from workflow_scripts.evaluation.shared_text import SharedText
 

@@ -77,8 +77,8 @@ def _scored(lm, requests: list[Any]) -> list[tuple[float, bool]]:
 
 
 def _generate(setting: Setting, shape: str, model, table: Table) -> None:
+    from workflow_scripts.evaluation.prefix.answer import GenerationRequest
     from workflow_scripts.evaluation.prefix.engine import PrefixEngine
-    from workflow_scripts.evaluation.prefix.generation import GenerationRequest
 
     answers, new = (4, 4) if setting.small else (_ANSWERS, _NEW_TOKENS)
     contexts = _contexts(setting, 2, answers // 2)

@@ -3,7 +3,7 @@
 import random
 from itertools import product
 
-from workflow_scripts.render.web.board import Board, Column, Details, Item, Row, Tab, Value
+from workflow_scripts.render.web.board import Board, BoardItem, Column, Details, Row, Tab, Value
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 ATTACKS = [
@@ -84,7 +84,7 @@ def row(at: int, name: str, *, items: int = 1, flag: str | None = None, **values
         ],
         percents=("score", "stderr", "floor"),
         items=[
-            Item(task, right, f"Question {k} of {task}?", "An answer.", "The answer.")
+            BoardItem(task, right, f"Question {k} of {task}?", "An answer.", "The answer.")
             for task, right, k in product(TASKS, (True, False), range(items))
         ],
     )
@@ -139,7 +139,7 @@ def hostile_board() -> Board:
             details=Details(
                 facts={text: text, "said": f"{text} "},
                 tasks=[{"task": text, text: text}],
-                items=[Item(text, False, text, text, text)],
+                items=[BoardItem(text, False, text, text, text)],
             ),
         )
         for text in texts

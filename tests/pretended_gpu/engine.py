@@ -11,8 +11,8 @@ import torch
 from bench.gpu_correctness import as_loaded
 from tests.tiny_models import tiny_model
 from tests.unit.evaluation.drawn import WINDOW, Requests
+from workflow_scripts.evaluation.prefix.answer import GenerationRequest
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
-from workflow_scripts.evaluation.prefix.generation import GenerationRequest
 
 NEW = 40
 DRAWN = {"do_sample": True, "top_k": 5, "repetition_penalty": 1.3}

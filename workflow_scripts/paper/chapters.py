@@ -14,7 +14,7 @@ from workflow_scripts.settings.paper import Report, ToldFigure, ToldTable
 
 
 @dataclass(frozen=True)
-class Figure:
+class ChapterFigure:
     name: str
     caption: str
     png: Path
@@ -22,7 +22,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Table:
+class ChapterTable:
     name: str
     shown: ShownTable
     csv: Path
@@ -34,8 +34,8 @@ class Chapter:
     key: str
     title: str
     paragraphs: list[str]  # each number by its name in braces
-    figures: list[Figure]
-    tables: list[Table]
+    figures: list[ChapterFigure]
+    tables: list[ChapterTable]
 
 
 def chapters(
@@ -71,14 +71,16 @@ def chapters(
     return found, [one.title for one in of_studies if one not in found]
 
 
-def _figure(path: Path, told: ToldFigure) -> Figure:
-    return Figure(path.stem, told.caption, path.with_suffix(".png"), path.with_suffix(".pdf"))
+def _figure(path: Path, told: ToldFigure) -> ChapterFigure:
+    return ChapterFigure(
+        path.stem, told.caption, path.with_suffix(".png"), path.with_suffix(".pdf")
+    )
 
 
-def _table(path: Path, described: ToldTable) -> Table:
+def _table(path: Path, described: ToldTable) -> ChapterTable:
     table = table_of(described.table)
     shown = table.shown(table.read(path), table.asks.of(described.request))
-    return Table(path.stem, shown, path, path.with_suffix(".tex"))
+    return ChapterTable(path.stem, shown, path, path.with_suffix(".tex"))
 
 
 def read_sources(path: Path) -> list[dict[str, Any]]:

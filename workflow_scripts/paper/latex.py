@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import atomic_path, write_text
 from workflow_scripts.core.tex_engine import NONE_FOUND, find_engine
-from workflow_scripts.paper.chapters import Chapter, Table
+from workflow_scripts.paper.chapters import Chapter, ChapterTable
 from workflow_scripts.paper.run import is_generated, tell_run
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.numbers import Numbers, filled
@@ -59,7 +59,7 @@ def write_paper(
     write_text(path, text)
 
 
-def size_of(table: Table) -> tuple[str, bool] | None:
+def size_of(table: ChapterTable) -> tuple[str, bool] | None:
     """In which type it fits on a page, and whether sideways; None where it does not or is too long."""
     if len(table.shown.rows) > ROWS_PRINTED:
         return None

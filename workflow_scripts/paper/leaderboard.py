@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.files import write_text
-from workflow_scripts.render.citations import Work, bibliography, read_works
+from workflow_scripts.render.citations import CitedWork, bibliography, read_works
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.web.board import Board, read_tab
 from workflow_scripts.render.web.page import leaderboard_page
@@ -47,7 +47,7 @@ def write_leaderboard(inputs: Inputs, request: dict[str, Any], outputs: dict[str
 
 
 def leaderboard(
-    inputs: dict[str, Inputs], asked: LeaderboardPage, works: Sequence[Work] = ()
+    inputs: dict[str, Inputs], asked: LeaderboardPage, works: Sequence[CitedWork] = ()
 ) -> Board:
     """The tabs of which there are files, each with the works that it rests on."""
     tabs = {

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Work:
+class CitedWork:
     key: str
     of: str  # the tasks, harnesses and studies that rest on it, parted by spaces
     author: str
@@ -29,12 +29,12 @@ class Work:
         return f"@misc{{{self.key},\n" + ",\n".join(lines) + "\n}"
 
 
-def read_works(path: Path) -> list[Work]:
+def read_works(path: Path) -> list[CitedWork]:
     with path.open(encoding="utf-8", newline="") as file:
-        return [Work(**row) for row in csv.DictReader(file, delimiter="\t", strict=True)]
+        return [CitedWork(**row) for row in csv.DictReader(file, delimiter="\t", strict=True)]
 
 
-def bibliography(works: Sequence[Work], names: Iterable[str]) -> str:
+def bibliography(works: Sequence[CitedWork], names: Iterable[str]) -> str:
     """What these names rest on, each work once; a name without one is said, in a comment."""
     names = list(dict.fromkeys(names))
     cited = [work for work in works if not set(work.of.split()).isdisjoint(names)]

@@ -16,7 +16,7 @@ def main(
     from workflow_scripts.core.finished import finish_once
     from workflow_scripts.settings.training import StageRequest
     from workflow_scripts.training.checkpoint_stage import check_stage, state_beside, train_stage
-    from workflow_scripts.training.processes import train_side_by_side
+    from workflow_scripts.training.side_by_side import train_side_by_side
 
     stage, folder = StageRequest.of(request), manifest.parent
     paths = {

@@ -74,7 +74,7 @@ table, figure, page = (partial(Product, kind) for kind in FILES)
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredStudy:
     """The records of a study, which are gathered in results/scores/<name>.parquet."""
 
     name: str

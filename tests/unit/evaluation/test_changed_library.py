@@ -8,11 +8,12 @@ from transformers import GenerationMixin
 
 from tests.tiny_models import tiny_model
 from tests.unit.evaluation.drawn import WINDOW, Requests, WithoutCache, plain_score
+from workflow_scripts.evaluation.prefix.answer import GenerationRequest
 from workflow_scripts.evaluation.prefix.cache import TreeCache
-from workflow_scripts.evaluation.prefix.changed_library import changed_library
-from workflow_scripts.evaluation.prefix.choosing import NEEDED, UnsupportedGeneration
+from workflow_scripts.evaluation.prefix.changed_library import NEEDED, changed_library
+from workflow_scripts.evaluation.prefix.choosing import UnsupportedGeneration
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
-from workflow_scripts.evaluation.prefix.generation import GenerationRequest
+from workflow_scripts.evaluation.prefix.model import CausalModel
 
 SAID = "the installed transformers does not behave as expected"
 
@@ -41,12 +42,12 @@ def ignore_the_mask(model, monkeypatch):
 
 def test_the_installed_transformers_behaves_as_expected(capsys):
     state = torch.random.get_rng_state()
-    assert changed_library() is None
+    assert changed_library(CausalModel) is None
     assert torch.equal(torch.random.get_rng_state(), state)
     assert capsys.readouterr().out == ""
     changed_library.cache_clear()  # and whatever precision the caller runs in
     with torch.autocast("cpu", dtype=torch.bfloat16), torch.inference_mode():
-        assert changed_library() is None
+        assert changed_library(CausalModel) is None
 
 
 def test_an_architecture_that_was_never_supported_is_the_reason_itself(capsys):

@@ -10,12 +10,12 @@ import torch
 from bench.peak_memory import PeakMemory
 from tests.tiny_models import tiny_model
 from tests.unit.evaluation.drawn import Requests, alone, fresh_seed
+from workflow_scripts.evaluation.prefix.answer import GenerationRequest
 from workflow_scripts.evaluation.prefix.answer_cache import AnswerCache
 from workflow_scripts.evaluation.prefix.answer_rows import STATIC_ENTRIES, AnswerRows
 from workflow_scripts.evaluation.prefix.budget import Budget
 from workflow_scripts.evaluation.prefix.choosing import GenerationRules
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
-from workflow_scripts.evaluation.prefix.generation import GenerationRequest
 from workflow_scripts.evaluation.prefix.generation_plan import AtOnce, Plan
 from workflow_scripts.evaluation.prefix.trie import build_trie
 

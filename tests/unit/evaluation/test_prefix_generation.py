@@ -7,9 +7,9 @@ import pytest
 from tests.tiny_models import tiny_model
 from tests.unit.evaluation.drawn import Requests, WithoutCache, alone, fresh_seed
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.evaluation.prefix.answer import GenerationRequest
 from workflow_scripts.evaluation.prefix.choosing import UnsupportedGeneration
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
-from workflow_scripts.evaluation.prefix.generation import GenerationRequest
 
 NEW = 10
 

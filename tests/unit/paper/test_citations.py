@@ -6,13 +6,13 @@ import pytest
 import yaml
 
 from tests.unit.settings.merged import ROOT, merged
-from workflow_scripts.render.citations import Work, bibliography, read_works
+from workflow_scripts.render.citations import CitedWork, bibliography, read_works
 from workflow_scripts.settings.load import load_settings
 from workflow_scripts.settings.paper import leaderboard_page
 
 WORKS = read_works(ROOT / "resources/citations.tsv")
-A = Work("a", "sst2 cola", "Ann Author and Bo Writer", "On {T}asks", "2018", "1804.07461", "")
-B = Work("b", "gsm8k", "Cy Scribe", "On Sums", "2021", "", "https://example.org/b")
+A = CitedWork("a", "sst2 cola", "Ann Author and Bo Writer", "On {T}asks", "2018", "1804.07461", "")
+B = CitedWork("b", "gsm8k", "Cy Scribe", "On Sums", "2021", "", "https://example.org/b")
 
 
 def test_each_work_is_cited_once_by_what_is_known_of_it():

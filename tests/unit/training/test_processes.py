@@ -20,7 +20,7 @@ from tests.unit.training.small import drawn_samples, keys_of
 from tests.waiting import wait_until
 from workflow_scripts.core.training_record import read_training_record
 from workflow_scripts.settings.training import StageRequest
-from workflow_scripts.training import processes
+from workflow_scripts.training import side_by_side
 from workflow_scripts.training.samples import SampleWriter
 
 # What a process that starts a training runs; the steps around it are those of the rule.
@@ -199,11 +199,11 @@ class Ended:
 @pytest.mark.parametrize("polls", [0, 1, 5])
 def test_who_drew_the_others_down_is_believed(monkeypatch, telling, polls):
     """Those that lose touch may be seen to fail before the one that left."""
-    monkeypatch.setattr(processes, "_POLL_SECONDS", 0.01)
-    assert processes._wait([Ended(1), Ended(telling, polls)]) == telling
-    assert processes._wait([Ended(telling, polls), Ended(1)]) == telling
-    assert processes._wait([Ended(0), Ended(0, polls)]) == 0
-    assert processes._wait([Ended(0), Ended(-9, polls)]) == -9
+    monkeypatch.setattr(side_by_side, "_POLL_SECONDS", 0.01)
+    assert side_by_side._wait([Ended(1), Ended(telling, polls)]) == telling
+    assert side_by_side._wait([Ended(telling, polls), Ended(1)]) == telling
+    assert side_by_side._wait([Ended(0), Ended(0, polls)]) == 0
+    assert side_by_side._wait([Ended(0), Ended(-9, polls)]) == -9
 
 
 SHARDED = """

@@ -4,15 +4,20 @@ A small plain Llama can always be run packed. Where it cannot, what this package
 every evaluation would be slow in silence: that is said on the log and in the record.
 """
 
+from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import torch
 
+# Private methods of transformers' models that generation calls.
+NEEDED = ("_prepare_generation_config", "_prepare_special_tokens", "_get_logits_processor")
+
 
 @cache
-def changed_library() -> str | None:
-    """What the installed transformers no longer does, said once; None where it does it all."""
-    problem = _problem()
+def changed_library(engine: Callable[..., Any]) -> str | None:
+    """What the installed transformers no longer does for the engine's model, said once; None where it does it all."""
+    problem = _problem(engine)
     if problem is None:
         return None
     sentence = f"the installed transformers does not behave as expected ({problem})"
@@ -20,17 +25,14 @@ def changed_library() -> str | None:
     return sentence
 
 
-def _problem() -> str | None:
+def _problem(engine: Callable[..., Any]) -> str | None:
     from transformers import GenerationMixin
-
-    from workflow_scripts.evaluation.prefix.choosing import NEEDED
-    from workflow_scripts.evaluation.prefix.model import CausalModel
 
     if lacking := [name for name in NEEDED if not hasattr(GenerationMixin, name)]:
         return f"GenerationMixin has no {', '.join(lacking)}"
     try:
         with torch.autocast("cpu", enabled=False):
-            llama = CausalModel(_plain_llama(), doubted=False)
+            llama = engine(_plain_llama(), doubted=False)
     except Exception as error:  # whatever it is, it was not so before
         print(f"A plain Llama cannot be called: {error!r}", flush=True)
         return f"a plain Llama cannot be called ({type(error).__name__})"

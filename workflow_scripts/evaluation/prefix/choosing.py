@@ -12,12 +12,12 @@ from typing import Any
 import torch
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.evaluation.prefix.changed_library import changed_library
+from workflow_scripts.evaluation.prefix.changed_library import NEEDED, changed_library
+from workflow_scripts.evaluation.prefix.model import CausalModel
 from workflow_scripts.evaluation.prefix.scores import rows_at_once
 
 SUPPORTED = ("greedy_search", "sample")
 # Of transformers' own models that generate.
-NEEDED = ("_prepare_generation_config", "_prepare_special_tokens", "_get_logits_processor")
 
 
 class UnsupportedGeneration(UserError):
@@ -32,7 +32,7 @@ class GenerationRules:
         self._base = getattr(model, "get_base_model", lambda: model)()
         if not all(hasattr(self._base, name) for name in NEEDED):
             raise UnsupportedGeneration(
-                changed_library()
+                changed_library(CausalModel)
                 or f"{type(self._base).__name__} is not a transformers model that generates."
             )
         self._settings, unknown = self._base._prepare_generation_config(None, **options)

@@ -12,9 +12,10 @@ from typing import Any
 import torch
 
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.evaluation.prefix.answer import Answer, GenerationRequest
 from workflow_scripts.evaluation.prefix.budget import Budget
 from workflow_scripts.evaluation.prefix.choosing import GenerationRules
-from workflow_scripts.evaluation.prefix.generation import GenerationRequest, generate_packed
+from workflow_scripts.evaluation.prefix.generation import generate_packed
 from workflow_scripts.evaluation.prefix.generation_plain import generate_plain
 from workflow_scripts.evaluation.prefix.generation_plan import AtOnce, Plan
 from workflow_scripts.evaluation.prefix.loglikelihood import score
@@ -150,9 +151,12 @@ class PrefixEngine:
                 generate_plain(self.model, requests, rules, rows, known, keep, tell)
             else:
                 plan = Plan.of(self.model, trie, places, requests, self.budget, self.at_once)
-                self.tokens += generate_packed(
-                    self.model, trie, places, requests, rules, plan, known, keep, tell
-                )
+
+                def begin(at: int) -> Answer:
+                    heard = {"on_done": partial(keep, at), "on_rivals": partial(tell, at)}
+                    return Answer(requests[at], rules, known=known.get(at), **heard)
+
+                self.tokens += generate_packed(self.model, trie, places, plan, known, begin)
         # The last token of an answer is not read.
         self.tokens += sum(len(tokens) - 1 for tokens in found.values())
         return [found[at] for at in range(len(requests))]

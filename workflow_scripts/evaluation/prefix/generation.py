@@ -7,23 +7,15 @@ unknown takes part, so that a run that was interrupted ends in the same bytes.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
-from workflow_scripts.evaluation.prefix.answer import (
-    Answer,
-    GenerationRequest,
-    score_rivals,
-    take_next,
-)
+from workflow_scripts.evaluation.prefix.answer import Answer, score_rivals, take_next
 from workflow_scripts.evaluation.prefix.answer_rows import AnswerRows, attention_of
-from workflow_scripts.evaluation.prefix.choosing import GenerationRules
 from workflow_scripts.evaluation.prefix.generation_plan import Plan
 from workflow_scripts.evaluation.prefix.packed import PackedRun, with_ancestors
 from workflow_scripts.evaluation.prefix.score_packed import cut
-from workflow_scripts.evaluation.prefix.scores import Score
 from workflow_scripts.evaluation.prefix.seats import Seats
 from workflow_scripts.evaluation.prefix.trie import Trie
 
@@ -32,27 +24,14 @@ def generate_packed(
     model,
     trie: Trie,
     places: np.ndarray,
-    requests: Sequence[GenerationRequest],
-    rules: GenerationRules,
     plan: Plan,
     known: Mapping[int, list[int]],
-    on_generated: Callable[[int, list[int]], None],
-    on_rivals: Callable[[int, list[Score]], None],
+    begin: Callable[[int], Answer],
 ) -> int:
-    """Answer all requests; `places` says which sequence of the trie each of them continues.
+    """Answer all requests: `begin` starts an answer, `places` says which sequence of the trie it continues.
 
     Returns the tokens that reading the prompts takes.
     """
-
-    def begin(at: int) -> Answer:
-        return Answer(
-            requests[at],
-            rules,
-            known=known.get(at),
-            on_done=partial(on_generated, at),
-            on_rivals=partial(on_rivals, at),
-        )
-
     run = PackedRun(model, trie, plan.capacity)
     _Growing(model, run, plan).answer_all(_read(run, plan, places, known, begin))
     return len(run.order)

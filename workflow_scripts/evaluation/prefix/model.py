@@ -62,7 +62,7 @@ class CausalModel:
             if doubted and (
                 self.why_not_packed or self.why_not_by_branch or not self.selects_by_row
             ):
-                blamed = changed_library()
+                blamed = changed_library(CausalModel)
                 self.why_not_packed = self.why_not_packed and (blamed or self.why_not_packed)
         self.tokens_run = 0
 

@@ -111,8 +111,8 @@ def answer(
 
 
 def _generated(engine, tokenizer, spec, questions, prompts, seed, scored_items) -> list[dict]:
+    from workflow_scripts.evaluation.prefix.answer import GenerationRequest
     from workflow_scripts.evaluation.prefix.choosing import StopStrings
-    from workflow_scripts.evaluation.prefix.generation import GenerationRequest
 
     decoding = spec.decoding
     # Of the question alone, so neither the order nor what else is asked changes what is drawn; and

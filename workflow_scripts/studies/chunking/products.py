@@ -13,7 +13,7 @@ from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.measures import searched_models
 from workflow_scripts.settings.plan_measures import MEASURED_TEXTS
 from workflow_scripts.studies.product import (
-    Measured,
+    MeasuredStudy,
     WhereMade,
     figure,
     products,
@@ -55,8 +55,8 @@ def _searched(settings: Settings) -> list[str]:
 
 
 MEASURED = (
-    Measured("chunking", _perplexity_records, _measured, "chunking"),
-    Measured("latency", _latency_records, _timed, "chunking", is_timed=True),
+    MeasuredStudy("chunking", _perplexity_records, _measured, "chunking"),
+    MeasuredStudy("latency", _latency_records, _timed, "chunking", is_timed=True),
 )
 SUMMARY = products(
     "chunking",

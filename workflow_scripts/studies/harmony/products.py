@@ -15,7 +15,7 @@ from workflow_scripts.settings.ranking import (
     scores_request,
 )
 from workflow_scripts.studies.product import (
-    Measured,
+    MeasuredStudy,
     Sources,
     figure,
     products,
@@ -43,8 +43,8 @@ def _corpus_records(settings: Settings) -> list[str]:
 
 
 MEASURED = (
-    Measured("corpora", _corpus_records, _has_texts, "harmony"),
-    Measured(
+    MeasuredStudy("corpora", _corpus_records, _has_texts, "harmony"),
+    MeasuredStudy(
         "harmony",
         lambda settings: harmony_records(settings, in_paths(settings.harmony.models)),
         _ranks,

@@ -4,7 +4,7 @@ from typing import Any
 
 from workflow_scripts.settings.chunked_tables import mmlu_checkpoints
 from workflow_scripts.settings.load import Settings
-from workflow_scripts.studies.product import Measured, figure, products, published, table
+from workflow_scripts.studies.product import MeasuredStudy, figure, products, published, table
 
 
 def _wanted(settings: Settings) -> Any:
@@ -23,7 +23,7 @@ def _published(settings: Settings) -> list[str]:
     return published(*(f"{name}.csv" for name in names))(settings)
 
 
-MEASURED = (Measured("mmlu", _records, _wanted, "mmlu"),)
+MEASURED = (MeasuredStudy("mmlu", _records, _wanted, "mmlu"),)
 PRODUCTS = products(
     "mmlu",
     table(

@@ -5,7 +5,7 @@ from typing import Any
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.prompts.tables import prompt_tables
 from workflow_scripts.studies.product import (
-    Measured,
+    MeasuredStudy,
     figure,
     products,
     published,
@@ -26,7 +26,7 @@ def _records(settings: Settings) -> list[str]:
     ]
 
 
-MEASURED = (Measured("prompts", _records, _wanted, "prompts"),)
+MEASURED = (MeasuredStudy("prompts", _records, _wanted, "prompts"),)
 PRODUCTS = products(
     "prompts",
     table(

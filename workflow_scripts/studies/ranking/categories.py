@@ -90,8 +90,7 @@ def write_categories(table: pd.DataFrame, request: GridWords, pdf: Path, png: Pa
         names={name: re.sub(r"(?<=/)| ", "\n", name) for name in ordered},  # a word a line
         cell=0.72,
         label="mean of Kendall's tau-b over pairs of different tasks",
-        pdf=pdf,
-        png=png,
+        files=(pdf, png),
     )
 
 

@@ -28,8 +28,7 @@ def draw_matrices(
     cell: float,
     lines: Sequence[int] = (),
     label: str = LABEL,
-    pdf: Path,
-    png: Path,
+    files: tuple[Path, Path],
 ) -> None:
     """A square per protocol of the numbers of pairs; names may have a number with themselves."""
     protocols = shown_protocols(rows, grid)
@@ -38,7 +37,7 @@ def draw_matrices(
     columns = max(len(protocols), 1)
     panels = {"ncols": columns, "squeeze": False, "sharey": True, "layout": "compressed"}
     width, height = 1.6 + (side + 0.3) * columns, side + 2.6
-    with drawing(pdf, png, width, height, **panels) as (fig, (axes,)):
+    with drawing(*files, width, height, **panels) as (fig, (axes,)):
         if not protocols:
             say_empty(axes[0], "No two tasks have scores of the same models.")
         for axis, protocol in zip(axes, protocols, strict=bool(protocols)):
@@ -118,8 +117,7 @@ def write_matrices(
         cell=0.27,
         lines=borders(ordered),
         label=f"{MEASURES[measure]} of two tasks{models}" if models else LABEL,
-        pdf=pdf,
-        png=png,
+        files=(pdf, png),
     )
 
 

@@ -4,14 +4,14 @@ from typing import Any
 
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.suite_tables import suite_tables
-from workflow_scripts.studies.product import Measured, products, records_of, table
+from workflow_scripts.studies.product import MeasuredStudy, products, records_of, table
 
 
 def _wanted(settings: Settings) -> Any:
     return settings.requests or settings.refused_requests
 
 
-MEASURED = (Measured("suite", lambda settings: [], _wanted, "suite"),)
+MEASURED = (MeasuredStudy("suite", lambda settings: [], _wanted, "suite"),)
 PRODUCTS = products(
     "suite",
     table(

@@ -3,7 +3,7 @@
 from workflow_scripts.settings.chunked_tables import staged_checkpoints
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.plan_measures import MEASURED_TEXTS
-from workflow_scripts.studies.product import Measured, figure, products, table
+from workflow_scripts.studies.product import MeasuredStudy, figure, products, table
 
 
 def training_records(settings: Settings) -> list[str]:
@@ -23,7 +23,7 @@ def _perplexity_records(settings: Settings) -> list[str]:
     ]
 
 
-MEASURED = (Measured("training", _perplexity_records, training_records, "training"),)
+MEASURED = (MeasuredStudy("training", _perplexity_records, training_records, "training"),)
 PRODUCTS = products(
     "training",
     table(
