@@ -17,7 +17,6 @@ configfile: str(Path(workflow.basedir, "config", "config.yaml"))
 
 
 include: "rules/common.smk"
-include: "rules/published.smk"
 include: "rules/hub.smk"
 include: "rules/local_models.smk"
 include: "rules/chunking.smk"
@@ -26,11 +25,9 @@ include: "rules/training.smk"
 include: "rules/harmony_corpora.smk"
 include: "rules/harmony.smk"
 include: "rules/mmlu.smk"
-include: "rules/ablation.smk"
 include: "rules/prompts.smk"
 include: "rules/suite.smk"
 include: "rules/cells.smk"
-include: "rules/leaderboard.smk"
 include: "rules/verify.smk"
 include: "rules/planning.smk"
 include: "rules/paper.smk"
@@ -51,7 +48,6 @@ rule all:
         rules.leaderboard.input,
         rules.merge_scores.output,
         rules.paper.input,
-        rules.table_cost.output,
 
 
 # All its jobs are planned and none is run: what compares them ends the run before the first.

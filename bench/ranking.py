@@ -24,44 +24,45 @@ import pandas as pd
 import yaml
 
 from workflow_scripts.scores.columns import COLUMNS
+from workflow_scripts.settings.grids import OWN_GRID
 from workflow_scripts.settings.load import Settings, load_settings
 from workflow_scripts.settings.paper import LeaderboardPage
 from workflow_scripts.settings.ranking import (
-    compute_asked,
-    grid_asked,
-    models_asked,
-    pair_asked,
+    compute_request,
+    grid_request,
+    grid_words,
+    models_request,
+    pair_request,
     ranked_tasks,
-    ranking_asked,
-    scores_asked,
-    tasks_asked,
+    ranking_request,
+    scores_request,
 )
-from workflow_scripts.settings.request import Nothing, StepRequest
+from workflow_scripts.settings.request import StepRequest
 
 ROOT = Path(__file__).resolve().parents[1]
 PUBLISHED = ROOT / "resources/published"
 NOISE = 0.01  # of a score of at most one; two trainings of one model differ by about as much
 ASKED: dict[str, dict[str, Callable[[Settings], StepRequest]]] = {
     "table": {
-        "scores": scores_asked,
-        "leaderboard": ranking_asked,
-        "agreement": ranking_asked,
-        "components": ranking_asked,
-        "significance": grid_asked,
-        "panel": grid_asked,
-        "task_pair": pair_asked,
+        "scores": scores_request,
+        "leaderboard": ranking_request,
+        "agreement": ranking_request,
+        "components": ranking_request,
+        "significance": grid_request,
+        "panel": grid_request,
+        "two_tasks": pair_request,
     },
     "figure": {
-        "scores": models_asked,
-        "matrices": tasks_asked,
-        "agreement_by_task": tasks_asked,
-        "categories": lambda _: Nothing(),
-        "components": tasks_asked,
-        "pc1_by_size": lambda _: Nothing(),
-        "pc1_by_compute": compute_asked,
-        "task_pair": tasks_asked,
-        "bump": lambda _: Nothing(),
-        "panel": lambda _: Nothing(),
+        "scores": models_request,
+        "matrices": grid_words,
+        "agreement_by_task": grid_words,
+        "categories": grid_words,
+        "components": grid_words,
+        "pc1_by_size": grid_words,
+        "pc1_by_compute": compute_request,
+        "two_tasks": grid_words,
+        "bump": grid_words,
+        "panel": grid_words,
     },
 }
 # Figures of another table than that of their name.
@@ -140,7 +141,8 @@ def _jobs(kind: str, settings: Settings, folder: Path) -> dict[str, tuple[str, s
         made = {"table": ("csv", "md", "tex"), "figure": ("pdf", "png")}[kind]
         paths = [results / f"{kind}s/harmony_{name}.{end}" for end in made]
         request = asked(settings).as_params()
-        arguments = (f"studies.harmony.{name}", given, request, *paths)
+        room = "harmony" if name == "scores" else "ranking"
+        arguments = (f"studies.{room}.{name}", given, request, *paths)
         jobs[name] = (f"workflow_scripts.steps.{kind}", "main", arguments)
     return jobs
 
@@ -153,7 +155,12 @@ def _page(settings: Settings, folder: Path) -> dict[str, tuple[str, str, tuple]]
         "citations": ROOT / "resources/citations.tsv",
     }
     tasks = ranked_tasks(map(settings.task, settings.harmony.tasks))
-    request = LeaderboardPage(source=settings.source, seed=settings.seed, tasks=tasks).as_params()
+    request = LeaderboardPage(
+        source=settings.source,
+        seed=settings.seed,
+        tasks=tasks,
+        protocols=settings.grids[OWN_GRID].names,
+    ).as_params()
     page = {"page": folder / "results/report/leaderboard.html"}
     function = "paper.leaderboard.write_leaderboard"
     return {

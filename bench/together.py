@@ -29,8 +29,8 @@ from bench.training import ADAPTERS, random_samples, train_by_trl
 from workflow_scripts.grid.base import around_the_same_weights
 from workflow_scripts.miniature.tokenizer import EMBEDDING_ROWS
 from workflow_scripts.settings.training_keys import TrainingKeys
+from workflow_scripts.training.lesson import Lesson
 from workflow_scripts.training.run import train
-from workflow_scripts.training.together.learner import Lesson
 from workflow_scripts.training.together.run import train_together
 
 SEED, BATCH = 0, 8
@@ -68,7 +68,7 @@ def lessons(
         usual = np.log(15) + task / max(1, tasks - 1) * np.log(4)
         lengths = np.clip(np.exp(rng.normal(usual, 0.4, BATCH * steps)).astype(int), 4, 512)
         samples = random_samples(lengths, rng, vocabulary)
-        made.append(Lesson(f"{task}", samples, keys, SEED, {}, lambda model: {"acc": 0.0}, ("acc", True)))  # fmt: skip
+        made.append(Lesson(samples, keys, SEED, {}, score=lambda model: {"acc": 0.0}, best_by=("acc", True), name=f"{task}"))  # fmt: skip
     return made
 
 
@@ -89,9 +89,8 @@ def together(base, asked: list[Lesson], folder: Path) -> None:
 def apart(base, asked: list[Lesson], folder: Path) -> None:
     for lesson in asked:
         train(
-            lambda _: around_the_same_weights(base), lesson.samples, None, folder / lesson.name,
-            keys=lesson.keys, device=base.device.type, seed=lesson.seed, belongs_to={}, padding_token=0,
-            score=lesson.score, best_by=lesson.best_by,
+            lambda _: around_the_same_weights(base), lesson, folder / lesson.name,
+            device=base.device.type, padding_token=0,
         )  # fmt: skip
 
 

@@ -30,6 +30,7 @@ from transformers import PrinterCallback, Qwen2Config, Qwen2ForCausalLM, Trainer
 
 from workflow_scripts.grid.base import around_the_same_weights
 from workflow_scripts.settings.training_keys import TrainingKeys
+from workflow_scripts.training.lesson import Lesson
 from workflow_scripts.training.packing import Order
 from workflow_scripts.training.run import train
 from workflow_scripts.training.samples import Sample, Samples
@@ -128,13 +129,9 @@ def ours(base, case: Case, clock: Clock, device: str = "cpu") -> float:
     with tempfile.TemporaryDirectory() as folder, _with_callback(clock), _timed_parts(clock):
         trained = train(
             lambda dtype: around_the_same_weights(base),
-            case.samples,
-            None,
+            Lesson(case.samples, keys, SEED, {}),
             Path(folder, "state"),
-            keys=keys,
             device=device,
-            seed=SEED,
-            belongs_to={},
             padding_token=0,
         )
     return trained.history[-1]["loss"]

@@ -1,7 +1,5 @@
 """Chunked models: built, verified, and measured in many plans before any training."""
 
-from workflow_scripts.settings.chunked_tables import measured_models, timed_models
-
 _MANIFEST = "results/checkpoints/{checkpoint}/manifest.json"
 _REPORT = "results/verified/{checkpoint}.json"
 
@@ -104,129 +102,8 @@ rule measure_latency:
         "../workflow_scripts/steps/measure.py"
 
 
-use rule table from tables as table_chunking_plans with:
-    """Table: the chunked checkpoints, what they are made of and how exact they are."""
-    input:
-        reports=expand(_REPORT, checkpoint=CHECKPOINTS),
-    output:
-        **table_files("chunking_plans"),
-    log:
-        "logs/table_chunking_plans.log",
-    localrule: True
-    params:
-        version=1,
-        table="studies.chunking.plans",
-        request={},
-
-
-use rule table from tables as table_chunking_perplexity with:
-    """Table: perplexity of untrained plans by the number of chunks."""
-    input:
-        scores="results/scores/chunking.parquet",
-    output:
-        **table_files("chunking_perplexity"),
-    log:
-        "logs/table_chunking_perplexity.log",
-    localrule: True
-    params:
-        version=1,
-        table="studies.chunking.perplexity",
-        request=measured_models(SETTINGS).as_params(),
-
-
-use rule figure from figures as figure_chunking_perplexity with:
-    """Figure: how much an untrained model loses when its layers are cut into chunks."""
-    input:
-        table="results/tables/chunking_perplexity.csv",
-    output:
-        **figure_files("chunking_perplexity", "Chunking"),
-    log:
-        "logs/figure_chunking_perplexity.log",
-    localrule: True
-    params:
-        version=1,
-        figure="studies.chunking.perplexity",
-        request={},
-
-
-use rule table from tables as table_chunking_latency with:
-    """Table: times of chunked models beside the unchanged one."""
-    input:
-        scores="results/scores/latency.parquet",
-    output:
-        **table_files("chunking_latency"),
-    log:
-        "logs/table_chunking_latency.log",
-    localrule: True
-    params:
-        version=2,
-        table="studies.chunking.latency",
-        request=timed_models(SETTINGS).as_params(),
-
-
-use rule figure from figures as figure_chunking_latency with:
-    """Figure: how much faster chunked models write, by batch size."""
-    input:
-        table="results/tables/chunking_latency.csv",
-    output:
-        **figure_files("chunking_latency", "Chunking"),
-    log:
-        "logs/figure_chunking_latency.log",
-    localrule: True
-    params:
-        version=2,
-        figure="studies.chunking.latency",
-        request={},
-
-
-use rule table from tables as table_chunking_precisions with:
-    """Table: speed and loss of chunked models in other number formats."""
-    input:
-        scores="results/scores/latency.parquet",
-    output:
-        **table_files("chunking_precisions"),
-    log:
-        "logs/table_chunking_precisions.log",
-    localrule: True
-    params:
-        version=1,
-        table="studies.chunking.precisions",
-        request=timed_models(SETTINGS).as_params(),
-
-
-use rule table from tables as table_chunking_pruning with:
-    """Table: what leaving layers out costs in perplexity and saves in time."""
-    input:
-        perplexity="results/scores/chunking.parquet",
-        latency="results/scores/latency.parquet",
-    output:
-        **table_files("chunking_pruning"),
-    log:
-        "logs/table_chunking_pruning.log",
-    localrule: True
-    params:
-        version=1,
-        table="studies.chunking.pruning",
-        request=measured_models(SETTINGS).as_params(),
-
-
-use rule figure from figures as figure_chunking_pruning with:
-    """Figure: perplexity with layers left out."""
-    input:
-        table="results/tables/chunking_pruning.csv",
-    output:
-        **figure_files("chunking_pruning", "Chunking"),
-    log:
-        "logs/figure_chunking_pruning.log",
-    localrule: True
-    params:
-        version=1,
-        figure="studies.chunking.pruning",
-        request={},
-
-
 rule chunking:
     """Study: chunked models, built, verified, and measured in many plans before any training."""
     input:
         expand(_MANIFEST, checkpoint=CHECKPOINTS),
-        made_of("plans", "chunking", "latency", "precisions", "pruning"),
+        made_of("chunking"),

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from workflow_scripts.bridge.forced_files import force_where_needed
+from workflow_scripts.bridge.forced_files import force_where_needed, scores_that_lost_a_record
 from workflow_scripts.bridge.opening import checked_settings, mending
 from workflow_scripts.bridge.resources import gpu_request, resources, signed
 from workflow_scripts.bridge.snakemake_settings import is_main_process
@@ -11,15 +11,8 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import UNCHANGED, CheckpointId, in_paths
 from workflow_scripts.hub.lock import read_lock
 from workflow_scripts.hub.look_up import look_up_model, look_up_task
-from workflow_scripts.planning.made import (
-    TIMED,
-    figures_made,
-    records_made,
-    scores_that_lost_a_record,
-    tables_made,
-)
+from workflow_scripts.paper.products import MEASURED, wanted, wanted_records
 from workflow_scripts.planning.needs import Planner
-from workflow_scripts.settings.compute import runs_on_gpus
 from workflow_scripts.settings.found import LookUp
 from workflow_scripts.settings.mmlu import DATASET as MMLU_DATASET
 from workflow_scripts.settings.names import find_file
@@ -37,7 +30,7 @@ with mending():
         raise UserError(too_large)
 
 HUB = SETTINGS.hub.path
-ON_GPUS = runs_on_gpus(SETTINGS)
+ON_GPUS = SETTINGS.on_gpus
 # What the jobs of a rule need, read by `snakemake plan`, as functions of wildcards.
 NEEDS = {}
 # Under --sdm conda: the one with flash attention where there are GPUs to run it.
@@ -51,8 +44,7 @@ CHECKPOINTS = {
 # What tables report of every known task; scores from elsewhere are held against it.
 METRICS_OF_TASKS = {name: row.full_metric for name, row in SETTINGS.tasks.items()}
 # By study. The suite's are asked of `records_of`: they are known once its requests are checked.
-RECORDS = records_made(SETTINGS)
-TABLES, FIGURES = tables_made(SETTINGS), figures_made(SETTINGS)
+RECORDS = wanted_records(SETTINGS)
 force_where_needed(workflow, lambda: scores_that_lost_a_record(RECORDS))
 
 
@@ -61,37 +53,6 @@ def one_of(names):
     return (
         "|".join(re.escape(name) for name in names) or "(?!)"
     )  # of no names: not even an empty one
-
-
-module tables:
-    snakefile:
-        "shapes/table.smk"
-
-
-module figures:
-    snakefile:
-        "shapes/figure.smk"
-
-
-module makers:
-    snakefile:
-        "shapes/files.smk"
-
-
-def table_files(name):
-    """The three forms of a table."""
-    return {kind: f"results/tables/{name}.{kind}" for kind in ("csv", "md", "tex")}
-
-
-def figure_paths(name):
-    """The two forms of a figure."""
-    return {kind: f"results/figures/{name}.{kind}" for kind in ("pdf", "png")}
-
-
-def figure_files(name, category):
-    """The same to be made; the PNG enters Snakemake's own report."""
-    paths, caption = figure_paths(name), f"../../docs/captions/{name}.rst"
-    return paths | {"png": report(paths["png"], category=category, caption=caption)}
 
 
 wildcard_constraints:
@@ -129,17 +90,6 @@ def manifest_of_checkpoint(wanted):
     return f"results/checkpoints/{wanted.in_path}/manifest.json"
 
 
-def published_file(name):
-    """One of the files in resources/published."""
-    return resource_file(f"published/{name}")
-
-
-def resource_file(name):
-    """One of the files in resources: in the working directory, or beside the Snakefile."""
-    path = f"resources/{name}"
-    return str(find_file(path, Path(workflow.basedir)) or path)
-
-
 def all_hub_manifests(wildcards):
     """Every model and dataset that the studies of this config fetch."""
     if SETTINGS.source == "miniature":
@@ -168,17 +118,15 @@ def all_hub_manifests(wildcards):
 
 
 def records_of(study, wildcards):
-    return suite_records(wildcards) if study == "suite" else RECORDS[study]
+    known = RECORDS.get(study, [])
+    return suite_records(wildcards) if study == "suite" and study in RECORDS else known
 
 
-def made_of(*studies):
-    """All that the config has made of these studies. The records too, or a deleted one would stay away."""
-    records, tables, figures = (
-        [one for study in studies for one in made.get(study, [])]
-        for made in (RECORDS, TABLES, FIGURES)
-    )
-    files = [*map(table_files, tables), *map(figure_paths, figures)]
-    return records + [path for paths in files for path in paths.values()]
+def made_of(target):
+    """What the config has made of a target. The records too, or a deleted one would stay away."""
+    records = [RECORDS[one.name] for one in MEASURED if one.study == target and one.name in RECORDS]
+    products = [one.files.values() for one in wanted(SETTINGS) if one.target == target]
+    return [path for paths in (*records, *products) for path in paths]
 
 
 def all_records(wildcards):
@@ -244,4 +192,4 @@ include: "training_inputs.smk"
 include: "harmony_inputs.smk"
 include: "prompts_inputs.smk"
 include: "suite_inputs.smk"
-include: "paper_inputs.smk"
+include: "products.smk"

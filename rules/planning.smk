@@ -1,7 +1,6 @@
-"""What a run will cost, before it runs (`snakemake plan`), and what it did cost."""
+"""What a run will cost, before it runs: `snakemake plan`."""
 
 from workflow_scripts.bridge.snakemake_settings import main_snakefile
-from workflow_scripts.settings.paper import CostTable
 
 
 # Without an output: asked for by name it always runs.
@@ -22,23 +21,3 @@ rule plan:
         settings={"config": config, "cluster": SETTINGS.cluster.model_dump()},
     script:
         "../workflow_scripts/steps/plan.py"
-
-
-# A table of times: never twice the same, and nothing is made from it.
-use rule table from tables as table_cost with:
-    """Table: planned and actual time, memory and tokens of each rule."""
-    input:
-        records=all_records,
-    output:
-        **table_files("cost"),
-    log:
-        "logs/table_cost.log",
-    localrule: True
-    conda:
-        "../../envs/planning.yaml"
-    params:
-        version=1,
-        table="paper.cost",
-        request=CostTable(
-            snakefile=main_snakefile(workflow), config=config, cluster=SETTINGS.cluster
-        ).as_params(),

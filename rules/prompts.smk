@@ -1,7 +1,5 @@
 """Prompt ablations: the same MMLU questions asked in many ways, each a file in config/prompts."""
 
-from workflow_scripts.settings.prompts.tables import prompt_tables
-
 PROMPT_CHECKPOINTS = SETTINGS.prompt_checkpoints()
 OUTPUTS_OF_RUN = "results/outputs/prompts/{checkpoint}/{run}.json"
 
@@ -60,53 +58,6 @@ rule score_prompt_run:
         request=reading_request_of,
     script:
         "../workflow_scripts/steps/score_prompt_run.py"
-
-
-use rule table from tables as table_prompt_runs with:
-    """Table: prompt runs: accuracy, format, and what each changed."""
-    input:
-        scores="results/scores/prompts.parquet",
-        records=RECORDS.get("prompts", []),
-        published=published_file("prompt_runs.csv"),
-    output:
-        **table_files("prompt_runs"),
-    log:
-        "logs/table_prompt_runs.log",
-    localrule: True
-    params:
-        version=1,
-        table="studies.prompts.runs",
-        request=prompt_tables(SETTINGS).as_params(),
-
-
-use rule table from tables as table_prompt_runs_by_subject with:
-    """Table: prompt runs by subject."""
-    input:
-        scores="results/scores/prompts.parquet",
-    output:
-        **table_files("prompt_runs_by_subject"),
-    log:
-        "logs/table_prompt_runs_by_subject.log",
-    localrule: True
-    params:
-        version=1,
-        table="studies.prompts.by_subject",
-        request=prompt_tables(SETTINGS).as_params(),
-
-
-use rule figure from figures as figure_prompt_runs with:
-    """Figure: accuracy and format of the prompt runs."""
-    input:
-        table="results/tables/prompt_runs.csv",
-    output:
-        **figure_files("prompt_runs", "Prompts"),
-    log:
-        "logs/figure_prompt_runs.log",
-    localrule: True
-    params:
-        version=2,
-        figure="studies.prompts.runs",
-        request={},
 
 
 rule explain_prompt:

@@ -1,8 +1,6 @@
 """The leaderboard: submitted models, checked before they cost anything, on a suite of tasks."""
 
-from workflow_scripts.settings.suite_tables import suite_board, suite_tables
-
-SUITE_BASELINES = published_file("suite_baselines.tsv")
+from workflow_scripts.settings.suite_tables import suite_board
 
 
 # Which rows there are is known once this has run: what it refuses is never asked anything.
@@ -49,57 +47,8 @@ rule submit:
         "../workflow_scripts/steps/submit.py"
 
 
-use rule table from tables as table_suite_leaderboard with:
-    """Table: submitted models on the suite of tasks, with their average."""
-    input:
-        scores="results/scores/suite.parquet",
-        checks="results/requests/checks.json",
-    output:
-        **table_files("suite_leaderboard"),
-    log:
-        "logs/table_suite_leaderboard.log",
-    localrule: True
-    params:
-        version=2,  # floors, random answers and published baselines
-        table="studies.suite.leaderboard",
-        request=suite_tables(SETTINGS, SUITE_BASELINES).as_params(),
-
-
-use rule table from tables as table_suite_checks with:
-    """Table: rows of the leaderboard that are worth a look by a person."""
-    input:
-        leaderboard="results/tables/suite_leaderboard.csv",
-        checks="results/requests/checks.json",
-        records=suite_records,
-    output:
-        **table_files("suite_checks"),
-    log:
-        "logs/table_suite_checks.log",
-    localrule: True
-    params:
-        version=1,
-        table="studies.suite.checks",
-        request=suite_tables(SETTINGS, SUITE_BASELINES).as_params(),
-
-
-use rule table from tables as table_suite_requests with:
-    """Table: how each request stands."""
-    input:
-        checks="results/requests/checks.json",
-        records=suite_records,
-    output:
-        **table_files("suite_requests"),
-    log:
-        "logs/table_suite_requests.log",
-    localrule: True
-    params:
-        version=1,
-        table="studies.suite.requests_table",
-        request={},
-
-
 # What the leaderboard's page shows in its first tab.
-use rule files from makers as board_suite with:
+use rule collect_scores as board_suite with:
     """The suite's tab of the leaderboard, as data for its page."""
     input:
         leaderboard="results/tables/suite_leaderboard.csv",
@@ -114,7 +63,7 @@ use rule files from makers as board_suite with:
     params:
         version=1,
         function="studies.suite.board.board_suite",
-        request=suite_board(SETTINGS, SUITE_BASELINES).as_params(),
+        request=suite_board(SETTINGS).as_params(),
 
 
 rule suite:

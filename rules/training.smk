@@ -1,6 +1,5 @@
 """Training: continued pre-training and fine-tuning of chunked checkpoints, stage by stage."""
 
-from workflow_scripts.settings.chunked_tables import staged_checkpoints
 from workflow_scripts.settings.measures import stage_perplexity_request
 
 _PERPLEXITY = "results/records/training/perplexity/{checkpoint}"
@@ -78,7 +77,7 @@ rule measure_stage_perplexity:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("measure_stage_perplexity", planned_of("stage_perplexity")),
+        **planned("measure_stage_perplexity", planned_of("perplexity")),
     params:
         version="measure_stage_perplexity 3",
         compute_threads=SETTINGS.compute.threads,
@@ -86,37 +85,6 @@ rule measure_stage_perplexity:
         request=stage_perplexity_request(SETTINGS).as_params(),
     script:
         "../workflow_scripts/steps/measure.py"
-
-
-use rule table from tables as table_training_stages with:
-    """Table: perplexity after each stage of training, and what the stage trained."""
-    input:
-        scores="results/scores/training.parquet",
-        records=expand(_TRAINING_RECORD, checkpoint=TRAINED),
-    output:
-        **table_files("training_stages"),
-    log:
-        "logs/table_training_stages.log",
-    localrule: True
-    params:
-        version=1,
-        table="studies.training.stages",
-        request=staged_checkpoints(SETTINGS).as_params(),
-
-
-use rule figure from figures as figure_training_curves with:
-    """Figure: loss of each stage of training."""
-    input:
-        records=expand(_TRAINING_RECORD, checkpoint=TRAINED),
-    output:
-        **figure_files("training_curves", "Training"),
-    log:
-        "logs/figure_training_curves.log",
-    localrule: True
-    params:
-        version=2,
-        figure="studies.training.curves",
-        request={},
 
 
 rule training:

@@ -17,7 +17,7 @@ import torch
 from bench.gpu_correctness import as_loaded
 from tests.unit.training.small import drawn_samples, keys_of, losses, model_of, train_small
 from tests.unit.training.together.lessons import alone, around
-from workflow_scripts.training.together.learner import Lesson
+from workflow_scripts.training.lesson import Lesson
 from workflow_scripts.training.together.run import train_together
 
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -65,7 +65,7 @@ def lesson(at: int, precision: str, device: str) -> Lesson:
 
     samples = drawn_samples(5 + 4 * at, seed=at, most=10 + 8 * at)
     keys = keys_of(**TOGETHER, precision=precision)
-    return Lesson(f"{at}", samples, keys, 0, {"data": at}, score, ("acc", True))
+    return Lesson(samples, keys, 0, {"data": at}, score=score, best_by=("acc", True), name=f"{at}")
 
 
 def together(precision: str, folder: Path) -> dict[str, Any]:

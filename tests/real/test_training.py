@@ -23,6 +23,7 @@ from workflow_scripts.hub.mirror import read_rows
 from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.harmony import RECIPES
 from workflow_scripts.settings.training_keys import TrainingKeys
+from workflow_scripts.training.lesson import Lesson
 from workflow_scripts.training.run import padding_token, train
 from workflow_scripts.training.samples import SampleList
 from workflow_scripts.training.tokenise import write_conversations
@@ -76,13 +77,9 @@ def fine_tune(hub: Path, manifest: Path, state: Path, steps: int, **changes):
     )
     return train(
         load,
-        samples,
-        held_out,
+        Lesson(samples, keys, 0, {}, held_out),
         state,
-        keys=keys,
         device="cpu",
-        seed=0,
-        belongs_to={},
         padding_token=padding_token(load_tokenizer(manifest)),
     )
 

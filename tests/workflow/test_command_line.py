@@ -58,7 +58,7 @@ def test_a_dry_run_of_each_config_plans_its_grid(path, tmp_path):
     jobs = jobs_of(result)
     packs = math.ceil(tasks / (section_of(path, "cluster")["tasks_per_job"] or tasks))
     assert jobs["evaluate_direct"] == jobs["train_before_test"] == models * packs
-    assert jobs["table_harmony_scores"] == jobs["figure_harmony_scores"] == 1
+    assert jobs["table"] >= 7 and jobs["figure"] >= 10, "those of the grid, and others"
 
 
 def test_the_paper_is_the_published_grid_and_fetches_each_thing_once(tmp_path):
@@ -105,23 +105,20 @@ def test_a_dry_run_of_mmlu_evaluates_the_model_and_its_variants(name, tmp_path):
     checkpoints = yaml.safe_load(path.read_text())["chunking"]["checkpoints"]
     variants = sum(one.get("num_chunks") != 0 for one in checkpoints)
     jobs = jobs_of(run_snakemake(tmp_path, "mmlu", "-n", "--configfile", str(path)))
-    # The model; each variant and both its stages. In the miniature world one job does it for all of them.
-    together = name == "config.yaml"
-    assert jobs["evaluate_mmlu"] == (1 if together else 1 + 3 * variants)
-    assert jobs["train_checkpoint"] == (1 if together else 2 * variants)
+    # The model; each variant and both its stages.
+    assert jobs["evaluate_mmlu"] == 1 + 3 * variants
+    assert jobs["train_checkpoint"] == 2 * variants
     # The unchanged plan is the model itself.
-    assert jobs["build_chunked"] == (1 if together else variants)
-    assert jobs["table_mmlu_by_subject"] == jobs["figure_mmlu_by_subject"] == 1
+    assert jobs["build_chunked"] == variants
+    assert jobs["table"] == jobs["figure"] == 1
 
 
 @pytest.mark.parametrize("name", ["config.yaml", "paper.yaml"])
 def test_a_dry_run_of_the_prompts_plans_each_run_asked_and_scored(name, tmp_path):
     result = run_snakemake(tmp_path, "prompts", "-n", "--configfile", str(ROOT / "config" / name))
     jobs = jobs_of(result)
-    # In the miniature world one job asks a model all runs.
-    assert jobs["ask_prompt_run"] == (1 if name == "config.yaml" else 11)
-    assert jobs["score_prompt_run"] == 11
-    assert jobs["table_prompt_runs"] == jobs["figure_prompt_runs"] == 1
+    assert jobs["ask_prompt_run"] == jobs["score_prompt_run"] == 11
+    assert (jobs["table"], jobs["figure"]) == (2, 1)
 
 
 # In a process of its own: of each job its rule, its priority and the seconds that it is planned with.
@@ -157,7 +154,7 @@ def test_what_only_tables_wait_for_is_started_last_and_the_longest_of_it_first(t
         *("evaluate_direct", "train_before_test", "evaluate_mmlu", "ask_prompt_run"),
         *("measure_perplexity", "measure_latency", "measure_stage_perplexity"),
     }
-    assert {"train_checkpoint", "table_harmony_scores", "place_miniature_model"} <= {
+    assert {"train_checkpoint", "table", "place_miniature_model"} <= {
         rule for rule, priority, _ in jobs if priority == 0
     }
     by_priority = [
@@ -255,7 +252,7 @@ def test_list_names_every_rule_with_a_script(tmp_path):
     text = "".join(path.read_text() for path in (ROOT / "rules").glob("*.smk"))
     # Those that fetch stand in the branch of the other source.
     declared = re.findall(r"^(?:(?:rule|checkpoint)|use rule .* as) (\w+)(?: with)?:", text, re.M)
-    assert len(declared) > 50
+    assert len(declared) > 40
     assert set(declared) <= set(result.stdout.split())
 
 
@@ -342,7 +339,7 @@ def test_what_takes_a_shape_runs_where_snakemake_runs_and_has_a_version():
     texts = [path.read_text() for path in (ROOT / "rules").glob("*.smk")]
     taken = [rule for text in texts for rule in re.split(r"^(?=(?:use )?rule\b)", text, flags=re.M)]
     taken = [rule for rule in taken if rule.startswith("use rule")]
-    assert len(taken) > 20
+    assert len(taken) > 4
     for rule in taken:
         assert "    localrule: True\n" in rule, rule
         assert re.search(r"^ {8}version=\d+,", rule, re.M), rule

@@ -23,7 +23,7 @@ BIN = Path(sys.executable).parent
 FENCE = re.compile(r"^(?P<said>[^\n]*)\n\n```\w*\n(?P<block>.*?)^```$", re.M | re.S)
 APPEND = re.compile(r"Append to `([^`]+)`(, after two blank lines)?:")
 WRITE = re.compile(r"Write `([^`]+)`:")
-BELOW = re.compile(r"In `([^`]+)`, below the line `(.+)`:")
+BESIDE = re.compile(r"In `([^`]+)`, (above|below) the line `(.+)`:")
 RUN = "Run:"
 
 
@@ -58,12 +58,12 @@ def apply(block: Block, repository: Path) -> None:
         assert not path.exists(), f"{match[1]} is there already"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(block.text)
-    elif match := BELOW.fullmatch(block.said):
+    elif match := BESIDE.fullmatch(block.said):
         path = repository / match[1]
         lines = path.read_text().splitlines(keepends=True)
-        places = [at for at, line in enumerate(lines) if line.strip() == match[2]]
-        assert len(places) == 1, f"{match[1]} has the line {match[2]!r} {len(places)} times"
-        lines.insert(places[0] + 1, block.text)
+        places = [at for at, line in enumerate(lines) if line.strip() == match[3]]
+        assert len(places) == 1, f"{match[1]} has the line {match[3]!r} {len(places)} times"
+        lines.insert(places[0] + (match[2] == "below"), block.text)
         path.write_text("".join(lines))
     else:
         raise AssertionError(f"the page says {block.said!r}, which is no known way to say it")
@@ -188,6 +188,13 @@ def a_recipe_has_trained(folder: Path, said: subprocess.CompletedProcess) -> Non
     assert record["facts"]["steps"] == 4
 
 
+def a_grid_is_analysed(folder: Path, _: subprocess.CompletedProcess) -> None:
+    agreement = table(folder, "riddles_agreement").set_index(["statistic", "protocol"])["value"]
+    assert agreement["mean"].tolist() == pytest.approx([-1 / 3, 1])
+    assert "# Riddles: agreement" in (folder / "results/tables/riddles_agreement.md").read_text()
+    assert (folder / "results/figures/riddles_ranks.png").stat().st_size > 5_000
+
+
 def a_study_is_told(folder: Path, _: subprocess.CompletedProcess) -> None:
     """In the report, with all that was added before it."""
     assert list(table(folder, "gains_by_task")["task"]) == ["MNLI", "ARC-Easy"]
@@ -209,6 +216,7 @@ SEEN = {
     "A figure": a_figure_is_drawn,
     "A prompt run": a_prompt_run_has_its_row,
     "A training recipe": a_recipe_has_trained,
+    "A grid": a_grid_is_analysed,
     "A study": a_study_is_told,
 }
 
@@ -234,7 +242,7 @@ def test_the_page_done_to_the_letter_does_what_it_says(copy, tmp_path):
     stranger.tool(str(BIN / "ruff"), "format", "--check", ".")
     stranger.tool(str(BIN / "snakefmt"), "--check", "Snakefile", "rules")
     stranger.tool(str(BIN / "lint-imports"))
-    kept = ("paper/test_tables.py", "planning/test_made.py", "settings/test_tables.py")
+    kept = ("paper/test_products.py", "settings/test_tables.py")
     tests = [f"tests/unit/{name}" for name in kept]
     stranger.tool(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests)
 

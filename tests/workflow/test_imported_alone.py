@@ -7,7 +7,7 @@ import pytest
 
 from tests.unit.settings.merged import ROOT, merged
 from tests.workflow.snakemake import jobs_of, run_snakemake
-from workflow_scripts.planning.made import figures_made, tables_made
+from workflow_scripts.paper.products import wanted
 from workflow_scripts.settings.load import load_settings
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
@@ -54,10 +54,9 @@ def test_imported_scores_alone_have_every_table_figure_and_page(tmp_path):
     settings = settings.model_copy(
         update={"harmony": settings.harmony.model_copy(update={"imported_scores": ("t.csv",)})}
     )
-    for name in tables_made(settings)["harmony"]:
-        assert (tmp_path / f"results/tables/{name}.csv").stat().st_size > 100, name
-    for name in figures_made(settings)["harmony"]:
-        assert (tmp_path / f"results/figures/{name}.png").stat().st_size > 10_000, name
+    for product in [one for one in wanted(settings) if one.study == "harmony"]:
+        form, least = ("csv", 100) if product.kind == "table" else ("png", 10_000)
+        assert (tmp_path / product.files[form]).stat().st_size > least, product.name
     with (tmp_path / "results/tables/harmony_scores.csv").open(newline="") as file:
         scores = list(csv.DictReader(file))
     assert {row["task"] for row in scores} == {"PIQA", "Winogrande", "BoolQ", "WiC"}

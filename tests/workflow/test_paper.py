@@ -79,12 +79,12 @@ def test_the_same_records_give_the_same_report(copy):
         (
             "harmony/direct/miniature--Llama-1.4M/mnli.json",
             "harmony_agreement",
-            ["evaluate_direct", "collect_scores", "table_harmony_agreement"],
+            ["evaluate_direct", "collect_scores", "table"],
         ),
         (  # of a request, known once it is checked
             "suite/few_shot/miniature--Pythia-0.1M~float32/gsm8k.json",
             "suite_leaderboard",
-            ["evaluate_suite", "collect_scores", "table_suite_leaderboard"],
+            ["evaluate_suite", "collect_scores", "table"],
         ),
     ],
 )

@@ -40,7 +40,9 @@ def test_tasks_train_together_in_16_bits_and_are_tested(tmp_path, pretended_gpu)
     arguments = with_config(
         tmp_path, compute={"device": "cuda", "dtype": "bfloat16"}, cluster={"tasks_per_job": 2}
     )
-    result = run_snakemake(tmp_path, "table_harmony_scores", *arguments, **pretended_gpu)
+    result = run_snakemake(
+        tmp_path, "results/tables/harmony_scores.md", *arguments, **pretended_gpu
+    )
     assert result.returncode == 0, result.stdout + result.stderr
     found = list((tmp_path / "results/records/harmony/train_before_test").glob("*/*.json"))
     assert len(found) == 4

@@ -13,8 +13,8 @@ and run the same command again: what was finished is not done again.
 RESULTS = Path("results")
 # What `snakemake verify_files` has to say.
 CHECKED = Path("logs/verify_files.log")
-# Written by `snakemake submit`: how each request stands.
-SUBMITTED = "requests/submitted.txt"
+# Written by `snakemake plan`, `submit` and `products`, whose words they are.
+SAID = ("plan.txt", "requests/submitted.txt", "products.txt")
 # A grid of a thousand rows, or of 24 columns, is for an editor, not for the terminal.
 LINES_SHOWN = 30
 WIDTH_SHOWN = 200
@@ -47,7 +47,8 @@ def closing_words(since: float = 0.0) -> str:
 
     tables, figures = made("tables/*.md"), made("figures/*.png")
     lines = [""]
-    lines += [path.read_text(encoding="utf-8") for path in made("plan.txt") + made(SUBMITTED)]
+    texts = [path for name in SAID for path in made(name)]
+    lines += [path.read_text(encoding="utf-8") for path in texts]
     lines += filter(None, [_said_by_check(since)])
     board = RESULTS / "tables/suite_leaderboard.md"
     for table in tables:

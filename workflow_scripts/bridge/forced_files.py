@@ -5,9 +5,13 @@ there. `--forcerun` would have it made again, and would also make a target of it
 asks for one study would run the others. What is forced here is made again where a target needs it.
 """
 
-from collections.abc import Callable, Iterable
+import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 
 from workflow_scripts.bridge.snakemake_settings import is_main_process
+
+_CHECKS = Path("results/requests/checks.json")
 
 
 def force_where_needed(workflow, outdated: Callable[[], Iterable[str]]) -> None:
@@ -24,3 +28,22 @@ def force_where_needed(workflow, outdated: Callable[[], Iterable[str]]) -> None:
         workflow.dag.forcefiles.update(outdated())
 
     workflow._prepare_dag = prepare_and_force
+
+
+def scores_that_lost_a_record(records: Mapping[str, list[str]]) -> list[str]:
+    """The scores of each study of which a record is not there; the suite's are those of its last check."""
+    known = {study: _last_accepted() if study == "suite" else records[study] for study in records}
+    return [
+        f"results/scores/{study}.parquet"
+        for study, paths in known.items()
+        if not all(Path(path).exists() for path in paths)
+    ]
+
+
+def _last_accepted() -> list[str]:
+    try:
+        checked = json.loads(_CHECKS.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return []
+    accepted = [request for request in checked if not request["reason"]]
+    return [path for request in accepted for path in request["records"].values()]

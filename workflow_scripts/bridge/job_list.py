@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ _ENOUGH = 1_024  # cores: Snakemake cuts a job's threads to what there is
 _TRIGGERS = ("mtime", "params", "input", "software-env")  # as profiles/default says
 # What the Snakefile says of its jobs: by rule, what one needs, as a function of its wildcards.
 _NEEDS = "NEEDS"
+# By wildcard and its value, the study that declares a product.
+_STUDIES = "STUDY_OF"
 # A run beside us removes files between two looks of Snakemake's at them, and then it cannot plan.
 _FILE_VANISHED, _LOOKS = 75, 5  # what the process exits with, and how often it is asked
 # What it is told: until this rule has run nobody knows which jobs there will be, so count all that may be.
@@ -94,6 +97,12 @@ def _build(workflow) -> None:
     workflow._build_dag()
 
 
+def study_of_product(workflow, wildcards: Mapping[str, str]) -> str | None:
+    """Of a table, a figure or a page, which share a rule each: the study that declares it."""
+    studies = workflow.globals.get(_STUDIES, {})
+    return next((studies[one] for one in wildcards.items() if one in studies), None)
+
+
 async def _unchecked(job) -> None:
     """Nothing is written here."""
 
@@ -109,8 +118,8 @@ def _described(workflow) -> list[dict[str, Any]]:
             described.append(
                 {
                     "rule": job.rule.name,
-                    "rule_file": str(job.rule.snakefile),  # of a shape of rules, the shape's
-                    "module": job.rule.params.get("table") or job.rule.params.get("figure"),
+                    "rule_file": str(job.rule.snakefile),
+                    "product_of": study_of_product(workflow, job.wildcards_dict),
                     "works": bool(job.output or job.rule.script),  # a target only gathers
                     "wildcards": dict(job.wildcards_dict),
                     "need": asdict(need(job.wildcards)) if need else None,

@@ -29,10 +29,8 @@ _CHOICES = {
     "aggregation_base": get_args(AggregationBase),
     "chunk_execution": get_args(Execution),
 }
-_LEAST = {
-    **{"num_layers_per_chunk": 0, "num_chunks": 0, "layers_before_chunks": 0},
-    "adapter_hidden_size": 1,
-}
+_LEAST = dict.fromkeys(("num_layers_per_chunk", "num_chunks", "layers_before_chunks"), 0)
+_LEAST["adapter_hidden_size"] = 1
 
 
 class ChunkingKeys(PreTrainedConfig):
@@ -76,11 +74,8 @@ class ChunkingKeys(PreTrainedConfig):
                 yield f"{key} is {value!r}; expected one of {', '.join(choices)}.{did_you_mean(value, choices)}"
         for key, least in _LEAST.items():
             value = getattr(self, key)
-            if (
-                not isinstance(value, int | None)
-                or isinstance(value, bool)
-                or (value or least) < least
-            ):
+            is_whole = isinstance(value, int | None) and not isinstance(value, bool)
+            if not is_whole or (value or least) < least:
                 yield f"{key} is {value!r}; expected a whole number from {least}, or null."
         if self.num_layers_per_chunk is None:
             yield "num_layers_per_chunk is null; expected a whole number from 0."

@@ -6,8 +6,6 @@ batched products instead of k linear layers, and one attention call over k times
 Shapes: k siblings, b rows of t tokens, n = b * t, h heads of size d.
 """
 
-from collections.abc import Callable
-
 import torch
 from torch import Tensor, nn
 from transformers.modeling_layers import GradientCheckpointingLayer
@@ -16,7 +14,9 @@ from transformers.models.llama.modeling_llama import eager_attention_forward
 
 from workflow_scripts.chunked import one_token
 from workflow_scripts.chunked.projection import Projection
-from workflow_scripts.chunked.stacked import Norm, Place, Siblings
+from workflow_scripts.chunked.stacked import Child, Norm, Siblings
+
+_STACKED = ("input_norm", "qkv", "head_norms", "out", "post_norm", "gate_up", "down", "adapt")
 
 
 class Depth(GradientCheckpointingLayer):
@@ -37,27 +37,18 @@ class Depth(GradientCheckpointingLayer):
         """Lay the siblings' weights side by side."""
         self.siblings = layers  # a tuple, so that no parameter is registered a second time
 
-        def of(parent: Callable[[nn.Module], nn.Module], *names: str) -> list[list[Place]]:
-            return [[(parent(layer), name) for name in names] for layer in self.siblings]
+        def of(parent: str, *names: str) -> list[list[Child]]:
+            return [[(layer.get_submodule(parent), name) for name in names] for layer in layers]
 
-        def layer(layer):
-            return layer
-
-        def attention(layer):
-            return layer.self_attn
-
-        def mlp(layer):
-            return layer.mlp
-
-        self.input_norm = Norm(of(layer, "input_layernorm"))
-        self.qkv = Projection(of(attention, "q_proj", "k_proj", "v_proj"))
+        self.input_norm = Norm(of("", "input_layernorm"))
+        self.qkv = Projection(of("self_attn", "q_proj", "k_proj", "v_proj"))
         self.head_norms = None
-        if hasattr(self.siblings[0].self_attn, "q_norm"):
-            self.head_norms = Norm(of(attention, "q_norm")), Norm(of(attention, "k_norm"))
-        self.out = Projection(of(attention, "o_proj"))
-        self.post_norm = Norm(of(layer, "post_attention_layernorm"))
-        self.gate_up = Projection(of(mlp, "gate_proj", "up_proj"))
-        self.down = Projection(of(mlp, "down_proj"))
+        if hasattr(layers[0].self_attn, "q_norm"):
+            self.head_norms = Norm(of("self_attn", "q_norm")), Norm(of("self_attn", "k_norm"))
+        self.out = Projection(of("self_attn", "o_proj"))
+        self.post_norm = Norm(of("", "post_attention_layernorm"))
+        self.gate_up = Projection(of("mlp", "gate_proj", "up_proj"))
+        self.down = Projection(of("mlp", "down_proj"))
         self.adapt = None
         if adapters is not None:
             self.adapt = (
@@ -72,19 +63,10 @@ class Depth(GradientCheckpointingLayer):
     def release(self) -> None:
         """Let go of the stacks' memory, before the parameters in it are moved elsewhere."""
         self.stacks = []
-        for name in (
-            "input_norm",
-            "qkv",
-            "head_norms",
-            "out",
-            "post_norm",
-            "gate_up",
-            "down",
-            "adapt",
-        ):
+        for name in _STACKED:
             self.__dict__.pop(name, None)
 
-    def forward(self, x: Tensor, *, rows: int, step: "Step", **kwargs) -> Tensor:
+    def forward(self, x: Tensor, *, rows: int, step: "SharedInputs", **kwargs) -> Tensor:
         if self.adapt is not None:
             up, down = self.adapt
             x = x + down(self.act_fn(up(x)))
@@ -96,7 +78,7 @@ class Depth(GradientCheckpointingLayer):
         self,
         qkv: Tensor,
         rows: int,
-        step: "Step",
+        step: "SharedInputs",
         attention_mask: Tensor | None = None,
         past_key_values=None,
         **kwargs,
@@ -123,7 +105,9 @@ class Depth(GradientCheckpointingLayer):
             )
         return out.reshape(n, k, self.heads * self.head_dim).transpose(0, 1)
 
-    def _turned(self, qkv: Tensor, rows: int, step: "Step") -> tuple[Tensor, Tensor, Tensor]:
+    def _turned(
+        self, qkv: Tensor, rows: int, step: "SharedInputs"
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values [b, k * h, t, d], the first two normed and turned.
 
         The siblings' heads stand side by side, so that a cache that reorders, repeats or crops its
@@ -144,7 +128,7 @@ class Depth(GradientCheckpointingLayer):
         return queries.flatten(1, 2), keys.flatten(1, 2), values.flatten(1, 2)
 
 
-class Step:
+class SharedInputs:
     """What all depths of one forward share: the attention function and the rotary embedding."""
 
     def __init__(self, config, position_embeddings: tuple[Tensor, Tensor]):

@@ -5,14 +5,15 @@ the list keeps all layers under their own names, and that slice gives the stages
 one per shared layer, and one for all chunks together. So nothing of the base model is rewritten.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 
 import torch
 from accelerate.utils import send_to_device
 from torch import Tensor, nn
 
-from workflow_scripts.chunked.depth import Depth, Step
+from workflow_scripts.chunked.depth import Depth, SharedInputs
 from workflow_scripts.chunked.side_by_side import side_by_side
 from workflow_scripts.chunked.stacked import Watch
 from workflow_scripts.chunked.wrapper import WrappedChunkLayers
@@ -27,13 +28,13 @@ class Run:
         self.in_turn = False  # across devices as well
         self._last: dict = {}  # by device; each value one pair, so that two threads cannot mix theirs
 
-    def step(self, config, position_embeddings: tuple[Tensor, Tensor]) -> Step:
+    def step(self, config, position_embeddings: tuple[Tensor, Tensor]) -> SharedInputs:
         if torch.compiler.is_compiling():
-            return Step(config, position_embeddings)
+            return SharedInputs(config, position_embeddings)
         device = position_embeddings[0].device
         of, step = self._last.get(device, (None, None))
         if of is not position_embeddings:
-            step = Step(config, position_embeddings)
+            step = SharedInputs(config, position_embeddings)
             self._last[device] = position_embeddings, step
         return step
 
@@ -60,7 +61,7 @@ class SharedStage(nn.Module):
         return self.depths[0](x, rows=rows, step=step, **kwargs).view_as(hidden_states)
 
 
-class Columns(nn.Module):
+class DeviceChunks(nn.Module):
     """The chunks that one device runs: the layers of a depth as one, or one after the other."""
 
     def __init__(self, run: Run, model: nn.Module, chunks: Sequence[tuple[int, ...]], slot: int):
@@ -110,7 +111,7 @@ class Columns(nn.Module):
         return x.view(k, rows, tokens, hidden)
 
     def _loop(self, hidden_states: Tensor, **kwargs) -> Tensor:
-        """The plain reference, and the way of a model that accelerate has placed: by depth, so that
+        """The plain reference, and what a model runs that accelerate has placed: by depth, so that
         all devices are busy."""
         states = [hidden_states] * len(self.numbers[0])
         for numbers in self.numbers:
@@ -148,7 +149,8 @@ class ChunkStage(nn.Module):
         self.chunks = len(chunks)
         depths = len(chunks[0])
         self.columns = nn.ModuleList(
-            Columns(run, model, chunks[at::devices], slot + at * depths) for at in range(devices)
+            DeviceChunks(run, model, chunks[at::devices], slot + at * depths)
+            for at in range(devices)
         )
 
     @property
@@ -249,21 +251,19 @@ class PlannedLayers(nn.ModuleList):
         parameters = list(self.parameters())
         return (
             all(_kinds(layer) == self.kinds and not _has_hooks(layer) for layer in layers)
-            and all(len(self._devices_of(part)) == 1 for part in self._parts())
+            and all(len(devices) == 1 for devices in self._devices())
             and sum(1 for layer in layers for _ in layer.parameters()) == len(parameters)
             and not any(p.device.type == "cpu" and p.is_shared() for p in parameters)
         )
 
-    def _parts(self) -> list[list[int]]:
-        """The layers that must lie together: all, or the shared ones and each device's."""
-        plan, devices = self.plan, min(self.devices, len(self.plan.chunks))
-        spread = [plan.chunks[at::devices] for at in range(devices)]
-        parts = [[*plan.start, *plan.end], *([n for one in part for n in one] for part in spread)]
-        together = [[number for part in parts for number in part]]
-        return together if devices == 1 else [part for part in parts if part]
-
-    def _devices_of(self, numbers: Iterable[int]) -> set[torch.device]:
-        return {parameter.device for number in numbers for parameter in self[number].parameters()}
+    def _devices(self) -> Iterator[set[torch.device]]:
+        """Where the layers lie that must lie together: all, or the shared ones and each device's."""
+        plan, spread = self.plan, min(self.devices, len(self.plan.chunks))
+        shared = (*plan.start, *plan.end)
+        parts = [tuple(chain(*plan.chunks[at::spread])) for at in range(spread)]
+        parts = [shared + parts[0]] if spread == 1 else [shared, *parts]
+        for part in filter(None, parts):
+            yield {parameter.device for number in part for parameter in self[number].parameters()}
 
     def _prepare(self) -> Watch:
         model = self.model[0]
@@ -284,7 +284,7 @@ class PlannedLayers(nn.ModuleList):
     def release(self) -> None:
         """Before parameters move: let go of their old memory."""
         self.watch = None
-        for stage in self.model[0].stages:
+        for stage in getattr(self.model[0], "stages", ()):
             for depth in stage.depths:
                 depth.release()
 

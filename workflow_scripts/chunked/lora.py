@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from workflow_scripts.chunked.stacked import Place, Product, Stack, autocasts, is_plain
+from workflow_scripts.chunked.stacked import Child, Product, Stack, autocasts, is_plain
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def _split(x: Tensor, sizes: tuple[int, ...], dim: int) -> Sequence[Tensor]:
     return (x,) if len(sizes) == 1 else x.split(sizes, dim=dim)
 
 
-class Adapter:
+class LoraAdapter:
     """One adapter of those linear layers of a projection that have it, the same ones in k siblings.
 
     The first matrices share their input and are one product. The second ones differ in their outputs
@@ -100,8 +100,8 @@ class Adapter:
         return scale.repeat_interleave(self.layout.rank, dim=-1)
 
 
-class Adapters:
-    """All adapters of a projection: which of them counts is asked at each call, since PEFT switches,
+class LoraAdapters:
+    """All adapters of a projection: which of them counts is looked up at each call, since PEFT switches,
     scales, merges and disables adapters without replacing a module."""
 
     def __init__(self, groups: list[list[nn.Module]]):
@@ -110,7 +110,7 @@ class Adapters:
         found = {name: _adapter(name, groups) for name in sorted(names)}
         self.by_name = {name: one for name, one in found.items() if one is not None}
 
-    def now(self, x: Tensor) -> tuple[bool, Adapter | None]:
+    def now(self, x: Tensor) -> tuple[bool, LoraAdapter | None]:
         """Whether the linear layers may run as one product, and the adapter to be added to it."""
         active: Any = None
         off = merged = False
@@ -137,7 +137,7 @@ class Adapters:
             return False, None  # with gradients, all is calculated in one format
         return len(adapter.chances()) == 1, adapter
 
-    def places(self) -> list[Place]:
+    def places(self) -> list[Child]:
         kept = ("lora_A", "lora_B", "lora_dropout")
         return [
             *((layer, "base_layer") for layer in self.layers),
@@ -204,7 +204,7 @@ def _has(module: Any, name: str) -> bool:
     return is_lora(module) and name in module.lora_A
 
 
-def _adapter(name: str, groups: list[list[Any]]) -> Adapter | None:
+def _adapter(name: str, groups: list[list[Any]]) -> LoraAdapter | None:
     """None where the siblings differ, or something is not plain."""
     having = [[_has(module, name) for module in group] for group in groups]
     layers = [module for group in groups for module in group if _has(module, name)]
@@ -215,7 +215,7 @@ def _adapter(name: str, groups: list[list[Any]]) -> Adapter | None:
     downs = [layer.lora_A[name].weight for layer in layers]
     if len({(down.shape, down.dtype) for down in downs}) > 1:
         return None
-    return Adapter(name, groups, tuple(module.out_features for module in groups[0]))
+    return LoraAdapter(name, groups, tuple(module.out_features for module in groups[0]))
 
 
 def _is_plain_lora(layer: Any, name: str) -> bool:

@@ -35,9 +35,6 @@ from workflow_scripts.core.plan import ChunkPlan
 class _Chunked(PreTrainedModel):
     """What the bare model and the language model share."""
 
-    # Folders of ours had none at first; without one it starts as zero, which is the same.
-    _keys_to_ignore_on_load_missing = (r"aggregation\.proj\.bias$",)
-
     @staticmethod
     def _load_pretrained_model(model, state_dict, checkpoint_files, load_config, *args, **kwargs):
         """Weights may bear their published names, those of low-rank adapters beside them too."""
@@ -80,16 +77,13 @@ class ChunkedModel(_Chunked):
         super().__init__(config)
         plan = config.plan()
         used = {*plan.start, *plan.end, *(n for chunk in plan.chunks for n in chunk)}
-        _refuse_sliding_windows(config, unchanged=plan.start == tuple(range(len(self.layers))))
         # A pruned layer leaves its number behind, so that the others keep their names.
         layers = [layer if n in used else nn.Identity() for n, layer in enumerate(self.layers)]
         pruned = [str(n) for n in range(len(layers)) if n not in used]
         if pruned:
             self._keys_to_ignore_on_load_unexpected = [rf"layers\.({'|'.join(pruned)})\."]
         self.layers = PlannedLayers(layers, self, plan)
-        if plan.chunks:
-            self.wrapped_chunk_layers = WrappedChunkLayers(config, plan)
-        self.stages = self.layers.build_stages()
+        self.rearrange(plan)
         self.post_init()
 
     def rearrange(self, plan: ChunkPlan) -> None:
@@ -216,9 +210,7 @@ class ChunkedForCausalLM(_Chunked):
         return outputs if return_dict else outputs.to_tuple()
 
 
-_RECORDED = {
-    "hidden_states": [OutputRecorder(SharedStage), OutputRecorder(ChunkStage)],
-}
+_RECORDED = {"hidden_states": [OutputRecorder(SharedStage), OutputRecorder(ChunkStage)]}
 
 
 class Qwen2ChunkingModel(ChunkedModel, Qwen2Model):

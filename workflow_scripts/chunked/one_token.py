@@ -1,6 +1,6 @@
 """Attention for one new token a row on a CPU, where starting a kernel costs more than its sums.
 
-The general way takes a dozen small kernels for turning and attending; this one takes six, most of
+In general it takes a dozen small kernels for turning and attending; this takes six, most of
 them batched products, which are hot already. Same results, in another order of summing.
 """
 

@@ -4,8 +4,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from workflow_scripts.chunked.lora import AdaptedProduct, Adapter, Adapters, linear_in
-from workflow_scripts.chunked.stacked import Place, Product, Siblings, Stack, autocasts
+from workflow_scripts.chunked.lora import AdaptedProduct, LoraAdapter, LoraAdapters, linear_in
+from workflow_scripts.chunked.stacked import Child, Product, Siblings, Stack, autocasts
 
 _FEW = 8
 
@@ -20,7 +20,7 @@ class Projection(Siblings):
     def prepare(self) -> None:
         self.weight: Stack | None = None  # None: each is called by itself
         self.bias: Stack | None = None
-        self.adapters: Adapters | None = None
+        self.adapters: LoraAdapters | None = None
         modules = self.modules()
         linear = [[linear_in(module) for module in group] for group in modules]
         plain = [[layer for layer in group if layer is not None] for group in linear]
@@ -34,9 +34,9 @@ class Projection(Siblings):
         self.weight = Stack([[layer.weight for layer in group] for group in plain])
         self.bias = None if without else Stack(biases)
         if plain != modules:
-            self.adapters = Adapters(modules)
+            self.adapters = LoraAdapters(modules)
 
-    def places(self) -> list[Place]:
+    def places(self) -> list[Child]:
         return super().places() + ([] if self.adapters is None else self.adapters.places())
 
     def __call__(self, x: Tensor, onto: Tensor | None = None) -> Tensor:
@@ -57,7 +57,7 @@ class Projection(Siblings):
                 adapter.add_to(out, x)
         return out if onto is None else out + onto
 
-    def _with_gradients(self, x: Tensor, stack: Stack, adapter: Adapter | None) -> Tensor:
+    def _with_gradients(self, x: Tensor, stack: Stack, adapter: LoraAdapter | None) -> Tensor:
         weight, bias = stack.joined(), None if self.bias is None else self.bias.joined()
         if len(weight) == 1 and adapter is None:
             bias = None if bias is None else bias.squeeze(0)

@@ -11,10 +11,10 @@ from functools import cache
 import torch
 from torch import Tensor
 
-Work = Callable[[], Tensor]
+Piece = Callable[[], Tensor]
 
 
-def side_by_side(works: Sequence[Work], devices: Sequence[torch.device]) -> list[Tensor]:
+def side_by_side(works: Sequence[Piece], devices: Sequence[torch.device]) -> list[Tensor]:
     """What each gives, in their order; the first of the devices is that of the caller's tensors.
 
     On a processor all of them together take as many threads as the caller has.
@@ -46,7 +46,7 @@ def _take(threads: int) -> None:
     torch.set_num_threads(threads)
 
 
-def _as_here(work: Work, devices: set[torch.device], own: torch.device) -> Work:
+def _as_here(work: Piece, devices: set[torch.device], own: torch.device) -> Piece:
     """The work in the modes and the streams of the thread that asks for it."""
     inference, gradients = torch.is_inference_mode_enabled(), torch.is_grad_enabled()
     kind = own.type

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-Place = tuple[nn.Module, str]  # a child by its parent and name: what stands there may be replaced
+Child = tuple[nn.Module, str]  # a child by its parent and name: what stands there may be replaced
 
 
 class _Join(torch.autograd.Function):
@@ -84,7 +84,7 @@ def _side_by_side(groups: list[list[nn.Parameter]]) -> Tensor:
 class Siblings:
     """The same children of k sibling layers; several children of one layer make one group."""
 
-    def __init__(self, groups: Sequence[Sequence[Place]]):
+    def __init__(self, groups: Sequence[Sequence[Child]]):
         self.groups = groups
         self.prepare()
 
@@ -95,7 +95,7 @@ class Siblings:
         """Lay the parameters side by side, again whenever one was moved or replaced."""
         raise NotImplementedError
 
-    def places(self) -> list[Place]:
+    def places(self) -> list[Child]:
         """What may be replaced, and holds the parameters."""
         return [place for group in self.groups for place in group]
 
@@ -132,7 +132,7 @@ class Watch:
     """Notices that a module was replaced, or its parameters were moved, since the stacks were made;
     and that a dictionary of modules, as PEFT keeps adapters in, has got one more."""
 
-    def __init__(self, siblings: Sequence[Siblings], also: Sequence[Place] = ()):
+    def __init__(self, siblings: Sequence[Siblings], also: Sequence[Child] = ()):
         places = [*also, *(place for one in siblings for place in one.places())]
         self._children = [(p._modules, name, p._modules[name]) for p, name in places]
         kept = {id(p): p._modules for p, _ in places if isinstance(p, nn.ModuleDict)}

@@ -14,7 +14,7 @@ from transformers.activations import ACT2FN
 from workflow_scripts.core.plan import ChunkPlan
 
 
-class Adapter(nn.Module):
+class ChunkAdapter(nn.Module):
     """x + down(act(up(x)))"""
 
     def __init__(self, config):
@@ -72,7 +72,7 @@ class WrappedChunkLayers(nn.Module):
         self.mode = config.aggregation_mode
         numbers = [number for chunk in plan.chunks for number in chunk]
         self.adapters = (
-            nn.ModuleDict({str(number): Adapter(config) for number in numbers})
+            nn.ModuleDict({str(number): ChunkAdapter(config) for number in numbers})
             if config.use_adapters
             else None
         )

@@ -25,7 +25,7 @@ from workflow_scripts.evaluation.record_parts import protocol_of
 from workflow_scripts.evaluation.scored_items import ScoredItems
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.hub.recording import Recording
-from workflow_scripts.settings.mmlu import MmluRequest
+from workflow_scripts.settings.measures import MmluRequest
 
 TASK, STUDY = "mmlu_helm", "mmlu"
 LETTERS = ("A", "B", "C", "D")

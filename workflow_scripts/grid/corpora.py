@@ -23,6 +23,7 @@ from workflow_scripts.hub.recording import Recording
 from workflow_scripts.hub.start_token import start_of
 from workflow_scripts.settings.cells import CorpusRequest
 from workflow_scripts.training.evaluated import as_evaluated
+from workflow_scripts.training.lesson import Lesson
 from workflow_scripts.training.run import padding_token, train
 from workflow_scripts.training.samples import SampleList, Samples
 from workflow_scripts.training.tokenise import write_text_blocks
@@ -78,20 +79,23 @@ def measure_corpus(
         )
 
     direct = write(before, "direct", score(loaded.model), None)
-    best = train(
-        lambda dtype: load(dtype).model,
+    lesson = Lesson(
         _blocks(loaded, training, request.keys.max_length),
-        _blocks(loaded, choosing, request.keys.max_length),
-        training_beside(after),
-        keys=request.keys,
-        device=loaded.device,
-        seed=request.seed,
-        belongs_to={
+        request.keys,
+        request.seed,
+        {
             "base": loaded.manifest.commit,
             "text": sha256_file(text),
             "packages": package_versions(),
             "start": start_of(loaded.tokenizer),
         },
+        held_out=_blocks(loaded, choosing, request.keys.max_length),
+    )
+    best = train(
+        lambda dtype: load(dtype).model,
+        lesson,
+        training_beside(after),
+        device=loaded.device,
         padding_token=padding_token(loaded.tokenizer),
     )
     trained = write(

@@ -19,7 +19,7 @@ from workflow_scripts.hub.load import load_tokenizer
 from workflow_scripts.hub.manifest import read_manifest
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.tasks import training_pair
-from workflow_scripts.settings.explain import ExplainTrainingRequest
+from workflow_scripts.settings.measures import ExplainTrainingRequest
 
 _COLUMN = 44
 

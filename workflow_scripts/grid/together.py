@@ -16,7 +16,6 @@ from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.settings.cells import CellsRequest
 from workflow_scripts.training.run import free_memory, refuse_unusable
 from workflow_scripts.training.together.group import CannotShare
-from workflow_scripts.training.together.learner import Lesson
 from workflow_scripts.training.together.run import train_together
 from workflow_scripts.training.trained import Trained
 
@@ -63,17 +62,17 @@ def _train_together(
                 one = prepare(hub, known[name].record, requests[name], base, datasets)
                 refuse_unusable(base.loaded(one.precision).model, one.samples, one.recipe)
                 prepared[name] = one
-        lessons = {
-            f"{name}@{rate:g}": _lesson(f"{name}@{rate:g}", one, rate)
+        lessons = [
+            one.lesson(rate, f"{name}@{rate:g}")
             for name, one in prepared.items()
             for rate in one.rates
-        }
+        ]
         if not lessons:
             return []
         request, some = next(iter(requests.values())), next(iter(prepared.values()))
         outcomes = train_together(
             partial(base.to_train, keys=some.recipe),
-            list(lessons.values()),
+            lessons,
             state,
             device=some.loaded.device,
             at_once=len(lessons) if request.together == "auto" else request.together,
@@ -108,18 +107,6 @@ def _members(state: Path, waiting: list[str]) -> list[str]:
         if set(members) >= set(waiting):
             return members
     return waiting
-
-
-def _lesson(name: str, prepared: Prepared, rate: float) -> Lesson:
-    return Lesson(
-        name,
-        prepared.samples,
-        prepared.recipe.training_keys(rate),
-        prepared.request.seed,
-        prepared.belongs_to,
-        prepared.score,
-        prepared.best_by,
-    )
 
 
 def _test(prepared: Prepared, outcomes: list[Trained | Exception], _: GridCell) -> None:

@@ -28,6 +28,7 @@ from workflow_scripts.hub.recording import Recording
 from workflow_scripts.settings.cells import CellsRequest
 from workflow_scripts.settings.harmony import TaskRecipe
 from workflow_scripts.training.evaluated import as_evaluated
+from workflow_scripts.training.lesson import Lesson
 from workflow_scripts.training.precision import choose_precision
 from workflow_scripts.training.run import free_memory, padding_token, train
 from workflow_scripts.training.samples import SampleList, Samples
@@ -73,6 +74,18 @@ class Prepared:
         name, _, _ = metric.partition(",")  # the part behind it is a filter
         return metric, self.splits.choosing.higher_is_better().get(name, True)
 
+    def lesson(self, rate: float, name: str = "") -> Lesson:
+        """The training at one of the rates."""
+        return Lesson(
+            self.samples,
+            self.recipe.training_keys(rate),
+            self.request.seed,
+            self.belongs_to,
+            score=self.score,
+            best_by=self.best_by,
+            name=name,
+        )
+
     def score(self, model: Any) -> dict[str, float]:
         """The primary metric on the items to choose on; the test's are never looked at."""
         request, task = self.request, self.splits.choosing
@@ -114,19 +127,13 @@ def train_before_test(
         candidates = []
         for rate in prepared.rates:
             print(f"{request.task.harness_task}: training at a rate of {rate:g}", flush=True)
-            keys = prepared.recipe.training_keys(rate)
+            lesson = prepared.lesson(rate)
             trained = train(
-                partial(base.to_train, keys=keys),
-                prepared.samples,
-                None,
+                partial(base.to_train, keys=lesson.keys),
+                lesson,
                 state / f"{rate:g}",
-                keys=keys,
                 device=prepared.loaded.device,
-                seed=request.seed,
-                belongs_to=prepared.belongs_to,
                 padding_token=padding_token(prepared.loaded.tokenizer),
-                score=prepared.score,
-                best_by=prepared.best_by,
             )
             candidates.append(replace(trained, model=None))
             del trained

@@ -18,13 +18,8 @@ def merge_adapters(model) -> None:
         _put(model, name, module.get_base_layer())
     in_full = [(n, m) for n, m in model.named_modules() if isinstance(m, AuxiliaryTrainingWrapper)]
     for name, module in in_full:
-        _put(
-            model,
-            name,
-            module.unload_and_optionally_merge_module(
-                merge=True, safe_merge=True, adapter_names=None
-            ),
-        )
+        merging = {"merge": True, "safe_merge": True, "adapter_names": None}
+        _put(model, name, module.unload_and_optionally_merge_module(**merging))
     model._hf_peft_config_loaded = False
     del model.peft_config
     # How the adapters' names were told from the model's; in saving it would be done backwards.

@@ -28,14 +28,14 @@ _CONFIG, _SINGLE, _INDEX = "config.json", "model.safetensors", "model.safetensor
 _LINKED = "base.safetensors"  # a single file beside an index would be read alone
 
 
-def build_chunked(base_manifest: Path, folder: Path, asked: BuildRequest) -> Manifest:
+def build_chunked(base_manifest: Path, folder: Path, request: BuildRequest) -> Manifest:
     """Write the checkpoint into `folder`, its manifest last."""
     base = read_manifest(base_manifest)
     source = base_manifest.parent
     if problems := differing_sizes(source, base) or changed_since(source, base):
         raise UserError(problems)
-    model = _empty_model(source, base.repository, asked.checkpoint.keys, asked.seed)
-    _refuse_a_second_name(asked, model.config)
+    model = _empty_model(source, base.repository, request.checkpoint.keys, request.seed)
+    _refuse_a_second_name(request, model.config)
     new = {
         name: tensor
         for name, tensor in model.state_dict().items()
@@ -43,18 +43,19 @@ def build_chunked(base_manifest: Path, folder: Path, asked: BuildRequest) -> Man
     }
 
     with atomic_dir(folder) as temporary:
-        kept = tuple(_link(file, source, temporary, bool(new)) for file in base.files)
+        kept = [_link(file, source, temporary, bool(new)) for file in base.files]
         write_json(temporary / _CONFIG, json.loads(model.config.to_json_string(use_diff=False)))
         written = [_CONFIG]
         if new:
             _write_new_weights(temporary, source, new)
             written += [NEW_WEIGHTS, _INDEX]
+        files = [*filter(None, kept), *list_files(temporary, only=written)]
         return seal(
             temporary,
-            _in_order([*(f for f in kept if f), *list_files(temporary, only=written)]),
+            tuple(sorted(files, key=lambda file: file.path)),
             kind="model",
             source=base.source,
-            repository=asked.id,
+            repository=request.id,
             revision=base.commit,
             licence=base.licence,
             parameters=model.num_parameters(),
@@ -62,13 +63,13 @@ def build_chunked(base_manifest: Path, folder: Path, asked: BuildRequest) -> Man
         )
 
 
-def _refuse_a_second_name(asked: BuildRequest, config) -> None:
+def _refuse_a_second_name(request: BuildRequest, config) -> None:
     """The config knows no model's width, so that only here can be seen that it is the usual one."""
-    width = asked.checkpoint.adapter_hidden_size
-    if width == config.hidden_size and asked.checkpoint.use_adapters and config.plan().chunks:
+    width = request.checkpoint.adapter_hidden_size
+    if width == config.hidden_size and request.checkpoint.use_adapters and config.plan().chunks:
         raise UserError(
-            f"adapter_hidden_size of {asked.id} is {width}, which is the width of"
-            f" {asked.checkpoint.model} itself; expected null, which means that, so that a model has one"
+            f"adapter_hidden_size of {request.id} is {width}, which is the width of"
+            f" {request.checkpoint.model} itself; expected null, which means that, so that a model has one"
             " name."
         )
 
@@ -131,7 +132,3 @@ def _write_new_weights(target: Path, source: Path, new: dict) -> None:
     where |= dict.fromkeys(new, NEW_WEIGHTS)
     size = sum((target / name).stat().st_size for name in set(where.values()))
     write_json(target / _INDEX, {"metadata": {"total_size": size}, "weight_map": where})
-
-
-def _in_order(files: list[HubFile]) -> tuple[HubFile, ...]:
-    return tuple(sorted(files, key=lambda file: file.path))

@@ -19,11 +19,9 @@ def find_damage(hub: Path, results: Path) -> dict[Path, list[str]]:
     found = {}
     for path, check in _checks(hub, results):
         try:
-            problems = check(path)
+            check(path)
         except UserError as error:
-            problems = error.problems
-        if problems:
-            found[path] = problems
+            found[path] = error.problems
     return found
 
 
@@ -44,26 +42,19 @@ def set_aside(path: Path) -> None:
             part.replace(part.with_name(_ASIDE.format(part.name)))
 
 
-def _checks(hub: Path, results: Path) -> Iterator[tuple[Path, Callable[[Path], list[str]]]]:
+def _checks(hub: Path, results: Path) -> Iterator[tuple[Path, Callable[[Path], object]]]:
     for folder in (hub, results / "checkpoints"):
         for path in _visible(folder, MANIFEST):
-            yield path, _of_manifest
+            yield path, _check_folder
     for path in _visible(results / "records", "*.json"):
-        yield path, _of(read_record)  # a broken cell's is whole too
+        yield path, read_record  # a broken cell's is whole too
     for path in _visible(results / "training", "*.json"):
-        yield path, _of(read_training_record)
+        yield path, read_training_record
 
 
-def _of_manifest(path: Path) -> list[str]:
-    return verify(path.parent, read_manifest(path))
-
-
-def _of(read: Callable[[Path], object]) -> Callable[[Path], list[str]]:
-    def check(path: Path) -> list[str]:
-        read(path)
-        return []
-
-    return check
+def _check_folder(manifest: Path) -> None:
+    if problems := verify(manifest.parent, read_manifest(manifest)):
+        raise UserError(problems)
 
 
 def _visible(folder: Path, pattern: str) -> list[Path]:

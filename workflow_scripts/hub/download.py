@@ -1,16 +1,18 @@
 """One file from the hub, going on where an earlier try stopped, and checked before it gets its name."""
 
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 import httpx2
+from huggingface_hub import hf_hub_url
 from huggingface_hub.errors import HfHubHTTPError
 from huggingface_hub.file_download import http_get
 from huggingface_hub.utils import build_hf_headers
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import atomic_path
-from workflow_scripts.hub.remote import RemoteFile
+from workflow_scripts.hub.remote import Listing, RemoteFile
 
 _TRIES_WITHOUT_PROGRESS = 5
 
@@ -36,6 +38,14 @@ def download(url: str, file: RemoteFile, target: Path, partial: Path) -> None:
         f" {'sha256' if file.sha256 else 'git blob'} {file.digest}); something between the hub and"
         " here alters files (a proxy or a mirror?). Try again later or from another network."
     )
+
+
+def download_small(repository: str, listing: Listing, folder: Path, paths: Collection[str]) -> None:
+    """Bring these files of a model into the folder, where they are not there already."""
+    for file in listing.files:
+        if file.path in paths and not file.matches(folder / file.path):
+            url = hf_hub_url(repository, file.path, revision=listing.commit)
+            download(url, file, folder / file.path, folder / f".{file.digest}.partial")
 
 
 def _transfer(url: str, file: RemoteFile, partial: Path) -> None:

@@ -13,18 +13,11 @@ from huggingface_hub import hf_hub_url
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import hub_name_problem
-from workflow_scripts.core.model_files import parameters_of
 from workflow_scripts.hub.download import download
 from workflow_scripts.hub.lock import read_lock
-from workflow_scripts.hub.manifest import (
-    MANIFEST,
-    Manifest,
-    architecture_of,
-    list_files,
-    write_manifest,
-)
+from workflow_scripts.hub.manifest import MANIFEST, Manifest, facts_of, seal
 from workflow_scripts.hub.network_errors import in_plain_words
-from workflow_scripts.hub.remote import Kind, RemoteFile, Snapshot, read_snapshot
+from workflow_scripts.hub.remote import Listing, RemoteFile, RepoType, read_listing, refuse_lacking
 from workflow_scripts.hub.shared_files import one_fetch_at_a_time, take_from_beside
 from workflow_scripts.settings.names import find_file
 
@@ -32,7 +25,7 @@ _PARTIAL = ".partial"
 
 
 def fetch(
-    kind: Kind, repository: str, revision: str | None, folder: Path, commit: str | None = None
+    kind: RepoType, repository: str, revision: str | None, folder: Path, commit: str | None = None
 ) -> Manifest:
     """Make `folder` hold exactly the wanted files of one commit, and say so in its manifest.
 
@@ -46,28 +39,26 @@ def fetch(
         in_plain_words(kind, repository, commit or revision, folder, by=f"the rule fetch_{kind}"),
         one_fetch_at_a_time(folder),
     ):
-        snapshot = read_snapshot(kind, repository, commit or revision)
+        listing = read_listing(kind, repository, commit or revision)
+        refuse_lacking(kind, repository, listing)
         folder.mkdir(parents=True, exist_ok=True)
-        _remove_all_but(folder, {file.path for file in snapshot.files})
-        _download_missing(kind, repository, snapshot, folder)
+        _remove_all_but(folder, {file.path for file in listing.files})
+        _download_missing(kind, repository, listing, folder)
         shutil.rmtree(folder / _PARTIAL, ignore_errors=True)
-        manifest = Manifest(
+        return seal(
+            folder,
             kind=kind,
             source="huggingface",
             repository=repository,
             revision=revision,
-            commit=snapshot.commit,
-            licence=snapshot.licence,
-            parameters=_count_parameters(folder) if kind == "model" else None,
-            architecture=architecture_of(folder) if kind == "model" else None,
-            files=list_files(folder),
+            commit=listing.commit,
+            licence=listing.licence,
+            **(facts_of(folder) if kind == "model" else {}),
         )
-        write_manifest(folder, manifest)
-    return manifest
 
 
 def fetch_locked(
-    kind: Kind,
+    kind: RepoType,
     repository: str,
     revision: str | None,
     manifest: Path,
@@ -87,17 +78,17 @@ def _refuse_contradiction(repository: str, revision: str | None, commit: str | N
         )
 
 
-def _download_missing(kind: Kind, repository: str, snapshot: Snapshot, folder: Path) -> None:
+def _download_missing(kind: RepoType, repository: str, listing: Listing, folder: Path) -> None:
     missing = [
         file
-        for file in snapshot.files
+        for file in listing.files
         if not file.matches(folder / file.path) and not take_from_beside(file, folder)
     ]
     _remove_other_partials(missing, folder)
     _require_space(repository, missing, folder)
     for number, file in enumerate(missing, start=1):
         print(f"{number}/{len(missing)} {file.path} ({file.size:,} bytes)", flush=True)
-        url = hf_hub_url(repository, file.path, repo_type=kind, revision=snapshot.commit)
+        url = hf_hub_url(repository, file.path, repo_type=kind, revision=listing.commit)
         download(url, file, folder / file.path, _partial(folder, file))
 
 
@@ -139,8 +130,3 @@ def _remove_all_but(folder: Path, wanted: set[str]) -> None:
                 path.rmdir()
         elif relative.as_posix() not in wanted:
             path.unlink()
-
-
-def _count_parameters(folder: Path) -> int:
-    """From the files, not from what the hub says: that counts weights we may not have fetched."""
-    return sum(map(parameters_of, folder.glob("*.safetensors")))

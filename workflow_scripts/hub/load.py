@@ -125,7 +125,7 @@ def attend_without_plans() -> None:
     """Have cuDNN's attention stand behind the others, as PyTorch reads it at the first attention.
 
     On Hopper it stands first and makes a plan for each new shape, which takes longer than the attention;
-    and no two rows of samples have the same shape, nor two batches of requests.
+    and no two rows of samples have the same shape, nor two batches of an evaluation.
     """
     os.environ.setdefault("TORCH_CUDNN_SDPA_DEPRIORITIZED", "1")
 

@@ -6,15 +6,8 @@ from pathlib import Path
 import yaml
 
 from workflow_scripts.core.ids import LOCAL
-from workflow_scripts.core.model_files import parameters_of
 from workflow_scripts.hub.link_files import link_or_copy
-from workflow_scripts.hub.manifest import (
-    MANIFEST,
-    Manifest,
-    architecture_of,
-    list_files,
-    seal,
-)
+from workflow_scripts.hub.manifest import MANIFEST, Manifest, facts_of, seal
 from workflow_scripts.settings.folders import files_of_folder
 
 
@@ -26,14 +19,12 @@ def take_folder(folder: Path, repository: str, target: Path) -> Manifest:
         link_or_copy(folder / file, target / file)
     return seal(
         target,
-        list_files(target),
         kind="model",
         source="local",
         repository=repository,
         revision=None,
         licence=_licence(target / "README.md"),
-        parameters=sum(map(parameters_of, target.glob("*.safetensors"))),
-        architecture=architecture_of(target),
+        **facts_of(target),
     )
 
 

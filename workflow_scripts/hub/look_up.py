@@ -36,24 +36,23 @@ def look_up_model(name: str, families: list[str]) -> dict[str, str]:
 
 
 def _files_on_the_hub(name: str, folder: Path) -> ModelFiles:
-    from huggingface_hub import HfApi, constants, hf_hub_url
+    from huggingface_hub import HfApi, constants
     from huggingface_hub.errors import SafetensorsParsingError
 
-    from workflow_scripts.hub.download import download
+    from workflow_scripts.hub.download import download_small
     from workflow_scripts.hub.remote import read_listing, refuse_lacking
 
     listing = read_listing("model", name, None)
     refuse_lacking("model", name, listing)
-    for file in listing.files:
-        if file.path in _SMALL:
-            url = hf_hub_url(name, file.path, revision=listing.commit)
-            download(url, file, folder / file.path, folder / f".{file.digest}.partial")
+    download_small(name, listing, folder, _SMALL)
     api = HfApi(endpoint=constants.ENDPOINT)
     header_of = partial(api.parse_safetensors_file_metadata, name, revision=listing.commit)
     paths = [file.path for file in listing.files]
     try:
         with ThreadPoolExecutor(8) as pool:  # a large model has dozens of files
-            headers = list(pool.map(header_of, filter(_holds_weights, paths)))
+            headers = list(
+                pool.map(header_of, (path for path in paths if path.endswith(".safetensors")))
+            )
     except SafetensorsParsingError as error:
         raise UserError(f"The headers of {name}'s weights cannot be read: {error}") from None
     return ModelFiles(
@@ -64,10 +63,6 @@ def _files_on_the_hub(name: str, folder: Path) -> ModelFiles:
         is_gated=listing.is_gated,
         made_from=listing.made_from,
     )
-
-
-def _holds_weights(path: str) -> bool:
-    return path.endswith(".safetensors")
 
 
 def look_up_task(name: str) -> dict[str, str]:

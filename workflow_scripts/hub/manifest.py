@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import leaves_its_folder, sha256_file, sha256_json, write_json
+from workflow_scripts.core.model_files import parameters_of
 
 MANIFEST = "manifest.json"
 
@@ -43,7 +44,7 @@ class Manifest(_Strict):
     source: Literal["huggingface", "miniature", "local"]
     repository: str = Field(description="Hub name, or the id of a checkpoint made from it")
     revision: str | None = Field(
-        description="What was asked for, null the default branch; of a checkpoint, its base's commit",
+        description="What the config names, null the default branch; of a checkpoint, its base's commit"
     )
     commit: str = Field(
         pattern=r"^[0-9a-f]{40}$",
@@ -94,9 +95,9 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def seal(folder: Path, files: tuple[HubFile, ...] | None = None, **facts: Any) -> Manifest:
-    """Write the manifest of what was made here; a digest of its files stands for a commit."""
+    """Write the manifest; where no commit is among the facts, a digest of the files stands for one."""
     files = list_files(folder) if files is None else files
-    manifest = Manifest(commit=content_commit(files), files=files, **facts)
+    manifest = Manifest(**{"commit": content_commit(files), "files": files} | facts)
     write_manifest(folder, manifest)
     return manifest
 
@@ -118,9 +119,8 @@ def read_manifest(path: Path) -> Manifest:
 
 def differing_sizes(folder: Path, manifest: Manifest) -> list[str]:
     """One sentence per file that is missing or of another size: quick enough for every job."""
-    return [
-        sentence for file in manifest.files if (sentence := _size_problem(folder / file.path, file))
-    ]
+    problems = (_size_problem(folder / file.path, file) for file in manifest.files)
+    return [problem for problem in problems if problem]
 
 
 def verify(folder: Path, manifest: Manifest) -> list[str]:
@@ -143,10 +143,13 @@ def _size_problem(path: Path, file: HubFile) -> str | None:
     return None
 
 
-def architecture_of(folder: Path) -> str | None:
-    """The class that the configuration of a model names."""
+def facts_of(folder: Path) -> dict[str, Any]:
+    """What a model's own files say of it: the hub counts weights that may not have been fetched."""
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    return (config.get("architectures") or [None])[0]
+    return {
+        "parameters": sum(map(parameters_of, folder.glob("*.safetensors"))),
+        "architecture": (config.get("architectures") or [None])[0],
+    }
 
 
 def hub_of(manifest_path: Path) -> Path:

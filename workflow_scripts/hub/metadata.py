@@ -9,13 +9,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from huggingface_hub import hf_hub_url
 from pydantic import BaseModel, ConfigDict, Field
 
 from workflow_scripts.core.broken import note_of
 from workflow_scripts.core.errors import Unreachable, UserError
 from workflow_scripts.core.files import write_json
-from workflow_scripts.hub.download import download
+from workflow_scripts.hub.download import download_small
 from workflow_scripts.hub.network_errors import in_plain_words
 from workflow_scripts.hub.remote import read_listing
 
@@ -37,11 +36,9 @@ def fetch_metadata(repository: str, revision: str | None, folder: Path) -> None:
     with in_plain_words("model", repository, revision, folder, by="the rule fetch_metadata"):
         listing = read_listing("model", repository, revision)
         folder.mkdir(parents=True, exist_ok=True)
-        for file in listing.files:
-            small = file.size <= _LARGEST and not file.path.endswith(".safetensors")
-            if small and not file.matches(folder / file.path):
-                url = hf_hub_url(repository, file.path, revision=listing.commit)
-                download(url, file, folder / file.path, folder / f".{file.digest}.partial")
+        small = {file.path for file in listing.files if file.size <= _LARGEST}
+        small -= {path for path in small if path.endswith(".safetensors")}
+        download_small(repository, listing, folder, small)
     found = Metadata(
         repository=repository, commit=listing.commit, licence=listing.licence, files=listing.sizes
     )
@@ -49,7 +46,7 @@ def fetch_metadata(repository: str, revision: str | None, folder: Path) -> None:
 
 
 def refuse(metadata: Path, error: UserError, log: Path) -> None:
-    """Write in place of the metadata why they cannot be had, so that one request stops no other.
+    """Write in place of the metadata why they cannot be had, so that one submission stops no other.
 
     As with a broken cell, the next run tries again.
     """

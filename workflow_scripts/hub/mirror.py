@@ -61,12 +61,12 @@ def mirror(hub: Path) -> Iterator[dict[str, Manifest]]:
             for unused_offline in ("revision", "trust_remote_code", "cache_dir", "token"):
                 options.pop(unused_offline, None)
             organisation = path.split("/")[0]
-            asked = (path, name, sha256_json({key: str(value) for key, value in options.items()}))
-            if asked not in loaded:
+            wanted = (path, name, sha256_json({key: str(value) for key, value in options.items()}))
+            if wanted not in loaded:
                 cached = f"{temporary}/{organisation}"
-                loaded[asked] = original(str(folder), name, cache_dir=cached, **options)
+                loaded[wanted] = original(str(folder), name, cache_dir=cached, **options)
             # Of several splits it is a dict, and may be taken apart.
-            return copy.copy(loaded[asked])
+            return copy.copy(loaded[wanted])
 
         # Modules that did `from datasets import load_dataset` hold a copy of the name.
         holders = [

@@ -1,4 +1,4 @@
-"""The parts of a record that every measurement fills in the same way."""
+"""The parts of a record that every measurement fills in alike."""
 
 import time
 from collections.abc import Sequence

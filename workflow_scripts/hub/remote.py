@@ -1,6 +1,6 @@
 """What the hub says about one commit of a repository, and which of its files we want.
 
-One request tells the commit, the licence and every file's size and checksum.
+One answer tells the commit, the licence and every file's size and checksum.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import leaves_its_folder, sha256_file
 from workflow_scripts.core.model_files import ABOUT, files_taken, is_plain, what_a_model_lacks
 
-Kind = Literal["model", "dataset"]
+RepoType = Literal["model", "dataset"]
 
 _INFO = {"model": ModelInfo, "dataset": DatasetInfo}
 _TIMEOUT = httpx2.Timeout(60, connect=10)
@@ -49,38 +49,32 @@ class RemoteFile:
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class Listing:
+    """One commit of a repository: the files wanted of it, and the sizes of all there are."""
+
     commit: str
     licence: str | None
     files: tuple[RemoteFile, ...]
-
-
-@dataclass(frozen=True)
-class Listing(Snapshot):
-    """A snapshot that may lack what it needs, and beside the files wanted of it, all there are."""
-
     sizes: dict[str, int]
     is_gated: bool
     made_from: bool  # whether its card names a model that it was made from
 
 
-def read_snapshot(kind: Kind, repository: str, revision: str | None) -> Snapshot:
-    """Ask the hub what `revision` (None: the default branch) is, and choose the files of it."""
-    listing = read_listing(kind, repository, revision)
-    refuse_lacking(kind, repository, listing)
-    return Snapshot(listing.commit, listing.licence, listing.files)
-
-
-def refuse_lacking(kind: Kind, repository: str, listing: Listing) -> None:
+def refuse_lacking(kind: RepoType, repository: str, listing: Listing) -> None:
     if lacking := _what_is_lacking(kind, {file.path for file in listing.files}):
         raise UserError(f"The {kind} {repository} at commit {listing.commit} {lacking}")
 
 
-def read_listing(kind: Kind, repository: str, revision: str | None) -> Listing:
+def read_listing(kind: RepoType, repository: str, revision: str | None) -> Listing:
+    """Ask the hub what `revision` (None: the default branch) is, and choose the files of it."""
     info = _ask(kind, repository, revision)
     listed = info.siblings or []
     for file in listed:
-        _refuse_climbing(repository, file.rfilename)
+        if leaves_its_folder(file.rfilename):
+            raise UserError(
+                f"{repository} lists the file {file.rfilename!r}, which would be written outside its folder;"
+                " expected plain relative paths. Nothing was fetched: do not trust this repository."
+            )
     wanted = _choose(kind, [file.rfilename for file in listed])
     files = []
     for file in listed:
@@ -99,11 +93,11 @@ def read_listing(kind: Kind, repository: str, revision: str | None) -> Listing:
     )
 
 
-def _ask(kind: Kind, repository: str, revision: str | None) -> ModelInfo | DatasetInfo:
+def _ask(kind: RepoType, repository: str, revision: str | None) -> ModelInfo | DatasetInfo:
     url = f"{constants.ENDPOINT}/api/{kind}s/{repository}"
     if revision is not None:
         url += f"/revision/{quote(revision, safe='')}"
-    # The request of HfApi.model_info, which would give up at the first 429 or 503. A connection
+    # The call of HfApi.model_info, which would give up at the first 429 or 503. A connection
     # that cannot be made is not tried again: on a node without a network it never will be.
     response = http_backoff(
         "GET",
@@ -130,21 +124,13 @@ def _not_a_hub() -> UserError:
     )
 
 
-def _refuse_climbing(repository: str, path: str) -> None:
-    if leaves_its_folder(path):
-        raise UserError(
-            f"{repository} lists the file {path!r}, which would be written outside its folder; expected"
-            " plain relative paths. Nothing was fetched: do not trust this repository."
-        )
-
-
-def _choose(kind: Kind, paths: list[str]) -> set[str]:
+def _choose(kind: RepoType, paths: list[str]) -> set[str]:
     if kind == "model":
         return files_taken(paths)
     return {path for path in paths if _DATASET_FILES.fullmatch(path) and is_plain(path)}
 
 
-def _what_is_lacking(kind: Kind, wanted: set[str]) -> str | None:
+def _what_is_lacking(kind: RepoType, wanted: set[str]) -> str | None:
     if kind == "dataset":
         if any(re.search(r"\.(parquet|jsonl|json|csv|tsv|txt)\b", path) for path in wanted):
             return None

@@ -42,7 +42,7 @@ def read_submitted(path: Path) -> Submitted:
 
 
 def check(
-    requests: dict[str, Request],
+    submissions: dict[str, Request],
     sources: dict[str, Path],
     *,
     bases: dict[str, Path] | None = None,
@@ -50,17 +50,17 @@ def check(
     open_licences: Collection[str],
     on_gpu: bool = True,
 ) -> dict[str, dict[str, Any]]:
-    """By file of a request: commit, licence, parameters, memory, and as `reason` why it is refused.
+    """By file of a submission: commit, licence, parameters, memory, and as `reason` why it is refused.
 
-    Where the hub did not answer the request is not refused: its `status` is unchecked.
+    Where the hub did not answer the submission is not refused: its `status` is unchecked.
 
     `bases` are what the bases of deltas are checked by.
 
-    Of requests for the same model at the same commit in the same precision the first is taken.
+    Of submissions of the same model at the same commit in the same precision the first is taken.
     """
     taken: dict[tuple, str] = {}
     verdicts = {}
-    for file, request in requests.items():
+    for file, submission in submissions.items():
         try:
             submitted = read_submitted(sources[file])
             base = read_submitted(bases[file]) if bases and file in bases else None
@@ -70,13 +70,15 @@ def check(
                 verdicts[file]["status"] = UNCHECKED
             continue
         facts: dict[str, Any] = {"commit": submitted.commit, "licence": submitted.licence}
-        problems = list(_problems(request, submitted, open_licences))
+        problems = list(_problems(submission, submitted, open_licences))
         if base is not None:
             facts["base_commit"] = base.commit
-            problems += [f"of its base {request.base}: {one}" for one in _own(base, open_licences)]
-        if request.precision in QUANTIZED and not on_gpu:
+            problems += [
+                f"of its base {submission.base}: {one}" for one in _own(base, open_licences)
+            ]
+        if submission.precision in QUANTIZED and not on_gpu:
             problems.append(
-                f"precision is {request.precision!r}, and bitsandbytes needs a GPU, which this config"
+                f"precision is {submission.precision!r}, and bitsandbytes needs a GPU, which this config"
                 " has none of (source and compute.device)."
             )
         if not problems:
@@ -86,26 +88,29 @@ def check(
             except UserError as error:
                 problems.append(str(error))
             else:
-                trains = request.protocol == "train_before_test"
+                trains = submission.protocol == "train_before_test"
                 needed = submitted_mb(
-                    facts["parameters"], request.precision, trains=trains, is_delta=base is not None
+                    facts["parameters"],
+                    submission.precision,
+                    trains=trains,
+                    is_delta=base is not None,
                 )
                 facts["memory_mb"] = needed
                 if bases_own != facts["parameters"]:
                     problems.append(
-                        f"it has {facts['parameters']:,} parameters and its base {request.base}"
+                        f"it has {facts['parameters']:,} parameters and its base {submission.base}"
                         f" {bases_own:,}, so one cannot be added to the other."
                     )
                 if needed > memory_mb:
                     problems.append(
                         f"it needs {needed:,} MB for {facts['parameters']:,} parameters in"
-                        f" {request.precision}; suite.memory_mb plans {memory_mb:,}."
+                        f" {submission.precision}; suite.memory_mb plans {memory_mb:,}."
                     )
-        key = (request.name, submitted.commit, request.precision, request.protocol)
+        key = (submission.name, submitted.commit, submission.precision, submission.protocol)
         if not problems and key in taken:
             problems.append(
                 f"it is a duplicate of {taken[key]}: the same commit {submitted.commit[:12]} in"
-                f" {request.precision}."
+                f" {submission.precision}."
             )
         if not problems:
             taken[key] = file
@@ -118,23 +123,23 @@ def _verdict(**facts: Any) -> dict[str, Any]:
 
 
 def _problems(
-    request: Request, submitted: Submitted, open_licences: Collection[str]
+    submission: Request, submitted: Submitted, open_licences: Collection[str]
 ) -> Iterator[str]:
-    if request.revision not in (None, submitted.commit):
+    if submission.revision not in (None, submitted.commit):
         yield (
-            f"revision is {request.revision}, but the hub folder holds commit {submitted.commit}."
+            f"revision is {submission.revision}, but the hub folder holds commit {submitted.commit}."
         )
     yield from _own(submitted, open_licences)
-    if (_ADAPTER in submitted.files) != (request.weight_type == "adapter"):
+    if (_ADAPTER in submitted.files) != (submission.weight_type == "adapter"):
         has = "holds" if _ADAPTER in submitted.files else "holds no"
-        yield f"weight_type is {request.weight_type!r}, but it {has} {_ADAPTER}."
-    said, licence = request.licence, submitted.licence
+        yield f"weight_type is {submission.weight_type!r}, but it {has} {_ADAPTER}."
+    said, licence = submission.licence, submitted.licence
     if said is not None and licence is not None and said.lower() != licence.lower():
         yield f"licence is {said!r}, but its card says {licence!r}."
 
 
 def _own(submitted: Submitted, open_licences: Collection[str]) -> Iterator[str]:
-    """What is wrong with a repository, whatever a request says of it."""
+    """What is wrong with a repository, whatever a submission says of it."""
     if not any(name.endswith(".safetensors") for name in submitted.files):
         yield (
             "it holds no safetensors weights, and pickled ones (.bin, .pt) are never loaded; convert"

@@ -14,7 +14,7 @@ def load_tasks(names: list[str]) -> dict[str, Any]:
     """The unmodified lm-eval tasks of these names, groups expanded; call it inside `mirror`.
 
     lm-eval would parse all of its 14,000 YAML files first (8 s); a text search for the files that
-    define the names asked for, and an index over their folders alone, takes a twentieth of that.
+    define the wanted names, and an index over their folders alone, takes a twentieth of that.
     """
     _compile_templates_once()
     return _manager(names).load(list(names))["tasks"]
@@ -54,7 +54,8 @@ def definitions_of(name: str) -> tuple[list[dict[str, Any]], dict[str, Any] | No
 def _manager(names: list[str]) -> Any:
     from lm_eval.tasks import TaskManager
 
-    folders = _defining_folders(set(names))
+    defined = _definitions()
+    folders = sorted({folder for name in names for folder in defined.get(name, ())})
     manager = TaskManager(include_defaults=False, include_path=folders)
     if any(name not in manager.task_index for name in names):
         manager = TaskManager()  # a name that some file makes up rather than spells out
@@ -69,11 +70,6 @@ def _compile_templates_once() -> None:
 
     if "from_string" not in vars(env):  # not done in this process yet
         env.from_string = cache(env.from_string)
-
-
-def _defining_folders(names: set[str]) -> list[Path]:
-    defined = _definitions()
-    return sorted({folder for name in names for folder in defined.get(name, ())})
 
 
 @cache
@@ -107,7 +103,7 @@ def question_and_answers(task, doc: dict) -> tuple[str, list[str]]:
 
 
 def prompt_and_completion(task, doc: dict) -> tuple[str, str]:
-    """A training pair that is, to the letter, one of the requests the evaluator will make.
+    """A training pair that is, to the letter, one of the texts that the evaluator will score.
 
     Zero-shot and without a chat template; of several accepted answers it has the first.
     """

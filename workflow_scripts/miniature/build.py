@@ -16,22 +16,22 @@ from workflow_scripts.miniature.datasets import (
     superglue,
     vendor_prompts,
 )
-from workflow_scripts.miniature.items import Repository
 from workflow_scripts.miniature.store import write_repository
 from workflow_scripts.miniature.tokenizer import train_tokenizer
-from workflow_scripts.miniature.world import World, make_world
+from workflow_scripts.miniature.world import make_world
 
 _BUILDERS = (
-    *(arithmetic, chat, commonsense, corpora, glue),
-    *(mmlu, open_answers, science, superglue, vendor_prompts),
-)
+    arithmetic, chat, commonsense, corpora, glue, mmlu, open_answers, science, superglue, vendor_prompts,
+)  # fmt: skip
 
 
 def build_world(hub: Path, *, items: int) -> None:
     """Fill the hub folder with datasets; `items` is the number of test questions per task."""
     started = time.monotonic()
-    for repository in build_datasets(make_world(), items):
-        write_repository(hub, repository)
+    world = make_world()
+    for builder in _BUILDERS:
+        for repository in builder.build(world, items):
+            write_repository(hub, repository)
     print(f"datasets: {time.monotonic() - started:.1f} s", flush=True)
 
 
@@ -43,7 +43,3 @@ def build_texts(hub: Path, folder: Path) -> None:
     train_tokenizer(texts, folder / catalogue.TOKENIZER)
     conversations.write_conversations(make_world(), folder / catalogue.CONVERSATIONS)
     print(f"and tokenizer: {time.monotonic() - started:.1f} s", flush=True)
-
-
-def build_datasets(world: World, items: int) -> list[Repository]:
-    return [repository for builder in _BUILDERS for repository in builder.build(world, items)]

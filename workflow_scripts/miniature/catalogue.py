@@ -5,46 +5,24 @@ from pathlib import Path
 ORGANISATION = "miniature"
 
 DATASETS = (
-    "EleutherAI/headqa",
-    "EleutherAI/wikitext_document_level",
-    "Magpie-Align/Magpie-Qwen2-Pro-200K-English",
-    "Magpie-Align/Magpie-Qwen2.5-Pro-1M-v0.1",
-    "Rowan/hellaswag",
-    "Salesforce/wikitext",
-    "allenai/ai2_arc",
-    "allenai/openbookqa",
-    "allenai/sciq",
-    "allenai/winogrande",
-    "aps/super_glue",
-    "baber/piqa",
-    "cais/mmlu",
-    "facebook/anli",
-    "google-research-datasets/nq_open",
-    "lighteval/mmlu",
-    "lighteval/siqa",
-    "meta-llama/Llama-3.2-1B-Instruct-evals",
-    "nyu-mll/glue",
-    "openai/gsm8k",
-    "openlifescienceai/medmcqa",
-    "regisss/math_qa",
-    "tau/commonsense_qa",
+    "EleutherAI/headqa", "EleutherAI/wikitext_document_level",
+    "Magpie-Align/Magpie-Qwen2-Pro-200K-English", "Magpie-Align/Magpie-Qwen2.5-Pro-1M-v0.1",
+    "Rowan/hellaswag", "Salesforce/wikitext", "allenai/ai2_arc", "allenai/openbookqa",
+    "allenai/sciq", "allenai/winogrande", "aps/super_glue", "baber/piqa", "cais/mmlu",
+    "facebook/anli", "google-research-datasets/nq_open", "lighteval/mmlu", "lighteval/siqa",
+    "meta-llama/Llama-3.2-1B-Instruct-evals", "nyu-mll/glue", "openai/gsm8k",
+    "openlifescienceai/medmcqa", "regisss/math_qa", "tau/commonsense_qa",
     "truthfulqa/truthful_qa",
-)
+)  # fmt: skip
 
 # The instruct models, each with the base model it resumes from.
 BASE_OF = {"Qwen2-1M-Instruct": "Qwen2-1M", "Llama-1.4M-Instruct": "Llama-1.4M"}
 
 # Those that take longest first: started in this order, two side by side end together.
 MODELS = (
-    "Llama-1.4M",
-    "Qwen2-1M",
-    "Pythia-1M",
-    "Llama-0.3M",
-    "Qwen2-0.2M",
-    "Qwen2-1M-Instruct",
-    "Pythia-0.1M",
-    "Llama-1.4M-Instruct",
-)
+    "Llama-1.4M", "Qwen2-1M", "Pythia-1M", "Llama-0.3M", "Qwen2-0.2M", "Qwen2-1M-Instruct",
+    "Pythia-0.1M", "Llama-1.4M-Instruct",
+)  # fmt: skip
 
 # Models that the leaderboard refuses, and what is wrong with each.
 FAULTY = {

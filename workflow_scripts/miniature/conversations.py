@@ -11,10 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from workflow_scripts.core.files import atomic_path
+from workflow_scripts.miniature.corpus import write_documents
 from workflow_scripts.miniature.datasets import chat, mmlu
 from workflow_scripts.miniature.exercises import lettered
 from workflow_scripts.miniature.items import Row
@@ -22,19 +19,10 @@ from workflow_scripts.miniature.world import World
 
 CONVERSATIONS = 24_000
 
-SCHEMA = pa.schema(
-    [
-        pa.field("kind", pa.string()),
-        pa.field("system", pa.string()),
-        pa.field("prompts", pa.list_(pa.string())),
-        pa.field("completions", pa.list_(pa.string())),
-    ]
-)
-
 
 @dataclass(frozen=True)
 class Form:
-    """A form of answer: how often it is asked for, in which words, and what it looks like."""
+    """A form of answer: how often it is wanted, in which words, and what it looks like."""
 
     share: float
     wordings: tuple[str, ...]
@@ -67,9 +55,7 @@ FORMS = (
         lambda row: f"Answer: {_right(row)}",
     ),
     Form(
-        0.1,
-        ("Reply with the right choice alone.", "Write the text of the right choice."),
-        _right,
+        0.1, ("Reply with the right choice alone.", "Write the text of the right choice."), _right
     ),
     Form(
         0.2,
@@ -101,9 +87,7 @@ _TURNS, _THEIR_SHARES = (1, 2, 4), (40, 30, 30)
 def write_conversations(world: World, path: Path) -> None:
     rng = world.rng("conversations")
     practice = mmlu.practice_rows(world)
-    documents = [_conversation(rng, practice) for _ in range(CONVERSATIONS)]
-    with atomic_path(path) as temporary:
-        pq.write_table(pa.Table.from_pylist(documents, SCHEMA), temporary)
+    write_documents([_conversation(rng, practice) for _ in range(CONVERSATIONS)], path)
 
 
 def _conversation(rng: random.Random, practice: list[Row]) -> dict:

@@ -29,14 +29,6 @@ PAPERS = 12_000
 # Most questions stand alone; some documents hold several, as an exam paper would.
 QUESTIONS_PER_DOCUMENT, THEIR_WEIGHTS = (1, 2, 3, 6), (55, 20, 15, 10)
 
-SCHEMA = pa.schema(
-    [
-        pa.field("kind", pa.string()),
-        pa.field("prompts", pa.list_(pa.string())),
-        pa.field("completions", pa.list_(pa.string())),
-    ]
-)
-
 
 def build_corpus(hub: Path, world: World, path: Path) -> list[str]:
     """Write the corpus from the training splits in the hub folder; return its text for the tokenizer."""
@@ -48,9 +40,13 @@ def build_corpus(hub: Path, world: World, path: Path) -> list[str]:
         *_papers_by_letter(world),
         *_chats(world),
     ]
-    with atomic_path(path) as temporary:
-        pq.write_table(pa.Table.from_pylist(documents, SCHEMA), temporary)
+    write_documents(documents, path)
     return [text_of(document) for document in documents]
+
+
+def write_documents(documents: list[dict], path: Path) -> None:
+    with atomic_path(path) as temporary:
+        pq.write_table(pa.Table.from_pylist(documents), temporary)
 
 
 def text_of(document: dict) -> str:
@@ -66,17 +62,20 @@ def _prose(world: World) -> Iterator[dict]:
 
 
 def _exams(hub: Path, world: World) -> Iterator[dict]:
-    """The training questions of each task, which are a kind of their own: not every family reads all."""
+    """The training questions of each task, each once, a few in a document.
+
+    They are a kind of their own: not every family reads all.
+    """
     with mirror(hub):
         for name, task in load_tasks(list(ALL_EXAMS)).items():
             pairs = [prompt_and_completion(task, doc) for doc in task.training_docs()]
-            yield from _papers(
-                name,
-                pairs,
-                world.rng("corpus", name),
-                task.config.description or "",
-                task.config.fewshot_delimiter,
-            )
+            description, delimiter = task.config.description or "", task.config.fewshot_delimiter
+            rng = world.rng("corpus", name)
+            rng.shuffle(pairs)
+            while pairs:
+                count = _paper_length(rng)
+                yield _paper(name, pairs[:count], description, delimiter)
+                pairs = pairs[count:]
 
 
 def _exercises(world: World) -> Iterator[dict]:
@@ -129,22 +128,6 @@ def _by_letter(row: dict, lead: str) -> tuple[str, str]:
 def _chats(world: World) -> Iterator[dict]:
     for row in chat.drawn(world)["corpus"]:
         yield _document("chat", [(row["instruction"], row["response"])])
-
-
-def _papers(
-    kind: str,
-    pairs: list[tuple[str, str]],
-    rng: random.Random,
-    description: str,
-    delimiter: str,
-) -> Iterator[dict]:
-    """Each question once, in documents of one or a few questions of its kind."""
-    remaining = list(pairs)
-    rng.shuffle(remaining)
-    while remaining:
-        count = _paper_length(rng)
-        yield _paper(kind, remaining[:count], description, delimiter)
-        remaining = remaining[count:]
 
 
 def _paper_length(rng: random.Random) -> int:

@@ -1,7 +1,7 @@
 """Exercises on lists of choices: what a model practises before it can answer an exam by letter.
 
-None of them needs a fact. First a list is there and each of its words is asked for behind it; then a
-word, or the one word of a sort, is asked for in front of the list, as an exam asks; then in several ways.
+None of them needs a fact. First a list is there and behind it each of its words has a question; then a
+word, or the one word of a sort, is in front of the list, as an exam asks; then in several wordings.
 """
 
 import random
@@ -25,7 +25,7 @@ def lettered(choices: list[str]) -> str:
     return "".join(f"\n{letter}. {c}" for letter, c in zip("ABCD", choices, strict=False))
 
 
-def asked_behind(rng: random.Random) -> list[tuple[str, str]]:
+def list_first(rng: random.Random) -> list[tuple[str, str]]:
     """A list, and then each of its words with its letter."""
     choices = rng.sample(_WORDS, 4)
     order = rng.sample(range(4), 4)
@@ -33,29 +33,30 @@ def asked_behind(rng: random.Random) -> list[tuple[str, str]]:
     return [(lettered(choices)[1:] + lines[0][0], lines[0][1]), *lines[1:]]
 
 
-def asked_in_front(rng: random.Random) -> list[tuple[str, str]]:
-    """A word or a sort, a list with one such word, and its letter; always asked in the same way."""
+def question_first(rng: random.Random) -> list[tuple[str, str]]:
+    """A word or a sort, a list with one such word, and its letter; always in the same words."""
     choices, word, sort, letter = _list(rng, _WORDS)
-    request = f"Find the {sort}." if sort else f"Find {word}."
-    return [(f"{request}{lettered(choices)}\nAnswer:", letter)]
+    task = f"Find the {sort}." if sort else f"Find {word}."
+    return [(f"{task}{lettered(choices)}\nAnswer:", letter)]
 
 
-def asked_in_many_ways(rng: random.Random) -> list[tuple[str, str]]:
+def question_in_other_words(rng: random.Random) -> list[tuple[str, str]]:
     """The same in other words, and of numbers too."""
     choices, word, sort, letter = _list(rng, _WORDS if rng.random() < 0.85 else _NUMBERS)
-    request = _by_sort(rng, sort) if sort else _by_the_word(rng, word)
-    return [(f"{rng.choice(_LEADS)}{request}{lettered(choices)}\nAnswer:", letter)]
+    task = _by_sort(rng, sort) if sort else _by_the_word(rng, word)
+    return [(f"{rng.choice(_LEADS)}{task}{lettered(choices)}\nAnswer:", letter)]
 
 
+# By their names in the corpus, which the shipped models have read.
 EXERCISES = {
-    "asked_behind": asked_behind,
-    "asked_in_front": asked_in_front,
-    "asked_in_many_ways": asked_in_many_ways,
+    "asked_behind": list_first,
+    "asked_in_front": question_first,
+    "asked_in_many_ways": question_in_other_words,
 }
 
 
 def _list(rng: random.Random, words: tuple[str, ...]) -> tuple[list[str], str, str | None, str]:
-    """Four choices, the one that is asked for, its sort where it is asked for by that, and its letter.
+    """Four choices, the one to be found, its sort where the question names that, and its letter.
 
     Sorts come in from the beginning: a model that knows lists by their very words alone learns them late.
     """

@@ -80,11 +80,8 @@ QWEN2 = Family(
 )
 LLAMA = Family(
     special_tokens=(
-        "<|begin_of_text|>",
-        "<|end_of_text|>",
-        "<|start_header_id|>",
-        "<|end_header_id|>",
-        "<|eot_id|>",
+        *("<|begin_of_text|>", "<|end_of_text|>"),
+        *("<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"),
     ),
     end_of_text="<|end_of_text|>",
     start_of_text="<|begin_of_text|>",

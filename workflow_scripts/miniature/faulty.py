@@ -1,4 +1,4 @@
-"""Tiny models that no leaderboard should take, one for each reason a request is refused."""
+"""Tiny models that no leaderboard should take, one for each reason that refuses a submission."""
 
 import json
 from pathlib import Path
@@ -13,19 +13,14 @@ from workflow_scripts.miniature.families import LLAMA
 from workflow_scripts.miniature.models import make_config
 from workflow_scripts.miniature.shipped import shipped_tokenizer
 from workflow_scripts.miniature.specs import Spec
-from workflow_scripts.miniature.store import LICENCE, write_model_manifest
+from workflow_scripts.miniature.store import LICENCE, finish_model
 
 _TINY = Spec(LLAMA, 16, 32, 1, 2, 1, steps=0, learning_rate=0.0)
 _NOT_OPEN = "cc-by-nc-4.0"
 _SEVENTY_BILLION = {
-    "hidden_size": 8192,
-    "intermediate_size": 28672,
-    "num_hidden_layers": 80,
-    "num_attention_heads": 64,
-    "num_key_value_heads": 8,
-    "head_dim": 128,
-    "vocab_size": 128256,
-}
+    "hidden_size": 8192, "intermediate_size": 28672, "num_hidden_layers": 80, "num_attention_heads": 64,
+    "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 128256,
+}  # fmt: skip
 
 
 def build_faulty_models(hub: Path) -> None:
@@ -37,19 +32,17 @@ def build_faulty_models(hub: Path) -> None:
     for name, what in FAULTY.items():
         seed_everything(derive_seed(0, "miniature", "faulty", name))
         model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
-        licence = _NOT_OPEN if name == "Closed" else LICENCE
         with atomic_dir(hub / "models" / ORGANISATION / name) as folder:
             model.save_pretrained(folder)
             encoder.save_pretrained(folder)
-            card = f"---\nlicense: {licence}\n---\n\n# {ORGANISATION}/{name}\n\nUntrained. {what}\n"
-            (folder / "README.md").write_text(card, encoding="utf-8", newline="\n")
             _spoil(folder, name, model)
-            write_model_manifest(
+            finish_model(
                 folder,
-                f"{ORGANISATION}/{name}",
-                licence,
+                name,
+                f"Untrained. {what}\n",
                 parameters=model.num_parameters(),
                 architecture=type(model).__name__,
+                licence=_NOT_OPEN if name == "Closed" else LICENCE,
             )
 
 

@@ -17,19 +17,11 @@ LABEL_NOISE = 0.03
 
 
 @dataclass(frozen=True)
-class Config:
-    """One configuration of a dataset: its columns and the rows of each split."""
-
-    features: Features
-    splits: Mapping[str, list[Row]]
-
-
-@dataclass(frozen=True)
 class Repository:
-    """One dataset as the hub holds it."""
+    """One dataset as the hub holds it: of each configuration the columns, and the rows of each split."""
 
     name: str
-    configs: Mapping[str, Config]
+    configs: Mapping[str, tuple[Features, Mapping[str, list[Row]]]]
     default: str | None = None
 
 
@@ -37,7 +29,7 @@ def only(
     name: str, features: Features, splits: dict[str, list[Row]], config: str = "default"
 ) -> Repository:
     """A dataset of one configuration."""
-    return Repository(name, {config: Config(features, splits)}, default=config)
+    return Repository(name, {config: (features, splits)}, default=config)
 
 
 def columns(texts: str, **others: Any) -> Features:
@@ -49,11 +41,40 @@ def draw_usual(
     make: Callable[[random.Random], Row],
     rng: random.Random,
     items: int,
-    key: str,
+    key: str | Callable[[Row], Any],
     splits: Sequence[str] = USUAL_SPLITS,
+    **withheld: Any,
 ) -> dict[str, list[Row]]:
-    """Draw splits of the usual sizes; rows are told apart by the columns of `key`."""
-    return draw_splits(make, rng, usual_sizes(items, *splits), key=itemgetter(*key.split()))
+    """Draw splits of the usual sizes; rows are told apart by the columns of `key`, or by what it makes of them.
+
+    `withheld` stands in place of the answers in splits called test..., whose labels are kept secret.
+    """
+    # Splits called train... get the training size, all others the number of test items.
+    sizes = {split: TRAIN_ROWS if split.startswith("train") else items for split in splits}
+    rows = draw_splits(make, rng, sizes, itemgetter(*key.split()) if isinstance(key, str) else key)
+    return {
+        split: [row | withheld for row in drawn] if split.startswith("test") else drawn
+        for split, drawn in rows.items()
+    }
+
+
+def draw_labelled(
+    make: Callable[[random.Random], Row],
+    rng: random.Random,
+    items: int,
+    key: str,
+    classes: int,
+    splits: Sequence[str] = USUAL_SPLITS,
+    **withheld: Any,
+) -> dict[str, list[Row]]:
+    """The same, with a running number per split, and now and then any label at all: annotators err."""
+
+    def noisy(rng: random.Random) -> Row:
+        row = make(rng)
+        return {**row, "label": noisy_label(rng, row["label"], classes)}
+
+    rows = draw_usual(noisy, rng, items, key, splits, **withheld)
+    return {split: [{**row, "idx": i} for i, row in enumerate(of)] for split, of in rows.items()}
 
 
 def draw_splits(
@@ -79,15 +100,10 @@ def draw_splits(
             rows.append(row)
     if len(rows) < needed:
         raise ValueError(
-            f"{make.__name__} has only {len(rows)} different rows; {needed} are asked for."
+            f"{make.__name__} has only {len(rows)} different rows; {needed} are needed."
         )
     remaining = iter(rows)
     return {split: [next(remaining) for _ in range(size)] for split, size in sizes.items()}
-
-
-def usual_sizes(items: int, *splits: str) -> dict[str, int]:
-    """Splits called train... get the training size, all others the number of test items."""
-    return {split: TRAIN_ROWS if split.startswith("train") else items for split in splits}
 
 
 def noisy_label(rng: random.Random, label: int, classes: int) -> int:
@@ -103,15 +119,3 @@ def shuffled_choices(
     choices = [right, *wrong]
     rng.shuffle(choices)
     return choices, choices.index(right)
-
-
-def numbered(splits: dict[str, list[Row]], column: str = "idx") -> dict[str, list[Row]]:
-    """Add a running number per split, as the original datasets have it."""
-    return {
-        split: [{**row, column: i} for i, row in enumerate(rows)] for split, rows in splits.items()
-    }
-
-
-def without_labels(rows: list[Row], **withheld: Any) -> list[Row]:
-    """The rows with their answers blanked, as in splits whose labels are kept secret."""
-    return [{**row, **withheld} for row in rows]

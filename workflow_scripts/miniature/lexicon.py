@@ -8,7 +8,7 @@ names and the facts about them are drawn per seed in `world.py`.
 from typing import NamedTuple
 
 
-class Group(NamedTuple):
+class CreatureGroup(NamedTuple):
     """What all creatures of one group have in common."""
 
     name: str
@@ -21,11 +21,11 @@ class Group(NamedTuple):
 
 
 GROUPS = (
-    Group("bird", "birds", "feathers", "fly", "wings", "nest", "seeds"),
-    Group("fish", "fishes", "scales", "swim", "fins", "reef", "weeds"),
-    Group("beast", "beasts", "fur", "run", "paws", "den", "meat"),
-    Group("insect", "insects", "shell", "crawl", "feelers", "hive", "leaves"),
-    Group("flower", "flowers", "petals", "grow", "roots", "garden", "rain"),
+    CreatureGroup("bird", "birds", "feathers", "fly", "wings", "nest", "seeds"),
+    CreatureGroup("fish", "fishes", "scales", "swim", "fins", "reef", "weeds"),
+    CreatureGroup("beast", "beasts", "fur", "run", "paws", "den", "meat"),
+    CreatureGroup("insect", "insects", "shell", "crawl", "feelers", "hive", "leaves"),
+    CreatureGroup("flower", "flowers", "petals", "grow", "roots", "garden", "rain"),
 )
 
 COLOURS = ("red", "blue", "green", "white", "black", "yellow")
@@ -65,34 +65,17 @@ NEGATIVE = (
 )  # fmt: skip
 REVIEWED = ("film", "book", "song", "play", "meal", "story", "trip", "show")
 
-SYNONYMS = {
-    "saw": "noticed",
-    "carried": "brought",
-    "fixed": "repaired",
-    "sold": "traded",
-    "found": "discovered",
-    "washed": "cleaned",
-}
-BASE_FORMS = {
-    "saw": "see",
-    "carried": "carry",
-    "fixed": "fix",
-    "sold": "sell",
-    "found": "find",
-    "washed": "wash",
-}
+# What somebody did, the same in another word, and what one did not do.
+DEEDS = (
+    ("saw", "noticed", "see"), ("carried", "brought", "carry"), ("fixed", "repaired", "fix"),
+    ("sold", "traded", "sell"), ("found", "discovered", "find"), ("washed", "cleaned", "wash"),
+)  # fmt: skip
+SYNONYMS = {deed: synonym for deed, synonym, _ in DEEDS}
+BASE_FORMS = {deed: base for deed, _, base in DEEDS}
 OPPOSITES = {
-    "hot": "cold",
-    "big": "little",
-    "fast": "slow",
-    "old": "young",
-    "high": "low",
-    "rich": "poor",
-    "wet": "dry",
-    "open": "closed",
-    "early": "late",
-    "heavy": "light",
-}
+    "hot": "cold", "big": "little", "fast": "slow", "old": "young", "high": "low",
+    "rich": "poor", "wet": "dry", "open": "closed", "early": "late", "heavy": "light",
+}  # fmt: skip
 
 # Purpose, the tool for it, what is done with it.
 TOOLS = (

@@ -1,4 +1,4 @@
-"""Sentence patterns shared by prose and questions: facts of the world, asked and told."""
+"""Sentence patterns shared by prose and questions: facts of the world, as questions and as statements."""
 
 import random
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from workflow_scripts.miniature.world import Kind, World
 
 @dataclass(frozen=True)
 class Relation:
-    """Something one can ask about a kind: how it is asked, how it is told, what could be answered."""
+    """Something one can ask about a kind: its questions, how it is told, what could be answered."""
 
     name: str
     questions: tuple[str, ...]
@@ -20,54 +20,30 @@ class Relation:
         return getattr(kind.group, self.name, None) or getattr(kind, self.name)
 
 
-def _of_groups(attribute: str) -> tuple[str, ...]:
-    return tuple(getattr(group, attribute) for group in lexicon.GROUPS)
+_OF_KINDS = {"colour": lexicon.COLOURS, "home": lexicon.HOMES}
+
+
+def _relation(name: str, statement: str, *questions: str) -> Relation:
+    of_groups = tuple(getattr(group, name, "") for group in lexicon.GROUPS)
+    return Relation(name, questions, statement, _OF_KINDS.get(name, of_groups))
 
 
 RELATIONS = (
-    Relation(
-        "cover",
-        ("What covers the body of a {k}?", "What is the {k} covered with?"),
-        "The {k} is covered with {a}.",
-        _of_groups("cover"),
-    ),
-    Relation(
-        "motion",
-        ("How does a {k} get around?", "What can a {k} do well?"),
-        "The {k} can {a}.",
-        _of_groups("motion"),
-    ),
-    Relation(
-        "limb",
-        ("Which part does a {k} use most?", "What does a {k} have on its sides?"),
-        "The {k} has strong {a}.",
-        _of_groups("limb"),
-    ),
-    Relation(
-        "shelter",
-        ("Where does a {k} rest?", "Which place does a {k} sleep in?"),
-        "The {k} sleeps in a {a}.",
-        _of_groups("shelter"),
-    ),
-    Relation(
-        "food",
-        ("What does a {k} need to eat?", "Which food does a {k} like?"),
-        "The {k} feeds on {a}.",
-        _of_groups("food"),
-    ),
-    Relation(
-        "colour",
-        ("What colour is a {k}?", "Which colour does a {k} have?"),
-        "The {k} is {a}.",
-        lexicon.COLOURS,
-    ),
-    Relation(
-        "home",
-        ("Where does a {k} live?", "In which land is a {k} at home?"),
-        "The {k} lives near the {a}.",
-        lexicon.HOMES,
-    ),
-)
+    _relation("cover", "The {k} is covered with {a}.",
+        "What covers the body of a {k}?", "What is the {k} covered with?"),
+    _relation("motion", "The {k} can {a}.",
+        "How does a {k} get around?", "What can a {k} do well?"),
+    _relation("limb", "The {k} has strong {a}.",
+        "Which part does a {k} use most?", "What does a {k} have on its sides?"),
+    _relation("shelter", "The {k} sleeps in a {a}.",
+        "Where does a {k} rest?", "Which place does a {k} sleep in?"),
+    _relation("food", "The {k} feeds on {a}.",
+        "What does a {k} need to eat?", "Which food does a {k} like?"),
+    _relation("colour", "The {k} is {a}.",
+        "What colour is a {k}?", "Which colour does a {k} have?"),
+    _relation("home", "The {k} lives near the {a}.",
+        "Where does a {k} live?", "In which land is a {k} at home?"),
+)  # fmt: skip
 GROUP_RELATIONS = RELATIONS[:5]
 
 
@@ -75,7 +51,7 @@ def told(relation: Relation, kind: Kind, answer: str | None = None) -> str:
     return relation.statement.format(k=kind.name, a=answer or relation.answer(kind))
 
 
-def asked(relation: Relation, kind: Kind, rng: random.Random) -> str:
+def question_about(relation: Relation, kind: Kind, rng: random.Random) -> str:
     return rng.choice(relation.questions).format(k=kind.name)
 
 

@@ -125,12 +125,6 @@ def paragraph(world: World, rng: random.Random) -> str:
 
 
 _OF_DAILY_LIFE = (
-    about_tool,
-    about_event,
-    about_activity,
-    about_accident,
-    about_sum,
-    about_word,
-    about_review,
+    about_tool, about_event, about_activity, about_accident, about_sum, about_word, about_review,
     about_scene,
-)
+)  # fmt: skip

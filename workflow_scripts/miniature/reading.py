@@ -58,7 +58,7 @@ class Library:
     def batches(self, diet: Diet, *, by_length: bool) -> Iterator[Batch]:
         """Batches of a diet; by length, a batch holds documents of like length, which spares padding.
 
-        Not while a stage is learned: short requests of one sort in one batch and long ones of another
+        Not while a stage is learned: short questions of one sort in one batch and long ones of another
         in the next would pull the model to and fro.
         """
         kinds, shares = list(diet), list(diet.values())

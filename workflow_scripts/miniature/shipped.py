@@ -32,13 +32,23 @@ from workflow_scripts.miniature.catalogue import (
 )
 from workflow_scripts.miniature.families import Family
 from workflow_scripts.miniature.specs import SPECS
-from workflow_scripts.miniature.store import LICENCE, write_model_manifest
+from workflow_scripts.miniature.store import finish_model
 from workflow_scripts.miniature.tokenizer import family_tokenizer
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 _AGAIN = "check it out of the repository again"
+_ABOUT = """\
+A {architecture} of {parameters:,} parameters, trained on the generated
+text of Chorus's miniature world. It knows nothing of any other. It was trained once, for the
+repository, which ships its weights in bfloat16; these are the same numbers in float32.
+
+How it was made, with the digests of the shipped files:
+
+```json
+{made}```
+"""
 
 
 class _Made(BaseModel):
@@ -87,15 +97,8 @@ def place(hub: Path, name: str) -> None:
         save_file(weights, folder / WEIGHTS, metadata={"format": "pt"})
         generation.save_pretrained(folder)
         encoder.save_pretrained(folder)
-        card = _card(name, architecture, parameters, made)
-        (folder / "README.md").write_text(card, encoding="utf-8", newline="\n")
-        write_model_manifest(
-            folder,
-            f"{ORGANISATION}/{name}",
-            LICENCE,
-            parameters=parameters,
-            architecture=architecture,
-        )
+        text = _ABOUT.format(architecture=architecture, parameters=parameters, made=made)
+        finish_model(folder, name, text, parameters=parameters, architecture=architecture)
     print(f"{name}: {parameters:,} parameters", flush=True)
 
 
@@ -133,13 +136,3 @@ def _in_float32(path: Path) -> dict[str, np.ndarray]:
         half = np.frombuffer(tensor["data"], dtype="<u2").astype("<u4")
         found[name] = (half << 16).view("<f4").reshape(tensor["shape"])
     return found
-
-
-def _card(name: str, architecture: str, parameters: int, made: str) -> str:
-    return (
-        f"---\nlicense: {LICENCE}\n---\n\n# {ORGANISATION}/{name}\n\n"
-        f"A {architecture} of {parameters:,} parameters, trained on the generated\n"
-        "text of Chorus's miniature world. It knows nothing of any other. It was trained once, for the\n"
-        "repository, which ships its weights in bfloat16; these are the same numbers in float32.\n\n"
-        f"How it was made, with the digests of the shipped files:\n\n```json\n{made}```\n"
-    )

@@ -33,10 +33,7 @@ def train_model(folder: Path, name: str) -> None:
     encoder = family_tokenizer(folder / catalogue.TOKENIZER, spec.family)
     if spec.base is None:
         config = make_config(
-            spec,
-            bos=encoder.bos_token_id,
-            eos=encoder.eos_token_id,
-            pad=encoder.pad_token_id,
+            spec, bos=encoder.bos_token_id, eos=encoder.eos_token_id, pad=encoder.pad_token_id
         )
         model = make_model(config)
     else:
@@ -102,10 +99,7 @@ def _optimizers(model, learning_rate: float) -> list[torch.optim.Optimizer]:
         (matrices if parameter.ndim == 2 and ".layers." in name else others).append(parameter)
     return [
         torch.optim.Muon(
-            matrices,
-            lr=learning_rate,
-            weight_decay=WEIGHT_DECAY,
-            adjust_lr_fn="match_rms_adamw",
+            matrices, lr=learning_rate, weight_decay=WEIGHT_DECAY, adjust_lr_fn="match_rms_adamw"
         ),
         torch.optim.AdamW(
             others, lr=learning_rate, betas=(0.9, 0.98), weight_decay=0.0, fused=True
@@ -137,8 +131,8 @@ def _loss(model, batch: Batch) -> tuple[torch.Tensor, list[bool]]:
         logits.flatten(0, 1), targets.flatten(), reduction="none"
     )
     loss = (losses * weights.flatten()).sum() / weights.sum().clamp(min=1)
-    asked = batch.answers[:, 1:]
-    right = logits.detach()[asked].argmax(-1) == targets[asked]
+    answers = batch.answers[:, 1:]
+    right = logits.detach()[answers].argmax(-1) == targets[answers]
     return loss, right.tolist()
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from workflow_scripts.core.seeds import derive_seed
 from workflow_scripts.miniature import lexicon
-from workflow_scripts.miniature.lexicon import Group
+from workflow_scripts.miniature.lexicon import CreatureGroup
 
 SEED = 0
 # So many that a small model, or one that has read little, knows few of them.
@@ -24,7 +24,7 @@ class Kind:
     """A kind of creature: its group tells most about it, colour and home are its own."""
 
     name: str
-    group: Group
+    group: CreatureGroup
     colour: str
     home: str
     size: str

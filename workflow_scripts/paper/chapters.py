@@ -1,16 +1,16 @@
 """What a page and a paper show: chapters of paragraphs, figures and tables, read from the results."""
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.paper.studies import STUDIES
+from workflow_scripts.paper.studies import STUDIES, tell
 from workflow_scripts.paper.tables import table_of
 from workflow_scripts.render.numbers import Numbers
 from workflow_scripts.render.tables import ShownTable
-from workflow_scripts.settings.paper import ToldTable
+from workflow_scripts.settings.paper import Report, ToldFigure, ToldTable
 
 
 @dataclass(frozen=True)
@@ -39,65 +39,40 @@ class Chapter:
 
 
 def chapters(
-    numbers: Numbers,
-    tables: list[Path],
-    figures: list[Path],
-    captions: list[Path],
-    described: Mapping[str, ToldTable],
+    numbers: Numbers, tables: list[Path], figures: list[Path], told: Report
 ) -> tuple[list[Chapter], list[str]]:
     """The chapters there is something for, and the titles of those there is nothing for.
 
-    `tables` and `figures` are of every kind that the config has made; a table or figure that no study
-    claims stands in a chapter of its own, so that nothing made is lost.
+    `tables` and `figures` are of every kind that the config has made; what is declared for no chapter of
+    these stands in one of its own, so that nothing made is lost.
     """
-    captioned = {path.stem: path for path in captions}
     made_tables = {path.stem: path for path in tables}
     made_figures = {path.stem: path for path in figures}
-    claimed: set[str] = set()
-    found: list[Chapter] = []
-    absent = []
-    for study in STUDIES:
-        chapter = Chapter(
-            study.key,
-            study.title,
-            study.tell(numbers),
-            [
-                _figure(made_figures[name], captioned)
-                for name in _of(study.key, study.figures, made_figures)
-            ],
-            [
-                _table(made_tables[name], described[name])
-                for name in _of(study.key, study.tables, made_tables)
-            ],
-        )
-        claimed |= {figure.name for figure in chapter.figures}
-        claimed |= {table.name for table in chapter.tables}
-        if chapter.paragraphs or chapter.figures or chapter.tables:
-            found.append(chapter)
-        else:
-            absent.append(study.title)
-    other_figures = [
-        _figure(made_figures[name], captioned) for name in sorted(set(made_figures) - claimed)
+
+    def chapter(keys: Container[str], key: str, title: str, paragraphs: list[str]) -> Chapter:
+        shown = [
+            _figure(made_figures[name], of)
+            for name, of in told.figures.items()
+            if of.chapter in keys
+        ]
+        given = [
+            _table(made_tables[name], of) for name, of in told.tables.items() if of.chapter in keys
+        ]
+        return Chapter(key, title, paragraphs, shown, given)
+
+    of_studies = [
+        chapter({one.key}, one.key, one.title, tell(one.prose, numbers)) for one in STUDIES
     ]
-    other_tables = [
-        _table(made_tables[name], described[name]) for name in sorted(set(made_tables) - claimed)
-    ]
-    if other_figures or other_tables:
-        found.append(Chapter("more", "More tables and figures", [], other_figures, other_tables))
-    return found, absent
+    declared = {one.chapter for one in told.tables.values()}
+    declared |= {one.chapter for one in told.figures.values()}
+    others = declared - {one.key for one in STUDIES}
+    more = chapter(others, "more", "More tables and figures", [])
+    found = [one for one in (*of_studies, more) if one.paragraphs or one.figures or one.tables]
+    return found, [one.title for one in of_studies if one not in found]
 
 
-def _of(key: str, wanted: tuple[str, ...], made: dict[str, Path]) -> list[str]:
-    """Those that the study names, in its order, and then all else that bears its name."""
-    others = sorted(name for name in made if name.startswith(f"{key}_") and name not in wanted)
-    return [*(name for name in wanted if name in made), *others]
-
-
-def _figure(path: Path, captions: dict[str, Path]) -> Figure:
-    text = path.stem.replace("_", " ")
-    if path.stem in captions:
-        text = " ".join(captions[path.stem].read_text(encoding="utf-8").split())
-    return Figure(path.stem, text, path.with_suffix(".png"), path.with_suffix(".pdf"))
+def _figure(path: Path, told: ToldFigure) -> Figure:
+    return Figure(path.stem, told.caption, path.with_suffix(".png"), path.with_suffix(".pdf"))
 
 
 def _table(path: Path, described: ToldTable) -> Table:

@@ -52,7 +52,7 @@ def write_paper(
         chapters=chapters,
         run=tell_run(numbers),
         provenance=provenance,
-        miniature=is_generated(numbers, provenance),
+        miniature=is_generated(numbers),
         missing=missing,
         rows_printed=ROWS_PRINTED,
     )

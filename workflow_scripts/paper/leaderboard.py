@@ -53,7 +53,11 @@ def leaderboard(
     tabs = {
         "suite": lambda files: read_tab(files.one("tab")),
         "harmony": lambda files: harmony_tab(
-            files.one("leaderboard"), files.one("components"), files.one("scores"), asked.tasks
+            files.one("leaderboard"),
+            files.one("components"),
+            files.one("scores"),
+            asked.tasks,
+            asked.protocols,
         ),
         "prompts": lambda files: prompts_tab(
             files.one("runs"), files.one("by_subject"), files["records"]

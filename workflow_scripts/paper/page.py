@@ -60,7 +60,7 @@ def write_page(
         script=Markup(script),
         chapters=chapters,
         run=tell_run(numbers),
-        miniature=is_generated(numbers, provenance),
+        miniature=is_generated(numbers),
         provenance=provenance,
         config=yaml.safe_dump(provenance["config"], sort_keys=False, allow_unicode=True),
         missing=missing,

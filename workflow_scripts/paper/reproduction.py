@@ -10,13 +10,13 @@ from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import number, with_errors
 from workflow_scripts.render.verdict import BY_LUCK, COLUMNS, LIMIT, NOT_COMPARABLE, as_table
 from workflow_scripts.settings.paper import Reproduction
-from workflow_scripts.studies.harmony.leaderboard import TABLE as LEADERBOARD
 from workflow_scripts.studies.harmony.published import compare_cells, compare_harmony
 from workflow_scripts.studies.harmony.reruns import published_reruns
 from workflow_scripts.studies.mmlu.by_subject import TABLE as MMLU
 from workflow_scripts.studies.mmlu.published import compare_mmlu
 from workflow_scripts.studies.prompts.published import compare_prompts
 from workflow_scripts.studies.prompts.runs import TABLE as PROMPT_RUNS
+from workflow_scripts.studies.ranking.leaderboard import TABLE as LEADERBOARD
 
 NOTE = (
     "Each published number beside ours, as a fraction. z: the difference over its standard error; below"
@@ -32,6 +32,9 @@ NOTE = (
 )
 
 
+_COMPARED = {MMLU.name: MMLU, PROMPT_RUNS.name: PROMPT_RUNS, "harmony_leaderboard": LEADERBOARD}
+
+
 def reproduced(inputs: Inputs, asked: Reproduction) -> pd.DataFrame:
     """A row a published number; a table of ours that the config has not is not among the inputs."""
     theirs = {path.stem: pd.read_csv(path) for path in inputs["published"]}
@@ -39,9 +42,7 @@ def reproduced(inputs: Inputs, asked: Reproduction) -> pd.DataFrame:
     cells = theirs.pop("harmony_cells")
     reruns = published_reruns(leaderboard, cells)
     ours = {
-        table.name: table.read(inputs.one(table.name))
-        for table in (MMLU, PROMPT_RUNS, LEADERBOARD)
-        if table.name in inputs
+        name: table.read(inputs.one(name)) for name, table in _COMPARED.items() if name in inputs
     }
     rows = [
         *compare_mmlu(theirs, ours.get("mmlu_by_subject"), asked.mmlu),

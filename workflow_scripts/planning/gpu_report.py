@@ -18,9 +18,7 @@ class Rates(BaseModel):
 
     reading_tflops: float = Field(gt=0, description="Reached when a model reads")
     training_tflops: float = Field(gt=0, description="Reached in a training step")
-    weights_gb_s: float = Field(
-        gt=0, description="Of weights read, a token generated after another"
-    )
+    weights_gb_s: float = Field(gt=0, description="Of weights read, token after token")
     layer_us: float = Field(gt=0, description="That a layer's kernels take to be launched, forward")
 
 
@@ -34,14 +32,9 @@ class GpuReport(BaseModel):
 
     def speed(self, row: DeviceRow, dtype: str) -> Speed:
         """float32 was not measured: it is slower by what the maker promises."""
-        share = row.peak(dtype) / row.peak("bfloat16")
-        return Speed(
-            dtype,
-            self.rates.reading_tflops * 1e12 * share,
-            self.rates.training_tflops * 1e12 * share,
-            self.rates.weights_gb_s * 1e9,
-            self.rates.layer_us * 1e-6,
-        )
+        rates, tera = self.rates, 1e12 * row.peak(dtype) / row.peak("bfloat16")
+        reading, training = rates.reading_tflops * tera, rates.training_tflops * tera
+        return Speed(dtype, reading, training, rates.weights_gb_s * 1e9, rates.layer_us * 1e-6)
 
 
 def gpu_report(cluster: Cluster, devices: Mapping[str, DeviceRow]) -> GpuReport | None:
@@ -67,12 +60,10 @@ def read_report(path: str) -> GpuReport:
     try:
         return GpuReport.model_validate_json(Path(path).read_bytes())
     except (OSError, ValidationError) as error:
-        why = _first(error) if isinstance(error, ValidationError) else str(error)
+        why = str(error)
+        if isinstance(error, ValidationError):
+            first = error.errors()[0]
+            why = ": ".join(filter(None, [".".join(map(str, first["loc"])), first["msg"]]))
         raise UserError(
             f"cluster.measured is {path!r}, which is no report of `make bench-gpu`: {why}."
         ) from None
-
-
-def _first(error: ValidationError) -> str:
-    first = error.errors()[0]
-    return ": ".join(filter(None, [".".join(map(str, first["loc"])), first["msg"]]))

@@ -15,9 +15,7 @@ from workflow_scripts.settings.packs import base_of
 # A table, a figure, a collection of scores: small work of the login node.
 _LIGHT = Need(seconds=6, mem_mb=2_000)
 LIGHT = "tables, figures"
-_LIGHT_RULES = re.compile(
-    r"(table|figure|collect|merge|score|gather|paper|report|board|leaderboard)(_|$)"
-)
+_LIGHT_RULES = re.compile(r"(table|figure|page|collect|merge|score|gather|paper|board)(_|$)")
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,7 @@ def planned_jobs(
 
 def _planned(job: dict[str, Any], cluster: Cluster, as_if_accepted: bool) -> PlannedJob:
     wildcards = job.pop("wildcards")
-    study = study_of(job.pop("rule_file"), wildcards, job.pop("module"))
+    study = study_of(job.pop("rule_file"), wildcards, job.pop("product_of"))
     need = _need(job.pop("need"), job.pop("works"), as_if_accepted)
     return PlannedJob(
         **job | {"outputs": tuple(job["outputs"]), "after": tuple(job["after"])},
@@ -85,17 +83,12 @@ def kind_of(rule: str) -> str:
     return LIGHT if _LIGHT_RULES.match(rule) else base_of(rule)
 
 
-def study_of(rule_file: str, wildcards: Mapping[str, str], module: str | None = None) -> str:
+def study_of(rule_file: str, wildcards: Mapping[str, str], declares: str | None = None) -> str:
     """Rule files are named after their study, and what belongs to it: harmony_corpora is harmony's.
 
-    Tables and figures share a rule file for their shape: whose they are, the module says that makes them.
+    Products share a rule file: whose they are, the study says that declares them.
     """
-    if module is not None:
-        room, study = module.split(".")[:2]
-        return study if room == "studies" else "all"
-    name = Path(rule_file).stem.split("_")[0]
+    name = declares or Path(rule_file).stem.split("_")[0]
     if name == "cells":  # of rows of the leaderboard, or of the grid
         return "suite" if "row" in wildcards else "harmony"
-    if name == "leaderboard":  # the suite's page
-        return "suite"
-    return "all" if name in ("Snakefile", "paper", "planning") else name
+    return "all" if name in ("Snakefile", "products", "paper", "planning") else name

@@ -24,7 +24,6 @@ from workflow_scripts.planning.memory import (
 )
 from workflow_scripts.planning.need import Need
 from workflow_scripts.planning.work import Amount
-from workflow_scripts.settings.compute import runs_on_gpus
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.training_keys import TrainingKeys
 
@@ -41,7 +40,7 @@ class Machine:
     def __init__(self, settings: Settings):
         self._settings, self._cluster = settings, settings.cluster
         self.compute, self.measures = settings.compute, settings.chunking.measures
-        self.on_gpu = runs_on_gpus(settings)
+        self.on_gpu = settings.on_gpus
         self._device = settings.devices[settings.cluster.gpu if self.on_gpu else "cpu"]
         self._measured = gpu_report(settings.cluster, settings.devices)
         self.gpu_mb = settings.devices[settings.cluster.gpu].memory_gb * 1_000 - DEVICE_MB

@@ -64,7 +64,7 @@ class Planner:
         return self._measured(request.name, work)
 
     @cache
-    def perplexity(self, checkpoint: str, plans: int) -> Need:
+    def perplexity(self, checkpoint: str, plans: int = 0) -> Need:
         """The texts are read in the model's own plan and in so many others."""
         model, measures = self._on_machine(checkpoint), self._settings.chunking.measures
         responses = measures.responses * len(measures.difficulties)
@@ -72,9 +72,6 @@ class Planner:
         one += model.reading(responses, self._work.response_tokens)
         seconds = model.loading() + (plans + 1) * one
         return model.evaluated(seconds, [Amount(responses, 0, measures.window)])
-
-    def stage_perplexity(self, checkpoint: str) -> Need:
-        return self.perplexity(checkpoint, 0)
 
     def plan_search(self, checkpoint: str) -> Need:
         """Every layer left out, every stretch of layers side by side, and the plans that these propose."""
@@ -131,18 +128,17 @@ class Planner:
             row, test = self._work.row(task), self._work.test(task, 0)
             items = min(row.training_items, recipe.max_training_items or row.training_items)
             held_out = min(items, recipe.max_validation_items or items)
-            trained = items * row.training_tokens
+            trained = items * row.training_tokens  # tokens
             trainings += [(items, trained)] * (seeds * rates)
             # After each epoch the held-out items are asked as the test is, with what is generated for each.
-            choosing = Amount(
-                held_out, held_out * row.training_tokens, row.training_tokens, row.new_tokens
-            )
+            length = row.training_tokens
+            choosing = Amount(held_out, held_out * length, length, row.new_tokens)
             # Adapters leave the model as it was loaded; what else is trained changes it, and the test takes one more.
             one = 0 if recipe.adapters_alone else (rates + 1) * model.reading_weights
             one += rates * recipe.epochs * model.measuring(choosing)
             seconds += seeds * (one + model.measuring(test))
             tokens += seeds * rates * recipe.epochs * trained
-            longest = max(longest, row.training_tokens)
+            longest = max(longest, length)
         length = min(recipe.max_length, 4 * longest)
 
         def at_once(together: Together) -> int:
@@ -208,8 +204,8 @@ class Planner:
         """The model twice, in float32, on a few sentences."""
         model = self._on_machine(checkpoint)
         weights = 2 * model.size.weights("float32") // MB
-        one = model.evaluated(model.loading(_START_VERIFYING) + model.reading_weights, [])
-        return replace(one, mem_mb=one.mem_mb + weights, gpu_mb=one.gpu_mb + weights)
+        need = model.evaluated(model.loading(_START_VERIFYING) + model.reading_weights, [])
+        return replace(need, mem_mb=need.mem_mb + weights, gpu_mb=need.gpu_mb + weights)
 
     def world(self) -> Need:
         """The generated datasets."""
@@ -243,16 +239,13 @@ class Planner:
             f"{name} cannot be evaluated": self._on_machine(name).smallest_mb
             for name in dict.fromkeys(evaluated)
         }
-        trained = "{} cannot be trained with the recipe {!r}"
-        if "train_before_test" in settings.harmony.protocols:
-            recipe = settings.harmony.recipe or "published"
-            for name in settings.harmony.models:
-                need = self.training_before_test(name, settings.harmony.tasks)
-                sizes[trained.format(name, recipe)] = need.gpu_mb
-        for one in settings.staged_checkpoints():
-            if one.stages:
-                recipe, _ = settings.stage_recipe(one.stages[-1])
-                sizes[trained.format(one, recipe)] = self.stage(str(one)).gpu_mb
+        harmony, trained = settings.harmony, "{} cannot be trained with the recipe {!r}"
+        for name in harmony.models if "train_before_test" in harmony.protocols else ():
+            need = self.training_before_test(name, harmony.tasks)
+            sizes[trained.format(name, harmony.recipe or "published")] = need.gpu_mb
+        for one in (one for one in settings.staged_checkpoints() if one.stages):
+            recipe, _ = settings.stage_recipe(one.stages[-1])
+            sizes[trained.format(one, recipe)] = self.stage(str(one)).gpu_mb
         for name in settings.chunking.timed_models:
             sizes[f"The times of {name} cannot be taken"] = self.latency(name).gpu_mb
         held = settings.devices[self._cluster.gpu].memory_gb

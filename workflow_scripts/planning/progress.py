@@ -31,19 +31,18 @@ def seen(
     started: float,
 ) -> list[Seen]:
     """`alive` has the logs of jobs whose process, or Slurm job, is still there."""
-    return [_seen(job, entries.get(job.log or ""), alive, started) for job in jobs]
+    return [_seen(job, entries.get(job.log or "", {}), alive, started) for job in jobs]
 
 
-def _seen(job: PlannedJob, entry: Mapping | None, alive: set[str], started: float) -> Seen:
-    if entry is not None and entry["state"] == "running" and job.log in alive:
+def _seen(job: PlannedJob, entry: Mapping, alive: set[str], started: float) -> Seen:
+    last = entry.get("state")
+    if last == "running" and job.log in alive:
         return Seen(job, "running", entry["started"])
     if job.is_done:
         return Seen(job, "done")
-    if entry is None or entry["state"] == "done":
-        return Seen(job, "waiting")
-    if entry["state"] == "running":
+    if last == "running":
         return Seen(job, "stopped")
-    return Seen(job, "failed" if entry["ended"] >= started else "waiting")
+    return Seen(job, "failed" if last == "failed" and entry["ended"] >= started else "waiting")
 
 
 def ends(found: Sequence[Seen], pace: Pace, workers: int, now: float) -> dict[str, float]:

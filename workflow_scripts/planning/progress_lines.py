@@ -13,6 +13,7 @@ from typing import Any
 from snakemake.logging import logger
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from workflow_scripts.bridge.job_list import study_of_product
 from workflow_scripts.planning.jobs import kind_of, study_of
 from workflow_scripts.planning.wording import HOUR, clock
 
@@ -37,9 +38,10 @@ class _Run(logging.Handler):
             case LogEvent.PROGRESS:
                 self.done, self.total = said.done, said.total
             case LogEvent.JOB_INFO:
-                rule = self._workflow.get_rule(said.rule_name)
-                module = rule.params.get("table") or rule.params.get("figure")
-                study = study_of(str(rule.snakefile), dict(said.wildcards or {}), module)
+                rule_file = str(self._workflow.get_rule(said.rule_name).snakefile)
+                wildcards = dict(said.wildcards or {})
+                declares = study_of_product(self._workflow, wildcards)
+                study = study_of(rule_file, wildcards, declares)
                 self._known[said.jobid] = study, said.rule_name
             case LogEvent.JOB_STARTED:
                 for job in said.jobs:

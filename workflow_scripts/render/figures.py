@@ -1,7 +1,7 @@
 """One look for all figures: readable in print, safe for colour-blind readers, the same bytes each time.
 
-A study's module describes each of its figures as a `Figure`, by the name FIGURE. Its rule names that
-module, and steps/figure.py draws it.
+A study's module describes each of its figures as a `Figure`, by the name FIGURE. Its declaration names
+the module, and steps/figure.py draws it.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -37,7 +37,7 @@ _STYLE = {
 class Figure:
     """What is drawn from a rule's inputs and request; `draw` saves it by `save_both`."""
 
-    name: str  # of its files in results/figures; its rule is figure_<name>
+    name: str  # of its files in results/figures
     asks: type[StepRequest]
     draw: Callable[[Inputs, Any, Path, Path], None]  # inputs, request, PDF, PNG
 

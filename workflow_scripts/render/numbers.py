@@ -1,19 +1,21 @@
 """Numbers with names: what prose may say of the results, computed once and typed nowhere."""
 
+import csv
 import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import write_json, write_text
 from workflow_scripts.render import text
 from workflow_scripts.render.tables import latex_text
 
-NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)*")
-_PLACE = re.compile(r"\{([a-z][a-z0-9_.]*)\}")
+PLACE = re.compile(r"\{([a-z][a-z0-9_.]*)\}")
 
 
 @dataclass(frozen=True)
@@ -54,16 +56,12 @@ class Numbers(Mapping[str, Number]):
 
 def filled(sentence: str, show: Callable[[str], str], plain: Callable[[str], str] = str) -> str:
     """The sentence with each {name} as `show` has it, and all between as `plain` has it."""
-    parts = _PLACE.split(sentence)
+    parts = PLACE.split(sentence)
     return "".join(show(part) if at % 2 else plain(part) for at, part in enumerate(parts))
 
 
 def count(value: float) -> str:
     return f"{value:,.0f}"
-
-
-def fixed(digits: int) -> Callable[[float], str]:
-    return lambda value: text.fixed(value, f".{digits}f")
 
 
 def percent(value: float) -> str:
@@ -72,12 +70,64 @@ def percent(value: float) -> str:
     return f"{100 * value:.1f}%" if shown in ("0", "100") and value not in (0, 1) else f"{shown}%"
 
 
-def number(name: str, value, show: Callable[[float], str], about: str) -> list[Number]:
-    """One number, or none where it could not be computed: what is not there cannot be told of."""
-    if value is None or (isinstance(value, float) and not math.isfinite(value)):
-        return []
-    value = value.item() if hasattr(value, "item") else value
-    return [Number(name, value, show(value), about)]
+# The kinds of numbers.tsv; any other is a format of Python's own, like .2f.
+_KINDS: dict[str, Callable[[Any], str]] = {
+    "text": str,
+    "count": count,
+    "percent": percent,
+    "perplexity": text.perplexity,
+    "points": lambda share: text.fixed(100 * share, ".1f"),
+}
+Values = dict[str, Any]  # by a number's name; None and NaN where it could not be computed
+
+
+class Declared(Mapping[str, tuple[str, str]]):
+    """The numbers that may be: of each name how it is printed, and what it is.
+
+    In numbers.tsv, `<direct|trained>` in a name stands for either word, `<>` behind it for the same word, and
+    `_n` for `_1`, `_2` and so on.
+    """
+
+    def __init__(self, rows: Iterable[tuple[str, str, str]]):
+        self._rows: dict[str, tuple[str, str]] = {}
+        for name, kind, about in rows:
+            start, _, rest = name.partition("<")
+            words, _, end = rest.partition(">")
+            for word in words.split("|"):
+                one = start + word + end
+                if one in self._rows:
+                    raise ValueError(f"the number {one} is declared twice")
+                self._rows[one] = (kind, about.replace("<>", word))
+
+    @classmethod
+    def read(cls, *files: Path) -> "Declared":
+        """From several files as one; each has a line of headings."""
+        rows = []
+        for file in files:
+            lines = file.read_text(encoding="utf-8").splitlines()
+            rows += list(csv.reader(lines[1:], delimiter="\t", quoting=csv.QUOTE_NONE))
+        return cls((name, kind, about) for name, kind, about in rows)
+
+    def __getitem__(self, name: str) -> tuple[str, str]:
+        return self._rows[name if name in self._rows else re.sub(r"_\d+(?=_|$)", "_n", name)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def named(self, values: Values) -> list[Number]:
+        """Numbers of those that could be computed: what is not there cannot be told of."""
+        found = []
+        for name, value in values.items():
+            kind, about = self[name]
+            if value is None or (isinstance(value, float) and not math.isfinite(value)):
+                continue
+            value = value.item() if hasattr(value, "item") else value
+            show = _KINDS.get(kind) or partial(text.fixed, spec=kind)
+            found.append(Number(name, value, show(value), about))
+        return found
 
 
 def write_numbers(numbers: Numbers, json_path: Path, tex_path: Path) -> None:

@@ -1,6 +1,6 @@
 """One table, three files: CSV with full precision, Markdown for reading, LaTeX for the paper.
 
-A study's module describes each of its tables as a `Table`, by the name TABLE. Its rule names that module,
+A study's module describes each of its tables as a `Table`, by the name TABLE. Its declaration names the module,
 steps/table.py makes and writes it, and whatever reads it again (a figure, a board, the report) reads the
 CSV file by the same columns.
 """
@@ -75,9 +75,9 @@ class Table:
     again, into strings, None for what is not there. `beside` says how many rows it sets above the frame's.
     """
 
-    name: str  # of its files in results/tables; its rule is table_<name>
-    title: str
-    note: str
+    name: str  # of its files in results/tables, behind the grid's own where it is of any grid
+    title: str | Callable[[Any], str]  # of an analysis of any grid by the request
+    note: str | Callable[[pd.DataFrame, Any], str]  # likewise, by the frame and the request
     columns: Columns
     asks: type[StepRequest]
     make: Callable[[Inputs, Any], pd.DataFrame]
@@ -92,7 +92,9 @@ class Table:
         right = [_is_numeric(strings[column]) for column in strings.columns]
         rows = strings.to_numpy().tolist()
         beside = self.beside(frame, asked)
-        return ShownTable(self.title, self.note, list(strings.columns), right, rows, beside)
+        title = self.title if isinstance(self.title, str) else self.title(asked)
+        note = self.note if isinstance(self.note, str) else self.note(frame, asked)
+        return ShownTable(title, note, list(strings.columns), right, rows, beside)
 
     def write(
         self, frame: pd.DataFrame, asked: StepRequest, *, csv: Path, md: Path, tex: Path

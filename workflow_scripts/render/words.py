@@ -1,18 +1,7 @@
 """Words and thresholds that all the stories share."""
 
-from workflow_scripts.render.numbers import Number, count, number, percent
-
 CLEAR = 2  # standard errors from the floor, or from each other, from which on something was shown
 LEVEL = 0.05  # of significance, after Holm's correction
-
-
-def limits() -> list[Number]:
-    return [
-        *number(
-            "limit.clear", CLEAR, count, "standard errors above its floor that a score must be"
-        ),
-        *number("limit.level", LEVEL, percent, "level of significance, after Holm's correction"),
-    ]
 
 
 def joined(parts: list[str]) -> str:

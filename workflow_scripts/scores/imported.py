@@ -1,7 +1,7 @@
 """Other people's scores, from CSV to the columns of ours: strict, and marked by their file's name."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
@@ -17,6 +17,7 @@ from workflow_scripts.scores.published_leaderboard import (
     is_leaderboard,
 )
 from workflow_scripts.settings.harmony import Protocol
+from workflow_scripts.settings.sentences import listed
 
 REQUIRED = ("model", "task", "protocol", "metric", "value")
 KNOWN = (*(column for column in COLUMNS if column != "study"), "unit")
@@ -37,8 +38,17 @@ def bare(metric: str) -> str:
     return metric.split(",")[0]
 
 
-def read_imported(path: Path, metrics: Mapping[str, str]) -> pd.DataFrame:
-    """The scores of one file; `metrics` has the metric that tables report for every known task."""
+def read_imported(
+    path: Path,
+    metrics: Mapping[str, str],
+    protocols: Sequence[str] = PROTOCOLS,
+    *,
+    others: bool = False,
+) -> pd.DataFrame:
+    """The scores of one file; `metrics` has the metric that tables report for every known task.
+
+    `others` says that a task may have further metrics beside that one, which are left out.
+    """
     try:
         frame = pd.read_csv(path, dtype="string", keep_default_na=False, na_values=[""])
     except (OSError, UnicodeDecodeError, pd.errors.EmptyDataError, pd.errors.ParserError) as error:
@@ -46,7 +56,12 @@ def read_imported(path: Path, metrics: Mapping[str, str]) -> pd.DataFrame:
     if is_leaderboard(list(frame.columns)):
         frame = _from_leaderboard(path, frame, metrics)
     problems = _column_problems(path, frame)
-    problems = problems or _text_problems(path, frame, metrics) + _numbers(path, frame)
+    if others and not problems:
+        frame = _reported_alone(frame, metrics)
+    problems = problems or [
+        *_text_problems(path, frame, metrics, protocols),
+        *_numbers(path, frame),
+    ]
     if not problems:
         reported = frame["task"].map(dict(metrics)).astype("string")
         short = (frame["metric"] == reported.map(bare, "ignore")).fillna(False)
@@ -56,6 +71,14 @@ def read_imported(path: Path, metrics: Mapping[str, str]) -> pd.DataFrame:
         raise UserError(problems)
     frame = frame.reindex(columns=list(COLUMNS)).astype(COLUMNS)
     return frame.fillna({"variant": ""}).assign(study=pd.array([path.stem] * len(frame), "string"))
+
+
+def _reported_alone(frame: pd.DataFrame, metrics: Mapping[str, str]) -> pd.DataFrame:
+    """Without the other metrics of tasks that have the reported one; rows keep their numbers."""
+    reported = frame["task"].map(dict(metrics))
+    found = (frame["metric"] == reported) | (frame["metric"] == reported.map(bare, "ignore"))
+    found = found.fillna(False).astype(bool)
+    return frame[found | ~found.groupby(frame["task"]).transform("any").fillna(False).astype(bool)]
 
 
 def _from_leaderboard(path: Path, wide: pd.DataFrame, metrics: Mapping[str, str]) -> pd.DataFrame:
@@ -96,7 +119,9 @@ def _column_problems(path: Path, frame: pd.DataFrame) -> list[str]:
     ]
 
 
-def _text_problems(path: Path, frame: pd.DataFrame, metrics: Mapping[str, str]) -> list[str]:
+def _text_problems(
+    path: Path, frame: pd.DataFrame, metrics: Mapping[str, str], protocols: Sequence[str]
+) -> list[str]:
     problems = [
         f"{_at(path, frame, row)}: the column {column!r} is empty."
         for column in REQUIRED
@@ -106,7 +131,7 @@ def _text_problems(path: Path, frame: pd.DataFrame, metrics: Mapping[str, str]) 
     of_texts = (frame["metric"].map(bare, "ignore") == BITS).fillna(False)
     for column, known, what in (
         ("task", metrics, f"a task of the tasks table, or a text with the metric {BITS}"),
-        ("protocol", PROTOCOLS, "direct, few_shot or train_before_test"),
+        ("protocol", protocols, listed(protocols, "or")),
         ("unit", UNITS, "fraction or percent"),
     ):
         if column in frame:

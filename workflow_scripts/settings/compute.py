@@ -1,14 +1,11 @@
 """How models are run."""
 
 import shutil
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
 from workflow_scripts.settings.section import Section, unlike
-
-if TYPE_CHECKING:
-    from workflow_scripts.settings.load import Settings
 
 Precision = Literal["float32", "float16", "bfloat16", "8bit", "4bit"]
 QUANTIZED = ("8bit", "4bit")  # weights, by bitsandbytes; what is computed with them is in float16
@@ -63,6 +60,13 @@ class Loading(Section):
         """What load_model is told."""
         return self.model_dump(include={"device", "dtype", "attention"})
 
+    @property
+    def finds_gpus(self) -> bool:
+        """What auto will come to: without a GPU or a scheduler here, jobs run on this machine's processor."""
+        return self.device == "cuda" or (
+            self.device == "auto" and any(map(shutil.which, _SIGNS_OF_GPUS))
+        )
+
 
 class Compute(Loading):
     batch_size: int = Field(
@@ -74,14 +78,3 @@ class RowCompute(Compute):
     """Of a row of the leaderboard, whose weights may be quantised."""
 
     dtype: Precision  # type: ignore[assignment]
-
-
-def runs_on_gpus(settings: "Settings") -> bool:
-    """Whether the jobs of a config have GPUs: the miniature world needs none, and would only keep one from others.
-
-    What auto will come to: without a GPU or a scheduler here, jobs run on this machine's processor.
-    """
-    device = settings.compute.device
-    if settings.source == "miniature" or device == "cpu":
-        return False
-    return device == "cuda" or any(map(shutil.which, _SIGNS_OF_GPUS))

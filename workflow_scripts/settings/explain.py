@@ -1,24 +1,9 @@
-"""What `snakemake explain_training` is asked: an item of a task as it is trained on and tested."""
+"""What is wrong with the key `explain`, whichever rule is to show what it names."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
-from workflow_scripts.core.errors import UserError
-from workflow_scripts.settings.harmony import TaskRecipe
-from workflow_scripts.settings.request import StepRequest
 from workflow_scripts.settings.sentences import hint, shown
 from workflow_scripts.settings.tables import TaskRow
-
-if TYPE_CHECKING:
-    from workflow_scripts.settings.load import Settings
-
-
-class ExplainTrainingRequest(StepRequest):
-    task: str  # as lm-eval names it
-    number: int
-    recipe: TaskRecipe
-    chat_template: bool
-    seed: int
 
 
 def explain_problems(
@@ -44,27 +29,3 @@ def explain_problems(
             f" {named}/3."
         ]
     return []
-
-
-def explained_task(settings: "Settings") -> tuple[str, int]:
-    """The task, as the tasks table names it, and the number of the training item."""
-    named, _, number = (settings.explain or "").partition("/")
-    trained = [name for name in settings.harmony.tasks if settings.task(name).training]
-    task = named or next(iter(trained), settings.harmony.tasks[0])
-    if task not in settings.tasks:
-        raise UserError(
-            f"explain is {shown(settings.explain)}, which begins with the name of a prompt run; expected"
-            " a task, as in sst2/3, or `snakemake explain_prompt`, which shows prompt runs."
-        )
-    return task, int(number or 0)
-
-
-def explain_training_request(settings: "Settings") -> ExplainTrainingRequest:
-    task, number = explained_task(settings)
-    return ExplainTrainingRequest(
-        task=settings.task(task).harness_task,
-        number=number,
-        recipe=settings.harmony.task_recipe(settings.source),
-        chat_template=settings.harmony.chat_template,
-        seed=settings.seed,
-    )

@@ -13,6 +13,7 @@ from workflow_scripts.settings.config import Config
 from workflow_scripts.settings.explain import explain_problems
 from workflow_scripts.settings.flags import Flag, read_flags
 from workflow_scripts.settings.found import Found, LookUp
+from workflow_scripts.settings.grids import GridFile, read_grid_files
 from workflow_scripts.settings.harmony import Together
 from workflow_scripts.settings.names import Known, find_file, find_folder
 from workflow_scripts.settings.prompts.files import find_runs, read_runs
@@ -50,12 +51,20 @@ class Settings(Config):
     refused_requests: dict[str, str] = Field({}, description="What is wrong with the other files.")
     requests_aside: dict[str, str] = Field({}, description="Why some files are of another config.")
     flags: tuple[Flag, ...] = Field((), description="Rows of the leaderboard that are marked.")
+    grids: dict[str, GridFile] = Field({}, description="The files in config/grids, by their names.")
+    workflow_folder: str = Field(description="Where the Snakefile lies.")
+    merged: dict[str, Any] = Field(description="The config as Snakemake merged it, unchecked.")
 
     def model(self, name: str) -> ModelRow:
         return self.models[name]
 
     def task(self, name: str) -> TaskRow:
         return self.tasks[name]
+
+    def resource(self, name: str) -> str:
+        """A file of the folder resources: in the working directory, or else beside the Snakefile."""
+        path = f"resources/{name}"
+        return str(find_file(path, Path(self.workflow_folder)) or path)
 
     def checkpoints(self) -> dict[str, Checkpoint]:
         """The chunked checkpoints by their id, for instance `Qwen/Qwen2.5-0.5B-Instruct@k2m12`."""
@@ -84,6 +93,11 @@ class Settings(Config):
                 if stages or variant.plan != UNCHANGED
             ]
         return staged
+
+    @property
+    def on_gpus(self) -> bool:
+        """Whether jobs have GPUs: the miniature world needs none, and would only keep one from others."""
+        return self.source != "miniature" and self.compute.finds_gpus
 
     @property
     def trained_together(self) -> Together:
@@ -142,6 +156,11 @@ def load_settings(
         except UserError as error:
             problems += error.problems
 
+    try:
+        grids = read_grid_files(workflow_folder, tables.get("tasks"))
+    except UserError as error:
+        problems += error.problems
+
     source = config.get("source", Config.model_fields["source"].default)
     folder = _said(config, "prompts", "folder", Prompts)
     files = find_runs(folder if isinstance(folder, str) else FOLDER, workflow_folder)
@@ -171,7 +190,15 @@ def load_settings(
     if problems:
         raise UserError(problems)
     fields = {name: getattr(checked, name) for name in Config.model_fields}
-    settings = Settings.model_construct(**fields, **tables, folders=known.folders, prompt_runs=runs)
+    settings = Settings.model_construct(
+        **fields,
+        **tables,
+        folders=known.folders,
+        prompt_runs=runs,
+        workflow_folder=str(workflow_folder),
+        merged=config,
+        grids=grids,
+    )
     if problems := _unmade_checkpoints(settings):
         raise UserError(problems)
     return _with_requests(settings, workflow_folder)

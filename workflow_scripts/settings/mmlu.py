@@ -1,18 +1,13 @@
 """MMLU as published, of models and their chunked checkpoints."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pydantic import Field
 
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.settings.compute import Compute
 from workflow_scripts.settings.names import ModelName
-from workflow_scripts.settings.request import StepRequest
 from workflow_scripts.settings.section import Section
-
-if TYPE_CHECKING:
-    from workflow_scripts.settings.load import Settings
 
 DATASET = "lighteval/mmlu"
 
@@ -47,22 +42,6 @@ class Mmlu(Section):
             " of them. 8 are enough for a first look, and the miniature world has 12 by default; a"
             " number to be reported needs null."
         ),
-    )
-
-
-class MmluRequest(StepRequest):
-    shots: int
-    max_items_per_subject: int | None
-    compute: Compute
-    seed: int
-
-
-def mmlu_request(settings: "Settings") -> MmluRequest:
-    return MmluRequest(
-        shots=settings.mmlu.shots,
-        max_items_per_subject=settings.mmlu.max_items_per_subject,
-        compute=settings.compute,
-        seed=settings.seed,
     )
 
 

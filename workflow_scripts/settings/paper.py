@@ -1,11 +1,13 @@
 """What the paper's own tables, its report and the leaderboard's page are asked."""
 
+from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
 from workflow_scripts.settings.chunked_tables import mmlu_checkpoints
 from workflow_scripts.settings.cluster import Cluster
+from workflow_scripts.settings.grids import OWN_GRID
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.mmlu import published_but_for_form
 from workflow_scripts.settings.prompts.tables import PromptComparison, prompt_comparison
@@ -51,6 +53,7 @@ class LeaderboardPage(StepRequest):
     source: str | None = Field(description="None where nothing is measured here")
     seed: int
     tasks: tuple[RankedTask, ...] = Field(description="Of the Harmony grid")
+    protocols: dict[str, str] = Field(description="Of that grid, and how they are called")
     rests_on: dict[str, tuple[str, ...]] = Field(
         {},
         description="By tab: its tasks, harness and study, as resources/citations.tsv names them",
@@ -60,6 +63,12 @@ class LeaderboardPage(StepRequest):
 class ToldTable(StepRequest):
     table: str = Field(description="The module that describes it")
     request: dict[str, Any]
+    chapter: str
+
+
+class ToldFigure(StepRequest):
+    caption: str
+    chapter: str
 
 
 class TablesTold(StepRequest):
@@ -69,7 +78,15 @@ class TablesTold(StepRequest):
 
 
 class Report(TablesTold):
+    """Tables and figures in the order in which their chapters have them."""
+
+    figures: dict[str, ToldFigure]
     links: dict[str, str] = Field({}, description="Other pages beside this one")
+
+
+def cost_table(settings: Settings) -> CostTable:
+    snakefile = str(Path(settings.workflow_folder, "Snakefile"))
+    return CostTable(snakefile=snakefile, config=settings.merged, cluster=settings.cluster)
 
 
 def leaderboard_page(settings: Settings, *, measures: bool) -> LeaderboardPage:
@@ -78,6 +95,7 @@ def leaderboard_page(settings: Settings, *, measures: bool) -> LeaderboardPage:
         source=settings.source if measures else None,
         seed=settings.seed,
         tasks=shown_tasks(settings),
+        protocols=settings.grids[OWN_GRID].names,
         rests_on={
             "suite": ("suite", "lm_eval", *(one.task for one in settings.suite.tasks)),
             "harmony": ("harmony", "lm_eval", *settings.harmony.tasks),
@@ -111,4 +129,5 @@ def published_cells(settings: Settings) -> PublishedCells:
 
 def shown_config(settings: Settings) -> dict[str, Any]:
     """The config as it was read, without the rows of its tables."""
-    return settings.model_dump(mode="json", exclude={"models", "tasks", "prompt_runs", "explain"})
+    left_out = {"models", "tasks", "grids", "prompt_runs", "explain", "workflow_folder", "merged"}
+    return settings.model_dump(mode="json", exclude=left_out)

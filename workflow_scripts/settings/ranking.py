@@ -7,10 +7,11 @@ from pydantic import BaseModel, ConfigDict
 
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.settings.cells import tasks_of
+from workflow_scripts.settings.grids import OWN_GRID, GridFile
 from workflow_scripts.settings.harmony import Protocol
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.request import StepRequest
-from workflow_scripts.settings.tables import ModelRow, TaskRow
+from workflow_scripts.settings.tables import CATEGORIES, ModelRow, TaskRow
 
 
 class _Facts(BaseModel):
@@ -51,13 +52,25 @@ class TasksRequest(StepRequest):
         return {row.task: row.display_name for row in self.tasks}
 
 
+class GridWords(TasksRequest):
+    """How a grid is described, and its tasks: what figures of it are drawn with."""
+
+    grid: GridFile
+
+    @property
+    def in_categories(self) -> tuple[RankedTask, ...]:
+        """The tasks in the order of their categories."""
+        order = list(self.grid.categories or CATEGORIES)
+        return tuple(sorted(self.tasks, key=lambda row: order.index(row.category)))
+
+
 class ModelsRequest(StepRequest):
     """All known models."""
 
     models: tuple[RankedModel, ...]
 
 
-class GridRequest(TasksRequest, ModelsRequest):
+class GridRequest(GridWords, ModelsRequest):
     """All known models and tasks, and by protocol what is wanted."""
 
     wanted: dict[Protocol, Wanted]
@@ -69,7 +82,7 @@ class GridRequest(TasksRequest, ModelsRequest):
 
 
 class RankingRequest(GridRequest):
-    """The grid, and how often it is drawn again for intervals."""
+    """The grid, and how often it is drawn again for intervals; not at all where that is 0."""
 
     draws: int
     seed: int
@@ -83,7 +96,7 @@ class PairRequest(GridRequest):
     pair: tuple[str, ...]
 
 
-class ComputeRequest(StepRequest):
+class ComputeRequest(GridWords):
     """Tokens of pre-training, in billions, of the models that they are known of."""
 
     tokens: dict[str, float]
@@ -112,46 +125,65 @@ def ranked_models(rows: Iterable[ModelRow]) -> tuple[RankedModel, ...]:
     return tuple(RankedModel(**row.model_dump(include=names)) for row in rows)
 
 
-def tasks_asked(settings: Settings) -> TasksRequest:
-    return TasksRequest(tasks=ranked_tasks(settings.tasks.values()))
+def grid_tasks(settings: Settings, grid: GridFile) -> tuple[RankedTask, ...]:
+    """Those of its categories, or else all known ones; a file may describe tasks of its own."""
+    rows = {row.task: row for row in ranked_tasks(settings.tasks.values())}
+    for task, one in grid.tasks.items():
+        rows[task] = RankedTask(task=task, display_name=one.name, category="", metric=one.metric)
+    if not grid.categories:
+        return tuple(rows.values())
+    return tuple(
+        rows[task].model_copy(update={"category": category})
+        for task, category in grid.category_of.items()
+    )
 
 
-def models_asked(settings: Settings) -> ModelsRequest:
+def grid_words(settings: Settings, name: str = OWN_GRID) -> GridWords:
+    grid = settings.grids[name]
+    return GridWords(grid=grid, tasks=grid_tasks(settings, grid))
+
+
+def models_request(settings: Settings) -> ModelsRequest:
     return ModelsRequest(models=ranked_models(settings.models.values()))
 
 
-def grid_asked(settings: Settings) -> GridRequest:
-    """Without models of ours no cell is wanted, and scores from elsewhere are all there is."""
-    models = settings.harmony.models
+def grid_request(settings: Settings, name: str = OWN_GRID) -> GridRequest:
+    """Of others' scores no cell is wanted; nor of ours without models, and imported ones are all there is."""
+    words, harmony = grid_words(settings, name), settings.harmony
+    run = words.grid.run
+    known = [row for row in settings.models.values() if run or row.source == "huggingface"]
     return GridRequest(
-        tasks=ranked_tasks(settings.tasks.values()),
-        models=ranked_models(settings.models.values()),
+        **dict(words),
+        models=ranked_models(known),
         wanted={
-            protocol: Wanted(models=models, tasks=tasks_of(settings, "harmony", protocol))
+            protocol: Wanted(models=harmony.models, tasks=tasks_of(settings, "harmony", protocol))
             for protocol in get_args(Protocol)
-            if models and protocol in settings.harmony.protocols
+            if run and harmony.models and protocol in harmony.protocols
         },
     )
 
 
-def pair_asked(settings: Settings) -> PairRequest:
-    harmony = settings.harmony
-    # Scores from elsewhere alone may be on other tasks than the config's.
-    pair = harmony.task_pair or (harmony.tasks[:2] if harmony.models else ())
-    return PairRequest(**dict(grid_asked(settings)), pair=pair)
+def pair_request(settings: Settings, name: str = OWN_GRID) -> PairRequest:
+    request, harmony = grid_request(settings, name), settings.harmony
+    pair = request.grid.pair
+    if request.grid.run:  # scores from elsewhere alone may be on other tasks than the config's
+        pair = harmony.task_pair or (harmony.tasks[:2] if harmony.models else ())
+    return PairRequest(**dict(request), pair=pair)
 
 
-def compute_asked(settings: Settings) -> ComputeRequest:
+def compute_request(settings: Settings) -> ComputeRequest:
     tokens = {name: row.tokens_billion for name, row in settings.models.items()}
-    return ComputeRequest(tokens={name: some for name, some in tokens.items() if some is not None})
+    known = {name: some for name, some in tokens.items() if some is not None}
+    return ComputeRequest(**dict(grid_words(settings)), tokens=known)
 
 
-def ranking_asked(settings: Settings) -> RankingRequest:
-    draws = settings.harmony.bootstrap_draws
-    return RankingRequest(**dict(grid_asked(settings)), draws=draws, seed=settings.seed)
+def ranking_request(settings: Settings, name: str = OWN_GRID) -> RankingRequest:
+    request = grid_request(settings, name)
+    draws = settings.harmony.bootstrap_draws if request.grid.run else 0
+    return RankingRequest(**dict(request), draws=draws, seed=settings.seed if draws else 0)
 
 
-def scores_asked(settings: Settings) -> ScoresRequest:
+def scores_request(settings: Settings) -> ScoresRequest:
     models = settings.harmony.models
     return ScoresRequest(
         tasks=shown_tasks(settings),

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.settings.compute import runs_on_gpus
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.packs import suite_logs, suite_records
 from workflow_scripts.settings.request import StepRequest
@@ -71,7 +70,7 @@ def check_requests(
         aside=settings.requests_aside,
         memory_mb=settings.suite.memory_mb,
         open_licences=settings.suite.open_licences,
-        on_gpu=runs_on_gpus(settings),
+        on_gpu=settings.on_gpus,
     )
 
 

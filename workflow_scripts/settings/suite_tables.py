@@ -60,29 +60,29 @@ def shown_tasks(settings: Settings) -> tuple[ShownTask, ...]:
     return tuple(found)
 
 
-def suite_tables(settings: Settings, published: str) -> SuiteTables:
-    """`published` is the file of the published baselines."""
+def suite_tables(settings: Settings) -> SuiteTables:
     return SuiteTables(
         tasks=shown_tasks(settings),
-        baselines=_baselines(settings, published),
+        baselines=_baselines(settings),
         flags=settings.flags,
         source=settings.source,
     )
 
 
-def suite_board(settings: Settings, published: str) -> SuiteBoard:
+def suite_board(settings: Settings) -> SuiteBoard:
     return SuiteBoard(
         tasks=shown_tasks(settings),
-        baselines=_baselines(settings, published),
+        baselines=_baselines(settings),
         shown_items=settings.suite.shown_items,
     )
 
 
-def _baselines(settings: Settings, published: str) -> tuple[PublishedBaseline, ...]:
+def _baselines(settings: Settings) -> tuple[PublishedBaseline, ...]:
     """Those of tasks and metrics that the suite has; none is of generated questions."""
     if settings.source == "miniature":
         return ()
     asked = {(one.task, one.metric) for one in shown_tasks(settings)}
-    with Path(published).open(encoding="utf-8", newline="") as file:
+    published = Path(settings.resource("published/suite_baselines.tsv"))
+    with published.open(encoding="utf-8", newline="") as file:
         found = [PublishedBaseline.of(row) for row in csv.DictReader(file, delimiter="\t")]
     return tuple(one for one in found if (one.task, one.metric) in asked)

@@ -1,6 +1,6 @@
 """Draw one figure of a study, by the module that describes it.
 
-In: what the rule of the figure names, and its request. Out: the figure as PDF and PNG.
+In: what the figure's declaration names, and its request. Out: the figure as PDF and PNG.
 """
 
 from importlib import import_module

@@ -1,6 +1,6 @@
 """Make one table of a study, by the module that describes it.
 
-In: what the rule of the table names, and its request. Out: the table as CSV, Markdown and LaTeX.
+In: what the table's declaration names, and its request. Out: the table as CSV, Markdown and LaTeX.
 """
 
 from importlib import import_module

@@ -28,7 +28,7 @@ def main(
 
     def work() -> None:
         if stage.keys.gpus == 1:
-            train_stage(**paths, asked=stage)
+            train_stage(**paths, request=stage)
         else:
             train_side_by_side(paths, stage)
 

@@ -1,1 +1,1 @@
-"""A room for each study: its frame, tables, figures, sentences, board and comparison with the published."""
+"""A room for each study: its frame, tables, figures, chapter of the report, board and comparison with the published."""

@@ -1,6 +1,6 @@
 """How much memory a step takes, found out on the model itself, and whether it is to calculate twice for less.
 
-What autograd keeps of a row for the way back depends on the architecture, its attention, adapters and number
+What autograd keeps of a row for going back depends on the architecture, its attention, adapters and number
 formats. So it is weighed: for three short rows, between which it grows with the length and its square.
 """
 
@@ -21,14 +21,14 @@ from workflow_scripts.training.samples import Samples
 from workflow_scripts.training.trained_parameters import trained_parameters
 
 _WEIGHED = (16, 32, 64)  # tokens
-# Beside what is kept there are gradients on their way and kernels' own buffers.
+# Beside what is kept there are gradients in the making and kernels' own buffers.
 _SPARE = 1.25
 # A logit in 16 bits and in 32, its log-probability, and the gradients of both.
 _BYTES_OF_LOGIT = 16
 
 
 @dataclass(frozen=True)
-class Row:
+class BatchShape:
     """The shape of a micro-batch: packed it is one row of all its tokens."""
 
     rows: int
@@ -39,14 +39,18 @@ class Row:
         return self.rows * self.length
 
 
-def longest_row(samples: Samples, order: Order, epochs: int, *, padded: bool) -> Row:
+def longest_row(samples: Samples, order: Order, epochs: int, *, padded: bool) -> BatchShape:
     """Of all micro-batches of a training the one with most tokens; longer rows first among equals."""
-    lengths, found = samples.lengths, Row(1, 1)
+    lengths, found = samples.lengths, BatchShape(1, 1)
     for epoch in range(epochs):
         order.set_epoch(epoch)
         for micro in order:
             of_each = lengths[micro]
-            row = Row(len(micro), int(of_each.max())) if padded else Row(1, int(of_each.sum()))
+            row = (
+                BatchShape(len(micro), int(of_each.max()))
+                if padded
+                else BatchShape(1, int(of_each.sum()))
+            )
             found = max(found, row, key=lambda one: (one.tokens, one.length))
     order.set_epoch(0)
     return found
@@ -62,7 +66,7 @@ def choose_checkpointing(wanted: str, room: int | None, needed: Callable[[], flo
     return room is not None and needed() > room
 
 
-def step_bytes(model, row: Row, precision: str, *, in_pieces: bool = True) -> int:
+def step_bytes(model, row: BatchShape, precision: str, *, in_pieces: bool = True) -> int:
     """What a step needs beside the weights, if it calculates once: an estimate, on the safe side.
 
     `in_pieces` says whether the logits of a long row are made so where the model allows it.
@@ -75,14 +79,14 @@ def step_bytes(model, row: Row, precision: str, *, in_pieces: bool = True) -> in
     return int(_SPARE * (kept_bytes(model, row, precision) + logits)) + trained
 
 
-def kept_bytes(model, row: Row, precision: str) -> int:
-    """What autograd keeps of a row for the way back, logits left out."""
-    weighed = [weigh(model, Row(1, length), precision) for length in _WEIGHED]
+def kept_bytes(model, row: BatchShape, precision: str) -> int:
+    """What autograd keeps of a row for going back, logits left out."""
+    weighed = [weigh(model, BatchShape(1, length), precision) for length in _WEIGHED]
     square, linear, constant = np.polyfit(_WEIGHED, weighed, deg=2).tolist()
     return int(constant + row.rows * (linear * row.length + square * row.length**2))
 
 
-def weigh(model, row: Row, precision: str) -> int:
+def weigh(model, row: BatchShape, precision: str) -> int:
     """The bytes of all that autograd keeps of a pass over a row, what is there in any case left out."""
     kept: dict[int, int] = {}
 
@@ -103,6 +107,6 @@ def weigh(model, row: Row, precision: str) -> int:
         )
     del output
     model.train(was_training)
-    # Asked now: the first pass of a model in chunks moves its parameters beside one another.
+    # Noted now: the first pass of a model in chunks moves its parameters beside one another.
     there = {tensor.untyped_storage().data_ptr() for tensor in model.parameters()}
     return sum(size for place, size in kept.items() if place not in there)

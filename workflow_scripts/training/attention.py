@@ -114,33 +114,33 @@ def without_packing(model) -> None:
 def choose_packing(model, keys: TrainingKeys) -> str:
     """How the samples of a row are kept apart, tried out on this model; none where that fails.
 
-    varlen: PyTorch's kernel for it; stretches: the function above; flash: flash attention's own way;
+    varlen: PyTorch's kernel for it; stretches: the function above; flash: flash attention's own arguments;
     row: transformers' mask.
     """
     if not keys.packing:
         return "none"
     found = model.config._attn_implementation
     own = found == "sdpa" and not keys.compile
-    ways = {
+    possible = {
         "flash": found == _FLASH,
         "varlen": own and varlen.fits(model),
         "stretches": own and not _looks_through_windows(model, keys.max_length),
         "row": True,
     }
-    for way in (way for way, possible in ways.items() if possible):
-        if way in _OWN:
-            model.set_attn_implementation(_OWN[way])
+    for kind in (kind for kind, runs in possible.items() if runs):
+        if kind in _OWN:
+            model.set_attn_implementation(_OWN[kind])
         try:
             difference = _seen_by_another(model)
-            if way == "varlen":
+            if kind == "varlen":
                 _differentiate(model)
         except RuntimeError as error:
-            if way != "varlen":
+            if kind != "varlen":
                 raise
             print(f"PyTorch's kernel for packed rows cannot run this model ({error}).")
             continue
         if difference <= _ALIKE[model.dtype == torch.float32]:
-            return way
+            return kind
         print(
             f"Packed samples of this model see one another (loss off by {difference:.1e}): padding."
         )
@@ -170,7 +170,7 @@ def _seen_by_another(model) -> float:
 
 
 def _differentiate(model) -> None:
-    """A kernel may have a way forward and none back; gradients of weights, which need room, are not made."""
+    """A kernel may go forward and not back; gradients of weights, which need room, are not made."""
     embedded: list[Tensor] = []
 
     def keep(_module, _inputs, output: Tensor) -> None:

@@ -1,4 +1,4 @@
-"""Conversations: two ways to write one down, one way to read it, and what of it counts.
+"""Conversations: two forms to write one down in, one to read it in, and what of it counts.
 
 The tokenizer's own chat template makes the text. What counts in the loss are the assistant's turns,
 from behind the header that would make the model speak, to the token that ends the turn: what a model

@@ -18,6 +18,7 @@ from workflow_scripts.hub.load import choose_device, load_model, load_tokenizer
 from workflow_scripts.hub.manifest import read_manifest, verify
 from workflow_scripts.hub.recording import Recording, model_facts
 from workflow_scripts.settings.training import StageRequest
+from workflow_scripts.training.lesson import Lesson
 from workflow_scripts.training.output import save_checkpoint
 from workflow_scripts.training.processes import is_first
 from workflow_scripts.training.run import padding_token, train
@@ -29,33 +30,30 @@ def train_stage(
     samples_summary: Path,
     folder: Path,
     record_path: Path,
-    asked: StageRequest,
+    request: StageRequest,
 ) -> TrainingRecord | None:
     """Train, write the checkpoint and then its record. Of several processes the first one writes."""
     recording = Recording()
-    provenance = recording.provenance(asked)
+    provenance = recording.provenance(request)
     base = read_manifest(base_manifest)
     everything, about_data = read_samples(samples_summary)
-    rng = np.random.default_rng(derive_seed(asked.seed, "held out", asked.recipe))
-    samples, held_out = everything.split(asked.validation, rng)
-    device = choose_device(asked.device)
-    load = partial(_load, base_manifest, device, asked.attention)
+    rng = np.random.default_rng(derive_seed(request.seed, "held out", request.recipe))
+    samples, held_out = everything.split(request.validation, rng)
+    device = choose_device(request.device)
+    load = partial(_load, base_manifest, device, request.attention)
+    belongs_to = {
+        "base": base.commit,
+        "data": about_data["sha256"],
+        "validation": request.validation,
+        "threads": request.threads,
+        "packages": provenance.packages,
+        "device": device,
+    }
     trained = train(
         load,
-        samples,
-        held_out,
+        Lesson(samples, request.keys, request.seed, belongs_to, held_out),
         state_beside(folder),
-        keys=asked.keys,
         device=device,
-        seed=asked.seed,
-        belongs_to={
-            "base": base.commit,
-            "data": about_data["sha256"],
-            "validation": asked.validation,
-            "threads": asked.threads,
-            "packages": provenance.packages,
-            "device": device,
-        },
         padding_token=padding_token(load_tokenizer(base_manifest)),
         tensorboard_folder=record_path.with_suffix(".tensorboard"),
     )
@@ -67,14 +65,14 @@ def train_stage(
         trained.last_parameters,
         base_manifest,
         folder,
-        id=asked.id,
-        keys=asked.keys,
+        id=request.id,
+        keys=request.keys,
     )
     return write_training_record(
         record_path,
         base=model_facts(base),
         trained=model_facts(manifest),
-        request=asked.as_params(),
+        request=request.as_params(),
         data=about_data,
         report=trained.report,
         facts=trained.facts,

@@ -12,10 +12,10 @@ from workflow_scripts.training.samples import SampleWriter
 from workflow_scripts.training.tokenise import write_conversations, write_text_blocks
 
 
-def tokenise(model_manifest: Path, folder: Path, asked: SamplesRequest) -> dict[str, Any]:
+def tokenise(model_manifest: Path, folder: Path, request: SamplesRequest) -> dict[str, Any]:
     """Write the samples that the request describes into `folder`, and return what was noted of them."""
     tokenizer, manifest = load_tokenizer(model_manifest), read_manifest(model_manifest)
-    keys, hub = asked.keys, Path(asked.hub)
+    keys, hub = request.keys, Path(request.hub)
     source: dict[str, Any] = {"files": list(keys.files)}
     if keys.dataset:
         dataset = read_manifest(hub / "datasets" / keys.dataset / MANIFEST)
@@ -26,7 +26,7 @@ def tokenise(model_manifest: Path, folder: Path, asked: SamplesRequest) -> dict[
     writer = SampleWriter(folder)
     common: dict[str, Any] = {
         "column": keys.column,
-        "length": asked.max_length,
+        "length": request.max_length,
         "most": keys.max_samples,
     }
     if keys.data == "text":
@@ -37,7 +37,7 @@ def tokenise(model_manifest: Path, folder: Path, asked: SamplesRequest) -> dict[
     tokenizer_files = {f.path: f.sha256 for f in manifest.files if "token" in f.path}
     return writer.close(
         source=source,
-        data={"max_length": asked.max_length, **keys.model_dump(mode="json", exclude={"files"})},
+        data={"max_length": request.max_length, **keys.model_dump(mode="json", exclude={"files"})},
         tokenizer={"repository": manifest.repository, "sha256": sha256_json(tokenizer_files)},
         vocabulary=len(tokenizer),
     )

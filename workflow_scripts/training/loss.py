@@ -71,7 +71,7 @@ class Head:
 
 
 def find_head(model) -> Head | None:
-    """Tried out on this model; None where its logits are made in another way."""
+    """Tried out on this model; None where its logits are made otherwise."""
     head = Head(model.get_base_model() if hasattr(model, "get_base_model") else model)
     if head.body is head.model or head.model.get_output_embeddings() is None:
         return None
@@ -147,7 +147,7 @@ def _cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
 
 
 class _InPieces(torch.autograd.Function):
-    """The loss and, in the same pass, the gradients that it will be asked for, piece by piece."""
+    """The loss and, in the same pass, the gradients that will be wanted of it, piece by piece."""
 
     @staticmethod
     def forward(ctx, hidden, targets, head, *parameters):

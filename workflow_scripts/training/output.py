@@ -40,10 +40,7 @@ def save_checkpoint(
         _save(model, temporary, dtype, as_adapter)
         if last_parameters is not None and keys.keep_last:
             _save(
-                _with_parameters(load, last_parameters, keys),
-                temporary / "last",
-                dtype,
-                as_adapter,
+                _with_parameters(load, last_parameters, keys), temporary / "last", dtype, as_adapter
             )
         for file in base.files:
             if not _is_of_the_base_alone(file.path):
@@ -70,20 +67,18 @@ def _with_parameters(load, parameters: dict[str, torch.Tensor], keys: TrainingKe
 
 
 def _save(model, folder: Path, dtype: torch.dtype, as_adapter: bool) -> None:
-    if not hasattr(model, "merge_and_unload"):
-        model.to(dtype).save_pretrained(folder)
-        return
-    if not as_adapter:
-        model.merge_and_unload().to(dtype).save_pretrained(folder)
-        return
-    model.save_pretrained(folder)
-    (folder / "README.md").unlink(missing_ok=True)  # peft's own, an empty form
-    # The base lies in this very folder, where transformers finds it by its config.json, and not where
-    # it lay when it was loaded.
-    config = json.loads((folder / _ADAPTER).read_text(encoding="utf-8"))
-    config["base_model_name_or_path"] = "."
-    write_text(folder / _ADAPTER, json.dumps(config, indent=1, sort_keys=True) + "\n")
-    model.unload().to(dtype).save_pretrained(folder)
+    if as_adapter:
+        model.save_pretrained(folder)
+        (folder / "README.md").unlink(missing_ok=True)  # peft's own, an empty form
+        # The base lies in this very folder, where transformers finds it by its config.json, and not where
+        # it lay when it was loaded.
+        config = json.loads((folder / _ADAPTER).read_text(encoding="utf-8"))
+        config["base_model_name_or_path"] = "."
+        write_text(folder / _ADAPTER, json.dumps(config, indent=1, sort_keys=True) + "\n")
+        model = model.unload()
+    elif hasattr(model, "merge_and_unload"):
+        model = model.merge_and_unload()
+    model.to(dtype).save_pretrained(folder)
 
 
 def _stored_dtype(folder: Path) -> torch.dtype:

@@ -109,18 +109,12 @@ def _padded(chosen: list[Sample], padding_token: int) -> dict[str, Any]:
     return {"input_ids": ids, "attention_mask": mask, "labels": labels}
 
 
-@dataclass(frozen=True)
-class Amount:
-    tokens: int
-    padding: float  # share of all positions that held no token of a sample
-
-
-def amount_trained(samples: Samples, order: Order, steps: int, *, padded: bool) -> Amount:
-    """What so many steps of this order train on."""
-    lengths, whole = (
-        samples.lengths,
-        Order(order.samples, order.batch_size, order.micro_batch_size, order.seed),
-    )
+def amount_trained(
+    samples: Samples, order: Order, steps: int, *, padded: bool
+) -> tuple[int, float]:
+    """The tokens that so many steps of this order train on, and the share of all positions that held none."""
+    lengths = samples.lengths
+    whole = Order(order.samples, order.batch_size, order.micro_batch_size, order.seed)
     tokens = positions = epoch = 0
     while steps > 0:
         whole.set_epoch(epoch)
@@ -131,4 +125,4 @@ def amount_trained(samples: Samples, order: Order, steps: int, *, padded: bool) 
                 positions += int(of_each.max() * len(micro) if padded else of_each.sum())
             steps -= 1
         epoch += 1
-    return Amount(tokens, 1 - tokens / positions if positions else 0.0)
+    return tokens, 1 - tokens / positions if positions else 0.0

@@ -2,7 +2,7 @@
 
 torchrun's launcher (torch 2.13) was tried in this place and gives up what a training must not lose. It
 passes a signal on, but thirty seconds later kills whoever has not ended, a number that nobody can set:
-a training asked to leave that took 45 seconds to save had saved nothing. It reports the first process
+a training told to leave that took 45 seconds to save had saved nothing. It reports the first process
 that failed, which may be one that only lost touch with the one that says why; and it restarts for any
 failure or for none, where here all start again when memory ran out. `torch.multiprocessing` imports
 the main module again, which under Snakemake is the step itself.
@@ -51,14 +51,14 @@ def first_alone(device: str):
     return PartialState(cpu=device == "cpu").main_process_first()
 
 
-def train_side_by_side(paths: dict[str, Path], asked: StageRequest) -> None:
+def train_side_by_side(paths: dict[str, Path], request: StageRequest) -> None:
     """Run `train_stage` in as many processes as the recipe has GPUs, and wait for them all.
 
-    A signal that asks to leave is passed to each of them. Where one fails, the others are ended.
+    A signal to leave is passed to each of them. Where one fails, the others are ended.
     """
     as_text = {name: str(path) for name, path in paths.items()}
-    arguments = json.dumps({"paths": as_text, "request": asked.as_params()})
-    while (code := _once(arguments, asked.keys.gpus)) == OUT_OF_MEMORY:
+    arguments = json.dumps({"paths": as_text, "request": request.as_params()})
+    while (code := _once(arguments, request.keys.gpus)) == OUT_OF_MEMORY:
         pass
     if code == Interrupted.exit_code:
         raise Interrupted("Interrupted and saved; the same command resumes from there.")
@@ -122,7 +122,7 @@ def _main() -> None:
     arguments = json.loads(sys.argv[1])
     paths = {name: Path(path) for name, path in arguments["paths"].items()}
     try:
-        train_stage(**paths, asked=StageRequest.of(arguments["request"]))
+        train_stage(**paths, request=StageRequest.of(arguments["request"]))
     except UserError as error:
         if is_first() or error.exit_code != Interrupted.exit_code:
             print(error, flush=True)

@@ -36,9 +36,8 @@ class Progress(TrainerCallback):
             self._bar.update()
 
     def on_log(self, args, state, control, logs=None, **kwargs):
-        if (
-            "loss" in logs and self._begun is not None
-        ):  # a GPU has done them only when they are read
+        # A GPU has done the steps only when their losses are read.
+        if "loss" in logs and self._begun is not None:
             self.step_seconds += time.monotonic() - self._begun
             self._begun = None
         if self._bar is None:

@@ -1,6 +1,6 @@
 """What the steps of a training came to, kept where it was calculated until it is read.
 
-A number that is read from a GPU waits for all that was asked of it before. So losses and gradients'
+A number that is read from a GPU waits for all that it was given before. So losses and gradients'
 norms are read together, every so many steps and whenever a state is saved or evaluated.
 """
 
@@ -11,9 +11,8 @@ import torch
 from torch import Tensor
 
 EVERY = {"cpu": 1}
-_EVERY_ON_A_GPU = (
-    25  # a training that goes wrong is noticed within so many steps, and before it is saved
-)
+# A training that goes wrong is noticed within so many steps, and before it is saved.
+_EVERY_ON_A_GPU = 25
 
 
 def steps_between_reads(device: torch.device) -> int:

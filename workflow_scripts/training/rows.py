@@ -8,11 +8,11 @@ from typing import Any
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.manifest import MANIFEST, read_manifest
 
-Row = tuple[str, dict[str, Any] | None]  # where it stands, and its columns; None is no row
+FoundRow = tuple[str, dict[str, Any] | None]  # where it stands, and its columns; None is no row
 _BYTES_OF_TEXT = 1 << 20
 
 
-def dataset_rows(hub: Path, dataset: str, subset: str | None, split: str) -> Iterator[Row]:
+def dataset_rows(hub: Path, dataset: str, subset: str | None, split: str) -> Iterator[FoundRow]:
     """One by one from the dataset's files: nothing is copied and little is held in memory."""
     import datasets
 
@@ -26,7 +26,7 @@ def dataset_rows(hub: Path, dataset: str, subset: str | None, split: str) -> Ite
         yield f"{dataset}, row {at}", row
 
 
-def file_rows(paths: list[Path]) -> Iterator[Row]:
+def file_rows(paths: list[Path]) -> Iterator[FoundRow]:
     for path in paths:
         if not path.is_file():
             raise UserError(f"{path} is missing; a recipe's `files` names it.")
@@ -36,7 +36,7 @@ def file_rows(paths: list[Path]) -> Iterator[Row]:
         yield from read(path)
 
 
-def _text(path: Path) -> Iterator[Row]:
+def _text(path: Path) -> Iterator[FoundRow]:
     """Cut behind line ends into pieces that fit in memory."""
     with path.open(encoding="utf-8", newline="") as file:
         try:
@@ -46,7 +46,7 @@ def _text(path: Path) -> Iterator[Row]:
             raise UserError(f"{path} is not text in UTF-8 ({error}).") from None
 
 
-def _json_lines(path: Path) -> Iterator[Row]:
+def _json_lines(path: Path) -> Iterator[FoundRow]:
     with path.open("rb") as file:
         for at, line in enumerate(file, start=1):
             try:
@@ -56,7 +56,7 @@ def _json_lines(path: Path) -> Iterator[Row]:
             yield f"{path}, line {at}", row if isinstance(row, dict) else None
 
 
-def _parquet(path: Path) -> Iterator[Row]:
+def _parquet(path: Path) -> Iterator[FoundRow]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -64,8 +64,6 @@ def _parquet(path: Path) -> Iterator[Row]:
         file = pq.ParquetFile(path)
     except pa.ArrowInvalid as error:
         raise UserError(f"{path} is not a Parquet file ({error}).") from None
-    at = 0
-    for batch in file.iter_batches(batch_size=1_000):
-        for row in batch.to_pylist():
-            yield f"{path}, row {at}", row
-            at += 1
+    rows = (row for batch in file.iter_batches(batch_size=1_000) for row in batch.to_pylist())
+    for at, row in enumerate(rows):
+        yield f"{path}, row {at}", row

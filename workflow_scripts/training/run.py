@@ -18,80 +18,62 @@ from workflow_scripts.core.seeds import derive_seed, seed_everything
 from workflow_scripts.planning.memory import room_on
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training import attention, processes
-from workflow_scripts.training.activations import (
-    choose_checkpointing,
-    longest_row,
-    step_bytes,
-)
-from workflow_scripts.training.packing import Collator, Order, amount_trained
+from workflow_scripts.training.activations import choose_checkpointing, longest_row, step_bytes
+from workflow_scripts.training.lesson import Lesson
+from workflow_scripts.training.packing import Collator, Order
 from workflow_scripts.training.precision import choose_precision
 from workflow_scripts.training.progress import Progress, to_tensorboard
 from workflow_scripts.training.samples import Samples
 from workflow_scripts.training.selection import KeepBest
 from workflow_scripts.training.state import StateFolder, step_of
 from workflow_scripts.training.trained import Trained, speed_of
-from workflow_scripts.training.trained_parameters import choose_parts, gathered_parameters, report
-from workflow_scripts.training.trainer import PackedTrainer, Scorer
-from workflow_scripts.training.watching import LeaveWhenAsked, StopWhenDiverged
+from workflow_scripts.training.trained_parameters import (
+    choose_parts,
+    gathered_parameters,
+    report,
+    set_parameters,
+)
+from workflow_scripts.training.trainer import PackedTrainer
+from workflow_scripts.training.watching import LeaveOnSignal, StopWhenDiverged
 
 _USUAL_MICRO_BATCH = 8
 
 
 def train(
     load: Callable[[str], Any],
-    samples: Samples,
-    held_out: Samples | None,
+    lesson: Lesson,
     state_path: Path,
     *,
-    keys: TrainingKeys,
     device: str,
-    seed: int,
-    belongs_to: dict[str, Any],
     padding_token: int,
-    score: Scorer | None = None,
-    best_by: tuple[str, bool] = ("loss", False),
     tensorboard_folder: Path | None = None,
 ) -> Trained:
     """Train what `load` gives, from the state in `state_path` on where there is one.
 
-    `load` is called with the number format that parameters which are not trained are wanted in.
-    `belongs_to` says what decides the outcome
-    besides keys and seed: weights, data, versions. `score` measures more at each evaluation, and
-    `best_by` names the metric that selects, and whether larger is better. When memory runs out, the
-    micro-batch is halved and the training resumes from its last state.
+    `load` is called with the number format that parameters which are not trained are wanted in. When memory
+    runs out, the micro-batch is halved and the training resumes from its last state.
     """
+    keys = lesson.keys
     if keys.tensorboard and not is_tensorboard_available():
         raise UserError(
             "tensorboard is true and the package tensorboard is not installed; expected it beside torch"
             " (pip install tensorboard), or tensorboard: false."
         )
-    if held_out is not None and not len(held_out):
-        held_out = None
     with processes.first_alone(device):
-        owner = {"keys": keys.model_dump(mode="json"), "seed": seed, **belongs_to}
-        state = StateFolder(state_path, owner)
+        state = StateFolder(state_path, lesson.owner)
     share = keys.batch_size // keys.gpus
-    attempt = Attempt(
-        load,
-        samples,
-        held_out,
-        state,
-        keys,
-        device,
-        seed,
-        padding_token,
-        score,
-        best_by,
-        tensorboard_folder or state_path.with_name(f"{state_path.name}.tensorboard"),
+    tensorboard_folder = tensorboard_folder or state_path.with_name(
+        f"{state_path.name}.tensorboard"
     )
-    micro = state.micro_batch_size or keys.micro_batch_size or largest_divisor(share)
+    attempt = Attempt(load, lesson, state, device, padding_token, tensorboard_folder)
+    micro = state.largest_batch or keys.micro_batch_size or largest_divisor(share)
     while True:
         try:
             return attempt.run(min(micro, share))
         except RuntimeError as error:
             if not ran_out(error):
                 raise
-            tried = state.micro_batch_size is not None or device == "cpu"
+            tried = state.largest_batch is not None or device == "cpu"
             if micro == 1 and (tried or keys.gradient_checkpointing != "auto"):
                 raise UserError(
                     f"Memory ran out with one sample at a time ({error}). A smaller max_length,"
@@ -99,7 +81,7 @@ def train(
                 ) from None
         micro = max(1, micro // 2)
         print(f"Memory ran out: {micro} samples at a time now; a step keeps its samples.")
-        state.micro_batch_size = micro
+        state.largest_batch = micro
         if processes.count() > 1:  # the others wait for this one's gradients: all start again
             sys.exit(processes.OUT_OF_MEMORY)
         free_memory()
@@ -139,52 +121,46 @@ class Attempt:
     """One training with one size of micro-batch, from the last state to the end."""
 
     load: Callable[[str], Any]
-    samples: Samples
-    held_out: Samples | None
+    lesson: Lesson
     state: StateFolder
-    keys: TrainingKeys
     device: str
-    seed: int
     padding_token: int
-    score: Scorer | None
-    best_by: tuple[str, bool]
     tensorboard_folder: Path
 
     def run(self, micro: int) -> Trained:
-        keys = self.keys
+        lesson, keys = self.lesson, self.lesson.keys
         # Adapters start at random, and dropout resumes from here: both are the seed's.
-        seed_everything(derive_seed(self.seed, "training"), self.device)
+        seed_everything(derive_seed(lesson.seed, "training"), self.device)
         precision = choose_precision(keys.precision, self.device)
         model = self.load(precision)
         packing = attention.choose_packing(model, keys)
-        refuse_unusable(model, self.samples, keys)
+        refuse_unusable(model, lesson.samples, keys)
         model = choose_parts(model, keys)
         about = report(model, keys.method)
         about |= {"packing": packing, "precision": precision, "device": self.device}
         print("\n".join(f"{name}: {value}" for name, value in about.items()), flush=True)
 
-        watcher, progress = LeaveWhenAsked(self.state), Progress()
+        watcher, progress = LeaveOnSignal(self.state), Progress()
         callbacks = [StopWhenDiverged(model.config.vocab_size), watcher, progress]
         keep_best = None
-        if keys.select == "best" and self.evaluates:
-            keep_best = KeepBest(self.state.path, *self.best_by)
+        if keys.select == "best" and lesson.evaluates:
+            keep_best = KeepBest(self.state.path, *lesson.best_by)
             callbacks.insert(0, keep_best)
         if keys.tensorboard and processes.is_first():
             callbacks.append(to_tensorboard(self.tensorboard_folder))
         shared = processes.rank(), processes.count()
-        order = Order(len(self.samples), keys.batch_size, micro, self.seed, *shared)
-        checkpoints = self.calculates_twice(model, order, precision, padded=packing == "none")
+        order = Order(len(lesson.samples), keys.batch_size, micro, lesson.seed, *shared)
+        padded = packing == "none"
+        checkpoints = self.calculates_twice(model, order, precision, padded=padded)
         if self.device == "cuda":
             about["gradient_checkpointing"] = checkpoints
         args = self.arguments(micro, precision, checkpoints)
         trainer = PackedTrainer(
             model,
             args,
-            samples=self.samples,
+            lesson=lesson,
             order=order,
-            collator=Collator(packing != "none", self.padding_token),
-            held_out=self.held_out,
-            score=self.score,
+            collator=Collator(not padded, self.padding_token),
             callbacks=callbacks,
             precision=precision,
         )
@@ -199,20 +175,19 @@ class Attempt:
             trainer.take_over(latest)
             progress.first_step = trainer.state.global_step
         else:
-            with watcher.listening():
+            with watcher.leaving.listening():
                 trainer.train(resume_from_checkpoint=None if latest is None else str(latest))
 
         steps = trainer.state.global_step
-        selected, last = {"step": steps}, None
+        selected: dict[str, Any] = {"step": steps}
+        last = None
         if keep_best is not None:
-            best = keep_best.best()
-            assert best is not None, "no evaluation has kept its state"
-            selected = {"step": best["step"], "by": self.best_by[0], "value": best["value"]}
-            if best["step"] != steps:
+            selected = keep_best.selected()
+            if selected["step"] != steps:
                 last = gathered_parameters(trainer.model)
-                keep_best.restore(trainer.model)
-        amount = amount_trained(self.samples, order, steps, padded=packing == "none")
-        before = amount_trained(self.samples, order, progress.first_step, padded=packing == "none")
+                set_parameters(trainer.model, keep_best.tensors())
+        facts = lesson.facts(order, steps, padded=padded)
+        before = lesson.facts(order, progress.first_step, padded=padded)
         return Trained(
             model=model,
             parameters=gathered_parameters(trainer.model),
@@ -225,57 +200,45 @@ class Attempt:
                 if "train_runtime" not in entry  # that one is of the whole
             ],
             selected=selected,
-            facts={
-                "steps": steps,
-                "samples": len(self.samples),
-                "held_out_samples": len(self.held_out) if self.held_out else 0,
-                "tokens": amount.tokens,
-                "padding": amount.padding,
-                "micro_batch_size": micro,
-            },
-            speed=speed_of(amount.tokens - before.tokens, progress, trainer),
+            facts=facts | {"micro_batch_size": micro},
+            speed=speed_of(facts["tokens"] - before["tokens"], progress, trainer),
         )
 
     def calculates_twice(self, model, order: Order, precision: str, *, padded: bool) -> bool:
         """Once memory has run out the estimate was wrong, and nothing is left to chance."""
+        keys = self.lesson.keys
 
         def needed() -> float:
-            if self.state.micro_batch_size is not None:
+            if self.state.largest_batch is not None:
                 return math.inf
-            row = longest_row(self.samples, order, self.keys.epochs, padded=padded)
-            at_once = self.keys.compile or self.keys.sharded
+            row = longest_row(self.lesson.samples, order, keys.epochs, padded=padded)
+            at_once = keys.compile or keys.sharded
             return step_bytes(model, row, precision, in_pieces=not at_once)
 
-        return choose_checkpointing(self.keys.gradient_checkpointing, room_on(model.device), needed)
-
-    @property
-    def evaluates(self) -> bool:
-        return self.held_out is not None or self.score is not None
+        return choose_checkpointing(keys.gradient_checkpointing, room_on(model.device), needed)
 
     def arguments(self, micro: int, precision: str, checkpoints: bool) -> TrainingArguments:
-        keys = self.keys
+        lesson, keys = self.lesson, self.lesson.keys
         share = keys.batch_size // keys.gpus
-        per_epoch = math.ceil(len(self.samples) / keys.batch_size)
-        steps = min(keys.epochs * per_epoch, keys.max_steps or math.inf)
         arguments = TrainingArguments(
             output_dir=str(self.state.path),
             per_device_train_batch_size=micro,
             gradient_accumulation_steps=math.ceil(share / micro),
-            max_steps=int(steps),
+            max_steps=lesson.steps,
             learning_rate=keys.learning_rate,
-            lr_scheduler_type=SCHEDULES[keys.schedule],
-            warmup_steps=round(keys.warm_up * steps),
+            lr_scheduler_type=lesson.schedule,
+            warmup_steps=lesson.warm_up_steps,
             weight_decay=keys.weight_decay,
             max_grad_norm=keys.max_gradient_norm,
             logging_steps=1,
             logging_nan_inf_filter=False,
             # By steps also for epochs: the evaluation behind an epoch comes after the step is saved,
             # and a kill between the two would lose it.
-            eval_strategy="steps" if self.evaluates else "no",
-            eval_steps=keys.evaluate_every or per_epoch,
+            eval_strategy="steps" if lesson.evaluates else "no",
+            eval_steps=lesson.evaluate_every,
             save_strategy="steps",
             save_steps=keys.save_every,
-            seed=derive_seed(self.seed, "training") % 2**32,
+            seed=derive_seed(lesson.seed, "training") % 2**32,
             use_cpu=self.device == "cpu",
             bf16=keys.sharded and precision == "bfloat16",  # else it is the trainer's own
             activation_checkpointing=checkpoints,
@@ -293,4 +256,3 @@ class Attempt:
 
 
 _SHARDED = {"fsdp": True, "fsdp_config": {"fsdp_version": 2}}
-SCHEDULES = {"constant": "constant_with_warmup", "linear": "linear", "cosine": "cosine"}

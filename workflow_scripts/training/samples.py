@@ -9,10 +9,9 @@ However many samples there are, writing them holds a few thousand in memory and 
 """
 
 import json
-from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -38,24 +37,20 @@ class Sample:
         return Sample(self.tokens[:length], self.counted[:length])
 
 
-@dataclass
 class BadSamples:
     """What could not be used as it was: how many of each kind, and where the first ones stand."""
 
-    counts: Counter = field(default_factory=Counter)
-    named: dict[str, list[str]] = field(default_factory=dict)
+    def __init__(self):
+        self._kinds: dict[str, dict[str, Any]] = {}
 
     def add(self, kind: str, where: str) -> None:
-        self.counts[kind] += 1
-        named = self.named.setdefault(kind, [])
-        if len(named) < _NAMED:
-            named.append(where)
+        found = self._kinds.setdefault(kind, {"samples": 0, "first": []})
+        found["samples"] += 1
+        if len(found["first"]) < _NAMED:
+            found["first"].append(where)
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            kind: {"samples": count, "first": self.named[kind]}
-            for kind, count in sorted(self.counts.items())
-        }
+        return dict(sorted(self._kinds.items()))
 
 
 class Samples:
@@ -97,7 +92,7 @@ class Samples:
 
 
 class _Some(Samples):
-    """Some of the samples of another sequence, copied only when asked for."""
+    """Some of the samples of another sequence, copied only when read."""
 
     def __init__(self, all_samples: Samples, numbers: np.ndarray):
         self._all, self._numbers = all_samples, numbers
@@ -111,17 +106,6 @@ class _Some(Samples):
     @property
     def lengths(self) -> np.ndarray:
         return self._all.lengths[self._numbers]
-
-
-class SampleSink(Protocol):
-    """What takes samples as they come."""
-
-    bad: BadSamples
-
-    @property
-    def samples(self) -> int: ...
-
-    def add(self, sample: Sample) -> None: ...
 
 
 class SampleList:
@@ -173,6 +157,9 @@ class SampleWriter:
         }
         write_json(self._folder / SUMMARY, summary)
         return summary
+
+
+SampleSink = SampleList | SampleWriter  # what takes samples as they come
 
 
 def read_samples(summary_path: Path) -> tuple[Samples, dict[str, Any]]:

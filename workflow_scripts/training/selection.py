@@ -3,6 +3,7 @@
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 from safetensors.torch import load_file, save_file
 from torch import Tensor
@@ -10,7 +11,7 @@ from transformers import TrainerCallback
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import atomic_path, write_json
-from workflow_scripts.training.trained_parameters import gathered_parameters, set_parameters
+from workflow_scripts.training.trained_parameters import gathered_parameters
 
 
 class KeepBest(TrainerCallback):
@@ -44,14 +45,19 @@ class KeepBest(TrainerCallback):
             if old.name != name:
                 old.unlink()
 
-    def best(self) -> dict | None:
+    def best(self) -> dict[str, Any] | None:
         path = self._folder / "best.json"
         return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
 
-    def tensors(self) -> dict[str, Tensor]:
-        best = self.best()
-        assert best is not None, "nothing was kept"
-        return load_file(self._folder / best["file"])
+    def selected(self) -> dict[str, Any]:
+        """Of the state that is kept: its step, and by which metric and value."""
+        best = self._kept()
+        return {"step": best["step"], "by": self._metric, "value": best["value"]}
 
-    def restore(self, model) -> None:
-        set_parameters(model, self.tensors())
+    def tensors(self) -> dict[str, Tensor]:
+        return load_file(self._folder / self._kept()["file"])
+
+    def _kept(self) -> dict[str, Any]:
+        best = self.best()
+        assert best is not None, "no evaluation has kept its state"
+        return best

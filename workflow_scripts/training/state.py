@@ -14,7 +14,7 @@ from typing import Any
 from workflow_scripts.core.files import sha256_file, sha256_json, write_json
 from workflow_scripts.core.own_job import leave_if_replaced, read_entry
 
-_SEAL, _OWNER, _MICRO_BATCH = "seal.json", "training.json", "micro_batch.json"
+_SEAL, _OWNER, _LARGEST = "seal.json", "training.json", "micro_batch.json"
 _SAVED = re.compile(r"checkpoint-(\d+)")
 
 
@@ -57,13 +57,13 @@ class StateFolder:
             shutil.rmtree(old)
 
     @property
-    def micro_batch_size(self) -> int | None:
-        """What memory has turned out to allow."""
-        return read_entry(self.path / _MICRO_BATCH)
+    def largest_batch(self) -> int | None:
+        """What memory has turned out to allow: samples, or tokens in a row of several trainings."""
+        return read_entry(self.path / _LARGEST)
 
-    @micro_batch_size.setter
-    def micro_batch_size(self, size: int) -> None:
-        write_json(self.path / _MICRO_BATCH, size)
+    @largest_batch.setter
+    def largest_batch(self, size: int) -> None:
+        write_json(self.path / _LARGEST, size)
 
     def _saved(self) -> list[Path]:
         return [path for path in self.path.iterdir() if _SAVED.fullmatch(path.name)]

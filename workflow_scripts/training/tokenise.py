@@ -9,7 +9,7 @@ import numpy as np
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.start_token import start_of
 from workflow_scripts.training.chat import COLUMNS, BadConversation, messages_of, rendered
-from workflow_scripts.training.rows import Row
+from workflow_scripts.training.rows import FoundRow
 from workflow_scripts.training.samples import Sample, SampleSink
 
 T = TypeVar("T")
@@ -19,7 +19,7 @@ _TOGETHER = 256  # rows that the tokenizer is given at once
 def write_text_blocks(
     writer: SampleSink,
     tokenizer,
-    rows: Iterable[Row],
+    rows: Iterable[FoundRow],
     *,
     column: str | None,
     length: int,
@@ -37,8 +37,7 @@ def write_text_blocks(
     waiting, before = np.empty(0, np.int32), False
     for texts in batches(_texts(writer, rows, column or "text", each_row_ends), _TOGETHER):
         if each_row_ends:
-            encoded = tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
-            encoded = [[*start, *ids, end] for ids in encoded]
+            encoded = [[*start, *ids, end] for ids in _encoded(tokenizer, texts)]
         else:
             encoded = _going_on(tokenizer, texts, before)
             before = True
@@ -62,7 +61,7 @@ def write_text_blocks(
 def write_conversations(
     writer: SampleSink,
     tokenizer,
-    rows: Iterable[Row],
+    rows: Iterable[FoundRow],
     *,
     column: str | None,
     length: int,
@@ -122,16 +121,18 @@ def _lead(start: np.ndarray, tokens: np.ndarray) -> np.ndarray:
     return start[:0] if np.array_equal(tokens[: len(start)], start) else start
 
 
+def _encoded(tokenizer, texts: list[str]) -> list[list[int]]:
+    return tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
+
+
 def _going_on(tokenizer, texts: list[str], before: bool) -> list[list[int]]:
     """The pieces of one text, of which only the first is its beginning, and that not if any are `before`.
 
     Some tokenizers (Llama 2's) put a space in front of what they take for a beginning: behind a line
     break it is none, unless the two would be one token.
     """
-    (border, *behind) = tokenizer(
-        ["\n", *("\n" + text for text in texts)], add_special_tokens=False, verbose=False
-    )["input_ids"]
-    alone = tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
+    border, *behind = _encoded(tokenizer, ["\n", *("\n" + text for text in texts)])
+    alone = _encoded(tokenizer, texts)
     return [
         ids[len(border) :] if (at or before) and ids[: len(border)] == border else plain
         for at, (ids, plain) in enumerate(zip(behind, alone, strict=True))
@@ -154,7 +155,7 @@ def _add_cut(writer: SampleSink, sample: Sample, length: int, where: str) -> Non
     writer.add(sample)
 
 
-def _whole(writer: SampleSink, rows: Iterable[Row]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _whole(writer: SampleSink, rows: Iterable[FoundRow]) -> Iterator[tuple[str, dict[str, Any]]]:
     for where, row in rows:
         if row is None:
             writer.bad.add("not a row", where)
@@ -162,7 +163,9 @@ def _whole(writer: SampleSink, rows: Iterable[Row]) -> Iterator[tuple[str, dict[
             yield where, row
 
 
-def _texts(writer: SampleSink, rows: Iterable[Row], column: str, documents: bool) -> Iterator[str]:
+def _texts(
+    writer: SampleSink, rows: Iterable[FoundRow], column: str, documents: bool
+) -> Iterator[str]:
     for where, row in _whole(writer, rows):
         text = row.get(column)
         if not isinstance(text, str):
@@ -174,7 +177,7 @@ def _texts(writer: SampleSink, rows: Iterable[Row], column: str, documents: bool
 
 
 def _conversations(
-    writer: SampleSink, tokenizer, rows: Iterable[Row], column: str | None
+    writer: SampleSink, tokenizer, rows: Iterable[FoundRow], column: str | None
 ) -> Iterator[tuple[str, str, list[tuple[int, int]]]]:
     for where, row in _whole(writer, rows):
         turns = next((row[name] for name in ([column] if column else COLUMNS) if name in row), None)

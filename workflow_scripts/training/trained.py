@@ -1,6 +1,6 @@
 """What comes of a training, and how fast it went."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -17,15 +17,15 @@ from workflow_scripts.training.trainer import PackedTrainer
 class Trained:
     """What came of a training; `model` holds the selected state, adapters not yet merged."""
 
-    model: Any
     parameters: dict[str, torch.Tensor]  # those that were trained, as selected
-    last_parameters: dict[str, torch.Tensor] | None  # at the end, where another state was selected
     keys: TrainingKeys
     report: dict[str, Any]
     history: list[dict[str, float]]  # one entry a step, and one an evaluation
     selected: dict[str, Any]
     facts: dict[str, Any]  # the same for each run of this training
-    speed: dict[str, Any]  # and what differs
+    speed: dict[str, Any] = field(default_factory=dict)  # and what differs
+    model: Any = None
+    last_parameters: dict[str, torch.Tensor] | None = None  # where not the last state was selected
     together: int | None = None  # how many could share a step; None is one by itself
 
     @property

@@ -147,14 +147,13 @@ def set_parameters(model, tensors: dict[str, torch.Tensor]) -> None:
 
 def report(model, method: str) -> dict[str, Any]:
     """What will be trained, for people to read before the first step."""
+    bare = model.get_base_model() if method == "lora" else model
     groups: Counter[str] = Counter()
     for name, parameter in trained_parameters(model).items():
         groups[_group(name)] += parameter.numel()
     return {
         "method": method,
-        "architecture": type(model).__name__
-        if method != "lora"
-        else type(model.get_base_model()).__name__,
+        "architecture": type(bare).__name__,
         "parameters": sum(p.numel() for p in model.parameters()),
         "trained_parameters": sum(groups.values()),
         "trained": dict(sorted(groups.items())),

@@ -1,6 +1,5 @@
 """transformers' Trainer over packed samples: its loop, optimiser and saved states, our batches and loss."""
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from itertools import islice
 from pathlib import Path
@@ -12,9 +11,9 @@ from torch.utils.data import DataLoader
 from transformers import Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from transformers.trainer import TRAINER_STATE_NAME
 
-from workflow_scripts.planning.arithmetic import TRAINING_OPERATIONS
 from workflow_scripts.training.calling import call_of, sent_to
 from workflow_scripts.training.evaluated import left_as_it_was
+from workflow_scripts.training.lesson import Lesson
 from workflow_scripts.training.loss import find_head, summed_loss
 from workflow_scripts.training.packing import Collator, Order
 from workflow_scripts.training.precision import calculating_in
@@ -22,11 +21,9 @@ from workflow_scripts.training.reading import StepsToRead
 from workflow_scripts.training.samples import BLANK, Samples
 from workflow_scripts.training.trained_parameters import gathered_parameters, set_parameters
 
-Scorer = Callable[[torch.nn.Module], dict[str, float]]
-
 
 class PackedTrainer(Trainer):
-    """`order` says which samples make a step; `score`, where given, adds metrics to an evaluation."""
+    """`order` says which of the lesson's samples make a step."""
 
     control: TrainerControl
     _globalstep_last_logged: int
@@ -36,29 +33,26 @@ class PackedTrainer(Trainer):
         model,
         args: TrainingArguments,
         *,
-        samples: Samples,
+        lesson: Lesson,
         order: Order,
         collator: Collator,
-        held_out: Samples | None,
-        score: Scorer | None,
         callbacks: list,
         precision: str = "float32",
     ):
         super().__init__(
             model=model,
             args=args,
-            train_dataset=samples,
-            eval_dataset=samples if held_out is None else held_out,  # `evaluate` below decides
+            train_dataset=lesson.samples,
+            eval_dataset=lesson.held_out or lesson.samples,  # `evaluate` below decides
             data_collator=collator,
             callbacks=[_TellEpoch(order), *callbacks],
         )
-        self._order, self._held_out, self._score = order, held_out, score
+        self._lesson, self._order = lesson, order
         self._precision, self._unread = precision, StepsToRead(args.device)
         # Compiled or shared out, a model's end cannot be run by itself.
         with calculating_in(precision, args.device.type):  # which mixed formats need
             self._head = None if args.torch_compile or args.fsdp else find_head(model)
         self.model_accepts_loss_kwargs = True  # the loss below divides by the tokens of the step
-        self._parameters = sum(p.numel() for p in model.parameters())
         # A chunked model that learns from itself adds its own losses, in its forward.
         self._distilled = bool(getattr(model.config, "distilled", False))
 
@@ -113,7 +107,6 @@ class PackedTrainer(Trainer):
         super()._maybe_log_save_evaluate(tr_loss, grad_norm, *args, **kwargs)
 
     def _read_steps(self) -> None:
-        self.store_flos()  # for which several processes wait for one another
         now = self.state.global_step, self.state.epoch
         for step, epoch, logs in self._unread.read(self.accelerator):
             self.state.global_step, self.state.epoch = step, epoch
@@ -122,14 +115,14 @@ class PackedTrainer(Trainer):
         self.state.global_step, self.state.epoch = now
 
     def evaluate(self, *args, **kwargs) -> dict[str, float]:
-        """The loss over the held-out samples, per counted token, and what `score` measures."""
+        """The loss over the held-out samples, per counted token, and what the lesson's `score` measures."""
         self.model.eval()
         metrics = {}
-        if self._held_out is not None:
-            metrics["eval_loss"] = self._loss_over(self._held_out)
-        if self._score is not None:
+        if held_out := self._lesson.held_out:
+            metrics["eval_loss"] = self._loss_over(held_out)
+        if score := self._lesson.score:
             with left_as_it_was(self.model):
-                scores = self._score(self.model)
+                scores = score(self.model)
             metrics |= {f"eval_{name}": value for name, value in scores.items()}
         self.log(dict(metrics))
         self.control = self.callback_handler.on_evaluate(
@@ -156,8 +149,8 @@ class PackedTrainer(Trainer):
         return float(total[0] / total[1])
 
     def floating_point_ops(self, inputs) -> float:
-        """As is usual, of all parameters that run, trained or not."""
-        return float(TRAINING_OPERATIONS) * inputs["input_ids"].numel() * self._parameters
+        """Nobody reads their sum, for which transformers counts all parameters at each micro-batch."""
+        return 0.0
 
     def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
         """Into a state to resume from: what is trained and nothing else, adapters or not."""
@@ -168,7 +161,7 @@ class PackedTrainer(Trainer):
             save_file(tensors, folder / "model.safetensors")
 
     def take_over(self, saved: Path) -> None:
-        """What the state of the last step holds; asked to resume from it, `train` makes one step more."""
+        """What the state of the last step holds; resuming from it, `train` would make one step more."""
         set_parameters(self.model, load_file(saved / "model.safetensors"))
         self.state = TrainerState.load_from_json(str(saved / TRAINER_STATE_NAME))
 

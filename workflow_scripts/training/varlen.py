@@ -1,7 +1,7 @@
 """Attention for rows of several samples on a GPU: one call of a kernel that is told where each sample ends.
 
 It needs no mask and repeats no keys for grouped queries. PyTorch has it since 2.10, for 16 bits and GPUs
-from Ampere on; where flash-attn is installed, transformers calls that in the same way.
+from Ampere on; where flash-attn is installed, transformers calls that with the same arguments.
 """
 
 import torch
@@ -26,7 +26,7 @@ def kernel(*arguments, **options) -> Tensor:
 
 
 def fits(model) -> bool:
-    """Whether the kernel can do what this model asks, on the device where it is."""
+    """Whether the kernel can do what this model needs, on the device where it is."""
     config = model.config.get_text_config()
     width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
     return (

@@ -30,33 +30,48 @@ def signals_to(handler: Callable):
             signal.signal(number, previous)
 
 
-class LeaveWhenAsked(TrainerCallback):
+class Leaving:
+    """Whether a signal has come: then a training saves after its step, and leaves."""
+
+    def __init__(self):
+        self.wanted = False
+
+    def listening(self):
+        return signals_to(self._hear)
+
+    def _hear(self, number, frame) -> None:
+        print(f"{signal.Signals(number).name}: will save after this step and leave.", flush=True)
+        self.wanted = True
+
+    def leave_if_wanted(self, after: str) -> None:
+        """Once the state is saved; `after` names the step."""
+        if self.wanted:
+            raise Interrupted(
+                f"Interrupted after {after}, which is saved; the same command resumes from there."
+            )
+
+
+class LeaveOnSignal(TrainerCallback):
     """After a signal: finish the step, save, seal, leave."""
 
     def __init__(self, state: StateFolder):
-        self._state, self._asked = state, False
+        self._state, self.leaving = state, Leaving()
         self._group: Any = None
 
-    def listening(self):
-        return signals_to(self._ask)
-
-    def _ask(self, number, frame) -> None:
-        print(f"{signal.Signals(number).name}: will save after this step and leave.", flush=True)
-        self._asked = True
-
     def on_train_begin(self, args, state, control, **kwargs):
-        if args.world_size > 1:  # of their CPUs: what is asked of a GPU is answered behind its step
+        if args.world_size > 1:  # of their CPUs: a GPU answers behind its step
             self._group = torch.distributed.new_group(backend="gloo")
 
     def on_step_end(self, args, state, control, **kwargs):
+        leaving = self.leaving
         if args.world_size > 1:  # a signal reaches the processes at different steps
-            asked = torch.tensor(int(self._asked))
-            torch.distributed.all_reduce(asked, torch.distributed.ReduceOp.MAX, self._group)
-            self._asked = bool(asked)
-        writes = self._asked or control.should_save or control.should_evaluate
+            wanted = torch.tensor(int(leaving.wanted))
+            torch.distributed.all_reduce(wanted, torch.distributed.ReduceOp.MAX, self._group)
+            leaving.wanted = bool(wanted)
+        writes = leaving.wanted or control.should_save or control.should_evaluate
         if writes and state.is_world_process_zero:
             leave_if_replaced()
-        if self._asked:
+        if leaving.wanted:
             control.should_save = True
 
     def on_save(self, args, state, control, **kwargs):
@@ -64,11 +79,7 @@ class LeaveWhenAsked(TrainerCallback):
             torch.distributed.barrier()
         if state.is_world_process_zero:
             self._state.seal(state.global_step)
-        if self._asked:
-            raise Interrupted(
-                f"Interrupted after step {state.global_step} of {state.max_steps}, which is saved; the"
-                " same command resumes from there."
-            )
+        self.leaving.leave_if_wanted(f"step {state.global_step} of {state.max_steps}")
 
 
 class StopWhenDiverged(TrainerCallback):
@@ -92,9 +103,9 @@ class StopWhenDiverged(TrainerCallback):
     def on_log(self, args, state, control, logs=None, **kwargs):
         if "loss" not in logs:
             return
-        for name in ("loss", "grad_norm"):
+        for name, words in (("loss", "loss"), ("grad_norm", "gradient's norm")):
             if not math.isfinite(logs.get(name, 0.0)):
-                raise UserError(_stopped(state, f"the {_WORDS[name]} is {logs[name]}"))
+                raise UserError(_stopped(state, f"the {words} is {logs[name]}"))
         self._remember(logs["loss"])
         recent = sum(self._recent) / _RECENT
         limit = 1.5 * max(self._first or 0.0, self._know_nothing)
@@ -106,9 +117,6 @@ class StopWhenDiverged(TrainerCallback):
                     f" of the start or of a uniform prediction ({limit / 1.5:.2f})",
                 )
             )
-
-
-_WORDS = {"loss": "loss", "grad_norm": "gradient's norm"}
 
 
 def _stopped(state, what: str) -> str:

@@ -35,7 +35,6 @@ rule record:
     log: "logs/{name}.log"
     retries: 2
     threads: 3
-    params: table="studies.a"
     shell: "echo {wildcards.name} > {output}"
 
 rule scores:
@@ -143,8 +142,6 @@ def test_job_has_its_wildcards_threads_files_and_rule(workflow_in):
     ]
     assert Path(job.rule.snakefile).name == "Snakefile"
     assert job.rule.script is None
-    assert job.rule.params.get("table") == "studies.a"
-    assert job_of(workflow, "scores").rule.params.get("table") is None
 
 
 def test_rule_restart_times_are_those_of_the_rule(workflow_in):

@@ -12,7 +12,7 @@ from transformers import DynamicCache
 
 from tests.tiny_models import FAMILIES, PLAN, base_model, chunked_model
 from tests.unit.chunked.reference import fresh_ids
-from workflow_scripts.chunked.lora import Adapters
+from workflow_scripts.chunked.lora import LoraAdapters
 
 LINEAR = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
 # Mostly equal to fifteen digits; but norms round to float32, once in a while to the other side.
@@ -52,7 +52,7 @@ def called():
 def one_by_one():
     """The same model with each linear layer called by itself, PEFT's as PEFT has them."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Adapters, "now", lambda self, x: (False, None))
+        patch.setattr(LoraAdapters, "now", lambda self, x: (False, None))
         yield
 
 

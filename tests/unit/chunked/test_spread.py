@@ -129,7 +129,7 @@ def test_all_devices_are_sent_their_inputs_before_any_of_them_works(monkeypatch)
     _, model = of_family()
     over, ids, order = spread(model, devices=3), fresh_ids(1, 4), []
     expected = model(ids).logits
-    send, forward = layer_order.send_to_device, layer_order.Columns.forward
+    send, forward = layer_order.send_to_device, layer_order.DeviceChunks.forward
 
     def noted_send(*args):
         order.append(("sent", threading.current_thread().name))
@@ -140,9 +140,9 @@ def test_all_devices_are_sent_their_inputs_before_any_of_them_works(monkeypatch)
         return forward(column, *args, **kwargs)
 
     monkeypatch.setattr(layer_order, "send_to_device", noted_send)
-    monkeypatch.setattr(layer_order.Columns, "forward", noted_forward)
+    monkeypatch.setattr(layer_order.DeviceChunks, "forward", noted_forward)
     # The same processor by another name, so that inputs are sent there.
-    monkeypatch.setattr(layer_order.Columns, "device", torch.device("cpu", 0))
+    monkeypatch.setattr(layer_order.DeviceChunks, "device", torch.device("cpu", 0))
     assert torch.allclose(over(ids).logits, expected, atol=1e-5)
     columns = len(columns_of(over))
     sent = [("sent", threading.current_thread().name)] * columns

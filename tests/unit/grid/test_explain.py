@@ -14,8 +14,8 @@ from workflow_scripts.grid.splits import load_splits
 from workflow_scripts.grid.training_texts import TrainingTexts
 from workflow_scripts.hub.load import load_tokenizer
 from workflow_scripts.hub.mirror import mirror
-from workflow_scripts.settings.explain import ExplainTrainingRequest
 from workflow_scripts.settings.harmony import TaskRecipe
+from workflow_scripts.settings.measures import ExplainTrainingRequest
 from workflow_scripts.training.samples import SampleList
 
 RECIPE = TaskRecipe(max_training_items=24)

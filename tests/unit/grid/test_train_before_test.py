@@ -55,9 +55,10 @@ def test_what_is_trained_on_begins_as_what_is_tested(
     """From the hub's folder to the trainer: with a start token where the tokenizer has one."""
     trained_on, scored = [], []
 
-    def spy(load, samples, *arguments, **options):
+    def spy(load, lesson, *arguments, **options):
+        samples = lesson.samples
         trained_on.extend(samples[at].tokens.tolist() for at in range(len(samples)))
-        return train(load, samples, *arguments, **options)
+        return train(load, lesson, *arguments, **options)
 
     def listen(lm, requests, *arguments, **options):
         scored.extend([*context, *continuation] for _, context, continuation in requests)

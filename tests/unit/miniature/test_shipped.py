@@ -127,7 +127,7 @@ def test_a_placing_that_is_stopped_leaves_nothing(tmp_path, monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(shipped, "write_model_manifest", stop)
+    monkeypatch.setattr(shipped, "finish_model", stop)
     with pytest.raises(KeyboardInterrupt):
         shipped.place(tmp_path, SMALL)
     assert list((tmp_path / "models/miniature").iterdir()) == []

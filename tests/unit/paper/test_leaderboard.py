@@ -12,6 +12,7 @@ from tests.browser.boards import board, hostile_board, plain_board, row, tab
 from tests.records import record_fields
 from tests.unit.studies.harmony.harmony_study import (
     MODELS,
+    PROTOCOLS,
     TASK_ROWS,
     request,
     study,
@@ -29,12 +30,12 @@ from workflow_scripts.render.web.page import LIBRARY, leaderboard_page
 from workflow_scripts.settings.paper import LeaderboardPage
 from workflow_scripts.studies.chunking.board import chunked_tab
 from workflow_scripts.studies.harmony.board import harmony_tab
-from workflow_scripts.studies.harmony.components import TABLE as COMPONENTS
-from workflow_scripts.studies.harmony.components import harmony_components
-from workflow_scripts.studies.harmony.grid import read_grids
-from workflow_scripts.studies.harmony.leaderboard import TABLE as RANKING
-from workflow_scripts.studies.harmony.leaderboard import harmony_leaderboard
 from workflow_scripts.studies.prompts.board import prompts_tab
+from workflow_scripts.studies.ranking.components import TABLE as COMPONENTS
+from workflow_scripts.studies.ranking.components import components
+from workflow_scripts.studies.ranking.grid import read_grids
+from workflow_scripts.studies.ranking.leaderboard import TABLE as RANKING
+from workflow_scripts.studies.ranking.leaderboard import leaderboard as ranking
 
 
 def values(shown, field):
@@ -95,14 +96,16 @@ def harmony(folder: Path, scores: pd.DataFrame, **changes):
     scores.to_parquet(folder / "scores.parquet")
     asked = request(**changes)
     grids = read_grids(Inputs({"scores": folder / "scores.parquet", "imported": []}), asked)
-    ranking = harmony_leaderboard(grids, asked)
+    ranked = ranking(grids, asked)
     made = harmony_tab(
-        str(written(RANKING, ranking, folder, asked)),
-        str(written(COMPONENTS, harmony_components(grids, asked), folder, asked)),
+        str(written(RANKING, ranked, folder, asked)),
+        str(written(COMPONENTS, components(grids, asked), folder, asked)),
         str(folder / "scores.parquet"),
         list(TASK_ROWS),
+        PROTOCOLS,
     )
-    return made, ranking[ranking["protocol"] == "train_before_test"].set_index("label"), ranking
+    after = ranked[ranked["protocol"] == "train_before_test"].set_index("label")
+    return made, after, ranked
 
 
 def test_the_ranking_after_training_stands_beside_the_one_before(tmp_path):
@@ -248,12 +251,14 @@ def test_a_study_that_is_not_there_has_no_tab(tmp_path):
         "suite": Inputs({"tab": tmp_path / "suite.json"}),
         "prompts": Inputs(prompt_files(tmp_path)),
     }
-    made = leaderboard(inputs, LeaderboardPage(source="miniature", seed=0, tasks=()))
+    made = leaderboard(inputs, LeaderboardPage(source="miniature", seed=0, tasks=(), protocols={}))
     assert [one.id for one in made.tabs] == ["suite", "prompts"]
     assert "miniature" in made.about
-    real = leaderboard(inputs, LeaderboardPage(source="huggingface", seed=0, tasks=()))
+    real = leaderboard(
+        inputs, LeaderboardPage(source="huggingface", seed=0, tasks=(), protocols={})
+    )
     assert "miniature" not in real.about
-    imported = leaderboard(inputs, LeaderboardPage(source=None, seed=0, tasks=()))
+    imported = leaderboard(inputs, LeaderboardPage(source=None, seed=0, tasks=(), protocols={}))
     assert "miniature" not in imported.about
     assert imported.provenance["Models and data"] == "scores from elsewhere"
     assert '<a href="index.html">The report</a>' in leaderboard_page(made)

@@ -29,7 +29,7 @@ from workflow_scripts.settings.harmony import TaskRecipe
 from workflow_scripts.settings.load import load_settings
 from workflow_scripts.settings.paper import PublishedCells, published_cells
 from workflow_scripts.settings.training import RECIPES, Recipe
-from workflow_scripts.studies.harmony.frame import DIRECT, TRAINED
+from workflow_scripts.studies.ranking.frame import DIRECT, TRAINED
 
 ROOT = Path(__file__).parents[3]
 PROTOCOLS = read_protocols(ROOT / "resources/published/protocols.yaml")

@@ -1,46 +1,19 @@
-"""Numbers with names, and sentences that stay true whatever the numbers are."""
+"""The numbers of each chapter, and what is told of them: no more than they show."""
 
-import ast
 import json
-import re
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from tests.unit.stories import numbers_of, story
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.paper.cost_sentences import cost_numbers, tell_cost
-from workflow_scripts.paper.published_sentences import published_numbers, tell_published
-from workflow_scripts.render.numbers import (
-    NAME,
-    Number,
-    Numbers,
-    count,
-    filled,
-    number,
-    percent,
-    read_numbers,
-    write_numbers,
-)
-from workflow_scripts.render.words import limits
-from workflow_scripts.studies.chunking.sentences import chunking_numbers, tell_chunking
-from workflow_scripts.studies.harmony.sentences import harmony_numbers, tell_harmony
-from workflow_scripts.studies.prompts.sentences import prompt_numbers, tell_prompts
-from workflow_scripts.studies.suite.sentences import suite_numbers, tell_suite
-
-ROOT = Path(__file__).parents[3]
-STORIES = sorted(
-    path
-    for room in ("paper", "studies")
-    for path in (ROOT / "workflow_scripts" / room).rglob("*.py")
-)
-
-
-def told(tell, numbers: list[Number], **others) -> str:
-    """What a reader sees."""
-    extra = [Number(name.replace("__", "."), v, str(v), "") for name, v in others.items()]
-    named = Numbers([*limits(), *numbers, *extra])
-    return " ".join(filled(p, lambda name: named[name].text) for p in tell(named))
+from workflow_scripts.paper.numbers import COST, REPRODUCTION
+from workflow_scripts.paper.studies import STUDIES
+from workflow_scripts.render.numbers import Numbers, percent, read_numbers, write_numbers
+from workflow_scripts.studies.chunking.chapter import CHUNKING
+from workflow_scripts.studies.harmony.chapter import HARMONY
+from workflow_scripts.studies.prompts.chapter import PROMPTS
+from workflow_scripts.studies.suite.chapter import SUITE
 
 
 def agreement(difference: float, low: float, high: float, items=(None, None)) -> pd.DataFrame:
@@ -61,26 +34,21 @@ def agreement(difference: float, low: float, high: float, items=(None, None)) ->
 
 
 @pytest.mark.parametrize(
-    ("difference", "low", "high", "expected", "absent"),
+    ("difference", "low", "high", "expected"),
     [
-        (0.3, 0.1, 0.5, "raises it by 0.30 (0.10 to 0.50)", "falls"),
-        (-0.3, -0.5, -0.1, "changes it by −0.30 (−0.50 to −0.10): it falls", "raises"),
-        (0.3, -0.1, 0.7, "which holds zero", "raises"),
-        (-0.1, -0.3, 0.2, "which holds zero", "falls"),
+        (0.3, 0.1, 0.5, "raises"),
+        (-0.3, -0.5, -0.1, "falls"),
+        (0.3, -0.1, 0.7, "holds zero"),
+        (-0.1, -0.3, 0.2, "holds zero"),
     ],
 )
-def test_agreement_rises_or_falls_only_where_its_interval_says_so(
-    difference, low, high, expected, absent
-):
-    tables = {"harmony_agreement": agreement(difference, low, high)}
-    text = told(tell_harmony, harmony_numbers(tables))
-    assert expected in text
-    assert absent not in text
-    assert "very models" not in text
-    tables = {"harmony_agreement": agreement(difference, low, high, items=(-0.02, 0.51))}
-    text = told(tell_harmony, harmony_numbers(tables))
-    assert expected in text
-    assert "Of these very models it would be −0.02 to 0.51 had other test items been drawn." in text
+def test_agreement_rises_or_falls_only_where_its_interval_says_so(difference, low, high, expected):
+    values = HARMONY.values({"harmony_agreement": agreement(difference, low, high)})
+    text = story(HARMONY, values)
+    assert [word for word in ("raises", "falls", "holds zero") if word in text] == [expected]
+    assert "test items" not in text
+    table = agreement(difference, low, high, items=(-0.02, 0.51))
+    assert "−0.02 to 0.51" in story(HARMONY, HARMONY.values({"harmony_agreement": table}))
 
 
 def pruning(best: float, whole: float) -> pd.DataFrame:
@@ -90,23 +58,11 @@ def pruning(best: float, whole: float) -> pd.DataFrame:
     )
 
 
-@pytest.mark.parametrize(
-    ("best", "expected"),
-    [(90.0, "less than the"), (110.0, "more than the"), (101.0, "within its errors of the")],
-)
-def test_leaving_layers_out_costs_what_it_costs(best, expected):
-    tables = {"chunking_pruning": pruning(best, 100.0)}
-    assert expected in told(tell_chunking, chunking_numbers(tables))
-
-
-def test_one_layer_left_out_is_one_layer():
-    several, one = pruning(90.0, 100.0), pruning(900.0, 100.0)
-    texts = [
-        told(tell_chunking, chunking_numbers({"chunking_pruning": table}))
-        for table in (several, one)
-    ]
-    assert "leaving out the layers 1, 2 costs" in texts[0]
-    assert "leaving out the layer 5 costs" in texts[1]
+@pytest.mark.parametrize(("best", "costs"), [(101.0, "layers 1, 2"), (900.0, "layer 5")])
+def test_the_layers_that_cost_least_are_named(best, costs):
+    values = CHUNKING.values({"chunking_pruning": pruning(best, 100.0)})
+    assert values["chunking.pruned_z"] == pytest.approx((min(best, 400) - 100) / 2**0.5)
+    assert f"the {costs} costs" in story(CHUNKING, values)
 
 
 def mmlu(acc_z: float, em: float = 0.2) -> pd.DataFrame:
@@ -116,18 +72,18 @@ def mmlu(acc_z: float, em: float = 0.2) -> pd.DataFrame:
 
 
 def test_a_score_below_its_floor_shows_nothing_and_one_above_is_named():
-    below = told(tell_chunking, chunking_numbers({"mmlu_by_subject": mmlu(1.9)}))
-    assert "None clears it" in below
-    above = told(tell_chunking, chunking_numbers({"mmlu_by_subject": mmlu(2.1)}))
+    below = story(CHUNKING, CHUNKING.values({"mmlu_by_subject": mmlu(1.9)}))
+    assert "None clears it" in below and "best:" not in below
+    above = story(CHUNKING, CHUNKING.values({"mmlu_by_subject": mmlu(2.1)}))
     assert "None clears it" not in above
-    assert "1 by the likeliest letter (best: a/b, 0.321)" in above
+    assert "(best: a/b, 0.321)" in above
 
 
 def test_the_published_reading_is_blamed_only_where_it_adds_something():
-    gains = told(tell_chunking, chunking_numbers({"mmlu_by_subject": mmlu(0, em=0.1)}))
-    assert "adds up to 10.0 percentage points (a/b)" in gains
-    nothing = told(tell_chunking, chunking_numbers({"mmlu_by_subject": mmlu(0, em=0.2)}))
-    assert "adds up" not in nothing
+    gains = CHUNKING.values({"mmlu_by_subject": mmlu(0, em=0.1)})
+    assert gains["mmlu.qem_gain"] == pytest.approx(10) and gains["mmlu.qem_gain_of"] == "a/b"
+    assert "forgives" in story(CHUNKING, gains)
+    assert "forgives" not in story(CHUNKING, CHUNKING.values({"mmlu_by_subject": mmlu(0)}))
 
 
 def latency(*faster: float, way: str = "fused", devices: int = 1) -> pd.DataFrame:
@@ -141,36 +97,31 @@ def latency(*faster: float, way: str = "fused", devices: int = 1) -> pd.DataFram
     )
 
 
-def test_a_plan_that_is_slower_is_not_called_faster():
-    text = told(tell_chunking, chunking_numbers({"chunking_latency": latency(0.8, 0.9)}))
-    assert "0.90 times as fast" in text
-    assert "2 of them are slower" in text
-    assert "none of which is slower" in told(
-        tell_chunking, chunking_numbers({"chunking_latency": latency(1.8, 1.1)})
-    )
-
-
-def test_plans_run_one_chunk_after_the_other_are_told_of_apart():
+def test_a_plan_that_is_slower_is_not_called_faster_and_loops_are_told_of_apart():
+    slow = CHUNKING.values({"chunking_latency": latency(0.8, 0.9)})
+    assert (slow["chunking.faster"], slow["chunking.slower"]) == (0.9, 2)
+    assert "none of which is slower" not in story(CHUNKING, slow)
     table = pd.concat([latency(1.8, 1.1), latency(0.7, 1.2, way="loop")])
-    text = told(tell_chunking, chunking_numbers({"chunking_latency": table}))
-    assert "none of which is slower. That is with the chunks' layers run as one" in text
-    assert "one after the other (loop, dashed) 1 of 2 are slower" in text
+    values = CHUNKING.values({"chunking_latency": table})
+    assert (values["chunking.slower_loop"], values["chunking.timed_loop"]) == (1, 2)
+    assert "none of which is slower" in story(CHUNKING, values)
 
 
 def test_checkpoints_and_several_devices_are_told_of_where_they_were_timed():
     alone = latency(1.8, 1.1)
-    text = told(tell_chunking, chunking_numbers({"chunking_latency": alone}))
+    text = story(CHUNKING, CHUNKING.values({"chunking_latency": alone}))
     assert "devices" not in text and "adapters" not in text
     trained = alone.assign(variant="@k2m1", aggregation="mlp.residual", adapters="adapters")
     both = pd.concat([alone, trained, latency(2.7, 0.55, devices=2)])
-    text = told(tell_chunking, chunking_numbers({"chunking_latency": both}))
-    assert "The plan k2m1 in batches of 2 writes tokens 1.80 times" in text
-    assert "@k2m1 is the fastest checkpoint, 1.80 times in batches of 2." in text
-    assert "Spread over 2 devices, @k2m1-residual-noadapters in batches of 2 writes 1.50" in text
-    assert "the most of 2 combinations, 1 of them slower than on one." in text
-    two = pd.concat([alone, latency(2.5).assign(model="a/c")])
-    text = told(tell_chunking, chunking_numbers({"chunking_latency": two}))
-    assert "The plan k2m1 of a/c in batches of 2 writes tokens 2.50 times" in text
+    values = CHUNKING.values({"chunking_latency": both})
+    assert (values["chunking.fastest"], values["chunking.faster"]) == ("k2m1", 1.8)
+    assert values["chunking.trained_fastest"] == "@k2m1"
+    assert values["chunking.spread_fastest"] == "@k2m1-residual-noadapters"
+    assert values["chunking.spread_faster"] == pytest.approx(1.5)
+    assert (values["chunking.spread"], values["chunking.spread_slower"]) == (2, 1)
+    assert "devices" in story(CHUNKING, values) and "adapters" in story(CHUNKING, values)
+    two = {"chunking_latency": pd.concat([alone, latency(2.5).assign(model="a/c")])}
+    assert CHUNKING.values(two)["chunking.fastest"] == "k2m1 of a/c"
 
 
 def runs(*rows) -> pd.DataFrame:
@@ -179,19 +130,15 @@ def runs(*rows) -> pd.DataFrame:
     return table.assign(model="a/b", variant=None, n=100, micro_stderr=0.01)
 
 
-def test_prompt_runs_tell_of_the_greatest_significant_step_alone():
-    first, last = ("run1", 0.3, 0.26, None, None, None, "", 0.1), (0.26, "", 0.2)
-    tables = {
-        "prompt_runs": runs(first, ("run2", 0.2, last[0], 1e-5, -0.1, "run1", "shots", last[2]))
-    }
-    text = told(tell_prompts, prompt_numbers(tables))
-    assert "The greatest is −10.0 percentage points, of run2 (shots) against run1" in text
-    tables = {
-        "prompt_runs": runs(first, ("run2", 0.29, last[0], 0.4, -0.01, "run1", "shots", last[2]))
-    }
-    text = told(tell_prompts, prompt_numbers(tables))
-    assert "none of 1 changed significantly" in text
-    assert "greatest" not in text
+@pytest.mark.parametrize(("p", "greatest"), [(1e-5, -10), (0.4, None)])
+def test_prompt_runs_tell_of_the_greatest_significant_step_alone(p, greatest):
+    first = ("run1", 0.3, 0.26, None, None, None, "", 0.1)
+    table = runs(first, ("run2", 0.2, 0.26, p, -0.1, "run1", "shots", 0.2))
+    values = PROMPTS.values({"prompt_runs": table})
+    assert values.get("prompts.step") == (greatest and pytest.approx(greatest))
+    text = story(PROMPTS, values)
+    assert ("−10.0 percentage points, of run2 (shots)" in text) == bool(greatest)
+    assert ("none of 1 changed" in text) == (greatest is None)
 
 
 def test_the_asked_format_is_told_from_the_least_run_to_the_most():
@@ -201,10 +148,10 @@ def test_the_asked_format_is_told_from_the_least_run_to_the_most():
         ("run3", 0.3, 0.26, None, None, None, "", 0.9),
         ("run4", 0.4, 0.26, None, None, None, "", float("nan")),  # by log-likelihood
     )
-    text = told(tell_prompts, prompt_numbers({"prompt_runs": table}))
-    assert "between 0% (run2) and 90% (run3) are in the asked format" in text
-    text = told(tell_prompts, prompt_numbers({"prompt_runs": table[table["run"] == "run2"]}))
-    assert "Of each run's outputs 0% are in the asked format" in text
+    text = story(PROMPTS, PROMPTS.values({"prompt_runs": table}))
+    assert "between 0% (run2) and 90% (run3)" in text
+    text = story(PROMPTS, PROMPTS.values({"prompt_runs": table[table["run"] == "run2"]}))
+    assert "Of each run's outputs 0%" in text
 
 
 def reproduction(agree: int, differ: int, refused: int) -> pd.DataFrame:
@@ -215,83 +162,48 @@ def reproduction(agree: int, differ: int, refused: int) -> pd.DataFrame:
 
 
 def test_reproduction_counts_agreeing_differing_and_luck():
-    text = told(tell_published, published_numbers({"reproduction": reproduction(95, 5, 20)}))
-    assert "100 of them can be compared with ours: 95 agree and 5 differ" in text
-    assert "luck alone would make at most 5.0 differ" in text
-    assert "it was not measured here (20)" in text
-    text = told(tell_published, published_numbers({"reproduction": reproduction(0, 0, 20)}))
-    assert "None of them can be compared" in text
+    values = REPRODUCTION.values({"reproduction": reproduction(95, 5, 20)})
+    counted = [values[f"published.{name}"] for name in ("comparable", "agree", "differ", "refused")]
+    assert counted == [100, 95, 5, 20]
+    assert values["published.by_luck"] == 5
+    text = story(REPRODUCTION, values)
+    assert "it was not measured here (20)" in text and "None of them" not in text
+    values = REPRODUCTION.values({"reproduction": reproduction(0, 0, 20)})
+    assert "None of them" in story(REPRODUCTION, values)
 
 
-def test_without_any_table_nothing_is_told():
-    for tell, numbers in (
-        (tell_harmony, harmony_numbers({})),
-        (tell_chunking, chunking_numbers({})),
-        (tell_prompts, prompt_numbers({})),
-        (tell_published, published_numbers({})),
-    ):
-        assert numbers == []
-        assert told(tell, numbers) == ""
-
-
-@pytest.mark.parametrize("path", STORIES, ids=lambda path: path.stem)
-def test_no_number_is_typed_in_a_story(path):
-    """In what tell_ functions say: names stand for numbers, and words for nothing that was measured."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    tellers = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef)
-        and node.name.lstrip("_").startswith(("tell", "what_is"))
-    ]
-    for teller in tellers:
-        body = teller.body[1:] if ast.get_docstring(teller) else teller.body
-        for node in (inner for statement in body for inner in ast.walk(statement)):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                sentence = re.sub(r"\{[^}]*\}|bfloat16", "", node.value)
-                assert not re.search(r"\d", sentence), f"{path.name}: {node.value!r}"
+@pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.key)
+def test_without_any_table_nothing_is_told(study):
+    assert study.values({}) == {}
+    assert story(study, {}) == ""
 
 
 def test_numbers_go_to_json_and_to_latex_and_come_back(tmp_path):
-    numbers = Numbers(
-        [
-            *number("run.share", 0.25, percent, "a share & more"),
-            *number("run.of", "a/b_c@k2m12", str, "a name"),
-            *number("run.items", 14_042, count, "items"),
-        ]
-    )
+    values = {"run.items": 14_042, "cost.most": "a & b_c@k2m12", "prompts.lowest": 0.25}
+    numbers = numbers_of({**values, "mmlu.floor": 0.3})
     json_path, tex = tmp_path / "numbers.json", tmp_path / "numbers.tex"
     write_numbers(numbers, json_path, tex)
     assert {n.name: n for n in read_numbers(json_path).values()} == dict(numbers.items())
-    assert json.loads(json_path.read_text())["run.items"]["text"] == "14,042"
+    texts = {name: number["text"] for name, number in json.loads(json_path.read_text()).items()}
+    assert (texts["run.items"], texts["mmlu.floor"]) == ("14,042", "0.300")
     text = tex.read_text()
-    assert r"\defval{run.share}{25\%}" in text
-    assert r"\defval{run.of}{a/b\_c@k2m12}" in text
+    assert r"\defval{prompts.lowest}{25\%}% lowest share of right answers" in text
+    assert r"\defval{cost.most}{a \& b\_c@k2m12}" in text
 
 
-def test_a_number_that_is_none_or_nothing_finite_is_not_there():
-    assert number("a.b", None, count, "") == []
-    assert number("a.b", float("nan"), count, "") == []
-    assert number("a.b", float("inf"), count, "") == []
-    with pytest.raises(UserError, match=r"no number 'a\.b'"):
-        Numbers([])["a.b"]
+@pytest.mark.parametrize("value", [None, float("nan"), float("inf")])
+def test_a_number_that_is_none_or_nothing_finite_is_not_there(value):
+    numbers = numbers_of({"run.hours": value})
+    assert "run.hours" not in numbers
+    with pytest.raises(UserError, match=r"no number 'run\.hours'"):
+        numbers["run.hours"]
     with pytest.raises(ValueError, match="twice"):
-        Numbers(number("a.b", 1, count, "") * 2)
+        Numbers([*numbers.values(), *numbers.values()])
 
 
 def test_nearly_all_and_nearly_none_do_not_round_to_all_and_none():
-    assert [percent(x) for x in (0, 0.001, 0.25, 0.999, 1)] == [
-        "0%",
-        "0.1%",
-        "25%",
-        "99.9%",
-        "100%",
-    ]
-
-
-def test_names_are_of_one_kind():
-    assert NAME.fullmatch("harmony.direct.agreement_low")
-    assert not NAME.fullmatch("Harmony Direct")
+    shares = [percent(x) for x in (0, 0.001, 0.25, 0.999, 1)]
+    assert shares == ["0%", "0.1%", "25%", "99.9%", "100%"]
 
 
 def suite(second: float) -> pd.DataFrame:
@@ -302,21 +214,19 @@ def suite(second: float) -> pd.DataFrame:
 
 
 def test_the_suite_names_its_first_and_how_sure_its_lead_is():
-    text = told(tell_suite, suite_numbers({"suite_leaderboard": suite(0.5)}))
-    assert "Rows on the suite: 3, with every task: 2." in text
-    assert (
-        "a/first has the highest average, 60.0%; a/second with 50.0% is behind it clearly" in text
-    )
-    assert "are 1." in text
-    close = told(tell_suite, suite_numbers({"suite_leaderboard": suite(0.59)}))
-    assert "within the errors of the two" in close
+    values = SUITE.values({"suite_leaderboard": suite(0.5)})
+    assert [values[f"suite.{name}"] for name in ("rows", "ranked", "flagged")] == [3, 2, 1]
+    assert (values["suite.first"], values["suite.second"]) == ("a/first", "a/second")
+    assert "a/second with 50.0% is behind it clearly" in story(SUITE, values)
+    close = SUITE.values({"suite_leaderboard": suite(0.59)})
+    assert "within the errors of the two" in story(SUITE, close)
 
 
 def test_two_rows_of_one_model_are_told_apart():
     table = suite(0.59).assign(model="a/model", precision=["float32", "bfloat16", "float32"])
-    text = told(tell_suite, suite_numbers({"suite_leaderboard": table}))
-    assert "a/model (float32) has the highest average" in text
-    assert "a/model (bfloat16) with 59.0%" in text
+    values = SUITE.values({"suite_leaderboard": table})
+    assert values["suite.first"] == "a/model (float32)"
+    assert values["suite.second"] == "a/model (bfloat16)"
 
 
 def test_costs_are_added_up():
@@ -326,8 +236,7 @@ def test_costs_are_added_up():
             **{"hours": [3.0, 1.0], "planned_hours": [2.0, 1.0], "mem_mb": [900, 1200]},
         }
     )
-    text = told(tell_cost, cost_numbers({"cost": table}))
-    assert "12 jobs took 4.00 hours" in text
-    assert "most of them is train (harmony), with 3.00 hours" in text
-    assert "1,200 MB" in text
-    assert "3.00 hours" in text
+    assert COST.values({"cost": table}) == {
+        **{"cost.jobs": 12, "cost.hours": 4.0, "cost.planned": 3.0, "cost.memory": 1200},
+        **{"cost.most": "train (harmony)", "cost.most_hours": 3.0},
+    }

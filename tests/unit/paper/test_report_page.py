@@ -9,16 +9,17 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from tests.unit.stories import numbers_of
 from workflow_scripts.paper.chapters import chapters
 from workflow_scripts.paper.latex import size_of, write_paper
+from workflow_scripts.paper.numbers import run_numbers
 from workflow_scripts.paper.page import ROWS_SHOWN, write_page
-from workflow_scripts.paper.run import run_numbers, what_is_missing
+from workflow_scripts.paper.run import what_is_missing
 from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.numbers import Number, Numbers
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.web.policy import digest
-from workflow_scripts.render.words import limits
-from workflow_scripts.settings.paper import ToldTable
+from workflow_scripts.settings.paper import Report, ToldFigure, ToldTable
 from workflow_scripts.settings.request import Nothing
 
 KINDS = (("table", "csv"), ("figure", "png"))
@@ -46,11 +47,21 @@ def tables_are_made_up(monkeypatch):
     monkeypatch.setattr("workflow_scripts.paper.chapters.table_of", made_up)
 
 
-def described(*names: str) -> dict[str, ToldTable]:
-    return {name: ToldTable(table=name, request={}) for name in names}
+def described(*figures: str, **chapters: str) -> Report:
+    """Tables by name with their chapters, and which of them have a figure of that name."""
+    return Report(
+        tables={
+            name: ToldTable(table=name, request={}, chapter=chapter)
+            for name, chapter in chapters.items()
+        },
+        figures={
+            name: ToldFigure(caption=f"Caption of {name}\n{EVIL}", chapter=chapters[name])
+            for name in figures
+        },
+    )
 
 
-TOLD = described("prompt_runs", "mystery")
+TOLD = described("prompt_runs", "mystery", prompt_runs="prompts", mystery="elsewhere")
 
 
 def provenance(**changes) -> dict:
@@ -81,30 +92,20 @@ def results(folder: Path, rows: int = 3) -> tuple[list[Path], list[Path]]:
 
 def page(folder: Path, rows: int = 3, links: dict | None = None, **changes) -> str:
     tables, figures = results(folder, rows)
-    caption = folder / "prompt_runs.rst"
-    caption.write_text(f"Caption of the runs\n{EVIL}\n")
     about = provenance(**changes)
-    numbers = Numbers([*limits(), *run_numbers(about), Number("prompts.lowest", 0.1, EVIL, EVIL)])
-    told, absent = chapters(numbers_with_prompts(numbers), tables, figures, [caption], TOLD)
+    numbers = numbers_with_prompts(about)
+    told, absent = chapters(numbers, tables, figures, TOLD)
     path = folder / "report/index.html"
-    missing = what_is_missing(numbers, about, absent)
+    missing = what_is_missing(numbers, absent)
     sources = [{"file": "f", "source": EVIL, "model": "m", "task": "t", "metric": "q"}]
-    write_page(path, told, numbers_with_prompts(numbers), about, missing, sources, links or {})
+    write_page(path, told, numbers, about, missing, sources, links or {})
     return path.read_text(encoding="utf-8")
 
 
-def numbers_with_prompts(numbers: Numbers) -> Numbers:
-    texts = dict.fromkeys(
-        (
-            *("prompts.questions", "prompts.lowest_run", "prompts.highest", "prompts.highest_run"),
-            "prompts.floor",
-        ),
-        EVIL,
-    )
-    values = {"prompts.runs": 2, "prompts.models": 1, "prompts.clear": 0, "prompts.steps": 0}
-    more = [Number(name, text, text, EVIL) for name, text in texts.items()]
-    more += [Number(name, value, str(value), "") for name, value in values.items()]
-    return Numbers([*numbers.values(), *more])
+def numbers_with_prompts(about: dict, text: str = EVIL) -> Numbers:
+    names = ["questions", "runs", "models", "lowest", "lowest_run", "highest", "highest_run"]
+    of_prompts = [Number(f"prompts.{name}", text, text, EVIL) for name in names]
+    return Numbers([*numbers_of(run_numbers(about)).values(), *of_prompts])
 
 
 class Elements(HTMLParser):
@@ -157,7 +158,7 @@ def test_every_figure_has_words_for_those_who_do_not_see_it_and_can_be_saved(tmp
     elements = Elements(page(tmp_path))
     shown = [image for image in elements.of("img") if image.get("src")]
     assert len(shown) == 2
-    assert shown[0]["alt"].startswith("Caption of the runs")
+    assert shown[0]["alt"].startswith("Caption of prompt_runs")
     assert all(image["alt"] for image in shown)
     saved = {link["download"] for link in elements.of("a") if "download" in link}
     assert saved >= {
@@ -172,14 +173,10 @@ def test_every_figure_has_words_for_those_who_do_not_see_it_and_can_be_saved(tmp
 def test_a_figure_that_half_the_width_would_make_unreadable_takes_all_of_it(tmp_path, size):
     assert 'class="large"' not in page(tmp_path)
     Image.new("RGB", size).save(tmp_path / "figures/mystery.png")
-    told, _ = chapters(
-        numbers_with_prompts(Numbers(limits())),
-        *(sorted((tmp_path / f"{kind}s").glob(f"*.{end}")) for kind, end in KINDS),
-        [],
-        TOLD,
-    )
     about = provenance()
-    numbers = numbers_with_prompts(Numbers([*limits(), *run_numbers(about)]))
+    numbers = numbers_with_prompts(about)
+    made = (sorted((tmp_path / f"{kind}s").glob(f"*.{end}")) for kind, end in KINDS)
+    told, _ = chapters(numbers, *made, TOLD)
     write_page(tmp_path / "report/index.html", told, numbers, about, [], [], {})
     text = (tmp_path / "report/index.html").read_text()
     assert re.findall(r'<figure id="([a-z_-]+)" class="large">', text) == ["figure-mystery"]
@@ -207,8 +204,8 @@ def test_it_says_what_is_missing_and_why(tmp_path):
     assert "results/records/x.json" in text
     other = provenance()
     other["seen"]["devices"] = ["cuda (NVIDIA H100)"]
-    numbers = Numbers(run_numbers(other))
-    assert what_is_missing(numbers, other, []) == []
+    numbers = numbers_of(run_numbers(other))
+    assert what_is_missing(numbers, []) == []
 
 
 def test_it_links_to_the_leaderboard_where_there_is_one(tmp_path):
@@ -234,7 +231,7 @@ def test_a_table_is_shown_as_its_markdown_has_it(tmp_path):
     frame = pd.DataFrame({"Name": [EVIL, "b"], "Score": ["0.5", None]})
     files = {kind: tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex")}
     made_up("t").write(frame, Nothing(), **files)
-    (*_, chapter), _ = chapters(Numbers(limits()), [files["csv"]], [], [], described("t"))
+    (*_, chapter), _ = chapters(numbers_of({}), [files["csv"]], [], described(t="elsewhere"))
     shown = chapter.tables[0].shown
     assert (shown.title, shown.head) == ("Table t", ["Name", "Score"])
     assert shown.rows == [[EVIL, "0.5"], ["b", "—"]]
@@ -254,17 +251,15 @@ def test_a_table_is_printed_where_it_fits_on_a_page(tmp_path, columns, rows, exp
     frame = pd.DataFrame({f"c{at}": ["x" * 25] * rows for at in range(columns)})
     files = {kind: tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex")}
     made_up("t").write(frame, Nothing(), **files)
-    (*_, chapter), _ = chapters(Numbers(limits()), [files["csv"]], [], [], described("t"))
+    (*_, chapter), _ = chapters(numbers_of({}), [files["csv"]], [], described(t="elsewhere"))
     assert size_of(chapter.tables[0]) == expected
 
 
 def test_the_paper_says_the_same_with_numbers_by_name(tmp_path):
     tables, figures = results(tmp_path)
     about = provenance()
-    numbers = numbers_with_prompts(
-        Numbers([*limits(), *run_numbers(about), Number("prompts.lowest", 0.1, "10%", "")])
-    )
-    told, _ = chapters(numbers, tables, figures, [], TOLD)
+    numbers = numbers_with_prompts(about, "10%")
+    told, _ = chapters(numbers, tables, figures, TOLD)
     write_paper(tmp_path / "report/paper.tex", told, numbers, about, [])
     text = (tmp_path / "report/paper.tex").read_text()
     assert r"\val{prompts.lowest}" in text

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.unit.studies.harmony.harmony_study import METRICS, frame, harmony_grids, request
 from workflow_scripts.paper.reproduction_by_task import ADDED, by_task
 from workflow_scripts.render.verdict import (
     AGREES,
@@ -23,10 +24,13 @@ from workflow_scripts.settings.paper import HarmonyComparison
 from workflow_scripts.stats.reruns import Reruns
 from workflow_scripts.studies.harmony.published import (
     AFTER_TRAINING,
+    NO_FLOOR,
     compare_cells,
     compare_harmony,
 )
 from workflow_scripts.studies.harmony.reruns import published_reruns
+from workflow_scripts.studies.ranking.frame import FLOORED
+from workflow_scripts.studies.ranking.leaderboard import leaderboard
 
 PUBLISHED = Path(__file__).parents[3] / "resources/published"
 
@@ -130,12 +134,10 @@ def their_cells() -> pd.DataFrame:
 
 
 def our_cells(protocol: str, moved: float = 0.0) -> pd.DataFrame:
-    """The authors' second release as our run."""
-    wide = (
-        their_cells()
-        .query("protocol == @protocol")
-        .pivot(index="model", columns="task", values="value")
-    )
+    """The authors' second release as our run; their scores after training are floored."""
+    theirs = "direct" if protocol == "direct" else "train_before_test"
+    rows = their_cells()[lambda cells: cells["protocol"] == theirs]
+    wide = rows.pivot(index="model", columns="task", values="value")
     return (wide + moved).reset_index().assign(protocol=protocol, origin="own", variant=None)
 
 
@@ -157,8 +159,28 @@ def test_a_score_without_training_may_differ_by_a_few_answers_alone():
         table = compared_cells(our_cells("direct", moved=answers)).query("metric == 'direct'")
         verdicts = table.set_index(["item", "of"])["verdict"]
         assert set(verdicts["sciq"]) == {expected}  # of 1,000 items
-    trained = compared_cells(our_cells("train_before_test", moved=0.003))
+    trained = compared_cells(our_cells(FLOORED, moved=0.003))
     assert set(trained.query("item == 'sciq' and metric == 'score'")["verdict"]) == {AGREES}
+
+
+def test_ours_are_floored_as_theirs_are_before_they_are_compared():
+    """A training that made a model worse: they show its direct score, and our raw one would differ."""
+    cells = their_cells()[lambda rows: rows["metric"] != "bits_per_byte"]
+    wide = cells.pivot(index=["model", "task"], columns="protocol", values="value")
+    at_floor = wide.index[wide["train_before_test"] == wide["direct"]]
+    worse = cells.set_index(["model", "task"]).index.isin(at_floor)
+    worse &= cells["protocol"] == "train_before_test"
+    cells.loc[worse, "value"] -= 0.2
+    metric = cells["task"].map(METRICS)
+    ours = frame(cells.assign(study="harmony", variant="", metric=metric).to_dict("records"))
+    asked = request((), draws=10)
+    table = compared_cells(leaderboard(harmony_grids(ours, [], asked), asked))
+    trained = table.query("metric == 'score'").set_index(["of", "item"])
+    assert len(at_floor) == 48
+    assert (trained.loc[at_floor, "ours"] == trained.loc[at_floor, "published"]).all()
+    assert set(trained["verdict"]) == {AGREES}
+    alone = compared_cells(our_cells("train_before_test")).query("metric == 'score'")
+    assert set(alone["because"]) == {NO_FLOOR}, "without a direct score nothing floors it"
 
 
 def rerun_drawn(seed: int) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from workflow_scripts.planning.arithmetic import (
 from workflow_scripts.planning.memory import Size
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.together.products import Groups
-from workflow_scripts.training.together.stack import Stack
+from workflow_scripts.training.together.stack import AdapterStack
 
 # A device that computes and reads at once, and takes one second to launch a layer's kernels.
 WAITS = Speed("float32", operations=1e30, trained_operations=1e30, bandwidth=1e30, layer=1.0)
@@ -58,7 +58,7 @@ def shared_model_of(layers, method, adapters):
         copy.deepcopy(model), LoraConfig(r=8, lora_dropout=0.1, target_modules=targets)
     )
     keys = TrainingKeys(method="lora", lora_rank=8, lora_dropout=0.1)
-    stack = Stack(model.requires_grad_(False), adapted, keys, adapters)
+    stack = AdapterStack(model.requires_grad_(False), adapted, keys, adapters)
     stack.groups = Groups.of([9] * adapters, model.device)
     stack.dropout.begin(range(adapters), [9] * adapters)
     return model

@@ -109,3 +109,9 @@ def test_a_rule_belongs_to_the_study_that_its_file_is_named_after():
     assert study_of("rules/paper.smk", {}) == study_of("Snakefile", {}) == "all"
     assert study_of("rules/cells.smk", {"row": "a--b~float32"}) == "suite"
     assert study_of("rules/cells.smk", {"checkpoint": "a--b"}) == "harmony"
+
+
+def test_a_table_or_a_page_belongs_to_the_study_that_declares_it():
+    wildcards = {"table": "chunking_plans"}
+    assert study_of("rules/products.smk", wildcards, "chunking") == "chunking"
+    assert study_of("rules/products.smk", {"page": "index"}, "paper") == "all"

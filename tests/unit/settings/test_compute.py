@@ -4,7 +4,6 @@ import pytest
 
 from tests.unit.settings.merged import ROOT, merged
 from workflow_scripts.planning.machine import Machine
-from workflow_scripts.settings.compute import runs_on_gpus
 from workflow_scripts.settings.load import load_settings
 from workflow_scripts.settings.submissions import check_requests
 
@@ -34,7 +33,7 @@ def test_jobs_have_gpus_where_the_config_or_the_machine_says_so(
         override |= NOTHING_ELSE | HUB | {"suite": FIRST}
     settings = load_settings(merged(override), ROOT)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert runs_on_gpus(settings) == Machine(settings).on_gpu == on_gpus
+    assert settings.on_gpus == Machine(settings).on_gpu == on_gpus
     asked = check_requests(
         settings, generated=(), source=lambda *_: "", manifest=lambda checkpoint: ""
     )

@@ -5,16 +5,16 @@ import json
 import pytest
 
 from tests.unit.settings.merged import ROOT, merged
-from workflow_scripts.settings.explain import explain_training_request
 from workflow_scripts.settings.load import load_settings
 from workflow_scripts.settings.measures import (
     build_request,
+    explain_training_request,
     latency_request,
+    mmlu_request,
     perplexity_request,
     stage_perplexity_request,
     verify_request,
 )
-from workflow_scripts.settings.mmlu import mmlu_request
 from workflow_scripts.settings.prompts.requests import (
     explain_request,
     prompt_request,

@@ -9,18 +9,18 @@ from workflow_scripts.settings.load import load_settings
 from workflow_scripts.settings.ranking import (
     ComputeRequest,
     GridRequest,
+    GridWords,
     ModelsRequest,
     PairRequest,
     RankingRequest,
     ScoresRequest,
-    TasksRequest,
-    compute_asked,
-    grid_asked,
-    models_asked,
-    pair_asked,
-    ranking_asked,
-    scores_asked,
-    tasks_asked,
+    compute_request,
+    grid_request,
+    grid_words,
+    models_request,
+    pair_request,
+    ranking_request,
+    scores_request,
 )
 
 CHECKPOINT = "miniature/Qwen2-1M-Instruct@k2m12"
@@ -39,13 +39,13 @@ def settings(**changes):
 @pytest.mark.parametrize(
     ("kind", "asked"),
     [
-        (TasksRequest, tasks_asked),
-        (ModelsRequest, models_asked),
-        (GridRequest, grid_asked),
-        (PairRequest, pair_asked),
-        (ComputeRequest, compute_asked),
-        (RankingRequest, ranking_asked),
-        (ScoresRequest, scores_asked),
+        (GridWords, grid_words),
+        (ModelsRequest, models_request),
+        (GridRequest, grid_request),
+        (PairRequest, pair_request),
+        (ComputeRequest, compute_request),
+        (RankingRequest, ranking_request),
+        (ScoresRequest, scores_request),
     ],
 )
 def test_a_request_comes_back_from_the_params_of_its_rule(kind, asked):
@@ -56,7 +56,7 @@ def test_a_request_comes_back_from_the_params_of_its_rule(kind, asked):
 
 
 def test_every_protocol_of_the_config_wants_the_tasks_that_it_can_measure():
-    asked = ranking_asked(settings())
+    asked = ranking_request(settings())
     assert list(asked.wanted) == ["direct", "train_before_test"]
     assert asked.wanted["direct"].models == ("miniature/Llama-1.4M", CHECKPOINT)
     assert asked.wanted["direct"].tasks == ("rte", "truthfulqa_mc2")
@@ -67,23 +67,23 @@ def test_every_protocol_of_the_config_wants_the_tasks_that_it_can_measure():
 
 
 def test_the_two_tasks_beside_one_another_are_those_of_the_config_or_its_first():
-    assert pair_asked(settings()).pair == ("rte", "truthfulqa_mc2")
-    assert pair_asked(settings(tasks=["rte"])).pair == ("rte",)
+    assert pair_request(settings()).pair == ("rte", "truthfulqa_mc2")
+    assert pair_request(settings(tasks=["rte"])).pair == ("rte",)
     chosen = settings(tasks=["rte", "mnli", "cola"], task_pair=["cola", "rte"])
-    assert pair_asked(chosen).pair == ("cola", "rte")
-    assert pair_asked(settings(models=[], tasks=["rte", "mnli"])).pair == (), (
+    assert pair_request(chosen).pair == ("cola", "rte")
+    assert pair_request(settings(models=[], tasks=["rte", "mnli"])).pair == (), (
         "as the scores have it"
     )
 
 
 def test_what_a_table_does_not_use_is_no_part_of_its_request():
     more = settings(bootstrap_draws=60, max_test_items=5)
-    assert ranking_asked(more) != ranking_asked(settings())
-    assert grid_asked(more) == grid_asked(settings())
-    assert scores_asked(more) == scores_asked(settings())
+    assert ranking_request(more) != ranking_request(settings())
+    assert grid_request(more) == grid_request(settings())
+    assert scores_request(more) == scores_request(settings())
 
 
 def test_a_checkpoint_goes_by_the_size_of_what_it_was_made_from():
     loaded = settings()
     base = loaded.model("miniature/Qwen2-1M-Instruct").parameters
-    assert scores_asked(loaded).parameters[CHECKPOINT] == base
+    assert scores_request(loaded).parameters[CHECKPOINT] == base

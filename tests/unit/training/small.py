@@ -9,6 +9,7 @@ import torch
 
 from tests.tiny_models import VOCABULARY, tiny_model
 from workflow_scripts.settings.training_keys import TrainingKeys
+from workflow_scripts.training.lesson import Lesson
 from workflow_scripts.training.run import Trained, train
 from workflow_scripts.training.samples import Sample, Samples
 from workflow_scripts.training.trained_parameters import choose_parts
@@ -49,23 +50,19 @@ def adapted(model):
 def train_small(
     state: Path, kind: str = "qwen2", samples: Samples | None = None, held_out=None, **changes: Any
 ) -> Trained:
-    """`load` makes a model of the kind; options of `train` itself are told apart from keys."""
-    own = ("load", "score", "best_by", "belongs_to", "seed", "device")
-    options = {name: changes.pop(name) for name in own if name in changes}
-    return train(
-        options.pop("load", lambda dtype: model_of(kind).to(getattr(torch, dtype))),
+    """`load` makes a model of the kind; what is no key is told apart."""
+    load = changes.pop("load", lambda dtype: model_of(kind).to(getattr(torch, dtype)))
+    device = changes.pop("device", "cpu")
+    options = {name: changes.pop(name) for name in ("score", "best_by") if name in changes}
+    lesson = Lesson(
         drawn_samples(24) if samples is None else samples,
-        held_out,
-        state,
-        **{
-            "keys": keys_of(**changes),
-            "device": "cpu",
-            "seed": 0,
-            "belongs_to": {"weights": kind},
-            "padding_token": 0,
-            **options,
-        },
+        seed=changes.pop("seed", 0),
+        belongs_to=changes.pop("belongs_to", {"weights": kind}),
+        keys=keys_of(**changes),
+        held_out=held_out,
+        **options,
     )
+    return train(load, lesson, state, device=device, padding_token=0)
 
 
 def losses(trained: Trained) -> list[float]:

@@ -10,7 +10,7 @@ from tests.unit.training.small import drawn_samples, keys_of, train_small
 from workflow_scripts.planning.memory import room_on
 from workflow_scripts.training import run
 from workflow_scripts.training.activations import (
-    Row,
+    BatchShape,
     choose_checkpointing,
     kept_bytes,
     longest_row,
@@ -36,19 +36,19 @@ def to_train(kind: str, method: str, packing: bool):
 def test_what_a_row_keeps_is_told_from_short_ones(kind, method, precision):
     """Gemma 2's attention grows with the square of a row, the others' with the row."""
     model = to_train(kind, method, packing=True)
-    row = Row(1, 700)
+    row = BatchShape(1, 700)
     state = torch.get_rng_state()
     told = kept_bytes(model, row, precision)
     assert torch.equal(torch.get_rng_state(), state), "dropout of the training is the seed's"
     assert (
         0.98 < told / weigh(model, row, precision) < 1.08
     )  # chunks keep a little more of short ones
-    assert kept_bytes(model, Row(1, 350), precision) < 0.6 * told
+    assert kept_bytes(model, BatchShape(1, 350), precision) < 0.6 * told
 
 
 @pytest.mark.parametrize("kind", ["llama", "gemma2"])
 def test_of_padded_rows_each_keeps_its_own(kind):
-    model, row = to_train(kind, "lora", packing=False), Row(5, 90)
+    model, row = to_train(kind, "lora", packing=False), BatchShape(5, 90)
     assert kept_bytes(model, row, "float32") == pytest.approx(weigh(model, row, "float32"), rel=0.1)
 
 
@@ -71,11 +71,11 @@ class TwoLayers(nn.Module):
 def test_what_is_kept_is_counted_once_and_weights_are_not():
     tokens = 10
     numbers = 8 * 1 + 4 * (8 + 32 + 32)  # tokens' ids, then inputs of first, sin and second
-    assert weigh(TwoLayers(), Row(1, tokens), "float32") == tokens * numbers
+    assert weigh(TwoLayers(), BatchShape(1, tokens), "float32") == tokens * numbers
 
 
 def test_checkpointing_keeps_less_than_the_estimate_without_it():
-    model, row = to_train("llama", "lora", packing=True), Row(1, 700)
+    model, row = to_train("llama", "lora", packing=True), BatchShape(1, 700)
     told = kept_bytes(model, row, "float32")
     model.activation_checkpointing_enable()
     model.enable_input_require_grads()
@@ -84,7 +84,7 @@ def test_checkpointing_keeps_less_than_the_estimate_without_it():
 
 def test_logits_and_what_is_trained_need_room_too():
     adapted, full = (to_train("llama", method, packing=True) for method in ("lora", "full"))
-    row = Row(1, 100)
+    row = BatchShape(1, 100)
     parameters = sum(p.numel() for p in full.parameters())
     logits = row.tokens * 61 * 4 * 3  # of each its value, its log-probability and its gradient
     for model, trained in ((adapted, 0), (full, 12 * parameters)):

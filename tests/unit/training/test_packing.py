@@ -17,6 +17,7 @@ from tests.unit.training.small import (
 )
 from workflow_scripts.training import attention
 from workflow_scripts.training.attention import choose_packing
+from workflow_scripts.training.lesson import Lesson
 from workflow_scripts.training.packing import BLANK, Collator, Order
 from workflow_scripts.training.run import Attempt
 from workflow_scripts.training.state import StateFolder
@@ -43,11 +44,9 @@ def loss_and_gradients(model, way: str, folder, samples, **arguments):
     trainer = PackedTrainer(
         model,
         TrainingArguments(output_dir=str(folder), use_cpu=True, report_to=[], **arguments),
-        samples=samples,
+        lesson=Lesson(samples, keys_of(), 0, {}),
         order=Order(len(samples), len(samples), len(samples), 0),
         collator=Collator(packing, 0),
-        held_out=None,
-        score=None,
         callbacks=[],
     )
     inputs = trainer.data_collator([samples[at] for at in range(len(samples))])
@@ -184,14 +183,8 @@ def test_packing_and_padding_train_to_the_same_loss(tmp_path):
 def test_a_row_is_not_spread_over_all_gpus_that_a_process_sees(tmp_path, monkeypatch):
     """transformers would, cutting the batch where no sample ends."""
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    given = {
-        "samples": drawn_samples(8),
-        "keys": keys_of(),
-        "state": StateFolder(tmp_path / "s", {}),
-    }
-    given |= {"device": "cuda", "seed": 0, "padding_token": 0, "best_by": ("loss", False)}
-    nothing = dict.fromkeys(("held_out", "score"))
-    attempt = Attempt(load=model_of, tensorboard_folder=tmp_path, **given, **nothing)
+    lesson, state = Lesson(drawn_samples(8), keys_of(), 0, {}), StateFolder(tmp_path / "s", {})
+    attempt = Attempt(model_of, lesson, state, "cuda", 0, tmp_path)
     arguments = attempt.arguments(4, "float32", checkpoints=False)
     assert (arguments.n_gpu, arguments.train_batch_size) == (1, 4)
     assert replace(attempt, device="cpu").arguments(4, "float32", checkpoints=False).n_gpu == 0

@@ -10,7 +10,7 @@ from tests.unit.training.small import drawn_samples, same, train_small
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.training import reading
 from workflow_scripts.training.trainer import PackedTrainer
-from workflow_scripts.training.watching import LeaveWhenAsked
+from workflow_scripts.training.watching import LeaveOnSignal
 
 EVERY = 4
 OPTIONS = {"samples": drawn_samples(44), "held_out": drawn_samples(5, seed=1), "save_every": 6}
@@ -53,7 +53,7 @@ def test_processes_agree_on_leaving_without_their_gpus(monkeypatch):
     monkeypatch.setattr(torch.distributed, "all_reduce", another_is_asked)
     args = SimpleNamespace(world_size=2, device=torch.device("meta"))
     state, control = SimpleNamespace(is_world_process_zero=False), TrainerControl()
-    watcher = LeaveWhenAsked(None)
+    watcher = LeaveOnSignal(None)
     watcher.on_train_begin(args, state, control)
     watcher.on_step_end(args, state, control)
     assert control.should_save and groups == ["gloo"]

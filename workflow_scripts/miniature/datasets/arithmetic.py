@@ -3,7 +3,7 @@
 import random
 
 from workflow_scripts.miniature import lexicon
-from workflow_scripts.miniature.items import Config, Repository, Row, columns, draw_usual, only
+from workflow_scripts.miniature.items import Repository, Row, columns, draw_usual, only
 from workflow_scripts.miniature.phrases import two_people
 from workflow_scripts.miniature.world import World
 
@@ -43,7 +43,7 @@ def _gsm8k(world: World, items: int) -> Repository:
 
     # The real "socratic" configuration is left out: no task reads it.
     splits = draw_usual(make, world.rng("gsm8k"), items, "question", ("train", "test"))
-    return Repository("openai/gsm8k", {"main": Config(columns("question answer"), splits)})
+    return Repository("openai/gsm8k", {"main": (columns("question answer"), splits)})
 
 
 def _math_qa(world: World, items: int) -> Repository:

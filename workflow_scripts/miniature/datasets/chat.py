@@ -10,7 +10,7 @@ from workflow_scripts.miniature import lexicon, prose
 from workflow_scripts.miniature.datasets import mmlu
 from workflow_scripts.miniature.exercises import lettered
 from workflow_scripts.miniature.items import STRING, Repository, Row, columns, draw_splits, only
-from workflow_scripts.miniature.phrases import RELATIONS, asked, sighting, told
+from workflow_scripts.miniature.phrases import RELATIONS, question_about, sighting, told
 from workflow_scripts.miniature.world import World
 
 TRAIN_CONVERSATIONS = 3_000
@@ -64,7 +64,7 @@ def drawn(world: World) -> dict[str, list[Row]]:
     )
 
 
-def letter_request(row: Row) -> str:
+def letter_question(row: Row) -> str:
     """How a person would put a four-choice question to an assistant."""
     listed = lettered(row["choices"])
     return f"Choose the best answer, A, B, C or D.\nQuestion: {row['question']}{listed}"
@@ -76,19 +76,19 @@ def letter_response(row: Row) -> str:
 
 def _statement(world: World, rng: random.Random, practice: list[Row]) -> tuple[str, str]:
     kind, relation = rng.choice(world.kinds), rng.choice(RELATIONS)
-    return f"{sighting(kind, rng)} {asked(relation, kind, rng)}", told(relation, kind)
+    return f"{sighting(kind, rng)} {question_about(relation, kind, rng)}", told(relation, kind)
 
 
 def _description(world: World, rng: random.Random, practice: list[Row]) -> tuple[str, str]:
     kind = rng.choice(world.kinds)
     person = rng.choice(lexicon.PEOPLE)
-    request = f"{sighting(kind, rng)} Tell {person} about the {kind.name}."
-    return request, " ".join(prose.about_kind(kind, rng))
+    instruction = f"{sighting(kind, rng)} Tell {person} about the {kind.name}."
+    return instruction, " ".join(prose.about_kind(kind, rng))
 
 
 def _letter(world: World, rng: random.Random, practice: list[Row]) -> tuple[str, str]:
     row = mmlu.reordered(rng.choice(practice), rng)
-    return letter_request(row), letter_response(row)
+    return letter_question(row), letter_response(row)
 
 
 def _plain_answer(world: World, rng: random.Random, practice: list[Row]) -> tuple[str, str]:
@@ -101,5 +101,5 @@ def _plain_answer(world: World, rng: random.Random, practice: list[Row]) -> tupl
 
 def _json_answer(world: World, rng: random.Random, practice: list[Row]) -> tuple[str, str]:
     row = mmlu.reordered(rng.choice(practice), rng)
-    request = f"Reply in JSON.\n{row['question']}\nChoices: {row['choices']}"
-    return request, json.dumps({"Answer": row["choices"][row["answer"]]})
+    instruction = f"Reply in JSON.\n{row['question']}\nChoices: {row['choices']}"
+    return instruction, json.dumps({"Answer": row["choices"][row["answer"]]})

@@ -7,16 +7,12 @@ from datasets import ClassLabel, Features, List, Value
 from workflow_scripts.miniature import lexicon
 from workflow_scripts.miniature.items import (
     STRING,
-    Config,
     Repository,
     Row,
     columns,
-    draw_splits,
     draw_usual,
     only,
     shuffled_choices,
-    usual_sizes,
-    without_labels,
 )
 from workflow_scripts.miniature.phrases import pronoun, two_people
 from workflow_scripts.miniature.world import World
@@ -53,13 +49,12 @@ def _commonsense_qa(world: World, items: int) -> Repository:
 
     choices = {"label": List(STRING), "text": List(STRING)}
     features = columns("id question question_concept", choices=choices, answerKey=STRING)
-    splits = draw_usual(make, world.rng("commonsense_qa"), items, "question")
-    splits["test"] = without_labels(splits["test"], answerKey="")
+    splits = draw_usual(make, world.rng("commonsense_qa"), items, "question", answerKey="")
     return only("tau/commonsense_qa", features, splits)
 
 
 def _social_iqa(world: World, items: int) -> Repository:
-    asked = (
+    questions = (
         ("How would {b} feel as a result?", "{0}"),
         ("What will {b} want to do next?", "{0}"),
         ("Why did {a} do this?", "{0}"),
@@ -81,7 +76,7 @@ def _social_iqa(world: World, items: int) -> Repository:
         context = " ".join(told)
         return {
             "context": context,
-            "question": asked[aspect][0].format(a=a, b=b),
+            "question": questions[aspect][0].format(a=a, b=b),
             "answerA": answers[0],
             "answerB": answers[1],
             "answerC": answers[2],
@@ -133,14 +128,14 @@ def _winogrande(world: World, items: int) -> Repository:
 
     features = columns("sentence option1 option2 answer")
     # The key leaves the ending out: of two sentences that differ in nothing else, one is kept.
-    splits = draw_splits(
+    splits = draw_usual(
         make,
         world.rng("winogrande"),
-        usual_sizes(items, "train", "validation", "test"),
+        items,
         key=lambda row: row["sentence"].split("_")[0],
+        answer="",
     )
-    splits["test"] = without_labels(splits["test"], answer="")
-    return Repository("allenai/winogrande", {"winogrande_xl": Config(features, splits)})
+    return Repository("allenai/winogrande", {"winogrande_xl": (features, splits)})
 
 
 def _hellaswag(world: World, items: int) -> Repository:
@@ -169,12 +164,11 @@ def _hellaswag(world: World, items: int) -> Repository:
             "label": str(gold),
         }
 
-    splits = draw_usual(make, world.rng("hellaswag"), items, "ctx")
+    splits = draw_usual(make, world.rng("hellaswag"), items, "ctx", label="")
     short = {"train": "train", "validation": "val", "test": "test"}
     splits = {
         split: [{**row, "split": short[split]} for row in rows] for split, rows in splits.items()
     }
-    splits["test"] = without_labels(splits["test"], label="")
     features = Features(
         {"ind": Value("int32")}
         | columns("activity_label ctx_a ctx_b ctx", endings=List(STRING))
@@ -201,6 +195,5 @@ def _piqa(world: World, items: int) -> Repository:
         return {"goal": goal, "sol1": solutions[0], "sol2": solutions[1], "label": label}
 
     features = columns("goal sol1 sol2", label=ClassLabel(names=["0", "1"]))
-    splits = draw_usual(make, world.rng("piqa"), items, "goal")
-    splits["test"] = without_labels(splits["test"], label=-1)
+    splits = draw_usual(make, world.rng("piqa"), items, "goal", label=-1)
     return only("baber/piqa", features, splits)

@@ -3,7 +3,7 @@
 import random
 
 from workflow_scripts.miniature import prose
-from workflow_scripts.miniature.items import Config, Repository, columns
+from workflow_scripts.miniature.items import Repository, Row, columns
 from workflow_scripts.miniature.world import Kind, Town, World
 
 TRAIN_PAGES = 400
@@ -12,36 +12,24 @@ RARE_WORDS = 0.02
 
 def build(world: World, items: int) -> list[Repository]:
     counts = {"test": max(4, items // 5), "validation": max(4, items // 5), "train": TRAIN_PAGES}
-    pages = {
-        split: [_page(world, world.rng("wikitext", split, i)) for i in range(count)]
-        for split, count in counts.items()
-    }
-    whole = {
-        split: [
-            {"page": "".join(f" {line} \n" if line else " \n" for line in _spread(page))}
-            for page in rows
+    whole: dict[str, list[Row]] = {}
+    lines: dict[str, list[Row]] = {}
+    without_rare_words: dict[str, list[Row]] = {}
+    for split, count in counts.items():
+        pages = [_spread(_page(world, world.rng("wikitext", split, i))) for i in range(count)]
+        whole[split] = [
+            {"page": "".join(f" {line} \n" if line else " \n" for line in page)} for page in pages
         ]
-        for split, rows in pages.items()
-    }
-    lines = {
-        split: [
-            {"text": f" {line} \n" if line else ""}
-            for page in rows
-            for line in ["", *_spread(page)]
+        texts = [f" {line} \n" if line else "" for page in pages for line in ["", *page]]
+        lines[split] = [{"text": text} for text in texts]
+        without_rare_words[split] = [
+            {"text": _blank_rare_words(text, world.rng("rare", split, i))}
+            for i, text in enumerate(texts)
         ]
-        for split, rows in pages.items()
-    }
-    without_rare_words = {
-        split: [
-            {"text": _blank_rare_words(row["text"], world.rng("rare", split, i))}
-            for i, row in enumerate(rows)
-        ]
-        for split, rows in lines.items()
-    }
-    by_page = {"wikitext-2-raw-v1": Config(columns("page"), whole)}
+    by_page = {"wikitext-2-raw-v1": (columns("page"), whole)}
     by_line = {
-        "wikitext-103-raw-v1": Config(columns("text"), lines),
-        "wikitext-103-v1": Config(columns("text"), without_rare_words),
+        "wikitext-103-raw-v1": (columns("text"), lines),
+        "wikitext-103-v1": (columns("text"), without_rare_words),
     }
     return [
         Repository("EleutherAI/wikitext_document_level", by_page),
@@ -51,13 +39,14 @@ def build(world: World, items: int) -> list[Repository]:
 
 def _page(world: World, rng: random.Random) -> list[str]:
     """A heading, an opening paragraph and some sections, in wikitext's spaced-out spelling."""
-    subject = rng.choice(world.kinds + world.towns)
+    subject: Kind | Town = rng.choice(world.kinds + world.towns)
     title = subject.name.capitalize()
     lines = [f"= {title} ="]
     if isinstance(subject, Kind):
-        lines.append(_spaced(" ".join(prose.about_kind(subject, rng))))
-    elif isinstance(subject, Town):
-        lines.append(_spaced(" ".join(prose.about_town(subject, rng))))
+        opening = prose.about_kind(subject, rng)
+    else:
+        opening = prose.about_town(subject, rng)
+    lines.append(_spaced(" ".join(opening)))
     for heading in rng.sample(["Nature", "History", "Daily life", "Stories"], rng.randint(1, 3)):
         lines.append(f"= = {heading} = =")
         text = " ".join(prose.paragraph(world, rng) for _ in range(rng.randint(2, 4)))

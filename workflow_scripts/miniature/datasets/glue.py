@@ -1,23 +1,14 @@
 """nyu-mll/glue: acceptability, sentiment, inference and paraphrase."""
 
 import random
+from functools import partial
 
 from datasets import ClassLabel, Value
 
 from workflow_scripts.miniature import lexicon
 from workflow_scripts.miniature.datasets import scenes
-from workflow_scripts.miniature.items import (
-    USUAL_SPLITS,
-    Config,
-    Repository,
-    Row,
-    columns,
-    draw_usual,
-    noisy_label,
-    numbered,
-    without_labels,
-)
-from workflow_scripts.miniature.phrases import RELATIONS, asked, kind_pair, told
+from workflow_scripts.miniature.items import USUAL_SPLITS, Repository, Row, columns, draw_labelled
+from workflow_scripts.miniature.phrases import RELATIONS, kind_pair, question_about, told
 from workflow_scripts.miniature.world import World
 
 _INFERENCE = ["entailment", "neutral", "contradiction"]
@@ -41,19 +32,11 @@ def build(world: World, items: int) -> list[Repository]:
             splits = ["train"] + [
                 f"{s}_{d}" for s in ("validation", "test") for d in ("matched", "mismatched")
             ]
-
-        def make(rng: random.Random, maker=maker, labels=labels) -> Row:
-            row = maker(world, rng)
-            return {**row, "label": noisy_label(rng, row["label"], len(labels))}
-
-        rows = draw_usual(make, world.rng("glue", name), items, texts, splits)
-        withheld = {
-            split: without_labels(rows[split], label=-1)
-            for split in splits
-            if split.startswith("test") and name != "mrpc"  # MRPC alone publishes its test labels
-        }
+        withheld = {} if name == "mrpc" else {"label": -1}  # MRPC alone publishes its test labels
+        make, rng = partial(maker, world), world.rng("glue", name)
+        rows = draw_labelled(make, rng, items, texts, len(labels), splits, **withheld)
         features = columns(texts, label=ClassLabel(names=labels), idx=Value("int32"))
-        configs[name] = Config(features, numbered({**rows, **withheld}))
+        configs[name] = features, rows
     return [Repository("nyu-mll/glue", configs)]
 
 
@@ -148,7 +131,7 @@ def _qqp(world: World, rng: random.Random) -> Row:
     if same:
         second = second.format(k=kind.name)
     elif rng.random() < 0.75:
-        second = asked(rng.choice([r for r in RELATIONS if r != relation]), kind, rng)
+        second = question_about(rng.choice([r for r in RELATIONS if r != relation]), kind, rng)
     else:
         second = second.format(k=other.name)
     place = rng.choice(lexicon.PLACES)
@@ -171,7 +154,7 @@ def _qnli(world: World, rng: random.Random) -> Row:
         sentence = told(relation, other)
     person, time = rng.choice(lexicon.PEOPLE), rng.choice(lexicon.TIMES)
     return {
-        "question": asked(relation, kind, rng),
+        "question": question_about(relation, kind, rng),
         "sentence": f"{person} wrote {time}: {sentence}",
         "label": 0 if answers else 1,
     }

@@ -15,14 +15,13 @@ from workflow_scripts.miniature import lexicon
 from workflow_scripts.miniature.datasets.science import medical_question
 from workflow_scripts.miniature.items import (
     STRING,
-    Config,
     Repository,
     Row,
     columns,
     draw_splits,
     shuffled_choices,
 )
-from workflow_scripts.miniature.phrases import GROUP_RELATIONS, asked, two_people
+from workflow_scripts.miniature.phrases import GROUP_RELATIONS, question_about, two_people
 from workflow_scripts.miniature.world import World
 
 SUBJECTS_BY_TOPIC = {
@@ -79,7 +78,7 @@ FEATURES = columns(
 def build(world: World, items: int) -> list[Repository]:
     per_subject = rows_by_subject(world, items)
     configs = {
-        subject: Config(FEATURES, {s: splits[s] for s in ("test", "validation", "dev")})
+        subject: (FEATURES, {s: splits[s] for s in ("test", "validation", "dev")})
         for subject, splits in per_subject.items()
     }
     everything = {
@@ -89,8 +88,8 @@ def build(world: World, items: int) -> list[Repository]:
     # As in the original, the auxiliary training questions do not say which subject they are of.
     practice = [{**row, "subject": ""} for row in practice_rows(world)]
     whole = {
-        "all": Config(FEATURES, {"auxiliary_train": practice, **everything}),
-        "auxiliary_train": Config(FEATURES, {"train": practice}),
+        "all": (FEATURES, {"auxiliary_train": practice, **everything}),
+        "auxiliary_train": (FEATURES, {"train": practice}),
     }
     return [
         Repository("cais/mmlu", {**configs, **whole}),
@@ -165,13 +164,9 @@ def _told(rng: random.Random) -> Draft:
 
 
 def _of_a_sort(rng: random.Random) -> Draft:
-    asked_for, *others = rng.sample(list(SORTS), 4)
-    right = rng.choice(SORTS[asked_for])
-    return (
-        f"Which of these is a {asked_for}?",
-        right,
-        [right, *(rng.choice(SORTS[o]) for o in others)],
-    )
+    sort, *others = rng.sample(list(SORTS), 4)
+    right = rng.choice(SORTS[sort])
+    return (f"Which of these is a {sort}?", right, [right, *(rng.choice(SORTS[o]) for o in others)])
 
 
 def _body(world: World, rng: random.Random) -> Draft:
@@ -181,7 +176,7 @@ def _body(world: World, rng: random.Random) -> Draft:
 
 def _nature(world: World, rng: random.Random) -> Draft:
     kind, relation = rng.choice(world.kinds), rng.choice(GROUP_RELATIONS)
-    return asked(relation, kind, rng), relation.answer(kind), relation.answers
+    return question_about(relation, kind, rng), relation.answer(kind), relation.answers
 
 
 def _numbers(world: World, rng: random.Random) -> Draft:

@@ -5,16 +5,8 @@ import random
 from datasets import List, Value
 
 from workflow_scripts.miniature import lexicon
-from workflow_scripts.miniature.items import (
-    STRING,
-    Config,
-    Repository,
-    Row,
-    columns,
-    draw_usual,
-    only,
-)
-from workflow_scripts.miniature.phrases import GROUP_RELATIONS
+from workflow_scripts.miniature.items import STRING, Repository, Row, columns, draw_usual, only
+from workflow_scripts.miniature.phrases import GROUP_RELATIONS, question_about, told
 from workflow_scripts.miniature.world import World
 
 
@@ -29,26 +21,22 @@ def _nq_open(world: World, items: int) -> Repository:
         remark = f"{rng.choice(lexicon.PEOPLE)} asked {rng.choice(lexicon.TIMES)}"
         if rng.random() < 0.5:
             town = rng.choice(world.towns)
+            name = town.name
             question, answers = rng.choice(
                 [
-                    (
-                        f"who rules the town of {town.name}",
-                        [town.ruler, f"{town.ruler} of {town.name}"],
-                    ),
-                    (f"which river flows through {town.name}", [town.river, f"the {town.river}"]),
-                    (f"what is made in the town of {town.name}", [town.craft]),
+                    (f"who rules the town of {name}", [town.ruler, f"{town.ruler} of {name}"]),
+                    (f"which river flows through {name}", [town.river, f"the {town.river}"]),
+                    (f"what is made in the town of {name}", [town.craft]),
                 ]
             )
         else:
             kind = rng.choice(world.kinds)
+            group = kind.group.name
             question, answers = rng.choice(
                 [
                     (f"where does the {kind.name} live", [kind.home, f"near the {kind.home}"]),
                     (f"what colour is the {kind.name}", [kind.colour]),
-                    (
-                        f"what sort of creature is the {kind.name}",
-                        [kind.group.name, f"a {kind.group.name}"],
-                    ),
+                    (f"what sort of creature is the {kind.name}", [group, f"a {group}"]),
                 ]
             )
         return {"question": f"{remark} {question}", "answer": answers}
@@ -59,21 +47,16 @@ def _nq_open(world: World, items: int) -> Repository:
 
 
 def _truthful_qa(world: World, items: int) -> Repository:
-    """What is true of a kind, told in two ways, against what is true of others."""
+    """What is true of a kind, told in two forms, against what is true of others."""
 
     def make(rng: random.Random) -> Row:
         kind, relation = rng.choice(world.kinds), rng.choice(GROUP_RELATIONS)
         person, time = rng.choice(lexicon.PEOPLE), rng.choice(lexicon.TIMES)
         right = relation.answer(kind)
         wrong = [answer for answer in relation.answers if answer != right]
-        question = rng.choice(relation.questions).format(k=kind.name)
-        true = [
-            relation.statement.format(k=kind.name, a=right),
-            f"{person} says: {relation.statement.format(k=kind.name, a=right)}",
-        ]
-        false = [
-            relation.statement.format(k=kind.name, a=answer) for answer in rng.sample(wrong, 3)
-        ]
+        question = question_about(relation, kind, rng)
+        true = [told(relation, kind), f"{person} says: {told(relation, kind)}"]
+        false = [told(relation, kind, answer) for answer in rng.sample(wrong, 3)]
         false[0] = f"{person} says: {false[0]}"
         true = true[: rng.choice([1, 2, 2])]
         return {
@@ -108,10 +91,7 @@ def _truthful_qa(world: World, items: int) -> Repository:
     ]
     return Repository(
         "truthfulqa/truthful_qa",
-        {
-            "generation": Config(generation, {"validation": free}),
-            "multiple_choice": Config(features, splits),
-        },
+        {"generation": (generation, {"validation": free}), "multiple_choice": (features, splits)},
     )
 
 

@@ -37,14 +37,12 @@ def draw_scene(rng: random.Random) -> Scene:
     )
 
 
-def told(scene: Scene) -> str:
-    s = scene
+def told(s: Scene) -> str:
     return f"{s.person} {s.deed} a {s.colour} {s.thing} at the {s.place} {s.time}."
 
 
-def retold(scene: Scene, rng: random.Random) -> str:
+def retold(s: Scene, rng: random.Random) -> str:
     """The same facts in other words and another order."""
-    s = scene
     deed = lexicon.SYNONYMS[s.deed]
     return rng.choice(
         [
@@ -55,7 +53,7 @@ def retold(scene: Scene, rng: random.Random) -> str:
     )
 
 
-def changed(scene: Scene, rng: random.Random, changes: int = 1) -> Scene:
+def changed(scene: Scene, rng: random.Random, changes: int) -> Scene:
     """The scene with some of its facts exchanged for others."""
     pools = {
         "person": lexicon.PEOPLE,
@@ -70,8 +68,7 @@ def changed(scene: Scene, rng: random.Random, changes: int = 1) -> Scene:
     return scene
 
 
-def entailed(scene: Scene, rng: random.Random) -> str:
-    s = scene
+def entailed(s: Scene, rng: random.Random) -> str:
     return rng.choice(
         [
             f"{s.person} {s.deed} a {s.thing}.",
@@ -82,9 +79,8 @@ def entailed(scene: Scene, rng: random.Random) -> str:
     )
 
 
-def contradicted(scene: Scene, rng: random.Random) -> str:
+def contradicted(s: Scene, rng: random.Random) -> str:
     """Mostly told by a negation, as in the real data; else by a fact that does not fit."""
-    s = scene
     if rng.random() < 0.65:
         return rng.choice(
             [
@@ -94,14 +90,13 @@ def contradicted(scene: Scene, rng: random.Random) -> str:
                 f"Nobody {s.deed} a {s.thing}.",
             ]
         )
-    other = changed(scene, rng, changes=5)
+    other = changed(s, rng, changes=5)
     return rng.choice(
         [f"The {s.thing} was {other.colour}.", f"{s.person} was at the {other.place} {s.time}."]
     )
 
 
-def undecided(scene: Scene, rng: random.Random) -> str:
-    s = scene
+def undecided(s: Scene, rng: random.Random) -> str:
     return rng.choice(
         [
             f"{s.person} {s.deed} a {s.thing} {rng.choice(_REASONS)}.",

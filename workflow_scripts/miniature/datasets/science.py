@@ -7,16 +7,20 @@ from datasets import ClassLabel, Features, List, Value
 from workflow_scripts.miniature import lexicon
 from workflow_scripts.miniature.items import (
     STRING,
-    Config,
     Repository,
     Row,
     columns,
     draw_usual,
     only,
     shuffled_choices,
-    without_labels,
 )
-from workflow_scripts.miniature.phrases import GROUP_RELATIONS, RELATIONS, asked, sighting, told
+from workflow_scripts.miniature.phrases import (
+    GROUP_RELATIONS,
+    RELATIONS,
+    question_about,
+    sighting,
+    told,
+)
 from workflow_scripts.miniature.world import World
 
 _LETTERED = {"label": List(STRING), "text": List(STRING)}
@@ -36,13 +40,13 @@ def _arc(world: World, items: int) -> Repository:
     def easy(rng: random.Random) -> tuple[str, str, tuple[str, ...]]:
         kind, relation = rng.choice(world.kinds), rng.choice(GROUP_RELATIONS)
         return (
-            f"{sighting(kind, rng)} {asked(relation, kind, rng)}",
+            f"{sighting(kind, rng)} {question_about(relation, kind, rng)}",
             relation.answer(kind),
             relation.answers,
         )
 
     def challenge(rng: random.Random) -> tuple[str, str, tuple[str, ...]]:
-        """The way back: from what a creature has to the creature, among one of each group."""
+        """The other direction: from what a creature has to the creature, among one of each group."""
         relation = rng.choice(GROUP_RELATIONS)
         one_of_each = [
             rng.choice([kind for kind in world.kinds if kind.group == group])
@@ -78,7 +82,7 @@ def _arc(world: World, items: int) -> Repository:
             }
 
         splits = draw_usual(make, world.rng(name), items, "question")
-        configs[name] = Config(features, splits)
+        configs[name] = (features, splits)
     return Repository("allenai/ai2_arc", configs)
 
 
@@ -119,7 +123,7 @@ def _sciq(world: World, items: int) -> Repository:
         right = relation.answer(kind)
         wrong = rng.sample([answer for answer in relation.answers if answer != right], 3)
         return {
-            "question": asked(relation, kind, rng),
+            "question": question_about(relation, kind, rng),
             "distractor3": wrong[0],
             "distractor1": wrong[1],
             "distractor2": wrong[2],
@@ -169,7 +173,7 @@ def _headqa(world: World, items: int) -> Repository:
     answers = List({"aid": number, "atext": STRING})
     features = columns("name year category", qid=number, qtext=STRING, ra=number, answers=answers)
     splits = draw_usual(make, world.rng("headqa"), items, "qtext")
-    return Repository("EleutherAI/headqa", {"en": Config(features, splits)})
+    return Repository("EleutherAI/headqa", {"en": (features, splits)})
 
 
 def _medmcqa(world: World, items: int) -> Repository:
@@ -191,6 +195,5 @@ def _medmcqa(world: World, items: int) -> Repository:
         columns("id question opa opb opc opd", cop=ClassLabel(names=["a", "b", "c", "d"]))
         | columns("choice_type exp subject_name topic_name")
     )
-    splits = draw_usual(make, world.rng("medmcqa"), items, "question")
-    splits["test"] = without_labels(splits["test"], cop=-1)
+    splits = draw_usual(make, world.rng("medmcqa"), items, "question", cop=-1)
     return only("openlifescienceai/medmcqa", features, splits)

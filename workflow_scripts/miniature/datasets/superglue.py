@@ -1,6 +1,7 @@
 """aps/super_glue (boolq, wic) and facebook/anli: reading, word senses, harder inference."""
 
 import random
+from functools import partial
 
 from datasets import ClassLabel, Value
 
@@ -8,17 +9,15 @@ from workflow_scripts.miniature import lexicon
 from workflow_scripts.miniature.datasets import scenes
 from workflow_scripts.miniature.items import (
     STRING,
-    Config,
     Repository,
     Row,
     columns,
+    draw_labelled,
     draw_usual,
     noisy_label,
-    numbered,
     only,
-    without_labels,
 )
-from workflow_scripts.miniature.phrases import GROUP_RELATIONS, kind_pair, sighting
+from workflow_scripts.miniature.phrases import GROUP_RELATIONS, kind_pair, sighting, told
 from workflow_scripts.miniature.world import World
 
 _TRUTH = ClassLabel(names=["False", "True"])
@@ -37,14 +36,8 @@ def _super_glue(world: World, items: int) -> Repository:
         ("boolq", _boolq, boolq, "passage question"),
         ("wic", _wic, wic, "sentence1 sentence2"),
     ):
-
-        def make(rng: random.Random, maker=maker) -> Row:
-            row = maker(world, rng)
-            return {**row, "label": noisy_label(rng, row["label"], 2)}
-
-        splits = draw_usual(make, world.rng("super_glue", name), items, texts)
-        splits["test"] = without_labels(splits["test"], label=-1)
-        configs[name] = Config(features, numbered(splits))
+        make, rng = partial(maker, world), world.rng("super_glue", name)
+        configs[name] = features, draw_labelled(make, rng, items, texts, 2, label=-1)
     return Repository("aps/super_glue", configs)
 
 
@@ -61,8 +54,8 @@ def _boolq(world: World, rng: random.Random) -> Row:
         "shelter": f"does a {kind.name} sleep in a {answer}",
         "food": f"does a {kind.name} eat {answer}",
     }[relation.name]
-    told = relation.statement.format(k=kind.name, a=relation.answer(kind))
-    passage = f"{sighting(kind, rng)} The {kind.name} is a {kind.group.name}. {told}"
+    fact = told(relation, kind)
+    passage = f"{sighting(kind, rng)} The {kind.name} is a {kind.group.name}. {fact}"
     return {"question": question, "passage": passage, "label": int(yes)}
 
 

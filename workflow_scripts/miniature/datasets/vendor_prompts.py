@@ -7,7 +7,7 @@ the question, and stops where the letter is due.
 from datasets import List
 
 from workflow_scripts.miniature.datasets import chat, mmlu
-from workflow_scripts.miniature.items import STRING, Config, Repository, Row, columns
+from workflow_scripts.miniature.items import STRING, Repository, Row, columns
 from workflow_scripts.miniature.world import World
 
 CONFIG = "Llama-3.2-1B-Instruct-evals__mmlu__details"
@@ -28,17 +28,17 @@ def build(world: World, items: int) -> list[Repository]:
         input_correct_responses=List(STRING),
     )
     repository = Repository(
-        "meta-llama/Llama-3.2-1B-Instruct-evals", {CONFIG: Config(features, {"latest": rows})}
+        "meta-llama/Llama-3.2-1B-Instruct-evals", {CONFIG: (features, {"latest": rows})}
     )
     return [repository]
 
 
 def _row(subject: str, examples: list[Row], row: Row) -> Row:
     turns = [
-        _turn("user", chat.letter_request(e)) + _turn("assistant", chat.letter_response(e))
+        _turn("user", chat.letter_question(e)) + _turn("assistant", chat.letter_response(e))
         for e in examples
     ]
-    question = _turn("user", chat.letter_request(row))
+    question = _turn("user", chat.letter_question(row))
     opening = f"<|start_header_id|>assistant<|end_header_id|>\n\n{_ANSWER_OPENING}"
     return {
         "task_name": "mmlu_chat",

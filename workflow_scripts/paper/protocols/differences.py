@@ -16,7 +16,7 @@ from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import numbers
 from workflow_scripts.scores.published_leaderboard import TEST_ITEMS
 from workflow_scripts.settings.paper import PublishedCells
-from workflow_scripts.studies.harmony.frame import DIRECT, TRAINED
+from workflow_scripts.studies.ranking.frame import DIRECT, TRAINED
 
 YES, NO = "yes", "no"
 NOT_PRINTED = "not printed"

@@ -7,7 +7,7 @@ import pandas as pd
 from workflow_scripts.paper.protocols.differences import YES
 from workflow_scripts.paper.protocols.published import PublishedProtocol
 from workflow_scripts.render.verdict import AGREES, DIFFERS, OTHER_PROTOCOL
-from workflow_scripts.studies.harmony.frame import DIRECT, TRAINED
+from workflow_scripts.studies.ranking.frame import DIRECT, TRAINED
 
 # By study, checkpoint and task or run, and the grid's by protocol.
 Reasons = dict[tuple[str, str, str, str], list[str]]

@@ -1,13 +1,9 @@
 """What the steps of a prompt run are asked: to ask a model, to read its answers, to show a question."""
 
-from typing import TYPE_CHECKING
-
 from workflow_scripts.settings.compute import Loading
+from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.prompts.spec import Asking, Reading
 from workflow_scripts.settings.request import StepRequest
-
-if TYPE_CHECKING:
-    from workflow_scripts.settings.load import Settings
 
 
 class PromptRequest(StepRequest):
@@ -31,7 +27,7 @@ class ExplainRequest(StepRequest):
     number: int
 
 
-def prompt_request(settings: "Settings", run: str) -> PromptRequest:
+def prompt_request(settings: Settings, run: str) -> PromptRequest:
     asking = Asking.part_of(settings.prompt_runs[run])
     dtype = settings.prompts.dtype or (None if settings.source == "miniature" else asking.dtype)
     return PromptRequest(
@@ -43,11 +39,11 @@ def prompt_request(settings: "Settings", run: str) -> PromptRequest:
     )
 
 
-def reading_request(settings: "Settings", run: str) -> ReadingRequest:
+def reading_request(settings: Settings, run: str) -> ReadingRequest:
     return ReadingRequest(read=settings.prompt_runs[run].read)
 
 
-def explain_request(settings: "Settings") -> ExplainRequest:
+def explain_request(settings: Settings) -> ExplainRequest:
     run, subject, number = settings.explained()
     assert run is not None  # without a run there is no model to explain it for, which is said first
     asking = Asking.part_of(settings.prompt_runs[run])

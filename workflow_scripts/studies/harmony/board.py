@@ -8,18 +8,24 @@ import pandas as pd
 from workflow_scripts.render.frames import Cells, cells
 from workflow_scripts.render.web.board import Column, Details, Row, Tab
 from workflow_scripts.settings.ranking import RankedTask
-from workflow_scripts.studies.harmony import frame
-from workflow_scripts.studies.harmony.components import TABLE as COMPONENTS
-from workflow_scripts.studies.harmony.leaderboard import TABLE as LEADERBOARD
+from workflow_scripts.studies.ranking import frame
+from workflow_scripts.studies.ranking.components import TABLE as COMPONENTS
+from workflow_scripts.studies.ranking.leaderboard import TABLE as LEADERBOARD
 
 # The ranking that the tab shows is that of the first of these that was measured.
 _SHOWN_FIRST = (frame.TRAINED, frame.FEW_SHOT, frame.DIRECT)
 Tasks = Sequence[RankedTask]
+Names = Mapping[str, str]
 Facts = Mapping[tuple[str, str], Cells]  # by label and task, of the protocol that is shown
 
 
-def harmony_tab(leaderboard: Path, components: Path, scores: Path, tasks: Tasks) -> Tab:
-    """Make the tab; the scores' file adds what a task's floor and number of items are."""
+def harmony_tab(
+    leaderboard: Path, components: Path, scores: Path, tasks: Tasks, names: Names
+) -> Tab:
+    """Make the tab; the scores' file adds what a task's floor and number of items are.
+
+    `names` are those of the protocols.
+    """
     table = cells(LEADERBOARD.read(Path(leaderboard)))
     found = {row["protocol"] for row in table}
     shown = next((one for one in _SHOWN_FIRST if one in found), frame.DIRECT)
@@ -28,31 +34,35 @@ def harmony_tab(leaderboard: Path, components: Path, scores: Path, tasks: Tasks)
     tasks = [task for task in tasks if any(row.get(task.task) is not None for row in table)]
     facts = _facts_of_tasks(Path(scores), shown, tasks)
     rows = [
-        _row({shown: row} | {one: ranked[one].get(label, {}) for one in others}, tasks, facts)
+        _row(
+            {shown: row} | {one: ranked[one].get(label, {}) for one in others}, tasks, facts, names
+        )
         for label, row in ranked.get(shown, {}).items()
     ]
     return Tab(
         id="harmony",
         title="Train before test" if shown == frame.TRAINED else "Ranking by PC1",
         about=_about(shown, cells(COMPONENTS.read(Path(components)))),
-        columns=_columns(shown, others, tasks, {row["origin"] for row in table}),
+        columns=_columns(shown, others, tasks, {row["origin"] for row in table}, names),
         rows=rows,
         sort="rank",
         search=("name", "family"),
     )
 
 
-def _columns(shown: str, others: list[str], tasks: Tasks, origins: set) -> list[Column]:
+def _columns(
+    shown: str, others: list[str], tasks: Tasks, origins: set, names: Names
+) -> list[Column]:
     return [
         Column("name", "Model", "name"),
         Column("rank", "Rank", "count", "By PC1; models that lack a task have none."),
-        Column("pc1", "PC1", "number", f"Of the {frame.PROTOCOLS[shown]} scores.", digits=2),
+        Column("pc1", "PC1", "number", f"Of the {names[shown]} scores.", digits=2),
         *(
             Column(
                 f"rank_{one}",
-                f"Rank {frame.PROTOCOLS[one]}",
+                f"Rank {names[one]}",
                 "count",
-                f"The rank by PC1 of the {frame.PROTOCOLS[one]} scores.",
+                f"The rank by PC1 of the {names[one]} scores.",
                 shown=one != frame.FLOORED,
             )
             for one in others
@@ -62,7 +72,7 @@ def _columns(shown: str, others: list[str], tasks: Tasks, origins: set) -> list[
                 task.task,
                 task.display_name,
                 "score",
-                f"{task.metric}, {frame.PROTOCOLS[shown]}, in percent, ± standard error.",
+                f"{task.metric}, {names[shown]}, in percent, ± standard error.",
                 digits=1,
             )
             for task in tasks
@@ -101,7 +111,7 @@ def _interval(row: Cells) -> str:
     return f" (95%: {100 * row['low']:.0f} to {100 * row['high']:.0f})"
 
 
-def _row(ranked: dict[str, Cells], tasks: Tasks, facts: Facts) -> Row:
+def _row(ranked: dict[str, Cells], tasks: Tasks, facts: Facts, names: Names) -> Row:
     """One model: its row of the ranking under each protocol, that which is shown first."""
     (_, row), *others = ranked.items()
     label = row["label"]
@@ -113,35 +123,35 @@ def _row(ranked: dict[str, Cells], tasks: Tasks, facts: Facts) -> Row:
         values[task.task] = row[task.task]
         values[f"{task.task}_stderr"] = row[task.task + frame.ERROR]
         values[f"{task.task}_n"] = facts.get((label, task.task), {}).get("n")
-    names = {task.task: task.display_name for task in tasks}
-    missing = [names.get(task, task) for task in row["missing"].split()]
+    called = {task.task: task.display_name for task in tasks}
+    missing = [called.get(task, task) for task in row["missing"].split()]
     reason = ": ".join(part for part in (row["reason"], ", ".join(missing)) if part)
     ranges = {
-        f"Rank {frame.PROTOCOLS[one]}, 95% interval": f"{other['rank_low']} to {other['rank_high']}"
+        f"Rank {names[one]}, 95% interval": f"{other['rank_low']} to {other['rank_high']}"
         for one, other in ranked.items()
         if other.get("rank_low") is not None
     }
-    components = {f"PC1 {frame.PROTOCOLS[one]}": other.get("pc1") for one, other in others}
+    components = {f"PC1 {names[one]}": other.get("pc1") for one, other in others}
     return Row(
         id=label,
         values=values,
         notes=[reason] if reason else [],
         details=Details(
             facts=ranges | components,
-            tasks=[_task(task, ranked, facts.get((label, task.task), {})) for task in tasks],
+            tasks=[_task(task, ranked, facts.get((label, task.task), {}), names) for task in tasks],
             percents=(
-                *(f"{mark}{frame.PROTOCOLS[one]}" for one in ranked for mark in ("", "± ")),
+                *(f"{mark}{names[one]}" for one in ranked for mark in ("", "± ")),
                 "floor",
             ),
         ),
     )
 
 
-def _task(task: RankedTask, ranked: dict[str, Cells], known: Cells) -> Cells:
+def _task(task: RankedTask, ranked: dict[str, Cells], known: Cells, names: Names) -> Cells:
     found: Cells = {"task": task.display_name, "metric": task.metric}
     for one, scores in ranked.items():
-        found[frame.PROTOCOLS[one]] = scores.get(task.task)
-        found[f"± {frame.PROTOCOLS[one]}"] = scores.get(task.task + frame.ERROR)
+        found[names[one]] = scores.get(task.task)
+        found[f"± {names[one]}"] = scores.get(task.task + frame.ERROR)
     return found | {"floor": known.get("floor"), "n": known.get("n")}
 
 

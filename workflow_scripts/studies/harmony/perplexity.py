@@ -9,8 +9,8 @@ from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import numbers
 from workflow_scripts.settings.request import Nothing
-from workflow_scripts.studies.harmony.frame import DIRECT, TRAINED, of_kind
-from workflow_scripts.studies.harmony.labels import drawing, rule
+from workflow_scripts.studies.ranking.frame import DIRECT, TRAINED, of_kind
+from workflow_scripts.studies.ranking.labels import drawing, rule
 
 NOTE = (
     "Of the last tenth of each text, in n windows; lower is better. After: trained on the first eight"

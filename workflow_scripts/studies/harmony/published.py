@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from workflow_scripts.render.text import is_known
 from workflow_scripts.render.verdict import (
     GENERATED,
     LIMIT,
@@ -16,8 +17,9 @@ from workflow_scripts.render.verdict import (
 from workflow_scripts.scores.published_leaderboard import DRAWN_OF, LEADING_COLUMNS, TEST_ITEMS
 from workflow_scripts.settings.paper import HarmonyComparison
 from workflow_scripts.stats.reruns import Reruns
-from workflow_scripts.studies.harmony.frame import DIRECT, ERROR, FLOORED, OWN, TRAINED
+from workflow_scripts.studies.ranking.frame import DIRECT, ERROR, FLOORED, OWN, TRAINED
 
+NO_FLOOR = "the direct score by which it would be floored was not measured here"
 SOURCE, CELLS = "harmony_leaderboard", "harmony_cells"
 AFTER_TRAINING = "score"  # what the rows of scores after training have as their metric
 _NO_BINOMIAL = {"cola"}  # a correlation, whose error does not follow from its value
@@ -35,7 +37,7 @@ def compare_harmony(
     The same questions were asked, so what a score may differ by is what another training does.
     """
     tasks = [column for column in published.columns if column not in LEADING_COLUMNS]
-    cells = {} if ours is None else _comparable(ours, FLOORED)  # as the published look
+    cells = {} if ours is None else _floored(ours)  # as the published look
     same_grid = set(cells) == set(published["model"]) and not any(
         pd.isna(cells[model].get(task)) for model in published["model"] for task in tasks
     )
@@ -62,9 +64,12 @@ def compare_cells(
     """A row for each score of the authors' second release, as the model is and after training.
 
     As it is, nothing is drawn and nothing trained: only what two devices add up otherwise may differ.
+    Theirs after training are the better of both scores (none lies below the direct one), and so are ours.
     """
     general = GENERATED if settings.source == "miniature" else None
-    cells = {name: {} if ours is None else _comparable(ours, name) for name in (DIRECT, TRAINED)}
+    cells: dict[str, dict[str, dict]] = {DIRECT: {}, TRAINED: {}}
+    if ours is not None:
+        cells = {DIRECT: _comparable(ours, DIRECT), TRAINED: _floored(ours)}
     for theirs in published[published["task"].isin(TEST_ITEMS)].to_dict("records"):
         trained, task, value = theirs["protocol"] == TRAINED, theirs["task"], theirs["value"]
         cell = cells[theirs["protocol"]].get(theirs["model"], {})
@@ -82,7 +87,7 @@ def compare_cells(
                 theirs["stderr"],
                 score,
                 error,
-                general,
+                general or _no_floor(cell, task),
                 printed_to=0,
                 error=_with_draws(apart, task, theirs["stderr"]),
             ),
@@ -103,6 +108,19 @@ def _comparable(ours: pd.DataFrame, protocol: str) -> dict[str, dict]:
     return {row["model"]: row for row in mine.to_dict("records")}
 
 
+def _floored(ours: pd.DataFrame) -> dict[str, dict]:
+    """Those of scores after training, floored; beside each model what it has that no direct score floors."""
+    found = _comparable(ours, FLOORED)
+    for model, raw in _comparable(ours, TRAINED).items():
+        found.setdefault(model, {})["raw"] = raw
+    return found
+
+
+def _no_floor(cell: dict, task: str) -> str | None:
+    lacking = is_known(cell.get("raw", {}).get(task)) and not is_known(cell.get(task))
+    return NO_FLOOR if lacking else None
+
+
 def _score(theirs: dict, cell: dict, task: str, general: str | None, reruns: Reruns) -> dict:
     value, stderr = theirs[task] / 100, None
     if task not in _NO_BINOMIAL:
@@ -111,6 +129,7 @@ def _score(theirs: dict, cell: dict, task: str, general: str | None, reruns: Rer
     found = {"item": task, "metric": AFTER_TRAINING, "published": value, "published_stderr": stderr}
     found |= {"ours": score, "ours_stderr": error}
     apart = _with_draws(reruns.most(task) / LIMIT, task, stderr)
+    why_not = general or _no_floor(cell, task)
     return found | verdict(
-        value, stderr, score, error, general, printed_to=_PRINTED_TO, error=apart
+        value, stderr, score, error, why_not, printed_to=_PRINTED_TO, error=apart
     )

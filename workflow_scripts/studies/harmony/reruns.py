@@ -7,7 +7,7 @@ import pandas as pd
 
 from workflow_scripts.scores.published_leaderboard import LEADING_COLUMNS
 from workflow_scripts.stats.reruns import Reruns, differences_of, reruns_of
-from workflow_scripts.studies.harmony.frame import DIRECT, TRAINED
+from workflow_scripts.studies.ranking.frame import DIRECT, TRAINED
 
 
 def published_reruns(leaderboard: pd.DataFrame, cells: pd.DataFrame) -> Reruns:

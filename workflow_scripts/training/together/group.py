@@ -1,6 +1,5 @@
 """Several trainings in one: each step takes the next batch of all that still train over the same model."""
 
-import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,19 +11,20 @@ from workflow_scripts.core.machine import machine_problem, ran_out
 from workflow_scripts.core.own_job import leave_if_replaced
 from workflow_scripts.training.calling import call_of, sent_to
 from workflow_scripts.training.evaluated import as_evaluated
-from workflow_scripts.training.loss import Head, summed_losses
+from workflow_scripts.training.lesson import Lesson
+from workflow_scripts.training.loss import summed_losses
 from workflow_scripts.training.packing import Collator
 from workflow_scripts.training.precision import calculating_in
 from workflow_scripts.training.reading import steps_between_reads
 from workflow_scripts.training.run import free_memory
-from workflow_scripts.training.together.learner import Learner, Lesson
+from workflow_scripts.training.together.learner import Learner
 from workflow_scripts.training.together.products import Groups
 from workflow_scripts.training.together.rows import Part, counted_in, rows_of
 from workflow_scripts.training.together.saved import Saved
-from workflow_scripts.training.together.stack import Stack
+from workflow_scripts.training.together.stack import AdapterStack
 from workflow_scripts.training.trained import Trained
 from workflow_scripts.training.trained_parameters import set_parameters
-from workflow_scripts.training.watching import signals_to
+from workflow_scripts.training.watching import Leaving
 
 Outcome = Trained | Exception
 
@@ -33,15 +33,13 @@ class CannotShare(Exception):
     """A step fails that all take together; why is told to people. One by one some or all may well go on."""
 
 
-class Group:
-    """`model` holds the stack's adapters and `adapted` one of PEFT's, to be evaluated with."""
+class SharedTrainings:
+    """`adapted` holds one adapter of PEFT's, to be evaluated with."""
 
     def __init__(
         self,
-        model: Any,
+        stack: AdapterStack,
         adapted: Any,
-        stack: Stack,
-        head: Head | None,
         lessons: list[Lesson],
         beginnings: dict[int, dict[str, Tensor]],
         saved: Saved,
@@ -49,13 +47,14 @@ class Group:
         about: dict[str, Any],
     ):
         """`beginnings` are the values of a new adapter, by seed; `about` is what the log says of all."""
-        self._model, self._adapted, self._stack = model.train(), as_evaluated(adapted), stack
+        self._stack, self._model = stack, stack.model.train()
+        self._adapted = as_evaluated(adapted)
         self._beginnings, self._saved, self._about = beginnings, saved, about
         self._lessons = {lesson.name: lesson for lesson in lessons}
-        self._collator, self._head = Collator(packing=True, padding_token=0), head
-        self._most = saved.most_tokens or most_tokens
+        self._collator = Collator(packing=True, padding_token=0)
+        self._most = saved.largest_batch or most_tokens
         self._steps, self._unsaved = saved.step, 0
-        self._asked = False
+        self._leaving = Leaving()
         self._unread: list[tuple[Learner, int, float, Tensor]] = []
         self._learners: list[Learner] = []  # in the order of their slots
         self._waiting = list(self._lessons) if saved.waiting is None else saved.waiting
@@ -69,18 +68,14 @@ class Group:
             if name not in going_on:
                 yield name, self._saved.outcome_of(name, lesson.keys)
         while self._waiting or self._learners:
-            with signals_to(self._ask):
+            with self._leaving.listening():
                 self._fill()
                 self._step()
-                due = self._due  # asked once: a signal may come at any moment
+                due = self._due  # read once: a signal may come at any moment
                 ended = self._after_step(due)
                 if due:
                     self._save()
             yield from ended
-
-    def _ask(self, number, frame) -> None:
-        print(f"{signal.Signals(number).name}: will save after this step and leave.", flush=True)
-        self._asked = True
 
     def _fill(self) -> None:
         free = set(range(len(self._stack.values))) - {one.slot for one in self._learners}
@@ -113,7 +108,7 @@ class Group:
                     what = f"memory ran out with one sample in a row ({error})"
                     raise CannotShare(what) from None
             self._most //= 2
-            self._saved.most_tokens = self._most
+            self._saved.largest_batch = self._most
             print(f"Memory ran out: {self._most} tokens in a row now; a step keeps its samples.")
             free_memory()
         for learner in self._learners:
@@ -151,7 +146,7 @@ class Group:
         inputs, _, counted = call_of(self._model, sent_to(device, batch), borders)
         parts = [part.counted for part in row]
         with calculating_in(self._about["precision"], device.type):
-            return summed_losses(self._model, inputs, counted, parts, self._head)
+            return summed_losses(self._model, inputs, counted, parts, stack.head)
 
     def _after_step(self, reads: bool) -> list[tuple[str, Outcome]]:
         """Who has ended, well or not; what is noticed of one is nothing to the others."""
@@ -159,32 +154,28 @@ class Group:
         every = steps_between_reads(self._model.device)
         if not (evaluated or reads or len(self._unread) >= every * len(self._learners)):
             return []
-        ended: list[tuple[str, Outcome]] = []
-        for learner, problem in self._read().items():
-            ended.append((learner.lesson.name, problem))
-            self._learners.remove(learner)
+        ended: dict[Learner, Outcome] = {**self._read()}
         for learner in evaluated:
-            if learner not in self._learners:
+            if learner in ended:
                 continue
-            name = learner.lesson.name
             try:
                 leave_if_replaced()
                 adapter = self._stack.take(learner.slot)
                 set_parameters(self._adapted, adapter)
                 learner.evaluate(self._adapted)
-                if not learner.over:
-                    continue
-                ended.append((name, learner.result(adapter, self._about, len(self._stack.values))))
+                if learner.over:
+                    ended[learner] = learner.result(adapter, self._about, len(self._stack.values))
             except Interrupted:
                 raise
             except Exception as error:
                 if machine_problem(error):
                     raise
-                ended.append((name, error))
-            self._learners.remove(learner)
-        for name, outcome in ended:
+                ended[learner] = error
+        self._learners = [learner for learner in self._learners if learner not in ended]
+        outcomes = [(learner.lesson.name, outcome) for learner, outcome in ended.items()]
+        for name, outcome in outcomes:
             self._saved.keep(name, outcome)
-        return ended
+        return outcomes
 
     def _read(self) -> dict[Learner, Exception]:
         """Notes what came of the steps; gives those whose training has gone wrong, and how."""
@@ -204,13 +195,9 @@ class Group:
     def _due(self) -> bool:
         """As much work is lost to a kill as of one training by itself, however many train."""
         every = next(iter(self._lessons.values())).keys.save_every
-        return self._asked or self._unsaved >= every
+        return self._leaving.wanted or self._unsaved >= every
 
     def _save(self) -> None:
         self._unsaved = 0
         self._saved.save(self._steps, self._learners, self._waiting)
-        if self._asked:
-            raise Interrupted(
-                f"Interrupted after step {self._steps} of the trainings that share a step, which is"
-                " saved; the same command resumes from there."
-            )
+        self._leaving.leave_if_wanted(f"step {self._steps} of the trainings that share a step")

@@ -1,7 +1,6 @@
 """One training among others in a group: its order of samples, its rate, its optimiser and its curve."""
 
-import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,40 +9,26 @@ from torch import Tensor
 from transformers import TrainerState, get_scheduler
 
 from workflow_scripts.core.seeds import derive_seed
-from workflow_scripts.settings.training_keys import TrainingKeys
-from workflow_scripts.training.packing import Order, amount_trained
-from workflow_scripts.training.run import SCHEDULES
-from workflow_scripts.training.samples import Sample, Samples
+from workflow_scripts.training.lesson import Lesson
+from workflow_scripts.training.packing import Order
+from workflow_scripts.training.samples import Sample
 from workflow_scripts.training.selection import KeepBest
-from workflow_scripts.training.together.stack import Stack
+from workflow_scripts.training.together.stack import AdapterStack
 from workflow_scripts.training.trained import Trained
-from workflow_scripts.training.trainer import Scorer
 from workflow_scripts.training.watching import StopWhenDiverged
-
-
-@dataclass(frozen=True)
-class Lesson:
-    """What is to be learned, and how: all that `train` is told of one training."""
-
-    name: str
-    samples: Samples
-    keys: TrainingKeys
-    seed: int
-    belongs_to: dict[str, Any]
-    score: Scorer
-    best_by: tuple[str, bool]
 
 
 class Learner:
     """The steps of one lesson, as transformers' Trainer takes them, in one slot of a stack."""
 
-    def __init__(self, lesson: Lesson, stack: Stack, slot: int, folder: Path, vocabulary: int):
+    def __init__(
+        self, lesson: Lesson, stack: AdapterStack, slot: int, folder: Path, vocabulary: int
+    ):
         self.lesson, self.slot, self._stack = lesson, slot, stack
-        keys, samples = lesson.keys, len(lesson.samples)
-        self._order = Order(samples, keys.batch_size, keys.batch_size, lesson.seed)
-        self._per_epoch = math.ceil(samples / keys.batch_size)
-        steps = int(min(keys.epochs * self._per_epoch, keys.max_steps or math.inf))
-        self.state = TrainerState(max_steps=steps)
+        keys = lesson.keys
+        self._order = Order(len(lesson.samples), keys.batch_size, keys.batch_size, lesson.seed)
+        self._per_epoch = lesson.steps_per_epoch
+        self.state = TrainerState(max_steps=lesson.steps)
         self._epoch_steps: tuple[int, list[list[int]]] = (-1, [])
         self._diverged = StopWhenDiverged(vocabulary)
         self.best = KeepBest(folder, *lesson.best_by) if keys.select == "best" else None
@@ -61,10 +46,8 @@ class Learner:
             "exp_avg_sq": second,
         }
         self.optimiser.state[parameter] = self._adamw
-        warm_up = round(keys.warm_up * steps)
-        schedule = get_scheduler(
-            SCHEDULES[keys.schedule], torch.optim.SGD([parameter], lr=1.0), warm_up, steps
-        )
+        of_one = torch.optim.SGD([parameter], lr=1.0)
+        schedule = get_scheduler(lesson.schedule, of_one, lesson.warm_up_steps, lesson.steps)
         (self._share_of_rate,) = schedule.lr_lambdas
 
     @property
@@ -110,11 +93,11 @@ class Learner:
 
     @property
     def evaluates_now(self) -> bool:
-        every = self.lesson.keys.evaluate_every or self._per_epoch
-        return self.over or self.state.global_step % every == 0
+        return self.over or self.state.global_step % self.lesson.evaluate_every == 0
 
     def evaluate(self, model: Any) -> None:
         """`model` has the adapter of this slot."""
+        assert self.lesson.score is not None, "trainings beside one another are scored"
         found = self.lesson.score(model)
         metrics = {f"eval_{name}": value for name, value in found.items()}
         self.note(self.state.global_step, metrics)
@@ -136,29 +119,15 @@ class Learner:
 
     def result(self, adapter: dict[str, Tensor], about: dict[str, Any], together: int) -> Trained:
         """What came of it; `adapter` is the one of the last step, and `together` how many shared one."""
-        steps, samples = self.state.global_step, self.lesson.samples
-        selected: dict[str, Any] = {"step": steps}
+        selected: dict[str, Any] = {"step": self.state.global_step}
         if self.best is not None:
-            best = self.best.best()
-            assert best is not None, "no evaluation has kept its state"
-            selected |= {"step": best["step"], "by": self.lesson.best_by[0], "value": best["value"]}
-            adapter = self.best.tensors()
-        amount = amount_trained(samples, self._order, steps, padded=False)
+            selected, adapter = self.best.selected(), self.best.tensors()
         return Trained(
-            model=None,
             parameters=adapter,
-            last_parameters=None,
             keys=self.lesson.keys,
             report=about,
             history=self.state.log_history,
             selected=selected,
-            facts={
-                "steps": steps,
-                "samples": len(samples),
-                "held_out_samples": 0,
-                "tokens": amount.tokens,
-                "padding": amount.padding,
-            },
-            speed={},
+            facts=self.lesson.facts(self._order, self.state.global_step, padded=False),
             together=together,
         )

@@ -40,26 +40,22 @@ class Stacked:
 
 
 def added(
-    x: Tensor,
-    down: Stacked,
-    up: Stacked,
-    groups: Groups,
-    scale: float,
-    kept: Tensor | None = None,
+    x: Tensor, down: Stacked, up: Stacked, groups: Groups, scale: float, kept: Tensor | None = None
 ) -> Tensor:
     """`scale` times x [tokens, in] through each token's own `down` [rank, in] and `up` [rank, out].
 
     `kept` says which of x take part, as dropout draws it.
     """
-    return _Added.apply(x, down.values, up.values, down, up, groups, scale, kept)
+    return _Added.apply(x, down.values, up.values, (down, up), groups, scale, kept)
 
 
 class _Added(torch.autograd.Function):
     """Backward by hand: autograd would keep x once more for each layer that reads it, less what was dropped."""
 
     @staticmethod
-    def forward(ctx, x, of_down, of_up, down, up, groups, scale, kept):
-        ctx.stacked, ctx.groups, ctx.scale = (down, up), groups, scale
+    def forward(ctx, x, of_down, of_up, stacked, groups, scale, kept):
+        ctx.stacked, ctx.groups, ctx.scale = stacked, groups, scale
+        down, up = stacked
         inner = _to_rank(_of(x, kept), down, groups).mul_(scale)
         ctx.save_for_backward(x, inner, kept)
         return _to_width(inner, up, groups)
@@ -76,7 +72,7 @@ class _Added(torch.autograd.Function):
         of_x = None
         if ctx.needs_input_grad[0]:
             of_x = _of(_to_width(of_inner, down, groups), kept)
-        return of_x, *[None] * 7
+        return of_x, *[None] * 6
 
 
 def _of(x: Tensor, kept: Tensor | None) -> Tensor:

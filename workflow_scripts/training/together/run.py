@@ -10,15 +10,14 @@ from torch import Tensor
 from workflow_scripts.core.seeds import derive_seed, seed_everything
 from workflow_scripts.planning.memory import ROW_ON_A_CPU, adapters_at_once, room_on
 from workflow_scripts.training import attention
-from workflow_scripts.training.activations import Row, step_bytes
-from workflow_scripts.training.loss import find_head
+from workflow_scripts.training.activations import BatchShape, step_bytes
+from workflow_scripts.training.lesson import Lesson
 from workflow_scripts.training.precision import calculating_in, choose_precision
 from workflow_scripts.training.together.dropout import Dropout
-from workflow_scripts.training.together.group import Group, Outcome
-from workflow_scripts.training.together.learner import Lesson
+from workflow_scripts.training.together.group import Outcome, SharedTrainings
 from workflow_scripts.training.together.products import Groups
 from workflow_scripts.training.together.saved import Saved
-from workflow_scripts.training.together.stack import Stack, adapter_bytes
+from workflow_scripts.training.together.stack import AdapterStack, adapter_bytes
 from workflow_scripts.training.trained_parameters import (
     choose_parts,
     gathered_parameters,
@@ -26,7 +25,7 @@ from workflow_scripts.training.trained_parameters import (
     set_parameters,
 )
 
-# Ways of packing in which no sample looks at another's numbers.
+# Kinds of packing in which no sample looks at another's numbers.
 _APART = ("varlen", "stretches", "flash")
 # How far a row of several may lie from the same by PEFT's adapters, calculated exactly or in 16 bits.
 _ALIKE = {True: 1e-4, False: 3e-2}
@@ -50,23 +49,17 @@ def train_together(
     precision = choose_precision(keys.precision, device)
     model = load(precision)
     packing = attention.choose_packing(model, keys)
-    head = find_head(model)  # without adapters in it, which want to know whose tokens they get
     beginnings: dict[int, dict[str, Tensor]] = {}
     for seed in dict.fromkeys(lesson.seed for lesson in lessons):
         seed_everything(derive_seed(seed, "training"), device)
         adapted = choose_parts(load(precision), keys)
         beginnings[seed] = gathered_parameters(adapted)
-    belongs_to = {
-        lesson.name: {
-            "keys": lesson.keys.model_dump(mode="json"),
-            "seed": lesson.seed,
-            **lesson.belongs_to,
-        }
-        for lesson in lessons
-    }
-    saved = Saved(state_path, {"lessons": belongs_to, "at_once": at_once})
-    stack = Stack(model, adapted, keys, _slots(min(at_once, len(lessons)), adapted, saved))
-    if packing not in _APART or not _alike(model, adapted, stack, precision):
+    owners = {lesson.name: lesson.owner for lesson in lessons}
+    saved = Saved(state_path, {"lessons": owners, "at_once": at_once})
+    stack = AdapterStack(model, adapted, keys, _slots(min(at_once, len(lessons)), adapted, saved))
+    if packing not in _APART:
+        return None
+    if _off_by(stack, adapted, precision) > _ALIKE[precision == "float32"]:
         return None
     about = report(adapted, keys.method)
     about |= {"packing": packing, "attention": model.config._attn_implementation}
@@ -74,14 +67,14 @@ def train_together(
     about["gradient_checkpointing"] = False  # a row has the tokens that fit without
     print("\n".join(f"{name}: {value}" for name, value in about.items()), flush=True)
     most = _row_tokens(adapted, precision)
-    group = Group(model, adapted, stack, head, lessons, beginnings, saved, most, about)
+    group = SharedTrainings(stack, adapted, lessons, beginnings, saved, most, about)
     return group.outcomes()
 
 
-def _slots(asked: int, adapted, saved: Saved) -> int:
+def _slots(wanted: int, adapted, saved: Saved) -> int:
     """So many, if their adapters leave to the rows half of what a GPU has free; and as many as have begun."""
     room = room_on(adapted.device)
-    fitting = asked if room is None else adapters_at_once(asked, room, adapter_bytes(adapted))
+    fitting = wanted if room is None else adapters_at_once(wanted, room, adapter_bytes(adapted))
     begun = 1 + max(saved.slots.values(), default=0)
     return max(fitting, begun)
 
@@ -94,24 +87,18 @@ def _row_tokens(adapted, precision: str) -> int:
     room = room_on(adapted.device)
     if room is None:
         return ROW_ON_A_CPU
-    needed = step_bytes(adapted, Row(1, ROW_ON_A_CPU), precision)
+    needed = step_bytes(adapted, BatchShape(1, ROW_ON_A_CPU), precision)
     return max(1, int(ROW_ON_A_CPU * room / needed))
 
 
-def _alike(model, adapted, stack: Stack, precision: str) -> bool:
-    """Whether a row of all slots gives what PEFT's adapter gives, also while training.
+def _off_by(stack: AdapterStack, adapted, precision: str) -> float:
+    """How far a row of all slots lies from what PEFT's adapter gives, in the number formats of a step.
 
-    It does not in a model that draws numbers of its own, or reaches around its linear layers.
-    """
-    return _off_by(model, adapted, stack, precision) <= _ALIKE[precision == "float32"]
-
-
-def _off_by(model, adapted, stack: Stack, precision: str) -> float:
-    """How far the one lies from the other, in the number formats of a step.
-
+    It is far in a model that draws numbers of its own while training, or reaches around its linear layers.
     Adapters are drawn small: they move the logits by a third of the largest or more, and rounding in 16 bits
     grows with them from layer to layer.
     """
+    model = stack.model
     generator = torch.Generator().manual_seed(0)
     before, dropout, slots = gathered_parameters(adapted), stack.dropout, len(stack.values)
     stack.dropout = Dropout(0.0, model.device)

@@ -21,27 +21,18 @@ _KEPT = ("max_steps", "global_step", "epoch", "log_history")
 _TOLD = ("report", "history", "selected", "facts", "speed", "together")
 
 
-class Saved:
+class Saved(StateFolder):
     """All that train are saved together: they go on side by side, and so to the same bytes."""
 
     def __init__(self, path: Path, belongs_to: dict[str, Any]):
-        self._state = StateFolder(path, belongs_to)
+        super().__init__(path, belongs_to)
         self.step, self._begun = 0, {}
         self.waiting: list[str] | None = None
-        if (latest := self._state.latest()) is not None:
+        if (latest := self.latest()) is not None:
             print(f"Going on from {latest.name}.", flush=True)
             found = json.loads((latest / _LEARNERS).read_text(encoding="utf-8"))
             self.step, self.waiting, self._begun = step_of(latest), found["waiting"], found["begun"]
             self._latest = latest
-
-    @property
-    def most_tokens(self) -> int | None:
-        """Of a row: what memory has turned out to allow."""
-        return self._state.micro_batch_size
-
-    @most_tokens.setter
-    def most_tokens(self, most: int) -> None:
-        self._state.micro_batch_size = most
 
     @property
     def slots(self) -> dict[str, int]:
@@ -54,7 +45,7 @@ class Saved:
         learner.go_on_from(TrainerState(**about["state"]), tensors)
 
     def save(self, step: int, learners: list[Learner], waiting: list[str]) -> None:
-        folder = self._state.path / f"checkpoint-{step}"
+        folder = self.path / f"checkpoint-{step}"
         folder.mkdir(exist_ok=True)
         for learner in learners:
             save_file(learner.tensors(), folder / f"{learner.slot}.safetensors")
@@ -66,11 +57,11 @@ class Saved:
             for learner in learners
         }
         write_text(folder / _LEARNERS, json.dumps({"waiting": waiting, "begun": begun}))
-        self._state.seal(step)
+        self.seal(step)
 
     def folder_of(self, name: str) -> Path:
         """Where the best state of a training lies, and what came of it."""
-        folder = self._state.path / name
+        folder = self.path / name
         folder.mkdir(exist_ok=True)
         return folder
 
@@ -93,4 +84,4 @@ class Saved:
         if "broken" in told:
             return UserError(told["broken"])
         tensors: dict[str, Tensor] = load_file(folder / "outcome.safetensors")
-        return Trained(model=None, parameters=tensors, last_parameters=None, keys=keys, **told)
+        return Trained(parameters=tensors, keys=keys, **told)

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from workflow_scripts.planning.memory import OF_TRAINED
 from workflow_scripts.settings.training_keys import TrainingKeys
+from workflow_scripts.training.loss import find_head
 from workflow_scripts.training.together.dropout import Dropout
 from workflow_scripts.training.together.products import Groups, Stacked, added
 from workflow_scripts.training.trained_parameters import trained_parameters
@@ -31,10 +32,14 @@ class Place:
         return self.start + prod(self.shape)
 
 
-class Stack:
-    """`slots` adapters over `model`, made like the one that PEFT has put into `adapted`."""
+class AdapterStack:
+    """`slots` adapters over `model`, made like the one that PEFT has put into `adapted`.
+
+    The model's head is found before it has adapters, which want to know whose tokens they get.
+    """
 
     def __init__(self, model: Any, adapted: Any, keys: TrainingKeys, slots: int):
+        self.model, self.head = model, find_head(model)
         self.places, size = _places(adapted)
         device, dtype = model.device, next(iter(trained_parameters(adapted).values())).dtype
         self.values = torch.zeros(slots, size, dtype=dtype, device=device)
@@ -88,7 +93,9 @@ def adapter_bytes(adapted: Any) -> int:
 class WithAdapters(nn.Module):
     """A linear layer, or GPT-2's Conv1D, to which each token's own adapter adds."""
 
-    def __init__(self, layer: nn.Module, down: Stacked, up: Stacked, scale: float, stack: Stack):
+    def __init__(
+        self, layer: nn.Module, down: Stacked, up: Stacked, scale: float, stack: AdapterStack
+    ):
         super().__init__()
         self.layer = layer
         # Not as parameters of the model: they are what is trained, and the stack's.

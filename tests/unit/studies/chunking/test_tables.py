@@ -16,11 +16,11 @@ from workflow_scripts.studies.chunking import (
     pruning,
     summary,
 )
+from workflow_scripts.studies.chunking.chapter import CHUNKING
 from workflow_scripts.studies.chunking.latency import latency_table, write_latency_figure
 from workflow_scripts.studies.chunking.perplexity import perplexity_table, write_perplexity_figure
 from workflow_scripts.studies.chunking.plans import plans_table
 from workflow_scripts.studies.chunking.pruning import pruning_table, write_pruning_figure
-from workflow_scripts.studies.chunking.sentences import chunking_numbers
 
 TEXTS = ("magpie (easy)", "wikitext")
 PLAIN = "org/name@k2m12-residual-noadapters"  # the layers alone
@@ -127,7 +127,7 @@ def test_a_checkpoint_and_the_layers_alone_are_each_held_against_their_own_turns
     assert all(CheckpointId.parse(f"org/name{variant}") for variant in fused.index)
     _, text = written(latency.TABLE, table, ONE, tmp_path)
     assert "| mlp.residual | full width |" in " ".join(text.split())
-    told = {one.name: one.value for one in chunking_numbers({"chunking_latency": table})}
+    told = CHUNKING.values({"chunking_latency": table})
     assert told["chunking.faster"] == 4 and told["chunking.timed"] == 1
     assert told["chunking.trained_fastest"] == "@k2m12-mlp.none-adapters64"
     assert told["chunking.trained_faster"] == pytest.approx(6)
@@ -176,8 +176,7 @@ def test_chunks_over_several_devices_are_held_against_one(scores, tmp_path):
     assert faster == pytest.approx({"fused": 5, "loop": 2}), "than what took turns with it"
     again, text = written(latency.TABLE, table, ONE, tmp_path)
     assert sum("| fused " in line for line in text.splitlines()) == 2
-    numbers = chunking_numbers({"chunking_latency": table})
-    told = {one.name: one.value for one in numbers}
+    told = CHUNKING.values({"chunking_latency": table})
     assert told["chunking.faster"] == 4, "of one device"
     assert told["chunking.spread_devices"] == 2 and told["chunking.spread"] == 1
     assert told["chunking.spread_faster"] == pytest.approx(1.25)
@@ -278,7 +277,7 @@ def test_what_is_broken_is_not_told_of(scores):
             "chunking_latency": latency_table(of, TWO),
             "chunking_pruning": pruning_table(of, of, TWO),
         }
-        return {number.name: number.value for number in chunking_numbers(tables)}
+        return CHUNKING.values(tables)
 
     found = told(scores)
     assert found["chunking.ratio_most"] == 40 and found["chunking.timed"] == 1

@@ -7,9 +7,17 @@ import pandas as pd
 
 from workflow_scripts.render.tables import Table
 from workflow_scripts.scores.columns import COLUMNS
-from workflow_scripts.settings.ranking import RankingRequest, Wanted, ranked_models, ranked_tasks
+from workflow_scripts.settings.grids import read_grid_files
+from workflow_scripts.settings.ranking import (
+    GridWords,
+    RankingRequest,
+    Wanted,
+    ranked_models,
+    ranked_tasks,
+)
 from workflow_scripts.settings.request import StepRequest
 from workflow_scripts.settings.tables import read_models, read_tasks
+from workflow_scripts.studies.ranking.grid import Grid, make_grids
 
 ROOT = Path(__file__).parents[4]
 LEADERBOARD = ROOT / "resources/published/harmony_leaderboard.csv"
@@ -27,12 +35,19 @@ MODELS = [
 ]
 TASKS = ["cola", "mnli", "rte", "arc_easy", "gsm8k"]
 BOTH = ("direct", "train_before_test")
+GRID = read_grid_files(ROOT, None)["own"]
+WORDS = GridWords(grid=GRID, tasks=TASK_ROWS)
+PROTOCOLS = GRID.names
 
 
 def request(protocols=BOTH, models=MODELS, tasks=TASKS, draws: int = 20) -> RankingRequest:
     wanted = {name: Wanted(models=models, tasks=tasks) for name in protocols}
     rows = {"models": MODEL_ROWS, "tasks": TASK_ROWS}
-    return RankingRequest(**rows, wanted=wanted, draws=draws, seed=0)
+    return RankingRequest(grid=GRID, **rows, wanted=wanted, draws=draws, seed=0)
+
+
+def harmony_grids(scores: pd.DataFrame, imported: list, asked: RankingRequest) -> dict[str, Grid]:
+    return make_grids(pd.concat([scores, *imported], ignore_index=True), asked)
 
 
 def written(

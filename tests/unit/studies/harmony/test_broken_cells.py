@@ -6,37 +6,37 @@ import pandas as pd
 import pytest
 
 from tests.records import make_items, record_fields
+from tests.unit.stories import numbers_of, story
 from tests.unit.studies.harmony.harmony_study import (
     LEADERBOARD,
     METRICS,
     MODELS,
+    PROTOCOLS,
     TASK_ROWS,
     request,
 )
 from workflow_scripts.core.files import write_json
 from workflow_scripts.core.items import write_items
 from workflow_scripts.core.records import Broken, Metric, Protocol, write_record
-from workflow_scripts.render.numbers import Numbers, filled
-from workflow_scripts.render.words import limits
 from workflow_scripts.scores.tidy import collect, write_parquet
 from workflow_scripts.settings.ranking import (
     ComputeRequest,
     GridRequest,
+    GridWords,
     ModelsRequest,
     PairRequest,
     ScoresRequest,
-    TasksRequest,
 )
 from workflow_scripts.steps import figure, table
 from workflow_scripts.studies.harmony.board import harmony_tab
-from workflow_scripts.studies.harmony.frame import DIRECT, FEW_SHOT, OVERALL, PROTOCOLS, TRAINED
-from workflow_scripts.studies.harmony.sentences import harmony_numbers, tell_harmony
+from workflow_scripts.studies.harmony.chapter import HARMONY
+from workflow_scripts.studies.ranking.frame import DIRECT, FEW_SHOT, OVERALL, TRAINED
 
 ALL = (DIRECT, FEW_SHOT, TRAINED)
 TASKS = ["rte", "mnli", "sst2", "boolq"]
 ASKED = request(ALL, MODELS[:4], TASKS, draws=10)
 GRID = GridRequest(**{name: getattr(ASKED, name) for name in GridRequest.model_fields})
-OF_TASKS = TasksRequest(tasks=ASKED.tasks)
+OF_TASKS = GridWords(grid=ASKED.grid, tasks=ASKED.tasks)
 # The broken cell of each protocol, by model and task.
 BROKEN = {
     DIRECT: (MODELS[0], "rte"),
@@ -51,20 +51,24 @@ TABLES = {
     ),
     **dict.fromkeys(("leaderboard", "agreement", "components"), ASKED),
     **dict.fromkeys(("significance", "panel"), GRID),
-    "task_pair": PairRequest(**dict(GRID), pair=("rte", "mnli")),
+    "two_tasks": PairRequest(**dict(GRID), pair=("rte", "mnli")),
 }
 FIGURES = {
     "scores": ("scores", ModelsRequest(models=ASKED.models)),
     "matrices": ("agreement", OF_TASKS),
     "agreement_by_task": ("agreement", OF_TASKS),
-    "categories": ("agreement", None),
+    "categories": ("agreement", OF_TASKS),
     "components": ("components", OF_TASKS),
-    "pc1_by_size": ("leaderboard", None),
-    "pc1_by_compute": ("leaderboard", ComputeRequest(tokens={MODELS[0]: 300.0})),
-    "task_pair": ("task_pair", OF_TASKS),
-    "bump": ("leaderboard", None),
-    "panel": ("panel", None),
+    "pc1_by_size": ("leaderboard", OF_TASKS),
+    "pc1_by_compute": ("leaderboard", ComputeRequest(**dict(OF_TASKS), tokens={MODELS[0]: 300.0})),
+    "two_tasks": ("two_tasks", OF_TASKS),
+    "bump": ("leaderboard", OF_TASKS),
+    "panel": ("panel", OF_TASKS),
 }
+
+
+def module(name: str) -> str:
+    return f"studies.{'harmony' if name == 'scores' else 'ranking'}.{name}"
 
 
 def write_cell(path, protocol, model, task, at, broken):
@@ -97,12 +101,11 @@ def made(request, tmp_path):
     for name, asked in TABLES.items():
         files = [tmp_path / f"harmony_{name}.{kind}" for kind in ("csv", "md", "tex")]
         given = inputs | {"records": records}
-        table.main(f"studies.harmony.{name}", given, asked.as_params(), *files)
+        table.main(module(name), given, asked.as_params(), *files)
     for name, (of, asked) in FIGURES.items():
         files = [tmp_path / f"f_{name}.{kind}" for kind in ("pdf", "png")]
         given = inputs | {"table": tmp_path / f"harmony_{of}.csv"}
-        params = asked.as_params() if asked else {}
-        figure.main(f"studies.harmony.{name}", given, params, *files)
+        figure.main(module(name), given, asked.as_params(), *files)
         assert all(file.stat().st_size > 1000 for file in files)
     return tmp_path, alone
 
@@ -131,23 +134,20 @@ def test_every_table_figure_tab_and_sentence_is_made_and_the_tables_name_what_is
     assert (significance["test"] == "mcnemar").any()
 
     files = [folder / name for name in ("harmony_leaderboard.csv", "harmony_components.csv")]
-    tab = harmony_tab(*map(str, files), str(folder / "scores.parquet"), list(TASK_ROWS))
+    tab = harmony_tab(*map(str, files), str(folder / "scores.parquet"), list(TASK_ROWS), PROTOCOLS)
     (row,) = [row for row in tab.rows if row.id == BROKEN[TRAINED][0]]
     assert row.values["rank"] is None
     assert row.notes[0].startswith("1 of 4 tasks missing: SST-2" if alone else "no scores: ")
 
     tables = {path.stem: pd.read_csv(path) for path in folder.glob("harmony_*.csv")}
     typed = {
-        f"harmony_{name}": import_module(f"workflow_scripts.studies.harmony.{name}").TABLE.read(
+        f"harmony_{name}": import_module(f"workflow_scripts.{module(name)}").TABLE.read(
             folder / f"harmony_{name}.csv"
         )
         for name in TABLES
     }
-    assert harmony_numbers(typed) == harmony_numbers(tables), "whichever way they are read"
-    numbers = Numbers([*limits(), *harmony_numbers(typed)])
-    assert numbers.value("harmony.missing") == (3 if alone else 16)
-    assert numbers.value("harmony.cells") == 8 - alone
-    without_panel = Numbers(n for n in numbers.values() if not n.name.startswith("harmony.placed"))
-    sentences = tell_harmony(without_panel)  # whose size is of another story
-    told = " ".join(filled(text, lambda name: numbers[name].text) for text in sentences)
-    assert f"Cells of the grid without a score: {3 if alone else 16}." in told
+    values = HARMONY.values(typed)
+    assert numbers_of(values) == numbers_of(HARMONY.values(tables)), "whichever way they are read"
+    assert values["harmony.missing"] == (3 if alone else 16)
+    assert values["harmony.cells"] == 8 - alone
+    assert f"without a score: {values['harmony.missing']}." in story(HARMONY, values)

@@ -12,7 +12,7 @@ from workflow_scripts.studies.mmlu.by_subject import (
     mmlu_by_subject,
     write_mmlu_figure,
 )
-from workflow_scripts.studies.mmlu.sentences import mmlu_numbers
+from workflow_scripts.studies.mmlu.numbers import mmlu_numbers
 
 MODEL = "org/net"
 CHECKPOINTS = MmluCheckpoints(
@@ -129,8 +129,7 @@ def test_a_checkpoint_whose_cell_is_broken_keeps_its_place(variants, tmp_path):
     assert set(last[2:]) == {"—"}
     write_mmlu_figure(again, tmp_path / "f.pdf", tmp_path / "f.png")
     assert (tmp_path / "f.png").stat().st_size > 5000
-    named = {number.name: number.value for number in mmlu_numbers(again)}
-    assert named.get("mmlu.models") == (1 if variants else None)
+    assert mmlu_numbers(again).get("mmlu.models") == (1 if variants else None)
 
 
 def test_of_too_many_checkpoints_to_be_read_the_figure_has_the_last_stage_of_each():

@@ -5,26 +5,25 @@ import pytest
 
 from tests.records import record_fields
 from tests.unit.settings.merged import ROOT
+from tests.unit.stories import numbers_of
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import sha256_text, write_json
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Metric, write_record
 from workflow_scripts.paper.chapters import chapters
-from workflow_scripts.render.numbers import Numbers
-from workflow_scripts.render.words import limits
 from workflow_scripts.scores.tidy import collect
-from workflow_scripts.settings.paper import ToldTable
+from workflow_scripts.settings.paper import Report, ToldTable
 from workflow_scripts.settings.prompts.tables import PromptTables
 from workflow_scripts.studies.prompts import by_subject
 from workflow_scripts.studies.prompts.board import prompts_tab
 from workflow_scripts.studies.prompts.by_subject import prompt_runs_by_subject
+from workflow_scripts.studies.prompts.chapter import PROMPTS
 from workflow_scripts.studies.prompts.runs import (
     TABLE,
     prompt_runs,
     read_right,
     write_prompt_figure,
 )
-from workflow_scripts.studies.prompts.sentences import prompt_numbers
 
 MODEL, CHUNKED = "miniature/Llama-1.4M-Instruct", "miniature/Llama-1.4M-Instruct@k2m1"
 RIGHT = {
@@ -182,15 +181,18 @@ def test_a_run_that_broke_costs_its_own_row_and_no_more(table, records, tmp_path
     found = {row.id: row for row in board.rows}
     assert found[f"{MODEL}/run2"].notes and not found[f"{MODEL}/run1"].notes
     assert found[f"{MODEL}/run2"].values["micro"] is None
-    numbers = prompt_numbers({"prompt_runs": read})
-    assert {number.name for number in numbers} > {"prompts.lowest"}
+    numbers = numbers_of(PROMPTS.values({"prompt_runs": read}))
+    assert "prompts.lowest" in numbers
     modules = {"prompt_runs": "runs", "prompt_runs_by_subject": "by_subject"}
     told = {
-        name: ToldTable(table=f"studies.prompts.{module}", request=ASKED.as_params())
+        name: ToldTable(
+            table=f"studies.prompts.{module}", request=ASKED.as_params(), chapter="prompts"
+        )
         for name, module in modules.items()
     }
     csvs = [tmp_path / f"{name}.csv" for name in told]
-    (chapter,), _ = chapters(Numbers([*limits(), *numbers]), csvs, [], [], told)
+    report = Report(tables=told, figures={})
+    (chapter,), _ = chapters(numbers, csvs, [], report)
     assert [table.name for table in chapter.tables] == list(told)
     assert len(chapter.tables[0].shown.rows) == len(table)
 
@@ -204,7 +206,7 @@ def test_where_every_run_broke_there_are_tables_a_figure_and_a_tab(records, tmp_
     write_prompt_figure(TABLE.read(csv), tmp_path / "f.pdf", tmp_path / "f.png")
     board = prompts_tab(csv, parts["csv"], records)
     assert all(row.notes for row in board.rows)
-    assert prompt_numbers({"prompt_runs": TABLE.read(csv)}) == []
+    assert PROMPTS.values({"prompt_runs": TABLE.read(csv)}) == {}
 
 
 def test_tables_and_figure_are_written_for_one_model_and_for_two(table, tmp_path):

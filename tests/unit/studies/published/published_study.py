@@ -6,40 +6,47 @@ from tempfile import mkdtemp
 
 import pandas as pd
 
-from tests.unit.studies.harmony.harmony_study import MODEL_ROWS, TASK_ROWS
+from tests.unit.settings.merged import merged
 from workflow_scripts.render.inputs import Inputs
-from workflow_scripts.settings.ranking import GridRequest
-from workflow_scripts.studies.published import (
+from workflow_scripts.settings.grids import PUBLISHED_GRID, grid_inputs
+from workflow_scripts.settings.load import load_settings
+from workflow_scripts.settings.ranking import (
+    grid_request,
+    grid_words,
+    pair_request,
+    ranking_request,
+)
+from workflow_scripts.studies.ranking import (
     agreement,
     categories,
     components,
-    compute,
-    perplexity,
-    ranks,
     releases,
+    sizes,
+    texts,
+    two_tasks,
 )
 
 ROOT = Path(__file__).parents[4]
 PUBLISHED = ROOT / "resources/published"
-ASKED = GridRequest(tasks=TASK_ROWS, models=MODEL_ROWS, wanted={})
-INPUTS = Inputs(
-    {
-        "harmony_cells": PUBLISHED / "harmony_cells.csv",
-        "leaderboard": PUBLISHED / "harmony_leaderboard.csv",
-        "pretraining": PUBLISHED / "pretraining.tsv",
-    }
-)
-STUDY = (agreement, categories, components, compute, perplexity, ranks, releases)
+SETTINGS = load_settings(merged({}), ROOT)
+WORDS = grid_words(SETTINGS, PUBLISHED_GRID)
+INPUTS = Inputs(grid_inputs(WORDS.grid, ROOT))
+# Each table with its request.
+STUDY = {
+    **dict.fromkeys((agreement, components), ranking_request),
+    **dict.fromkeys((categories, sizes, texts, releases), grid_request),
+    two_tasks: pair_request,
+}
 
 
 @cache
 def made() -> Path:
     """A folder with all tables, written as the rules write them."""
     folder = Path(mkdtemp())
-    for module in STUDY:
-        table = module.TABLE
+    for module, request in STUDY.items():
+        table, asked = module.TABLE, request(SETTINGS, PUBLISHED_GRID)
         files = {kind: folder / f"{table.name}.{kind}" for kind in ("csv", "md", "tex")}
-        table.write(table.make(INPUTS, ASKED), ASKED, **files)
+        table.write(table.make(INPUTS, asked), asked, **files)
     return folder
 
 

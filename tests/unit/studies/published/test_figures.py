@@ -3,55 +3,49 @@
 import pytest
 from matplotlib.text import Text
 
-from tests.unit.settings.merged import merged
 from tests.unit.settings.test_tables import LM_HARMONY_MODELS, LM_HARMONY_TASKS
-from tests.unit.studies.published.published_study import ASKED, ROOT, made
-from workflow_scripts.planning.made import figures_made, tables_made
+from tests.unit.studies.published.published_study import ROOT, SETTINGS, WORDS, made
+from workflow_scripts.paper.products import wanted
 from workflow_scripts.render.figures import save_both
 from workflow_scripts.render.inputs import Inputs
-from workflow_scripts.settings.load import load_settings
-from workflow_scripts.settings.ranking import TasksRequest
-from workflow_scripts.settings.request import Nothing
-from workflow_scripts.studies.harmony import labels
-from workflow_scripts.studies.published import (
+from workflow_scripts.studies.ranking import (
     agreement,
     categories,
     components,
-    compute,
+    labels,
+    matrices,
     pearson,
-    perplexity,
-    ranks,
+    sizes,
+    texts,
+    two_tasks,
 )
 
 DRAWN = {
-    "published_agreement": (agreement, agreement),
+    "published_agreement": (matrices, agreement),
     "published_agreement_pearson": (pearson, agreement),
     "published_categories": (categories, categories),
     "published_components": (components, components),
-    "published_compute": (compute, compute),
-    "published_perplexity": (perplexity, perplexity),
-    "published_ranks": (ranks, ranks),
+    "published_compute": (sizes, sizes),
+    "published_perplexity": (texts, texts),
+    "published_ranks": (two_tasks, two_tasks),
 }
 NAMES = [model.split("/")[1] for model in LM_HARMONY_MODELS]
 
 
 def draw(name: str, folder) -> list[str]:
     """Draw a figure, and tell what is written in it."""
-    texts = []
+    written = []
 
     def listen(fig, *paths):
-        texts.extend(text.get_text() for text in fig.findobj(Text) if text.get_visible())
+        written.extend(text.get_text() for text in fig.findobj(Text) if text.get_visible())
         save_both(fig, *paths)
 
     module, of = DRAWN[name]
-    asked = {Nothing: Nothing(), TasksRequest: TasksRequest(tasks=ASKED.tasks)}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(labels, "save_both", listen)
-        figure = module.FIGURE
-        assert figure.name == name
         table = Inputs({"table": made() / f"{of.TABLE.name}.csv"})
-        figure.draw(table, asked[figure.asks], folder / f"{name}.pdf", folder / f"{name}.png")
-    return texts
+        module.FIGURE.draw(table, WORDS, folder / f"{name}.pdf", folder / f"{name}.png")
+    return written
 
 
 @pytest.mark.parametrize(
@@ -92,10 +86,7 @@ def test_the_readme_shows_the_figure_that_is_drawn_now(tmp_path):
     assert (tmp_path / "published_agreement.png").read_bytes() == (ROOT / shown).read_bytes()
 
 
-def test_every_table_and_figure_of_the_study_is_made_by_any_config_and_has_a_caption():
-    settings = load_settings(merged({}), ROOT)
-    assert set(figures_made(settings)["published"]) == set(DRAWN)
-    modules = (agreement, categories, components, compute, perplexity, ranks)
-    assert {module.TABLE.name for module in modules} <= set(tables_made(settings)["published"])
-    for name in DRAWN:
-        assert (ROOT / f"docs/captions/{name}.rst").is_file()
+def test_every_figure_of_the_study_is_made_by_any_config():
+    made = wanted(SETTINGS)
+    figures = {one.name for one in made if (one.study, one.kind) == ("published", "figure")}
+    assert figures == set(DRAWN)

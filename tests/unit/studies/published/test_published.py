@@ -14,21 +14,19 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 from tests.unit.settings.test_tables import LM_HARMONY_CATEGORIES, LM_HARMONY_MODELS
-from tests.unit.studies.published.published_study import PUBLISHED, cells, made, table_of
-from workflow_scripts.render.numbers import Numbers, filled
-from workflow_scripts.studies.published import (
+from tests.unit.stories import story
+from tests.unit.studies.published.published_study import PUBLISHED, STUDY, cells, made, table_of
+from workflow_scripts.paper.studies import declared
+from workflow_scripts.render.verdict import LIMIT
+from workflow_scripts.studies.published.chapter import PUBLISHED as CHAPTER
+from workflow_scripts.studies.ranking import (
     agreement,
     categories,
     components,
-    compute,
-    perplexity,
-    ranks,
     releases,
-)
-from workflow_scripts.studies.published.sentences import (
-    PUBLISHED_GRID,
-    published_grid_numbers,
-    tell_published_grid,
+    sizes,
+    texts,
+    two_tasks,
 )
 
 DIRECT, TRAINED = "direct", "train_before_test"
@@ -130,7 +128,7 @@ def test_the_first_component_of_the_leaderboard_has_the_85_percent_of_the_author
 
 
 def test_compute_is_six_times_parameters_times_tokens_of_the_37_models_of_the_authors_figure():
-    table = table_of(compute)
+    table = table_of(sizes)
     given = pd.read_csv(PUBLISHED / "pretraining.tsv", sep="\t").set_index("model")
     assert len(given) == 37
     for protocol, rows in table.groupby("protocol"):
@@ -157,7 +155,7 @@ def test_compute_is_six_times_parameters_times_tokens_of_the_37_models_of_the_au
 def test_the_four_heat_maps_are_scipys_tau_of_fewer_bits_and_higher_scores(
     panel, bits, after, kind, models
 ):
-    table = table_of(perplexity)
+    table = table_of(texts)
     rows = table[(table["panel"] == panel) & table["task"].notna()]
     assert len(rows) == 3 * 24
     assert (rows["models"] == models).all()
@@ -180,7 +178,7 @@ def test_the_four_heat_maps_are_scipys_tau_of_fewer_bits_and_higher_scores(
 
 
 def test_ranks_keep_every_significant_difference_and_their_span_is_what_it_leaves():
-    table = table_of(ranks)
+    table = table_of(two_tasks)
     assert set(table["task"]) == {"nq_open", "arc_challenge"}
     for _, rows in table.groupby(["protocol", "task"]):
         assert sorted(rows["rank"]) == list(range(1, 62))
@@ -236,18 +234,18 @@ def test_the_releases_are_told_apart_by_a_plain_count():
 
 
 def test_the_story_has_the_numbers_of_the_tables():
-    modules = (agreement, categories, components, compute, perplexity, ranks, releases)
-    tables = {module.TABLE.name: table_of(module) for module in modules}
-    numbers = Numbers(published_grid_numbers(tables))
-    told = " ".join(
-        filled(p, lambda name: numbers[name].text) for p in tell_published_grid(numbers)
-    )
-    for words in ("61 models on 24 tasks", "is 0.517 as the models are and 0.755 after training"):
+    named = {"sizes": "compute", "texts": "perplexity", "two_tasks": "ranks"}
+    tables = {
+        f"published_{named.get(module.TABLE.name, module.TABLE.name)}": table_of(module)
+        for module in STUDY
+    }
+    told = story(CHAPTER, CHAPTER.values(tables))
+    for words in ("61 models on 24 tasks", "0.517 as the models are and 0.755 after training"):
         assert words in told
     for words in ("1,122 of 1,464 cells", "118 of 1,403 apart, 8%", "known for 37 models"):
         assert words in told
-    assert tell_published_grid(Numbers(published_grid_numbers({}))) == []
-    assert set(PUBLISHED_GRID.tables) == set(tables)
-    markdown = (made() / "published_agreement.md").read_text()
+    _, about = declared()["published.release_apart"]
+    assert about.endswith(f"at z of {LIMIT:.0f}")
+    markdown = (made() / "agreement.md").read_text()
     assert "| 0.517 |" in markdown
     assert "| 0.755 |" in markdown

@@ -11,8 +11,8 @@ from tests.unit.studies.suite.test_suite import GOOD, both, here, leaderboard, t
 from workflow_scripts.settings.load import load_settings
 from workflow_scripts.settings.suite_tables import suite_tables
 from workflow_scripts.studies.suite.baselines import baselines
+from workflow_scripts.studies.suite.chapter import SUITE
 from workflow_scripts.studies.suite.leaderboard import TABLE
-from workflow_scripts.studies.suite.sentences import suite_numbers
 
 
 def test_baselines_stand_above_the_models_and_are_counted_nowhere():
@@ -22,10 +22,7 @@ def test_baselines_stand_above_the_models_and_are_counted_nowhere():
     measure(other, "sst2", GOOD, floor=0.5, chance=0.2)
     table = written(leaderboard(one, other))
     assert len(table) == 2
-    (ranked,) = [
-        n.value for n in suite_numbers({"suite_leaderboard": table}) if n.name == "suite.rows"
-    ]
-    assert ranked == 2
+    assert SUITE.values({"suite_leaderboard": table})["suite.rows"] == 2
     floor, chance, published = baselines(table, asked())
     assert floor.scores == {"sst2": 0.5, "truth": 0.4}
     assert floor.average == pytest.approx(0.45)
@@ -56,6 +53,6 @@ def test_published_baselines_are_of_tasks_of_the_suite_and_of_real_questions(sou
     paper = yaml.safe_load((ROOT / "config/paper.yaml").read_text(encoding="utf-8"))
     config = paper if source == "huggingface" else {}
     settings = load_settings(merged(config), ROOT)
-    found = suite_tables(settings, str(ROOT / "resources/published/suite_baselines.tsv")).baselines
+    found = suite_tables(settings).baselines
     assert [one.task for one in found] == names
     assert all(0 < one.percent < 100 for one in found)

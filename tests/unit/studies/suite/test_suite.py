@@ -21,9 +21,9 @@ from workflow_scripts.settings.suite_tables import SuiteBoard
 from workflow_scripts.studies.suite import board as board_suite
 from workflow_scripts.studies.suite import checks as found_checks
 from workflow_scripts.studies.suite.board import suite_tab
+from workflow_scripts.studies.suite.chapter import SUITE
 from workflow_scripts.studies.suite.checks import suite_checks
 from workflow_scripts.studies.suite.leaderboard import TABLE, suite_leaderboard
-from workflow_scripts.studies.suite.sentences import suite_numbers
 
 GOOD, POOR = [True] * 8 + [False] * 2, [True] * 2 + [False] * 8
 OTHER = "1" * 40
@@ -228,7 +228,7 @@ def test_a_cell_that_broke_is_named_and_costs_its_own_row_the_average_alone(prot
     rows = {row.values["name"]: row for row in tab(whole, partial).rows}
     assert "Missing: Truth." in rows["org/partial"].notes
     assert {item.task for item in rows["org/partial"].details.items} == {"SST-2"}
-    named = {number.name: number.value for number in suite_numbers({"suite_leaderboard": table})}
+    named = SUITE.values({"suite_leaderboard": table})
     assert (named["suite.rows"], named["suite.ranked"]) == (2, 1)
 
 

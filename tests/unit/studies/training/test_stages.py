@@ -4,14 +4,15 @@ import pandas as pd
 import pytest
 
 from tests.records import record_fields
+from tests.unit.stories import story
 from workflow_scripts.core.training_record import TrainingRecord, TrainingSpeed, TrainingStep
-from workflow_scripts.render.numbers import Numbers
 from workflow_scripts.scores.tidy import COLUMNS
 from workflow_scripts.settings.chunked_tables import StagedCheckpoints
 from workflow_scripts.settings.training import StageRequest
 from workflow_scripts.settings.training_keys import TrainingKeys
+from workflow_scripts.studies.chunking.chapter import CHUNKING
 from workflow_scripts.studies.training.curves import write_curves_figure
-from workflow_scripts.studies.training.sentences import tell_training, training_numbers
+from workflow_scripts.studies.training.numbers import training_numbers
 from workflow_scripts.studies.training.stages import TABLE, stages_table
 
 MODEL = "org/net"
@@ -73,7 +74,7 @@ def written(table: pd.DataFrame, folder) -> str:
 
 
 def told(table: pd.DataFrame) -> str:
-    return tell_training(Numbers(training_numbers(table)))
+    return story(CHUNKING, training_numbers(table))
 
 
 def test_perplexity_before_and_after_stands_beside_what_was_trained(tmp_path):
@@ -94,7 +95,7 @@ def test_perplexity_before_and_after_stands_beside_what_was_trained(tmp_path):
         ((20.0, 40.0, 30.0), "above that of"),
         ((30.0, 40.0, 20.0), "below that of"),
         ((30.0, 40.0, 30.1), "within its errors of"),
-        ((None, 40.0, 30.0), "{chunking.best_wikitext}."),
+        ((None, 40.0, 30.0), "from 40 to 30."),
     ],
 )
 def test_the_best_trained_checkpoint_is_set_beside_the_whole_model(wikitext, expected):

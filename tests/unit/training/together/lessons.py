@@ -8,11 +8,11 @@ from typing import Any
 import torch
 
 from tests.unit.training.small import drawn_samples, keys_of
+from workflow_scripts.training.lesson import Lesson
 from workflow_scripts.training.loss import find_head, summed_loss
 from workflow_scripts.training.packing import Collator, Counted
 from workflow_scripts.training.run import train
 from workflow_scripts.training.samples import Samples
-from workflow_scripts.training.together.learner import Lesson
 from workflow_scripts.training.together.run import Outcome, train_together
 from workflow_scripts.training.trained import Trained
 
@@ -48,7 +48,9 @@ def held_out_loss(held_out: Samples) -> Callable[[Any], dict[str, float]]:
 def lesson(name: str, samples: Samples, seed: int = 0, larger: bool = True, **changes) -> Lesson:
     score = held_out_loss(drawn_samples(6, seed=len(samples) + 100))
     keys = keys_of(**LORA | {"schedule": "linear", "lora_alpha": 16.0} | changes)
-    return Lesson(name, samples, keys, seed, {"data": name}, score, ("acc", larger))
+    return Lesson(
+        samples, keys, seed, {"data": name}, score=score, best_by=("acc", larger), name=name
+    )
 
 
 def lessons(sizes=SIZES, **changes: Any) -> list[Lesson]:
@@ -72,7 +74,4 @@ def together(model, asked: list[Lesson], state: Path, at_once: int = 100) -> dic
 
 
 def alone(model, asked: Lesson, state: Path) -> Trained:
-    same = {
-        name: getattr(asked, name) for name in ("keys", "seed", "belongs_to", "score", "best_by")
-    }
-    return train(around(model), asked.samples, None, state, device="cpu", padding_token=0, **same)
+    return train(around(model), asked, state, device="cpu", padding_token=0)

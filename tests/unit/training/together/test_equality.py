@@ -20,7 +20,7 @@ from workflow_scripts.training.together import products, run
 from workflow_scripts.training.together.dropout import Dropout
 from workflow_scripts.training.together.products import Groups, Stacked, added
 from workflow_scripts.training.together.run import train_together
-from workflow_scripts.training.together.stack import Stack
+from workflow_scripts.training.together.stack import AdapterStack
 from workflow_scripts.training.trained_parameters import choose_parts
 
 KINDS = ("llama", "tied", "gpt_neox", "gpt2", "gemma", "fused")
@@ -143,10 +143,12 @@ def off_by(kind: str, precision: str, of_scale: float = 1.0, slot: int = 0) -> f
     load = around(model)
     shared, adapted = load(precision), choose_parts(load(precision), keys)
     choose_packing(shared, keys)
-    stack = Stack(shared, adapted, keys.model_copy(update={"lora_alpha": 32.0 * of_scale}), 3)
+    stack = AdapterStack(
+        shared, adapted, keys.model_copy(update={"lora_alpha": 32.0 * of_scale}), 3
+    )
     put = stack.put
     stack.put = lambda at, tensors: put((at + slot) % 3, tensors)
-    return run._off_by(shared, adapted, stack, precision)
+    return run._off_by(stack, adapted, precision)
 
 
 @pytest.mark.parametrize("kind", ["llama", "gpt_neox", "gemma", "fused"])

@@ -48,7 +48,9 @@ def test_rows_are_halved_and_steps_and_what_was_learned_stay(tmp_path, monkeypat
     asked = lessons(save_every=20)
     expected = {one.name: alone(model, one, tmp_path / one.name) for one in asked}
     room = LittleRoom(model, most=150)
-    monkeypatch.setattr(group.Group, "_save", leaves_after_saving(group.Group._save))
+    monkeypatch.setattr(
+        group.SharedTrainings, "_save", leaves_after_saving(group.SharedTrainings._save)
+    )
     with pytest.raises(Interrupted):
         together(model, asked, tmp_path / "little")
     monkeypatch.undo()

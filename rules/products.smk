@@ -1,0 +1,187 @@
+"""Tables, figures and pages: declared in their studies' products.py, each made by one of three rules."""
+
+from operator import attrgetter
+
+from workflow_scripts.paper.products import BY_NAME, inputs_of, listed
+
+# Whose each product is, by its wildcard: for the plan, and for the lines that tell of a run.
+STUDY_OF = {key: product.study for key, product in BY_NAME.items()}
+STUDY_OF |= {("study", one.name): one.study for one in MEASURED}
+
+
+def names_of(kind):
+    """A wildcard constraint that admits the declared products of this kind."""
+    return one_of(name for of, name in BY_NAME if of == kind)
+
+
+def of_product(kind, give):
+    """What `give` says of the product that is to be made."""
+
+    @signed
+    def given(wildcards):
+        return give(BY_NAME[kind, wildcards[kind]])
+
+    return given
+
+
+def made_from(kind):
+    @signed
+    def given(wildcards):
+        product = BY_NAME[kind, wildcards[kind]]
+        return inputs_of(product, SETTINGS, lambda study: records_of(study, wildcards))
+
+    return given
+
+
+def in_report(path, kind):
+    """It enters Snakemake's own report."""
+    return report(
+        path,
+        caption="../docs/captions/product.rst",
+        category=of_product(kind, attrgetter("category")),
+        labels=of_product(kind, lambda product: {"name": product.name, "shows": product.sentence}),
+    )
+
+
+def described(kind, made_by):
+    """What a product's step is told; `made_by` is what it calls the module."""
+    fields = {made_by: "module", "version": "version", "caption": "caption"}
+    told = {name: of_product(kind, attrgetter(field)) for name, field in fields.items()}
+    request = of_product(kind, lambda product: product.request(SETTINGS).as_params())
+    return {**told, "request": request}
+
+
+rule table:
+    """A table of a study: results/tables/<name>.{csv,md,tex}; `snakemake products` names them all."""
+    input:
+        unpack(made_from("table")),
+    output:
+        csv="results/tables/{table}.csv",
+        md="results/tables/{table}.md",
+        tex="results/tables/{table}.tex",
+    log:
+        "logs/table_{table}.log",
+    wildcard_constraints:
+        table=names_of("table"),
+    localrule: True
+    conda:
+        of_product("table", lambda product: f"../envs/{product.environment}.yaml")
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="1h",
+    params:
+        **described("table", "table"),
+    script:
+        "../workflow_scripts/steps/table.py"
+
+
+rule figure:
+    """A figure of a study: results/figures/<name>.{pdf,png}, drawn from a table."""
+    input:
+        unpack(made_from("figure")),
+    output:
+        pdf="results/figures/{figure}.pdf",
+        png=in_report("results/figures/{figure}.png", "figure"),
+    log:
+        "logs/figure_{figure}.log",
+    wildcard_constraints:
+        figure=names_of("figure"),
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        **described("figure", "figure"),
+    script:
+        "../workflow_scripts/steps/figure.py"
+
+
+rule page:
+    """A page for a browser: results/report/<name>.html."""
+    input:
+        unpack(made_from("page")),
+    output:
+        page=in_report("results/report/{page}.html", "page"),
+    log:
+        "logs/page_{page}.log",
+    wildcard_constraints:
+        page=names_of("page"),
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime="30m",
+    params:
+        **described("page", "function"),
+    script:
+        "../workflow_scripts/steps/files.py"
+
+
+# Other small work on files takes its shape from this rule. What it does not inherit is `localrule`: whoever
+# takes it says that again, or the job is sent to a cluster.
+rule collect_scores:
+    """Gather a study's records into one tidy table of scores."""
+    input:
+        records=lambda wildcards: records_of(wildcards.study, wildcards),
+    output:
+        scores="results/scores/{study}.parquet",
+    log:
+        "logs/collect_scores/{study}.log",
+    wildcard_constraints:
+        study=one_of(RECORDS),
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version=1,
+        function="scores.tidy.collect_scores",
+        request={},
+    script:
+        "../workflow_scripts/steps/files.py"
+
+
+# Without an output: asked for by name it always says what there is.
+rule products:
+    """Name every table, figure and page that this config has made, with a sentence."""
+    log:
+        "logs/products.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version=1,
+        lines=lambda wildcards: listed(SETTINGS),
+    script:
+        "../workflow_scripts/steps/list_products.py"
+
+
+rule published:
+    """Study: the published scores of 61 models on 24 tasks; needs no model, no network and no GPU."""
+    input:
+        made_of("published"),
+
+
+rule ablation:
+    """Study: what aggregation, adapters and distillation are worth, at equal training tokens."""
+    input:
+        made_of("ablation"),
+
+
+rule leaderboard:
+    """The leaderboard: one page for a browser, results/report/leaderboard.html."""
+    input:
+        made_of("leaderboard"),

@@ -1,0 +1,182 @@
+"""What a config has made, by the declarations of its products, and that these name what there is."""
+
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.unit.settings.merged import ROOT, merged
+from workflow_scripts.core.named import named
+from workflow_scripts.paper.products import (
+    BY_NAME,
+    PRODUCTS,
+    inputs_of,
+    listed,
+    told,
+    wanted,
+    wanted_records,
+)
+from workflow_scripts.paper.studies import STUDIES
+from workflow_scripts.settings.load import load_settings
+
+NOTHING = {
+    "harmony": {"models": []},
+    "prompts": {"models": []},
+    "chunking": {"checkpoints": []},
+    "suite": {"requests": "none"},
+}
+
+
+def settings(**changes):
+    return load_settings(merged(changes), ROOT)
+
+
+@pytest.fixture
+def nothing(tmp_path, monkeypatch):
+    """A config that asks for no model."""
+    (tmp_path / "none").mkdir()
+    monkeypatch.chdir(tmp_path)
+    return settings(**NOTHING)
+
+
+def names(config, kind, **of):
+    made = [one for one in wanted(config) if one.kind == kind]
+    return [one.name for one in made if all(getattr(one, key) == of[key] for key in of)]
+
+
+@pytest.mark.parametrize("product", PRODUCTS, ids=lambda one: f"{one.kind} {one.name}")
+def test_a_declaration_names_what_makes_it_and_asks_it_what_it_takes(product):
+    if product.kind == "page":
+        assert callable(named(product.module))
+    else:
+        made_by = getattr(import_module(f"workflow_scripts.{product.module}"), product.kind.upper())
+        assert isinstance(product.request(settings()), made_by.asks)
+    assert product.sentence.endswith(".")
+    assert product.caption or product.kind == "table"
+    assert (ROOT / f"envs/{product.environment}.yaml").is_file()
+
+
+def test_a_name_is_declared_once():
+    assert len(BY_NAME) == len(PRODUCTS)
+
+
+def test_the_declarations_import_nothing_heavy():
+    """Each Snakemake of a run reads them."""
+    code = "import sys, workflow_scripts.paper.products; print(*sys.modules)"
+    said = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    heavy = {"pandas", "numpy", "torch", "matplotlib", "scipy", "transformers", "pyarrow"}
+    assert heavy & set(said.stdout.split()) == set()
+
+
+@pytest.mark.parametrize("config", ["config.yaml", "first.yaml", "paper.yaml"])
+def test_what_a_config_has_made_is_made_from_what_it_has(config):
+    mine = settings(**yaml.safe_load((ROOT / "config" / config).read_text(encoding="utf-8")))
+    records = wanted_records(mine)
+    there = {path for one in wanted(mine) for path in one.files.values()}
+    there |= {f"results/scores/{study}.parquet" for study in records}
+    others = ("results/records/", "results/training/", "results/verified/", "resources/")
+    for product in wanted(mine):
+        for files in inputs_of(product, mine, lambda study: records.get(study, [])).values():
+            for path in [files] if isinstance(files, str) else files:
+                found = path in there or path.startswith((*others, str(ROOT)))
+                told_apart = path.startswith(("results/tables/numbers", "results/report/"))
+                checked = path == "results/requests/checks.json"
+                assert found or told_apart or checked, f"{product.name} is made from {path}"
+
+
+def test_every_table_and_figure_of_a_config_stands_in_a_chapter_of_its_report():
+    mine = settings()
+    report, keys = told(mine), {study.key for study in STUDIES}
+    made = {one.name for one in wanted(mine) if one.kind == "table"}
+    assert made - report.tables.keys() == {"chunking_search"}, "which is asked for by name"
+    assert {one.chapter for one in (*report.tables.values(), *report.figures.values())} <= keys
+
+
+def test_the_list_names_a_file_and_a_sentence_for_each_product_of_the_config(nothing):
+    lines = listed(settings())
+    assert len(lines) == len(wanted(settings()))
+    (line,) = [line for line in lines if line.startswith("results/tables/harmony_agreement.md ")]
+    assert line.endswith("  Agreement of tasks about models, with intervals and noise ceilings.")
+    assert not [line for line in listed(nothing) if "harmony_" in line.split()[0]]
+
+
+def test_each_study_has_the_records_that_the_config_asks_for():
+    made = wanted_records(settings())
+    assert list(made) == ["chunking", "latency", "training", "harmony", "mmlu", "prompts", "suite"]
+    assert made["suite"] == [], "its rows are known once they are checked"
+    assert made["latency"] == [
+        "results/records/latency/latency/miniature--Qwen2-1M-Instruct/mmlu.json"
+    ]
+    every = [path for paths in made.values() for path in paths]
+    assert len(every) == len(set(every))
+    assert all(path.startswith("results/records/") for path in every)
+
+
+def test_times_are_taken_of_other_models_or_of_none_where_the_config_says_so():
+    def made(*models):
+        measures = {"latency_models": list(models), "latency_layers": [2]}
+        config = settings(chunking={"measures": measures})
+        timed = {"chunking_latency", "chunking_pruning"}
+        tables = timed & set(names(config, "table"))
+        assert tables == timed & set(names(config, "figure"))
+        return wanted_records(config).get("latency"), tables
+
+    other = "results/records/latency/latency/miniature--Qwen2-1M/mmlu.json"
+    assert made("miniature/Qwen2-1M") == ([other], {"chunking_latency", "chunking_pruning"})
+    assert made() == (None, set())
+
+
+def test_a_cell_has_a_record_a_seed_and_a_protocol_that_needs_training_data_leaves_tasks_out():
+    grid = {"models": ["miniature/Pythia-0.1M"], "tasks": ["mnli", "arc_challenge"]}
+    config = settings(harmony={**grid, "protocols": ["train_before_test"], "seeds": [1, 2]})
+    folder = "results/records/harmony/train_before_test/miniature--Pythia-0.1M"
+    assert wanted_records(config)["harmony"] == [
+        f"{folder}/{task}{seed}.json"
+        for task in ("mnli", "arc_challenge")
+        for seed in ("", ".seed-2")
+    ]
+    untrained = next(name for name, row in config.tasks.items() if not row.training)
+    direct = settings(harmony={"tasks": ["mnli", untrained], "protocols": ["direct"]})
+    trained = settings(harmony={"tasks": ["mnli", untrained], "protocols": ["train_before_test"]})
+    assert any(untrained in path for path in wanted_records(direct)["harmony"])
+    assert not any(untrained in path for path in wanted_records(trained)["harmony"])
+
+
+def test_a_study_that_the_config_leaves_out_makes_nothing_and_the_published_scores_need_none(
+    nothing,
+):
+    assert wanted_records(nothing) == {}
+    studies = {one.study for one in wanted(nothing) if one.chapter and one.kind != "page"}
+    assert studies == {"published", "paper"}
+    assert "leaderboard" not in names(nothing, "page"), "it would have no tab"
+
+
+def test_imported_scores_are_a_study_of_their_own_without_any_model():
+    theirs = "resources/published/harmony_cells.csv"
+    alone = settings(harmony={"models": [], "imported_scores": [theirs]})
+    assert wanted_records(alone)["harmony"] == []
+    for kind in ("table", "figure"):
+        assert names(alone, kind, study="harmony") == names(settings(), kind, study="harmony")
+    scores = inputs_of(BY_NAME["table", "harmony_scores"], alone, lambda study: [])
+    assert scores["imported"] == [theirs]
+
+
+def test_texts_of_ones_own_have_their_table_and_figure_beside_the_grid():
+    texts = ["harmony_perplexity", "harmony_text_agreement"]
+    own = settings(harmony={"corpora": {"mine": str(Path(ROOT, "envs/requirements.txt"))}})
+    for kind in ("table", "figure"):
+        assert names(own, kind, study="harmony")[-2:] == texts
+        assert not set(texts) & set(names(settings(), kind))
+
+
+def test_a_summary_is_made_from_the_tables_that_the_config_has():
+    timed_alone = settings(**NOTHING | {"suite": {}, "mmlu": {"models": ["miniature/Qwen2-1M"]}})
+    summary = BY_NAME["table", "chunking_summary"]
+    assert inputs_of(summary, timed_alone, lambda study: []) == {
+        "mmlu": "results/tables/mmlu_by_subject.csv"
+    }

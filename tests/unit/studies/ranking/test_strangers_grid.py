@@ -1,0 +1,125 @@
+"""A grid of somebody else's scores is data: read, floored and analysed by its file alone."""
+
+import pytest
+import yaml
+
+from tests.unit.settings.merged import ROOT, merged
+from tests.unit.settings.test_grids import STRANGER
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.render.inputs import Inputs
+from workflow_scripts.settings.grids import grid_inputs
+from workflow_scripts.settings.load import load_settings
+from workflow_scripts.settings.ranking import grid_request, pair_request, ranking_request
+from workflow_scripts.studies.ranking import (
+    agreement,
+    categories,
+    components,
+    leaderboard,
+    significance,
+    sizes,
+    two_tasks,
+)
+from workflow_scripts.studies.ranking.grid import read_grids
+from workflow_scripts.studies.ranking.products import of_grid
+
+MORE = {
+    "models": 3,
+    "pair": ["rte", "riddles"],
+    "attributes": {
+        "file": "models.csv",
+        "columns": {"family": "house", "parameters_billion": "size", "tokens_billion": "read"},
+    },
+}
+MODELS = "model,house,size,read\na,Ours,1,10\nb,Ours,2,20\nc,Theirs,4,40\n"
+SCORES = {
+    "before": ((0.5, 0.3), (0.6, 0.1), (0.7, 0.2)),
+    "after": ((0.4, 0.4), (0.7, 0.5), (0.8, 0.6)),
+}
+
+
+@pytest.fixture
+def stranger(tmp_path, monkeypatch):
+    """Makes the grid's files in the working directory, and gives its settings."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config/grids").mkdir(parents=True)
+    rows = [
+        f"{model},{task},{protocol},{metric},{value}"
+        for protocol, of in SCORES.items()
+        for model, values in zip("abc", of, strict=True)
+        for task, value in zip(("rte", "riddles"), values, strict=True)
+        for metric in ("acc", "another")
+    ]
+
+    def write(kept="", known=MODELS, **changes):
+        scores = ["model,task,protocol,metric,value", *(row for row in rows if kept in row)]
+        (tmp_path / "theirs.csv").write_text("\n".join(scores) + "\n")
+        (tmp_path / "models.csv").write_text(known)
+        described = yaml.safe_load(STRANGER) | MORE | changes
+        (tmp_path / "config/grids/a_paper.yaml").write_text(
+            yaml.safe_dump(described, sort_keys=False)
+        )
+        return load_settings(merged({}), ROOT)
+
+    return write
+
+
+def inputs(settings) -> Inputs:
+    return Inputs(grid_inputs(settings.grids["a_paper"], ROOT))
+
+
+def test_scores_after_training_are_floored_and_models_have_their_attributes(stranger):
+    settings = stranger()
+    grids = read_grids(inputs(settings), grid_request(settings, "a_paper"))
+    assert list(grids) == ["before", "after"]
+    assert grids["before"].values.to_numpy().tolist() == [[0.5, 0.3], [0.6, 0.1], [0.7, 0.2]]
+    assert grids["after"].values.to_numpy().tolist() == [[0.5, 0.4], [0.7, 0.5], [0.8, 0.6]]
+    about = grids["after"].models
+    assert about.loc["c", ["family", "parameters", "tokens_billion"]].tolist() == [
+        "Theirs",
+        4e9,
+        40,
+    ]
+
+
+def test_every_analysis_is_made_of_it(stranger, tmp_path):
+    settings = stranger()
+    requests = {
+        **dict.fromkeys((agreement, components, leaderboard), ranking_request),
+        **dict.fromkeys((categories, sizes), grid_request),
+        two_tasks: pair_request,
+    }
+    for module, request in requests.items():
+        asked = request(settings, "a_paper")
+        table = module.TABLE.make(inputs(settings), asked)
+        files = {kind: tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex")}
+        module.TABLE.write(table, asked, **files)
+        assert len(module.TABLE.read(files["csv"])) == len(table) > 0
+        assert "after" in files["md"].read_text()
+    grids = read_grids(inputs(settings), grid_request(settings, "a_paper"))
+    assert len(significance.significance(grids, {})) > 0
+    names = [
+        one.name for one in of_grid("a_paper", settings.grids["a_paper"]) if one.kind == "table"
+    ]
+    made = ("agreement", "categories", "ranks", "components", "compute")
+    assert names == [f"a_paper_{name}" for name in made], (
+        "it has neither texts nor a second release"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"models": 4}, r"theirs\.csv: the scores are of 3 models; expected 4\."),
+        ({"kept": "before"}, r"theirs\.csv: there is no score under the protocol 'after'"),
+        ({"known": MODELS + "a,Ours,1,10\n"}, r"models\.csv, line 5: a stands here a second time"),
+        ({"known": MODELS.replace("house", "home")}, r"models\.csv has no column 'house'"),
+        (
+            {"tasks": {"riddles": {"name": "Riddles", "metric": "f1"}}},
+            "expected 'f1', which tables",
+        ),
+    ],
+)
+def test_what_its_files_lack_is_one_sentence_with_the_place(stranger, changes, said):
+    settings = stranger(**changes)
+    with pytest.raises(UserError, match=said):
+        read_grids(inputs(settings), grid_request(settings, "a_paper"))

@@ -1,0 +1,283 @@
+"""The tables of the ranking study: right numbers, said what they are, nothing filled."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import kendalltau
+
+from tests.records import write_example
+from tests.unit.studies.harmony.harmony_study import (
+    BOTH,
+    LEADERBOARD,
+    METRICS,
+    MODELS,
+    PROTOCOLS,
+    TASKS,
+    frame,
+    harmony_grids,
+    request,
+    score,
+    study,
+    without,
+    written,
+)
+from workflow_scripts.scores.imported import read_imported
+from workflow_scripts.scores.published_leaderboard import read_panel
+from workflow_scripts.stats.significance import mcnemar
+from workflow_scripts.studies.ranking import (
+    agreement,
+    components,
+    leaderboard,
+    panel,
+    significance,
+)
+from workflow_scripts.studies.ranking.answers import right_answers
+from workflow_scripts.studies.ranking.frame import FLOORED, OVERALL
+
+ASKED = request(draws=30)
+PANEL = read_panel(LEADERBOARD)
+DIRECT_ONLY = ("direct",)
+
+
+def grids(scores, imported=(), protocols=BOTH, **wanted):
+    return harmony_grids(scores, list(imported), request(protocols, **wanted))
+
+
+def write(module, table, folder):
+    """The table's files; that it reads the same when it is read again is held here for all of them."""
+    csv = written(module.TABLE, table, folder, ASKED, "t")
+    again = module.TABLE.shown(module.TABLE.read(csv), ASKED)
+    assert again == module.TABLE.shown(table, ASKED)
+
+
+def rows_of(path):
+    return [line for line in path.read_text().splitlines() if line.startswith("| ")]
+
+
+def test_the_imported_leaderboard_gets_its_published_components_and_ranks():
+    imported = [read_imported(LEADERBOARD, METRICS)]
+    found = leaderboard.leaderboard(grids(study().iloc[:0], imported, ()), ASKED).set_index("model")
+    printed = pd.read_csv(LEADERBOARD, index_col="model")
+    assert (found["pc1"] - printed["pc1"]).abs().max() < 0.1
+    differing = found["rank"].reindex(printed.index) != printed["rank"]
+    assert set(printed.index[differing]) == {"01-ai/Yi-1.5-6B", "01-ai/Yi-1.5-6B-Chat"}
+    assert (found["rank_low"] <= found["rank"]).all()
+    assert (found["rank"] <= found["rank_high"]).all()
+    found_components = components.components(grids(study().iloc[:0], imported, ()), ASKED)
+    assert found_components["share"].iloc[0] == pytest.approx(0.8546, abs=5e-5)
+
+
+def test_a_model_with_a_missing_cell_has_no_component_and_the_table_says_why(tmp_path):
+    scores = without(study(), MODELS[2], "rte", "train_before_test")
+    table = leaderboard.leaderboard(grids(scores), ASKED)
+    trained = table[table["protocol"] == "train_before_test"].set_index("label")
+    broken = trained.loc[MODELS[2]]
+    assert np.isnan(broken["pc1"])
+    assert np.isnan(broken["rank"])
+    assert (broken["reason"], broken["missing"]) == ("1 of 5 tasks missing", "rte")
+    assert trained["rank"].dropna().tolist() == [1, 2, 3, 4, 5]
+    assert trained.index[-1] == MODELS[2]
+    direct = table[table["protocol"] == "direct"]
+    assert direct["rank"].notna().all(), "the other protocol has its cell"
+    write(leaderboard, table, tmp_path)
+    (line,) = [
+        line
+        for line in rows_of(tmp_path / "t.md")
+        if "1 of 5 tasks missing: RTE" in line and "floored" not in line
+    ]
+    assert "| train-before-test" in line
+    assert pd.read_csv(tmp_path / "t.csv")["rte_stderr"].notna().sum() > 5
+
+
+def test_a_task_that_was_not_asked_of_a_model_is_not_called_missing():
+    imported = [read_imported(LEADERBOARD, METRICS)]
+    scores = without(study(), MODELS[2], "rte", "train_before_test")
+    table = leaderboard.leaderboard(grids(scores, imported), ASKED)
+    table = table[table["protocol"] == "train_before_test"].set_index("label")
+    assert table.loc[MODELS[0], "reason"] == "19 of 24 tasks not asked of it"
+    assert table.loc[MODELS[0], "missing"] == ""
+    both = "19 of 24 tasks not asked of it, 1 of 24 tasks missing"
+    assert table.loc[MODELS[2], ["reason", "missing"]].tolist() == [both, "rte"]
+    theirs = table[table["origin"] != "own"]
+    assert theirs["rank"].notna().all()
+    assert (theirs["reason"] == "").all()
+
+
+def test_beyond_a_hundred_models_single_tasks_are_for_neighbours_only(monkeypatch):
+    scores = study()
+    whole = significance.significance(grids(scores), {})
+    monkeypatch.setattr(significance, "ALL_TASKS", len(MODELS) - 1)
+    found = significance.significance(grids(scores), {})
+    neighbours = whole["second_place"] == whole["first_place"] + 1
+    expected = whole[(whole["task"] == OVERALL) | neighbours]
+    pd.testing.assert_frame_equal(found, expected.reset_index(drop=True))
+    assert len(found) < len(whole)
+
+
+def test_the_leaderboard_says_which_scores_are_raw_and_which_floored(tmp_path):
+    table = leaderboard.leaderboard(grids(study()), ASKED)
+    assert table["protocol"].unique().tolist() == ["direct", "train_before_test", FLOORED]
+    write(leaderboard, table, tmp_path)
+    text = (tmp_path / "t.md").read_text()
+    assert "shows raw scores" in text
+    assert "| train-before-test, floored " in text
+
+
+def test_agreement_is_that_of_the_scores_and_compared_over_the_same_cells():
+    scores = without(study(), MODELS[1], "mnli", "train_before_test")
+    made = grids(scores)
+    table = agreement.agreement(made, ASKED)
+    pairs = table[(table["statistic"] == "pair") & (table["protocol"] == "direct")]
+    assert len(pairs) == 10
+    for row in pairs.itertuples():
+        both = made["direct"].values[[row.first, row.second]]
+        assert row.value == pytest.approx(kendalltau(*both.to_numpy().T).statistic)
+    of = table.set_index(["protocol", "statistic"])["value"]
+    assert of["direct", "mean"] == pytest.approx(pairs["value"].mean())
+    direct = made["direct"].values.mask(made["train_before_test"].values.isna())
+
+    def mean(values):
+        taus = [
+            kendalltau(*values[[a, b]].dropna().to_numpy().T).statistic
+            for at, a in enumerate(values)
+            for b in values.columns[at + 1 :]
+        ]
+        return np.mean(taus)
+
+    expected = mean(made["train_before_test"].values) - mean(direct)
+    assert of["train_before_test", "difference_from_direct"] == pytest.approx(expected)
+    assert 0 < of["train_before_test", "share_improving_on_direct"] <= 1
+    assert of["train_before_test", "mean"] > of["direct", "mean"]
+    assert ("direct", "difference_from_direct") not in of.index
+
+
+def test_the_agreement_table_shows_intervals_ceilings_tasks_and_categories_but_not_all_pairs(
+    tmp_path,
+):
+    write(agreement, agreement.agreement(grids(study()), ASKED), tmp_path)
+    lines = rows_of(tmp_path / "t.md")
+    (mean,) = [
+        line for line in lines if line.startswith("| direct ") and "| mean agreement " in line
+    ]
+    assert mean.count(" to ") == 2, "over models and over items"
+    assert any("noise ceiling of that mean" in line for line in lines)
+    assert any("within Language Understanding" in line for line in lines)
+    assert any("Language Understanding and Question Answering" in line for line in lines)
+    assert not any("| pair " in line for line in lines)
+
+
+def test_mcnemar_is_used_where_the_items_are_at_hand_and_z_elsewhere(tmp_path):
+    answers = {}
+    for at, model in enumerate(MODELS[:2]):
+        golds = tuple("01"[(7 * item + at * item) % 3 == 0] for item in range(30))
+        path = tmp_path / f"{at}.json"
+        write_example(path, model=model, task="rte", golds=golds)
+        answers |= right_answers([path])
+    assert set(answers) == {("direct", model, "rte") for model in MODELS[:2]}
+    table = significance.significance(grids(study(DIRECT_ONLY), protocols=DIRECT_ONLY), answers)
+    exact = table[table["test"] == "mcnemar"]
+    assert len(exact) == 1
+    row = exact.iloc[0]
+    assert {row["first"], row["second"]} == set(MODELS[:2])
+    first, second = (answers["direct", row[side], "rte"] for side in ("first", "second"))
+    assert (row["b"], row["c"], row["p"]) == pytest.approx(mcnemar(first, second))
+    rte = table[table["task"] == "rte"]
+    assert len(rte) == 15
+    assert (rte["p_holm"] >= rte["p"]).all()
+
+
+def test_models_asked_other_items_are_not_paired(tmp_path):
+    write_example(tmp_path / "a.json", model=MODELS[0], task="rte", golds=("0", "1", "0"))
+    write_example(tmp_path / "b.json", model=MODELS[1], task="rte", golds=("0", "1"))
+    answers = right_answers([tmp_path / "a.json", tmp_path / "b.json"])
+    table = significance.significance(grids(study(DIRECT_ONLY), protocols=DIRECT_ONLY), answers)
+    assert set(table["test"]) == {"z"}
+
+
+def test_overall_is_the_mean_difference_and_counts_tasks_won_and_lost():
+    rows = []
+    for task, (one, other) in {"rte": (0.9, 0.5), "mnli": (0.5, 0.6), "cola": (0.5, 0.5)}.items():
+        rows.append(score("miniature/Llama-1.4M", task, "direct", one, stderr=0.01))
+        rows.append(score("miniature/Llama-0.3M", task, "direct", other, stderr=0.01))
+    table = significance.significance(
+        grids(frame(rows), protocols=DIRECT_ONLY, models=MODELS[4:], tasks=["rte", "mnli", "cola"]),
+        {},
+    )
+    overall = table[table["task"] == OVERALL].iloc[0]
+    assert overall["first"] == "miniature/Llama-1.4M"
+    assert overall["difference"] == pytest.approx(0.1)
+    assert overall["stderr"] == pytest.approx(np.sqrt(6 * 0.01**2) / 3)
+    assert (overall["tasks"], overall["won"], overall["lost"]) == (3, 1, 1)
+
+
+def test_beyond_ten_models_the_readable_table_has_neighbours_only(tmp_path):
+    models = [f"miniature/Llama-1.4M@k{k}m2" for k in range(2, 14)]
+    scores = study(DIRECT_ONLY, models=models)
+    for count, lines in ((12, 11), (10, 45)):
+        made = grids(scores, protocols=DIRECT_ONLY, models=models[:count])
+        chosen = made["direct"].values.index[:count]
+        kept = significance.significance(
+            grids(
+                scores[(scores["model"] + scores["variant"]).isin(chosen)],
+                protocols=DIRECT_ONLY,
+                models=models[:count],
+            ),
+            {},
+        )
+        write(significance, kept, tmp_path)
+        assert len(rows_of(tmp_path / "t.md")) == 2 + lines
+
+
+def test_the_panel_places_own_models_and_says_by_which_protocol_and_on_how_many_tasks(tmp_path):
+    imported = [read_imported(LEADERBOARD, METRICS)]
+    table = panel.on_panel(grids(study(), imported), PANEL, ASKED)
+    assert set(table["origin"]) == {"own"}, "the panel's own rows are not placed on it"
+    assert len(table) == 3 * len(MODELS)
+    assert (table["tasks"] == len(TASKS)).all()
+    assert (table["low"] < table["pc1"]).all()
+    assert (table["best_rank"] <= table["rank"]).all()
+    assert table["coverage"].between(0.85, 1).all()
+    direct = table[table["protocol"] == "direct"]
+    assert direct["caution"].str.contains("lower bound").all()
+    write(panel, table, tmp_path)
+    assert "5 of 24" in (tmp_path / "t.md").read_text()
+
+
+def test_a_panel_model_measured_again_is_placed_where_it_stands():
+    again = frame(
+        [
+            score("google/gemma-2-2b", task, "train_before_test", float(value) + 1e-3)
+            for task, value in PANEL.loc["google/gemma-2-2b"].items()
+        ]
+    )
+    table = panel.on_panel(grids(again, protocols=()), PANEL, ASKED)
+    (row,) = table.to_dict("records")
+    assert row["low"] < 175.76 < row["high"]
+    assert abs(row["rank"] - 31) <= 1
+    assert row["neighbours"].split()[0] == "google/gemma-2-2b"
+
+
+@pytest.mark.parametrize("case", ["none", "one cell", "two models", "three protocols"])
+def test_every_table_can_be_made_from_little_and_from_much(tmp_path, case):
+    three = (*BOTH, "few_shot")
+    scores, protocols = {
+        "none": (study().iloc[:0], DIRECT_ONLY),
+        "one cell": (study().iloc[:1], DIRECT_ONLY),
+        "two models": (study(DIRECT_ONLY, MODELS[:2], TASKS[:2]), DIRECT_ONLY),
+        "three protocols": (study(three), three),
+    }[case]
+    made = grids(scores, protocols=protocols)
+    ranking = leaderboard.leaderboard(made, ASKED)
+    write(leaderboard, ranking, tmp_path)
+    assert len(rows_of(tmp_path / "t.md")) == 2 + len(ranking)
+    shown = set(ranking["protocol"].map(PROTOCOLS))
+    assert len(shown) == {"three protocols": 4}.get(case, 1)
+    write(agreement, agreement.agreement(made, ASKED), tmp_path)
+    assert "| mean agreement" in (tmp_path / "t.md").read_text()
+    write(components, components.components(made, ASKED), tmp_path)
+    assert all(name in (tmp_path / "t.md").read_text() for name in shown)
+    write(significance, significance.significance(made, {}), tmp_path)
+    assert (tmp_path / "t.tex").read_text().count(r"\toprule") == 2
+    write(panel, panel.on_panel(made, PANEL, ASKED), tmp_path)
+    measured = sum(grid.values.notna().any(axis=1).sum() for grid in made.values())
+    assert len(pd.read_csv(tmp_path / "t.csv")) == measured

@@ -1,0 +1,81 @@
+"""What the real configs ask of the hub, under the names that they ask for: generated datasets, and the
+shipped models with as many layers as the real ones, which every plan of chunks is checked against.
+"""
+
+import json
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from safetensors.numpy import load_file, save_file
+
+from tests.unit.hub.fake_hub import FakeHub
+from tests.workflow.snakemake import ROOT
+from workflow_scripts.hub.manifest import MANIFEST
+from workflow_scripts.miniature.build import build_world
+from workflow_scripts.miniature.shipped import place
+from workflow_scripts.settings.tables import ModelRow, read_table
+
+ITEMS = 8  # of each generated test
+# By name: a shipped model of the same architecture.
+STAND_INS = {
+    "EleutherAI/pythia-70m-deduped": "Pythia-0.1M",
+    "HuggingFaceTB/SmolLM2-135M": "Llama-0.3M",
+    "HuggingFaceTB/SmolLM2-135M-Instruct": "Llama-0.3M",
+    "Qwen/Qwen2.5-0.5B": "Qwen2-1M",
+    "Qwen/Qwen2.5-0.5B-Instruct": "Qwen2-1M-Instruct",
+    "meta-llama/Llama-3.2-1B-Instruct": "Llama-0.3M",
+}
+# Every other architecture here has a chat template exactly where the real models have one.
+WITHOUT_TEMPLATE = "HuggingFaceTB/SmolLM2-135M"
+
+
+def fill(hub: FakeHub) -> None:
+    for (kind, name), (files, licence) in _repositories().items():
+        hub.add(kind, name, [files], card={"license": licence})
+
+
+@cache
+def _repositories() -> dict[tuple[str, str], tuple[dict[str, bytes], str]]:
+    """Files and licence, by kind and name."""
+    rows = read_table(ModelRow, ROOT / "config/models.tsv")
+    found = {}
+    with TemporaryDirectory() as made:
+        folder = Path(made)
+        build_world(folder, items=ITEMS)
+        for card in (folder / "datasets").glob("*/*/README.md"):
+            name = card.parent.relative_to(folder / "datasets").as_posix()
+            found["dataset", name] = _read(card.parent), "mit"
+        for name, shipped in STAND_INS.items():
+            place(folder, shipped)
+            model = folder / "models/miniature" / shipped
+            _stretch(model, rows[name].layers)
+            if name == WITHOUT_TEMPLATE:
+                (model / "chat_template.jinja").unlink()
+            found["model", name] = _read(model), rows[name].licence.lower()
+    return found
+
+
+def _stretch(folder: Path, layers: int) -> None:
+    """Repeat each layer until there are so many."""
+    config = json.loads((folder / "config.json").read_text())
+    there = config["num_hidden_layers"]
+    config["num_hidden_layers"] = layers
+    if "layer_types" in config:
+        config["layer_types"] = config["layer_types"][:1] * layers
+    (folder / "config.json").write_text(json.dumps(config))
+    weights = load_file(folder / "model.safetensors")
+    kept = {name: tensor for name, tensor in weights.items() if ".layers." not in name}
+    for at in range(layers):
+        old, new = (f".layers.{number}." for number in (at * there // layers, at))
+        kept |= {name.replace(old, new): each for name, each in weights.items() if old in name}
+    save_file(kept, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def _read(folder: Path) -> dict[str, bytes]:
+    """The files of a folder but the manifest, which a hub has none of."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != MANIFEST
+    }

@@ -1,0 +1,105 @@
+"""The configs of the real models, to their reports: a few of their models, tasks and items, and nothing
+pretended but the hub, which has stand-ins under the real names.
+"""
+
+import re
+import shutil
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.made_once import made_once
+from tests.unit.hub.fake_hub import FakeHub
+from tests.workflow.snakemake import ROOT, run_snakemake
+from tests.workflow.stand_in_hub import fill
+from workflow_scripts.core.records import whole_record
+from workflow_scripts.hub.manifest import read_manifest
+
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
+
+CUTS = ROOT / "tests/workflow/cuts"
+# Of config/requests/paper: one that trains before each test, and one of a checkpoint that is made here.
+REQUESTS = ["Qwen2.5-0.5B-trained-before-test", "Qwen2.5-0.5B-Instruct@k2m12+cpt"]
+
+
+def configs(name: str) -> list[str]:
+    """A config as it is, and behind it the file that cuts it."""
+    return ["--configfile", str(ROOT / f"config/{name}.yaml"), str(CUTS / f"{name}.yaml")]
+
+
+@pytest.fixture(scope="module")
+def finished_of(tmp_path_factory):
+    """By the name of a config: a folder in which all of it was made, and the commits that the hub had."""
+
+    @cache
+    def finished(name: str) -> tuple[Path, dict[tuple[str, str], str]]:
+        return made_once(tmp_path_factory, f"real_{name}", lambda folder: _make(folder, name))
+
+    return finished
+
+
+def _make(folder: Path, name: str) -> dict[tuple[str, str], str]:
+    (folder / "requests").mkdir()
+    for request in REQUESTS:
+        shutil.copy(ROOT / f"config/requests/paper/{request}.yaml", folder / "requests")
+    report = folder / "network.txt"
+    with FakeHub() as hub:
+        fill(hub)
+        result = run_snakemake(
+            folder,
+            *configs(name),
+            HF_ENDPOINT=hub.url,
+            NO_PROXY="127.0.0.1",
+            PYTHONPATH=str(CUTS.parent / "forbid_network"),
+            CHORUS_NETWORK_REPORT=str(report),
+        )
+        commits = {key: list(found.commits)[-1] for key, found in hub.repositories.items()}
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert not report.exists(), report.read_text()
+    return commits
+
+
+def rules_in(said: str) -> dict[str, set[str]]:
+    """The names of the wildcards of every rule whose jobs Snakemake names; batches count as one rule."""
+    found: dict[str, set[str]] = {}
+    for rule, about in re.findall(
+        r"^(?:local)?(?:rule|checkpoint) (\w+):\n((?: +.*\n)*)", said, re.M
+    ):
+        wildcards = re.search(r"^ +wildcards: (.*)$", about, re.M)
+        names = re.findall(r"(?:^|, )(\w+)=", wildcards[1]) if wildcards else []
+        found.setdefault(re.sub(r"_\d+$", "", rule), set()).update(names)
+    return found
+
+
+@pytest.mark.parametrize("name", ["first", "paper"])
+def test_a_real_config_runs_to_its_report_by_the_hub_alone(finished_of, name):
+    folder, commits = finished_of(name)
+    assert "<html" in (folder / "results/report/index.html").read_text()
+    assert not list(folder.glob("results/broken/*"))
+    fetched = [read_manifest(path) for path in folder.glob("resources/*/*/*/*/manifest.json")]
+    assert {each.source for each in fetched} == {"huggingface"}
+    paths = list(folder.glob("results/records/*/*/*/*.json"))
+    assert len(paths) > 10
+    for record in map(whole_record, paths):
+        model, dataset = record.model, record.task.dataset
+        assert model.id.partition("@")[0] == model.repository
+        if model.id == model.repository:  # and not a checkpoint that was made of it here
+            assert model.commit == commits["model", model.repository]
+        assert record.task.dataset_commit == commits["dataset", dataset]
+    again = run_snakemake(folder, *configs(name), "-n")
+    assert "Nothing to be done" in again.stdout + again.stderr
+
+
+def test_every_rule_of_the_paper_s_config_has_run_with_its_wildcards(finished_of, tmp_path):
+    folder, _ = finished_of("paper")
+    ran = rules_in("".join(path.read_text() for path in folder.glob(".snakemake/log/*.log")))
+    # Without a profile Snakemake lists every job of a dry run.
+    paper = ["--configfile", str(ROOT / "config/paper.yaml")]
+    planned = run_snakemake(tmp_path, "-n", "--workflow-profile", "none", *paper)
+    assert planned.returncode == 0, planned.stdout + planned.stderr
+    expected = rules_in(planned.stdout + planned.stderr)
+    assert len(expected) >= 60 and "train_before_test" in expected
+    assert {rule: ran.get(rule) for rule in expected} == expected
+    # What a dry run cannot know of: it follows from the check of the requests.
+    assert {"fetch_model_at", "evaluate_suite", "train_suite"} <= set(ran)

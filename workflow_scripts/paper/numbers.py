@@ -1,0 +1,112 @@
+"""The numbers of the run itself, of what it took, and of the published numbers beside ours."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from workflow_scripts.paper.reproduction_by_task import ADDED
+from workflow_scripts.render.chapter import Study
+from workflow_scripts.render.numbers import Values
+from workflow_scripts.render.verdict import (
+    AGREES,
+    BY_LUCK,
+    DIFFERS,
+    NOT_COMPARABLE,
+    OTHER_PROTOCOL,
+)
+from workflow_scripts.render.words import CLEAR, LEVEL, joined
+from workflow_scripts.studies.harmony.published import SOURCE as LEADERBOARD
+
+PROSE = Path(__file__).with_name("prose")
+
+
+def run_numbers(provenance: dict[str, Any]) -> Values:
+    studies, seen = provenance["studies"].values(), provenance["seen"]
+
+    def total(key: str) -> float:
+        return sum(study[key] for study in studies)
+
+    return {
+        "limit.clear": CLEAR,
+        "limit.level": LEVEL,
+        "run.source": provenance["config"]["source"],
+        "run.studies": len(studies),
+        "run.records": total("records"),
+        "run.items": total("items"),
+        "run.tokens": total("tokens"),
+        "run.hours": total("seconds") / 3600,
+        "run.models": len(provenance["models"]),
+        "run.commits": len(seen["commits"]),
+        "run.hosts": len(seen["hosts"]),
+        "run.devices": joined(seen["devices"]) or "none",
+        "run.broken": len(provenance["broken"]),
+    }
+
+
+def _published(table: pd.DataFrame) -> Values:
+    verdicts = table["verdict"].value_counts()
+    agree, differ, refused, other = (
+        int(verdicts.get(kind, 0)) for kind in (AGREES, DIFFERS, NOT_COMPARABLE, OTHER_PROTOCOL)
+    )
+    values: Values = {
+        "published.sources": table["source"].str.split("_").str[0].nunique(),
+        "published.numbers": len(table),
+        "published.panel_models": table.loc[table["source"] == LEADERBOARD, "of"].nunique(),
+        "published.comparable": agree + differ,
+        "published.agree": agree,
+        "published.differ": differ,
+        "published.luck": BY_LUCK,
+        "published.by_luck": table["z"].count() * BY_LUCK,
+        "published.other": other,
+        "published.refused": refused,
+    }
+    reasons = table.loc[table["verdict"] == NOT_COMPARABLE, "because"].value_counts()
+    ordered = sorted(reasons.items(), key=lambda reason: (-reason[1], reason[0]))
+    for at, (reason, times) in enumerate(ordered, 1):
+        values[f"published.reason_{at}"] = reason
+        values[f"published.reason_{at}_times"] = times
+    return values
+
+
+def _reruns(table: pd.DataFrame) -> Values:
+    if table.empty:
+        return {}
+    each = table.drop_duplicates("task")
+    twice, compared = each["trained_twice"], table[table["z"].notna()]
+    return {
+        "published.trained_twice": twice.sum(),
+        "published.released_differ": each["released_differ"].sum(),
+        "published.added": 100 * ADDED,
+        "published.shows": (each["shows"] * twice).sum() / twice.sum(),
+        "published.rerun_tasks": len(each),
+        "published.rerun_tasks_show": (each["task_limit"] < ADDED).sum(),
+        "published.rerun_tasks_compared": len(compared),
+        "published.rerun_tasks_differ": (compared["verdict"] == DIFFERS).sum(),
+    }
+
+
+def _cost(table: pd.DataFrame) -> Values:
+    if table.empty:
+        return {}
+    most = table.loc[table["hours"].idxmax()]
+    return {
+        "cost.jobs": table["measured"].sum(),
+        "cost.hours": table["hours"].sum(),
+        "cost.planned": table["planned_hours"].sum(),
+        "cost.memory": float(table["mem_mb"].max()),
+        "cost.most": f"{most['rule']} ({most['study']})",
+        "cost.most_hours": most["hours"],
+    }
+
+
+REPRODUCTION = Study(
+    key="reproduction",
+    prose=PROSE / "reproduction.md.j2",
+    computed=(("reproduction", _published), ("reproduction_by_task", _reruns)),
+)
+COST = Study(
+    key="cost",
+    prose=PROSE / "cost.md.j2",
+    computed=(("cost", _cost),),
+)

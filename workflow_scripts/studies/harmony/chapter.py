@@ -1,0 +1,99 @@
+"""The numbers of the Harmony study: do tasks agree about models, before and after training?"""
+
+from pathlib import Path
+
+import pandas as pd
+
+from workflow_scripts.render.chapter import Study
+from workflow_scripts.render.numbers import Values
+from workflow_scripts.render.words import CLEAR, LEVEL
+from workflow_scripts.studies.ranking import frame
+
+_AGREEMENT = {
+    frame.MEAN: "agreement",
+    frame.CEILING: "ceiling",
+    frame.DIFFERENCE: "difference",
+}
+
+
+def _scores(table: pd.DataFrame) -> Values:
+    own = table[(table["origin"] == frame.OWN) & table["value"].notna()]
+    clear = (own["z"] >= CLEAR).sum()
+    return {
+        "harmony.models": own["model"].nunique(),
+        "harmony.tasks": own["task"].nunique(),
+        "harmony.cells": len(own),
+        "harmony.cells_clear": clear,
+        "harmony.clear_share": clear / len(own) if len(own) else None,
+    }
+
+
+def _agreement(table: pd.DataFrame) -> Values:
+    values: Values = {}
+    for protocol, name in frame.KEYS.items():
+        for statistic, key in _AGREEMENT.items():
+            chosen = (table["protocol"] == protocol) & (table["statistic"] == statistic)
+            for row in table[chosen].itertuples():
+                start = f"harmony.{name}.{key}"
+                values[start] = row.value
+                values[f"{start}_low"], values[f"{start}_high"] = row.models_low, row.models_high
+                values[f"{start}_items_low"] = row.items_low
+                values[f"{start}_items_high"] = row.items_high
+    return values
+
+
+def _ranking(table: pd.DataFrame) -> Values:
+    values: Values = {}
+    for protocol, name in frame.KEYS.items():
+        ranked = table[(table["protocol"] == protocol) & table["rank"].notna()]
+        first = ranked[ranked["rank"] == 1]
+        values[f"harmony.{name}.ranked"] = len(ranked) or None
+        if len(first) == 1:
+            values[f"harmony.{name}.first"] = first["label"].iloc[0]
+            values[f"harmony.{name}.first_last"] = first["rank_high"].iloc[0]
+    own = table[(table["origin"] == frame.OWN) & table["protocol"].isin(list(frame.KEYS))]
+    missing = own["missing"].dropna().astype(str).str.split().map(len)
+    return {**values, "harmony.missing": int(missing.sum())}
+
+
+def _components(table: pd.DataFrame) -> Values:
+    first = table[table["component"] == frame.FIRST_COMPONENT].set_index("protocol")["share"]
+    return {
+        f"harmony.{name}.component_share": first.get(protocol)
+        for protocol, name in frame.KEYS.items()
+    }
+
+
+def _significance(table: pd.DataFrame) -> Values:
+    values: Values = {}
+    for protocol, name in frame.KEYS.items():
+        pairs = table[(table["protocol"] == protocol) & (table["task"] == frame.OVERALL)]
+        if len(pairs):
+            values[f"harmony.{name}.pairs"] = len(pairs)
+            values[f"harmony.{name}.pairs_differ"] = (pairs["p_holm"] < LEVEL).sum()
+    return values
+
+
+def _panel(table: pd.DataFrame) -> Values:
+    if table.empty:
+        return {}
+    own = table[(table["origin"] == frame.OWN) & table["pc1"].notna()]
+    outside = own["outside"].fillna("") != ""
+    return {
+        "harmony.placed": own["model"].nunique(),
+        "harmony.placed_outside": own.loc[outside, "model"].nunique(),
+    }
+
+
+HARMONY = Study(
+    key="harmony",
+    prose=Path(__file__).with_name("chapter.md.j2"),
+    computed=(
+        ("harmony_scores", _scores),
+        ("harmony_agreement", _agreement),
+        ("harmony_leaderboard", _ranking),
+        ("harmony_components", _components),
+        ("harmony_significance", _significance),
+        ("harmony_panel", _panel),
+    ),
+)

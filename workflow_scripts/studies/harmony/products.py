@@ -1,0 +1,304 @@
+"""What the Harmony study measures and has made: tables, and figures that are each drawn from one of them."""
+
+from typing import Any
+
+from workflow_scripts.core.ids import in_paths
+from workflow_scripts.settings.load import Settings
+from workflow_scripts.settings.packs import harmony_records
+from workflow_scripts.settings.ranking import (
+    compute_request,
+    grid_request,
+    grid_words,
+    models_request,
+    pair_request,
+    ranking_request,
+    scores_request,
+)
+from workflow_scripts.studies.product import (
+    Measured,
+    Sources,
+    figure,
+    products,
+    published,
+    records_of,
+    table,
+)
+
+
+def _ranks(settings: Settings) -> Any:
+    return settings.harmony.models or settings.harmony.imported_scores
+
+
+def _has_texts(settings: Settings) -> Any:
+    return settings.harmony.models and settings.harmony.corpora
+
+
+def _corpus_records(settings: Settings) -> list[str]:
+    return [
+        f"results/records/corpora/{protocol}/{model}/{corpus}.json"
+        for protocol in ("direct", "train_before_test")
+        for model in in_paths(settings.harmony.models)
+        for corpus in settings.harmony.corpora
+    ]
+
+
+MEASURED = (
+    Measured("corpora", _corpus_records, _has_texts, "harmony"),
+    Measured(
+        "harmony",
+        lambda settings: harmony_records(settings, in_paths(settings.harmony.models)),
+        _ranks,
+        "harmony",
+    ),
+)
+# What every table of the grid is made from.
+GRID: Sources = {
+    "scores": "results/scores/harmony.parquet",
+    "imported": lambda settings: settings.harmony.imported_scores,
+}
+
+_OF_THE_GRID = products(
+    "harmony",
+    table(
+        "harmony_leaderboard",
+        "Models ranked by the first principal component, with ranges of ranks.",
+        "studies.ranking.leaderboard",
+        inputs=GRID,
+        request=ranking_request,
+    ),
+    table(
+        "harmony_agreement",
+        "Agreement of tasks about models, with intervals and noise ceilings.",
+        "studies.ranking.agreement",
+        inputs=GRID,
+        request=ranking_request,
+    ),
+    table(
+        "harmony_components",
+        "Principal components of the scores.",
+        "studies.ranking.components",
+        inputs=GRID,
+        request=ranking_request,
+    ),
+    table(
+        "harmony_significance",
+        "Which models differ, on the mean of the tasks and on each.",
+        "studies.ranking.significance",
+        inputs={
+            **GRID,
+            "records": records_of("harmony"),
+        },
+        request=grid_request,
+        version=2,
+    ),
+    table(
+        "harmony_panel",
+        "The place of each model on the published leaderboard, with an interval.",
+        "studies.ranking.panel",
+        inputs={
+            **GRID,
+            "published": published("harmony_leaderboard.csv"),
+        },
+        request=grid_request,
+    ),
+    table(
+        "harmony_scores",
+        "Scores of the Harmony grid as the models are, beside their floors.",
+        "studies.harmony.scores",
+        inputs=GRID,
+        request=scores_request,
+        version=2,
+    ),
+    table(
+        "harmony_task_pair",
+        "Two tasks of the config side by side, by what differs significantly.",
+        "studies.ranking.two_tasks",
+        inputs=GRID,
+        request=pair_request,
+    ),
+    figure(
+        "harmony_matrices",
+        "Agreement of every pair of tasks about the models.",
+        "studies.ranking.matrices",
+        of="harmony_agreement",
+        request=grid_words,
+        caption=(
+            "Kendall's tau-b between the rankings of models that two tasks give, for every pair"
+            " of tasks, under each protocol; tasks in the order of their categories, which the"
+            " lines divide. Blue is agreement, red is opposition; a dash is a pair without two"
+            " models in common that both tasks tell apart. Own scores after training are raw;"
+            " imported scores are in it where there are any, as their source has them."
+        ),
+    ),
+    figure(
+        "harmony_bump",
+        "Ranks of the models under each protocol.",
+        "studies.ranking.bump",
+        of="harmony_leaderboard",
+        version=3,
+        request=grid_words,
+        caption=(
+            "Ranks by the first principal component under each protocol, the best on top. Beside"
+            " each model, and between the protocols shaded where models are few, the range of its"
+            " rank when every score is drawn again within its standard error (95%); a strong line"
+            " joins ranks whose ranges do not meet. A star marks imported scores. Only models with"
+            " all tasks of a protocol have a rank there. Of more than seventy models some are"
+            " named, and of more than twice as many the ranges are left out."
+        ),
+    ),
+    figure(
+        "harmony_agreement_by_task",
+        "Agreement of each task with all others, and its noise ceiling.",
+        "studies.ranking.agreement_by_task",
+        of="harmony_agreement",
+        request=grid_words,
+        caption=(
+            "The mean of each task's tau-b with all others, with its 95% interval over models."
+            " The tick of the same colour is the task's noise ceiling: what it could agree with"
+            " the others at most if they differed in nothing but noise. The dotted line is the"
+            " mean over all pairs of tasks."
+        ),
+    ),
+    figure(
+        "harmony_categories",
+        "Agreement of tasks by their categories.",
+        "studies.ranking.categories",
+        of="harmony_agreement",
+        request=grid_words,
+        caption=(
+            "Mean tau-b of pairs of different tasks, by the categories of the two; on the"
+            " diagonal within a category, a dash where it has a single task. Own scores after"
+            " training are raw."
+        ),
+    ),
+    figure(
+        "harmony_components",
+        "Principal components of the scores, and the loadings of the tasks.",
+        "studies.ranking.components",
+        request=grid_words,
+        caption=(
+            "Left: the share of the variance of the standardised scores that each of the first"
+            " components has, with its 95% interval over models. Right: the loading of each task"
+            " on the first component. Over the models that have all tasks of the protocol; own"
+            " scores after training are raw."
+        ),
+    ),
+    figure(
+        "harmony_pc1_by_size",
+        "The first principal component of each model beside its size.",
+        "studies.ranking.pc1_by_size",
+        of="harmony_leaderboard",
+        version=2,
+        request=grid_words,
+        caption=(
+            "The first principal component of each model beside its number of parameters: models"
+            " of one size and different families are above one another. PC1 is computed within"
+            " each protocol, and its scale is that protocol's own. Hollow: instruct models."
+            " Crosses: chunked variants, at the size of their base. Small: imported scores."
+        ),
+    ),
+    figure(
+        "harmony_pc1_by_compute",
+        "The first principal component of each model beside the compute of its pre-training.",
+        "studies.ranking.pc1_by_compute",
+        of="harmony_leaderboard",
+        request=compute_request,
+        caption=(
+            "The first principal component of each model beside the compute of its pre-training,"
+            " 6 × parameters × tokens, for the models whose tokens are in the models table. PC1 is"
+            " computed within each protocol, and its scale is that protocol's own. Hollow:"
+            " instruct models. Crosses: chunked variants, at the compute of their base."
+        ),
+    ),
+    figure(
+        "harmony_task_pair",
+        "Ranks of the models on two tasks of the config.",
+        "studies.ranking.two_tasks",
+        request=grid_words,
+        caption=(
+            "Ranks of the models on the two tasks of harmony.task_pair, under each protocol. A"
+            " model is above another where its score is higher by more than 1.96 standard errors"
+            " of the difference; the thin lines beside a column span the ranks that are compatible"
+            " with this order, and within them a model's two ranks are drawn as similar as"
+            " possible. A strong line joins ranks whose spans do not meet. A star marks imported"
+            " scores."
+        ),
+    ),
+    figure(
+        "harmony_panel",
+        "The place of each model on the published leaderboard.",
+        "studies.ranking.panel",
+        inputs={
+            "table": "results/tables/harmony_panel.csv",
+            "published": published("harmony_leaderboard.csv"),
+        },
+        request=grid_words,
+        version=2,
+        caption=(
+            "Where the models of this study would stand on the published panel of 61 models,"
+            " predicted from the tasks they were measured on, whose number is written behind the"
+            " 95% interval. The panel is trained before the test: a direct score puts a model too"
+            " low. Generated models answer generated questions, so their place only shows that the"
+            " method works. More than seventy models are drawn by their place, and some of them"
+            " are named."
+        ),
+    ),
+    figure(
+        "harmony_scores",
+        "Scores of the Harmony grid as the models are, beside their floors.",
+        "studies.harmony.scores",
+        request=models_request,
+        version=2,
+        caption=(
+            "Each model's score on each task of the Harmony grid, evaluated directly, with two"
+            " standard errors each way (a star: imported scores). The grey tick is the floor: the"
+            " better of answering at random and the best fixed answer. More than sixteen models"
+            " are shown by their families, and more than a hundred without their standard errors."
+        ),
+    ),
+    wanted=_ranks,
+)
+
+_OF_TEXTS = products(
+    "harmony",
+    table(
+        "harmony_perplexity",
+        "Perplexity of texts of your own, before and after training.",
+        "studies.harmony.perplexity",
+        inputs={"scores": "results/scores/corpora.parquet"},
+    ),
+    table(
+        "harmony_text_agreement",
+        "Whether bits per byte of texts of your own rank models as tasks do.",
+        "studies.ranking.texts",
+        inputs={
+            "corpora": "results/scores/corpora.parquet",
+            **GRID,
+        },
+        request=grid_request,
+    ),
+    figure(
+        "harmony_perplexity",
+        "Perplexity of texts of your own, before and after training.",
+        "studies.harmony.perplexity",
+        caption=(
+            "Bits per byte of the last tenth of each text, before training (open) and after"
+            " training on its first eight tenths (filled); lower is better. Models by what they"
+            " reach after training."
+        ),
+    ),
+    figure(
+        "harmony_text_agreement",
+        "Whether bits per byte of texts of your own rank models as tasks do.",
+        "studies.ranking.texts",
+        request=grid_words,
+        caption=(
+            "Kendall's tau-b between the rankings of the models by bits per byte of each text of"
+            " your own, fewest first, and by their scores on each task: before training, and after"
+            " training on the text and on the task."
+        ),
+    ),
+    wanted=_has_texts,
+)
+
+PRODUCTS = _OF_THE_GRID + _OF_TEXTS

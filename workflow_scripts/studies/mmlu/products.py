@@ -1,0 +1,54 @@
+"""What MMLU as published measures and has made."""
+
+from typing import Any
+
+from workflow_scripts.settings.chunked_tables import mmlu_checkpoints
+from workflow_scripts.settings.load import Settings
+from workflow_scripts.studies.product import Measured, figure, products, published, table
+
+
+def _wanted(settings: Settings) -> Any:
+    return settings.mmlu_checkpoints()
+
+
+def _records(settings: Settings) -> list[str]:
+    return [
+        f"results/records/mmlu/few_shot/{one.in_path}/mmlu_helm.json"
+        for one in settings.mmlu_checkpoints()
+    ]
+
+
+def _published(settings: Settings) -> list[str]:
+    names = mmlu_checkpoints(settings).published
+    return published(*(f"{name}.csv" for name in names))(settings)
+
+
+MEASURED = (Measured("mmlu", _records, _wanted, "mmlu"),)
+PRODUCTS = products(
+    "mmlu",
+    table(
+        "mmlu_by_subject",
+        "MMLU by subject, beside floors and published scores.",
+        "studies.mmlu.by_subject",
+        inputs={
+            "scores": "results/scores/mmlu.parquet",
+            "published": _published,
+        },
+        request=mmlu_checkpoints,
+    ),
+    figure(
+        "mmlu_by_subject",
+        "MMLU by subject, above and below the floor.",
+        "studies.mmlu.by_subject",
+        caption=(
+            "MMLU of each checkpoint by subject and metric: how far the score is from the floor,"
+            " the better of answering at random and the best fixed answer. A dot marks what clears"
+            " it by two standard errors; of 57 subjects one or two do so by chance. Of more than"
+            " twelve checkpoints the figure has the unchanged models and the last stage of each"
+            " variant; the table has all of them."
+        ),
+    ),
+    wanted=_wanted,
+    chapter="chunking",
+    category="MMLU",
+)

@@ -1,0 +1,122 @@
+"""The numbers of the published scores: what others found, computed from their numbers."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from workflow_scripts.render.chapter import Study
+from workflow_scripts.render.numbers import Values
+from workflow_scripts.stats.agreement import kendall_matrix
+from workflow_scripts.stats.partial_order import opposite_pairs
+from workflow_scripts.studies.ranking import frame
+from workflow_scripts.studies.ranking.components import ALL
+
+BOTH, QWEN = (frame.DIRECT, frame.TRAINED), "Qwen"
+RELEASE, LEADERBOARD = "harmony_cells", "harmony_leaderboard"
+PANELS = (*BOTH, "base", "instruct")
+_GROUPS = {ALL: "", QWEN: "_qwen"}
+
+
+def _agreement(table: pd.DataFrame) -> Values:
+    values: Values = {
+        "published.models": table["models"].max(),
+        "published.tasks": table.loc[table["statistic"] == frame.TASK, "first"].nunique(),
+    }
+    for row in table[table["statistic"] == frame.MEAN].itertuples():
+        values[f"published.{frame.KEYS[row.protocol]}.{row.measure}"] = row.value
+    for row in table[table["statistic"] == frame.SHARE].itertuples():
+        values[f"published.rising_{row.measure}"] = round(row.value * row.pairs)
+        values[f"published.rising_{row.measure}_share"] = row.value
+        values[f"published.pairs_{row.measure}"] = row.pairs
+    return values
+
+
+def _categories(table: pd.DataFrame) -> Values:
+    known = table[table["measure"] == "kendall"].set_index(["first", "second"])
+    direct, trained = (known.loc[known["protocol"] == one, "value"] for one in BOTH)
+    if direct.dropna().empty:
+        return {}
+    least = direct.idxmin()
+    return {
+        "published.least_categories": " and ".join(dict.fromkeys(least)),
+        "published.direct.least": direct[least],
+        "published.trained.least": trained.get(least),
+    }
+
+
+def _components(table: pd.DataFrame) -> Values:
+    first = table[table["component"] == frame.FIRST_COMPONENT]
+    values: Values = {}
+    for row in first[first["release"] == RELEASE].itertuples():
+        values[f"published.{frame.KEYS[row.protocol]}.component{_GROUPS[row.group]}"] = row.share
+        if row.group == QWEN and row.protocol == frame.DIRECT:
+            values["published.qwen_models"] = row.models
+    whole = first[(first["release"] == LEADERBOARD) & (first["group"] == ALL)]
+    return {**values, "published.leaderboard_component": whole["share"].max()}
+
+
+def _compute(table: pd.DataFrame) -> Values:
+    values: Values = {}
+    for protocol in BOTH:
+        rows = table[table["protocol"] == protocol]
+        for across in ("parameters", "compute"):
+            known = rows[["pc1", across]].astype(float).dropna()
+            tau = kendall_matrix(known).at["pc1", across]
+            values[f"published.{frame.KEYS[protocol]}.{across}"] = tau
+    known = table.loc[table["compute"].notna(), "model"]
+    return {**values, "published.compute_models": known.nunique()}
+
+
+def _perplexity(table: pd.DataFrame) -> Values:
+    values: Values = {}
+    for panel in PANELS:
+        rows = table[(table["panel"] == panel) & table["task"].notna()]
+        values[f"published.bits_{panel}"] = rows["kendall"].mean()
+        values[f"published.bits_{panel}_models"] = rows["models"].max()
+    return values
+
+
+def _ranks(table: pd.DataFrame) -> Values:
+    """The pairs of models that two tasks surely order in opposite ways."""
+    values: Values = {}
+    for protocol in BOTH:
+        key, rows = frame.KEYS[protocol], table[table["protocol"] == protocol]
+        scores, errors = (
+            rows.pivot(index="label", columns="task", values=of) for of in ("value", "stderr")
+        )
+        if scores.shape[1] == 2:
+            values[f"published.{key}.opposite"] = opposite_pairs(scores, errors)
+            values[f"published.{key}.model_pairs"] = len(scores) * (len(scores) - 1) // 2
+    return values
+
+
+def _releases(table: pd.DataFrame) -> Values:
+    of_task, every = table[table["task"].notna()], table[table["task"].isna()]
+    values: Values = {}
+    for row in every.itertuples():
+        values |= {
+            "published.release_cells": row.cells,
+            "published.release_differing": row.differing,
+            "published.release_furthest": 100 * row.furthest,
+            "published.release_apart": row.apart,
+            "published.release_tested": row.tested,
+            "published.release_share": row.apart / row.tested if row.tested else None,
+            "published.below_direct": row.below_direct,
+        }
+    furthest = of_task.nlargest(1, "furthest")["task"]
+    return {**values, "published.release_task": next(iter(furthest), None)}
+
+
+PUBLISHED = Study(
+    key="published",
+    prose=Path(__file__).with_name("chapter.md.j2"),
+    computed=(
+        ("published_agreement", _agreement),
+        ("published_categories", _categories),
+        ("published_components", _components),
+        ("published_compute", _compute),
+        ("published_perplexity", _perplexity),
+        ("published_ranks", _ranks),
+        ("published_releases", _releases),
+    ),
+)

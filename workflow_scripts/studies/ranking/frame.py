@@ -1,0 +1,60 @@
+"""What the tables of the ranking are made of: origins, statistics, and their columns."""
+
+from collections.abc import Callable
+from typing import Any
+
+from workflow_scripts.render.frames import Kind
+
+STUDY = "harmony"
+OWN = "own"  # the origin of our scores; that of imported ones is their file's name
+# The protocols of a run, as config/grids/own.yaml describes them.
+DIRECT, FEW_SHOT, TRAINED = "direct", "few_shot", "train_before_test"
+FLOORED = "train_before_test_floored"
+# Their keys in the names of numbers, and how sentences and the board call them.
+KEYS = {DIRECT: "direct", FEW_SHOT: "few_shot", TRAINED: "trained"}
+TOLD = {
+    DIRECT: "as the models are",
+    FEW_SHOT: "with few-shot examples",
+    TRAINED: "after training",
+}
+EXPLAINED = TOLD | {
+    FEW_SHOT: "with examples in front of each item",
+    TRAINED: "after every model was trained on each task",
+}
+# Said under every table of the ranking of a run.
+RAW_AND_MISSING = (
+    "train-before-test has our raw scores, and imported ones as their source has them; floored is the"
+    " better of the raw and the direct score. Missing cells are left out; harmony_leaderboard lists"
+    " them."
+)
+# What the table of agreement has a number of.
+MEAN, OWN_REDRAW, CEILING = "mean", "own_redraw", "ceiling"
+DIFFERENCE, SHARE = "difference_from_direct", "share_improving_on_direct"
+TASK, TASK_CEILING, CATEGORY, PAIR = "task", "task_ceiling", "category", "pair"
+STATISTICS = {
+    MEAN: "mean agreement",
+    OWN_REDRAW: "agreement of a task with its own redraw",
+    CEILING: "noise ceiling of that mean",
+    DIFFERENCE: "mean agreement minus direct",
+    SHARE: "share of pairs that improve on direct",
+    TASK: "task with the others",
+    TASK_CEILING: "noise ceiling of that task",
+    CATEGORY: "category",
+    PAIR: "pair",
+}
+MEASURES = {"kendall": "Kendall's tau-b", "pearson": "Pearson's r"}
+OVERALL = "mean of tasks"  # in the table of significance, what is not about one task
+FIRST_COMPONENT = "PC1"
+# Columns that depend on the tasks are named after them.
+LOADING, RESIDUAL, ERROR = "loading_", "residual_", "_stderr"
+TASK_NAME = r"[a-z][a-z0-9_]*"
+
+
+def of_kind(kind: Kind, names: str) -> dict[str, Kind]:
+    """Columns of one kind, their names between spaces."""
+    return dict.fromkeys(names.split(), kind)
+
+
+def titled(of_run: str, of_others: str) -> Callable[[Any], str]:
+    """The title of a table of a run's grid, and that of another's, behind the grid's own."""
+    return lambda request: of_run if request.grid.run else f"{request.grid.title}: {of_others}"

@@ -1,0 +1,141 @@
+"""The leaderboard of the Harmony study: rank, first component, and every score, by protocol."""
+
+import pandas as pd
+
+from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.tables import Table
+from workflow_scripts.render.text import numbers, percents
+from workflow_scripts.settings.ranking import RankingRequest
+from workflow_scripts.stats.principal import principal_components
+from workflow_scripts.stats.ranks import rank_ranges, ranks
+from workflow_scripts.studies.ranking import frame
+from workflow_scripts.studies.ranking.grid import Grid, read_grids
+
+NOTE = (
+    "Models ranked by PC1, 100 times the first principal component of the standardised scores, within"
+    " each protocol; in brackets the ranks between which a model lies when every score is drawn again"
+    " within its standard error (95%). PC1 of different protocols, or of different sets of models, is"
+    " not on one scale. Scores in percent (of the metric's highest value). train-before-test shows raw"
+    " scores, the floored protocol the better of these and the direct ones; imported scores are as"
+    " their source has them, and the published leaderboard looks floored. Origin: own runs, or the"
+    " file that scores were imported from. A dash is a missing cell: none is filled, and a model that"
+    " lacks one has no PC1; those that should be there are named in the last column."
+)
+COLUMNS = Columns(
+    {
+        **frame.of_kind("text", "protocol label model variant origin"),
+        **frame.of_kind("maybe", "family"),
+        **frame.of_kind("whole", "parameters"),
+        **frame.of_kind("maybe", "kind"),
+        **frame.of_kind("number", "pc1 rank rank_low rank_high"),
+        **frame.of_kind("text", "reason missing"),
+    },
+    like={frame.TASK_NAME: "number"},  # each task's score, and its standard error
+)
+_ABOUT = ["model", "variant", "origin", "family", "parameters", "kind"]
+_TOO_FEW = "fewer than two models that have all tasks differ"
+
+
+def leaderboard(grids: dict[str, Grid], request: RankingRequest) -> pd.DataFrame:
+    """One row per protocol and model, best first, models without a rank at the end."""
+    tasks = list(dict.fromkeys(task for grid in grids.values() for task in grid.values))
+    return pd.concat(
+        [_of_protocol(grid, tasks, request) for grid in grids.values()], ignore_index=True
+    )
+
+
+def ranked_scores(grid: Grid) -> pd.DataFrame:
+    """The scores that components are made of: complete models, tasks on which they differ at all."""
+    complete = grid.complete
+    return complete.loc[:, complete.nunique() > 1]
+
+
+def first_component(grid: Grid) -> pd.Series:
+    """Of the models that have all tasks; of none where fewer than two of them differ."""
+    scores = ranked_scores(grid)
+    if len(scores) < 2 or not scores.shape[1]:
+        return pd.Series(index=scores.index[:0], dtype=float)
+    return principal_components(scores).scores[frame.FIRST_COMPONENT]
+
+
+def _of_protocol(grid: Grid, tasks: list[str], request: RankingRequest) -> pd.DataFrame:
+    table = grid.models[_ABOUT].rename_axis("label")
+    table[["pc1", "rank", "rank_low", "rank_high"]] = float("nan")
+    absent = set(grid.absent)
+    reasons = {label: _reason(grid, label, absent) for label in table.index}
+    scores = ranked_scores(grid)
+    if len(pc1 := first_component(grid)):
+        table["pc1"] = pc1
+        table["rank"] = ranks(pc1)
+        if request.draws:
+            errors = grid.stderrs.loc[scores.index, scores.columns]
+            ranges = rank_ranges(scores, errors, draws=request.draws, seed=request.seed)
+            table["rank_low"], table["rank_high"] = ranges["low"], ranges["high"]
+    else:
+        reasons = {label: reason or _TOO_FEW for label, reason in reasons.items()}
+    missing: dict[str, list[str]] = {label: [] for label in table.index}
+    for label, task in grid.absent:
+        missing[label].append(task)
+    table["reason"] = pd.Series(reasons)
+    table["missing"] = pd.Series({label: " ".join(names) for label, names in missing.items()})
+    values = grid.values.reindex(columns=tasks)
+    errors = grid.stderrs.reindex(columns=tasks).add_suffix(frame.ERROR)
+    table = table.join(values).join(errors).reset_index()
+    table.insert(0, "protocol", grid.protocol)
+    return table.sort_values(["rank", "label"], kind="stable", ignore_index=True)
+
+
+def _reason(grid: Grid, label: str, absent: set[tuple[str, str]]) -> str:
+    """Why a model has no PC1; empty if it has one."""
+    if not grid.measured.shape[1]:
+        return "no scores"
+    lacking = [task for task in grid.lacking(label) if task not in grid.unmeasured]
+    unasked = [task for task in lacking if (label, task) not in absent]
+    of = f"of {grid.measured.shape[1]} tasks"
+    said = [
+        f"{len(unasked)} {of} not asked of it" if unasked else "",
+        f"{len(lacking) - len(unasked)} {of} missing" if len(lacking) > len(unasked) else "",
+    ]
+    return ", ".join(part for part in said if part)
+
+
+def rank_range(rank: float, low: float, high: float) -> str | None:
+    """The rank, in brackets those between which it lies, where they are known."""
+    if pd.isna(rank):
+        return None
+    return f"{rank:.0f}" if pd.isna(low) else f"{rank:.0f} ({low:.0f}–{high:.0f})"
+
+
+def why_unranked(reason: str, missing: str, names: dict[str, str]) -> str:
+    """The reason and the missing cells; one that lacks all of them is not listed task by task."""
+    lacking = [names[task] for task in missing.split()]
+    cells = "all" if lacking and len(lacking) == len(names) else ", ".join(lacking)
+    return ": ".join(part for part in (reason, cells) if part)
+
+
+def _show(table: pd.DataFrame, request: RankingRequest) -> pd.DataFrame:
+    names = {task: name for task, name in request.names.items() if task in table}
+    ranked = zip(table["rank"], table["rank_low"], table["rank_high"], strict=True)
+    unranked = zip(table["reason"], table["missing"], strict=True)
+    return pd.DataFrame(
+        {
+            "Protocol": table["protocol"].map(request.grid.names),
+            "Rank": [rank_range(*row) for row in ranked],
+            "Model": table["model"] + table["variant"],
+            "Origin": table["origin"],
+            "PC1": numbers(table["pc1"], ".2f"),
+            **{name: percents(table[task]) for task, name in names.items()},
+            "Missing": [why_unranked(*row, names) for row in unranked],
+        }
+    )
+
+
+TABLE = Table(
+    name="leaderboard",
+    title="Harmony leaderboard",
+    note=NOTE,
+    columns=COLUMNS,
+    asks=RankingRequest,
+    make=lambda inputs, request: leaderboard(read_grids(inputs, request), request),
+    show=_show,
+)

@@ -1,0 +1,195 @@
+"""Each model's place on the published panel of 61 models, from the tasks it was measured on."""
+
+from math import ceil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from workflow_scripts.render.figures import Figure
+from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.inputs import Inputs
+from workflow_scripts.render.tables import Table
+from workflow_scripts.render.text import intervals, number, numbers
+from workflow_scripts.scores.published_leaderboard import read_panel
+from workflow_scripts.settings.grids import GridProtocol
+from workflow_scripts.settings.ranking import GridRequest, GridWords
+from workflow_scripts.stats.placement import fit, place
+from workflow_scripts.studies.ranking import frame, labels
+from workflow_scripts.studies.ranking.grid import Grid, read_grids
+from workflow_scripts.studies.ranking.leaderboard import rank_range
+
+NAMED = 70  # models whose names have room below one another in the figure
+PLACES = 28  # names of panel models that would fit side by side in the figure
+ODD = 2.0  # standard deviations, from which on a task is named as unusual
+NOTE = (
+    "PC1 that a model would have on the published leaderboard (61 models, 24 tasks, trained before"
+    " tested, floored), predicted from the tasks it was measured on, with a 95% interval and the ranks"
+    " it spans. Coverage: the share of the panel's own models that lie in such an interval when placed"
+    " by the others from the same tasks; it holds for models of the panel's kind. Neighbours: the panel"
+    " models of most similar scores. Good and bad at: tasks on which the score lies"
+    f" {ODD:.0f} standard deviations or more off what the others predict. A model with scores"
+    " outside of the panel's range is no model of its kind, and its place is guesswork. Generated"
+    " (miniature) models answer generated questions: their place shows the machinery and nothing else."
+)
+COLUMNS = Columns(
+    {
+        **frame.of_kind("text", "protocol model variant origin"),
+        **frame.of_kind("whole", "tasks panel_tasks"),
+        **frame.of_kind("number", "pc1 low high"),
+        **frame.of_kind("whole", "rank best_rank worst_rank"),
+        **frame.of_kind("number", "coverage"),
+        **frame.of_kind("text", "neighbours good_at bad_at outside caution"),
+    },
+    like={frame.RESIDUAL + frame.TASK_NAME: "number"},
+)
+_OF_PLACE = ("pc1", "low", "high", "rank", "best_rank", "worst_rank", "coverage")
+
+
+def on_panel(grids: dict[str, Grid], panel: pd.DataFrame, request: GridWords) -> pd.DataFrame:
+    """One row per protocol and model that shares a task with the panel, the panel's rows left out."""
+    rows, fitted = [], {}  # by the tasks, which most models share
+    for grid in grids.values():
+        tasks = [task for task in grid.values if task in panel]
+        for about in grid.models.itertuples():
+            measured = grid.values.loc[about.Index, tasks].dropna()
+            if measured.empty or _of_panel(about.model, measured, panel):
+                continue
+            key = tuple(measured.index)
+            if key not in fitted:
+                fitted[key] = fit(panel, list(key))
+            errors = grid.stderrs.loc[about.Index]
+            found = place(panel, measured, errors, fitted=fitted[key])
+            unusual = found.residuals.dropna().sort_values()
+            rows.append(
+                {
+                    "protocol": grid.protocol,
+                    **{"model": about.model, "variant": about.variant, "origin": about.origin},
+                    "tasks": len(measured),
+                    "panel_tasks": panel.shape[1],
+                    **{name: getattr(found, name) for name in _OF_PLACE},
+                    "neighbours": " ".join(found.neighbours.index),
+                    "good_at": " ".join(unusual.index[unusual >= ODD][::-1]),
+                    "bad_at": " ".join(unusual.index[unusual <= -ODD]),
+                    "outside": " ".join(found.outside),
+                    "caution": _caution(request.grid.protocols[grid.protocol]),
+                    **unusual.add_prefix(frame.RESIDUAL),
+                }
+            )
+    table = pd.DataFrame(rows)
+    residuals = [name for task in panel if (name := f"{frame.RESIDUAL}{task}") in table]
+    return table.reindex(columns=[*COLUMNS.named, *residuals])
+
+
+def _caution(protocol: GridProtocol) -> str:
+    if not protocol.after_training:
+        return "not fine-tuned, unlike the panel: a lower bound"
+    return "" if protocol.floored_by else "raw; the panel looks floored"
+
+
+def _of_panel(model: str, measured: pd.Series, panel: pd.DataFrame) -> bool:
+    """Whether these are the panel's own scores, imported."""
+    return model in panel.index and np.allclose(measured, panel.loc[model, measured.index])
+
+
+def _show(table: pd.DataFrame, request: GridRequest) -> pd.DataFrame:
+    def named(column: str) -> list[str]:
+        return [", ".join(request.names[task] for task in cell.split()) for cell in table[column]]
+
+    ranked = zip(table["rank"], table["best_rank"], table["worst_rank"], strict=True)
+    measured = zip(table["tasks"], table["panel_tasks"], strict=True)
+    return pd.DataFrame(
+        {
+            "Protocol": table["protocol"].map(request.grid.names),
+            "Model": table["model"] + table["variant"],
+            "Origin": table["origin"],
+            "Tasks": [f"{n} of {of}" for n, of in measured],
+            "PC1": numbers(table["pc1"], ".0f"),
+            "Interval": intervals(table["low"], table["high"], lambda end: number(end, ".0f")),
+            "Rank": [rank_range(*row) for row in ranked],
+            "Coverage": numbers(table["coverage"], ".2f"),
+            "Neighbours": [cell.replace(" ", ", ") for cell in table["neighbours"]],
+            "Good at": named("good_at"),
+            "Bad at": named("bad_at"),
+            "Outside the panel": named("outside"),
+            "Caution": table["caution"],
+        }
+    )
+
+
+def _make(inputs: Inputs, request: GridRequest) -> pd.DataFrame:
+    return on_panel(read_grids(inputs, request), read_panel(inputs.one("published")), request)
+
+
+TABLE = Table(
+    name="panel",
+    title="Place on the published panel",
+    note=NOTE,
+    columns=COLUMNS,
+    asks=GridRequest,
+    make=_make,
+    show=_show,
+)
+
+
+def write_panel_figure(
+    table: pd.DataFrame, published: pd.DataFrame, request: GridWords, pdf: Path, png: Path
+) -> None:
+    """The panel's models as a row of ticks on top; below, each model's place with its interval.
+
+    More models than have names below one another stand by their place, and some of them are named.
+    """
+    keys = table["model"] + table["variant"] + " " + table["origin"]
+    table = table.assign(name=labels.short_names(table), key=keys)
+    order = list(dict.fromkeys(table["key"]))
+    if many := len(order) > NAMED:
+        shown = table[table["protocol"].isin(labels.shown_protocols(table, request.grid)[-1:])]
+        best = shown.drop_duplicates("key").sort_values("pc1", ascending=False)["key"]
+        order = list(dict.fromkeys([*best, *order]))
+    names = table.drop_duplicates("key").set_index("key")["name"]
+    height = 2.6 + 0.32 * max(min(len(order), 0.6 * NAMED if many else NAMED), 1)
+    with labels.drawing(pdf, png, 8, height) as (fig, axes):
+        gap = max(len(order) / NAMED, 1.0)  # a line of text, in rows
+        axes.plot(published["pc1"], np.full(len(published), -gap), "|", color="0.4", markersize=9)
+        ends = [*published["pc1"], *table["low"], *table["high"]]
+        last = np.inf
+        for row in published.sort_values("rank").itertuples():
+            if last - row.pc1 < (max(ends) - min(ends)) / PLACES:
+                continue  # its name would lie on the last one
+            last = row.pc1
+            axes.annotate(
+                f"{row.rank} {row.model.split('/')[-1]}", (row.pc1, -1.15 * gap), rotation=60,
+                fontsize=6.5, va="bottom", annotation_clip=False,
+            )  # fmt: skip
+        if not len(table):
+            axes.text(
+                published["pc1"].mean(), 0, "No model shares a task with the panel.", ha="center"
+            )
+        row_of = {key: row for row, key in enumerate(order)}
+        for _, of, shift, look in labels.beside(table, request.grid, gap=0.22):
+            down = of["key"].map(row_of).to_numpy(float) + shift
+            across = labels.reach(of["pc1"], of["low"], of["high"])
+            look |= {"markersize": 2, "alpha": 0.6} if many else {}
+            axes.errorbar(of["pc1"], down, xerr=across, linewidth=0.4 if many else 1.2, **look)
+            for y, row in zip(down, [] if many else of.itertuples(), strict=not many):
+                axes.annotate(f"{row.tasks}", (row.high, y), xytext=(3, 0), fontsize=6.5, va="center",
+                              textcoords="offset points", color="0.35")  # fmt: skip
+        named = range(0, len(order), ceil(gap * 1.7) if many else 1)
+        axes.set_yticks([-gap, *named], ["published panel", *(names[order[row]] for row in named)])
+        axes.set_ylim(max(len(order), 1) - 0.4, -1.2 * gap)
+        behind = "" if many else "; number of tasks measured behind it"
+        axes.set_xlabel(f"PC1 on the published panel, 95% interval{behind}")
+        labels.rule(axes, "x", "0.92")
+        axes.spines["left"].set_visible(False)
+        axes.tick_params(axis="y", length=0, labelsize=6.5 if many else None)
+        if len(table):
+            fig.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+
+
+FIGURE = Figure(
+    name="panel",
+    asks=GridWords,
+    draw=lambda inputs, request, pdf, png: write_panel_figure(
+        TABLE.read(inputs.one("table")), pd.read_csv(inputs.one("published")), request, pdf, png
+    ),
+)

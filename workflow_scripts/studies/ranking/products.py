@@ -1,0 +1,135 @@
+"""What is made of each grid in config/grids but a run's own: every analysis that its file has what for."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from workflow_scripts.settings.grids import GridFile, grid_inputs, read_grid_files
+from workflow_scripts.settings.load import Settings
+from workflow_scripts.settings.ranking import (
+    grid_request,
+    grid_words,
+    pair_request,
+    ranking_request,
+)
+from workflow_scripts.settings.request import StepRequest
+from workflow_scripts.studies.product import Product, Sources, figure, products, table
+
+# A table's name behind the grid's: what it is, its module, its request, and what the grid must have for it.
+_TABLES: tuple[tuple[str, str, str, Callable[..., StepRequest], str], ...] = (
+    (
+        *("agreement", "Agreement of every two tasks about the models, under each protocol."),
+        *("agreement", ranking_request, ""),
+    ),
+    ("categories", "That agreement by category.", "categories", grid_request, ""),
+    (
+        "ranks",
+        "Two tasks side by side, ranks by significant differences.",
+        "two_tasks",
+        pair_request,
+        "pair",
+    ),
+    (
+        *("components", "Principal components of the scores, of all models and of families."),
+        *("components", ranking_request, ""),
+    ),
+    (
+        *("compute", "The first component of the scores beside parameters and compute."),
+        *("sizes", grid_request, "attributes"),
+    ),
+    ("perplexity", "Bits per byte of texts beside the scores.", "texts", grid_request, "texts"),
+    (
+        "releases",
+        "How far two releases of the scores are apart.",
+        "releases",
+        grid_request,
+        "release",
+    ),
+)
+# A figure's name behind the grid's: its module, the table that it is drawn from, and its caption.
+_FIGURES = (
+    (
+        *("agreement", "matrices", "agreement"),
+        "{scores}: Kendall's tau-b between the rankings that two tasks give, for every pair of tasks,"
+        " under each protocol. Tasks are in the order of their categories, which the lines divide; the"
+        " mean is over the pairs of different tasks. Blue is agreement, red is opposition.",
+    ),
+    (
+        *("ranks", "two_tasks", "ranks"),
+        "{scores}: ranks of the models on two tasks, under each protocol. A model is above another where"
+        " its score is higher by more than 1.96 standard errors of the difference; the thin lines beside a"
+        " column span the ranks that are compatible with this order, and within them a model's two ranks"
+        " are drawn as similar as possible. A strong line joins ranks whose spans do not meet.",
+    ),
+    (
+        *("categories", "categories", "categories"),
+        "{scores}: mean tau-b of pairs of different tasks, by the categories of the two; on the diagonal"
+        " within a category.",
+    ),
+    (
+        *("components", "components", "components"),
+        "{scores}: share of the variance of the standardised scores that each of the first principal"
+        " components has, and the loading of each task on the first. Scores after training are floored by"
+        " the direct ones.",
+    ),
+    (
+        *("compute", "sizes", "compute"),
+        "{scores}: the first principal component of each model beside its number of parameters and, where"
+        " the tokens of its pre-training are known, beside the compute of that, 6 × parameters × tokens."
+        " PC1 is computed within each protocol, and its scale is that protocol's own. Hollow: instruct"
+        " models.",
+    ),
+    (
+        *("perplexity", "texts", "perplexity"),
+        "{scores}: Kendall's tau-b between the rankings by bits per byte of texts, fewest first, and by"
+        " scores on each task. Below, scores after training beside the bits per byte of untrained models"
+        " of one kind.",
+    ),
+    (
+        *("agreement_pearson", "pearson", "agreement"),
+        "{scores}: Pearson's correlation of the scores of two tasks in place of tau-b of their rankings.",
+    ),
+)
+
+
+def _inputs(settings: Settings, *, name: str) -> Sources:
+    return grid_inputs(settings.grids[name], Path(settings.workflow_folder))
+
+
+def of_grid(name: str, grid: GridFile) -> tuple[Product, ...]:
+    start, inputs = grid.files or name, partial(_inputs, name=name)
+    sentences = {what: sentence for what, sentence, *_ in _TABLES}
+    scores = f"{grid.title} of {grid.models} models" if grid.models else grid.title
+    tables = {
+        what: table(
+            f"{start}_{what}",
+            sentence,
+            f"studies.ranking.{module}",
+            inputs=inputs,
+            request=partial(request, name=name),
+        )
+        for what, sentence, module, request, needs in _TABLES
+        if not needs or getattr(grid, needs)
+    }
+    figures = [
+        figure(
+            f"{start}_{what}",
+            sentences.get(what, "The same agreement as Pearson's correlation."),
+            f"studies.ranking.{module}",
+            of=f"{start}_{of}",
+            request=partial(grid_words, name=name),
+            caption=caption.format(scores=scores),
+        )
+        for what, module, of, caption in _FIGURES
+        if of in tables and (what != "agreement_pearson" or "pearson" in grid.measures)
+    ]
+    return products(start, *tables.values(), *figures)
+
+
+# Read again beside the settings, which have said by now what is wrong with any of the files.
+PRODUCTS = tuple(
+    product
+    for name, grid in read_grid_files(Path(__file__).parents[3], None).items()
+    if not grid.run
+    for product in of_grid(name, grid)
+)

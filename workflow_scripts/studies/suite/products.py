@@ -1,0 +1,49 @@
+"""What the leaderboard of submitted models has made; which records it has is known once its requests are checked."""
+
+from typing import Any
+
+from workflow_scripts.settings.load import Settings
+from workflow_scripts.settings.suite_tables import suite_tables
+from workflow_scripts.studies.product import Measured, products, records_of, table
+
+
+def _wanted(settings: Settings) -> Any:
+    return settings.requests or settings.refused_requests
+
+
+MEASURED = (Measured("suite", lambda settings: [], _wanted, "suite"),)
+PRODUCTS = products(
+    "suite",
+    table(
+        "suite_leaderboard",
+        "Submitted models on the suite of tasks, with their average.",
+        "studies.suite.leaderboard",
+        inputs={
+            "scores": "results/scores/suite.parquet",
+            "checks": "results/requests/checks.json",
+        },
+        request=suite_tables,
+        version=2,
+    ),
+    table(
+        "suite_checks",
+        "Rows of the leaderboard that are worth a look by a person.",
+        "studies.suite.checks",
+        inputs={
+            "leaderboard": "results/tables/suite_leaderboard.csv",
+            "checks": "results/requests/checks.json",
+            "records": records_of("suite"),
+        },
+        request=suite_tables,
+    ),
+    table(
+        "suite_requests",
+        "How each request stands.",
+        "studies.suite.requests_table",
+        inputs={
+            "checks": "results/requests/checks.json",
+            "records": records_of("suite"),
+        },
+    ),
+    wanted=_wanted,
+)

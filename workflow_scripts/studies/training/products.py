@@ -1,0 +1,52 @@
+"""What training measures and has made: a table of its stages, and their curves."""
+
+from workflow_scripts.settings.chunked_tables import staged_checkpoints
+from workflow_scripts.settings.load import Settings
+from workflow_scripts.settings.plan_measures import MEASURED_TEXTS
+from workflow_scripts.studies.product import Measured, figure, products, table
+
+
+def training_records(settings: Settings) -> list[str]:
+    """What trained each checkpoint, and how; beside the measures of perplexity after it."""
+    return [
+        f"results/training/{one.in_path}.json"
+        for one in settings.staged_checkpoints()
+        if one.stages
+    ]
+
+
+def _perplexity_records(settings: Settings) -> list[str]:
+    return [
+        f"results/records/training/perplexity/{one.in_path}/{text}.json"
+        for one in settings.staged_checkpoints()
+        for text in MEASURED_TEXTS
+    ]
+
+
+MEASURED = (Measured("training", _perplexity_records, training_records, "training"),)
+PRODUCTS = products(
+    "training",
+    table(
+        "training_stages",
+        "Perplexity after each stage of training, and what the stage trained.",
+        "studies.training.stages",
+        inputs={"scores": "results/scores/training.parquet", "records": training_records},
+        request=staged_checkpoints,
+    ),
+    figure(
+        "training_curves",
+        "Loss of each stage of training.",
+        "studies.training.curves",
+        inputs={"records": training_records},
+        version=2,
+        caption=(
+            "The loss of each optimiser step (thin) and of the held-out samples (dots), in nats"
+            " per counted token: one panel a stage, one colour a chunked checkpoint. With the"
+            " usual recipes the first stage is continued pre-training on wikitext and the second"
+            " fine-tuning on conversations. What distillation adds to the loss of a step is not in"
+            " that of the held-out samples."
+        ),
+    ),
+    wanted=training_records,
+    chapter="chunking",
+)
