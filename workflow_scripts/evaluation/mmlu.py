@@ -20,7 +20,7 @@ from workflow_scripts.core.records import Metric, Record, TaskFacts, whole_recor
 from workflow_scripts.evaluation.floors import Floor
 from workflow_scripts.evaluation.lighteval_run import Answered, LightevalRun, run_lighteval
 from workflow_scripts.evaluation.measurement import Measurement
-from workflow_scripts.evaluation.outcome import NO_FLOOR, Measured, with_averages
+from workflow_scripts.evaluation.outcome import NO_FLOOR, MetricAndFloor, with_averages
 from workflow_scripts.evaluation.record_parts import protocol_of
 from workflow_scripts.evaluation.scored_items import ScoredItems
 from workflow_scripts.hub.load import load_model
@@ -115,7 +115,7 @@ def subject_of(task: str) -> str:
 def metrics_of(run: LightevalRun, configs: list[Any]) -> tuple[Metric, ...]:
     """The scores of each subject and of all questions, the mean over the subjects, and how it went."""
     measured = [
-        Measured(
+        MetricAndFloor(
             task=subject_of(config.name),
             name=metric.metric_name,
             value=float(run.results[config.name][metric.metric_name]),
@@ -134,7 +134,7 @@ def metrics_of(run: LightevalRun, configs: list[Any]) -> tuple[Metric, ...]:
         "truncated_prompts": np.mean([one.truncated for one in everything]),
     }
     return with_averages(measured) + tuple(
-        Measured("", name, float(share), None, len(everything), NO_FLOOR).row(None)
+        MetricAndFloor("", name, float(share), None, len(everything), NO_FLOOR).row(None)
         for name, share in looks.items()
     )
 

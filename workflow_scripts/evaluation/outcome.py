@@ -34,7 +34,7 @@ def refuse_unreported(task: TaskRequest, reported: Collection[str]) -> None:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MetricAndFloor:
     """A metric of one task with its floor, before it is a row of the record."""
 
     task: str
@@ -68,7 +68,7 @@ def metrics_of(run: LmEvalRun, seed: int) -> tuple[Metric, ...]:
     return with_averages(measured)
 
 
-def with_averages(measured: list[Measured]) -> tuple[Metric, ...]:
+def with_averages(measured: list[MetricAndFloor]) -> tuple[Metric, ...]:
     """The metrics of each member of a group, and behind them `<name>` and `<name>_macro` of all."""
     rows = [metric.row(metric.task) for metric in measured]
     for name in dict.fromkeys(metric.name for metric in measured):
@@ -80,7 +80,7 @@ def with_averages(measured: list[Measured]) -> tuple[Metric, ...]:
     return tuple(rows)
 
 
-def _measured(run: LmEvalRun, name: str, seed: int) -> list[Measured]:
+def _measured(run: LmEvalRun, name: str, seed: int) -> list[MetricAndFloor]:
     results, samples = run.results[name], run.samples[name]
     docs = list({sample["doc_id"]: sample["doc"] for sample in samples}.values())
     found = floors(run.tasks[name], docs, derive_seed(seed, "chance", name))
@@ -91,7 +91,7 @@ def _measured(run: LmEvalRun, name: str, seed: int) -> list[Measured]:
             continue
         stderr = results.get(f"{metric}_stderr,{filter_name}")
         measured.append(
-            Measured(
+            MetricAndFloor(
                 task=name,
                 name=metric_name(metric, filter_name),
                 value=float(value),
@@ -103,10 +103,10 @@ def _measured(run: LmEvalRun, name: str, seed: int) -> list[Measured]:
     return measured
 
 
-def _mean(name: str, same: list[Measured], sizes: np.ndarray) -> Measured:
+def _mean(name: str, same: list[MetricAndFloor], sizes: np.ndarray) -> MetricAndFloor:
     share = sizes / sizes.sum()
     stderrs = [metric.stderr for metric in same]
-    return Measured(
+    return MetricAndFloor(
         task="",
         name=name,
         value=float(np.dot(share, [metric.value for metric in same])),

@@ -9,7 +9,6 @@ from pydantic import ValidationError
 
 from tests.unit.settings.merged import CONFIGS, ROOT, merged
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.settings.cells import CellsRequest, harmony_cells
 from workflow_scripts.settings.load import load_settings
 
 
@@ -54,14 +53,6 @@ def test_the_exact_paper_is_the_papers_grid_by_the_published_protocol():
     assert (recipe.precision, affordable.precision) == ("float32", "auto")
     assert (recipe.training_text, recipe.choose_on_test) == ("published", True)
     assert exact.test_draw == "published"
-
-
-def test_what_came_later_stands_in_a_request_only_where_it_is_asked():
-    """Or each config of before would measure all again."""
-    request = harmony_cells(load({}), "direct", ("sst2",))
-    assert "test_draw" not in request.as_params()
-    request = harmony_cells(load({"harmony": {"test_draw": "published"}}), "direct", ("sst2",))
-    assert CellsRequest.of(request.as_params()).test_draw == "published"
 
 
 def test_the_paper_asks_the_published_model_in_all_prompt_runs():

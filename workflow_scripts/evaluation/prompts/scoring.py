@@ -10,7 +10,7 @@ from workflow_scripts.core.files import sha256_json
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Metric, Record, write_record
 from workflow_scripts.evaluation.floors import Floor
-from workflow_scripts.evaluation.outcome import NO_FLOOR, Measured, with_averages
+from workflow_scripts.evaluation.outcome import NO_FLOOR, MetricAndFloor, with_averages
 from workflow_scripts.evaluation.prompts.outputs import read_outputs
 from workflow_scripts.evaluation.prompts.parsers import PARSERS, RIGHT
 from workflow_scripts.evaluation.prompts.questions import LETTERS
@@ -110,10 +110,10 @@ def metrics_of(outputs: list[Item], spec: Reading) -> tuple[Metric, ...]:
     return with_averages(measured)
 
 
-def _measured(subject: str, name: str, values: np.ndarray, floor: Floor) -> Measured:
+def _measured(subject: str, name: str, values: np.ndarray, floor: Floor) -> MetricAndFloor:
     n = len(values)
     stderr = float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else None
-    return Measured(subject, name, float(values.mean()), stderr, n, floor)
+    return MetricAndFloor(subject, name, float(values.mean()), stderr, n, floor)
 
 
 def floor(outputs: list[Item], spec: Reading) -> Floor:
