@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from workflow_scripts.chunked.stacked import Child, Stack, StackedProduct, autocasts, is_plain
+from workflow_scripts.chunked.stacked import BatchedProduct, Child, Stack, autocasts, is_plain
 
 
 @dataclass(frozen=True)
@@ -235,4 +235,4 @@ def _is_plain_lora(layer: Any, name: str) -> bool:
 
 
 def _product(x: Tensor, weight: Tensor) -> Tensor:
-    return StackedProduct.apply(x, weight) if torch.is_grad_enabled() else torch.bmm(x, weight.mT)
+    return BatchedProduct.apply(x, weight) if torch.is_grad_enabled() else torch.bmm(x, weight.mT)

@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from workflow_scripts.chunked.lora import AdaptedProduct, LoraAdapter, LoraAdapters, linear_in
-from workflow_scripts.chunked.stacked import Child, Siblings, Stack, StackedProduct, autocasts
+from workflow_scripts.chunked.stacked import BatchedProduct, Child, Siblings, Stack, autocasts
 
 _FEW = 8
 
@@ -66,7 +66,7 @@ class Projection(Siblings):
             dtype = torch.get_autocast_dtype(x.device.type)
             x, weight = x.to(dtype), weight.to(dtype)
         if adapter is None:
-            out = StackedProduct.apply(x, weight)
+            out = BatchedProduct.apply(x, weight)
         else:
             up = adapter.up.joined().to(weight.dtype)
             out = AdaptedProduct.apply(x, weight, adapter.inner(x), up, adapter.layout)

@@ -31,7 +31,7 @@ class _Join(torch.autograd.Function):
         return None, None, *(p if need else None for p, need in zip(pieces, wanted, strict=True))
 
 
-class StackedProduct(torch.autograd.Function):
+class BatchedProduct(torch.autograd.Function):
     """x [k, n, in] by weight [k, out, in]; bmm's own gradient of the weight comes out turned, and
     autograd would copy it, a copy of all weights, to turn it back."""
 

@@ -37,7 +37,8 @@ def draw_matrices(
     columns = max(len(protocols), 1)
     panels = {"ncols": columns, "squeeze": False, "sharey": True, "layout": "compressed"}
     width, height = 1.6 + (side + 0.3) * columns, side + 2.6
-    with drawing(*files, width, height, **panels) as (fig, (axes,)):
+    pdf, png = files
+    with drawing(pdf, png, width, height, **panels) as (fig, (axes,)):
         if not protocols:
             say_empty(axes[0], "No two tasks have scores of the same models.")
         for axis, protocol in zip(axes, protocols, strict=bool(protocols)):
