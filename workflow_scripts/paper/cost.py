@@ -183,8 +183,8 @@ TABLE = Table(
     ),
     columns=COLUMNS,
     asks=CostTable,
-    make=lambda _, asked: cost_table(
-        planned_jobs(Path(asked.snakefile), asked.config), entries(), asked.cluster, Path()
+    make=lambda _, request: cost_table(
+        planned_jobs(Path(request.snakefile), request.config), entries(), request.cluster, Path()
     ),
     show=_show,
 )

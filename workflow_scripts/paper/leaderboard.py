@@ -47,7 +47,7 @@ def write_leaderboard(inputs: Inputs, request: dict[str, Any], outputs: dict[str
 
 
 def leaderboard(
-    inputs: dict[str, Inputs], asked: LeaderboardPage, works: Sequence[CitedWork] = ()
+    inputs: dict[str, Inputs], request: LeaderboardPage, works: Sequence[CitedWork] = ()
 ) -> Board:
     """The tabs of which there are files, each with the works that it rests on."""
     tabs = {
@@ -56,8 +56,8 @@ def leaderboard(
             files.one("leaderboard"),
             files.one("components"),
             files.one("scores"),
-            asked.tasks,
-            asked.protocols,
+            request.tasks,
+            request.protocols,
         ),
         "prompts": lambda files: prompts_tab(
             files.one("runs"), files.one("by_subject"), files["records"]
@@ -66,15 +66,17 @@ def leaderboard(
     }
     return Board(
         title="Chorus leaderboard",
-        about=_ABOUT + (_MINIATURE if asked.source == "miniature" else ""),
+        about=_ABOUT + (_MINIATURE if request.source == "miniature" else ""),
         tabs=[
-            replace(make(inputs[name]), rests_on=bibliography(works, asked.rests_on.get(name, ())))
+            replace(
+                make(inputs[name]), rests_on=bibliography(works, request.rests_on.get(name, ()))
+            )
             for name, make in tabs.items()
             if name in inputs
         ],
         report="index.html",
         provenance={
-            "Models and data": _SOURCES[asked.source],
-            "Seed": str(asked.seed),
+            "Models and data": _SOURCES[request.source],
+            "Seed": str(request.seed),
         },
     )

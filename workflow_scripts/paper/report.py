@@ -14,13 +14,13 @@ from workflow_scripts.settings.paper import Report
 
 
 def report(inputs: Inputs, request: dict[str, Any], outputs: dict[str, Path]) -> None:
-    asked = Report.of(request)
+    wanted = Report.of(request)
     numbers = read_numbers(inputs.one("numbers"))
     about = json.loads(inputs.one("provenance").read_text(encoding="utf-8"))
-    told, absent = chapters(numbers, inputs["tables"], inputs["figures"], asked)
+    told, absent = chapters(numbers, inputs["tables"], inputs["figures"], wanted)
     missing = what_is_missing(numbers, absent)
     if "paper" in outputs:
         write_paper(outputs["paper"], told, numbers, about, missing)
     else:
         sources = read_sources(inputs.one("sources"))
-        write_page(outputs["page"], told, numbers, about, missing, sources, asked.links)
+        write_page(outputs["page"], told, numbers, about, missing, sources, wanted.links)

@@ -35,7 +35,7 @@ NOTE = (
 _COMPARED = {MMLU.name: MMLU, PROMPT_RUNS.name: PROMPT_RUNS, "harmony_leaderboard": LEADERBOARD}
 
 
-def reproduced(inputs: Inputs, asked: Reproduction) -> pd.DataFrame:
+def reproduced(inputs: Inputs, request: Reproduction) -> pd.DataFrame:
     """A row a published number; a table of ours that the config has not is not among the inputs."""
     theirs = {path.stem: pd.read_csv(path) for path in inputs["published"]}
     leaderboard, runs = theirs.pop("harmony_leaderboard"), theirs.pop("prompt_runs")
@@ -45,10 +45,10 @@ def reproduced(inputs: Inputs, asked: Reproduction) -> pd.DataFrame:
         name: table.read(inputs.one(name)) for name, table in _COMPARED.items() if name in inputs
     }
     rows = [
-        *compare_mmlu(theirs, ours.get("mmlu_by_subject"), asked.mmlu),
-        *compare_prompts(runs, ours.get("prompt_runs"), asked.prompts),
-        *compare_harmony(leaderboard, ours.get("harmony_leaderboard"), asked.harmony, reruns),
-        *compare_cells(cells, ours.get("harmony_leaderboard"), asked.harmony, reruns),
+        *compare_mmlu(theirs, ours.get("mmlu_by_subject"), request.mmlu),
+        *compare_prompts(runs, ours.get("prompt_runs"), request.prompts),
+        *compare_harmony(leaderboard, ours.get("harmony_leaderboard"), request.harmony, reruns),
+        *compare_cells(cells, ours.get("harmony_leaderboard"), request.harmony, reruns),
     ]
     return with_other_protocols(
         as_table(rows),

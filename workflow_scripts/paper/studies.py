@@ -49,7 +49,7 @@ def all_numbers(tables: Tables, provenance: dict[str, Any]) -> Numbers:
 
 
 def collect_numbers(inputs: Inputs, request: dict[str, Any], outputs: dict[str, Path]) -> None:
-    asked = TablesTold.of(request).tables
-    tables = {path.stem: table_of(asked[path.stem].table).read(path) for path in inputs["tables"]}
+    told = TablesTold.of(request).tables
+    tables = {path.stem: table_of(told[path.stem].table).read(path) for path in inputs["tables"]}
     about = json.loads(inputs.one("provenance").read_text(encoding="utf-8"))
     write_numbers(all_numbers(tables, about), outputs["json"], outputs["tex"])

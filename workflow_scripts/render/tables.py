@@ -82,27 +82,27 @@ class Table:
     asks: type[StepRequest]
     make: Callable[[Inputs, Any], pd.DataFrame]
     show: Callable[[pd.DataFrame, Any], pd.DataFrame]
-    beside: Callable[[pd.DataFrame, Any], int] = lambda frame, asked: 0
+    beside: Callable[[pd.DataFrame, Any], int] = lambda frame, request: 0
 
     def read(self, csv: Path) -> pd.DataFrame:
         return self.columns.read(csv)
 
-    def shown(self, frame: pd.DataFrame, asked: StepRequest) -> ShownTable:
-        strings = self.show(frame, asked).astype("string").fillna(DASH)
+    def shown(self, frame: pd.DataFrame, request: StepRequest) -> ShownTable:
+        strings = self.show(frame, request).astype("string").fillna(DASH)
         right = [_is_numeric(strings[column]) for column in strings.columns]
         rows = strings.to_numpy().tolist()
-        beside = self.beside(frame, asked)
-        title = self.title if isinstance(self.title, str) else self.title(asked)
-        note = self.note if isinstance(self.note, str) else self.note(frame, asked)
+        beside = self.beside(frame, request)
+        title = self.title if isinstance(self.title, str) else self.title(request)
+        note = self.note if isinstance(self.note, str) else self.note(frame, request)
         return ShownTable(title, note, list(strings.columns), right, rows, beside)
 
     def write(
-        self, frame: pd.DataFrame, asked: StepRequest, *, csv: Path, md: Path, tex: Path
+        self, frame: pd.DataFrame, request: StepRequest, *, csv: Path, md: Path, tex: Path
     ) -> None:
         """Write the frame as it is to CSV, and as people read it to Markdown and LaTeX."""
         with atomic_path(csv) as temporary:
             frame.to_csv(temporary, index=False, lineterminator="\n")
-        shown = self.shown(frame, asked)
+        shown = self.shown(frame, request)
         write_text(md, _markdown(shown))
         write_text(tex, _latex(shown))
 

@@ -96,11 +96,11 @@ def seeds_of(settings: Settings, study: Study, protocol: Protocol) -> tuple[int,
 def harmony_cells(settings: Settings, protocol: Protocol, tasks: tuple[str, ...]) -> CellsRequest:
     harmony = settings.harmony
     shots = harmony.shots if protocol == "few_shot" else 0
-    asked = {name: _task(settings, name, None, shots, harmony.max_test_items) for name in tasks}
+    request = {name: _task(settings, name, None, shots, harmony.max_test_items) for name in tasks}
     return CellsRequest(
         study="harmony",
         protocol=protocol,
-        tasks=asked,
+        tasks=request,
         seeds=seeds_of(settings, "harmony", protocol),
         compute=settings.compute,
         chat_template=harmony.chat_template,

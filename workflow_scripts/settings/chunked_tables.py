@@ -91,14 +91,14 @@ def ablated_checkpoints(settings: Settings) -> AblatedCheckpoints:
     of_layers: dict[CheckpointId, list[CheckpointId]] = {}
     for one in staged:
         of_layers.setdefault(replace(one.layout, stages=one.stages), []).append(one)
-    asked = []
+    request = []
     for one in staged:
         layers = replace(one.layout, stages=one.stages)
         alike = of_layers[layers]
         usual = layers if layers in alike else alike[0]
         against = CheckpointId(one.model) if one == usual else usual
-        asked.append({"id": str(one), "against": str(against)})
-    return AblatedCheckpoints(checkpoints=asked, texts=_texts(settings))
+        request.append({"id": str(one), "against": str(against)})
+    return AblatedCheckpoints(checkpoints=request, texts=_texts(settings))
 
 
 def mmlu_checkpoints(settings: Settings) -> MmluCheckpoints:

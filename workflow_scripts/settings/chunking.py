@@ -106,14 +106,14 @@ class Chunking(Section):
     @property
     def timed_models(self) -> list[str]:
         """The models whose latency is measured, each once."""
-        asked = self.measures.latency_models
-        return self.models if asked is None else list(dict.fromkeys(asked))
+        request = self.measures.latency_models
+        return self.models if request is None else list(dict.fromkeys(request))
 
     @property
     def searched_models(self) -> list[str]:
         """The models that `snakemake chunk_search` searches plans for, each once."""
-        asked = self.search.models
-        return self.models if asked is None else list(dict.fromkeys(asked))
+        request = self.search.models
+        return self.models if request is None else list(dict.fromkeys(request))
 
     checkpoints: Annotated[tuple[Checkpoint, ...], Field(strict=False)] = Field(
         (

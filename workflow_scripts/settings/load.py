@@ -102,10 +102,10 @@ class Settings(Config):
     @property
     def trained_together(self) -> Together:
         """How many trainings before a test share their steps."""
-        asked = self.harmony.together
-        if asked is None:
+        request = self.harmony.together
+        if request is None:
             return "auto" if self.source == "miniature" else 1
-        return asked
+        return request
 
     @property
     def ablates(self) -> bool:

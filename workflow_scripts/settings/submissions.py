@@ -74,7 +74,7 @@ def check_requests(
     )
 
 
-def as_if_accepted(asked: CheckRequests, last: Path) -> list[dict[str, Any]]:
+def as_if_accepted(request: CheckRequests, last: Path) -> list[dict[str, Any]]:
     """Every request that can be read, at the commit of an earlier check, or at one that stands for any."""
     checked = json.loads(last.read_text(encoding="utf-8")) if last.exists() else []
     commits = {one["row"]: one.get("commit") for one in checked}
@@ -86,5 +86,5 @@ def as_if_accepted(asked: CheckRequests, last: Path) -> list[dict[str, Any]]:
             "commit": one.request.revision or commits.get(one.row) or _ANY_COMMIT,
             "base_commit": base_commits.get(one.row) or _ANY_COMMIT,
         }
-        for one in asked.submissions.values()
+        for one in request.submissions.values()
     ]

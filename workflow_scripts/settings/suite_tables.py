@@ -81,8 +81,8 @@ def _baselines(settings: Settings) -> tuple[PublishedBaseline, ...]:
     """Those of tasks and metrics that the suite has; none is of generated questions."""
     if settings.source == "miniature":
         return ()
-    asked = {(one.task, one.metric) for one in shown_tasks(settings)}
+    request = {(one.task, one.metric) for one in shown_tasks(settings)}
     published = Path(settings.resource("published/suite_baselines.tsv"))
     with published.open(encoding="utf-8", newline="") as file:
         found = [PublishedBaseline.of(row) for row in csv.DictReader(file, delimiter="\t")]
-    return tuple(one for one in found if (one.task, one.metric) in asked)
+    return tuple(one for one in found if (one.task, one.metric) in request)

@@ -16,18 +16,20 @@ def main(checks: Path, request: dict[str, Any]) -> None:
     from workflow_scripts.settings.requests import ASIDE
     from workflow_scripts.settings.submissions import CheckRequests
 
-    asked = CheckRequests.of(request)
-    read = asked.submissions
+    checks_request = CheckRequests.of(request)
+    read = checks_request.submissions
     verdicts = check(
         {file: one.request for file, one in read.items()},
         {file: Path(one.source) for file, one in read.items()},
         bases={file: Path(one.base_source) for file, one in read.items() if one.base_source},
-        memory_mb=asked.memory_mb,
-        open_licences=asked.open_licences,
-        on_gpu=asked.on_gpu,
+        memory_mb=checks_request.memory_mb,
+        open_licences=checks_request.open_licences,
+        on_gpu=checks_request.on_gpu,
     )
-    verdicts |= {file: {"reason": why} for file, why in asked.refused.items()}
-    verdicts |= {file: {"reason": why, "status": ASIDE} for file, why in asked.aside.items()}
+    verdicts |= {file: {"reason": why} for file, why in checks_request.refused.items()}
+    verdicts |= {
+        file: {"reason": why, "status": ASIDE} for file, why in checks_request.aside.items()
+    }
     known = {
         file: one.model_dump(mode="json", exclude={"source", "base_source"})
         for file, one in read.items()

@@ -13,8 +13,8 @@ def main(module: str, inputs: dict, request: dict, csv: Path, md: Path, tex: Pat
     from workflow_scripts.render.inputs import Inputs
 
     table = import_module(f"workflow_scripts.{module}").TABLE
-    asked = table.asks.of(request)
-    table.write(table.make(Inputs(inputs), asked), asked, csv=csv, md=md, tex=tex)
+    typed = table.asks.of(request)
+    table.write(table.make(Inputs(inputs), typed), typed, csv=csv, md=md, tex=tex)
 
 
 if "snakemake" in globals():

@@ -72,7 +72,7 @@ def _words(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _cells(inputs: Inputs, asked: PublishedCells) -> Iterator[tuple[Cell, dict[str, Any]]]:
+def _cells(inputs: Inputs, request: PublishedCells) -> Iterator[tuple[Cell, dict[str, Any]]]:
     for record in _records(inputs, "harmony"):
         if record.protocol.name in (DIRECT, TRAINED) and record.task.name in TEST_ITEMS:
             yield grid_cell(record)
@@ -81,11 +81,11 @@ def _cells(inputs: Inputs, asked: PublishedCells) -> Iterator[tuple[Cell, dict[s
         training = read_training_record(path)
         trainings[training.trained.id] = training
     for record in _records(inputs, "mmlu"):
-        if record.model.id in asked.checkpoints:
+        if record.model.id in request.checkpoints:
             yield mmlu_cell(record, trainings)
     for record in _records(inputs, "prompts"):
-        if record.task.name in asked.runs:
-            yield prompt_cell(record, asked.runs[record.task.name])
+        if record.task.name in request.runs:
+            yield prompt_cell(record, request.runs[record.task.name])
 
 
 def _records(inputs: Inputs, study: str) -> Iterator[Record]:
@@ -95,8 +95,8 @@ def _records(inputs: Inputs, study: str) -> Iterator[Record]:
             yield record
 
 
-def _make(inputs: Inputs, asked: PublishedCells) -> pd.DataFrame:
-    return differences(_cells(inputs, asked), read_protocols(inputs.one("protocols")))
+def _make(inputs: Inputs, request: PublishedCells) -> pd.DataFrame:
+    return differences(_cells(inputs, request), read_protocols(inputs.one("protocols")))
 
 
 _STUDIES = {

@@ -103,13 +103,13 @@ def _keyed(what: str, keys: Mapping[str, Any]) -> dict[str, Any]:
     return {f"{what}: {key}": value for key, value in keys.items()}
 
 
-def _precision(asked: str, ran: Mapping[str, Any], device: str) -> str:
-    if asked != "auto":
-        return asked
+def _precision(request: str, ran: Mapping[str, Any], device: str) -> str:
+    if request != "auto":
+        return request
     return ran.get("precision") or ("float32" if device == "cpu" else "bfloat16")
 
 
-def _checkpointing(asked: str, ran: Mapping[str, Any]) -> str:
-    if asked != "auto":
-        return asked
+def _checkpointing(request: str, ran: Mapping[str, Any]) -> str:
+    if request != "auto":
+        return request
     return "yes" if ran.get("gradient_checkpointing") else "no"

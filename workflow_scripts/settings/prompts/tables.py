@@ -36,8 +36,8 @@ class PromptComparison(StepRequest):
 def prompt_tables(settings: Settings) -> PromptTables:
     return PromptTables(
         checkpoints=tuple(
-            AskedModel(id=str(asked), published=has_published_scores(asked, settings.source))
-            for asked in settings.prompt_checkpoints()
+            AskedModel(id=str(request), published=has_published_scores(request, settings.source))
+            for request in settings.prompt_checkpoints()
         ),
         runs=tuple(
             AskedRun(name=name, changed=run.changed, after=run.after, published=run.published)
@@ -47,10 +47,10 @@ def prompt_tables(settings: Settings) -> PromptTables:
 
 
 def prompt_comparison(settings: Settings) -> PromptComparison:
-    asked = prompt_tables(settings)
+    request = prompt_tables(settings)
     return PromptComparison(
         source=settings.source,
-        checkpoint=next((one.id for one in asked.checkpoints if one.published), None),
+        checkpoint=next((one.id for one in request.checkpoints if one.published), None),
         max_items_per_subject=settings.prompts.max_items_per_subject,
-        runs={run.published: run.name for run in asked.runs if run.published},
+        runs={run.published: run.name for run in request.runs if run.published},
     )

@@ -91,7 +91,7 @@ def read_answers(records: Iterable[Path]) -> Answers:
 
 
 def chunking_ablation(
-    asked: AblatedCheckpoints,
+    request: AblatedCheckpoints,
     answers: Answers,
     trained: Iterable[TrainingRecord],
     *,
@@ -105,7 +105,7 @@ def chunking_ablation(
     tokens = {record.trained.id: record.facts["tokens"] for record in trained}
     times = times_of_a_token(latency)
     rows = []
-    for one in asked.checkpoints:
+    for one in request.checkpoints:
         id = CheckpointId.parse(one.id)
         about: Cells = {
             "model": id.model,
@@ -117,7 +117,7 @@ def chunking_ablation(
             **{k: v for k, v in times.get(str(id.shape), {}).items() if k != "batch"},
         }
         text, score = texts.get(one.id, {}), scores.get(one.id, {})
-        for name in asked.texts:
+        for name in request.texts:
             value = {"value": text.get(name), "stderr": text.get(f"{name} stderr")}
             pair = _of_text(one.id, one.against, name, answers)
             rows.append({**about, "measure": name, **value, **pair})
@@ -173,7 +173,7 @@ def _of_questions(id: str, against: str, name: str, answers: Answers) -> dict[st
     }
 
 
-def _show(table: pd.DataFrame, asked: AblatedCheckpoints) -> pd.DataFrame:
+def _show(table: pd.DataFrame, request: AblatedCheckpoints) -> pd.DataFrame:
     """A line a checkpoint, with its measures side by side."""
     keys = ["model", "variant"]
     first = table.drop_duplicates(keys).set_index(keys, drop=False)
@@ -186,7 +186,7 @@ def _show(table: pd.DataFrame, asked: AblatedCheckpoints) -> pd.DataFrame:
         "Token (ms)": shown(first["token_seconds"], millisecond),
         **{
             name.capitalize(): _values(_of(table, name, keys, first.index), perplexity, "+.3f", 1)
-            for name in asked.texts
+            for name in request.texts
         },
         "Floor": numbers(floors.reindex(first.index)),
         **{
@@ -216,10 +216,10 @@ def is_sure(p: float | None) -> bool:
     return is_known(p) and p < SURE
 
 
-def _make(inputs: Inputs, asked: AblatedCheckpoints) -> pd.DataFrame:
+def _make(inputs: Inputs, request: AblatedCheckpoints) -> pd.DataFrame:
     tables = {"stages": STAGES, "mmlu": MMLU, "latency": LATENCY}
     return chunking_ablation(
-        asked,
+        request,
         read_answers(inputs["records"]),
         [read_training_record(path) for path in inputs["trained"]],
         **{name: table.read(inputs.one(name)) for name, table in tables.items()},

@@ -19,14 +19,14 @@ _METRICS = {
 
 
 def measured(
-    scores: pd.DataFrame, protocol: str, *, varied: tuple[str, ...], asked: Sequence[str]
+    scores: pd.DataFrame, protocol: str, *, varied: tuple[str, ...], request: Sequence[str]
 ) -> pd.DataFrame:
     """One row per model, task, plan and what was varied; a column per metric and its standard error.
 
     `asked` are the models: where there are some and no row, their cells are broken.
     """
     rows = scores[scores["protocol"] == protocol]
-    if rows.empty and not asked:
+    if rows.empty and not request:
         raise UserError(
             f"The scores hold no {protocol} of any plan; the rule measure_{protocol} makes them."
         )
@@ -36,9 +36,9 @@ def measured(
     return values.join(errors.add_suffix("_stderr")).reset_index()
 
 
-def with_broken(rows: pd.DataFrame, asked: pd.DataFrame) -> pd.DataFrame:
+def with_broken(rows: pd.DataFrame, request: pd.DataFrame) -> pd.DataFrame:
     """With a row for each that was asked and has none, because its cell is broken; it holds no more."""
-    return asked.merge(rows, how="outer", on=list(asked))
+    return request.merge(rows, how="outer", on=list(request))
 
 
 def in_doublings(axes, across: pd.Series) -> None:

@@ -51,22 +51,22 @@ COLUMNS = Columns(
 VARIED = ("aggregation", "adapters", "way", "batch", "devices")
 
 
-def latency_table(scores: pd.DataFrame, asked: MeasuredModels) -> pd.DataFrame:
-    rows = timed(scores, asked)
+def latency_table(scores: pd.DataFrame, request: MeasuredModels) -> pd.DataFrame:
+    rows = timed(scores, request)
     rows = rows[rows["plan"].str.startswith("k")].copy()
     rows["adapters"] = rows["adapters"].astype(object).where(rows["adapters"].notna(), None)
     rows["variant"] = variants_of(rows)
     rows["chunks"] = rows["plan"].map(chunks_of)
     rows["layers_per_chunk"] = rows["plan"].map(layers_per_chunk)
-    rows = with_broken(rows, pd.DataFrame({"model": asked.models}))
+    rows = with_broken(rows, pd.DataFrame({"model": request.models}))
     order = ["model", "layers_per_chunk", "plan", "variant", "batch", "devices", "way"]
     return COLUMNS.typed(rows.sort_values(order))
 
 
-def timed(scores: pd.DataFrame, asked: MeasuredModels) -> pd.DataFrame:
+def timed(scores: pd.DataFrame, request: MeasuredModels) -> pd.DataFrame:
     """All that was timed in the usual number format."""
     usual = scores[scores["precision"].isna()]
-    return with_speed_up(measured(usual, "latency", varied=VARIED, asked=asked.models))
+    return with_speed_up(measured(usual, "latency", varied=VARIED, request=request.models))
 
 
 def with_speed_up(rows: pd.DataFrame, *, also: Sequence[str] = ()) -> pd.DataFrame:
@@ -123,7 +123,7 @@ TABLE = Table(
     note=NOTE,
     columns=COLUMNS,
     asks=MeasuredModels,
-    make=lambda inputs, asked: latency_table(pd.read_parquet(inputs.one("scores")), asked),
+    make=lambda inputs, request: latency_table(pd.read_parquet(inputs.one("scores")), request),
     show=_show,
 )
 

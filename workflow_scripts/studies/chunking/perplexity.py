@@ -33,15 +33,17 @@ COLUMNS = Columns(
 )
 
 
-def perplexity_table(scores: pd.DataFrame, asked: MeasuredModels) -> pd.DataFrame:
-    rows = measured(scores, "perplexity", varied=("aggregation", "difficulty"), asked=asked.models)
+def perplexity_table(scores: pd.DataFrame, request: MeasuredModels) -> pd.DataFrame:
+    rows = measured(
+        scores, "perplexity", varied=("aggregation", "difficulty"), request=request.models
+    )
     rows["task"] = text_of(rows)
     rows = rows[~rows["plan"].str.startswith("prune")].copy()
     rows["chunks"] = rows["plan"].map(chunks_of)
     unchanged = rows[rows["plan"] == UNCHANGED].set_index(["model", "task"])["perplexity"]
     keys = pd.MultiIndex.from_frame(rows[["model", "task"]])
     rows["ratio"] = rows["perplexity"].to_numpy() / unchanged.loc[keys].to_numpy()
-    pairs = [(model, text) for model in asked.models for text in asked.texts]
+    pairs = [(model, text) for model in request.models for text in request.texts]
     rows = with_broken(rows, pd.DataFrame(pairs, columns=["model", "task"]))
     order = ["model", "task", "aggregation", "chunks"]
     return COLUMNS.typed(rows.sort_values(order, na_position="first"))
@@ -69,7 +71,7 @@ TABLE = Table(
     note=NOTE,
     columns=COLUMNS,
     asks=MeasuredModels,
-    make=lambda inputs, asked: perplexity_table(pd.read_parquet(inputs.one("scores")), asked),
+    make=lambda inputs, request: perplexity_table(pd.read_parquet(inputs.one("scores")), request),
     show=_show,
 )
 

@@ -34,24 +34,24 @@ COLUMNS = Columns(
 _PLAN = ["model", "plan", "aggregation", "adapters"]
 
 
-def precisions_table(scores: pd.DataFrame, asked: MeasuredModels) -> pd.DataFrame:
+def precisions_table(scores: pd.DataFrame, request: MeasuredModels) -> pd.DataFrame:
     scores = scores[scores["protocol"] == "latency"]
     is_cost = scores["metric"] == "nats_more"
     in_others = scores[scores["precision"].notna() & ~is_cost]
-    rows = measured(in_others, "latency", varied=(*VARIED, "precision"), asked=asked.models)
+    rows = measured(in_others, "latency", varied=(*VARIED, "precision"), request=request.models)
     rows = with_speed_up(rows, also=["precision"])
     rows = rows[rows["way"] != "unchanged"]
     cost = scores.loc[is_cost, [*_PLAN, "precision", "value", "stderr"]]
     cost = cost.rename(columns={"value": "nats_more", "stderr": "nats_more_stderr"})
     rows = rows.merge(cost, how="left", on=[*_PLAN, "precision"])
-    usual = timed(scores, asked)
+    usual = timed(scores, request)
     usual = usual[(usual["way"] == "fused") & (usual["devices"] == 1)]
     usual = usual[[*_PLAN, "batch", "token_faster"]]
     rows = rows.merge(usual, how="left", on=[*_PLAN, "batch"], suffixes=("", "_usual"))
     whole = rows["plan"] == UNCHANGED
     rows["than_usual"] = rows["token_faster"] / rows["token_faster_usual"].mask(whole, 1.0)
     rows["variant"] = variants_of(rows)
-    rows = with_broken(rows, pd.DataFrame({"model": asked.models}))
+    rows = with_broken(rows, pd.DataFrame({"model": request.models}))
     return COLUMNS.typed(rows.sort_values(["model", "precision", "variant", "batch"]))
 
 
@@ -81,6 +81,6 @@ TABLE = Table(
     note=NOTE,
     columns=COLUMNS,
     asks=MeasuredModels,
-    make=lambda inputs, asked: precisions_table(pd.read_parquet(inputs.one("scores")), asked),
+    make=lambda inputs, request: precisions_table(pd.read_parquet(inputs.one("scores")), request),
     show=_show,
 )

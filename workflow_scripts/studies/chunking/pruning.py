@@ -28,18 +28,18 @@ COLUMNS = Columns(
 
 
 def pruning_table(
-    perplexities: pd.DataFrame, latencies: pd.DataFrame, asked: MeasuredModels
+    perplexities: pd.DataFrame, latencies: pd.DataFrame, request: MeasuredModels
 ) -> pd.DataFrame:
     """One row per model and set of layers, and of each the whole model, which leaves out none."""
     cost = measured(
-        perplexities, "perplexity", varied=("aggregation", "difficulty"), asked=asked.models
+        perplexities, "perplexity", varied=("aggregation", "difficulty"), request=request.models
     )
     pruned = cost["plan"].str.startswith("prune")
     cost = cost[(cost["task"] == TEXT) & (pruned | (cost["plan"] == UNCHANGED))]
-    time = timed(latencies, asked)
-    time = time[time["model"].isin(asked.models) & time["plan"].str.startswith("prune")]
+    time = timed(latencies, request)
+    time = time[time["model"].isin(request.models) & time["plan"].str.startswith("prune")]
     time = time[(time["way"] != "unchanged") & (time["batch"] == time["batch"].min())]
-    rows = with_broken(cost, pd.DataFrame({"model": asked.models, "plan": UNCHANGED}))
+    rows = with_broken(cost, pd.DataFrame({"model": request.models, "plan": UNCHANGED}))
     time = time.drop(columns=["task", "n", "aggregation"])
     rows = rows.merge(time, how="outer", on=["model", "plan"])
     rows["left_out"] = rows["plan"].map(_left_out)
@@ -70,8 +70,8 @@ TABLE = Table(
     note=NOTE,
     columns=COLUMNS,
     asks=MeasuredModels,
-    make=lambda inputs, asked: pruning_table(
-        pd.read_parquet(inputs.one("perplexity")), pd.read_parquet(inputs.one("latency")), asked
+    make=lambda inputs, request: pruning_table(
+        pd.read_parquet(inputs.one("perplexity")), pd.read_parquet(inputs.one("latency")), request
     ),
     show=_show,
 )

@@ -44,13 +44,13 @@ _ORDER = ("unchanged", "front", "proposed", "evenly spaced", "random")
 
 
 def search_table(
-    model: str, record: Record, pieces: pd.DataFrame, asked: SearchedModels
+    model: str, record: Record, pieces: pd.DataFrame, request: SearchedModels
 ) -> pd.DataFrame:
     """One row per plan and reason for it. `pieces`: nats and tokens of the checks, by plan and piece."""
     layers = record.protocol.generation["layers"]
     prediction = Prediction(layers, losses_of(record.metrics))
-    depths = asked.search.depths(layers)
-    found = proposals(prediction, depths, asked.search, asked.seed)
+    depths = request.search.depths(layers)
+    found = proposals(prediction, depths, request.search, request.seed)
     rows = [{"role": "unchanged", "depth": layers, "plan": UNCHANGED, "predicted": 1.0}]
     rows += [_row(one.role, one.candidate, prediction) for one in found]
     proposed = {row["plan"] for row in rows if row["role"] == "proposed"}
@@ -117,10 +117,10 @@ def _pieces(path: Path) -> pd.DataFrame:
     ).set_index(["plan", "piece"])
 
 
-def _make(inputs: Inputs, asked: SearchedModels) -> pd.DataFrame:
+def _make(inputs: Inputs, request: SearchedModels) -> pd.DataFrame:
     made = [
-        search_table(model, whole_record(path), _pieces(path.with_suffix(".parquet")), asked)
-        for model, path in zip(asked.models, inputs["records"], strict=True)
+        search_table(model, whole_record(path), _pieces(path.with_suffix(".parquet")), request)
+        for model, path in zip(request.models, inputs["records"], strict=True)
     ]
     return pd.concat(made) if made else COLUMNS.typed(pd.DataFrame(columns=list(COLUMNS.named)))
 

@@ -37,7 +37,7 @@ COLUMNS = Columns(
 _MADE_FROM = {"plans": PLANS, "mmlu": MMLU, "stages": STAGES, "latency": LATENCY}
 
 
-def chunking_summary(asked: SizedCheckpoints, **made: pd.DataFrame) -> pd.DataFrame:
+def chunking_summary(request: SizedCheckpoints, **made: pd.DataFrame) -> pd.DataFrame:
     """One row per checkpoint, in the order given.
 
     `made` are those of the tables it is made from that the config asks for.
@@ -48,7 +48,7 @@ def chunking_summary(asked: SizedCheckpoints, **made: pd.DataFrame) -> pd.DataFr
     scores = {checkpoint_of(row): row for row in found.get("mmlu", []) if row["subject"] == MICRO}
     times = times_of_a_token(made["latency"]) if "latency" in made else {}
     rows = []
-    for checkpoint in asked.checkpoints:
+    for checkpoint in request.checkpoints:
         id = CheckpointId.parse(checkpoint.id)
         plan = str(replace(id, stages=()))
         size = sizes.get(plan, {})
@@ -110,8 +110,8 @@ TABLE = Table(
     note=NOTE,
     columns=COLUMNS,
     asks=SizedCheckpoints,
-    make=lambda inputs, asked: chunking_summary(
-        asked,
+    make=lambda inputs, request: chunking_summary(
+        request,
         **{
             name: table.read(inputs.one(name))
             for name, table in _MADE_FROM.items()

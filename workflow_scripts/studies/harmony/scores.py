@@ -40,7 +40,7 @@ COLUMNS = Columns(
 
 
 def harmony_scores(
-    scores: pd.DataFrame, asked: ScoresRequest, imported: Sequence[pd.DataFrame] = ()
+    scores: pd.DataFrame, request: ScoresRequest, imported: Sequence[pd.DataFrame] = ()
 ) -> pd.DataFrame:
     """One row per task and model, in the order of the config, primary metric only.
 
@@ -48,10 +48,10 @@ def harmony_scores(
     """
     tidy = pd.concat([scores[scores["study"] == STUDY], *imported], ignore_index=True)
     chosen = (tidy["protocol"] == DIRECT) & (tidy["variant"] == "") & tidy["subset"].isna()
-    direct = tidy[chosen & (tidy["metric"] == tidy["task"].map(asked.metrics))]
+    direct = tidy[chosen & (tidy["metric"] == tidy["task"].map(request.metrics))]
     theirs = tidy.loc[(tidy["protocol"] == DIRECT) & (tidy["study"] != STUDY), ["model", "study"]]
     models: list[tuple[str, str, int | None]] = [
-        (STUDY, *sized) for sized in asked.parameters.items()
+        (STUDY, *sized) for sized in request.parameters.items()
     ]
     models += [(row.study, row.model, None) for row in theirs.drop_duplicates().itertuples()]
     keys, found = direct[["study", "model", "task"]], direct[list(_FOUND)]
@@ -59,7 +59,7 @@ def harmony_scores(
     for key, one in zip(keys.itertuples(index=False), found.to_dict("records"), strict=True):
         cells.setdefault(tuple(key), []).append(one)
     rows = []
-    for task in asked.tasks:
+    for task in request.tasks:
         for study, model, parameters in models:
             match = cells.get((study, model, task.task), [])
             if len(match) > 1:
@@ -103,9 +103,9 @@ def _show(table: pd.DataFrame, _: ScoresRequest) -> pd.DataFrame:
     )
 
 
-def _make(inputs: Inputs, asked: ScoresRequest) -> pd.DataFrame:
-    theirs = import_all(inputs["imported"], asked.metrics, taken={STUDY})
-    return harmony_scores(pd.read_parquet(inputs.one("scores")), asked, theirs)
+def _make(inputs: Inputs, request: ScoresRequest) -> pd.DataFrame:
+    theirs = import_all(inputs["imported"], request.metrics, taken={STUDY})
+    return harmony_scores(pd.read_parquet(inputs.one("scores")), request, theirs)
 
 
 TABLE = Table(
@@ -119,7 +119,7 @@ TABLE = Table(
 )
 
 
-def write_scores_figure(table: pd.DataFrame, asked: ModelsRequest, pdf: Path, png: Path) -> None:
+def write_scores_figure(table: pd.DataFrame, request: ModelsRequest, pdf: Path, png: Path) -> None:
     """Tasks down, score across: a dot with two standard errors per model, a tick at the floor.
 
     A line for each model, named below; of more models than can be told apart a line for each family.
@@ -132,7 +132,7 @@ def write_scores_figure(table: pd.DataFrame, asked: ModelsRequest, pdf: Path, pn
     of_each: dict[str, float] = {"markersize": 4.5, "linewidth": 1}
     colours: dict[str, Any] = model_colours(models)
     if many := len(models) > NAMED:
-        family = {row.model: row.family for row in asked.models}
+        family = {row.model: row.family for row in request.models}
         table = table.assign(name=table["model"].map(family).fillna("other"))
         looks = families(table.assign(family=table["name"]))
         colours = {name: looks[name][0] for name in sorted(set(table["name"]))}

@@ -43,10 +43,10 @@ COLUMNS = Columns(
 
 
 def mmlu_by_subject(
-    scores: pd.DataFrame, asked: MmluCheckpoints, published: dict[str, pd.DataFrame]
+    scores: pd.DataFrame, request: MmluCheckpoints, published: dict[str, pd.DataFrame]
 ) -> pd.DataFrame:
     """One row per subject and checkpoint, the averages first, checkpoints in the order given."""
-    if not asked.checkpoints:
+    if not request.checkpoints:
         raise UserError(
             "There is no model to show MMLU of: chunking.checkpoints and mmlu.models are empty;"
             " expected at least one entry in either."
@@ -72,7 +72,7 @@ def mmlu_by_subject(
     rows = [
         _beside(subject, checkpoint, theirs)
         for subject in subjects
-        for checkpoint in asked.checkpoints
+        for checkpoint in request.checkpoints
     ]
     table = pd.DataFrame(rows).set_index(keys)
     table[["n", "floor"]] = scores.groupby(keys)[["n", "floor"]].max()
@@ -134,9 +134,9 @@ TABLE = Table(
     note=NOTE,
     columns=COLUMNS,
     asks=MmluCheckpoints,
-    make=lambda inputs, asked: mmlu_by_subject(
+    make=lambda inputs, request: mmlu_by_subject(
         pd.read_parquet(inputs.one("scores")),
-        asked,
+        request,
         {path.stem: pd.read_csv(path) for path in inputs["published"]},
     ),
     show=_show,

@@ -16,14 +16,14 @@ _VARIANTS = {table: PUBLISHED_MODEL + variant for variant, table in PUBLISHED.it
 
 
 def compare_mmlu(
-    published: dict[str, pd.DataFrame], ours: pd.DataFrame | None, asked: MmluComparison
+    published: dict[str, pd.DataFrame], ours: pd.DataFrame | None, request: MmluComparison
 ) -> Iterator[dict]:
     """A row for each subject and the macro average of each published table."""
     rows = cells(ours) if ours is not None else []
     found = {(row["model"] + row["variant"], row["subject"]): row for row in rows}
     for source, table in published.items():
-        checkpoint = asked.checkpoints.get(source)
-        why_not = _why_not(source, checkpoint, asked)
+        checkpoint = request.checkpoints.get(source)
+        why_not = _why_not(source, checkpoint, request)
         for subject, value, stderr in _rows(table):
             row = found.get((checkpoint, subject), {})
             score = row.get("qem"), row.get("qem_stderr")
@@ -49,8 +49,8 @@ def _rows(table: pd.DataFrame) -> list[tuple[str, float, float]]:
     return [(MACRO, average, error), *((name, *cell) for name, cell in sorted(found.items()))]
 
 
-def _why_not(source: str, checkpoint: str | None, asked: MmluComparison) -> str | None:
-    if asked.source == "miniature":
+def _why_not(source: str, checkpoint: str | None, request: MmluComparison) -> str | None:
+    if request.source == "miniature":
         return GENERATED
     if checkpoint is None:
         return f"the published variant, {_VARIANTS[source]}, is not in the config"

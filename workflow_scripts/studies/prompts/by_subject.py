@@ -21,7 +21,7 @@ COLUMNS = Columns(
 _METRICS = ("acc", "acc_strict", "format_met")
 
 
-def prompt_runs_by_subject(scores: pd.DataFrame, asked: PromptTables) -> pd.DataFrame:
+def prompt_runs_by_subject(scores: pd.DataFrame, request: PromptTables) -> pd.DataFrame:
     """One row per subject, checkpoint and run, subjects by name."""
     scores = scores[(scores["study"] == "prompts") & scores["subset"].notna()]
     found = {
@@ -30,8 +30,8 @@ def prompt_runs_by_subject(scores: pd.DataFrame, asked: PromptTables) -> pd.Data
     }
     rows = []
     for subject in sorted(scores["subset"].unique()):
-        for checkpoint in asked.checkpoints:
-            for run in asked.runs:
+        for checkpoint in request.checkpoints:
+            for run in request.runs:
                 cells = [found.get((subject, checkpoint.id, run.name, name)) for name in _METRICS]
                 if cells[0] is not None:
                     rows.append(_row(subject, run.name, *cells))
@@ -53,7 +53,7 @@ def _row(subject: str, run: str, acc, strict, met) -> dict:
     }
 
 
-def _show(table: pd.DataFrame, asked: PromptTables) -> pd.DataFrame:
+def _show(table: pd.DataFrame, request: PromptTables) -> pd.DataFrame:
     """One column a run, where the CSV file has a row; of a run that broke its name alone."""
     shown = table.assign(
         Subject=table["subject"].str.replace("_", " "),
@@ -66,7 +66,7 @@ def _show(table: pd.DataFrame, asked: PromptTables) -> pd.DataFrame:
     index = ["Subject", "Model"]
     n = shown.groupby(index, sort=False)["n"].max().astype("string")
     wide = shown.pivot(index=index, columns="run", values="cell").loc[n.index]
-    wide = wide.reindex(columns=[run.name for run in asked.runs])
+    wide = wide.reindex(columns=[run.name for run in request.runs])
     wide.insert(0, "n", n)
     wide = wide.reset_index()
     return wide.drop(columns="Model") if wide["Model"].nunique() == 1 else wide
@@ -78,6 +78,8 @@ TABLE = Table(
     note=NOTE,
     columns=COLUMNS,
     asks=PromptTables,
-    make=lambda inputs, asked: prompt_runs_by_subject(pd.read_parquet(inputs.one("scores")), asked),
+    make=lambda inputs, request: prompt_runs_by_subject(
+        pd.read_parquet(inputs.one("scores")), request
+    ),
     show=_show,
 )

@@ -26,14 +26,14 @@ def compare_prompts(
     for row in published.itertuples():
         value = float(row.percent) / 100
         run = settings.runs.get(str(row.run))
-        asked = _QUESTIONS.get(str(row.run), _ALL_QUESTIONS)
+        questions = _QUESTIONS.get(str(row.run), _ALL_QUESTIONS)
         cell = cells.get((settings.checkpoint, run))
         score = None
         if cell is not None:
             score = (getattr(cell, row.metric), getattr(cell, f"{row.metric}_stderr"))
         # The mean of the subjects was printed without them: of its error nothing is known.
-        stderr = math.sqrt(value * (1 - value) / asked) if row.metric == "micro" else None
-        why_not = _why_not(run, None if cell is None else cell.n, asked, settings)
+        stderr = math.sqrt(value * (1 - value) / questions) if row.metric == "micro" else None
+        why_not = _why_not(run, None if cell is None else cell.n, questions, settings)
         ours, error = score or (None, None)
         yield {
             "source": SOURCE,
@@ -49,13 +49,15 @@ def compare_prompts(
         }
 
 
-def _why_not(run: str | None, n: int | None, asked: int, settings: PromptComparison) -> str | None:
+def _why_not(
+    run: str | None, n: int | None, questions: int, settings: PromptComparison
+) -> str | None:
     if settings.source == "miniature":
         return GENERATED
     if settings.checkpoint is None:
         return "the published model is not asked here"
     if run is None or n is None:
         return NOT_MEASURED
-    if settings.max_items_per_subject is not None or n != asked:
-        return f"asked {n:,.0f} questions here, {asked:,} there"
+    if settings.max_items_per_subject is not None or n != questions:
+        return f"asked {n:,.0f} questions here, {questions:,} there"
     return None

@@ -58,7 +58,7 @@ def read_right(records: Iterable[Path]) -> Right:
 
 
 def prompt_runs(
-    scores: pd.DataFrame, right: Right, published: pd.DataFrame, asked: PromptTables
+    scores: pd.DataFrame, right: Right, published: pd.DataFrame, request: PromptTables
 ) -> pd.DataFrame:
     """One row per checkpoint and run, in the order asked; a run that broke has a row without numbers."""
     whole = scores[(scores["study"] == "prompts") & scores["subset"].isna()]
@@ -69,8 +69,8 @@ def prompt_runs(
     theirs = {(row.run, row.metric): float(row.percent) / 100 for row in published.itertuples()}
     rows = [
         _row(checkpoint, run, found, right, theirs)
-        for checkpoint in asked.checkpoints
-        for run in asked.runs
+        for checkpoint in request.checkpoints
+        for run in request.runs
     ]
     table = pd.DataFrame(rows, columns=list(COLUMNS.named))
     measured = [name for name, kind in COLUMNS.named.items() if kind in ("whole", "number")]
@@ -158,11 +158,11 @@ def _show(table: pd.DataFrame, _: PromptTables) -> pd.DataFrame:
     return pd.DataFrame(shown)
 
 
-def _make(inputs: Inputs, asked: PromptTables) -> pd.DataFrame:
+def _make(inputs: Inputs, request: PromptTables) -> pd.DataFrame:
     # As text: a run's name is no number.
     theirs = pd.read_csv(inputs.one("published"), dtype="string")
     scores = pd.read_parquet(inputs.one("scores"))
-    return prompt_runs(scores, read_right(inputs["records"]), theirs, asked)
+    return prompt_runs(scores, read_right(inputs["records"]), theirs, request)
 
 
 TABLE = Table(

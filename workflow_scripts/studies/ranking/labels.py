@@ -19,7 +19,9 @@ MARK_NOTE = f"{IMPORTED} imported scores"
 
 def drawn_from(table: Table, write: Callable[..., None]) -> Callable[..., None]:
     """How a figure of one table is drawn: `write` is given that table, the request and both files."""
-    return lambda inputs, asked, pdf, png: write(table.read(inputs.one("table")), asked, pdf, png)
+    return lambda inputs, request, pdf, png: write(
+        table.read(inputs.one("table")), request, pdf, png
+    )
 
 
 @contextmanager

@@ -22,33 +22,33 @@ class Baseline:
     source: str | None = None
 
 
-def baselines(frame: pd.DataFrame, asked: SuiteTables | SuiteBoard) -> list[Baseline]:
+def baselines(frame: pd.DataFrame, request: SuiteTables | SuiteBoard) -> list[Baseline]:
     """Of the leaderboard's frame; where rows had other items, the highest floor of all."""
     found = [
         (
             "Floor",
             "The better of random answers and of one fixed answer, on each task. A score that does not"
             f" clear it by {CLEAR} standard errors shows nothing.",
-            _highest(frame, asked, "floor"),
+            _highest(frame, request, "floor"),
         ),
         (
             "Random answers",
             "What answering at random scores on average. An open question has no such score.",
-            _highest(frame, asked, "chance"),
+            _highest(frame, request, "chance"),
         ),
     ]
-    made = [_baseline(name, what, scores, asked) for name, what, scores in found]
-    for one in asked.baselines:
+    made = [_baseline(name, what, scores, request) for name, what, scores in found]
+    for one in request.baselines:
         share = one.percent / 100
         error = float(np.sqrt(share * (1 - share) / one.items))
         what = f"As published. {one.what}"
         scores = {one.task: share}
-        made.append(_baseline(one.name, what, scores, asked, {one.task: error}, one.source))
+        made.append(_baseline(one.name, what, scores, request, {one.task: error}, one.source))
     return made
 
 
-def _highest(frame: pd.DataFrame, asked: SuiteTables | SuiteBoard, part: str) -> dict[str, float]:
-    highest = {one.task: frame[f"{one.task}_{part}"].max() for one in asked.tasks}
+def _highest(frame: pd.DataFrame, request: SuiteTables | SuiteBoard, part: str) -> dict[str, float]:
+    highest = {one.task: frame[f"{one.task}_{part}"].max() for one in request.tasks}
     return {task: float(value) for task, value in highest.items() if is_known(value)}
 
 
@@ -56,10 +56,10 @@ def _baseline(
     name: str,
     what: str,
     scores: dict[str, float],
-    asked: SuiteTables | SuiteBoard,
+    request: SuiteTables | SuiteBoard,
     errors: dict[str, float] | None = None,
     source: str | None = None,
 ) -> Baseline:
-    whole = set(scores) == {one.task for one in asked.tasks}
+    whole = set(scores) == {one.task for one in request.tasks}
     average = float(np.mean(list(scores.values()))) if whole else None
     return Baseline(name, what, scores, errors or {}, average, source)

@@ -41,14 +41,14 @@ def board_suite(inputs: Inputs, request: dict[str, Any], outputs: dict[str, Path
 
 
 def suite_tab(
-    board: pd.DataFrame, found: pd.DataFrame, requests: list[dict], asked: SuiteBoard
+    board: pd.DataFrame, found: pd.DataFrame, requests: list[dict], request: SuiteBoard
 ) -> Tab:
     """From the tables suite_leaderboard and suite_checks, and from the records behind them."""
-    tasks = asked.tasks
+    tasks = request.tasks
     entries = {entry["file"]: entry for entry in accepted(requests)}
     lost = found[found["check"] == checks.LOST_FLAG]
     notes = found.groupby("file")["detail"].agg(list).to_dict()
-    of_a_row = min(2 * asked.shown_items * len(tasks), MOST_ITEMS // max(1, len(board)))
+    of_a_row = min(2 * request.shown_items * len(tasks), MOST_ITEMS // max(1, len(board)))
     return Tab(
         id="suite",
         title="Leaderboard",
@@ -58,7 +58,7 @@ def suite_tab(
             _row(row, entries[row["file"]], notes.get(row["file"], []), tasks, of_a_row)
             for row in cells(board)
         ],
-        baselines=[_beside(one) for one in baselines(board, asked)],
+        baselines=[_beside(one) for one in baselines(board, request)],
         sort="average",
         search=("name", "note"),
     )

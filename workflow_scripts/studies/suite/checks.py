@@ -39,24 +39,24 @@ COLUMNS = Columns(
 )
 
 
-def suite_checks(table: pd.DataFrame, checks: list[dict], asked: SuiteTables) -> pd.DataFrame:
+def suite_checks(table: pd.DataFrame, checks: list[dict], request: SuiteTables) -> pd.DataFrame:
     """One row per finding, in the order of the leaderboard; `table` is the leaderboard.
 
     Flags that mark no row come last. A flag of a model of another source than the config's is none of
     them: one file serves both.
     """
-    alike = _alike(checks, asked.tasks)
-    most = {one.task: table[f"{one.task}_n"].max() for one in asked.tasks}
+    alike = _alike(checks, request.tasks)
+    most = {one.task: table[f"{one.task}_n"].max() for one in request.tasks}
     found = []
     for _, row in table.iterrows():
         facts = {key: row[key] for key in _OF_ROW}
         for check, names, detail in (
-            *_of_scores(row, asked.tasks, most),
+            *_of_scores(row, request.tasks, most),
             *((("alike", "", alike[row["file"]]),) if row["file"] in alike else ()),
         ):
             found.append({**facts, "check": check, "tasks": names, "detail": detail})
-    for flag in asked.flags:
-        of_this_source = flag.model.startswith(GENERATED) == (asked.source == "miniature")
+    for flag in request.flags:
+        of_this_source = flag.model.startswith(GENERATED) == (request.source == "miniature")
         if of_this_source and not any(leaderboard.marks(flag, entry) for entry in accepted(checks)):
             found.append(
                 {
@@ -141,9 +141,9 @@ def _digest(entry: dict) -> str | None:
     return sha256_json(answers)
 
 
-def _make(inputs: Inputs, asked: SuiteTables) -> pd.DataFrame:
+def _make(inputs: Inputs, request: SuiteTables) -> pd.DataFrame:
     board = leaderboard.TABLE.read(inputs.one("leaderboard"))
-    return suite_checks(board, read_checks(inputs.one("checks")), asked)
+    return suite_checks(board, read_checks(inputs.one("checks")), request)
 
 
 def _show(frame: pd.DataFrame, _: SuiteTables) -> pd.DataFrame:

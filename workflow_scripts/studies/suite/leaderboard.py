@@ -38,12 +38,14 @@ COLUMNS = Columns(
 _FACTS = ("model_type", "weight_type", "protocol", "note")
 
 
-def suite_leaderboard(scores: pd.DataFrame, checks: list[dict], asked: SuiteTables) -> pd.DataFrame:
+def suite_leaderboard(
+    scores: pd.DataFrame, checks: list[dict], request: SuiteTables
+) -> pd.DataFrame:
     """One row per accepted request, best first, those without an average at the end."""
     scores = scores[(scores["study"] == "suite") & scores["subset"].isna()]
-    rows = [_row(entry, scores, asked) for entry in accepted(checks)]
+    rows = [_row(entry, scores, request) for entry in accepted(checks)]
     columns = list(COLUMNS.named)
-    for one in asked.tasks:
+    for one in request.tasks:
         columns += [f"{one.task}{part}" for part in ("", "_stderr", "_n", "_floor", "_chance")]
     table = pd.DataFrame(rows, columns=columns)
     return table.sort_values(
@@ -54,26 +56,26 @@ def suite_leaderboard(scores: pd.DataFrame, checks: list[dict], asked: SuiteTabl
     )
 
 
-def _row(entry: dict, scores: pd.DataFrame, asked: SuiteTables) -> dict[str, Any]:
-    request = entry["request"]
+def _row(entry: dict, scores: pd.DataFrame, request: SuiteTables) -> dict[str, Any]:
+    submitted = entry["request"]
     own = _scores_of(entry, scores)
-    flag = next((flag for flag in asked.flags if marks(flag, entry)), None)
+    flag = next((flag for flag in request.flags if marks(flag, entry)), None)
     row = {
-        "model": request["name"],
-        "precision": request["precision"],
+        "model": submitted["name"],
+        "precision": submitted["precision"],
         **{key: entry[key] for key in ("commit", "licence", "file", "row")},
         "parameters": parameters_of(entry),
-        **{key: request[key] for key in _FACTS},
+        **{key: submitted[key] for key in _FACTS},
         "flag": flag and flag.reason,
         "flag_link": flag and flag.link,
     }
     missing = []
-    for task in asked.tasks:
+    for task in request.tasks:
         name = task.task
         found = own[(own["task"] == name) & (own["metric"] == task.metric)]
         if len(found) > 1:
             raise UserError(
-                f"There are {len(found)} scores of {request['name']} in {request['precision']} on"
+                f"There are {len(found)} scores of {submitted['name']} in {submitted['precision']} on"
                 f" {name}; expected one. Delete results/scores/suite.parquet."
             )
         if found.empty:
@@ -84,8 +86,8 @@ def _row(entry: dict, scores: pd.DataFrame, asked: SuiteTables) -> dict[str, Any
         row |= {f"{name}_{part}": one[part] for part in ("floor", "chance")}
     row["missing"] = " ".join(missing) or None
     if not missing:
-        row["average"] = float(np.mean([row[task.task] for task in asked.tasks]))
-        errors = [row[f"{task.task}_stderr"] for task in asked.tasks]
+        row["average"] = float(np.mean([row[task.task] for task in request.tasks]))
+        errors = [row[f"{task.task}_stderr"] for task in request.tasks]
         if not any(pd.isna(error) for error in errors):
             row["average_stderr"] = float(np.linalg.norm(errors) / len(errors))
     return row
@@ -115,8 +117,8 @@ def marks(flag: Flag, entry: dict) -> bool:
     )
 
 
-def _show(frame: pd.DataFrame, asked: SuiteTables) -> pd.DataFrame:
-    names = {one.task: one.title for one in asked.tasks}
+def _show(frame: pd.DataFrame, request: SuiteTables) -> pd.DataFrame:
+    names = {one.task: one.title for one in request.tasks}
     missing = [None if pd.isna(one) else one.split() for one in frame["missing"]]
     models = pd.DataFrame(
         {
@@ -128,7 +130,7 @@ def _show(frame: pd.DataFrame, asked: SuiteTables) -> pd.DataFrame:
             "Average": _scores(frame["average"], frame["average_stderr"]),
             **{
                 _head(one): _scores(frame[one.task], frame[f"{one.task}_stderr"])
-                for one in asked.tasks
+                for one in request.tasks
             },
             "Missing": [one and ", ".join(names[task] for task in one) for one in missing],
             "Flag": frame["flag"],
@@ -141,10 +143,10 @@ def _show(frame: pd.DataFrame, asked: SuiteTables) -> pd.DataFrame:
             "Average": _scores([one.average], [None])[0],
             **{
                 _head(task): _scores([one.scores.get(task.task)], [one.errors.get(task.task)])[0]
-                for task in asked.tasks
+                for task in request.tasks
             },
         }
-        for one in baselines(frame, asked)
+        for one in baselines(frame, request)
     ]
     return pd.concat(
         [pd.DataFrame(beside, columns=models.columns, dtype=object), models.astype(object)],
@@ -160,9 +162,9 @@ def _scores(values: Iterable[float | None], errors: Iterable[float | None]) -> l
     return with_errors(values, errors, lambda share: f"{100 * share:.1f}")
 
 
-def _make(inputs: Inputs, asked: SuiteTables) -> pd.DataFrame:
+def _make(inputs: Inputs, request: SuiteTables) -> pd.DataFrame:
     scores = pd.read_parquet(inputs.one("scores"))
-    return suite_leaderboard(scores, read_checks(inputs.one("checks")), asked)
+    return suite_leaderboard(scores, read_checks(inputs.one("checks")), request)
 
 
 TABLE = Table(
@@ -173,5 +175,5 @@ TABLE = Table(
     asks=SuiteTables,
     make=_make,
     show=_show,
-    beside=lambda frame, asked: len(baselines(frame, asked)),
+    beside=lambda frame, request: len(baselines(frame, request)),
 )

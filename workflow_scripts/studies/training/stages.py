@@ -39,7 +39,7 @@ def text_of(rows: pd.DataFrame) -> pd.Series:
 
 
 def stages_table(
-    scores: pd.DataFrame, trained: Sequence[TrainingRecord], asked: StagedCheckpoints
+    scores: pd.DataFrame, trained: Sequence[TrainingRecord], request: StagedCheckpoints
 ) -> pd.DataFrame:
     """One row a checkpoint, in the given order; a column of perplexity and its error a text."""
     rows = scores[scores["metric"] == "perplexity"]
@@ -47,7 +47,7 @@ def stages_table(
     found = dict(zip(keys, zip(rows["value"], rows["stderr"], strict=True), strict=True))
     by_record = {record.trained.id: record for record in trained}
     table = []
-    for name in asked.checkpoints:
+    for name in request.checkpoints:
         checkpoint = CheckpointId.parse(name)
         row: dict[str, Any] = {
             "model": checkpoint.model,
@@ -62,10 +62,10 @@ def stages_table(
                 "tokens": record.facts["tokens"],
                 "held_out_loss": _held_out(record),
             }
-        for text in asked.texts:  # where its cell is broken, there is nothing
+        for text in request.texts:  # where its cell is broken, there is nothing
             row[text], row[f"{text} stderr"] = found.get((name, text), (None, None))
         table.append(row)
-    texts = [column for text in asked.texts for column in (text, f"{text} stderr")]
+    texts = [column for text in request.texts for column in (text, f"{text} stderr")]
     return COLUMNS.typed(pd.DataFrame(table, columns=[*COLUMNS.named, *texts]))
 
 
@@ -102,10 +102,10 @@ TABLE = Table(
     note=NOTE,
     columns=COLUMNS,
     asks=StagedCheckpoints,
-    make=lambda inputs, asked: stages_table(
+    make=lambda inputs, request: stages_table(
         pd.read_parquet(inputs.one("scores")),
         [read_training_record(path) for path in inputs["records"]],
-        asked,
+        request,
     ),
     show=_show,
 )
