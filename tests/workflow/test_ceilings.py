@@ -12,7 +12,28 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "workflow_scripts"
 # Lines of Python, and of rules, by the folder they lie in.
-LINES: dict[str, int] = {}
+LINES: dict[str, int] = {
+    "workflow_scripts/bridge": 1820,
+    "workflow_scripts/chunked": 1760,
+    "workflow_scripts/core": 1840,
+    "workflow_scripts/evaluation": 6660,
+    "workflow_scripts/grid": 1000,
+    "workflow_scripts/hub": 2120,
+    "workflow_scripts/miniature": 3440,
+    "workflow_scripts/paper": 1740,
+    "workflow_scripts/planning": 1930,
+    "workflow_scripts/render": 1250,
+    "workflow_scripts/scores": 420,
+    "workflow_scripts/settings": 5750,
+    "workflow_scripts/stats": 1260,
+    "workflow_scripts/steps": 680,
+    "workflow_scripts/studies": 7970,
+    "workflow_scripts/training": 3790,
+    "Snakefile": 80,
+    "rules": 1640,
+    "tests": 35100,
+    "bench": 2240,
+}
 MOST_LINES_OF_A_FILE = 320
 MOST_ARGUMENTS = 8
 # As a library calls it.
@@ -64,7 +85,8 @@ def imported(module: ast.Module) -> set[str]:
     found = set()
     for node in ast.walk(module):
         if isinstance(node, ast.ImportFrom) and node.module:
-            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+            named = [f"{node.module}.{alias.name}" for alias in node.names]
+            found |= {name if name in MODULES else node.module for name in named}
         elif isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
     return found & set(MODULES)
