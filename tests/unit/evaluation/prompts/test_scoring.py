@@ -78,7 +78,7 @@ def stored(tmp_path):
     outputs = [output(text, subject="ab"[at > 1], at=at) for at, text in enumerate(texts)]
     fields = record_fields(study="prompts", task="run5")
     del fields["study"], fields["metrics"]
-    write_outputs(path, outputs, request={"run": "run5"}, **fields)
+    write_outputs(path, outputs, **fields | {"request": {"run": "run5"}})
     return path
 
 
