@@ -1,55 +1,5 @@
 """Tables, figures and pages: declared in their studies' products.py, each made by one of three rules."""
 
-from operator import attrgetter
-
-from workflow_scripts.paper.products import BY_NAME, inputs_of, listed
-
-# Whose each product is, by its wildcard: for the plan, and for the lines that tell of a run.
-STUDY_OF = {key: product.study for key, product in BY_NAME.items()}
-STUDY_OF |= {("study", one.name): one.study for one in MEASURED}
-
-
-def names_of(kind):
-    """A wildcard constraint that admits the declared products of this kind."""
-    return one_of(name for of, name in BY_NAME if of == kind)
-
-
-def of_product(kind, give):
-    """What `give` says of the product that is to be made."""
-
-    @signed
-    def given(wildcards):
-        return give(BY_NAME[kind, wildcards[kind]])
-
-    return given
-
-
-def made_from(kind):
-    @signed
-    def given(wildcards):
-        product = BY_NAME[kind, wildcards[kind]]
-        return inputs_of(product, SETTINGS, lambda study: records_of(study, wildcards))
-
-    return given
-
-
-def in_report(path, kind):
-    """It enters Snakemake's own report."""
-    return report(
-        path,
-        caption="../docs/captions/product.rst",
-        category=of_product(kind, attrgetter("category")),
-        labels=of_product(kind, lambda product: {"name": product.name, "shows": product.sentence}),
-    )
-
-
-def described(kind, made_by):
-    """What a product's step is told; `made_by` is what it calls the module."""
-    fields = {made_by: "module", "version": "version", "caption": "caption"}
-    told = {name: of_product(kind, attrgetter(field)) for name, field in fields.items()}
-    request = of_product(kind, lambda product: product.request(SETTINGS).as_params())
-    return {**told, "request": request}
-
 
 rule table:
     """A table of a study: results/tables/<name>.{csv,md,tex}; `snakemake products` names them all."""

@@ -33,11 +33,11 @@ def test_the_plan_has_every_job_of_a_dry_run_and_runs_none(tmp_path):
     said, rows = plan_of(tmp_path, *SMALL)
     jobs = jobs_of(run_snakemake(tmp_path, "-n", *SMALL))
     planned = {row["rule"]: int(row["jobs"]) for row in rows if row["rule"] != "tables, figures"}
-    assert planned["evaluate_direct"] == jobs["evaluate_direct"] == 2  # all models on a task
-    assert planned.pop("evaluate_suite") == 1  # a dry run does not know of it before the check
+    assert planned["evaluate_direct"] == jobs["evaluate_direct"] == 4
+    assert planned.pop("evaluate_suite") == 2  # a dry run does not know of it before the check
     assert planned.items() <= jobs.items()
     # But for `all`, which is no work.
-    assert sum(int(row["jobs"]) for row in rows) == sum(jobs.values()) - 1 + 1
+    assert sum(int(row["jobs"]) for row in rows) == sum(jobs.values()) - 1 + 2
     assert "evaluate_direct" in said
     assert "1 request of the leaderboard is counted as if accepted" in said
     assert not (tmp_path / "results/records").exists()
@@ -54,7 +54,7 @@ def test_the_plan_of_the_paper_is_what_one_asks_gpu_hours_with(tmp_path):
     assert trained > 10 * float(by_rule["evaluate_direct"]["gpu_hours"])
     assert 590 < float(by_rule["fetch_model"]["download_gb"]) < 700  # 296 billion parameters
     assert "GPU hours on A100-80GB" in text
-    assert (by_rule["evaluate_suite"]["jobs"], by_rule["train_suite"]["jobs"]) == ("72", "4")
+    assert (by_rule["evaluate_suite"]["jobs"], by_rule["train_suite"]["jobs"]) == ("12", "1")
     assert float(by_rule["fetch_model_at"]["download_gb"]) > 2 * 12  # two models of six billions
     assert "13 requests of the leaderboard are counted as if accepted" in text
     planned = json.loads((tmp_path / "results/plan.json").read_text())

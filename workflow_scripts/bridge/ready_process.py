@@ -52,6 +52,12 @@ class ReadyProcesses:
         return address
 
 
+def _environment(rule, wildcards) -> str:
+    """The name of a rule's file in envs/, whether or not conda is in use."""
+    written = rule.conda_env
+    return Path(str(written(wildcards) if callable(written) else written)).stem
+
+
 def have_jobs_forked(workflow, threads: int) -> None:
     """From now on, those with as many compute threads; their libraries are told when they are imported."""
     from snakemake.script import PythonScript
@@ -59,7 +65,7 @@ def have_jobs_forked(workflow, threads: int) -> None:
     ready, as_usual = ReadyProcesses(threads), PythonScript.execute_script
 
     def execute_script(self, fname: str, edit: bool = False) -> None:
-        environment = Path(str(workflow.get_rule(self.rulename).conda_env)).stem
+        environment = _environment(workflow.get_rule(self.rulename), self.wildcards)
         elsewhere = self.container_img or self.conda_env or self.env_modules
         if elsewhere or environment not in ENVIRONMENTS:
             as_usual(self, fname, edit)

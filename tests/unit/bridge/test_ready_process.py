@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.waiting import wait_until
+from tests.workflow.snakemake import run_snakemake
 from workflow_scripts.bridge.ready_process import ENVIRONMENTS, ReadyProcesses
 from workflow_scripts.bridge.step import threads_of_libraries
 
@@ -159,3 +160,33 @@ def test_what_uses_the_network_is_started_as_usual():
     assert not [
         rule for rule in of_these if any(f"envs/{env}.yaml" in rule for env in ENVIRONMENTS)
     ]
+
+
+@pytest.mark.workflow
+def test_steps_of_a_run_on_this_machine_are_forks_tables_too(tmp_path):
+    """Most jobs of a run are tables, whose environment a function of their wildcards names."""
+    target = "results/figures/published_agreement.png"
+    result = run_snakemake(
+        tmp_path, target, CHORUS_SEE=str(tmp_path), PYTHONPATH=str(seen_in(tmp_path))
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert {path.name for path in tmp_path.glob("*.seen")} == {"table.seen", "figure.seen"}
+
+
+def seen_in(folder) -> Path:
+    """A folder whose sitecustomize notes each step that runs below the process that is ready."""
+    site = folder / "site"
+    site.mkdir()
+    (site / "sitecustomize.py").write_text(SEES)
+    return site
+
+
+SEES = """
+import os, runpy, sys
+from pathlib import Path
+run_path = runpy.run_path
+def seen(path, **more):
+    Path(os.environ["CHORUS_SEE"], Path(path).name.split(".")[-2] + ".seen").touch()
+    return run_path(path, **more)
+runpy.run_path = seen
+"""
