@@ -13,9 +13,9 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "workflow_scripts"
 # Lines of Python, and of rules, by the folder they lie in.
 LINES: dict[str, int] = {
-    "workflow_scripts/bridge": 1820,
+    "workflow_scripts/bridge": 1830,
     "workflow_scripts/chunked": 1760,
-    "workflow_scripts/core": 1840,
+    "workflow_scripts/core": 1850,
     "workflow_scripts/evaluation": 6660,
     "workflow_scripts/grid": 1000,
     "workflow_scripts/hub": 2120,
@@ -31,7 +31,7 @@ LINES: dict[str, int] = {
     "workflow_scripts/training": 3790,
     "Snakefile": 80,
     "rules": 1640,
-    "tests": 35100,
+    "tests": 35130,
     "bench": 2240,
 }
 MOST_LINES_OF_A_FILE = 320

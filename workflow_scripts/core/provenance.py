@@ -54,12 +54,20 @@ def host() -> str:
 
 
 def processor() -> str:
+    """Its name and generation: machines of one name may calculate differently in the last digits."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:  # not Linux
         lines = []
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, "") or platform.processor() or platform.machine()
+    known: dict[str, str] = {}
+    for line in lines:
+        key, _, value = line.partition(":")
+        known.setdefault(key.strip(), value.strip())
+    name = known.get("model name") or platform.processor() or platform.machine()
+    generation = [
+        f"{key} {known[key]}" for key in ("cpu family", "model", "stepping") if key in known
+    ]
+    return f"{name} ({', '.join(generation)})" if generation else name
 
 
 def peak_memory_mb() -> int:

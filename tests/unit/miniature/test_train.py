@@ -133,7 +133,7 @@ def test_a_stage_that_is_not_learned_is_left_when_its_share_of_the_steps_is_over
 
 @pytest.mark.slow
 def test_the_smallest_model_trained_again_is_the_shipped_one(world, reading):
-    """On the same processor to the last byte; on another within what rounding makes of it."""
+    """On a processor of the same generation to the last byte; on another within what rounding makes of it."""
     train_model(reading, SMALL)
     again, there = reading / SMALL, catalogue.SHIPPED / SMALL
     made, first = (json.loads((folder / catalogue.MADE).read_text()) for folder in (again, there))
