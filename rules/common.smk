@@ -17,7 +17,6 @@ from workflow_scripts.settings.found import LookUp
 from workflow_scripts.settings.mmlu import DATASET as MMLU_DATASET
 from workflow_scripts.settings.names import find_file
 from workflow_scripts.settings.plan_measures import MEASURED_TEXTS
-from workflow_scripts.settings.prompts.section import has_published_scores
 from workflow_scripts.settings.prompts.spec import DATASETS as QUESTIONS
 
 with mending():
@@ -59,7 +58,6 @@ wildcard_constraints:
     org=r"[^/]+",
     name=r"[^/]+",
     model=one_of(CheckpointId(name).in_path for name in SETTINGS.models),
-    task=one_of(SETTINGS.tasks),
 
 
 def manifest_of(kind, repository):

@@ -30,7 +30,8 @@ def main(address: str, script: str) -> None:
     except (OSError, EOFError):  # whoever would have said it is gone
         code = 1
     if code < 0:
-        signal.signal(-code, signal.SIG_DFL) if -code != signal.SIGKILL else None
+        if -code != signal.SIGKILL:  # which nobody may answer
+            signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)
     sys.exit(code)
 
