@@ -23,11 +23,12 @@ import numpy as np
 import pandas as pd
 import yaml
 
+from workflow_scripts.paper.requests import LeaderboardPage
 from workflow_scripts.scores.columns import COLUMNS
 from workflow_scripts.settings.grids import OWN_GRID
 from workflow_scripts.settings.load import Settings, load_settings
-from workflow_scripts.settings.paper import LeaderboardPage
-from workflow_scripts.settings.ranking import (
+from workflow_scripts.settings.request import StepRequest
+from workflow_scripts.studies.ranking.requests import (
     compute_request,
     grid_request,
     grid_words,
@@ -37,7 +38,6 @@ from workflow_scripts.settings.ranking import (
     ranking_request,
     scores_request,
 )
-from workflow_scripts.settings.request import StepRequest
 
 ROOT = Path(__file__).resolve().parents[1]
 PUBLISHED = ROOT / "resources/published"

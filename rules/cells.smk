@@ -1,6 +1,6 @@
 """The cells: each model of the Harmony grid, and each row of the leaderboard, on each of its tasks."""
 
-from workflow_scripts.settings.cells import CellsRequest, harmony_cells, suite_cells
+from workflow_scripts.evaluation.cells import CellsRequest, harmony_cells, suite_cells
 from workflow_scripts.settings.packs import packs
 
 # Raise one when the meaning of its records changes.
@@ -27,8 +27,8 @@ def cells(pack, give):
     return given
 
 
-def manifests_of_cells(asked):
-    return [manifest_of("dataset", name) for name in asked.datasets]
+def manifests_of_cells(request):
+    return [manifest_of("dataset", name) for name in request.datasets]
 
 
 def cells_need(pack):

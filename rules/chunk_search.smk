@@ -1,6 +1,6 @@
 """Which chunk plans of a model are worth training: measured, predicted, proposed and checked."""
 
-from workflow_scripts.settings.measures import search_request
+from workflow_scripts.evaluation.requests import search_request
 
 
 rule measure_plan_search:

@@ -1,11 +1,7 @@
 """What the rules of the chunking study are asked: to build, to measure, and in which plans."""
 
-from workflow_scripts.settings.measures import (
-    build_request,
-    latency_request,
-    perplexity_request,
-    verify_request,
-)
+from workflow_scripts.evaluation.requests import latency_request, perplexity_request, verify_request
+from workflow_scripts.hub.requests import build_request
 
 # The dataset that plans are compared on by `snakemake chunk_search`.
 SEARCHED_TEXT = manifest_of("dataset", MEASURED_TEXTS[SETTINGS.chunking.search.text])

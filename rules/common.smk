@@ -104,7 +104,7 @@ def all_hub_manifests(wildcards):
     stages = {one.stages[-1] for one in SETTINGS.staged_checkpoints() if one.stages}
     recipes = [SETTINGS.stage_recipe(stage)[1] for stage in sorted(stages)]
     datasets |= dict.fromkeys(recipe.dataset for recipe in recipes if recipe.dataset)
-    models |= dict.fromkeys(asked.model for asked in SETTINGS.prompt_checkpoints())
+    models |= dict.fromkeys(one.model for one in SETTINGS.prompt_checkpoints())
     datasets |= dict.fromkeys(
         name for run in SETTINGS.prompt_runs.values() for name in run.datasets
     )

@@ -1,6 +1,6 @@
 """The Harmony study: its target, and what a training before a test reads."""
 
-from workflow_scripts.settings.measures import explain_training_request
+from workflow_scripts.grid.requests import explain_training_request
 
 
 rule explain_training:

@@ -1,7 +1,6 @@
 """What the rules of the Harmony grid share: its models, and what texts of one's own need."""
 
-from workflow_scripts.settings.cells import corpus_request
-from workflow_scripts.settings.measures import explained_task
+from workflow_scripts.grid.requests import corpus_request, explained_task
 
 HARMONY_MODELS = in_paths(SETTINGS.harmony.models)
 

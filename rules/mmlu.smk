@@ -1,6 +1,6 @@
 """MMLU as published: each model that is cut into chunks, and its checkpoints, on all 57 subjects."""
 
-from workflow_scripts.settings.measures import mmlu_request
+from workflow_scripts.evaluation.requests import mmlu_request
 
 MMLU_CHECKPOINTS = SETTINGS.mmlu_checkpoints()
 

@@ -1,7 +1,7 @@
 """The paper: from records to scores, and from the tables of all studies to one report."""
 
 from workflow_scripts.paper.products import prose_files, tables_told, told, told_from
-from workflow_scripts.settings.paper import shown_config
+from workflow_scripts.paper.requests import shown_config
 
 
 use rule collect_scores as merge_scores with:

@@ -15,7 +15,7 @@ rule ask_prompt_run:
     log:
         "logs/ask_prompt_run/{checkpoint}/{run}.log",
     wildcard_constraints:
-        checkpoint=one_of(asked.in_path for asked in PROMPT_CHECKPOINTS),
+        checkpoint=one_of(one.in_path for one in PROMPT_CHECKPOINTS),
         run=one_of(SETTINGS.prompt_runs),
     priority: longest_first("ask_prompt_run")
     conda:
@@ -44,7 +44,7 @@ rule score_prompt_run:
     log:
         "logs/score_prompt_run/{checkpoint}/{run}.log",
     wildcard_constraints:
-        checkpoint=one_of(asked.in_path for asked in PROMPT_CHECKPOINTS),
+        checkpoint=one_of(one.in_path for one in PROMPT_CHECKPOINTS),
         run=one_of(SETTINGS.prompt_runs),
     localrule: True
     conda:
@@ -91,6 +91,6 @@ rule prompts:
         # The outputs too, or a deleted one would stay away while its record is there.
         expand(
             rules.ask_prompt_run.output,
-            checkpoint=[asked.in_path for asked in PROMPT_CHECKPOINTS],
+            checkpoint=[one.in_path for one in PROMPT_CHECKPOINTS],
             run=list(SETTINGS.prompt_runs),
         ),

@@ -1,6 +1,6 @@
 """What the rules of the prompt runs are given: runs, their datasets, and what a question is shown of."""
 
-from workflow_scripts.settings.prompts.requests import (
+from workflow_scripts.evaluation.prompts.requests import (
     explain_request,
     prompt_request,
     reading_request,

@@ -1,6 +1,6 @@
 """The leaderboard: submitted models, checked before they cost anything, on a suite of tasks."""
 
-from workflow_scripts.settings.suite_tables import suite_board
+from workflow_scripts.studies.suite.table_requests import suite_board
 
 
 # Which rows there are is known once this has run: what it refuses is never asked anything.

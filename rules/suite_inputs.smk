@@ -3,7 +3,7 @@
 import json
 
 from workflow_scripts.miniature import catalogue
-from workflow_scripts.settings.submissions import as_if_accepted, check_requests
+from workflow_scripts.studies.suite.submissions import as_if_accepted, check_requests
 
 # Set by what only plans (workflow_scripts/bridge/job_list.py) while the requests are not checked yet.
 AS_IF_ACCEPTED = False

@@ -1,6 +1,6 @@
 """Training: continued pre-training and fine-tuning of chunked checkpoints, stage by stage."""
 
-from workflow_scripts.settings.measures import stage_perplexity_request
+from workflow_scripts.evaluation.requests import stage_perplexity_request
 
 _PERPLEXITY = "results/records/training/perplexity/{checkpoint}"
 _TRAINING_RECORD = "results/training/{checkpoint}.json"

@@ -1,11 +1,8 @@
 """What the rules of training are given: checkpoints, recipes, and the ways to their files."""
 
-from workflow_scripts.settings.training import (
-    SampleKeys,
-    SamplesRequest,
-    StageRequest,
-    TrainingKeys,
-)
+from workflow_scripts.settings.training import SampleKeys
+from workflow_scripts.settings.training_keys import TrainingKeys
+from workflow_scripts.training.requests import SamplesRequest, StageRequest
 
 # Every checkpoint by its name in paths, and those of them that training makes.
 STAGED = {one.in_path: one for one in SETTINGS.staged_checkpoints()}

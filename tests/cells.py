@@ -1,6 +1,6 @@
 """The request of a cell, for the tests that put one."""
 
-from workflow_scripts.settings.cells import CellsRequest, TaskRequest
+from workflow_scripts.evaluation.cells import CellsRequest, TaskRequest
 from workflow_scripts.settings.compute import Compute
 
 

@@ -39,7 +39,7 @@ def scenes(folder: Path) -> list[Scene]:
 
 def _cells(settings: Settings, protocol: str, tasks: tuple[str, ...]) -> Scene:
     """A job of several cells, as rules/cells.smk has them."""
-    from workflow_scripts.settings.cells import harmony_cells
+    from workflow_scripts.evaluation.cells import harmony_cells
     from workflow_scripts.steps.measure_cells import main
 
     records = [Path(_RECORDS.format(protocol, task)) for task in tasks]
@@ -55,7 +55,7 @@ def _cells(settings: Settings, protocol: str, tasks: tuple[str, ...]) -> Scene:
 
 def _prompt_run(settings: Settings, run: str) -> Scene:
     """A question of each subject, answered in words."""
-    from workflow_scripts.settings.prompts.requests import prompt_request
+    from workflow_scripts.evaluation.prompts.requests import prompt_request
     from workflow_scripts.steps.measure import main
 
     request = prompt_request(settings, run).as_params() | {"max_items_per_subject": 1}
@@ -80,8 +80,9 @@ def _prompt_run(settings: Settings, run: str) -> Scene:
 
 def _stage(settings: Settings, samples: Path) -> Scene:
     """A training that makes a checkpoint."""
-    from workflow_scripts.settings.training import StageRequest, TrainingKeys
+    from workflow_scripts.settings.training_keys import TrainingKeys
     from workflow_scripts.steps.train_checkpoint import main
+    from workflow_scripts.training.requests import StageRequest
 
     _draw_samples(samples, settings.seed)
     keys = TrainingKeys(batch_size=4, learning_rate=1e-3, save_every=1, max_steps=8)

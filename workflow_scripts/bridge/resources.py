@@ -35,9 +35,9 @@ def resources(need: NeedOf, cluster: Cluster, gpu_request: str | None) -> dict[s
     def runtime(wildcards, attempt):
         return need(wildcards).asked_minutes(attempt, cluster)
 
-    asked = {"mem_mb": mem_mb, "runtime": runtime}
-    asked |= _gpus(need, gpu_request) if gpu_request else {}
-    return {name: signed(value) if callable(value) else value for name, value in asked.items()}
+    given = {"mem_mb": mem_mb, "runtime": runtime}
+    given |= _gpus(need, gpu_request) if gpu_request else {}
+    return {name: signed(value) if callable(value) else value for name, value in given.items()}
 
 
 def signed(function: Callable) -> Callable:
@@ -50,8 +50,8 @@ def gpu_request(workflow) -> str:
     """How the profile's default resources say that GPUs are asked for; gpus where they do not."""
     written = default_resource(workflow, "gpu_request")
     spelling = "gpus" if written is None else str(written).strip("'\"")
-    way, colon, kind = spelling.partition(":")
-    if way not in ("gpus", "gres") or bool(colon) != bool(kind):
+    option, colon, kind = spelling.partition(":")
+    if option not in ("gpus", "gres") or bool(colon) != bool(kind):
         raise UserError(
             f"The default resource gpu_request is {shown(spelling)}; expected gpus, gres, or one of them"
             " with the cluster's name of a GPU, such as gres:a100."
@@ -60,8 +60,8 @@ def gpu_request(workflow) -> str:
 
 
 def _gpus(need: NeedOf, spelling: str) -> dict[str, Any]:
-    way, _, kind = spelling.partition(":")
-    if way == "gres":
+    option, _, kind = spelling.partition(":")
+    if option == "gres":
         infix = f"{kind}:" if kind else ""
         return {"gres": lambda wildcards: f"gpu:{infix}{need(wildcards).gpus}"}
     counted = {"gpu": lambda wildcards: need(wildcards).gpus}

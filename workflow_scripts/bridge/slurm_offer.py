@@ -16,7 +16,7 @@ _IN_PROFILE = "in default-resources of the profile"
 
 
 @dataclass(frozen=True)
-class Asked:
+class JobRequest:
     """What one job asks for; `gpu_kind` is the cluster's name of a GPU, where the profile gives one."""
 
     partition: str | None
@@ -73,82 +73,86 @@ def offered(sinfo: str, scontrol: str) -> list[Partition]:
     return partitions
 
 
-def why_it_fits_nowhere(asked: Asked, partitions: Sequence[Partition]) -> list[str]:
+def why_it_fits_nowhere(request: JobRequest, partitions: Sequence[Partition]) -> list[str]:
     """A reason each, with what to mend; none where it fits, or nobody knows which partition takes it."""
     names = ", ".join(partition.name for partition in partitions)
-    if asked.partition is None:
+    if request.partition is None:
         partition = next((one for one in partitions if one.is_default), None)
     else:
-        partition = next((one for one in partitions if one.name == asked.partition), None)
+        partition = next((one for one in partitions if one.name == request.partition), None)
         if partition is None:
             mend = f"slurm_partition {_IN_PROFILE}, or slurm-partition-config"
-            return [f"there is no partition {asked.partition}, but {names} (see {mend})"]
+            return [f"there is no partition {request.partition}, but {names} (see {mend})"]
     if partition is None or not partition.nodes:
         return []
-    return _lacking(asked, partition)
+    return _lacking(request, partition)
 
 
-def misfits(requests: Iterable[tuple[str, Asked]], partitions: Sequence[Partition]) -> list[str]:
+def misfits(
+    requests: Iterable[tuple[str, JobRequest]], partitions: Sequence[Partition]
+) -> list[str]:
     """A sentence for each rule and what its jobs lack."""
-    grouped: dict[tuple[str, tuple[str, ...]], list[Asked]] = {}
-    for rule, asked in requests:
-        if reasons := why_it_fits_nowhere(asked, partitions):
-            grouped.setdefault((rule, tuple(reasons)), []).append(asked)
+    grouped: dict[tuple[str, tuple[str, ...]], list[JobRequest]] = {}
+    for rule, request in requests:
+        if reasons := why_it_fits_nowhere(request, partitions):
+            grouped.setdefault((rule, tuple(reasons)), []).append(request)
     return [_sentence(rule, group, reasons) for (rule, reasons), group in grouped.items()]
 
 
-def _sentence(rule: str, group: Sequence[Asked], reasons: Iterable[str]) -> str:
-    largest = max(group, key=lambda asked: (asked.gpus, asked.mem_mb, asked.minutes, asked.cpus))
+def _sentence(rule: str, group: Sequence[JobRequest], reasons: Iterable[str]) -> str:
+    largest = max(
+        group, key=lambda request: (request.gpus, request.mem_mb, request.minutes, request.cpus)
+    )
     many = len(group) > 1
     jobs = f"{len(group):,} jobs of {rule} fit" if many else f"A job of {rule} fits"
     asks = "the largest asks" if many else "it asks"
     return f"{jobs} nowhere in this Slurm; {asks} for {largest}: {'; '.join(reasons)}."
 
 
-def _lacking(asked: Asked, partition: Partition) -> list[str]:
+def _lacking(request: JobRequest, partition: Partition) -> list[str]:
     nodes, name = partition.nodes, partition.name
     cpus, mem_mb = max(node.cpus for node in nodes), max(node.mem_mb for node in nodes)
     reasons = []
-    if partition.accounts is not None and asked.account not in partition.accounts:
+    if partition.accounts is not None and request.account not in partition.accounts:
         admitted = ", ".join(partition.accounts)
         reasons.append(
             f"partition {name} is for the accounts {admitted} (see slurm_account {_IN_PROFILE})"
         )
-    if partition.minutes is not None and asked.minutes > partition.minutes:
+    if partition.minutes is not None and request.minutes > partition.minutes:
         grants = f"partition {name} grants {many(partition.minutes, 'minute')}"
         other = f"slurm_partition {_IN_PROFILE}"
         reasons.append(f"{grants} (see cluster.longest_hours in the config, or {other})")
-    if asked.cpus > cpus:
+    if request.cpus > cpus:
         has = f"no node of partition {name} has more than {many(cpus, 'CPU')}"
         reasons.append(f"{has} (see compute.threads in the config)")
-    if asked.mem_mb > mem_mb:
+    if request.mem_mb > mem_mb:
         has = f"no node of partition {name} gives more than {mem_mb:,} MB"
         reasons.append(f"{has} (see cluster.node_memory_gb in the config)")
-    if asked.gpus > max(node.gpus_of(asked.gpu_kind) for node in nodes):
-        reasons.append(_lacking_gpus(asked, partition))
-    if not reasons and not any(_holds(node, asked) for node in nodes):
+    if request.gpus > max(node.gpus_of(request.gpu_kind) for node in nodes):
+        reasons.append(_lacking_gpus(request, partition))
+    if not reasons and not any(_holds(node, request) for node in nodes):
         reasons.append(f"no node of partition {name} has all of it at once")
     return reasons
 
 
-def _lacking_gpus(asked: Asked, partition: Partition) -> str:
+def _lacking_gpus(request: JobRequest, partition: Partition) -> str:
     kinds = sorted({kind for node in partition.nodes for kind in node.gpus if kind})
     most = max(node.gpus_of(None) for node in partition.nodes)
     if not most:
         return (
             f"no node of partition {partition.name} has a GPU (see slurm_partition {_IN_PROFILE})"
         )
-    if asked.gpu_kind and asked.gpu_kind not in kinds:
+    if request.gpu_kind and request.gpu_kind not in kinds:
         named = f"are called {', '.join(kinds)}" if kinds else "have no names of their own"
         return f"the GPUs of partition {partition.name} {named} (see gpu_request {_IN_PROFILE})"
-    most = max(node.gpus_of(asked.gpu_kind) for node in partition.nodes)
+    most = max(node.gpus_of(request.gpu_kind) for node in partition.nodes)
     has = f"no node of partition {partition.name} has more than {many(most, 'such GPU')}"
     return f"{has} (see cluster.gpus_per_node in the config)"
 
 
-def _holds(node: Node, asked: Asked) -> bool:
-    enough = node.cpus >= asked.cpus and node.mem_mb >= asked.mem_mb
-    return enough and node.gpus_of(asked.gpu_kind) >= asked.gpus
+def _holds(node: Node, request: JobRequest) -> bool:
+    enough = node.cpus >= request.cpus and node.mem_mb >= request.mem_mb
+    return enough and node.gpus_of(request.gpu_kind) >= request.gpus
 
 
 def _partition(name: str, facts: Mapping[str, str], nodes: tuple[Node, ...]) -> Partition:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.bridge.slurm_offer import Partition, why_it_fits_nowhere
-from workflow_scripts.bridge.slurm_requests import asked_of, job_of
+from workflow_scripts.bridge.slurm_requests import job_of, request_of
 from workflow_scripts.bridge.terminal import say_error, show_if
 
 _REFUSED = (
@@ -65,14 +65,14 @@ def _words_of_refusal(told: str) -> str | None:
 
 
 def _refusal(workflow, record, words: str, partitions: Sequence[Partition]) -> str:
-    asked = asked_of(workflow, job_of(workflow, record.jobid))
+    request = request_of(workflow, job_of(workflow, record.jobid))
     line = next((line for name, line in _LINES.items() if name in words.lower()), None)
     if line is not None:
         where = f"look at {line} in default-resources of the profile"
     else:
-        where = "; ".join(why_it_fits_nowhere(asked, partitions))
+        where = "; ".join(why_it_fits_nowhere(request, partitions))
     where = where or "look at the profile, between its lines of dashes"
-    return f"Slurm refused a job of {record.rule_name} that asked for {asked}: {words}; {where}."
+    return f"Slurm refused a job of {record.rule_name} that asked for {request}: {words}; {where}."
 
 
 def _without_log(record, told: str, missing: Path) -> str:

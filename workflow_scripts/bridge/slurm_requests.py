@@ -8,7 +8,7 @@ from typing import Any
 from workflow_scripts.bridge.slurm_offer import (
     SCONTROL,
     SINFO,
-    Asked,
+    JobRequest,
     Partition,
     misfits,
     offered,
@@ -37,22 +37,22 @@ def _said(command: Sequence[str]) -> str:
         raise UserError(f"{command[0]} does not answer: {said}") from None
 
 
-def requests_of(workflow) -> list[tuple[str, Asked]]:
+def requests_of(workflow) -> list[tuple[str, JobRequest]]:
     """Of all jobs that are to be submitted: the rule, by which packs of one rule count as one."""
     with nothing_said():  # of each partition that is chosen
         return [
-            (base_of(job.rule.name), asked_of(workflow, job))
+            (base_of(job.rule.name), request_of(workflow, job))
             for job in workflow.dag.needrun_jobs()
             if not job.is_local
         ]
 
 
-def asked_of(workflow, job) -> Asked:
+def request_of(workflow, job) -> JobRequest:
     """As the Slurm plugin would submit it: with the profile's default resources, in the partition it chooses."""
     resources = job.resources
     gpus, kind = _gpus(resources)
     chosen = shlex.split(workflow.scheduler._executor.get_partition_arg(job))
-    return Asked(
+    return JobRequest(
         partition=chosen[-1] if chosen else None,
         cpus=resources.get("cpus_per_task") or job.threads,
         mem_mb=_known(resources.get("mem_mb")),
@@ -91,7 +91,7 @@ def checked(workflow) -> str:
         raise UserError(found)
     if not requests:
         return "There is nothing to submit: all is done, or made where Snakemake runs."
-    where = ", ".join(sorted({asked.partition or "no partition" for _, asked in requests}))
+    where = ", ".join(sorted({one.partition or "no partition" for _, one in requests}))
     return f"All {len(requests):,} jobs that are to run fit into this Slurm ({where})."
 
 

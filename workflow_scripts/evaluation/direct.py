@@ -5,13 +5,13 @@ from pathlib import Path
 
 from workflow_scripts.core.provenance import package_versions
 from workflow_scripts.core.records import Record, TaskFacts, TrainingFacts, write_record
+from workflow_scripts.evaluation.cells import CellsRequest
 from workflow_scripts.evaluation.lm_eval_run import LmEvalRun, run_lm_eval
 from workflow_scripts.evaluation.outcome import items_of, metrics_of, refuse_unreported
 from workflow_scripts.evaluation.record_parts import protocol_of
 from workflow_scripts.evaluation.scored_items import ScoredItems
 from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.recording import Recording
-from workflow_scripts.settings.cells import CellsRequest
 
 
 def evaluate_direct(

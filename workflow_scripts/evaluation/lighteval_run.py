@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.evaluation.counting import counted_tokens
+from workflow_scripts.evaluation.requests import MmluRequest
 from workflow_scripts.evaluation.scored_items import ScoredItems
 from workflow_scripts.hub.load import LoadedModel
 from workflow_scripts.hub.manifest import Manifest
 from workflow_scripts.hub.mirror import mirror
-from workflow_scripts.settings.measures import MmluRequest
 
 _TASK_CONFIGS = "load_all_task_configs"
 _ALIAS = "chorus/model"  # lighteval wants a name; it would look for the real one on the hub

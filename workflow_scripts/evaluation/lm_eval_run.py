@@ -9,13 +9,13 @@ import numpy as np
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.seeds import derive_seed
+from workflow_scripts.evaluation.cells import CellsRequest
 from workflow_scripts.evaluation.counting import counted_tokens
 from workflow_scripts.evaluation.scored_items import ScoredItems
 from workflow_scripts.hub.load import LoadedModel
 from workflow_scripts.hub.manifest import Manifest
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.tasks import load_tasks
-from workflow_scripts.settings.cells import CellsRequest
 
 # lm-eval's own default; few-shot examples are drawn with it unless a task fixes them.
 FEWSHOT_SEED = 1234

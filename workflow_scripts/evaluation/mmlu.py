@@ -22,10 +22,10 @@ from workflow_scripts.evaluation.lighteval_run import Answered, LightevalRun, ru
 from workflow_scripts.evaluation.measurement import Measurement
 from workflow_scripts.evaluation.outcome import NO_FLOOR, MetricAndFloor, with_averages
 from workflow_scripts.evaluation.record_parts import protocol_of
+from workflow_scripts.evaluation.requests import MmluRequest
 from workflow_scripts.evaluation.scored_items import ScoredItems
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.hub.recording import Recording
-from workflow_scripts.settings.measures import MmluRequest
 
 TASK, STUDY = "mmlu_helm", "mmlu"
 LETTERS = ("A", "B", "C", "D")

@@ -12,9 +12,9 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Metric
 from workflow_scripts.core.seeds import derive_seed
+from workflow_scripts.evaluation.cells import TaskRequest
 from workflow_scripts.evaluation.floors import Floor, average, floors, gold_index
 from workflow_scripts.evaluation.lm_eval_run import LmEvalRun
-from workflow_scripts.settings.cells import TaskRequest
 
 KEPT_CHARACTERS = 1_000  # of a prompt: the question; the examples before it are in the task
 NO_FLOOR = Floor(constants={}, chance=None)

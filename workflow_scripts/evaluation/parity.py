@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.evaluation.requests import VerifyRequest
 from workflow_scripts.hub.load import LoadedModel, load_model
-from workflow_scripts.settings.measures import VerifyRequest
 
 # Two ways of summing the same products differ in the last bits, more so in half precision.
 _ALLOWED = {"float32": 1e-4, "float16": 5e-2, "bfloat16": 3e-1}

@@ -28,12 +28,12 @@ from workflow_scripts.evaluation.perplexity import labelled, measure, nats_a_tok
 from workflow_scripts.evaluation.plans import varied_by
 from workflow_scripts.evaluation.prompts.questions import read_questions
 from workflow_scripts.evaluation.record_parts import own_task, protocol_of
+from workflow_scripts.evaluation.requests import LatencyRequest
 from workflow_scripts.hub.load import LoadedModel, choose_device, load_model
 from workflow_scripts.hub.manifest import Manifest
 from workflow_scripts.hub.recording import Recording
 from workflow_scripts.hub.start_token import start_of
 from workflow_scripts.settings.checkpoint import Checkpoint
-from workflow_scripts.settings.measures import LatencyRequest
 from workflow_scripts.settings.plan_measures import too_few_threads
 
 

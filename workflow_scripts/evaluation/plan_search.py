@@ -28,11 +28,11 @@ from workflow_scripts.evaluation.perplexity import (
 )
 from workflow_scripts.evaluation.plans import perplexity_protocol
 from workflow_scripts.evaluation.record_parts import own_task
+from workflow_scripts.evaluation.requests import SearchRequest
 from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.manifest import Manifest
 from workflow_scripts.hub.mirror import read_rows
 from workflow_scripts.hub.recording import Recording
-from workflow_scripts.settings.measures import SearchRequest
 from workflow_scripts.settings.plan_measures import MAGPIE, WIKITEXT
 
 # All layers, in their own order at first; nothing is added to them.

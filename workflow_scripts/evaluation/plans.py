@@ -19,11 +19,11 @@ from workflow_scripts.evaluation.perplexity import (
     text_perplexity,
 )
 from workflow_scripts.evaluation.record_parts import own_task, protocol_of
+from workflow_scripts.evaluation.requests import PerplexityRequest, SearchRequest
 from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.mirror import read_rows
 from workflow_scripts.hub.recording import Recording
 from workflow_scripts.settings.checkpoint import Checkpoint
-from workflow_scripts.settings.measures import PerplexityRequest, SearchRequest
 from workflow_scripts.settings.plan_measures import MAGPIE, WIKITEXT
 
 # What was scored under each condition.

@@ -18,10 +18,10 @@ from workflow_scripts.evaluation.perplexity import (
 )
 from workflow_scripts.evaluation.record_parts import HARNESS, HARNESS_VERSION, protocol_of
 from workflow_scripts.grid.cells import training_beside
+from workflow_scripts.grid.requests import CorpusRequest
 from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.recording import Recording
 from workflow_scripts.hub.start_token import start_of
-from workflow_scripts.settings.cells import CorpusRequest
 from workflow_scripts.training.evaluated import as_evaluated
 from workflow_scripts.training.lesson import Lesson
 from workflow_scripts.training.run import padding_token, train

@@ -13,13 +13,13 @@ from workflow_scripts.evaluation.encoding import EncodedRequest, Encoder
 from workflow_scripts.evaluation.lm_eval_run import ask
 from workflow_scripts.evaluation.measurement import Measurement
 from workflow_scripts.evaluation.shown_tokens import with_texts
+from workflow_scripts.grid.requests import ExplainTrainingRequest
 from workflow_scripts.grid.splits import Splits, load_splits
 from workflow_scripts.grid.training_texts import TrainingText, TrainingTexts
 from workflow_scripts.hub.load import load_tokenizer
 from workflow_scripts.hub.manifest import read_manifest
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.tasks import training_pair
-from workflow_scripts.settings.measures import ExplainTrainingRequest
 
 _COLUMN = 44
 

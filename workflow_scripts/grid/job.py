@@ -7,11 +7,11 @@ from typing import Any
 
 from workflow_scripts.core.own_job import was_killed_before
 from workflow_scripts.core.provenance import package_versions
+from workflow_scripts.evaluation.cells import CellsRequest
 from workflow_scripts.evaluation.direct import evaluate_direct
 from workflow_scripts.grid.cells import GridCell, give_up, run_cells
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.hub.manifest import hub_of, read_manifest
-from workflow_scripts.settings.cells import CellsRequest
 
 
 def run_job(

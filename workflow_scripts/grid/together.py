@@ -9,11 +9,11 @@ from typing import Any
 
 from workflow_scripts.core.files import write_json
 from workflow_scripts.core.finished import forget_state
+from workflow_scripts.evaluation.cells import CellsRequest
 from workflow_scripts.grid.base import Base
 from workflow_scripts.grid.cells import GridCell, broken_alone, run_cell, run_cells, unfinished
 from workflow_scripts.grid.train_before_test import Prepared, prepare, put_test
 from workflow_scripts.hub.mirror import mirror
-from workflow_scripts.settings.cells import CellsRequest
 from workflow_scripts.training.run import free_memory, refuse_unusable
 from workflow_scripts.training.together.group import CannotShare
 from workflow_scripts.training.together.run import train_together

@@ -13,6 +13,7 @@ import torch
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.provenance import package_versions
 from workflow_scripts.core.records import Record
+from workflow_scripts.evaluation.cells import CellsRequest
 from workflow_scripts.evaluation.direct import evaluate_loaded
 from workflow_scripts.evaluation.encoding import Encoder
 from workflow_scripts.evaluation.lm_eval_run import ask, language_model
@@ -25,7 +26,6 @@ from workflow_scripts.hub.load import LoadedModel, choose_device
 from workflow_scripts.hub.manifest import Manifest
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.recording import Recording
-from workflow_scripts.settings.cells import CellsRequest
 from workflow_scripts.settings.harmony import TaskRecipe
 from workflow_scripts.training.evaluated import as_evaluated
 from workflow_scripts.training.lesson import Lesson

@@ -21,7 +21,7 @@ from workflow_scripts.hub.manifest import (
     read_manifest,
     seal,
 )
-from workflow_scripts.settings.measures import BuildRequest
+from workflow_scripts.hub.requests import BuildRequest
 
 NEW_WEIGHTS = "wrapped_chunk_layers.safetensors"
 _CONFIG, _SINGLE, _INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"

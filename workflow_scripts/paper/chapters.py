@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.paper.requests import Report, ToldFigure, ToldTable
 from workflow_scripts.paper.studies import STUDIES, tell
 from workflow_scripts.paper.tables import table_of
 from workflow_scripts.render.numbers import Numbers
 from workflow_scripts.render.tables import ShownTable
-from workflow_scripts.settings.paper import Report, ToldFigure, ToldTable
 
 
 @dataclass(frozen=True)

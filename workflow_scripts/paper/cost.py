@@ -15,6 +15,7 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.records import Broken, Record, read_without_items
 from workflow_scripts.core.training_record import TrainingRecord, read_training_record
 from workflow_scripts.evaluation.prompts.outputs import OutputsFacts, read_outputs
+from workflow_scripts.paper.requests import CostTable
 from workflow_scripts.planning.jobs import LIGHT, PlannedJob, planned_jobs, rule_of
 from workflow_scripts.planning.need import Need
 from workflow_scripts.planning.wording import HOUR, clock
@@ -22,7 +23,6 @@ from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import DASH, numbers
 from workflow_scripts.settings.cluster import Cluster
-from workflow_scripts.settings.paper import CostTable
 
 COLUMNS = Columns(
     {

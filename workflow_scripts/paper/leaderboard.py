@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.files import write_text
+from workflow_scripts.paper.requests import LeaderboardPage
 from workflow_scripts.render.citations import CitedWork, bibliography, read_works
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.web.board import Board, read_tab
 from workflow_scripts.render.web.page import leaderboard_page
-from workflow_scripts.settings.paper import LeaderboardPage
 from workflow_scripts.studies.chunking.board import chunked_tab
 from workflow_scripts.studies.harmony.board import harmony_tab
 from workflow_scripts.studies.prompts.board import prompts_tab

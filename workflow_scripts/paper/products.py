@@ -6,9 +6,7 @@ Like the declarations of the studies free of pandas and torch: each Snakemake of
 from collections.abc import Callable
 from pathlib import Path
 
-from workflow_scripts.settings.load import Settings
-from workflow_scripts.settings.mmlu import PUBLISHED
-from workflow_scripts.settings.paper import (
+from workflow_scripts.paper.requests import (
     LeaderboardPage,
     Report,
     TablesTold,
@@ -19,6 +17,8 @@ from workflow_scripts.settings.paper import (
     published_cells,
     reproduction,
 )
+from workflow_scripts.settings.load import Settings
+from workflow_scripts.settings.mmlu import PUBLISHED
 from workflow_scripts.studies.chunking import products as chunking
 from workflow_scripts.studies.harmony import products as harmony
 from workflow_scripts.studies.mmlu import products as mmlu

@@ -7,10 +7,10 @@ from typing import Any
 from workflow_scripts.paper.chapters import chapters, read_sources
 from workflow_scripts.paper.latex import write_paper
 from workflow_scripts.paper.page import write_page
+from workflow_scripts.paper.requests import Report
 from workflow_scripts.paper.run import what_is_missing
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.numbers import read_numbers
-from workflow_scripts.settings.paper import Report
 
 
 def report(inputs: Inputs, request: dict[str, Any], outputs: dict[str, Path]) -> None:

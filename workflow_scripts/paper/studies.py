@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.paper.numbers import COST, REPRODUCTION, run_numbers
+from workflow_scripts.paper.requests import TablesTold
 from workflow_scripts.paper.tables import table_of
 from workflow_scripts.render.chapter import Tables
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.numbers import Declared, Numbers, write_numbers
 from workflow_scripts.render.prose import told
-from workflow_scripts.settings.paper import TablesTold
 from workflow_scripts.studies.chunking.chapter import CHUNKING
 from workflow_scripts.studies.harmony.chapter import HARMONY
 from workflow_scripts.studies.prompts.chapter import PROMPTS

@@ -17,7 +17,6 @@ from workflow_scripts.planning.need import Need
 from workflow_scripts.planning.work import BYTES_A_TOKEN, Amount, Work
 from workflow_scripts.settings.harmony import Together
 from workflow_scripts.settings.load import Settings
-from workflow_scripts.settings.measures import latency_request
 from workflow_scripts.settings.requests import Request
 
 _START_LIGHTEVAL, _START_VERIFYING = 22, START + 10  # instead of START
@@ -85,14 +84,16 @@ class Planner:
     @cache
     def latency(self, checkpoint: str) -> Need:
         """As if no plan were faster than the unchanged model, over however many devices."""
-        request = latency_request(self._settings, CheckpointId.parse(checkpoint).model)
         model = self._on_machine(checkpoint)
-        layers = model.size.layers
-        measures, question = request.measures, self._work.question_tokens
-        chunks = [len(plan.plan(layers).chunks) for plan in request.plans]
+        layers, chunking = model.size.layers, self._settings.chunking
+        measures, question = chunking.measures, self._work.question_tokens
+        plans = measures.latency_plans(
+            CheckpointId.parse(checkpoint).model, layers, chunking.checkpoints
+        )
+        chunks = [len(plan.plan(layers).chunks) for plan in plans]
         loads = sum(map(self._work.placements, chunks)) + len(measures.precisions) * len(chunks)
         tokens, reading, generating = 0, 0.0, 0.0
-        for rows, rounds in self._work.latency_rounds(request.plans, layers).items():
+        for rows, rounds in self._work.latency_rounds(plans, layers).items():
             batches = rounds * math.ceil(measures.questions / rows)
             reading += model.reading(rounds * measures.questions, question, rows)
             generating += model.generating(batches * (measures.new_tokens - 1), rows)
@@ -103,7 +104,7 @@ class Planner:
         most = max(chunks, default=1)
         devices = max((number for number in measures.devices if number <= most), default=1)
         # Beside the unchanged model the plan's, as a whole until it is spread, in the largest number format.
-        formats = (request.compute.dtype, *measures.precisions)
+        formats = (self._settings.compute.dtype, *measures.precisions)
         weights = int(_WITH_WRAPPER * max(map(model.size.weights, formats))) // MB
         on_gpu = self._machine.on_gpu
         return replace(

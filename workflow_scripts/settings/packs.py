@@ -2,11 +2,12 @@
 
 import re
 from dataclasses import dataclass, replace
+from typing import Literal
 
-from workflow_scripts.settings.cells import Study, cell_names, seeds_of, tasks_of
 from workflow_scripts.settings.harmony import Protocol
 from workflow_scripts.settings.load import Settings
 
+Study = Literal["harmony", "suite"]
 RULES: dict[tuple[Study, Protocol], str] = {
     ("harmony", "direct"): "evaluate_direct",
     ("harmony", "few_shot"): "evaluate_few_shot",
@@ -106,3 +107,27 @@ def suite_logs(settings: Settings, protocol: Protocol, row: str) -> dict[str, st
 def _whole(settings: Settings, study: Study, protocol: Protocol) -> Pack:
     seeds = seeds_of(settings, study, protocol)
     return Pack(study, protocol, tasks_of(settings, study, protocol), seeds)
+
+
+def cell_names(task: str, seeds: tuple[int, ...]) -> list[str]:
+    """The names of a task's records: one of another seed than the first says which."""
+    return [task, *(f"{task}.seed-{seed}" for seed in seeds[1:])]
+
+
+def tasks_of(settings: Settings, study: Study, protocol: Protocol) -> tuple[str, ...]:
+    """The tasks of a study that can be asked in this way.
+
+    Training comes from the training split, and so do Harmony's examples: without one a task is
+    measured directly only. A task of the suite that has none brings its examples along.
+    """
+    harmony = study == "harmony"
+    names = settings.harmony.tasks if harmony else [one.task for one in settings.suite.tasks]
+    if protocol == "direct" or (protocol == "few_shot" and not harmony):
+        return tuple(names)
+    return tuple(name for name in names if settings.task(name).training)
+
+
+def seeds_of(settings: Settings, study: Study, protocol: Protocol) -> tuple[int, ...]:
+    """Harmony may train with several; all else is asked once."""
+    trained = study == "harmony" and protocol == "train_before_test"
+    return (settings.harmony.seeds if trained else ()) or (settings.seed,)

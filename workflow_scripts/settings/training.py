@@ -1,4 +1,4 @@
-"""Training: the stages of a checkpoint, their recipes, and what a rule asks of them."""
+"""Training: the stages of a checkpoint, their recipes, and what they read."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from workflow_scripts.settings.names import DataFile
-from workflow_scripts.settings.request import StepRequest
 from workflow_scripts.settings.section import Section, contradiction
 from workflow_scripts.settings.sentences import hint
 from workflow_scripts.settings.training_keys import CHUNKED_LAYERS, WRAPPER, TrainingKeys
@@ -73,27 +72,6 @@ class Recipe(SampleKeys, TrainingKeys):
                 "select is 'best' and validation is 0; expected a share to choose the best on."
             )
         return self
-
-
-class SamplesRequest(StepRequest):
-    """What tokenising a recipe's data is asked, once for all checkpoints of a model."""
-
-    hub: str
-    keys: SampleKeys
-    max_length: int
-
-
-class StageRequest(StepRequest):
-    """What one stage of a checkpoint's training is asked: nothing that does not decide its outcome."""
-
-    id: str
-    recipe: str
-    keys: TrainingKeys
-    validation: float
-    seed: int
-    device: str
-    attention: str
-    threads: int
 
 
 _WIKITEXT: dict[str, Any] = {

@@ -11,7 +11,7 @@ from workflow_scripts.bridge.step import step
 
 def main(model: Path, manifest: Path, request: dict[str, Any]) -> None:
     from workflow_scripts.hub.chunk import build_chunked
-    from workflow_scripts.settings.measures import BuildRequest
+    from workflow_scripts.hub.requests import BuildRequest
 
     build_chunked(model, manifest.parent, BuildRequest.of(request))
 

@@ -14,7 +14,7 @@ def main(checks: Path, request: dict[str, Any]) -> None:
     from workflow_scripts.core.files import write_json
     from workflow_scripts.hub.submission import check
     from workflow_scripts.settings.requests import ASIDE
-    from workflow_scripts.settings.submissions import CheckRequests
+    from workflow_scripts.studies.suite.submissions import CheckRequests
 
     checks_request = CheckRequests.of(request)
     read = checks_request.submissions

@@ -20,8 +20,8 @@ def main(
     *,
     last_try: bool = False,
 ) -> None:
+    from workflow_scripts.evaluation.cells import CellsRequest
     from workflow_scripts.grid.job import run_job
-    from workflow_scripts.settings.cells import CellsRequest
 
     cells = CellsRequest.of(request)
     run_job(model, datasets, records, log, cells, version=version, last_try=last_try)

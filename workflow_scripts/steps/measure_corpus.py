@@ -16,7 +16,7 @@ def main(
     from workflow_scripts.core.records import whole_record
     from workflow_scripts.grid.cells import training_beside
     from workflow_scripts.grid.corpora import measure_corpus
-    from workflow_scripts.settings.cells import CorpusRequest
+    from workflow_scripts.grid.requests import CorpusRequest
 
     records = [before, after]
     finish_once(

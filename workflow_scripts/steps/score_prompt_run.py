@@ -9,8 +9,8 @@ from workflow_scripts.bridge.step import step
 
 
 def main(outputs: Path, record: Path, request: dict) -> None:
+    from workflow_scripts.evaluation.prompts.requests import ReadingRequest
     from workflow_scripts.evaluation.prompts.scoring import score_prompt_run
-    from workflow_scripts.settings.prompts.requests import ReadingRequest
 
     score_prompt_run(outputs, record, ReadingRequest.of(request))
 

@@ -10,8 +10,8 @@ from workflow_scripts.bridge.step import step
 
 
 def main(model: Path, samples: Path, request: dict) -> None:
-    from workflow_scripts.settings.training import SamplesRequest
     from workflow_scripts.training.data import tokenise
+    from workflow_scripts.training.requests import SamplesRequest
 
     summary = tokenise(model, samples.parent, SamplesRequest.of(request))
     print(f"{summary['samples']:,} samples, {summary['tokens']:,} tokens")

@@ -14,8 +14,8 @@ def main(
     base: Path, samples: Path, manifest: Path, record: Path, version: str, request: dict[str, Any]
 ) -> None:
     from workflow_scripts.core.finished import finish_once
-    from workflow_scripts.settings.training import StageRequest
     from workflow_scripts.training.checkpoint_stage import check_stage, state_beside, train_stage
+    from workflow_scripts.training.requests import StageRequest
     from workflow_scripts.training.side_by_side import train_side_by_side
 
     stage, folder = StageRequest.of(request), manifest.parent

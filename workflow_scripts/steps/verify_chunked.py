@@ -13,7 +13,7 @@ from workflow_scripts.bridge.step import step
 def main(checkpoint: Path, model: Path, report: Path, request: dict[str, Any]) -> None:
     from workflow_scripts.core.files import write_json
     from workflow_scripts.evaluation.parity import parity
-    from workflow_scripts.settings.measures import VerifyRequest
+    from workflow_scripts.evaluation.requests import VerifyRequest
 
     write_json(report, parity(checkpoint, model, VerifyRequest.of(request)))
 

@@ -17,10 +17,10 @@ from workflow_scripts.core.training_record import (
 from workflow_scripts.hub.load import choose_device, load_model, load_tokenizer
 from workflow_scripts.hub.manifest import read_manifest, verify
 from workflow_scripts.hub.recording import Recording, model_facts
-from workflow_scripts.settings.training import StageRequest
 from workflow_scripts.training.lesson import Lesson
 from workflow_scripts.training.output import save_checkpoint
 from workflow_scripts.training.processes import is_first
+from workflow_scripts.training.requests import StageRequest
 from workflow_scripts.training.run import padding_token, train
 from workflow_scripts.training.samples import read_samples
 

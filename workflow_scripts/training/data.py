@@ -6,7 +6,7 @@ from typing import Any
 from workflow_scripts.core.files import sha256_json
 from workflow_scripts.hub.load import load_tokenizer
 from workflow_scripts.hub.manifest import MANIFEST, read_manifest
-from workflow_scripts.settings.training import SamplesRequest
+from workflow_scripts.training.requests import SamplesRequest
 from workflow_scripts.training.rows import dataset_rows, file_rows
 from workflow_scripts.training.samples import SampleWriter
 from workflow_scripts.training.tokenise import write_conversations, write_text_blocks

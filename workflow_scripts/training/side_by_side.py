@@ -20,9 +20,9 @@ from torch.distributed.elastic.utils.distributed import get_free_port
 from workflow_scripts.bridge.run_lock import end_with
 from workflow_scripts.core.errors import Interrupted, UserError
 from workflow_scripts.core.offline import go_offline
-from workflow_scripts.settings.training import StageRequest
 from workflow_scripts.training.checkpoint_stage import train_stage
 from workflow_scripts.training.processes import OUT_OF_MEMORY, is_first
+from workflow_scripts.training.requests import StageRequest
 from workflow_scripts.training.watching import signals_to
 
 _PARENT = "CHORUS_TRAINING_PARENT"

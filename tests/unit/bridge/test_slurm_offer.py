@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from workflow_scripts.bridge.slurm_offer import Asked, misfits, offered, why_it_fits_nowhere
+from workflow_scripts.bridge.slurm_offer import JobRequest, misfits, offered, why_it_fits_nowhere
 
 SMALL = offered(
     "batch|1|6000|gpu:2\nurgent|1|6000|gpu:2\nshort|1|6000|gpu:2\nfunded|1|6000|gpu:2\n",
@@ -27,8 +27,8 @@ LARGE = offered(
     "PartitionName=cpu AllowAccounts=ALL Default=NO MaxTime=2-00:00:00 MaxCPUsPerNode=16 MaxMemPerNode=100000\n"
     "PartitionName=gpu AllowAccounts=a,b Default=NO MaxTime=1-12:00:00\n",
 )
-A_JOB = Asked(partition="batch", cpus=1, mem_mb=3_000, minutes=24)
-A_GPU_JOB = Asked("gpu", cpus=32, mem_mb=200_000, minutes=36 * 60, gpus=4, account="a")
+A_JOB = JobRequest(partition="batch", cpus=1, mem_mb=3_000, minutes=24)
+A_GPU_JOB = JobRequest("gpu", cpus=32, mem_mb=200_000, minutes=36 * 60, gpus=4, account="a")
 
 
 def test_what_fits_has_no_reason():
@@ -66,7 +66,7 @@ def test_what_is_missing_is_named_with_what_to_mend(job, cluster, reason, line):
 
 
 def test_the_limits_of_a_partition_are_those_of_its_nodes():
-    job = Asked("cpu", cpus=17, mem_mb=100_001, minutes=60)
+    job = JobRequest("cpu", cpus=17, mem_mb=100_001, minutes=60)
     reasons = why_it_fits_nowhere(job, LARGE)
     assert [reason.partition(" (see")[0] for reason in reasons] == [
         "no node of partition cpu has more than 16 CPUs",

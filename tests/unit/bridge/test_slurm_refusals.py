@@ -7,7 +7,7 @@ import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from workflow_scripts.bridge import slurm_refusals
-from workflow_scripts.bridge.slurm_offer import Asked
+from workflow_scripts.bridge.slurm_offer import JobRequest
 
 SNAKEMAKE = "snakemake.logging"
 REFUSED = (
@@ -34,8 +34,8 @@ def terminal(monkeypatch):
     logger, shown = logging.getLogger(SNAKEMAKE), Shown()
     monkeypatch.setattr(logger, "handlers", [shown])
     monkeypatch.setattr(logger, "propagate", False)
-    asked = Asked("main", 8, 30_000, 180, gpus=1, account="mine")
-    monkeypatch.setattr(slurm_refusals, "asked_of", lambda *_: asked)
+    request = JobRequest("main", 8, 30_000, 180, gpus=1, account="mine")
+    monkeypatch.setattr(slurm_refusals, "request_of", lambda *_: request)
     monkeypatch.setattr(slurm_refusals, "job_of", lambda *_: None)
     manager = SimpleNamespace(logger=logger, logfile_handlers={})
     slurm_refusals.tell_refusals(SimpleNamespace(logger_manager=manager), [])

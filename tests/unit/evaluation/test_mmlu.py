@@ -9,7 +9,7 @@ from tests.processes import ROOT, python
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.mmlu import LETTERS, STUDY, TASK
-from workflow_scripts.settings.measures import MmluRequest
+from workflow_scripts.evaluation.requests import MmluRequest
 
 SUBJECTS, PER_SUBJECT = 6, 3
 
@@ -33,7 +33,7 @@ from workflow_scripts.evaluation import lighteval_run, mmlu
 from workflow_scripts.evaluation.scored_items import ScoredItems
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.settings.compute import Compute
-from workflow_scripts.settings.measures import MmluRequest
+from workflow_scripts.evaluation.requests import MmluRequest
 
 manifest, hub, out, subjects, per_subject = sys.argv[1:]
 manifest, hub, out, per_subject = Path(manifest), Path(hub), Path(out), int(per_subject)

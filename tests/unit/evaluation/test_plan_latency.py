@@ -8,10 +8,10 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.records import whole_record
 from workflow_scripts.evaluation import plan_latency
 from workflow_scripts.evaluation.plan_latency import measure_latency, places_of
+from workflow_scripts.evaluation.requests import LatencyRequest
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.compute import Loading
-from workflow_scripts.settings.measures import LatencyRequest
 from workflow_scripts.settings.plan_measures import LatencyMeasures
 
 

@@ -10,11 +10,11 @@ from workflow_scripts.core.plan_search import Prediction, sensitivities
 from workflow_scripts.core.records import whole_record
 from workflow_scripts.evaluation.perplexity import perplexity_metrics, text_perplexity
 from workflow_scripts.evaluation.plan_search import measure_plan_search
+from workflow_scripts.evaluation.requests import SearchRequest
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.hub.mirror import read_rows
 from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.compute import Compute
-from workflow_scripts.settings.measures import SearchRequest
 from workflow_scripts.settings.plan_search import PlanSearch
 
 WINDOW, TOKENS = 64, 100

@@ -5,9 +5,9 @@ from workflow_scripts.core.conditions import Condition
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import whole_record
 from workflow_scripts.evaluation.plans import measure_perplexity
+from workflow_scripts.evaluation.requests import PerplexityRequest
 from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.compute import Compute
-from workflow_scripts.settings.measures import PerplexityRequest
 from workflow_scripts.settings.plan_measures import PerplexityMeasures
 
 

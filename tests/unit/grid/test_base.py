@@ -10,13 +10,13 @@ from tests.cells import cell
 from tests.unit.grid.test_train_before_test import RECIPE
 from workflow_scripts.core.broken import note_of
 from workflow_scripts.core.records import whole_record
+from workflow_scripts.evaluation.cells import CellsRequest
 from workflow_scripts.grid import base as module
 from workflow_scripts.grid import train_before_test as cells_module
 from workflow_scripts.grid.base import Base, around_the_same_weights
 from workflow_scripts.grid.job import run_job
 from workflow_scripts.grid.train_before_test import train_before_test
 from workflow_scripts.hub.load import load_model
-from workflow_scripts.settings.cells import CellsRequest
 from workflow_scripts.settings.compute import Compute
 from workflow_scripts.training.trained_parameters import choose_parts
 

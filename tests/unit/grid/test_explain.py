@@ -10,12 +10,12 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation.encoding import Encoder
 from workflow_scripts.evaluation.shown_tokens import with_texts
 from workflow_scripts.grid.explain import explain_training
+from workflow_scripts.grid.requests import ExplainTrainingRequest
 from workflow_scripts.grid.splits import load_splits
 from workflow_scripts.grid.training_texts import TrainingTexts
 from workflow_scripts.hub.load import load_tokenizer
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.settings.harmony import TaskRecipe
-from workflow_scripts.settings.measures import ExplainTrainingRequest
 from workflow_scripts.training.samples import SampleList
 
 RECIPE = TaskRecipe(max_training_items=24)

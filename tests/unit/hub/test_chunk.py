@@ -11,11 +11,12 @@ from tests.tiny_tokenizers import smallest_tokenizer
 from tests.unit.chunked.reference import fresh_ids
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation.parity import parity
+from workflow_scripts.evaluation.requests import VerifyRequest
 from workflow_scripts.hub.chunk import NEW_WEIGHTS, build_chunked
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.hub.manifest import read_manifest, verify
+from workflow_scripts.hub.requests import BuildRequest
 from workflow_scripts.settings.checkpoint import Checkpoint
-from workflow_scripts.settings.measures import BuildRequest, VerifyRequest
 
 COMPUTE = {"device": "cpu", "dtype": "float32", "attention": "auto"}
 VERIFY = VerifyRequest(compute=COMPUTE, seed=0)

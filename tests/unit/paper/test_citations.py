@@ -6,9 +6,9 @@ import pytest
 import yaml
 
 from tests.unit.settings.merged import ROOT, merged
+from workflow_scripts.paper.requests import leaderboard_page
 from workflow_scripts.render.citations import CitedWork, bibliography, read_works
 from workflow_scripts.settings.load import load_settings
-from workflow_scripts.settings.paper import leaderboard_page
 
 WORKS = read_works(ROOT / "resources/citations.tsv")
 A = CitedWork("a", "sst2 cola", "Ann Author and Bo Writer", "On {T}asks", "2018", "1804.07461", "")

@@ -6,10 +6,10 @@ from tests.records import make_items, record_fields
 from workflow_scripts.core.files import write_json
 from workflow_scripts.core.records import Cost, write_record
 from workflow_scripts.paper.cost import TABLE, cost_table
+from workflow_scripts.paper.requests import CostTable
 from workflow_scripts.planning.jobs import PlannedJob
 from workflow_scripts.planning.needs import Need
 from workflow_scripts.settings.cluster import Cluster
-from workflow_scripts.settings.paper import CostTable
 
 CLUSTER = Cluster(reading_use=0.3, training_use=0.4, generating_use=0.5, reserve=2.0)
 

@@ -24,10 +24,10 @@ from workflow_scripts.core.files import sha256_file, sha256_text
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Metric, write_record
 from workflow_scripts.paper.leaderboard import leaderboard
+from workflow_scripts.paper.requests import LeaderboardPage
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.web.board import read_tab
 from workflow_scripts.render.web.page import LIBRARY, leaderboard_page
-from workflow_scripts.settings.paper import LeaderboardPage
 from workflow_scripts.studies.chunking.board import chunked_tab
 from workflow_scripts.studies.harmony.board import harmony_tab
 from workflow_scripts.studies.prompts.board import prompts_tab

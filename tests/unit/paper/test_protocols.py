@@ -17,6 +17,7 @@ from workflow_scripts.paper.protocols.ours import Cell, grid_cell, mmlu_cell, pr
 from workflow_scripts.paper.protocols.published import read_protocols
 from workflow_scripts.paper.protocols.verdicts import with_other_protocols
 from workflow_scripts.paper.reproduction_by_task import by_task
+from workflow_scripts.paper.requests import PublishedCells, published_cells
 from workflow_scripts.render.verdict import (
     AGREES,
     DIFFERS,
@@ -27,7 +28,6 @@ from workflow_scripts.render.verdict import (
 )
 from workflow_scripts.settings.harmony import TaskRecipe
 from workflow_scripts.settings.load import load_settings
-from workflow_scripts.settings.paper import PublishedCells, published_cells
 from workflow_scripts.settings.training import RECIPES, Recipe
 from workflow_scripts.studies.ranking.frame import DIRECT, TRAINED
 

@@ -14,12 +14,12 @@ from workflow_scripts.paper.chapters import chapters
 from workflow_scripts.paper.latex import size_of, write_paper
 from workflow_scripts.paper.numbers import run_numbers
 from workflow_scripts.paper.page import ROWS_SHOWN, write_page
+from workflow_scripts.paper.requests import Report, ToldFigure, ToldTable
 from workflow_scripts.paper.run import what_is_missing
 from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.numbers import Number, Numbers
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.web.policy import digest
-from workflow_scripts.settings.paper import Report, ToldFigure, ToldTable
 from workflow_scripts.settings.request import Nothing
 
 KINDS = (("table", "csv"), ("figure", "png"))

@@ -8,6 +8,7 @@ import pytest
 
 from tests.unit.paper.test_reproduction_grid import harmony_settings, panel, reruns
 from workflow_scripts.paper.reproduction import TABLE
+from workflow_scripts.paper.requests import Reproduction
 from workflow_scripts.render.verdict import (
     AGREES,
     DIFFERS,
@@ -19,13 +20,13 @@ from workflow_scripts.render.verdict import (
     verdict,
     within,
 )
-from workflow_scripts.settings.paper import MmluComparison, Reproduction
-from workflow_scripts.settings.prompts.tables import PromptComparison
 from workflow_scripts.studies.harmony.published import (
     compare_harmony,
 )
 from workflow_scripts.studies.mmlu.published import compare_mmlu
+from workflow_scripts.studies.mmlu.requests import MmluComparison
 from workflow_scripts.studies.prompts.published import compare_prompts
+from workflow_scripts.studies.prompts.requests import PromptComparison
 
 PUBLISHED = Path(__file__).parents[3] / "resources/published"
 MODEL = "Qwen/Qwen2.5-0.5B-Instruct"

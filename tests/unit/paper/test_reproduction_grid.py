@@ -20,7 +20,6 @@ from workflow_scripts.render.verdict import (
     as_table,
 )
 from workflow_scripts.scores.published_leaderboard import LEADING_COLUMNS, TEST_ITEMS
-from workflow_scripts.settings.paper import HarmonyComparison
 from workflow_scripts.stats.reruns import Reruns
 from workflow_scripts.studies.harmony.published import (
     AFTER_TRAINING,
@@ -28,6 +27,7 @@ from workflow_scripts.studies.harmony.published import (
     compare_cells,
     compare_harmony,
 )
+from workflow_scripts.studies.harmony.requests import HarmonyComparison
 from workflow_scripts.studies.harmony.reruns import published_reruns
 from workflow_scripts.studies.ranking.frame import FLOORED
 from workflow_scripts.studies.ranking.leaderboard import leaderboard

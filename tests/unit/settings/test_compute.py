@@ -5,7 +5,7 @@ import pytest
 from tests.unit.settings.merged import ROOT, merged
 from workflow_scripts.planning.machine import Machine
 from workflow_scripts.settings.load import load_settings
-from workflow_scripts.settings.submissions import check_requests
+from workflow_scripts.studies.suite.submissions import check_requests
 
 NOTHING_ELSE = {"chunking": {"checkpoints": []}, "prompts": {"models": []}}
 HUB = {"source": "huggingface", "harmony": {"models": ["EleutherAI/pythia-70m-deduped"]}}

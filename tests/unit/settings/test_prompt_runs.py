@@ -7,10 +7,10 @@ import yaml
 
 from tests.unit.settings.merged import ROOT, merged
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.evaluation.prompts.requests import PromptRequest, prompt_request
+from workflow_scripts.grid.requests import explained_task
 from workflow_scripts.settings.load import load_settings
-from workflow_scripts.settings.measures import explained_task
 from workflow_scripts.settings.prompts.files import find_runs, natural
-from workflow_scripts.settings.prompts.requests import PromptRequest, prompt_request
 from workflow_scripts.settings.prompts.spec import (
     Decoding,
     Example,

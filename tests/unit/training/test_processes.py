@@ -19,8 +19,8 @@ from tests.tiny_tokenizers import smallest_tokenizer
 from tests.unit.training.small import drawn_samples, keys_of
 from tests.waiting import wait_until
 from workflow_scripts.core.training_record import read_training_record
-from workflow_scripts.settings.training import StageRequest
 from workflow_scripts.training import side_by_side
+from workflow_scripts.training.requests import StageRequest
 from workflow_scripts.training.samples import SampleWriter
 
 # What a process that starts a training runs; the steps around it are those of the rule.

@@ -8,11 +8,11 @@ from workflow_scripts.core.files import sha256_text, write_text
 from workflow_scripts.evaluation.measurement import Measurement
 from workflow_scripts.evaluation.prompts.questions import LETTERS, Question, read_questions
 from workflow_scripts.evaluation.prompts.rendering import Prompt
+from workflow_scripts.evaluation.prompts.requests import ExplainRequest
 from workflow_scripts.evaluation.prompts.run import renderer_for
 from workflow_scripts.evaluation.shown_tokens import with_texts
 from workflow_scripts.hub.load import load_tokenizer
 from workflow_scripts.hub.manifest import read_manifest
-from workflow_scripts.settings.prompts.requests import ExplainRequest
 from workflow_scripts.settings.prompts.spec import Asking
 
 

@@ -17,11 +17,11 @@ from workflow_scripts.evaluation.prompts.questions import (
     read_questions,
 )
 from workflow_scripts.evaluation.prompts.rendering import Prompt, Renderer
+from workflow_scripts.evaluation.prompts.requests import PromptRequest
 from workflow_scripts.evaluation.record_parts import HARNESS, HARNESS_VERSION, own_task, protocol_of
 from workflow_scripts.evaluation.scored_items import Answers, ScoredItems
 from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.recording import Recording
-from workflow_scripts.settings.prompts.requests import PromptRequest
 from workflow_scripts.settings.prompts.spec import Asking
 
 _STOP_LOOKBACK = 2  # tokens before a stop text that are decoded with it

@@ -14,7 +14,7 @@ from workflow_scripts.evaluation.outcome import NO_FLOOR, MetricAndFloor, with_a
 from workflow_scripts.evaluation.prompts.outputs import read_outputs
 from workflow_scripts.evaluation.prompts.parsers import PARSERS, RIGHT
 from workflow_scripts.evaluation.prompts.questions import LETTERS
-from workflow_scripts.settings.prompts.requests import ReadingRequest
+from workflow_scripts.evaluation.prompts.requests import ReadingRequest
 from workflow_scripts.settings.prompts.spec import LETTER_PARSERS, Reading
 
 STUDY = "prompts"

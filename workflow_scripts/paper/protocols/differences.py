@@ -10,12 +10,12 @@ from workflow_scripts.core.records import Record, read_without_items
 from workflow_scripts.core.training_record import TrainingRecord, read_training_record
 from workflow_scripts.paper.protocols.ours import Cell, grid_cell, mmlu_cell, prompt_cell
 from workflow_scripts.paper.protocols.published import PublishedProtocol, read_protocols
+from workflow_scripts.paper.requests import PublishedCells
 from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import numbers
 from workflow_scripts.scores.published_leaderboard import TEST_ITEMS
-from workflow_scripts.settings.paper import PublishedCells
 from workflow_scripts.studies.ranking.frame import DIRECT, TRAINED
 
 YES, NO = "yes", "no"

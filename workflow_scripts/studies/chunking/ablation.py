@@ -29,11 +29,11 @@ from workflow_scripts.render.text import (
     shown,
     with_errors,
 )
-from workflow_scripts.settings.chunked_tables import AblatedCheckpoints
 from workflow_scripts.stats.paired import paired_means
 from workflow_scripts.stats.significance import holm, mcnemar
 from workflow_scripts.studies.chunking.choices import what_differs
 from workflow_scripts.studies.chunking.latency import TABLE as LATENCY
+from workflow_scripts.studies.chunking.requests import AblatedCheckpoints
 from workflow_scripts.studies.chunking.summary import times_of_a_token
 from workflow_scripts.studies.mmlu.by_subject import METRICS, MICRO
 from workflow_scripts.studies.mmlu.by_subject import TABLE as MMLU

@@ -18,7 +18,6 @@ from workflow_scripts.render.figures import (
 from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import millisecond, numbers, with_errors
-from workflow_scripts.settings.chunked_tables import MeasuredModels
 from workflow_scripts.studies.chunking.frame import (
     USUAL_ADAPTERS,
     chunks_of,
@@ -28,6 +27,7 @@ from workflow_scripts.studies.chunking.frame import (
     variants_of,
     with_broken,
 )
+from workflow_scripts.studies.chunking.requests import MeasuredModels
 
 NOTE = (
     "Median milliseconds ± half the distance between the quartiles over n rounds, in which the"

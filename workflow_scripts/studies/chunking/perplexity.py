@@ -9,13 +9,13 @@ from workflow_scripts.render.figures import PALETTE, figure_of, name_missing, sa
 from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import numbers, perplexity, shown, with_errors
-from workflow_scripts.settings.chunked_tables import MeasuredModels
 from workflow_scripts.studies.chunking.frame import (
     chunks_of,
     in_doublings,
     measured,
     with_broken,
 )
+from workflow_scripts.studies.chunking.requests import MeasuredModels
 from workflow_scripts.studies.training.stages import text_of
 
 NOTE = (

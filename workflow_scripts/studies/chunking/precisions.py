@@ -6,9 +6,9 @@ from workflow_scripts.core.ids import UNCHANGED
 from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import numbers, with_errors
-from workflow_scripts.settings.chunked_tables import MeasuredModels
 from workflow_scripts.studies.chunking.frame import measured, variants_of, with_broken
 from workflow_scripts.studies.chunking.latency import VARIED, milliseconds, timed, with_speed_up
+from workflow_scripts.studies.chunking.requests import MeasuredModels
 
 NOTE = (
     "Each plan in other number formats of weights and activations than the config's, its chunks run as one on one"

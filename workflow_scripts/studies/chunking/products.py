@@ -3,15 +3,15 @@
 from typing import Any
 
 from workflow_scripts.core.ids import in_paths
-from workflow_scripts.settings.chunked_tables import (
+from workflow_scripts.settings.load import Settings
+from workflow_scripts.settings.plan_measures import MEASURED_TEXTS
+from workflow_scripts.studies.chunking.requests import (
     ablated_checkpoints,
     measured_models,
+    searched_models,
     sized_checkpoints,
     timed_models,
 )
-from workflow_scripts.settings.load import Settings
-from workflow_scripts.settings.measures import searched_models
-from workflow_scripts.settings.plan_measures import MEASURED_TEXTS
 from workflow_scripts.studies.product import (
     MeasuredStudy,
     WhereMade,

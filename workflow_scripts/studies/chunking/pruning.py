@@ -9,9 +9,9 @@ from workflow_scripts.render.figures import PALETTE, figure_of, save_lines
 from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import numbers, perplexity, with_errors
-from workflow_scripts.settings.chunked_tables import MeasuredModels
 from workflow_scripts.studies.chunking.frame import TEXT, measured, with_broken
 from workflow_scripts.studies.chunking.latency import milliseconds, timed
+from workflow_scripts.studies.chunking.requests import MeasuredModels
 
 NOTE = (
     "Layers left out, counted from 1; nothing trained. Perplexity ± standard error on wikitext. Time:"

@@ -14,7 +14,7 @@ from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import fixed, numbers, perplexity, shown, with_errors
-from workflow_scripts.settings.measures import SearchedModels
+from workflow_scripts.studies.chunking.requests import SearchedModels
 
 NOTE = (
     "Nothing trained. Depth: layers that run one after the other; speed-up: all layers over these. Chunks:"

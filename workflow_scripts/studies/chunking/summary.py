@@ -8,9 +8,9 @@ from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.render.frames import Cells, Columns, cells, checkpoint_of
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import millisecond, numbers, perplexity, shown, with_errors
-from workflow_scripts.settings.chunked_tables import SizedCheckpoints
 from workflow_scripts.studies.chunking.latency import TABLE as LATENCY
 from workflow_scripts.studies.chunking.plans import TABLE as PLANS
+from workflow_scripts.studies.chunking.requests import SizedCheckpoints
 from workflow_scripts.studies.mmlu.by_subject import METRICS, MICRO
 from workflow_scripts.studies.mmlu.by_subject import TABLE as MMLU
 from workflow_scripts.studies.training.stages import TABLE as STAGES

@@ -7,10 +7,10 @@ import pandas as pd
 
 from workflow_scripts.render.frames import Cells, cells
 from workflow_scripts.render.web.board import Column, Details, Row, Tab
-from workflow_scripts.settings.ranking import RankedTask
 from workflow_scripts.studies.ranking import frame
 from workflow_scripts.studies.ranking.components import TABLE as COMPONENTS
 from workflow_scripts.studies.ranking.leaderboard import TABLE as LEADERBOARD
+from workflow_scripts.studies.ranking.requests import RankedTask
 
 # The ranking that the tab shows is that of the first of these that was measured.
 _SHOWN_FIRST = (frame.TRAINED, frame.FEW_SHOT, frame.DIRECT)

@@ -5,15 +5,6 @@ from typing import Any
 from workflow_scripts.core.ids import in_paths
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.packs import harmony_records
-from workflow_scripts.settings.ranking import (
-    compute_request,
-    grid_request,
-    grid_words,
-    models_request,
-    pair_request,
-    ranking_request,
-    scores_request,
-)
 from workflow_scripts.studies.product import (
     MeasuredStudy,
     Sources,
@@ -22,6 +13,15 @@ from workflow_scripts.studies.product import (
     published,
     records_of,
     table,
+)
+from workflow_scripts.studies.ranking.requests import (
+    compute_request,
+    grid_request,
+    grid_words,
+    models_request,
+    pair_request,
+    ranking_request,
+    scores_request,
 )
 
 

@@ -15,8 +15,8 @@ from workflow_scripts.render.verdict import (
     within,
 )
 from workflow_scripts.scores.published_leaderboard import DRAWN_OF, LEADING_COLUMNS, TEST_ITEMS
-from workflow_scripts.settings.paper import HarmonyComparison
 from workflow_scripts.stats.reruns import Reruns
+from workflow_scripts.studies.harmony.requests import HarmonyComparison
 from workflow_scripts.studies.ranking.frame import DIRECT, ERROR, FLOORED, OWN, TRAINED
 
 NO_FLOOR = "the direct score by which it would be floored was not measured here"

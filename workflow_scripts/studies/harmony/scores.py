@@ -15,9 +15,9 @@ from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import numbers, with_errors
 from workflow_scripts.render.words import CLEAR
 from workflow_scripts.scores.tidy import import_all
-from workflow_scripts.settings.ranking import ModelsRequest, ScoresRequest
 from workflow_scripts.studies.ranking.frame import DIRECT, OWN, STUDY, of_kind
 from workflow_scripts.studies.ranking.labels import IMPORTED, drawing, drawn_from, families, rule
+from workflow_scripts.studies.ranking.requests import ModelsRequest, ScoresRequest
 
 NAMED = 16  # models with a colour and a name of their own in the figure; more go by their families
 WITH_ERRORS = 100  # models, beyond which standard errors would hide the scores

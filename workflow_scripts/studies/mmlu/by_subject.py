@@ -15,7 +15,7 @@ from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import numbers, with_errors
 from workflow_scripts.render.words import CLEAR
-from workflow_scripts.settings.chunked_tables import MmluCheckpoints, PublishedCheckpoint
+from workflow_scripts.studies.mmlu.requests import MmluCheckpoints, PublishedCheckpoint
 
 METRICS = ("qem", "em", "acc")
 MICRO, MACRO = "micro", "macro"

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from workflow_scripts.settings.chunked_tables import mmlu_checkpoints
 from workflow_scripts.settings.load import Settings
+from workflow_scripts.studies.mmlu.requests import mmlu_checkpoints
 from workflow_scripts.studies.product import MeasuredStudy, figure, products, published, table
 
 

@@ -4,7 +4,7 @@ import pandas as pd
 
 from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.tables import Table
-from workflow_scripts.settings.prompts.tables import PromptTables
+from workflow_scripts.studies.prompts.requests import PromptTables
 
 NOTE = (
     "Share of a subject's n questions that each run answered right, and in brackets the share of outputs"

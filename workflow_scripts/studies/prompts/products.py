@@ -3,7 +3,6 @@
 from typing import Any
 
 from workflow_scripts.settings.load import Settings
-from workflow_scripts.settings.prompts.tables import prompt_tables
 from workflow_scripts.studies.product import (
     MeasuredStudy,
     figure,
@@ -12,6 +11,7 @@ from workflow_scripts.studies.product import (
     records_of,
     table,
 )
+from workflow_scripts.studies.prompts.requests import prompt_tables
 
 
 def _wanted(settings: Settings) -> Any:

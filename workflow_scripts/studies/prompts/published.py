@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from workflow_scripts.render.verdict import GENERATED, NOT_MEASURED, verdict
-from workflow_scripts.settings.prompts.tables import PromptComparison
+from workflow_scripts.studies.prompts.requests import PromptComparison
 
 SOURCE = "prompt_runs"
 _ALL_QUESTIONS = 14_042

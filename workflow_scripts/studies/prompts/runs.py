@@ -18,8 +18,8 @@ from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import number, numbers, p_value, with_errors
-from workflow_scripts.settings.prompts.tables import AskedModel, AskedRun, PromptTables
 from workflow_scripts.stats.significance import mcnemar
+from workflow_scripts.studies.prompts.requests import AskedModel, AskedRun, PromptTables
 
 NOTE = (
     "The same questions, asked in different ways. Micro: share of all n questions answered right, ±"

@@ -9,7 +9,6 @@ import pandas as pd
 from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import intervals, numbers
-from workflow_scripts.settings.ranking import GridWords, RankingRequest
 from workflow_scripts.stats.agreement import (
     agreement_by_category,
     agreement_by_task,
@@ -29,6 +28,7 @@ from workflow_scripts.stats.intervals import (
 from workflow_scripts.stats.noise import ceiling_of_pairs, noise_ceiling
 from workflow_scripts.studies.ranking import frame
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
+from workflow_scripts.studies.ranking.requests import GridWords, RankingRequest
 
 _NOTE = (
     "Kendall's tau-b between the rankings of two tasks over the models that both have, own runs and"

@@ -5,10 +5,10 @@ from pathlib import Path
 import pandas as pd
 
 from workflow_scripts.render.figures import Figure, say_empty
-from workflow_scripts.settings.ranking import GridWords
 from workflow_scripts.studies.ranking import labels
 from workflow_scripts.studies.ranking.agreement import TABLE
 from workflow_scripts.studies.ranking.frame import MEAN, TASK, TASK_CEILING
+from workflow_scripts.studies.ranking.requests import GridWords
 
 
 def write_agreement_by_task(table: pd.DataFrame, request: GridWords, pdf: Path, png: Path) -> None:

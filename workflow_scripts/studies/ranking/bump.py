@@ -8,10 +8,10 @@ import pandas as pd
 from matplotlib.colors import to_rgb
 
 from workflow_scripts.render.figures import Figure, say_empty
-from workflow_scripts.settings.ranking import GridWords
 from workflow_scripts.studies.ranking import labels
 from workflow_scripts.studies.ranking.leaderboard import TABLE
 from workflow_scripts.studies.ranking.rank_lines import NAMED, draw_lines, draw_range, fineness
+from workflow_scripts.studies.ranking.requests import GridWords
 
 SHADED = 20  # models; the ranges of more would be one fog
 

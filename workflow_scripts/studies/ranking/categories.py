@@ -9,13 +9,13 @@ from workflow_scripts.render.figures import Figure
 from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import numbers
-from workflow_scripts.settings.ranking import GridRequest, GridWords
 from workflow_scripts.settings.tables import CATEGORIES
 from workflow_scripts.studies.ranking import frame
 from workflow_scripts.studies.ranking.agreement import TABLE as AGREEMENT
 from workflow_scripts.studies.ranking.agreement import by_category, correlations
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
 from workflow_scripts.studies.ranking.matrices import draw_matrices, with_means
+from workflow_scripts.studies.ranking.requests import GridRequest, GridWords
 
 COLUMNS = Columns(
     {

@@ -12,7 +12,6 @@ from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import intervals, numbers, percents
 from workflow_scripts.scores.published_leaderboard import read_panel
-from workflow_scripts.settings.ranking import GridWords, RankingRequest
 from workflow_scripts.stats.principal import (
     bootstrapped_variance,
     component_loadings,
@@ -22,6 +21,7 @@ from workflow_scripts.stats.principal import (
 from workflow_scripts.studies.ranking import frame, labels
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
 from workflow_scripts.studies.ranking.leaderboard import ranked_scores
+from workflow_scripts.studies.ranking.requests import GridWords, RankingRequest
 
 ALL = "all"  # the group of all models; others are families
 SHOWN = 6  # components in the figure, and in the table that people read of others' scores

@@ -15,10 +15,10 @@ from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.scores.imported import RANGES, bare, read_imported
 from workflow_scripts.scores.tidy import import_all
 from workflow_scripts.settings.grids import GridFile
-from workflow_scripts.settings.ranking import GridRequest
 from workflow_scripts.settings.sentences import listed
 from workflow_scripts.stats.noise import standard_error
 from workflow_scripts.studies.ranking.frame import OWN, STUDY
+from workflow_scripts.studies.ranking.requests import GridRequest
 
 _CELL = ["label", "task"]
 

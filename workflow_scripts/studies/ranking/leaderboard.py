@@ -5,11 +5,11 @@ import pandas as pd
 from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import numbers, percents
-from workflow_scripts.settings.ranking import RankingRequest
 from workflow_scripts.stats.principal import principal_components
 from workflow_scripts.stats.ranks import rank_ranges, ranks
 from workflow_scripts.studies.ranking import frame
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
+from workflow_scripts.studies.ranking.requests import RankingRequest
 
 NOTE = (
     "Models ranked by PC1, 100 times the first principal component of the standardised scores, within"

@@ -8,10 +8,10 @@ import pandas as pd
 
 from workflow_scripts.render.figures import Figure, say_empty
 from workflow_scripts.settings.grids import GridFile
-from workflow_scripts.settings.ranking import GridWords, RankedTask
 from workflow_scripts.studies.ranking.agreement import TABLE
 from workflow_scripts.studies.ranking.frame import MEAN, MEASURES, PAIR
 from workflow_scripts.studies.ranking.labels import drawing, drawn_from, shown_protocols, titles
+from workflow_scripts.studies.ranking.requests import GridWords, RankedTask
 
 COLOURS = (
     "RdBu"  # red for opposite, white for unrelated, blue for equal rankings; safe for all eyes

@@ -13,11 +13,11 @@ from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import intervals, number, numbers
 from workflow_scripts.scores.published_leaderboard import read_panel
 from workflow_scripts.settings.grids import GridProtocol
-from workflow_scripts.settings.ranking import GridRequest, GridWords
 from workflow_scripts.stats.placement import fit, place
 from workflow_scripts.studies.ranking import frame, labels
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
 from workflow_scripts.studies.ranking.leaderboard import rank_range
+from workflow_scripts.studies.ranking.requests import GridRequest, GridWords
 
 NAMED = 70  # models whose names have room below one another in the figure
 PLACES = 28  # names of panel models that would fit side by side in the figure

@@ -5,10 +5,10 @@ from pathlib import Path
 import pandas as pd
 
 from workflow_scripts.render.figures import Figure
-from workflow_scripts.settings.ranking import ComputeRequest
 from workflow_scripts.studies.ranking.labels import drawn_from
 from workflow_scripts.studies.ranking.leaderboard import TABLE
 from workflow_scripts.studies.ranking.pc1_by_size import COMPUTE, write_pc1
+from workflow_scripts.studies.ranking.requests import ComputeRequest
 
 OPERATIONS = 6  # of pre-training, for each parameter and token
 

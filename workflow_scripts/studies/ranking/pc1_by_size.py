@@ -7,10 +7,10 @@ import pandas as pd
 
 from workflow_scripts.render.figures import Figure, say_empty
 from workflow_scripts.settings.grids import GridFile
-from workflow_scripts.settings.ranking import GridWords
 from workflow_scripts.studies.ranking import labels
 from workflow_scripts.studies.ranking.frame import OWN
 from workflow_scripts.studies.ranking.leaderboard import TABLE
+from workflow_scripts.studies.ranking.requests import GridWords
 
 MANY = 25  # models, from which on their marks would hide one another
 # What PC1 can be drawn against, by the column of the table: what the axis says of it.

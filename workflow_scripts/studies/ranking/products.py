@@ -6,14 +6,14 @@ from pathlib import Path
 
 from workflow_scripts.settings.grids import GridFile, grid_inputs, read_grid_files
 from workflow_scripts.settings.load import Settings
-from workflow_scripts.settings.ranking import (
+from workflow_scripts.settings.request import StepRequest
+from workflow_scripts.studies.product import Product, Sources, figure, products, table
+from workflow_scripts.studies.ranking.requests import (
     grid_request,
     grid_words,
     pair_request,
     ranking_request,
 )
-from workflow_scripts.settings.request import StepRequest
-from workflow_scripts.studies.product import Product, Sources, figure, products, table
 
 # A table's name behind the grid's: what it is, its module, its request, and what the grid must have for it.
 _TABLES: tuple[tuple[str, str, str, Callable[..., StepRequest], str], ...] = (

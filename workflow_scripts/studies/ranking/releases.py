@@ -9,10 +9,10 @@ from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import numbers, percents
 from workflow_scripts.render.verdict import LIMIT
 from workflow_scripts.scores.published_leaderboard import read_panel
-from workflow_scripts.settings.ranking import GridRequest
 from workflow_scripts.stats.significance import z_test
 from workflow_scripts.studies.ranking import frame
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
+from workflow_scripts.studies.ranking.requests import GridRequest
 
 PRINTED_TO = 1e-4  # of the leaderboard, as fractions
 _CORRELATIONS = ("cola",)  # no error follows from the value, and the leaderboard prints none

@@ -10,11 +10,11 @@ from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import number, numbers, p_value, with_errors
 from workflow_scripts.render.words import LEVEL
-from workflow_scripts.settings.ranking import GridRequest
 from workflow_scripts.stats.significance import exact_p, holm, z_test
 from workflow_scripts.studies.ranking.answers import right_answers
 from workflow_scripts.studies.ranking.frame import OVERALL, RAW_AND_MISSING, of_kind
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
+from workflow_scripts.studies.ranking.requests import GridRequest
 
 ALL_SHOWN = 10  # models of a protocol, up to which the readable table has every pair
 ALL_TASKS = 100  # and the CSV every pair on every task; of 600 models that would be gigabytes

@@ -8,7 +8,6 @@ from workflow_scripts.render.figures import Figure
 from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import number, numbers
-from workflow_scripts.settings.ranking import GridRequest, GridWords
 from workflow_scripts.stats.ranks import ranks
 from workflow_scripts.studies.ranking import frame
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
@@ -16,6 +15,7 @@ from workflow_scripts.studies.ranking.labels import drawn_from
 from workflow_scripts.studies.ranking.leaderboard import first_component
 from workflow_scripts.studies.ranking.pc1_by_compute import OPERATIONS, compute
 from workflow_scripts.studies.ranking.pc1_by_size import COMPUTE, PARAMETERS, write_pc1
+from workflow_scripts.studies.ranking.requests import GridRequest, GridWords
 
 COLUMNS = Columns(
     {

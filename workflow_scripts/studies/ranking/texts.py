@@ -12,11 +12,11 @@ from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import numbers
 from workflow_scripts.scores.imported import BITS
 from workflow_scripts.settings.grids import GridFile
-from workflow_scripts.settings.ranking import GridRequest, GridWords
 from workflow_scripts.stats.cross_agreement import cross_agreement
 from workflow_scripts.studies.ranking import frame, labels
 from workflow_scripts.studies.ranking.grid import Grid, read_grids, read_scores
 from workflow_scripts.studies.ranking.matrices import COLOURS, write_numbers
+from workflow_scripts.studies.ranking.requests import GridRequest, GridWords
 
 COLUMNS = Columns(
     {

@@ -11,12 +11,12 @@ from workflow_scripts.render.figures import Figure, say_empty
 from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import with_errors
-from workflow_scripts.settings.ranking import GridWords, PairRequest
 from workflow_scripts.stats.partial_order import SIGNIFICANT, joint_ranks, rank_bounds
 from workflow_scripts.studies.ranking import frame, labels
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
 from workflow_scripts.studies.ranking.leaderboard import rank_range
 from workflow_scripts.studies.ranking.rank_lines import NAMED, draw_lines, draw_range, fineness
+from workflow_scripts.studies.ranking.requests import GridWords, PairRequest
 
 COLUMNS = Columns(
     {

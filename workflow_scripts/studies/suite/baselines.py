@@ -7,7 +7,7 @@ import pandas as pd
 
 from workflow_scripts.render.text import is_known
 from workflow_scripts.render.words import CLEAR
-from workflow_scripts.settings.suite_tables import SuiteBoard, SuiteTables
+from workflow_scripts.studies.suite.table_requests import SuiteBoard, SuiteTables
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from workflow_scripts.core.records import Record, read_record
 from workflow_scripts.render.frames import Cells, cells
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.web.board import BoardItem, Column, Details, Row, Tab
-from workflow_scripts.settings.suite_tables import ShownTask, SuiteBoard
 from workflow_scripts.studies.suite import checks, leaderboard
 from workflow_scripts.studies.suite.baselines import Baseline, baselines
 from workflow_scripts.studies.suite.requests import accepted, read_checks
+from workflow_scripts.studies.suite.table_requests import ShownTask, SuiteBoard
 
 ABOUT = (
     "Submitted models on a suite of tasks, each with its own number of few-shot examples. The rows in"

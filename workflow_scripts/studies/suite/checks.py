@@ -16,9 +16,9 @@ from workflow_scripts.render.tables import Table
 from workflow_scripts.render.words import CLEAR
 from workflow_scripts.settings.flags import Flag
 from workflow_scripts.settings.requests import GENERATED
-from workflow_scripts.settings.suite_tables import ShownTask, SuiteTables
 from workflow_scripts.studies.suite import leaderboard
 from workflow_scripts.studies.suite.requests import accepted, read_checks
+from workflow_scripts.studies.suite.table_requests import ShownTask, SuiteTables
 
 SUSPICIOUS = 0.95
 LOST_FLAG = "flag without a row"

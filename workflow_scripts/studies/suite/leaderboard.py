@@ -13,9 +13,9 @@ from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import with_errors
 from workflow_scripts.settings.flags import Flag
-from workflow_scripts.settings.suite_tables import ShownTask, SuiteTables
 from workflow_scripts.studies.suite.baselines import baselines
 from workflow_scripts.studies.suite.requests import accepted, parameters_of, read_checks
+from workflow_scripts.studies.suite.table_requests import ShownTask, SuiteTables
 
 NOTE = (
     "Scores in percent ± standard error, which is 0 where none or all of the items are right, however"

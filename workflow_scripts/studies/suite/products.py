@@ -3,8 +3,8 @@
 from typing import Any
 
 from workflow_scripts.settings.load import Settings
-from workflow_scripts.settings.suite_tables import suite_tables
 from workflow_scripts.studies.product import MeasuredStudy, products, records_of, table
+from workflow_scripts.studies.suite.table_requests import suite_tables
 
 
 def _wanted(settings: Settings) -> Any:

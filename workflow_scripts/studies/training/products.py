@@ -1,9 +1,9 @@
 """What training measures and has made: a table of its stages, and their curves."""
 
-from workflow_scripts.settings.chunked_tables import staged_checkpoints
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.plan_measures import MEASURED_TEXTS
 from workflow_scripts.studies.product import MeasuredStudy, figure, products, table
+from workflow_scripts.studies.training.requests import staged_checkpoints
 
 
 def training_records(settings: Settings) -> list[str]:

@@ -10,7 +10,7 @@ from workflow_scripts.core.training_record import TrainingRecord, read_training_
 from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import numbers, perplexity, with_errors
-from workflow_scripts.settings.chunked_tables import StagedCheckpoints
+from workflow_scripts.studies.training.requests import StagedCheckpoints
 
 NOTE = (
     "Perplexity ± standard error of wikitext's validation text and of Magpie's responses (their"

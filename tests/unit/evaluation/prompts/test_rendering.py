@@ -12,7 +12,7 @@ from workflow_scripts.evaluation.prompts.questions import (
     read_questions,
 )
 from workflow_scripts.evaluation.prompts.rendering import Renderer
-from workflow_scripts.settings.prompts.requests import ExplainRequest
+from workflow_scripts.evaluation.prompts.requests import ExplainRequest
 from workflow_scripts.settings.prompts.spec import Asking
 
 QUESTION = Question(

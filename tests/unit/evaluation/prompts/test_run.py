@@ -10,9 +10,9 @@ from tests.unit.evaluation.prompts.conftest import changed
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation.prompts.outputs import read_outputs
 from workflow_scripts.evaluation.prompts.questions import chosen, read_questions
+from workflow_scripts.evaluation.prompts.requests import PromptRequest
 from workflow_scripts.evaluation.prompts.run import answer, ask_prompt_run, renderer_for
 from workflow_scripts.settings.compute import Loading
-from workflow_scripts.settings.prompts.requests import PromptRequest
 from workflow_scripts.settings.prompts.spec import Asking
 
 
@@ -109,7 +109,7 @@ datasets.disable_progress_bars()
 torch.set_num_threads(1)
 from workflow_scripts.evaluation.prompts.run import ask_prompt_run
 from workflow_scripts.evaluation.scored_items import ScoredItems
-from workflow_scripts.settings.prompts.requests import PromptRequest
+from workflow_scripts.evaluation.prompts.requests import PromptRequest
 
 manifest, hub, path, request, pause = sys.argv[1:]
 add = ScoredItems.add

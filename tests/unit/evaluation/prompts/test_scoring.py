@@ -6,8 +6,8 @@ from tests.records import DIGEST, record_fields
 from workflow_scripts.core.items import Item, read_items
 from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.prompts.outputs import write_outputs
+from workflow_scripts.evaluation.prompts.requests import ReadingRequest
 from workflow_scripts.evaluation.prompts.scoring import floor, item_of, score_prompt_run
-from workflow_scripts.settings.prompts.requests import ReadingRequest
 from workflow_scripts.settings.prompts.spec import Reading
 
 RUN5 = Reading.model_validate(

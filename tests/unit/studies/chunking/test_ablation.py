@@ -7,13 +7,13 @@ from scipy.stats import binomtest, false_discovery_control, ttest_rel
 
 from tests.unit.stories import story
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.settings.chunked_tables import AblatedCheckpoints
 from workflow_scripts.studies.chunking import latency
 from workflow_scripts.studies.chunking.ablation import TABLE, chunking_ablation
 from workflow_scripts.studies.chunking.ablation_figure import write_ablation_figure
 from workflow_scripts.studies.chunking.ablation_numbers import ablation_numbers
 from workflow_scripts.studies.chunking.chapter import CHUNKING
 from workflow_scripts.studies.chunking.choices import what_differs
+from workflow_scripts.studies.chunking.requests import AblatedCheckpoints
 from workflow_scripts.studies.mmlu.by_subject import COLUMNS as MMLU
 from workflow_scripts.studies.mmlu.by_subject import METRICS
 from workflow_scripts.studies.training.stages import COLUMNS as STAGES

@@ -15,8 +15,8 @@ from workflow_scripts.core.plan_proposals import CHECK, SEARCH, proposals
 from workflow_scripts.core.plan_search import Prediction, sensitivities
 from workflow_scripts.core.records import write_record
 from workflow_scripts.render.inputs import Inputs
-from workflow_scripts.settings.measures import SearchedModels
 from workflow_scripts.settings.plan_search import PlanSearch
+from workflow_scripts.studies.chunking.requests import SearchedModels
 from workflow_scripts.studies.chunking.search import TABLE, against
 from workflow_scripts.studies.chunking.search_figure import rank_correlation, write_search_figure
 

@@ -6,7 +6,6 @@ import pytest
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.scores.tidy import COLUMNS
-from workflow_scripts.settings.chunked_tables import MeasuredModels, SizedCheckpoints
 from workflow_scripts.settings.request import Nothing
 from workflow_scripts.studies.chunking import (
     latency,
@@ -21,6 +20,7 @@ from workflow_scripts.studies.chunking.latency import latency_table, write_laten
 from workflow_scripts.studies.chunking.perplexity import perplexity_table, write_perplexity_figure
 from workflow_scripts.studies.chunking.plans import plans_table
 from workflow_scripts.studies.chunking.pruning import pruning_table, write_pruning_figure
+from workflow_scripts.studies.chunking.requests import MeasuredModels, SizedCheckpoints
 
 TEXTS = ("magpie (easy)", "wikitext")
 PLAIN = "org/name@k2m12-residual-noadapters"  # the layers alone

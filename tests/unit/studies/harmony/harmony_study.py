@@ -8,16 +8,16 @@ import pandas as pd
 from workflow_scripts.render.tables import Table
 from workflow_scripts.scores.columns import COLUMNS
 from workflow_scripts.settings.grids import read_grid_files
-from workflow_scripts.settings.ranking import (
+from workflow_scripts.settings.request import StepRequest
+from workflow_scripts.settings.tables import read_models, read_tasks
+from workflow_scripts.studies.ranking.grid import Grid, make_grids
+from workflow_scripts.studies.ranking.requests import (
     GridWords,
     RankingRequest,
     Wanted,
     ranked_models,
     ranked_tasks,
 )
-from workflow_scripts.settings.request import StepRequest
-from workflow_scripts.settings.tables import read_models, read_tasks
-from workflow_scripts.studies.ranking.grid import Grid, make_grids
 
 ROOT = Path(__file__).parents[4]
 LEADERBOARD = ROOT / "resources/published/harmony_leaderboard.csv"

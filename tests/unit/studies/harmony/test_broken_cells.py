@@ -19,7 +19,11 @@ from workflow_scripts.core.files import write_json
 from workflow_scripts.core.items import write_items
 from workflow_scripts.core.records import Broken, Metric, Protocol, write_record
 from workflow_scripts.scores.tidy import collect, write_parquet
-from workflow_scripts.settings.ranking import (
+from workflow_scripts.steps import figure, table
+from workflow_scripts.studies.harmony.board import harmony_tab
+from workflow_scripts.studies.harmony.chapter import HARMONY
+from workflow_scripts.studies.ranking.frame import DIRECT, FEW_SHOT, OVERALL, TRAINED
+from workflow_scripts.studies.ranking.requests import (
     ComputeRequest,
     GridRequest,
     GridWords,
@@ -27,10 +31,6 @@ from workflow_scripts.settings.ranking import (
     PairRequest,
     ScoresRequest,
 )
-from workflow_scripts.steps import figure, table
-from workflow_scripts.studies.harmony.board import harmony_tab
-from workflow_scripts.studies.harmony.chapter import HARMONY
-from workflow_scripts.studies.ranking.frame import DIRECT, FEW_SHOT, OVERALL, TRAINED
 
 ALL = (DIRECT, FEW_SHOT, TRAINED)
 TASKS = ["rte", "mnli", "sst2", "boolq"]

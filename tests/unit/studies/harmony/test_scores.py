@@ -8,12 +8,12 @@ from tests.unit.studies.harmony.harmony_study import MODEL_ROWS
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.scores.imported import read_imported
 from workflow_scripts.scores.tidy import collect
-from workflow_scripts.settings.ranking import ModelsRequest, RankedTask, ScoresRequest
 from workflow_scripts.studies.harmony.scores import (
     TABLE,
     harmony_scores,
     write_scores_figure,
 )
+from workflow_scripts.studies.ranking.requests import ModelsRequest, RankedTask, ScoresRequest
 
 ASKED = ScoresRequest(
     parameters={"miniature/Llama-1.4M": 3_000_000, "miniature/Pythia-0.1M": 100_000},

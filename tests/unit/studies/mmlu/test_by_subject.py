@@ -5,7 +5,6 @@ import pytest
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.scores.tidy import COLUMNS
-from workflow_scripts.settings.chunked_tables import MmluCheckpoints
 from workflow_scripts.studies.mmlu.by_subject import (
     TABLE,
     drawn_checkpoints,
@@ -13,6 +12,7 @@ from workflow_scripts.studies.mmlu.by_subject import (
     write_mmlu_figure,
 )
 from workflow_scripts.studies.mmlu.numbers import mmlu_numbers
+from workflow_scripts.studies.mmlu.requests import MmluCheckpoints
 
 MODEL = "org/net"
 CHECKPOINTS = MmluCheckpoints(

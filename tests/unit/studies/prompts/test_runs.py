@@ -11,13 +11,13 @@ from workflow_scripts.core.files import sha256_text, write_json
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Metric, write_record
 from workflow_scripts.paper.chapters import chapters
+from workflow_scripts.paper.requests import Report, ToldTable
 from workflow_scripts.scores.tidy import collect
-from workflow_scripts.settings.paper import Report, ToldTable
-from workflow_scripts.settings.prompts.tables import PromptTables
 from workflow_scripts.studies.prompts import by_subject
 from workflow_scripts.studies.prompts.board import prompts_tab
 from workflow_scripts.studies.prompts.by_subject import prompt_runs_by_subject
 from workflow_scripts.studies.prompts.chapter import PROMPTS
+from workflow_scripts.studies.prompts.requests import PromptTables
 from workflow_scripts.studies.prompts.runs import (
     TABLE,
     prompt_runs,

@@ -10,12 +10,6 @@ from tests.unit.settings.merged import merged
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.settings.grids import PUBLISHED_GRID, grid_inputs
 from workflow_scripts.settings.load import load_settings
-from workflow_scripts.settings.ranking import (
-    grid_request,
-    grid_words,
-    pair_request,
-    ranking_request,
-)
 from workflow_scripts.studies.ranking import (
     agreement,
     categories,
@@ -24,6 +18,12 @@ from workflow_scripts.studies.ranking import (
     sizes,
     texts,
     two_tasks,
+)
+from workflow_scripts.studies.ranking.requests import (
+    grid_request,
+    grid_words,
+    pair_request,
+    ranking_request,
 )
 
 ROOT = Path(__file__).parents[4]

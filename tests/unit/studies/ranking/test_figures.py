@@ -31,7 +31,6 @@ from workflow_scripts.render.figures import save_both
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.scores.imported import read_imported
 from workflow_scripts.scores.published_leaderboard import TEST_ITEMS, read_panel
-from workflow_scripts.settings.ranking import GridWords, ModelsRequest, ScoresRequest
 from workflow_scripts.studies.harmony import scores
 from workflow_scripts.studies.ranking import (
     agreement,
@@ -46,6 +45,7 @@ from workflow_scripts.studies.ranking import (
     pc1_by_size,
 )
 from workflow_scripts.studies.ranking.frame import FLOORED
+from workflow_scripts.studies.ranking.requests import GridWords, ModelsRequest, ScoresRequest
 
 CASES = {
     "no scores": (study().iloc[:0], ("direct",)),

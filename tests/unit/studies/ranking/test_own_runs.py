@@ -19,8 +19,8 @@ from tests.unit.studies.harmony.harmony_study import (
     written,
 )
 from workflow_scripts.render.inputs import Inputs
-from workflow_scripts.settings.ranking import ComputeRequest, PairRequest
 from workflow_scripts.studies.ranking import leaderboard, pc1_by_compute, texts, two_tasks
+from workflow_scripts.studies.ranking.requests import ComputeRequest, PairRequest
 
 
 def grids(scores=None, protocols=BOTH):

@@ -9,7 +9,6 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.settings.grids import grid_inputs
 from workflow_scripts.settings.load import load_settings
-from workflow_scripts.settings.ranking import grid_request, pair_request, ranking_request
 from workflow_scripts.studies.ranking import (
     agreement,
     categories,
@@ -21,6 +20,7 @@ from workflow_scripts.studies.ranking import (
 )
 from workflow_scripts.studies.ranking.grid import read_grids
 from workflow_scripts.studies.ranking.products import of_grid
+from workflow_scripts.studies.ranking.requests import grid_request, pair_request, ranking_request
 
 MORE = {
     "models": 3,

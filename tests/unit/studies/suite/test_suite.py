@@ -17,13 +17,13 @@ from tests.unit.studies.suite.suite_study import (
     measure,
 )
 from workflow_scripts.scores.tidy import collect
-from workflow_scripts.settings.suite_tables import SuiteBoard
 from workflow_scripts.studies.suite import board as board_suite
 from workflow_scripts.studies.suite import checks as found_checks
 from workflow_scripts.studies.suite.board import suite_tab
 from workflow_scripts.studies.suite.chapter import SUITE
 from workflow_scripts.studies.suite.checks import suite_checks
 from workflow_scripts.studies.suite.leaderboard import TABLE, suite_leaderboard
+from workflow_scripts.studies.suite.table_requests import SuiteBoard
 
 GOOD, POOR = [True] * 8 + [False] * 2, [True] * 2 + [False] * 8
 OTHER = "1" * 40

@@ -7,13 +7,13 @@ from tests.records import record_fields
 from tests.unit.stories import story
 from workflow_scripts.core.training_record import TrainingRecord, TrainingSpeed, TrainingStep
 from workflow_scripts.scores.tidy import COLUMNS
-from workflow_scripts.settings.chunked_tables import StagedCheckpoints
-from workflow_scripts.settings.training import StageRequest
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.studies.chunking.chapter import CHUNKING
 from workflow_scripts.studies.training.curves import write_curves_figure
 from workflow_scripts.studies.training.numbers import training_numbers
+from workflow_scripts.studies.training.requests import StagedCheckpoints
 from workflow_scripts.studies.training.stages import TABLE, stages_table
+from workflow_scripts.training.requests import StageRequest
 
 MODEL = "org/net"
 NAMES = (MODEL, f"{MODEL}@k2m6", f"{MODEL}@k2m6+cpt")

@@ -5,27 +5,15 @@ from typing import Any
 
 from pydantic import Field
 
-from workflow_scripts.settings.chunked_tables import mmlu_checkpoints
 from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.grids import OWN_GRID
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.mmlu import published_but_for_form
-from workflow_scripts.settings.prompts.tables import PromptComparison, prompt_comparison
-from workflow_scripts.settings.ranking import RankedTask, shown_tasks
 from workflow_scripts.settings.request import StepRequest
-
-
-class MmluComparison(StepRequest):
-    """What decides whether a published score on MMLU can be compared with ours."""
-
-    source: str
-    checkpoints: dict[str, str] = Field(description="Those of its variant, by published table")
-
-
-class HarmonyComparison(StepRequest):
-    """What decides whether the published leaderboard can be compared with ours."""
-
-    source: str
+from workflow_scripts.studies.harmony.requests import HarmonyComparison
+from workflow_scripts.studies.mmlu.requests import MmluComparison, mmlu_checkpoints
+from workflow_scripts.studies.prompts.requests import PromptComparison, prompt_comparison
+from workflow_scripts.studies.ranking.requests import RankedTask, shown_tasks
 
 
 class PublishedCells(StepRequest):

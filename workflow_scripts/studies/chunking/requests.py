@@ -3,9 +3,11 @@
 from dataclasses import replace
 
 from workflow_scripts.core.ids import CheckpointId
+from workflow_scripts.evaluation.requests import searched_by
 from workflow_scripts.settings.load import Settings
-from workflow_scripts.settings.mmlu import published_table
+from workflow_scripts.settings.plan_search import PlanSearch
 from workflow_scripts.settings.request import StepRequest
+from workflow_scripts.studies.training.requests import measured_texts
 
 
 class MeasuredModels(StepRequest):
@@ -15,11 +17,12 @@ class MeasuredModels(StepRequest):
     texts: tuple[str, ...]
 
 
-class StagedCheckpoints(StepRequest):
-    """The checkpoints of training, in the order of the table, and the texts that they read."""
+class SearchedModels(StepRequest):
+    """Whose plans were searched: what the table needs to propose the same plans from the record."""
 
-    checkpoints: tuple[str, ...]
-    texts: tuple[str, ...]
+    models: tuple[str, ...]
+    search: PlanSearch
+    seed: int
 
 
 class SizedCheckpoint(StepRequest):
@@ -30,20 +33,6 @@ class SizedCheckpoint(StepRequest):
 
 class SizedCheckpoints(StepRequest):
     checkpoints: tuple[SizedCheckpoint, ...]
-
-
-class PublishedCheckpoint(StepRequest):
-    id: str
-    published: str | None  # the table in resources/published that is of the same variant
-
-
-class MmluCheckpoints(StepRequest):
-    checkpoints: tuple[PublishedCheckpoint, ...]
-
-    @property
-    def published(self) -> dict[str, str]:
-        """The checkpoint of each published table."""
-        return {one.published: one.id for one in self.checkpoints if one.published}
 
 
 class AblatedCheckpoint(StepRequest):
@@ -57,16 +46,17 @@ class AblatedCheckpoints(StepRequest):
 
 
 def measured_models(settings: Settings) -> MeasuredModels:
-    return MeasuredModels(models=settings.chunking.models, texts=_texts(settings))
+    return MeasuredModels(models=settings.chunking.models, texts=measured_texts(settings))
 
 
 def timed_models(settings: Settings) -> MeasuredModels:
-    return MeasuredModels(models=settings.chunking.timed_models, texts=_texts(settings))
+    return MeasuredModels(models=settings.chunking.timed_models, texts=measured_texts(settings))
 
 
-def staged_checkpoints(settings: Settings) -> StagedCheckpoints:
-    names = [str(one) for one in settings.staged_checkpoints()]
-    return StagedCheckpoints(checkpoints=names, texts=_texts(settings))
+def searched_models(settings: Settings) -> SearchedModels:
+    return SearchedModels(
+        models=settings.chunking.searched_models, search=searched_by(settings), seed=settings.seed
+    )
 
 
 def sized_checkpoints(settings: Settings) -> SizedCheckpoints:
@@ -98,19 +88,4 @@ def ablated_checkpoints(settings: Settings) -> AblatedCheckpoints:
         usual = layers if layers in alike else alike[0]
         against = CheckpointId(one.model) if one == usual else usual
         request.append({"id": str(one), "against": str(against)})
-    return AblatedCheckpoints(checkpoints=request, texts=_texts(settings))
-
-
-def mmlu_checkpoints(settings: Settings) -> MmluCheckpoints:
-    return MmluCheckpoints(
-        checkpoints=[
-            {"id": str(one), "published": published_table(one, settings.source)}
-            for one in settings.mmlu_checkpoints()
-        ]
-    )
-
-
-def _texts(settings: Settings) -> list[str]:
-    """Wikitext has no difficulty; of Magpie each is a text of its own."""
-    difficulties = settings.chunking.measures.difficulties
-    return sorted([*(f"magpie ({difficulty})" for difficulty in difficulties), "wikitext"])
+    return AblatedCheckpoints(checkpoints=request, texts=measured_texts(settings))

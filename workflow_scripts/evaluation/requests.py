@@ -1,22 +1,13 @@
-"""The requests of steps that build and verify checkpoints, measure plans, ask MMLU and show training items."""
+"""What measuring plans, MMLU and whether a checkpoint is what its plan says are asked."""
 
 from typing import Literal
 
-from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.compute import Compute, Loading
-from workflow_scripts.settings.harmony import TaskRecipe
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.plan_measures import LatencyMeasures, PerplexityMeasures
 from workflow_scripts.settings.plan_search import PlanSearch
 from workflow_scripts.settings.request import StepRequest
-from workflow_scripts.settings.sentences import shown
-
-
-class BuildRequest(StepRequest):
-    id: str
-    checkpoint: Checkpoint
-    seed: int
 
 
 class VerifyRequest(StepRequest):
@@ -57,26 +48,6 @@ class MmluRequest(StepRequest):
     seed: int
 
 
-class ExplainTrainingRequest(StepRequest):
-    task: str  # as lm-eval names it
-    number: int
-    recipe: TaskRecipe
-    chat_template: bool
-    seed: int
-
-
-class SearchedModels(StepRequest):
-    """Whose plans were searched: what the table needs to propose the same plans from the record."""
-
-    models: tuple[str, ...]
-    search: PlanSearch
-    seed: int
-
-
-def build_request(settings: Settings, id: str) -> BuildRequest:
-    return BuildRequest(id=id, checkpoint=settings.checkpoints()[id], seed=settings.seed)
-
-
 def verify_request(settings: Settings) -> VerifyRequest:
     return VerifyRequest(compute=Loading.part_of(settings.compute), seed=settings.seed)
 
@@ -105,21 +76,11 @@ def _perplexity_request(
 
 def search_request(settings: Settings) -> SearchRequest:
     return SearchRequest(
-        search=_search(settings),
+        search=searched_by(settings),
         window=settings.chunking.measures.window,
         compute=settings.compute,
         seed=settings.seed,
     )
-
-
-def searched_models(settings: Settings) -> SearchedModels:
-    return SearchedModels(
-        models=settings.chunking.searched_models, search=_search(settings), seed=settings.seed
-    )
-
-
-def _search(settings: Settings) -> PlanSearch:
-    return settings.chunking.search.model_copy(update={"models": None})
 
 
 def latency_request(settings: Settings, model: str) -> LatencyRequest:
@@ -143,25 +104,6 @@ def mmlu_request(settings: Settings) -> MmluRequest:
     )
 
 
-def explained_task(settings: Settings) -> tuple[str, int]:
-    """The task, as the tasks table names it, and the number of the training item."""
-    named, _, number = (settings.explain or "").partition("/")
-    trained = [name for name in settings.harmony.tasks if settings.task(name).training]
-    task = named or next(iter(trained), settings.harmony.tasks[0])
-    if task not in settings.tasks:
-        raise UserError(
-            f"explain is {shown(settings.explain)}, which begins with the name of a prompt run; expected"
-            " a task, as in sst2/3, or `snakemake explain_prompt`, which shows prompt runs."
-        )
-    return task, int(number or 0)
-
-
-def explain_training_request(settings: Settings) -> ExplainTrainingRequest:
-    task, number = explained_task(settings)
-    return ExplainTrainingRequest(
-        task=settings.task(task).harness_task,
-        number=number,
-        recipe=settings.harmony.task_recipe(settings.source),
-        chat_template=settings.harmony.chat_template,
-        seed=settings.seed,
-    )
+def searched_by(settings: Settings) -> PlanSearch:
+    """Whose plans are searched decides nothing of a search."""
+    return settings.chunking.search.model_copy(update={"models": None})

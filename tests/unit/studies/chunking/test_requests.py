@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
-from workflow_scripts.settings import chunked_tables
 from workflow_scripts.settings.load import load_settings
+from workflow_scripts.studies.chunking import requests as chunking
+from workflow_scripts.studies.mmlu.requests import mmlu_checkpoints
+from workflow_scripts.studies.training.requests import staged_checkpoints
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 MODEL = "miniature/Qwen2-1M-Instruct"
 
 
@@ -14,23 +16,23 @@ def test_each_request_holds_what_the_config_names_and_comes_back_from_params():
     checkpoints = [plan, plan | {"aggregation_base": "none"}]
     settings = load_settings({"chunking": {"checkpoints": checkpoints}}, ROOT)
     for ask in (
-        chunked_tables.measured_models,
-        chunked_tables.staged_checkpoints,
-        chunked_tables.sized_checkpoints,
-        chunked_tables.mmlu_checkpoints,
-        chunked_tables.ablated_checkpoints,
+        chunking.measured_models,
+        staged_checkpoints,
+        chunking.sized_checkpoints,
+        mmlu_checkpoints,
+        chunking.ablated_checkpoints,
     ):
         asked = ask(settings)
         assert type(asked).of(asked.as_params()) == asked
-    measured = chunked_tables.measured_models(settings)
+    measured = chunking.measured_models(settings)
     assert measured.models == (MODEL,)
     assert measured.texts == ("magpie (easy)", "wikitext")
-    staged = chunked_tables.staged_checkpoints(settings)
-    sized = chunked_tables.sized_checkpoints(settings)
+    staged = staged_checkpoints(settings)
+    sized = chunking.sized_checkpoints(settings)
     assert staged.checkpoints == tuple(one.id for one in sized.checkpoints)
     assert staged.checkpoints[:3] == (MODEL, f"{MODEL}@k2m12", f"{MODEL}@k2m12+cpt")
     assert {one.layers for one in sized.checkpoints} == {24}
-    mmlu = chunked_tables.mmlu_checkpoints(settings)
+    mmlu = mmlu_checkpoints(settings)
     assert mmlu.published["mmlu_baseline"] == MODEL
     assert mmlu.published["mmlu_k2m12_cpt"] == f"{MODEL}@k2m12-mlp.none+cpt"
 
@@ -49,7 +51,7 @@ def test_a_variant_is_held_against_the_usual_form_of_its_layers_at_its_stage():
     assert settings.ablates
     held = {
         one.id.removeprefix(MODEL): one.against.removeprefix(MODEL)
-        for one in chunked_tables.ablated_checkpoints(settings).checkpoints
+        for one in chunking.ablated_checkpoints(settings).checkpoints
     }
     assert held == {
         f"{variant}{stage}": f"{against}{stage}" if against else ""

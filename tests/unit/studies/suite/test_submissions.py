@@ -4,8 +4,8 @@ import json
 
 from tests.unit.settings.merged import ROOT, merged
 from workflow_scripts.settings.load import load_settings
-from workflow_scripts.settings.submissions import CheckRequests, as_if_accepted, check_requests
 from workflow_scripts.steps.check_requests import main
+from workflow_scripts.studies.suite.submissions import CheckRequests, as_if_accepted, check_requests
 
 FILES = ["Llama-0.3M.yaml", "Qwen2-1M-Instruct.yaml", "Qwen2-1M-Instruct@k2m12+cpt.yaml"]
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.settings.merged import ROOT, merged
 from workflow_scripts.settings.load import load_settings
-from workflow_scripts.settings.ranking import (
+from workflow_scripts.studies.ranking.requests import (
     ComputeRequest,
     GridRequest,
     GridWords,

@@ -4,16 +4,14 @@ A cell is one model on one task and has a record of its own; its request is the 
 """
 
 from pathlib import Path
-from typing import Literal, Self
+from typing import Self
 
 from workflow_scripts.settings.compute import Compute, RowCompute
 from workflow_scripts.settings.harmony import Protocol, TaskRecipe, TestDraw, Together
 from workflow_scripts.settings.load import Settings
+from workflow_scripts.settings.packs import Study, cell_names, seeds_of
 from workflow_scripts.settings.request import StepRequest
 from workflow_scripts.settings.requests import Request
-from workflow_scripts.settings.training import TrainingKeys
-
-Study = Literal["harmony", "suite"]
 
 
 class TaskRequest(StepRequest):
@@ -67,30 +65,6 @@ class CellsRequest(StepRequest):
     @property
     def datasets(self) -> list[str]:
         return list(dict.fromkeys(task.dataset for task in self.tasks.values()))
-
-
-def cell_names(task: str, seeds: tuple[int, ...]) -> list[str]:
-    """The names of a task's records: one of another seed than the first says which."""
-    return [task, *(f"{task}.seed-{seed}" for seed in seeds[1:])]
-
-
-def tasks_of(settings: Settings, study: Study, protocol: Protocol) -> tuple[str, ...]:
-    """The tasks of a study that can be asked in this way.
-
-    Training comes from the training split, and so do Harmony's examples: without one a task is
-    measured directly only. A task of the suite that has none brings its examples along.
-    """
-    harmony = study == "harmony"
-    names = settings.harmony.tasks if harmony else [one.task for one in settings.suite.tasks]
-    if protocol == "direct" or (protocol == "few_shot" and not harmony):
-        return tuple(names)
-    return tuple(name for name in names if settings.task(name).training)
-
-
-def seeds_of(settings: Settings, study: Study, protocol: Protocol) -> tuple[int, ...]:
-    """Harmony may train with several; all else is asked once."""
-    trained = study == "harmony" and protocol == "train_before_test"
-    return (settings.harmony.seeds if trained else ()) or (settings.seed,)
 
 
 def harmony_cells(settings: Settings, protocol: Protocol, tasks: tuple[str, ...]) -> CellsRequest:
@@ -164,26 +138,3 @@ def _task(
 def _recipe(settings: Settings, protocol: Protocol) -> TaskRecipe | None:
     trains = protocol == "train_before_test"
     return settings.harmony.task_recipe(settings.source) if trains else None
-
-
-class CorpusRequest(StepRequest):
-    """A text of the user's own: its perplexity before and after training on it."""
-
-    corpus: str
-    keys: TrainingKeys
-    window: int
-    stride: int
-    compute: Compute
-    seed: int
-
-
-def corpus_request(settings: Settings, corpus: str) -> CorpusRequest:
-    recipe, measures = settings.harmony.task_recipe(settings.source), settings.chunking.measures
-    return CorpusRequest(
-        corpus=corpus,
-        keys=TrainingKeys.part_of(recipe),
-        window=measures.window,
-        stride=measures.stride,
-        compute=settings.compute,
-        seed=settings.seed,
-    )

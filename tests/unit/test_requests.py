@@ -5,21 +5,21 @@ import json
 import pytest
 
 from tests.unit.settings.merged import ROOT, merged
-from workflow_scripts.settings.load import load_settings
-from workflow_scripts.settings.measures import (
-    build_request,
-    explain_training_request,
+from workflow_scripts.evaluation.prompts.requests import (
+    explain_request,
+    prompt_request,
+    reading_request,
+)
+from workflow_scripts.evaluation.requests import (
     latency_request,
     mmlu_request,
     perplexity_request,
     stage_perplexity_request,
     verify_request,
 )
-from workflow_scripts.settings.prompts.requests import (
-    explain_request,
-    prompt_request,
-    reading_request,
-)
+from workflow_scripts.grid.requests import explain_training_request
+from workflow_scripts.hub.requests import build_request
+from workflow_scripts.settings.load import load_settings
 
 MODEL = "miniature/Qwen2-1M-Instruct"
 REQUESTS = {

@@ -6,10 +6,10 @@ from typing import get_args
 from pydantic import BaseModel, ConfigDict
 
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.settings.cells import tasks_of
 from workflow_scripts.settings.grids import OWN_GRID, GridFile
 from workflow_scripts.settings.harmony import Protocol
 from workflow_scripts.settings.load import Settings
+from workflow_scripts.settings.packs import tasks_of
 from workflow_scripts.settings.request import StepRequest
 from workflow_scripts.settings.tables import CATEGORIES, ModelRow, TaskRow
 

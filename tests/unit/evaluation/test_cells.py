@@ -5,15 +5,10 @@ import json
 import pytest
 
 from tests.unit.settings.merged import ROOT, merged
-from workflow_scripts.settings.cells import (
-    CellsRequest,
-    CorpusRequest,
-    corpus_request,
-    harmony_cells,
-    suite_cells,
-    tasks_of,
-)
+from workflow_scripts.evaluation.cells import CellsRequest, harmony_cells, suite_cells
+from workflow_scripts.grid.requests import CorpusRequest, corpus_request
 from workflow_scripts.settings.load import load_settings
+from workflow_scripts.settings.packs import tasks_of
 from workflow_scripts.settings.requests import Request
 
 HARMONY = {"tasks": ["sst2", "truthfulqa_mc2", "rte"], "max_test_items": 7, "seeds": [3, 5]}

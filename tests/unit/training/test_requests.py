@@ -5,14 +5,9 @@ import json
 import pytest
 
 from workflow_scripts.settings.request import StepRequest
-from workflow_scripts.settings.training import (
-    RECIPES,
-    Recipe,
-    SampleKeys,
-    SamplesRequest,
-    StageRequest,
-)
+from workflow_scripts.settings.training import RECIPES, Recipe, SampleKeys
 from workflow_scripts.settings.training_keys import TrainingKeys
+from workflow_scripts.training.requests import SamplesRequest, StageRequest
 
 
 def stage_of(recipe: Recipe) -> StageRequest:

@@ -1,0 +1,64 @@
+"""What showing training items and measuring a text of the user's own are asked."""
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.settings.compute import Compute
+from workflow_scripts.settings.harmony import TaskRecipe
+from workflow_scripts.settings.load import Settings
+from workflow_scripts.settings.request import StepRequest
+from workflow_scripts.settings.sentences import shown
+from workflow_scripts.settings.training_keys import TrainingKeys
+
+
+class ExplainTrainingRequest(StepRequest):
+    task: str  # as lm-eval names it
+    number: int
+    recipe: TaskRecipe
+    chat_template: bool
+    seed: int
+
+
+def explain_training_request(settings: Settings) -> ExplainTrainingRequest:
+    task, number = explained_task(settings)
+    return ExplainTrainingRequest(
+        task=settings.task(task).harness_task,
+        number=number,
+        recipe=settings.harmony.task_recipe(settings.source),
+        chat_template=settings.harmony.chat_template,
+        seed=settings.seed,
+    )
+
+
+class CorpusRequest(StepRequest):
+    """A text of the user's own: its perplexity before and after training on it."""
+
+    corpus: str
+    keys: TrainingKeys
+    window: int
+    stride: int
+    compute: Compute
+    seed: int
+
+
+def corpus_request(settings: Settings, corpus: str) -> CorpusRequest:
+    recipe, measures = settings.harmony.task_recipe(settings.source), settings.chunking.measures
+    return CorpusRequest(
+        corpus=corpus,
+        keys=TrainingKeys.part_of(recipe),
+        window=measures.window,
+        stride=measures.stride,
+        compute=settings.compute,
+        seed=settings.seed,
+    )
+
+
+def explained_task(settings: Settings) -> tuple[str, int]:
+    """The task, as the tasks table names it, and the number of the training item."""
+    named, _, number = (settings.explain or "").partition("/")
+    trained = [name for name in settings.harmony.tasks if settings.task(name).training]
+    task = named or next(iter(trained), settings.harmony.tasks[0])
+    if task not in settings.tasks:
+        raise UserError(
+            f"explain is {shown(settings.explain)}, which begins with the name of a prompt run; expected"
+            " a task, as in sst2/3, or `snakemake explain_prompt`, which shows prompt runs."
+        )
+    return task, int(number or 0)

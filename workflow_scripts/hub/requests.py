@@ -1,0 +1,15 @@
+"""What building a chunked checkpoint is asked."""
+
+from workflow_scripts.settings.checkpoint import Checkpoint
+from workflow_scripts.settings.load import Settings
+from workflow_scripts.settings.request import StepRequest
+
+
+class BuildRequest(StepRequest):
+    id: str
+    checkpoint: Checkpoint
+    seed: int
+
+
+def build_request(settings: Settings, id: str) -> BuildRequest:
+    return BuildRequest(id=id, checkpoint=settings.checkpoints()[id], seed=settings.seed)

@@ -1,0 +1,22 @@
+"""What the table of trained checkpoints is asked."""
+
+from workflow_scripts.settings.load import Settings
+from workflow_scripts.settings.request import StepRequest
+
+
+class StagedCheckpoints(StepRequest):
+    """The checkpoints of training, in the order of the table, and the texts that they read."""
+
+    checkpoints: tuple[str, ...]
+    texts: tuple[str, ...]
+
+
+def staged_checkpoints(settings: Settings) -> StagedCheckpoints:
+    names = [str(one) for one in settings.staged_checkpoints()]
+    return StagedCheckpoints(checkpoints=names, texts=measured_texts(settings))
+
+
+def measured_texts(settings: Settings) -> list[str]:
+    """Wikitext has no difficulty; of Magpie each is a text of its own."""
+    difficulties = settings.chunking.measures.difficulties
+    return sorted([*(f"magpie ({difficulty})" for difficulty in difficulties), "wikitext"])
