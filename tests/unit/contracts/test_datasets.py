@@ -23,31 +23,29 @@ def folder(tmp_path):
     return made
 
 
-def test_load_dataset_reads_the_card_of_a_folder_by_dataset_card_load(
-    folder, tmp_path, monkeypatch
-):
-    read = []
+def test_load_dataset_looks_into_a_folder_by_dataset_module_factory(folder, tmp_path, monkeypatch):
+    looked, look_into = [], datasets.load.dataset_module_factory
 
-    class Card(datasets.load.DatasetCard):
-        @classmethod
-        def load(cls, path, *args, **kwargs):
-            read.append(path)
-            return super().load(path, *args, **kwargs)
+    def look(path, **options):
+        looked.append((path, "name" in options, look_into(path, **options)))
+        return looked[-1][-1]
 
-    monkeypatch.setattr(datasets.load, "DatasetCard", Card)
+    monkeypatch.setattr(datasets.load, "dataset_module_factory", look)
     rows = datasets.load_dataset(str(folder), cache_dir=str(tmp_path / "cache"))
     assert rows["train"][0] == {"a": 1}
-    assert read == [str(folder / "README.md")]
+    ((path, for_one_configuration, module),) = looked
+    assert path == str(folder) and not for_one_configuration
+    assert isinstance(module.builder_kwargs, dict)
 
 
 def test_mirror_replaces_load_dataset_wherever_the_name_was_taken_to(world):
     """Modules hold the function itself, found by their __dict__; afterwards all is as it was."""
     import lm_eval.api.task  # calls datasets.load_dataset
 
-    original, card = datasets.load_dataset, datasets.load.DatasetCard
+    original, look = datasets.load_dataset, datasets.load.dataset_module_factory
     with mirror(world):
         assert datasets.load_dataset is not original
         assert lm_eval.api.task.datasets.load_dataset is datasets.load_dataset
         assert datasets.load.load_dataset is datasets.load_dataset
     assert datasets.load_dataset is datasets.load.load_dataset is original
-    assert datasets.load.DatasetCard is card
+    assert datasets.load.dataset_module_factory is look

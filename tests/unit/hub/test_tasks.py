@@ -54,7 +54,7 @@ def test_a_template_is_compiled_once_and_not_for_each_item(world, monkeypatch):
     assert 0 < len(compiled) == len(set(compiled))
 
 
-def test_a_datasets_card_is_parsed_once_for_all_its_configurations(world, monkeypatch):
+def test_a_dataset_s_folder_is_looked_into_once_for_all_its_configurations(world, monkeypatch):
     import datasets
     from huggingface_hub import DatasetCard
 
