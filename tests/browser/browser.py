@@ -37,6 +37,7 @@ def start_chromium(chromium: str, driver: str, folder: Path) -> webdriver.Chrome
     options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
     # Both programs are named, so that selenium looks for neither on the network.
     chrome = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    chrome.set_script_timeout(120)  # a page of thousands of rows on a machine that has other work
     chrome.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
     return chrome
 

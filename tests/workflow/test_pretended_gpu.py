@@ -21,10 +21,14 @@ UNTRAINED = [
     "suite/few_shot/miniature--Pythia-0.1M~float32/gsm8k.json",
     "training/perplexity/miniature--Qwen2-1M-Instruct@k2m12/magpie.json",
 ]
+RUNS = ["run6", "run9"]  # one that generates, and one that reads off likelihoods
 
 
 def test_the_world_on_a_gpu_gives_the_cpus_numbers(finished, tmp_path, pretended_gpu):
-    arguments = with_config(tmp_path, compute={"device": "cuda"})
+    two = [{"model": "miniature/Qwen2-1M-Instruct", "num_layers_per_chunk": m} for m in (12, 6)]
+    arguments = with_config(
+        tmp_path, compute={"device": "cuda"}, chunking={"checkpoints": two}, prompts={"runs": RUNS}
+    )
     result = run_snakemake(tmp_path, *arguments, **pretended_gpu)
     assert result.returncode == 0, result.stdout + result.stderr
     assert not list(tmp_path.glob("results/broken/*"))

@@ -31,14 +31,14 @@ STEPS, RATE = 2, 0.02
 
 
 def variants():
-    """Each family, mode, aggregation and adapters with one distillation, each two of these with every one."""
+    """Each mode, aggregation and adapters; families and distillations take turns, so that all meet all."""
     axes = (FAMILIES, PLANS, AGGREGATIONS, (True, False))
     for places in itertools.product(*(range(len(axis)) for axis in axes)):
         family, mode, aggregation, adapters = (
             tuple(axis)[at] for axis, at in zip(axes, places, strict=True)
         )
-        if mode != "prune":
-            yield family, mode, aggregation, adapters, TAUGHT[sum(places) % len(TAUGHT)]
+        if mode != "prune" and sum(places) % len(FAMILIES) == 0:
+            yield family, mode, aggregation, adapters, TAUGHT[sum(places[1:]) % len(TAUGHT)]
     # Which has no chunks, and so nothing to choose.
     yield from ((family, "prune", "mean", False, ()) for family in FAMILIES)
 
