@@ -24,14 +24,14 @@ LINES: dict[str, int] = {
     "workflow_scripts/planning": 1930,
     "workflow_scripts/render": 1250,
     "workflow_scripts/scores": 420,
-    "workflow_scripts/settings": 4670,
+    "workflow_scripts/settings": 4680,
     "workflow_scripts/stats": 1260,
     "workflow_scripts/steps": 680,
     "workflow_scripts/studies": 8560,
-    "workflow_scripts/training": 3820,
+    "workflow_scripts/training": 3840,
     "Snakefile": 80,
     "rules": 1630,
-    "tests": 35190,
+    "tests": 35200,
     "bench": 2240,
 }
 MOST_LINES_OF_A_FILE = 320
