@@ -117,7 +117,7 @@ def test_a_dry_run_of_mmlu_evaluates_the_model_and_its_variants(name, tmp_path):
 def test_a_dry_run_of_the_prompts_plans_each_run_asked_and_scored(name, tmp_path):
     result = run_snakemake(tmp_path, "prompts", "-n", "--configfile", str(ROOT / "config" / name))
     jobs = jobs_of(result)
-    assert jobs["ask_prompt_run"] == jobs["score_prompt_run"] == 11
+    assert jobs["ask_prompt_run"] == jobs["score_prompt_run"] == 12
     assert (jobs["table"], jobs["figure"]) == (2, 1)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from workflow_scripts.paper.requests import (
     LeaderboardPage,
+    PublishedCells,
     Report,
     TablesTold,
     ToldFigure,
@@ -156,8 +157,20 @@ _OWN = (
                 "protocols": published("protocols.yaml"),
             },
             request=published_cells,
+            version=2,
         ),
         chapter="reproduction",
+    ),
+    *products(
+        "suite",
+        table(
+            "suite_protocol",
+            "Where the suite is not asked as on the Open LLM Leaderboard.",
+            "paper.protocols.suite",
+            inputs={"suite": records_of("suite"), "protocols": published("protocols.yaml")},
+            request=lambda settings: PublishedCells(checkpoints=(), runs={}),
+        ),
+        wanted=suite.PRODUCTS[0].wanted,
     ),
     *products(
         "paper",

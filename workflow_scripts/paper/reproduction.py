@@ -3,13 +3,13 @@
 import pandas as pd
 
 from workflow_scripts.paper.protocols.differences import TABLE as DIFFERENCES
-from workflow_scripts.paper.protocols.published import read_protocols
 from workflow_scripts.paper.protocols.verdicts import with_other_protocols
 from workflow_scripts.paper.requests import Reproduction
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import number, with_errors
 from workflow_scripts.render.verdict import BY_LUCK, COLUMNS, LIMIT, NOT_COMPARABLE, as_table
+from workflow_scripts.scores.published_protocols import read_protocols
 from workflow_scripts.studies.harmony.published import compare_cells, compare_harmony
 from workflow_scripts.studies.harmony.reruns import published_reruns
 from workflow_scripts.studies.mmlu.by_subject import TABLE as MMLU

@@ -36,6 +36,14 @@ class SampleKeys(Section):
             " rows together are one."
         ),
     )
+    system: str | None = Field(
+        None,
+        min_length=1,
+        description=(
+            "The system message of conversations that have none; null leaves it to the chat template,"
+            " and Qwen2.5's says who made it."
+        ),
+    )
     max_samples: int | None = Field(
         None, ge=1, description="Take the first so many blocks or conversations."
     )
@@ -46,6 +54,10 @@ class SampleKeys(Section):
             raise contradiction(
                 f"dataset is {self.dataset!r} and files is {list(self.files)}; expected exactly one of"
                 " them."
+            )
+        if self.system and self.data == "text":
+            raise contradiction(
+                f"system is {self.system!r} and data is 'text'; expected null, as a text has no messages."
             )
         return self
 
@@ -82,25 +94,27 @@ _WIKITEXT: dict[str, Any] = {
 _MAGPIE: dict[str, Any] = {
     "data": "chat",
     "dataset": "Magpie-Align/Magpie-Qwen2.5-Pro-1M-v0.1",
+    "system": "You are a helpful assistant.",
     "max_samples": 100_000,
 }
 _OFTEN: dict[str, Any] = {"evaluate_every": 500}
 
 RECIPES: Mapping[str, Recipe] = {
-    # As published: Qwen2.5-0.5B-Instruct, 2,048 tokens, 16 samples a step, one epoch.
+    # As published, for Qwen2.5-0.5B-Instruct: 2,048 tokens, one epoch, 16 samples a step on each GPU. How many GPUs
+    # there were is not known, and what else cannot be followed is in resources/published/protocols.yaml.
     "cpt": Recipe(**_WIKITEXT, **_OFTEN, method="freeze", trains=(WRAPPER,), learning_rate=1e-3),
     "cpt-last-16-layers": Recipe(
         **_WIKITEXT,
         **_OFTEN,
         method="freeze",
         trains=("last 16 layers", "*.wrapped_chunk_layers.aggregation.*"),
-        learning_rate=1e-3,
+        learning_rate=1e-5,
     ),
     "sft": Recipe(
         **_MAGPIE, **_OFTEN, method="freeze", trains=(CHUNKED_LAYERS, WRAPPER), learning_rate=1e-5
     ),
     "sft-full": Recipe(**_MAGPIE, **_OFTEN, learning_rate=1e-5),
-    "sft-lora": Recipe(**_MAGPIE, **_OFTEN, method="lora", trains=(WRAPPER,), learning_rate=1e-4),
+    "sft-lora": Recipe(**_MAGPIE, **_OFTEN, method="lora", learning_rate=1e-4, batch_size=8),
     # The same for the miniature world, where a run takes seconds.
     "miniature-cpt": Recipe(
         **_WIKITEXT | {"subset": "wikitext-103-raw-v1"},
@@ -114,7 +128,7 @@ RECIPES: Mapping[str, Recipe] = {
         save_every=10,
     ),
     "miniature-sft": Recipe(
-        **_MAGPIE | {"max_samples": 1_000},
+        **_MAGPIE | {"system": None, "max_samples": 1_000},
         method="freeze",
         trains=(CHUNKED_LAYERS, WRAPPER),
         learning_rate=1e-3,

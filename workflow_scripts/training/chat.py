@@ -51,6 +51,13 @@ def messages_of(turns: Any) -> list[dict[str, str]]:
     return messages
 
 
+def with_system(messages: list[dict[str, str]], system: str | None) -> list[dict[str, str]]:
+    """With this system message in front, unless there is one, or none to put there."""
+    if system is None or messages[0]["role"] == "system":
+        return messages
+    return [{"role": "system", "content": system}, *messages]
+
+
 def rendered(tokenizer, messages: list[dict[str, str]]) -> tuple[str, list[tuple[int, int]]]:
     """The whole conversation as text, and the spans of characters that count."""
     whole = _render(tokenizer, messages)

@@ -33,7 +33,7 @@ def tokenise(model_manifest: Path, folder: Path, request: SamplesRequest) -> dic
         each = keys.document == "row"
         write_text_blocks(writer, tokenizer, rows, each_row_ends=each, **common)
     else:
-        write_conversations(writer, tokenizer, rows, **common)
+        write_conversations(writer, tokenizer, rows, system=keys.system, **common)
     tokenizer_files = {f.path: f.sha256 for f in manifest.files if "token" in f.path}
     return writer.close(
         source=source,

@@ -8,7 +8,13 @@ import numpy as np
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.start_token import start_of
-from workflow_scripts.training.chat import COLUMNS, BadConversation, messages_of, rendered
+from workflow_scripts.training.chat import (
+    COLUMNS,
+    BadConversation,
+    messages_of,
+    rendered,
+    with_system,
+)
 from workflow_scripts.training.rows import FoundRow
 from workflow_scripts.training.samples import Sample, SampleSink
 
@@ -66,13 +72,17 @@ def write_conversations(
     column: str | None,
     length: int,
     most: int | None,
+    system: str | None = None,
 ) -> None:
-    """One conversation a sample; the assistant's turns count. A longer one is cut, and counted as such."""
+    """One conversation a sample; the assistant's turns count. A longer one is cut, and counted as such.
+
+    `system` is the system message of those that have none.
+    """
     if tokenizer.chat_template is None:
         raise UserError(
             "The tokenizer has no chat template, which training on conversations needs."
         )
-    for batch in batches(_conversations(writer, tokenizer, rows, column), _TOGETHER):
+    for batch in batches(_conversations(writer, tokenizer, rows, column, system), _TOGETHER):
         encoded = tokenizer(
             [text for _, text, _ in batch],
             add_special_tokens=False,  # the template wrote them
@@ -177,12 +187,16 @@ def _texts(
 
 
 def _conversations(
-    writer: SampleSink, tokenizer, rows: Iterable[FoundRow], column: str | None
+    writer: SampleSink,
+    tokenizer,
+    rows: Iterable[FoundRow],
+    column: str | None,
+    system: str | None,
 ) -> Iterator[tuple[str, str, list[tuple[int, int]]]]:
     for where, row in _whole(writer, rows):
         turns = next((row[name] for name in ([column] if column else COLUMNS) if name in row), None)
         try:
-            text, spans = rendered(tokenizer, messages_of(turns))
+            text, spans = rendered(tokenizer, with_system(messages_of(turns), system))
         except BadConversation as error:
             writer.bad.add(str(error), where)
             continue

@@ -8,13 +8,13 @@ import pytest
 import yaml
 
 from tests.records import record_fields
+from tests.unit.paper.nearest import of_mmlu, of_the_grid, of_the_prompts, of_the_suite, settings
 from tests.unit.paper.test_reproduction_grid import reruns
 from tests.unit.settings.merged import merged
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.records import ItemsFile, Record, TrainingFacts
+from workflow_scripts.core.records import ItemsFile, Record
 from workflow_scripts.paper.protocols.differences import NO, TABLE, YES, differences
-from workflow_scripts.paper.protocols.ours import Cell, grid_cell, mmlu_cell, prompt_cell
-from workflow_scripts.paper.protocols.published import read_protocols
+from workflow_scripts.paper.protocols.ours import Cell, grid_cell, mmlu_cell
 from workflow_scripts.paper.protocols.verdicts import with_other_protocols
 from workflow_scripts.paper.reproduction_by_task import by_task
 from workflow_scripts.paper.requests import PublishedCells, published_cells
@@ -26,20 +26,13 @@ from workflow_scripts.render.verdict import (
     OTHER_PROTOCOL,
     as_table,
 )
-from workflow_scripts.settings.harmony import TaskRecipe
+from workflow_scripts.scores.published_protocols import read_protocols
 from workflow_scripts.settings.load import load_settings
 from workflow_scripts.settings.training import RECIPES, Recipe
 from workflow_scripts.studies.ranking.frame import DIRECT, TRAINED
 
 ROOT = Path(__file__).parents[3]
 PROTOCOLS = read_protocols(ROOT / "resources/published/protocols.yaml")
-EXACT = yaml.safe_load((ROOT / "config/paper_exact.yaml").read_text(encoding="utf-8"))
-RECIPE = TaskRecipe.model_validate(
-    yaml.safe_load((ROOT / "config/config.yaml").read_text(encoding="utf-8"))["harmony"]["recipes"][
-        "published"
-    ]
-    | EXACT["harmony"]["recipes"]["published"]
-)
 QWEN, GEMMA = "Qwen/Qwen2-0.5B", "google/gemma-2b"
 
 
@@ -57,21 +50,20 @@ def record(
     **protocol: Any,
 ) -> Record:
     """As a run of config/paper_exact.yaml leaves it behind, but for what is said."""
-    fields = record_fields(model=model, task=task, n=n)
-    name = TRAINED if trained else DIRECT
-    fields["protocol"] = fields["protocol"].model_copy(
-        update={"name": name, "max_items": 10_000, **protocol}
+    found = of_the_grid(task, TRAINED if trained else DIRECT, n).record
+    training = found.training
+    if training:
+        update = {"keys": training.keys | (keys or {}), "held_out_split": held_out_split}
+        training = training.model_copy(update=update | {"ran": ran})
+    return found.model_copy(
+        update={
+            "model": found.model.model_copy(update={"id": model}),
+            "protocol": found.protocol.model_copy(update=protocol),
+            "cost": found.cost.model_copy(update={"device": device}),
+            "request": found.request | (request or {}),
+            "training": training,
+        }
     )
-    fields["cost"] = fields["cost"].model_copy(update={"device": device})
-    training = TrainingFacts(
-        keys=RECIPE.model_dump(mode="json") | (keys or {}),
-        **{"samples": 2490, "held_out_samples": 498, "held_out_split": held_out_split},
-        **{"tokens": 1, "trained_parameters": 1, "selected": {}, "evaluations": (), "ran": ran},
-    )
-    items = ItemsFile(file="rte.parquet", sha256="0" * 64, n=n)
-    request = {"test_draw": "published"} if request is None else request
-    training_of = training if trained else None
-    return Record(items=items, training=training_of, **fields | {"request": request})
 
 
 def found(*records: Record) -> pd.DataFrame:
@@ -129,86 +121,81 @@ def test_each_difference_is_read_off_the_record(measured, expected):
     assert decisive(measured) == expected
 
 
-def test_an_older_record_without_a_key_does_not_pass_for_the_published():
-    keys = {"training_text": None}
+@pytest.mark.parametrize(("key", "what", "there"), [
+    ("training_text", "training text", "published"), ("loss_on", "training: loss_on", "all"),
+])  # fmt: skip
+def test_an_older_record_without_a_key_does_not_pass_for_the_published(key, what, there):
     older = record("nq_open", n=3610)
-    older = older.model_copy(
-        update={
-            "training": older.training.model_copy(
-                update={"keys": {k: v for k, v in older.training.keys.items() if k not in keys}}
-            )
-        }
-    )
-    assert decisive(older)["training text"] == ("published", "not recorded")
+    keys = {k: v for k, v in older.training.keys.items() if k != key}
+    training = older.training.model_copy(update={"keys": keys})
+    older = older.model_copy(update={"training": training})
+    assert decisive(older) == {what: (there, "not recorded")}
 
 
 def test_the_published_recipe_of_the_settings_is_the_published_protocols():
     (training,) = (
         fact for fact in PROTOCOLS["harmony"].facts if fact.what == "training" and fact.decides
     )
-    ours = RECIPE.model_dump(mode="json")
+    exact = settings("paper_exact")
+    ours = exact.harmony.task_recipe(exact.source).model_dump(mode="json")
     assert {key: ours[key] for key in training.each} == training.each
 
 
 @pytest.mark.parametrize("stage", ["cpt", "sft"])
 def test_the_published_stages_of_the_settings_are_the_published_protocols(stage):
-    (fact,) = (fact for fact in PROTOCOLS["mmlu"].facts if fact.what == stage)
+    (fact,) = (fact for fact in PROTOCOLS["mmlu"].facts if fact.what == stage and fact.decides)
     ours = Recipe.model_validate(RECIPES[stage].model_dump()).model_dump(mode="json")
     ours["precision"] = "bfloat16"  # auto, on the GPUs it was trained on
     assert {key: ours[key] for key in fact.each} == fact.each
 
 
 @pytest.mark.parametrize("number", range(1, 8))
-def test_the_prompt_runs_ask_as_published_but_for_the_words(number):
-    measured = prompt_record(number)
-    table = differences([prompt_cell(measured, str(number))], PROTOCOLS)
+def test_the_prompt_runs_ask_as_published_but_for_words_and_the_examples_of_dev(number):
+    case = of_the_prompts(number)
+    table = case.differences(case.document)
     decides = table.loc[table["decides"] == YES, "what"].tolist()
-    assert decides == ([] if number == 7 else ["wording of the prompts"])
+    words = [] if number == 7 else ["wording of the prompts"]
+    examples = ["which examples"] if number in (2, 3, 4, 5) else []
+    compared = [] if number == 7 else ["comparison of texts"]
+    assert decides == words + examples + compared
 
 
-def prompt_record(number: int) -> Record:
-    """With what the run's file says, as its record has it."""
-    run: dict[str, Any] = {}
-    name: str | None = f"run{number}"
-    while name:  # a file says only what differs from the one that it extends
-        own = yaml.safe_load((ROOT / f"config/prompts/{name}.yaml").read_text(encoding="utf-8"))
-        name = own.pop("extends", None)
-        run = {
-            **own,
-            **run,
-            **{k: own.get(k, {}) | run.get(k, {}) for k in ("shots", "decoding")},
-        }
-    fields = record_fields(study="prompts", task=f"run{number}")
-    dtype, shots = run["dtype"], run["shots"]["number"]
-    update = {"name": "prompt_run", "dtype": dtype}
-    fields["protocol"] = fields["protocol"].model_copy(update=update)
-    fields["task"] = fields["task"].model_copy(update={"shots": shots})
-    decoding = {"seed": 0, "temperature": None} | run["decoding"]
-    asking = {"questions": run.get("questions", "mmlu"), "decoding": decoding}
-    items = ItemsFile(file="run.parquet", sha256="0" * 64, n=4)
-    return Record(items=items, **fields | {"request": {"asking": asking}})
+def test_run_seven_with_the_text_of_its_prompts_is_another():
+    case = of_the_prompts(7)
+    document = case.document
+    document["request"]["asking"]["messages"][0]["content"] = "{{ prompt }}"
+    assert case.verdict(case.differences(case.document)) == AGREES
+    table = case.differences(document)
+    assert case.verdict(table) == OTHER_PROTOCOL
+    assert table.loc[table["decides"] == YES, "what"].tolist() == ["wording of the prompts"]
 
 
-def test_of_chunked_models_the_stages_before_count_too(tmp_path):
-    class Stage:
-        def __init__(self, stage: str, **changes: Any):
-            keys = RECIPES[stage].model_dump(mode="json") | changes
-            self.request = {"keys": keys, "validation": 0.1}
-            self.data = {"data": {k: keys[k] for k in ("dataset", "subset", "max_samples")}}
-            self.report = {"precision": "bfloat16"}
+def test_of_chunked_models_the_stages_before_count_too():
+    case = of_mmlu("@k2m12-mlp.none-adapters4864+cpt+sft")
+    document = case.document
+    document["cpt"]["request"]["keys"]["learning_rate"] = 2e-3
+    document["sft"]["data"]["data"]["system"] = None
+    table = case.differences(document)
+    decides = table[table["decides"] == YES].set_index("what")["ours"].to_dict()
+    assert {decides.pop("cpt: learning_rate"), decides.pop("sft: system")} == {"0.002", "none"}
+    # What is not followed, or not known.
+    assert list(decides) == [
+        "cpt: batch_size", "sft: batch_size", "cpt: empty rows", "cpt: what fills no sample",
+        "sft: conversations that are too long",
+    ]  # fmt: skip
 
-    model = "Qwen/Qwen2.5-0.5B-Instruct@k2m12-mlp.none-adapters4864+cpt"
-    trainings: Any = {model: Stage("cpt", learning_rate=2e-3), f"{model}+sft": Stage("sft")}
-    fields = record_fields(study="mmlu", model=f"{model}+sft", task="mmlu_helm")
-    update = {"name": "few_shot", "dtype": "bfloat16"}
-    fields["protocol"] = fields["protocol"].model_copy(update=update)
-    fields["task"] = fields["task"].model_copy(update={"shots": 5})
-    items = ItemsFile(file="mmlu.parquet", sha256="0" * 64, n=4)
-    table = differences([mmlu_cell(Record(items=items, **fields), trainings)], PROTOCOLS)
-    decides = table[table["decides"] == YES].set_index("what")
-    assert decides["ours"].to_dict() == {
-        "cpt: learning_rate": "0.002",
-    }
+
+def test_the_leaderboard_s_rows_are_held_against_the_harness_of_its_published_scores():
+    case = of_the_suite("gsm8k")
+    table = case.differences(case.document).set_index("what")
+    assert table.loc["lm-eval", "published"] == "b281b0921b636bc36ad05c0b0b0763bd6dd43463"
+    assert table.loc[table["decides"] == YES].index.tolist() == [
+        "start token in front of a prompt", "draw of the examples", "generation",
+        "number behind ####",
+    ]  # fmt: skip
+    fixed = of_the_suite("mmlu")  # asked of the same five examples in the same words
+    table = fixed.differences(fixed.document)
+    assert set(table.loc[table["decides"] == YES, "what"]) == {"start token in front of a prompt"}
 
 
 def test_another_form_of_a_published_plan_is_named(tmp_path):
@@ -302,8 +289,9 @@ def test_for_reading_each_difference_is_named_once_with_its_cells(tmp_path):
 
 def test_every_table_of_published_scores_has_its_protocol():
     named = {source for one in PROTOCOLS.values() for source in one.sources}
-    tables = {path.stem for path in (ROOT / "resources/published").glob("*.csv")} - {"sources"}
-    assert named == tables
+    folder = ROOT / "resources/published"
+    tables = {path.stem for ending in ("csv", "tsv") for path in folder.glob(f"*.{ending}")}
+    assert named == tables - {"sources", "pretraining"}
 
 
 @pytest.mark.parametrize(

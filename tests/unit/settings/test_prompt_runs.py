@@ -55,7 +55,8 @@ def problems(**prompts) -> list[str]:
 def test_the_nine_runs_are_the_published_ones():
     known = load_settings(merged({}), ROOT).prompt_runs
     names = [
-        "run1", "run2", "run3", "run4", "run4_first285", "run5", "run6", "run7", "run8", "run9",
+        "run1", "run2", "run3", "run4", "run4_first285", "run5", "run6", "run7",
+        "run7_text", "run8", "run9",
     ]  # fmt: skip
     assert [name for name in known if name != "run4_as_described"][: len(names)] == names
     runs = {name: known[name] for name in names}
@@ -71,25 +72,36 @@ def test_the_nine_runs_are_the_published_ones():
         )
         for name, run in runs.items()
     }
-    json, lenient = ("json", "equal"), ("whole", "occurs")
+    json, else_equal = ("json_text", "equal"), ("not_json", "equal")
+    else_occurs = ("not_json", "occurs")
     vendor = ("vendor", 5, "greedy", None, 10, "float16")
     assert shape == {
-        "run1": ("hand_made", 2, "sample", None, 10, "bfloat16", [lenient]),
-        "run2": ("fixed_dev", 5, "sample", None, 10, "float16", [json]),
-        "run3": ("fixed_dev", 5, "sample", 0.1, 256, "float16", [json]),
-        "run4": ("fixed_dev", 5, "sample", None, 256, "float16", [json]),
-        "run4_first285": ("fixed_dev", 5, "sample", None, 256, "float16", [json]),
-        "run5": ("fixed_dev", 5, "sample", 0.1, 64, "float16", [json, lenient]),
-        "run6": ("subject_dev", 5, "sample", 0.1, 20, "float16", [json, lenient]),
-        "run7": (*vendor, [("best_answer_anywhere", "letter")]),
+        "run1": ("hand_made", 2, "sample", None, 10, "bfloat16", [("whole", "occurs")]),
+        "run2": ("fixed_dev", 5, "sample", None, 10, "float16", [json, else_equal]),
+        "run3": ("fixed_dev", 5, "sample", 0.1, 256, "float16", [json, else_equal]),
+        "run4": ("fixed_dev", 5, "sample", None, 256, "float16", [json, else_equal]),
+        "run4_first285": ("fixed_dev", 5, "sample", None, 256, "float16", [json, else_equal]),
+        "run5": ("fixed_dev", 5, "sample", 0.1, 64, "float16", [json, else_occurs]),
+        "run6": ("subject_dev", 5, "sample", 0.1, 20, "float16", [json, else_occurs]),
+        "run7": (*vendor, [("best_answer_at_start", "letter")]),
+        "run7_text": (*vendor, [("best_answer_at_start", "letter")]),
         "run8": (*vendor, [("leading_letter", "letter")]),
         "run9": ("vendor", 5, "likelihood", None, None, "float16", [("letter", "letter")]),
     }
     assert {name: run.first for name, run in runs.items() if run.first} == {"run4_first285": 285}
     assert [run.after for run in runs.values()] == [
-        None, "run1", "run2", "run3", "run3", "run4", "run5", "run6", "run7", "run8",
+        None, "run1", "run2", "run3", "run3", "run4", "run5", "run6", "run7",
+        "run7_text", "run8",
     ]  # fmt: skip
     assert all(run.messages or name in ("run8", "run9") for name, run in runs.items())
+
+
+def test_run_seven_stands_as_it_was_run_and_with_the_prompts_as_text():
+    runs = load_settings(merged({}), ROOT).prompt_runs
+    as_run, as_text = runs["run7"], runs["run7_text"]
+    assert (as_run.published, as_text.published) == ("7", None)
+    same = {"messages": None, "changed": "", "published": None, "after": None, "extends": None}
+    assert as_run.model_copy(update=same) == as_text.model_copy(update=same)
 
 
 def test_run_four_stands_as_it_was_run_and_as_its_readme_describes_it():
@@ -125,7 +137,7 @@ def test_null_takes_a_value_back_and_lists_are_replaced(folder):
     run = settings(runs=["mine"]).prompt_runs["mine"]
     assert run.decoding.options() == {"do_sample": True}
     assert [link.parser for link in run.read.answers] == ["one_choice"]
-    assert run.read.format == "json"
+    assert run.read.format == "json_text"
 
 
 def test_a_broken_file_that_is_not_asked_for_is_left_alone(folder):

@@ -4,6 +4,7 @@ import pytest
 
 from tests.tiny_tokenizers import DEFAULT_SYSTEM, LLAMA, QWEN, with_template
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.settings.training import RECIPES
 from workflow_scripts.training.samples import SampleWriter, read_samples
 from workflow_scripts.training.tokenise import write_conversations
 
@@ -40,11 +41,12 @@ def as_sharegpt(turns):
     return {"conversations": [{"from": names[role], "value": text} for role, text in turns]}
 
 
-def written(folder, tokenizer, *rows, length=10_000, column=None, most=None):
+def written(folder, tokenizer, *rows, length=10_000, column=None, most=None, system=None):
     """The samples of these rows, and the bad ones."""
     writer = SampleWriter(folder)
     numbered = ((f"row {at}", row) for at, row in enumerate(rows))
-    write_conversations(writer, tokenizer, numbered, column=column, length=length, most=most)
+    asked = {"column": column, "length": length, "most": most, "system": system}
+    write_conversations(writer, tokenizer, numbered, **asked)
     writer.close()
     samples, summary = read_samples(folder / "samples.json")
     found = [
@@ -116,6 +118,17 @@ def test_marks_are_those_a_person_made(tmp_path, name, form):
     (found,), bad = written(tmp_path, tokenizer, form(turns))
     assert found == labelled(tokenizer, marked)
     assert bad == {}
+
+
+def test_a_recipe_s_system_message_stands_where_a_conversation_has_none(tmp_path):
+    tokenizer, said = with_template(QWEN), "You are a helpful assistant."
+    assert RECIPES["sft"].system == said, "as the published trainer's template has it"
+    (alone, with_own), _ = written(
+        tmp_path, tokenizer, as_sharegpt(ONE_TURN), as_sharegpt(WITH_SYSTEM), system=said
+    )
+    system = f"<|im_start|>system\n{said}<|im_end|>\n"
+    assert alone == labelled(tokenizer, f"{system}{QWEN_FIRST}⟦The fox.<|im_end|>⟧\n")
+    assert with_own == labelled(tokenizer, HAND_LABELLED["qwen, system"][2])
 
 
 def test_what_looks_like_an_end_within_a_turn_is_not_one(tmp_path):

@@ -19,6 +19,7 @@ _LETTER = re.compile(r"\(?([A-J])\)?[.:]?")
 _LEADING_LETTER = re.compile(r"\(?([A-J])\)?(?=\s*$|[.:,;)\]]|\s*\n)")
 _BEST_ANSWER = re.compile(r"The best answer is:? \(?([A-J])(?!\w)")
 _BEST_ANSWER_LINE = re.compile(r"The best answer is ([A-J])\.?")
+_BEST_ANSWER_AT_START = re.compile(r"The best answer is ([A-J])")
 # What looks like the JSON but has the wrong quotes, or an apostrophe between single ones.
 _LOOSE_JSON = re.compile(
     r"""\{\s*(['"]?)answer\1\s*:\s*(['"])(?P<text>.*?)\2\s*\}|\{\s*(['"]?)answer\4\s*:\s*(?P<bare>[^{}'"\n]+?)\s*\}""",
@@ -52,6 +53,17 @@ def json_object(output: str, choices: Sequence[str]) -> str | None:
         return _answer_in(_DECODER.decode(output.strip()))
     except (ValueError, RecursionError):
         return None
+
+
+def json_text(output: str, choices: Sequence[str]) -> str | None:
+    """As published: the text under "answer" in an output that is JSON, in small letters; a number is none."""
+    answer = _published_answer(output)
+    return answer.replace('"', "'").strip() or None if isinstance(answer, str) else None
+
+
+def not_json(output: str, choices: Sequence[str]) -> str | None:
+    """As published: all of an output that is no JSON with such a key, and nothing of one that is."""
+    return whole(output.replace('"', "'"), choices) if _published_answer(output) is _NONE else None
 
 
 def json_anywhere(output: str, choices: Sequence[str]) -> str | None:
@@ -108,6 +120,14 @@ def best_answer_line(output: str, choices: Sequence[str]) -> str | None:
     return _of(_BEST_ANSWER_LINE.fullmatch(output.strip()), choices)
 
 
+def best_answer_at_start(output: str, choices: Sequence[str]) -> str | None:
+    """As published: the letter after "The best answer is ", with which the output begins.
+
+    A line break that is written as a backslash and an n, as in the prompts of run 7, is passed over.
+    """
+    return _of(_BEST_ANSWER_AT_START.match(output.strip().replace("\\n", "")), choices)
+
+
 def best_answer_anywhere(output: str, choices: Sequence[str]) -> str | None:
     """The letter after "The best answer is", wherever that is; the only one, or all agree."""
     return _only(found for match in _BEST_ANSWER.finditer(output) if (found := _of(match, choices)))
@@ -116,6 +136,8 @@ def best_answer_anywhere(output: str, choices: Sequence[str]) -> str | None:
 PARSERS: dict[str, Parse] = {
     "whole": whole,
     "json": json_object,
+    "json_text": json_text,
+    "not_json": not_json,
     "json_anywhere": json_anywhere,
     "answer_line": answer_line,
     "answer_line_anywhere": answer_line_anywhere,
@@ -123,6 +145,7 @@ PARSERS: dict[str, Parse] = {
     "letter": letter,
     "leading_letter": leading_letter,
     "best_answer_line": best_answer_line,
+    "best_answer_at_start": best_answer_at_start,
     "best_answer_anywhere": best_answer_anywhere,
 }
 
@@ -150,6 +173,16 @@ RIGHT: dict[str, Callable[[str, Sequence[str], int], bool]] = {
     "occurs_as_word": occurs_as_word,
     "letter": is_letter,
 }
+
+
+_NONE = object()  # where there is no answer; null is one, of a kind that is never right
+
+
+def _published_answer(output: str) -> object:
+    try:
+        return json.loads(output.lower())[_KEY]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return _NONE
 
 
 def _answer_in(value: object) -> str | None:

@@ -17,6 +17,7 @@ from workflow_scripts.settings.prompts.templates import TemplateError, render
 
 _STYLES: dict[str, Callable[[tuple[str, ...]], str]] = {
     "python_list": lambda choices: str(list(choices)),
+    "single_quoted_list": lambda choices: str(list(choices)).replace('"', "'"),
     "json_list": lambda choices: json.dumps(list(choices), ensure_ascii=False),
     "lettered_lines": lambda choices: "\n".join(
         f"{letter}. {choice}" for letter, choice in zip(LETTERS, choices, strict=False)
@@ -70,7 +71,8 @@ class Renderer:
         if asking.shots.source not in ("none", "vendor"):
             values["shots"] = shots
         if question.prompt is not None:
-            values["prompt"] = question.prompt
+            # As the dataset has it, a list of one; it prints as an array of one does.
+            values |= {"prompt": question.prompt, "prompts": [question.prompt]}
         if asking.text is not None:
             return render(asking.text, values)
         turns = []

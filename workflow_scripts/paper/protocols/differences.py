@@ -8,18 +8,31 @@ import pandas as pd
 
 from workflow_scripts.core.records import Record, read_without_items
 from workflow_scripts.core.training_record import TrainingRecord, read_training_record
-from workflow_scripts.paper.protocols.ours import Cell, grid_cell, mmlu_cell, prompt_cell
-from workflow_scripts.paper.protocols.published import PublishedProtocol, read_protocols
+from workflow_scripts.paper.protocols.ours import (
+    NOT_RECORDED,
+    Cell,
+    grid_cell,
+    mmlu_cell,
+    prompt_cell,
+    suite_cell,
+)
 from workflow_scripts.paper.requests import PublishedCells
 from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import numbers
 from workflow_scripts.scores.published_leaderboard import TEST_ITEMS
+from workflow_scripts.scores.published_protocols import (
+    NO,
+    YES,
+    PublishedProtocol,
+    in_words,
+    read_protocols,
+)
+from workflow_scripts.settings.suite import OPEN_LLM_LEADERBOARD
 from workflow_scripts.studies.ranking.frame import DIRECT, TRAINED
 
-YES, NO = "yes", "no"
-NOT_PRINTED = "not printed"
+ON_THE_LEADERBOARD = {one.task for one in OPEN_LLM_LEADERBOARD}
 NOTE = (
     "What the records of this run say of its protocol, where the published one is known to be another, or not"
     " known. Cells: measurements of this run that it concerns; the CSV names each. Decides: whether a published"
@@ -48,28 +61,20 @@ def _of_cell(cell: Cell, ours: dict[str, Any], protocol: PublishedProtocol) -> I
     for fact in protocol.facts:
         if fact.after_training and cell.protocol != TRAINED:
             continue
+        # Of several things of a kind, what an older record does not speak of is not taken for the published.
+        of_this_kind = fact.each and any(what.startswith(f"{fact.what}: ") for what in ours)
         for what, published in fact.of(cell.of, cell.item):
-            if what not in ours or ours[what] == published:
+            value = ours.get(what, NOT_RECORDED if of_this_kind else published)
+            if value == published:
                 continue
-            unknown = published is None and not fact.decides
             yield about | {
                 "what": what,
-                "published": NOT_PRINTED if unknown else _words(published),
-                "ours": _words(ours[what]),
+                "published": in_words(published),
+                "ours": in_words(value),
                 "decides": YES if fact.decides else NO,
                 "because": fact.because,
                 "known_from": fact.known_from,
             }
-
-
-def _words(value: Any) -> str:
-    if value is None:
-        return "none"
-    if isinstance(value, bool):
-        return YES if value else NO
-    if isinstance(value, list):
-        return ", ".join(map(str, value)) or "none"
-    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _cells(inputs: Inputs, request: PublishedCells) -> Iterator[tuple[Cell, dict[str, Any]]]:
@@ -86,6 +91,9 @@ def _cells(inputs: Inputs, request: PublishedCells) -> Iterator[tuple[Cell, dict
     for record in _records(inputs, "prompts"):
         if record.task.name in request.runs:
             yield prompt_cell(record, request.runs[record.task.name])
+    for record in _records(inputs, "suite"):
+        if record.task.name in ON_THE_LEADERBOARD:
+            yield suite_cell(record)
 
 
 def _records(inputs: Inputs, study: str) -> Iterator[Record]:
@@ -103,6 +111,7 @@ _STUDIES = {
     "harmony": "Train before test",
     "mmlu": "MMLU of chunked models",
     "prompts": "Prompt runs",
+    "suite": "Leaderboard",
 }
 
 

@@ -14,6 +14,15 @@ DRAWS = {
     "own": "by the task's name and the seed",
     "published": "one permutation under the run's seed, after the training items'",
 }
+# What is said here of samples is what training.tokenise makes of them, and of examples what lm-eval does.
+EMPTY_ROWS = {"row": "left out", "all": "kept, as blank lines"}
+LEFT_OVER = "a shorter sample"
+TOO_LONG = "cut at the end"
+EXAMPLES_DRAWN = "anew for each item, under seed 1234, items in their order"
+START_TOKEN = "where the tokenizer puts one"
+BEHIND_HASHES = "with or without a full stop behind it"
+COMPARED = "without regard to case, stretches of white space as one blank"
+PRINTED_ARRAY = [{"role": "system", "content": "{{ prompts }}", "for_each_shot": False}]
 
 
 @dataclass(frozen=True)
@@ -30,10 +39,12 @@ def grid_cell(record: Record) -> tuple[Cell, dict[str, Any]]:
     cell = Cell("harmony", record.model.id, record.task.name, record.protocol.name)
     cap, n = record.protocol.max_items, record.items.n
     found: dict[str, Any] = {
+        "metric": _task(record)["metric"],
         "number format of the test": record.protocol.dtype,
         "attention": record.protocol.attention,
         "chat template": record.protocol.chat_template,
         "examples in front of a question": record.task.shots,
+        "generation": _generation(record),
         "seed": record.protocol.seed,
         "lm-eval": record.task.harness_version,
         "transformers": record.provenance.packages.get("transformers", NOT_RECORDED),
@@ -41,7 +52,8 @@ def grid_cell(record: Record) -> tuple[Cell, dict[str, Any]]:
     if n == cap or n > MOST_TEST_ITEMS:  # else all were asked, as everywhere
         found["test items, at most"] = n
     if n == cap:
-        found["draw of test items"] = DRAWS[record.request["test_draw"]]
+        draw = record.request["test_draw"]
+        found["draw of test items"] = DRAWS.get(draw, draw)
     training = record.training
     if training is not None:
         keys, ran = training.keys, training.ran or {}
@@ -68,6 +80,9 @@ def mmlu_cell(
         "number format of the test": record.protocol.dtype,
         "examples in front of a question": record.task.shots,
         "questions of a subject, at most": record.protocol.max_items or "all",
+        "chat template": record.protocol.chat_template,
+        "attention": record.protocol.attention,
+        "generation": _generation(record),
         "lighteval": record.task.harness_version,
     }
     checkpoint = CheckpointId.parse(record.model.id)
@@ -75,28 +90,89 @@ def mmlu_cell(
         found["aggregation of the chunks"] = checkpoint.aggregation or USUAL_AGGREGATION
         found["adapters"] = checkpoint.adapters or "as wide as the model"
     while checkpoint.stages:
-        stage, training = checkpoint.stages[-1], trainings.get(str(checkpoint))
-        if training is not None:
-            request, data = training.request, training.data["data"]
-            keys = request["keys"] | {"validation": request["validation"]} | data
-            found |= _keyed(stage, keys | {"precision": training.report["precision"]})
+        found |= _stage(checkpoint.stages[-1], trainings[str(checkpoint)])
         checkpoint = checkpoint.before
     return cell, found
 
 
+def _stage(stage: str, training: TrainingRecord) -> dict[str, Any]:
+    """What a stage of a chunked model trained, on what, and how."""
+    request, data = training.request, training.data["data"]
+    keys = request["keys"] | {"validation": request["validation"]} | data
+    precision, attention = (training.report[name] for name in ("precision", "attention"))
+    found = keys | {"precision": precision, "attention": attention, "seed": request["seed"]}
+    if data["data"] == "text":
+        found |= {"empty rows": EMPTY_ROWS.get(data["document"]), "what fills no sample": LEFT_OVER}
+    else:
+        found["conversations that are too long"] = TOO_LONG
+    return _keyed(stage, found)
+
+
 def prompt_cell(record: Record, run: str) -> tuple[Cell, dict[str, Any]]:
     """`run` is what the published runs call it."""
-    asking = record.request["asking"]
-    vendor = asking["questions"] == "vendor"
+    asking, reading = record.request["asking"], record.request["read"]["answers"]
+    vendor = asking["questions"] == "vendor" and asking["text"] is None
+    printed = vendor and asking["messages"] == PRINTED_ARRAY
+    of_the_model = record.protocol.generation["model_generation_config"]
+    first = asking["first"]
     return Cell("prompts", record.model.id, f"run {run}", record.protocol.name), {
         "number format": record.protocol.dtype,
-        "wording of the prompts": "the vendor's" if vendor else "words of our own",
+        "attention": record.protocol.attention,
+        "chat template": record.protocol.chat_template,
+        "wording of the prompts": (
+            "the vendor's, printed as an array" if printed else "words of our own"
+        ),
+        "date that the chat template states": asking["date"],
+        "questions from": asking["questions"],
+        "questions": "all" if first is None else f"the first {first}",
+        "questions of a subject, at most": record.protocol.max_items or "all",
+        "choices in the prompt": asking["choices"],
         "examples in front of a question": record.task.shots,
-        "method of decoding": asking["decoding"]["method"],
-        "temperature": asking["decoding"]["temperature"],
-        "new tokens": asking["decoding"]["new_tokens"],
-        "seed": asking["decoding"]["seed"],
+        "which examples": _examples(asking["shots"]),
+        **_keyed("decoding", {k: v for k, v in asking["decoding"].items() if k != "seed"}),
+        **_keyed("decoding that the model's own config says", of_the_model),
+        "reading": [f"{link['parser']}: {link['right']}" for link in reading],
+        "comparison of texts": COMPARED,
+        "seed": f"{record.protocol.seed}, of decoding {asking['decoding']['seed']}",
     }
+
+
+def _examples(shots: Mapping[str, Any]) -> str:
+    order = f"in {shots['order']} order"
+    return {
+        "hand_made": "made by hand",
+        "fixed_dev": f"drawn from dev under seed {shots['seed']}, {order}",
+        "subject_dev": f"the first of the subject's in dev, {order}",
+        "vendor": "the vendor's",
+    }.get(shots["source"], shots["source"])
+
+
+def suite_cell(record: Record) -> tuple[Cell, dict[str, Any]]:
+    cell = Cell("suite", record.model.id, record.task.name, record.protocol.name)
+    return cell, {
+        "metric": _task(record)["metric"],
+        "items of a task, at most": record.protocol.max_items or "all",
+        "chat template": record.protocol.chat_template,
+        "start token in front of a prompt": START_TOKEN,
+        "examples in front of an item": record.task.shots,
+        "draw of the examples": EXAMPLES_DRAWN,
+        "generation": _generation(record),
+        "number behind ####": BEHIND_HASHES,
+        "calculator": False,
+        "training on the task": record.training and f"method {record.training.keys['method']}",
+        "sequences at once": record.protocol.batch_size,
+        "lm-eval": record.task.harness_version,
+    }
+
+
+def _generation(record: Record) -> list[str]:
+    return [f"{key}: {value!r}" for key, value in sorted(record.protocol.generation.items())]
+
+
+def _task(record: Record) -> Mapping[str, Any]:
+    """The one task that a cell was asked."""
+    (task,) = record.request["tasks"].values()
+    return task
 
 
 def _keyed(what: str, keys: Mapping[str, Any]) -> dict[str, Any]:

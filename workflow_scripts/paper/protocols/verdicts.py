@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 import pandas as pd
 
 from workflow_scripts.paper.protocols.differences import YES
-from workflow_scripts.paper.protocols.published import PublishedProtocol
 from workflow_scripts.render.verdict import AGREES, DIFFERS, OTHER_PROTOCOL
+from workflow_scripts.scores.published_protocols import PublishedProtocol
 from workflow_scripts.studies.ranking.frame import DIRECT, TRAINED
 
 # By study, checkpoint and task or run, and the grid's by protocol.

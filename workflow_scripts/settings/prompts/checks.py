@@ -97,7 +97,7 @@ def _template_problems(run: PromptRun) -> Iterator[str]:
     """Each template, rendered once on an example."""
     known: dict[str, Any] = {k: v for k, v in _SAMPLE_SHOT.items() if k not in ("answer", "letter")}
     if run.questions == "vendor":
-        known["prompt"] = "What is 1 + 1?"
+        known |= {"prompt": "What is 1 + 1?", "prompts": ["What is 1 + 1?"]}
     own_shots = run.shots.source not in ("none", "vendor")
     if own_shots:
         known["shots"] = [_SAMPLE_SHOT] * min(run.shots.number, 5)

@@ -11,6 +11,8 @@ DATASETS = {"mmlu": "cais/mmlu", "vendor": "meta-llama/Llama-3.2-1B-Instruct-eva
 Parser = Literal[
     "whole",
     "json",
+    "json_text",
+    "not_json",
     "json_anywhere",
     "answer_line",
     "answer_line_anywhere",
@@ -18,12 +20,18 @@ Parser = Literal[
     "letter",
     "leading_letter",
     "best_answer_line",
+    "best_answer_at_start",
     "best_answer_anywhere",
 ]
 # These give a letter, the others a text.
-LETTER_PARSERS = ("letter", "leading_letter", "best_answer_line", "best_answer_anywhere")
+LETTER_PARSERS = (
+    *("letter", "leading_letter"),
+    *("best_answer_line", "best_answer_at_start", "best_answer_anywhere"),
+)
 Rightness = Literal["equal", "occurs", "occurs_as_word", "letter"]
-ChoicesStyle = Literal["python_list", "json_list", "lettered_lines", "plain_lines"]
+ChoicesStyle = Literal[
+    "python_list", "single_quoted_list", "json_list", "lettered_lines", "plain_lines"
+]
 
 Text = Annotated[str, Field(min_length=1)]
 
@@ -161,8 +169,8 @@ class Asking(Section):
     choices: ChoicesStyle = Field(
         "python_list",
         description=(
-            "What choices means in a template: a list as Python writes it, as JSON, or one choice a"
-            " line, with its letter or plain."
+            "What choices means in a template: a list as Python writes it, the same with single quotes"
+            " for all double ones, as JSON, or one choice a line, with its letter or plain."
         ),
     )
     messages: Annotated[tuple[Message, ...], Field(strict=False, min_length=1)] | None = Field(

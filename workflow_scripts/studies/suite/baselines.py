@@ -41,7 +41,8 @@ def baselines(frame: pd.DataFrame, request: SuiteTables | SuiteBoard) -> list[Ba
     for one in request.baselines:
         share = one.percent / 100
         error = float(np.sqrt(share * (1 - share) / one.items))
-        what = f"As published. {one.what}"
+        own = f", by a protocol of its own ({'; '.join(one.protocol)})" if one.protocol else ""
+        what = f"As published{own}. {one.what}"
         scores = {one.task: share}
         made.append(_baseline(one.name, what, scores, request, {one.task: error}, one.source))
     return made

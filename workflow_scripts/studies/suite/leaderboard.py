@@ -22,8 +22,9 @@ NOTE = (
     " few they are; n is in the CSV. Average: the mean of all tasks of the suite, for rows that"
     " have all of them alone; a cell that is missing is named and never filled. The first rows are"
     " baselines and no models. Floor: the better of random answers and of one fixed answer. Random"
-    " answers: an open question has no such score. A published score is of another protocol. A flag was"
-    " set by hand, its reason is in the last column; the row stays."
+    " answers: an open question has no such score. A published score is of another protocol, and so are those of"
+    " the Open LLM Leaderboard (table suite_protocol, with its commit of lm-eval). A flag was set by hand, its"
+    " reason is in the last column; the row stays."
 )
 COLUMNS = Columns(
     {

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from pydantic import Field
 
+from workflow_scripts.scores.published_protocols import read_protocols
 from workflow_scripts.settings.flags import Flag
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.request import StepRequest
@@ -27,6 +28,9 @@ class PublishedBaseline(StepRequest):
     percent: float
     items: int
     what: str
+    protocol: tuple[str, ...] = Field(
+        (), description="What was otherwise than on the Open LLM Leaderboard"
+    )
     source: str
 
 
@@ -85,4 +89,9 @@ def _baselines(settings: Settings) -> tuple[PublishedBaseline, ...]:
     published = Path(settings.resource("published/suite_baselines.tsv"))
     with published.open(encoding="utf-8", newline="") as file:
         found = [PublishedBaseline.of(row) for row in csv.DictReader(file, delimiter="\t")]
-    return tuple(one for one in found if (one.task, one.metric) in request)
+    protocol = read_protocols(Path(settings.resource("published/protocols.yaml")))["suite"]
+    return tuple(
+        one.model_copy(update={"protocol": protocol.of_its_own(one.name, one.task)})
+        for one in found
+        if (one.task, one.metric) in request
+    )

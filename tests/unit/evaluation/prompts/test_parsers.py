@@ -21,6 +21,15 @@ READ = {
         ('{"Answer": "it\'s"}', "it's"), ('{"Answer": "\\u00e9t\\u00e9"}', "été"),
         ('{"Answer": "ångström"}', "ångström"),
     ],
+    "json_text": [
+        ('{"Answer": "24"}', "24"), (' {"ANSWER": "Red Cap", "why": "it is"}\n', "red cap"),
+        ('{"Answer": "4", "Answer": "24"}', "24"), ('{"Answer": "a \\"cap\\""}', "a 'cap'"),
+    ],
+    "not_json": [
+        ("24", "24"), (' "24" \n', "'24'"), ('{"Answer": "24"', "{'Answer': '24'"),
+        ('{"Answers": 24}', "{'Answers': 24}"), ('["24"]', "['24']"),
+        ('{"Answer": NaN}', "{'Answer': NaN}"),
+    ],
     "json_anywhere": [
         ('Sure! {"Answer": "24"} I hope this helps.', "24"),
         ('```json\n{"Answer": "24"}\n```', "24"), ("{'Answer': '24'}", "24"),
@@ -50,6 +59,10 @@ READ = {
     "best_answer_line": [
         ("The best answer is B.", "B"), ("The best answer is B", "B"),
     ],
+    "best_answer_at_start": [
+        ("The best answer is B.", "B"), (" \nThe best answer is C. I am sure.", "C"),
+        ("\\n\\nThe best answer is D", "D"), ("The best answer is Bread.", "B"),
+    ],
     "best_answer_anywhere": [
         ("Well. The best answer is B. I am sure.", "B"), ("The best answer is (C).", "C"),
     ],
@@ -61,6 +74,13 @@ REFUSED = {
         '{"Answer": "24"', '{"Answer": ["24", "4"]}', '{"Answer": true}', '{"Answer": null}',
         '{"Answer": NaN}', '{"Answer": ""}', '{"Answers": "24"}', '"24"', "24", "",
         "[" * 100_000, PROMPT,
+    ],
+    "json_text": [
+        '{"Answer": 24}', '{"Answer": 4.50}', '{"Answer": null}', '{"Answer": ["24"]}',
+        '{"Answer": ""}', '{"Answer": "24"} I hope this helps', '"24"', "24", "", "[" * 100_000,
+    ],
+    "not_json": [
+        '{"Answer": "24"}', '{"Answer": 24}', '{"Answer": null}', '{"answer": {"a": "24"}}', " \n",
     ],
     "json_anywhere": [
         '{"Answer": "24"} or rather {"Answer": "4"}', '{"Answer": "24', '{"why": "no"}',
@@ -88,6 +108,10 @@ REFUSED = {
     ],
     "best_answer_line": [
         "The best answer is B. I am sure.", "the best answer is b.",
+    ],
+    "best_answer_at_start": [
+        "Well. The best answer is B.", "the best answer is B.", "The best answer is: B",
+        "The best answer is (B)", "The best answer is\nB", "The best answer is ", "B",
     ],
     "best_answer_anywhere": [
         "The best answer is A. No: The best answer is B.", "The best answer is Bread.",

@@ -1,6 +1,9 @@
 """The exact text and tokens that a run sends."""
 
+import numpy as np
+import pandas as pd
 import pytest
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from tests.unit.evaluation.prompts.conftest import changed
 from workflow_scripts.core.errors import UserError
@@ -50,6 +53,7 @@ def test_a_message_is_the_chat_template_s_and_choices_are_a_python_list(renderer
 @pytest.mark.parametrize(
     ("style", "text"),
     [
+        ("single_quoted_list", "['3', 'it's 4', ''5'', 'é']"),
         ("json_list", r'["3", "it' + "'" + r's 4", "\"5\"", "é"]'),
         ("lettered_lines", 'A. 3\nB. it\'s 4\nC. "5"\nD. é'),
         ("plain_lines", '3\nit\'s 4\n"5"\né'),
@@ -121,12 +125,37 @@ def test_the_vendor_s_prompt_doubles_its_header_tokens_in_a_message_and_not_as_t
 ):
     question = read_questions(world, "vendor")[0][0]
     start = loaded.tokenizer.bos_token_id
-    wrapped = renderer(runs["run7"]).prompt(question)
+    wrapped = renderer(runs["run7_text"]).prompt(question)
     raw = renderer(runs["run8"]).prompt(question)
     assert wrapped.tokens.count(start) == 2
     assert raw.tokens.count(start) == 1
     assert raw.text == question.prompt
     assert raw.text in wrapped.text
+
+
+VENDOR_PROMPTS = [
+    "plain\n\nThe best answer is ", "it's", 'a "cap"', "it's a \"cap\"", "back\\slash, \\n\ttab\r\n",
+    "é ∑ 😀 \u200b\u2028\x85\x00 \xa0", " spaces around ", "word " * 2000, "<|eot_id|>['x']",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", VENDOR_PROMPTS)
+def test_run_seven_sends_what_a_chat_template_makes_of_the_dataset_s_array(
+    text, renderer, runs, loaded, tmp_path
+):
+    path = tmp_path / "details.parquet"
+    pd.DataFrame({"input_final_prompts": [[text]]}).to_parquet(path)
+    array = pd.read_parquet(path).iloc[0]["input_final_prompts"]
+    assert isinstance(array, np.ndarray)
+    # The transformers of that time gave Jinja2 what it was given, and Llama 3.2's template trims it. Today's
+    # sends the name of the type.
+    trimmed = ImmutableSandboxedEnvironment().from_string("{{ content | trim }}")
+    printed = trimmed.render(content=array)
+    assert printed == f"[{text!r}]"
+    question = Question("a/0", "a", "Q", ("a", "b"), 0, prompt=text)
+    assert renderer(runs["run7"]).prompt(question).text == loaded.tokenizer.apply_chat_template(
+        [{"role": "system", "content": printed}], tokenize=False, add_generation_prompt=True
+    )
 
 
 def test_raw_text_gets_the_start_token_it_lacks(renderer, runs, loaded):

@@ -56,3 +56,11 @@ def test_published_baselines_are_of_tasks_of_the_suite_and_of_real_questions(sou
     found = suite_tables(settings).baselines
     assert [one.task for one in found] == names
     assert all(0 < one.percent < 100 for one in found)
+    # What is its own about one stands once, in the file of protocols.
+    assert [one.protocol for one in found] == len(names) * [
+        (
+            "training on the task: all of its training questions",
+            "examples in front of an item: 0",
+            "calculator: yes",
+        )
+    ]

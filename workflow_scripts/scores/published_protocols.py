@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -10,6 +10,7 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.records import StrictModel
 
 Value = bool | int | float | str | list[str] | None
+YES, NO = "yes", "no"
 
 
 class Fact(StrictModel):
@@ -51,6 +52,15 @@ class PublishedProtocol(StrictModel):
     sources: tuple[str, ...] = Field(description="The tables of scores that came of it")
     facts: tuple[Fact, ...]
 
+    def of_its_own(self, name: str, item: str) -> tuple[str, ...]:
+        """What was otherwise for this one alone, in words."""
+        found: list[str] = []
+        for fact in self.facts:
+            usual = dict(fact.of("", item))
+            own = dict(fact.of(name, item))
+            found += [f"{what}: {in_words(own[what])}" for what in own if own[what] != usual[what]]
+        return tuple(found)
+
 
 def read_protocols(path: Path) -> dict[str, PublishedProtocol]:
     """By study."""
@@ -61,3 +71,13 @@ def read_protocols(path: Path) -> dict[str, PublishedProtocol]:
         return {study: PublishedProtocol.model_validate(one) for study, one in content.items()}
     except (OSError, AttributeError, yaml.YAMLError, ValidationError) as error:
         raise UserError(f"{path} is not a table of published protocols: {error}") from None
+
+
+def in_words(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return YES if value else NO
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    return f"{value:,}" if isinstance(value, int) else str(value)
