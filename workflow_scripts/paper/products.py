@@ -22,6 +22,7 @@ from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.mmlu import PUBLISHED
 from workflow_scripts.studies.chunking import products as chunking
 from workflow_scripts.studies.harmony import products as harmony
+from workflow_scripts.studies.harmony.requests import harmony_comparison
 from workflow_scripts.studies.mmlu import products as mmlu
 from workflow_scripts.studies.product import (
     Kind,
@@ -136,7 +137,7 @@ _OWN = (
                 "protocol_differences": "results/tables/protocol_differences.csv",
             },
             request=reproduction,
-            version=2,
+            version=3,
         ),
         table(
             "reproduction_by_task",
@@ -146,6 +147,8 @@ _OWN = (
                 "reproduction": "results/tables/reproduction.csv",
                 "published": published(*_GRID),
             },
+            request=harmony_comparison,
+            version=2,
         ),
         table(
             "protocol_differences",

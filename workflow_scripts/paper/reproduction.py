@@ -40,7 +40,7 @@ def reproduced(inputs: Inputs, request: Reproduction) -> pd.DataFrame:
     theirs = {path.stem: pd.read_csv(path) for path in inputs["published"]}
     leaderboard, runs = theirs.pop("harmony_leaderboard"), theirs.pop("prompt_runs")
     cells = theirs.pop("harmony_cells")
-    reruns = published_reruns(leaderboard, cells)
+    reruns = published_reruns(leaderboard, cells, request.harmony.models)
     ours = {
         name: table.read(inputs.one(name)) for name, table in _COMPARED.items() if name in inputs
     }

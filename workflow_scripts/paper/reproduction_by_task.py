@@ -22,9 +22,9 @@ from workflow_scripts.render.verdict import (
     NOT_COMPARABLE,
     OTHER_PROTOCOL,
 )
-from workflow_scripts.settings.request import Nothing
 from workflow_scripts.stats.reruns import Reruns
 from workflow_scripts.studies.harmony.published import AFTER_TRAINING
+from workflow_scripts.studies.harmony.requests import HarmonyComparison
 from workflow_scripts.studies.harmony.reruns import published_reruns
 
 ADDED = 0.03  # the change of a task that the table says how likely it would show
@@ -33,7 +33,8 @@ NOTE = (
     "Trained twice: models whose score is another in the authors' own two releases, the leaderboard of their"
     " README and the scores beside their code. Usually: what four of five of these differences stay below,"
     " drawn towards the mean of all tasks. A score differs from: the most that a score of a rerun lies away,"
-    f" but for {BY_LUCK:.0%} of all. Shift: the median difference of the two releases; the median of all"
+    f" but for {BY_LUCK:.0%} of all; times what models of its family and size stray farther or less than"
+    " usual. Shift: the median difference of the two releases; the median of all"
     f" models differs from: the most that it moves in a rerun, but for {BY_LUCK:.0%} of tasks. {100 * ADDED:.0f}"
     " points show: in so many of the scores trained twice, had one release been better by that. Models,"
     " difference, z, verdict: of our scores, the median difference to the published ones. All but z in"
@@ -61,13 +62,14 @@ def by_task(reproduction: pd.DataFrame, reruns: Reruns) -> pd.DataFrame:
 
 
 def _pair(task: str, reruns: Reruns) -> dict[str, Any]:
-    differences, most = reruns.differences[task].dropna(), reruns.most(task)
+    differences = reruns.differences[task].dropna()
+    most = reruns.most(task) * reruns.strays[differences.index]
     found = [((differences + moved).abs() > most).mean() for moved in (-ADDED, ADDED)]
     return {
         "trained_twice": len(differences),
         "released_differ": int((differences.abs() > most).sum()),
         "usual": reruns.usual[task],
-        "score_limit": most,
+        "score_limit": reruns.most(task),
         "shift": differences.median(),
         "task_limit": LIMIT * reruns.shift_error(task, len(reruns.differences)),
         "shows": sum(found) / 2,
@@ -94,13 +96,15 @@ def _ours(task: str, cells: pd.DataFrame, reruns: Reruns) -> dict[str, Any]:
     }
 
 
-def _make(inputs: Inputs, _: Nothing) -> pd.DataFrame:
+def _make(inputs: Inputs, request: HarmonyComparison) -> pd.DataFrame:
     published = {path.stem: pd.read_csv(path) for path in inputs["published"]}
-    reruns = published_reruns(published["harmony_leaderboard"], published["harmony_cells"])
+    reruns = published_reruns(
+        published["harmony_leaderboard"], published["harmony_cells"], request.models
+    )
     return by_task(REPRODUCTION.read(inputs.one("reproduction")), reruns)
 
 
-def _show(table: pd.DataFrame, _: Nothing) -> pd.DataFrame:
+def _show(table: pd.DataFrame, _: HarmonyComparison) -> pd.DataFrame:
     shown = pd.DataFrame(
         {
             "Published in": table["source"],
@@ -130,7 +134,7 @@ TABLE = Table(
     title="Scores after training beside the published ones, task by task",
     note=NOTE,
     columns=COLUMNS,
-    asks=Nothing,
+    asks=HarmonyComparison,
     make=_make,
     show=_show,
 )

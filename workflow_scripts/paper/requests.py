@@ -10,7 +10,7 @@ from workflow_scripts.settings.grids import OWN_GRID
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.mmlu import published_but_for_form
 from workflow_scripts.settings.request import StepRequest
-from workflow_scripts.studies.harmony.requests import HarmonyComparison
+from workflow_scripts.studies.harmony.requests import HarmonyComparison, harmony_comparison
 from workflow_scripts.studies.mmlu.requests import MmluComparison, mmlu_checkpoints
 from workflow_scripts.studies.prompts.requests import PromptComparison, prompt_comparison
 from workflow_scripts.studies.ranking.requests import RankedTask, shown_tasks
@@ -99,7 +99,7 @@ def reproduction(settings: Settings) -> Reproduction:
             source=settings.source, checkpoints=mmlu_checkpoints(settings).published
         ),
         prompts=prompt_comparison(settings),
-        harmony=HarmonyComparison(source=settings.source),
+        harmony=harmony_comparison(settings),
     )
 
 

@@ -7,6 +7,7 @@ same twice.
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,9 +17,35 @@ USUAL = 0.8  # the quantile of the differences' sizes that stands for a task
 # of the pair's do, and 5 % of its tasks move by more than twice these errors (tests/unit/stats/test_reruns.py).
 BEYOND = 0.04
 _FROM_FEW_TASKS = 1.25
-_FEWEST = 5  # differences of a task, below which its own quantile says nothing
+_FEWEST = 5  # differences of a task or a kind of models, below which its own quantile says nothing
+_ROUNDS = 3  # of estimating tasks, families and sizes in turn, after which nothing moves
+SIZES = (0.6e9, 2e9, 5e9)  # parameters that part small models from larger ones
 _SAME = 6e-5  # scores printed to a hundredth of a percent
 _DRAWS, _SEED = 200, 0
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """How much farther models stray by their family and size, over what is usual on a task."""
+
+    families: dict[str, float]
+    sizes: tuple[float, ...]
+
+    def factor(self, family: str | None, parameters: float | None) -> float:
+        """1 for what is not known."""
+        of_family = self.families.get(family or "", 1.0)
+        known = parameters is not None and bool(self.sizes)
+        return of_family * (self.sizes[size_band(parameters)] if known else 1.0)
+
+    def factors(self, about: pd.DataFrame) -> np.ndarray:
+        """Of models by their family and parameters, one a row."""
+        known = about.astype(object).where(about.notna(), None)
+        return np.array([self.factor(*row) for row in known[["family", "parameters"]].to_numpy()])
+
+
+def size_band(parameters: float) -> int:
+    """Which of the sizes a model has: below 0.6 B, below 2 B, below 5 B, or larger."""
+    return int(np.searchsorted(SIZES, parameters, side="right"))
 
 
 @dataclass(frozen=True)
@@ -27,13 +54,16 @@ class Reruns:
 
     differences: pd.DataFrame  # models down, tasks across; NaN where nothing was run twice
     usual: pd.Series  # by task, the size that four differences of five stay below
+    strays: pd.Series  # by model, how much farther than usual ones of its family and size stray
     limit: float  # how many usual differences a share of BEYOND exceeds
     shift: float  # root mean square over tasks of a task's median difference, in usual ones
     within: float  # standard deviation of a task's differences around their median, likewise
 
-    def most(self, task: str) -> float:
-        """How far a score of a rerun lies from the first run's at most, but for one in twenty."""
-        return float(self.usual[task] * self.limit)
+    def most(self, task: str, model: str | None = None) -> float:
+        """How far a score of a rerun lies from the first run's at most, but for one in twenty; of a model
+        that strays as is usual, where none is named.
+        """
+        return float(self.usual[task] * self.limit * (self.strays[model] if model else 1.0))
 
     def shift_error(self, task: str, models: int) -> float:
         """Of the median difference of so many models: what moves all of them, and the chance of each."""
@@ -55,30 +85,71 @@ def differences_of(first: pd.DataFrame, second: pd.DataFrame, floor: pd.DataFram
     return found.mask(at_floor | (found.abs() < _SAME))
 
 
-def reruns_of(differences: pd.DataFrame) -> Reruns:
+def reruns_of(differences: pd.DataFrame, models: pd.DataFrame | None = None) -> Reruns:
     """Estimate from the pair's differences how far a further run may lie from either.
 
     The size of a task's differences is their 80 % quantile about zero: it sees a shift of the whole task
     and not how far the farthest strays, of which some did not learn at all. Its logarithm is drawn
     towards the mean of all tasks, the more the less certain it is (empirical Bayes; the variance of
-    each by bootstrap over models). How many such sizes are exceeded by a share of BEYOND is read off
-    all tasks together, each model held against sizes that were estimated without it.
+    each by bootstrap over models). Small models stray farther than large ones, and some families
+    farther than others: where `models` has `family` and `parameters` of each, differences are first
+    divided by what is usual for their kind. How many such sizes are exceeded by a share of BEYOND is
+    read off all tasks together, each model held against sizes that were estimated without it.
     """
     sizes = differences.abs()
     sizes = sizes.loc[:, sizes.notna().sum() >= _FEWEST]
-    values, tasks = sizes.to_numpy(), sizes.columns
-    variances = _variances(values)
-    usual = pd.Series(_shrunk(values, variances), tasks)
-    others = (np.delete(values, at, axis=0) for at in range(len(values)))
-    held_out = values / [_shrunk(other, variances) for other in others]
+    tasks, values = sizes.columns, sizes.to_numpy()
+    known = pd.DataFrame(columns=["family", "parameters"]) if models is None else models
+    known = known.reindex(sizes.index.union(known.index))[["family", "parameters"]]
+    about = known.loc[sizes.index]
+    kinds = kinds_of(values, about)
+    scaled = values / kinds.factors(about)[:, None]
+    variances = _variances(scaled)
+    usual = pd.Series(_shrunk(scaled, variances), tasks)
+    held_out = []
+    for at in range(len(values)):
+        others = np.arange(len(values)) != at
+        without = kinds_of(values[others], about[others])
+        of_others = values[others] / without.factors(about[others])[:, None]
+        own = without.factors(about.iloc[[at]])[0]
+        held_out.append(values[at] / own / _shrunk(of_others, variances))
     medians = differences[tasks].median()
     around = ((differences[tasks] - medians) / usual).abs()
     return Reruns(
         differences=differences,
         usual=usual,
+        strays=pd.Series(kinds.factors(known), known.index),
         limit=float(np.nanquantile(held_out, 1 - BEYOND)),
         shift=float(np.sqrt(((medians / usual) ** 2).mean())),
         within=float(1.4826 * np.nanmedian(around)),
+    )
+
+
+def kinds_of(values: np.ndarray, about: pd.DataFrame) -> Kinds:
+    """By the same quantile of each kind's differences over the usual ones of their tasks; in turn, since
+    tasks, families and sizes are each judged by what is left when the others are taken out.
+    """
+    bands = about["parameters"].map(size_band, na_action="ignore")
+    groups = {"families": about["family"].to_numpy(), "sizes": bands.to_numpy()}
+    found: dict[str, dict[Any, float]] = {
+        name: dict.fromkeys(pd.unique(of[pd.notna(of)]), 1.0) for name, of in groups.items()
+    }
+    if not any(found.values()):
+        return Kinds({}, ())
+    rows = {
+        name: np.array([found[name].get(one, 1.0) for one in of]) for name, of in groups.items()
+    }
+    for _ in range(_ROUNDS):
+        over = values / _usual(values / (rows["families"] * rows["sizes"])[:, None])
+        for name, other in (("sizes", "families"), ("families", "sizes")):
+            rest = over / rows[other][:, None]
+            for one in found[name]:
+                of_kind = groups[name] == one
+                some = rest[of_kind]
+                if np.isfinite(some).sum() >= _FEWEST:
+                    found[name][one] = rows[name][of_kind] = float(_usual(some.reshape(-1, 1))[0])
+    return Kinds(
+        found["families"], tuple(found["sizes"].get(at, 1.0) for at in range(len(SIZES) + 1))
     )
 
 

@@ -74,7 +74,11 @@ def compare_cells(
         trained, task, value = theirs["protocol"] == TRAINED, theirs["task"], theirs["value"]
         cell = cells[theirs["protocol"]].get(theirs["model"], {})
         score, error = cell.get(task), cell.get(f"{task}{ERROR}")
-        apart = reruns.most(task) / LIMIT if trained else same_answers(TEST_ITEMS[task])
+        apart = (
+            reruns.most(task, theirs["model"]) / LIMIT
+            if trained
+            else same_answers(TEST_ITEMS[task])
+        )
         if task in _NO_BINOMIAL and not trained:
             apart *= 2  # it reaches from -1 to 1
         yield {
@@ -128,7 +132,7 @@ def _score(theirs: dict, cell: dict, task: str, general: str | None, reruns: Rer
     score, error = cell.get(task), cell.get(f"{task}{ERROR}")
     found = {"item": task, "metric": AFTER_TRAINING, "published": value, "published_stderr": stderr}
     found |= {"ours": score, "ours_stderr": error}
-    apart = _with_draws(reruns.most(task) / LIMIT, task, stderr)
+    apart = _with_draws(reruns.most(task, theirs["model"]) / LIMIT, task, stderr)
     why_not = general or _no_floor(cell, task)
     return found | verdict(
         value, stderr, score, error, why_not, printed_to=_PRINTED_TO, error=apart
