@@ -34,8 +34,9 @@ class Kinds:
     def factor(self, family: str | None, parameters: float | None) -> float:
         """1 for what is not known."""
         of_family = self.families.get(family or "", 1.0)
-        known = parameters is not None and bool(self.sizes)
-        return of_family * (self.sizes[size_band(parameters)] if known else 1.0)
+        if parameters is None or not self.sizes:
+            return of_family
+        return of_family * self.sizes[size_band(parameters)]
 
     def factors(self, about: pd.DataFrame) -> np.ndarray:
         """Of models by their family and parameters, one a row."""
