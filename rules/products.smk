@@ -81,6 +81,7 @@ rule collect_scores:
         records=lambda wildcards: records_of(wildcards.study, wildcards),
     output:
         scores="results/scores/{study}.parquet",
+        errors="results/scores/{study}_errors.parquet",
     log:
         "logs/collect_scores/{study}.log",
     wildcard_constraints:
@@ -93,7 +94,7 @@ rule collect_scores:
         mem_mb=2000,
         runtime="30m",
     params:
-        version=1,
+        version=2,
         function="scores.tidy.collect_scores",
         request={},
     script:

@@ -1,5 +1,6 @@
 """An example of a record, for the tests that need one."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from workflow_scripts.core.files import sha256_text
@@ -15,6 +16,7 @@ from workflow_scripts.core.records import (
     Volatile,
     write_record,
 )
+from workflow_scripts.scores.tidy import collect, whole_records
 
 DIGEST = sha256_text("example")
 
@@ -78,3 +80,8 @@ def record_fields(
 
 def write_example(path: Path, golds: tuple[str, ...] = ("0", "1", "0", "1"), **overrides) -> Record:
     return write_record(path, make_items(golds=golds), **record_fields(n=len(golds), **overrides))
+
+
+def collected(paths: Iterable[Path]):
+    """The tidy scores of records."""
+    return collect(record for _, record in whole_records(list(paths)))

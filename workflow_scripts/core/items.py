@@ -19,6 +19,7 @@ class Item:
     prediction: str | None
     correct: bool | None = None
     subset: str | None = None
+    cluster: str | None = None  # what it shares with other items: a premise, a passage, a twin
     scores: dict[str, float] = field(default_factory=dict)
     loglikelihoods: list[float] | None = None
     text: str | None = None
@@ -40,6 +41,7 @@ def items_schema():
         [
             pa.field("item", pa.string(), nullable=False),
             pa.field("subset", pa.string()),
+            pa.field("cluster", pa.string()),
             pa.field("prompt_sha256", pa.string(), nullable=False),
             pa.field("gold", pa.string()),
             pa.field("prediction", pa.string()),

@@ -135,7 +135,7 @@ class Volatile(StrictModel):
 
 
 class Record(StrictModel):
-    schema_version: Literal[2] = 2
+    schema_version: Literal[3] = 3
     study: str
     request: dict[str, Any] = Field(description="Of the step, whole (settings.request)")
     model: ModelFacts

@@ -20,6 +20,7 @@ class TaskRequest(StepRequest):
     dataset: str
     shots: int
     max_test_items: int | None
+    cluster: tuple[str, ...] = ()  # columns of the data, by which items belong together
 
 
 class CellsRequest(StepRequest):
@@ -132,6 +133,7 @@ def _task(
         dataset=row.dataset,
         shots=shots,
         max_test_items=max_test_items,
+        cluster=tuple((row.cluster or "").split()),
     )
 
 

@@ -57,7 +57,7 @@ def evaluate_loaded(
     refuse_unreported(request.task, dict.fromkeys(metric.name for metric in metrics))
     return write_record(
         record_path,
-        items_of(run, request.task.metric, with_texts=request.keep_texts),
+        items_of(run, request.task, with_texts=request.keep_texts),
         study=request.study,
         task=_task_facts(run, request.task.harness_task, harness_version),
         protocol=protocol_of(

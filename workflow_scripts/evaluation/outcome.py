@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.files import sha256_text
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Metric
 from workflow_scripts.core.seeds import derive_seed
@@ -116,7 +117,7 @@ def _mean(name: str, same: list[MetricAndFloor], sizes: np.ndarray) -> MetricAnd
     )
 
 
-def items_of(run: LmEvalRun, primary_metric: str, *, with_texts: bool = False) -> list[Item]:
+def items_of(run: LmEvalRun, asked: TaskRequest, *, with_texts: bool = False) -> list[Item]:
     """One item per question, with the scores of all filters; `correct` follows the primary metric."""
     items = []
     for name, samples in run.samples.items():
@@ -125,9 +126,21 @@ def items_of(run: LmEvalRun, primary_metric: str, *, with_texts: bool = False) -
             by_doc.setdefault(sample["doc_id"], []).append(sample)
         for doc_id, of_doc in by_doc.items():
             subset = name if len(run.samples) > 1 else None
-            item = _item(run.tasks[name], f"{name}/{doc_id}", subset, of_doc, primary_metric)
+            item = _item(run.tasks[name], f"{name}/{doc_id}", subset, of_doc, asked.metric)
+            item = replace(item, cluster=_cluster(of_doc[0]["doc"], asked))
             items.append(replace(item, **_texts(of_doc[0])) if with_texts else item)
     return items
+
+
+def _cluster(doc: dict[str, Any], asked: TaskRequest) -> str | None:
+    """The same for items that share what the task's columns name, in whatever order they stand there."""
+    if lacking := [name for name in asked.cluster if name not in doc]:
+        raise UserError(
+            f"The items of {asked.harness_task} have no {lacking[0]!r}, which the column cluster of the"
+            f" tasks table names; expected one of {', '.join(doc)}."
+        )
+    parts = sorted(str(doc[name]) for name in asked.cluster)
+    return sha256_text("\n".join(parts))[:16] if parts else None
 
 
 def _texts(sample: dict[str, Any]) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from workflow_scripts.paper.reproduction_by_task import ADDED
 from workflow_scripts.render.chapter import Study
 from workflow_scripts.render.numbers import Values
 from workflow_scripts.render.verdict import (
-    AGREES,
     BY_LUCK,
     DIFFERS,
+    JUDGED,
     NOT_COMPARABLE,
     OTHER_PROTOCOL,
 )
@@ -46,14 +46,15 @@ def run_numbers(provenance: dict[str, Any]) -> Values:
 
 def _published(table: pd.DataFrame) -> Values:
     verdicts = table["verdict"].value_counts()
-    agree, differ, refused, other = (
-        int(verdicts.get(kind, 0)) for kind in (AGREES, DIFFERS, NOT_COMPARABLE, OTHER_PROTOCOL)
+    agree, differ, is_open, refused, other = (
+        int(verdicts.get(kind, 0)) for kind in (*JUDGED, NOT_COMPARABLE, OTHER_PROTOCOL)
     )
     values: Values = {
         "published.sources": table["source"].str.split("_").str[0].nunique(),
         "published.numbers": len(table),
         "published.panel_models": table.loc[table["source"] == LEADERBOARD, "of"].nunique(),
-        "published.comparable": agree + differ,
+        "published.comparable": agree + differ + is_open,
+        "published.inconclusive": is_open,
         "published.agree": agree,
         "published.differ": differ,
         "published.luck": BY_LUCK,

@@ -8,24 +8,33 @@ from workflow_scripts.paper.requests import Reproduction
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import number, with_errors
-from workflow_scripts.render.verdict import BY_LUCK, COLUMNS, LIMIT, NOT_COMPARABLE, as_table
+from workflow_scripts.render.verdict import (
+    BY_LUCK,
+    COLUMNS,
+    LIMIT,
+    NOT_COMPARABLE,
+    as_table,
+    with_margins,
+)
 from workflow_scripts.scores.published_protocols import read_protocols
 from workflow_scripts.studies.harmony.published import compare_cells, compare_harmony
-from workflow_scripts.studies.harmony.reruns import published_reruns
 from workflow_scripts.studies.mmlu.by_subject import TABLE as MMLU
 from workflow_scripts.studies.mmlu.published import compare_mmlu
 from workflow_scripts.studies.prompts.published import compare_prompts
 from workflow_scripts.studies.prompts.runs import TABLE as PROMPT_RUNS
 from workflow_scripts.studies.ranking.leaderboard import TABLE as LEADERBOARD
+from workflow_scripts.studies.ranking.trainings import published_reruns
 
 NOTE = (
     "Each published number beside ours, as a fraction. z: the difference over its standard error; below"
-    f" {LIMIT:.0f} either way the numbers agree, and of numbers without any difference at most"
-    f" {BY_LUCK:.0%} lie beyond by luck. After training on a task the error is what the authors' own two"
+    f" {LIMIT:.0f} either way nothing was shown to differ, and of numbers without any difference at most"
+    f" {BY_LUCK:.0%} lie beyond by luck. Of what was not shown to differ, that agrees which surely (90%) lies"
+    " within a margin set beforehand, {scores:g} points for scores and {ranks} ranks; the rest is"
+    " inconclusive. Would show: the smallest difference that would have been shown four times in five. After training on a task the error is what the authors' own two"
     " releases differ by on that task (table reproduction_by_task). Elsewhere it counts the sampling of"
     " questions in both runs; they were asked the same ones, so that z is smaller than this test expects."
     " Where no standard error was printed and none follows from what was, ours stands for both. A rank"
-    " agrees where it lies in our interval. What was measured by another protocol than the published one has a difference, and what is other"
+    " differs where it lies outside of our interval. What was measured by another protocol than the published one has a difference, and what is other"
     " about it in place of a verdict (table protocol_differences). What cannot be compared has no"
     " difference. Numbers that were"
     " not measured here, for one reason, share a line; the CSV has each."
@@ -50,11 +59,13 @@ def reproduced(inputs: Inputs, request: Reproduction) -> pd.DataFrame:
         *compare_harmony(leaderboard, ours.get("harmony_leaderboard"), request.harmony, reruns),
         *compare_cells(cells, ours.get("harmony_leaderboard"), request.harmony, reruns),
     ]
-    return with_other_protocols(
+    table = with_other_protocols(
         as_table(rows),
         DIFFERENCES.read(inputs.one(DIFFERENCES.name)),
         read_protocols(inputs.one("protocols")),
     )
+    margins = table["metric"].eq("rank").map({True: request.margins.ranks})
+    return with_margins(table, margins.fillna(request.margins.scores))
 
 
 def _show(table: pd.DataFrame, _: Reproduction) -> pd.DataFrame:
@@ -69,7 +80,8 @@ def _show(table: pd.DataFrame, _: Reproduction) -> pd.DataFrame:
                 "Verdict": f"{NOT_COMPARABLE}: {because}",
             }
         )
-    columns = ["Published in", "Of", "What", "Published", "Ours", "Difference", "z", "Verdict"]
+    columns = ["Published in", "Of", "What", "Published", "Ours", "Difference", "z"]
+    columns += ["Would show", "Verdict"]
     return pd.DataFrame(lines, columns=columns)
 
 
@@ -84,6 +96,7 @@ def _line(row: dict) -> dict:
         "Ours": _score(row["ours"], row["ours_stderr"], whole),
         "Difference": number(row["difference"], "+.3f"),
         "z": number(row["z"], "+.1f"),
+        "Would show": number(row["smallest"], ".3f"),
         "Verdict": row["verdict"] + because,
     }
 
@@ -95,7 +108,9 @@ def _score(value: float, stderr: float | None, whole: bool) -> str | None:
 TABLE = Table(
     name="reproduction",
     title="Reproduction of published numbers",
-    note=NOTE,
+    note=lambda _, request: NOTE.format(
+        scores=100 * request.margins.scores, ranks=request.margins.ranks
+    ),
     columns=COLUMNS,
     asks=Reproduction,
     make=reproduced,

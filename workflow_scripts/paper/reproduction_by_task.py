@@ -15,17 +15,18 @@ from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import numbers, percents
 from workflow_scripts.render.verdict import (
-    AGREES,
     BY_LUCK,
-    DIFFERS,
+    JUDGED,
     LIMIT,
     NOT_COMPARABLE,
     OTHER_PROTOCOL,
+    judged,
+    with_margins,
 )
 from workflow_scripts.stats.reruns import Reruns
 from workflow_scripts.studies.harmony.published import AFTER_TRAINING
 from workflow_scripts.studies.harmony.requests import HarmonyComparison
-from workflow_scripts.studies.harmony.reruns import published_reruns
+from workflow_scripts.studies.ranking.trainings import published_reruns
 
 ADDED = 0.03  # the change of a task that the table says how likely it would show
 FEWEST = 5  # models, below which the middle one is no measure of all
@@ -37,7 +38,9 @@ NOTE = (
     " usual. Shift: the median difference of the two releases; the median of all"
     f" models differs from: the most that it moves in a rerun, but for {BY_LUCK:.0%} of tasks. {100 * ADDED:.0f}"
     " points show: in so many of the scores trained twice, had one release been better by that. Models,"
-    " difference, z, verdict: of our scores, the median difference to the published ones. All but z in"
+    " difference, z, verdict: of our scores, the median difference to the published ones; it agrees where it"
+    " surely (90%) lies within the margin of the config, and is inconclusive where neither that nor a"
+    " difference was shown. Would show: the smallest difference that would have been shown four times in five. All but z in"
     " percentage points."
 )
 COLUMNS = Columns(
@@ -45,7 +48,8 @@ COLUMNS = Columns(
         **{"source": "text", "task": "text", "trained_twice": "whole", "released_differ": "whole"},
         **{"usual": "number", "score_limit": "number", "shift": "number", "task_limit": "number"},
         **{"shows": "number", "models": "whole", "difference": "number", "error": "number"},
-        **{"z": "number", "verdict": "text", "because": "maybe"},
+        **{"z": "number", "farthest": "number", "smallest": "number"},
+        **{"verdict": "text", "because": "maybe"},
     }
 )
 
@@ -77,7 +81,7 @@ def _pair(task: str, reruns: Reruns) -> dict[str, Any]:
 
 
 def _ours(task: str, cells: pd.DataFrame, reruns: Reruns) -> dict[str, Any]:
-    compared = cells[cells["verdict"].isin([AGREES, DIFFERS])]
+    compared = cells[cells["verdict"].isin(JUDGED)]
     models = len(compared)
     other = cells[cells["verdict"] == OTHER_PROTOCOL]
     if models < FEWEST <= len(other):
@@ -89,11 +93,7 @@ def _ours(task: str, cells: pd.DataFrame, reruns: Reruns) -> dict[str, Any]:
         because = f"fewer than {FEWEST} models" if models else reasons.mode().iloc[0]
         return {"models": models, "verdict": NOT_COMPARABLE, "because": because}
     difference, error = compared["difference"].median(), reruns.shift_error(task, models)
-    z = difference / error
-    return {
-        **{"models": models, "difference": difference, "error": error, "z": z},
-        "verdict": AGREES if abs(z) < LIMIT else DIFFERS,
-    }
+    return {"models": models, **judged(difference, error, difference / error)}
 
 
 def _make(inputs: Inputs, request: HarmonyComparison) -> pd.DataFrame:
@@ -101,7 +101,8 @@ def _make(inputs: Inputs, request: HarmonyComparison) -> pd.DataFrame:
     reruns = published_reruns(
         published["harmony_leaderboard"], published["harmony_cells"], request.models
     )
-    return by_task(REPRODUCTION.read(inputs.one("reproduction")), reruns)
+    table = by_task(REPRODUCTION.read(inputs.one("reproduction")), reruns)
+    return with_margins(table, pd.Series(request.margin, table.index))
 
 
 def _show(table: pd.DataFrame, _: HarmonyComparison) -> pd.DataFrame:
@@ -118,6 +119,7 @@ def _show(table: pd.DataFrame, _: HarmonyComparison) -> pd.DataFrame:
             "Models": numbers(table["models"], "d"),
             "Difference": percents(table["difference"], "+.1f"),
             "z": numbers(table["z"], "+.1f"),
+            "Would show": percents(table["smallest"]),
             "Verdict": list(_verdicts(table)),
         }
     )

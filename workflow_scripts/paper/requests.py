@@ -8,6 +8,7 @@ from pydantic import Field
 from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.grids import OWN_GRID
 from workflow_scripts.settings.load import Settings
+from workflow_scripts.settings.margins import Margins
 from workflow_scripts.settings.mmlu import published_but_for_form
 from workflow_scripts.settings.request import StepRequest
 from workflow_scripts.studies.harmony.requests import HarmonyComparison, harmony_comparison
@@ -29,6 +30,7 @@ class Reproduction(StepRequest):
     mmlu: MmluComparison
     prompts: PromptComparison
     harmony: HarmonyComparison
+    margins: Margins
 
 
 class CostTable(StepRequest):
@@ -100,6 +102,7 @@ def reproduction(settings: Settings) -> Reproduction:
         ),
         prompts=prompt_comparison(settings),
         harmony=harmony_comparison(settings),
+        margins=settings.margins,
     )
 
 

@@ -8,21 +8,26 @@ import pandas as pd
 from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.text import is_known
 
-AGREES, DIFFERS, NOT_COMPARABLE = "agrees", "differs", "not comparable"
+AGREES, DIFFERS, INCONCLUSIVE = "agrees", "differs", "inconclusive"
+NOT_COMPARABLE = "not comparable"
+JUDGED = (AGREES, DIFFERS, INCONCLUSIVE)
 OTHER_PROTOCOL = "other protocol"  # measured, but not as the published number was
 LIMIT = 2.0  # standard errors of the difference, from which on two numbers differ
+WITHIN = 1.645  # standard errors either way of the 90% interval that a margin has to hold (two tests at 5%)
+POWER = 0.842  # and these beyond the limit: so large a difference is shown four times in five
 NEARLY_AS_LIKELY = 1e-3  # of a model's answers in float32; docs/report.md says why
 BY_LUCK = (
     0.05  # at most so many do although nothing differs; docs/report.md says how that was found
 )
 GENERATED = "the models and questions here are generated ones"
 NOT_MEASURED = "it was not measured here"
+NOTHING = dict.fromkeys(("difference", "error", "z", "farthest", "smallest"))
 COLUMNS = Columns(
     {
         **{"source": "text", "of": "maybe", "item": "text", "metric": "text"},
         **{"published": "number", "published_stderr": "number", "ours": "number"},
         **{"ours_stderr": "number", "n": "whole", "difference": "number", "z": "number"},
-        **{"error": "number"},
+        **{"error": "number", "farthest": "number", "smallest": "number"},
         **{"verdict": "text", "because": "maybe"},
     }
 )
@@ -59,8 +64,24 @@ def verdict(
         z = 0.0
     else:
         z = difference / error if error else math.copysign(math.inf, difference)
-    found = AGREES if abs(z) < LIMIT else DIFFERS
-    return {"difference": difference, "error": error, "z": z, "verdict": found, "because": None}
+    return judged(difference, error, z) | {"because": None}
+
+
+def judged(difference: float, error: float, z: float) -> dict:
+    """Whether a difference was shown, how large it may be, and how large a one would have been shown.
+
+    `farthest` is the end of the difference's 90% interval that lies farther from 0, `smallest` what would
+    have been shown to differ four times in five.
+    """
+    found = {"difference": difference, "error": error, "z": z}
+    found |= {"farthest": abs(difference) + WITHIN * error, "smallest": (LIMIT + POWER) * error}
+    return found | {"verdict": INCONCLUSIVE if abs(z) < LIMIT else DIFFERS}
+
+
+def with_margins(table: pd.DataFrame, margins: pd.Series) -> pd.DataFrame:
+    """What was not shown to differ agrees where it surely lies within its margin."""
+    agrees = (table["verdict"] == INCONCLUSIVE) & (table["farthest"] <= margins)
+    return table.assign(verdict=table["verdict"].mask(agrees, AGREES))
 
 
 def same_answers(n: int) -> float:
@@ -73,17 +94,17 @@ def same_answers(n: int) -> float:
 
 
 def within(published: float, low: float | None, high: float | None, why_not: str | None) -> dict:
-    """A rank has no standard error: it agrees where it lies in our interval."""
+    """A rank has no standard error: it differs where it lies outside of our interval."""
     if why_not or not is_known(low) or not is_known(high):
         return _refused(why_not or NOT_MEASURED)
-    found = AGREES if low <= published <= high else DIFFERS
-    return {"difference": None, "error": None, "z": None, "verdict": found, "because": None}
+    found = INCONCLUSIVE if low <= published <= high else DIFFERS
+    farthest = max(abs(low - published), abs(high - published))
+    return NOTHING | {"farthest": farthest, "verdict": found, "because": None}
 
 
 def _refused(because: str) -> dict:
     # A difference of what cannot be compared is no number.
-    refused = {"verdict": NOT_COMPARABLE, "because": because}
-    return {"difference": None, "error": None, "z": None, **refused}
+    return NOTHING | {"verdict": NOT_COMPARABLE, "because": because}
 
 
 def as_table(rows: Iterable[dict]) -> pd.DataFrame:

@@ -40,7 +40,11 @@ DRAWN_OF = {"qqp": 40_430, "hellaswag": 10_042}
 
 def read_panel(path: Path) -> pd.DataFrame:
     """Models in rows, tasks in columns, as fractions."""
-    wide = pd.read_csv(path, index_col="model")
+    return as_fractions(pd.read_csv(path, index_col="model"))
+
+
+def as_fractions(wide: pd.DataFrame) -> pd.DataFrame:
+    """Its scores alone, by model."""
     return wide.drop(columns=[c for c in LEADING_COLUMNS if c in wide]) / 100
 
 

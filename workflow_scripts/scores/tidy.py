@@ -1,6 +1,6 @@
 """Tidy scores: one row per number, from records and from other people's CSV files."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -12,12 +12,16 @@ from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.records import Broken, Metric, Record, read_record
 from workflow_scripts.scores.columns import COLUMNS
 from workflow_scripts.scores.imported import read_imported
+from workflow_scripts.scores.influences import item_errors
 
 Files = Mapping[str, Sequence[Path]]  # by what the rule calls them
 
 
 def collect_scores(inputs: Files, _: dict, outputs: Mapping[str, Path]) -> None:
-    write_parquet(collect(inputs["records"]), outputs["scores"])
+    """The scores of a study, and how the items they share move them together."""
+    records = whole_records(inputs["records"])
+    write_parquet(collect(record for _, record in records), outputs["scores"])
+    write_parquet(item_errors(records), outputs["errors"])
 
 
 def merge_scores(inputs: Files, metrics: dict[str, str], outputs: Mapping[str, Path]) -> None:
@@ -27,13 +31,10 @@ def merge_scores(inputs: Files, metrics: dict[str, str], outputs: Mapping[str, P
     write_csv(scores, outputs["csv"])
 
 
-def collect(records: Sequence[Path]) -> pd.DataFrame:
-    """The scores of a study from its records; all that is wrong with any of them at once.
-
-    Of a cell that is broken there is none, and the tables say that it is missing.
-    """
-    rows, problems = [], []
-    for path in records:
+def whole_records(paths: Sequence[Path]) -> list[tuple[Path, Record]]:
+    """All that is wrong with any of them at once; of a broken cell nothing, and the tables say so."""
+    whole, problems = [], []
+    for path in paths:
         try:
             found = read_record(path)
         except UserError as error:
@@ -42,9 +43,15 @@ def collect(records: Sequence[Path]) -> pd.DataFrame:
         if isinstance(found, Broken):
             print(f"{path} is of a broken cell, and left out.")
         else:
-            rows += rows_of(found)
+            whole.append((path, found))
     if problems:
         raise UserError(problems)
+    return whole
+
+
+def collect(records: Iterable[Record]) -> pd.DataFrame:
+    """The scores of a study from its records."""
+    rows = [row for record in records for row in rows_of(record)]
     return _in_order(pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS))
 
 

@@ -9,6 +9,7 @@ from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.compute import Compute
 from workflow_scripts.settings.harmony import Harmony
 from workflow_scripts.settings.hub import Hub
+from workflow_scripts.settings.margins import Margins
 from workflow_scripts.settings.miniature import Miniature
 from workflow_scripts.settings.mmlu import Mmlu
 from workflow_scripts.settings.prompts.section import Prompts
@@ -57,6 +58,10 @@ class Config(Section):
     )
     suite: Suite = Field(
         Suite(), description="The leaderboard: submitted models on a suite of tasks."
+    )
+    margins: Margins = Field(
+        Margins(),
+        description="Within what a number agrees with the published one; set it beforehand.",
     )
     explain: str | None = Field(
         None,

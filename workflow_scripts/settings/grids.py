@@ -17,6 +17,8 @@ from workflow_scripts.settings.tables import TaskRow
 from workflow_scripts.settings.yaml_files import read_yaml
 
 FOLDER = "config/grids"
+# By task, how the right answers of two models go together: where no items of a grid are known.
+CORRELATIONS = "resources/published/items/correlations.csv"
 OWN_GRID, PUBLISHED_GRID = "own", "published"
 _One = TypeVar("_One")
 Listed = Annotated[tuple[_One, ...], Field(strict=False)]
@@ -192,7 +194,7 @@ def _named_files(grid: GridFile) -> Iterator[tuple[str, str]]:
 def grid_inputs(grid: GridFile, workflow_folder: Path) -> dict[str, list[str]]:
     """The files that its analyses are made from, under the names by which they ask for them."""
     found: dict[str, list[str]] = {}
-    for key, file in _named_files(grid):
+    for key, file in (*_named_files(grid), ("correlations", CORRELATIONS)):
         path = str(find_file(file, workflow_folder) or file)
         found.setdefault(key.split("[")[0].removesuffix(".file"), []).append(path)
     return found

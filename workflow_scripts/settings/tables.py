@@ -136,6 +136,10 @@ class TaskRow(Section):
     filter: Text = Field(
         description="lm-eval's filter behind that metric; none where there is none"
     )
+    cluster: Annotated[Text | None, BeforeValidator(_blank_is_none)] = Field(
+        None,
+        description="Columns of its data, with spaces between: items that agree in them belong together",
+    )
     training: YesOrNo = Field(description="Whether it has a training split, for train-before-test")
     category: Category = Field(description="The group it belongs to in figures")
     display_name: Text = Field(description="Name in tables and figures")

@@ -31,22 +31,6 @@ def checked_scores(scores: pd.DataFrame, name: str = "scores") -> np.ndarray:
     return values
 
 
-def checked_errors(stderrs: pd.DataFrame, scores: pd.DataFrame) -> np.ndarray:
-    """Standard errors of the cells of `scores`, in its order; NaN where unknown."""
-    errors = checked_scores(stderrs, "stderrs")
-    if not (stderrs.index.equals(scores.index) and stderrs.columns.equals(scores.columns)):
-        raise ValueError(
-            "stderrs has other models or tasks than scores; expected the same, in the same order."
-        )
-    if (errors < 0).any():
-        row, column = np.argwhere(errors < 0)[0]
-        raise ValueError(
-            f"stderrs of {scores.index[row]!r} on {scores.columns[column]!r} is"
-            f" {errors[row, column]}; expected a number of at least 0."
-        )
-    return errors
-
-
 def checked_draws(draws: int) -> int:
     if draws < 1:
         raise ValueError(f"draws is {draws}; expected a whole number of at least 1.")

@@ -3,7 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.stats.checks import checked_errors, checked_scores
+from workflow_scripts.stats.checks import checked_scores
+from workflow_scripts.stats.score_errors import ScoreErrors
 
 SIGNIFICANT = 1.96  # standard errors of a difference: 5% of equal models seem to differ
 
@@ -11,33 +12,32 @@ SIGNIFICANT = 1.96  # standard errors of a difference: 5% of equal models seem t
 def surely_better(values: np.ndarray, errors: np.ndarray) -> np.ndarray:
     """[i, j]: whether model i lies above model j by more than z = 1.96 standard errors of the difference.
 
-    v_i - v_j > z sqrt(s_i^2 + s_j^2) is a partial order: from i above j and j above k follows
-    v_i - v_k > z (s_i + s_k) >= z sqrt(s_i^2 + s_k^2), so i above k. What has no standard error is
-    neither above nor below anything.
+    `errors` has the error of each difference. They are lengths d of differences of what is drawn, so
+    that d_ik <= d_ij + d_jk, and the order is partial: from i above j and j above k follows
+    v_i - v_k > z (d_ij + d_jk) >= z d_ik, so i above k. What has no error is neither above nor below.
     """
-    values, errors = np.asarray(values, dtype=float), np.asarray(errors, dtype=float)
     with np.errstate(invalid="ignore"):
-        return values[:, None] - values > SIGNIFICANT * np.hypot(errors[:, None], errors)
+        return values[:, None] - values > SIGNIFICANT * errors
 
 
-def rank_bounds(values: pd.Series, errors: pd.Series) -> pd.DataFrame:
-    """The best and the worst rank of each model in any ranking that keeps the partial order."""
-    better = surely_better(values.to_numpy(), errors.to_numpy())
-    best, worst = 1 + better.sum(axis=0), len(values) - better.sum(axis=1)
-    return pd.DataFrame({"best": best, "worst": worst}, index=values.index)
+def rank_bounds(errors: ScoreErrors, task: str) -> pd.DataFrame:
+    """The best and the worst rank of each model in any ranking that keeps the task's partial order."""
+    better = _above(errors)[list(errors.scores).index(task)]
+    best, worst = 1 + better.sum(axis=0), len(better) - better.sum(axis=1)
+    return pd.DataFrame({"best": best, "worst": worst}, index=errors.scores.index)
 
 
-def joint_ranks(scores: pd.DataFrame, stderrs: pd.DataFrame) -> pd.DataFrame:
+def joint_ranks(errors: ScoreErrors) -> pd.DataFrame:
     """Ranks on each task that keep its partial order, as alike between the tasks as it can be seen to.
 
     Models that a task does not part stand in the order that all tasks together suggest: significant
     differences first, as long as no task contradicts them, then the mean of their ranks. So ranks that
     differ between tasks do so because some difference is significant. No cell may be missing.
     """
-    values, errors = checked_scores(scores), checked_errors(stderrs, scores)
-    if np.isnan(values).any():
+    scores = errors.scores
+    if np.isnan(checked_scores(scores)).any():
         raise ValueError("scores has missing cells; expected models that have them all.")
-    above = np.stack([surely_better(values[:, at], errors[:, at]) for at in range(len(scores.T))])
+    above = _above(errors)
     either = np.any(above, axis=0)
     agreed = np.asarray(either & ~either.T)
     common = _placed(agreed, scores.rank(ascending=False).mean(axis=1).to_numpy())
@@ -48,13 +48,24 @@ def joint_ranks(scores: pd.DataFrame, stderrs: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def opposite_pairs(scores: pd.DataFrame, stderrs: pd.DataFrame) -> int:
-    """Pairs of models that one of the two tasks surely orders one way and the other the other way."""
-    values, errors = checked_scores(scores), checked_errors(stderrs, scores)
-    if values.shape[1] != 2:
-        raise ValueError(f"scores has {values.shape[1]} tasks; expected two.")
-    one, other = (surely_better(values[:, at], errors[:, at]) for at in (0, 1))
-    return int((one & other.T).sum())
+def opposed_models(errors: ScoreErrors) -> pd.Series:
+    """Of each model the number of others that one of the two tasks surely puts above it, the other below."""
+    if errors.scores.shape[1] != 2:
+        raise ValueError(f"scores has {errors.scores.shape[1]} tasks; expected two.")
+    one, other = _above(errors)
+    opposed = (one & other.T) | (one.T & other)
+    return pd.Series(opposed.sum(axis=1), errors.scores.index)
+
+
+def _above(errors: ScoreErrors) -> np.ndarray:
+    """By task, which model lies surely above which."""
+    values = checked_scores(errors.scores)
+    count = len(values)
+    first, second = np.divmod(np.arange(count**2), count)
+    apart = errors.of_differences(first, second).reshape(count, count, values.shape[1])
+    return np.stack(
+        [surely_better(values[:, at], apart[:, :, at]) for at in range(values.shape[1])]
+    )
 
 
 def _placed(above: np.ndarray, key: np.ndarray) -> np.ndarray:

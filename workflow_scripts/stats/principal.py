@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.stats.checks import TAILS, checked_draws, checked_scores
+from workflow_scripts.stats.checks import checked_scores
+from workflow_scripts.stats.jackknife import over_families
 
 
 class PrincipalComponents(NamedTuple):
@@ -48,30 +49,21 @@ def component_names(count: int) -> list[str]:
     return [f"PC{at + 1}" for at in range(count)]
 
 
-def bootstrapped_variance(scores: pd.DataFrame, draws: int, seed: int = 0) -> pd.DataFrame:
-    """Interval of each explained variance ratio r, had other models been taken: low, high.
+def explained_over_families(scores: pd.DataFrame, families: pd.Series) -> pd.DataFrame:
+    """Interval of each explained variance ratio, had other families been taken: low, high, groups, of.
 
-    Ratios are computed again for samples of as many models, drawn with replacement. Samples of few
-    models repeat some, and lie on fewer components than the models they are drawn from; so the spread
-    of the samples is taken and set around r: [r + q_low - mean, r + q_high - mean], within 0 and 1 and
-    never without r itself. The last components of few models hardly occur in samples: their intervals
-    mean little.
-    In a sample in which all models score the same on a task, that task has no variance to share. NaN
-    for fewer than three models.
+    Within 0 and 1. The last components of few models hardly occur without a family: their intervals
+    mean little. A task on which the models that are left score alike has no variance to share.
     """
     values = _complete(scores)
     names = component_names(min(values.shape))
-    if len(values) < 3:
-        return pd.DataFrame({"low": np.nan, "high": np.nan}, index=names)
-    generator = np.random.default_rng(seed)
-    sampled = generator.integers(len(values), size=(checked_draws(draws), len(values)))
-    # One after the other: all samples of many models at once would fill the memory.
-    ratios = np.concatenate([variance_ratios(values[one][None]) for one in sampled])
-    ratios = ratios[:, : len(names)]
-    measured = principal_components(scores).explained_variance_ratio.to_numpy()
-    low, high = np.nanquantile(ratios, TAILS, axis=0) - np.nanmean(ratios, axis=0) + measured
-    low, high = np.minimum(low, measured).clip(0, 1), np.maximum(high, measured).clip(0, 1)
-    return pd.DataFrame({"low": low, "high": high}, index=names)
+
+    def ratios(kept: np.ndarray) -> np.ndarray:
+        return variance_ratios(values[kept][None])[0, : len(names)]
+
+    reach = over_families(ratios, families)
+    ends = {"low": reach.low.clip(0, 1), "high": reach.high.clip(0, 1)}
+    return pd.DataFrame(ends, index=names).assign(groups=reach.groups, of=reach.of)
 
 
 def variance_ratios(stacks: np.ndarray) -> np.ndarray:

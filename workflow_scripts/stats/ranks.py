@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.stats.checks import TAILS, checked_scores
-from workflow_scripts.stats.noise import redraws
+from workflow_scripts.stats.checks import LEVEL, TAILS, checked_scores
 from workflow_scripts.stats.principal import first_components
+from workflow_scripts.stats.score_errors import ScoreErrors
 
 
 def ranks(values: pd.Series) -> pd.Series:
@@ -13,29 +13,50 @@ def ranks(values: pd.Series) -> pd.Series:
     return values.rank(ascending=False, method="min")
 
 
-def rank_ranges(
-    scores: pd.DataFrame, stderrs: pd.DataFrame, draws: int, seed: int = 0
-) -> pd.DataFrame:
+def rank_ranges(errors: ScoreErrors, draws: int, seed: int = 0) -> pd.DataFrame:
     """Between which ranks each model lies by the first principal component: columns low and high.
 
-    All scores are drawn again within their standard errors, components and ranks computed again, and
-    the middle 95% of each model's ranks is kept, widened to whole ranks and to the rank that the
-    measured scores give. NaN where any score lacks its standard error. Missing cells are refused.
+    All scores are drawn again, components and ranks computed again, and the middle 95% of each model's
+    ranks is kept, widened to whole ranks and to the rank that the measured scores give: each model by
+    itself lies there with 95%. `joint_low` and `joint_high` hold for all models at once: they reach as
+    many of each model's standard deviations of ranks as 95% of the draws stay within for every model.
+    NaN where any score lacks its error. Missing cells are refused.
     """
-    values = checked_scores(scores)
+    values = checked_scores(errors.scores)
     if np.isnan(values).any():
         raise ValueError("scores has missing cells; expected models that have them all.")
-    if stderrs.isna().to_numpy().any():
-        return pd.DataFrame({"low": np.nan, "high": np.nan}, index=scores.index)
+    if not errors.are_known:
+        return pd.DataFrame(np.nan, errors.scores.index, ["low", "high", "joint_low", "joint_high"])
     # One after the other: all draws of many models at once would fill the memory.
-    drawn = (first_components(one[None]) for one in redraws(scores, stderrs, draws, seed))
+    drawn = (first_components(one[None]) for one in errors.drawn(draws, seed))
     order = _ranks_by_row(np.concatenate(list(drawn)))
-    low, high = np.quantile(order, TAILS, axis=0)
     now = _ranks_by_row(first_components(values[None]))[0]
-    return pd.DataFrame(
-        {"low": np.minimum(np.floor(low), now), "high": np.maximum(np.ceil(high), now)},
-        index=scores.index,
-    )
+    low, high = np.quantile(order, TAILS, axis=0)
+    spread = order.std(axis=0).clip(min=0.5)
+    farthest = (np.abs(order - order.mean(axis=0)) / spread).max(axis=1)
+    reach = np.quantile(farthest, LEVEL) * spread
+    ends = {"low": low, "high": high}
+    ends |= {"joint_low": order.mean(axis=0) - reach, "joint_high": order.mean(axis=0) + reach}
+    ranges = pd.DataFrame(ends, index=errors.scores.index)
+    for name in ("low", "joint_low"):
+        ranges[name] = np.minimum(np.floor(ranges[name] + 1e-9), now).clip(1, len(now))
+    for name in ("high", "joint_high"):
+        ranges[name] = np.maximum(np.ceil(ranges[name] - 1e-9), now).clip(1, len(now))
+    return ranges
+
+
+def tiers(low: pd.Series, high: pd.Series) -> pd.Series:
+    """Models that no joint range parts from the first of their tier, from the top: 1, 2 and so on.
+
+    A tier ends before the model whose best rank is worse than the worst of the tier's first.
+    """
+    order = (low + high).sort_values(kind="stable").index
+    found, tier, worst = {}, 0, -np.inf
+    for label in order:
+        if low[label] > worst:
+            tier, worst = tier + 1, high[label]
+        found[label] = tier
+    return pd.Series(found, dtype=float).reindex(low.index)
 
 
 def _ranks_by_row(values: np.ndarray) -> np.ndarray:

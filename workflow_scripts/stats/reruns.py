@@ -34,7 +34,7 @@ class Kinds:
     def factor(self, family: str | None, parameters: float | None) -> float:
         """1 for what is not known."""
         of_family = self.families.get(family or "", 1.0)
-        if parameters is None or not self.sizes:
+        if parameters is None:
             return of_family
         return of_family * self.sizes[size_band(parameters)]
 
@@ -65,6 +65,19 @@ class Reruns:
         that strays as is usual, where none is named.
         """
         return float(self.usual[task] * self.limit * (self.strays[model] if model else 1.0))
+
+    def spread(self, models: pd.Series, tasks: list[str]) -> pd.DataFrame:
+        """The standard deviation of a score over trainings: labels of the models down, tasks across.
+
+        That of a normal number of which the pair's share exceeds the limit, as differences of two
+        trainings do. A task that the pair lacks is taken for a usual one, and so is a model.
+        """
+        usual = self.usual.reindex(tasks).fillna(np.exp(np.log(self.usual).mean()))
+        strays = self.strays.reindex(models).fillna(1.0).to_numpy()
+        from scipy.stats import norm  # slow to import, and needed here alone
+
+        one = self.limit / norm.ppf(1 - BEYOND / 2) / math.sqrt(2)
+        return pd.DataFrame(np.outer(strays, usual) * one, models.index, tasks)
 
     def shift_error(self, task: str, models: int) -> float:
         """Of the median difference of so many models: what moves all of them, and the chance of each."""
@@ -135,8 +148,6 @@ def kinds_of(values: np.ndarray, about: pd.DataFrame) -> Kinds:
     found: dict[str, dict[Any, float]] = {
         name: dict.fromkeys(pd.unique(of[pd.notna(of)]), 1.0) for name, of in groups.items()
     }
-    if not any(found.values()):
-        return Kinds({}, ())
     rows = {
         name: np.array([found[name].get(one, 1.0) for one in of]) for name, of in groups.items()
     }

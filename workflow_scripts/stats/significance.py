@@ -6,43 +6,23 @@ from typing import NamedTuple
 import numpy as np
 
 
-class ZTest(NamedTuple):
-    """A difference, first minus second, with its standard error."""
+def z_test(difference: np.ndarray, stderr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """z = difference / stderr, and the two-sided p = 2 (1 - Phi(|z|)).
 
-    difference: np.ndarray
-    stderr: np.ndarray
-    z: np.ndarray
-    p: np.ndarray
-
-
-def z_test(
-    first: np.ndarray,
-    first_stderr: np.ndarray,
-    second: np.ndarray | float,
-    second_stderr: np.ndarray | float,
-) -> ZTest:
-    """z = (a - b) / sqrt(s_a^2 + s_b^2) and the two-sided p = 2 (1 - Phi(|z|)).
-
-    It takes the two scores for independent. Those of two models on the same items are not: mostly
-    both are right on easy and wrong on hard ones, so that the test errs on the side of caution, and
-    McNemar's is sharper. Without any standard error z and p are NaN, unless the scores are equal.
+    The error is that of the difference, of two models on the same items for instance. Of equal scores
+    z is 0; without an error, or with one of 0, z and p are NaN.
     """
-    first, first_stderr, second, second_stderr = (
-        np.asarray(x, dtype=float) for x in (first, first_stderr, second, second_stderr)
-    )
-    for name, errors in (("first_stderr", first_stderr), ("second_stderr", second_stderr)):
-        if (errors < 0).any():
-            raise ValueError(
-                f"{name} is {errors[errors < 0].flat[0]:g}; expected a number of at least 0."
-            )
-    difference = first - second
-    stderr = np.hypot(first_stderr, second_stderr)
+    difference, stderr = (np.asarray(x, dtype=float) for x in (difference, stderr))
+    if (stderr < 0).any():
+        raise ValueError(
+            f"stderr is {stderr[stderr < 0].flat[0]:g}; expected a number of at least 0."
+        )
     with np.errstate(invalid="ignore", divide="ignore"):
         z = np.where((stderr == 0) & (difference == 0), 0.0, difference / stderr)
     z = np.where(np.isinf(z), np.nan, z)
     from scipy.stats import norm  # slow to import, and needed here alone
 
-    return ZTest(difference, stderr, z, 2 * norm.sf(np.abs(z)))
+    return z, 2 * norm.sf(np.abs(z))
 
 
 class McNemar(NamedTuple):

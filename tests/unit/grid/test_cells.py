@@ -5,7 +5,7 @@ import errno
 import pytest
 import torch
 
-from tests.records import write_example
+from tests.records import collected, write_example
 from workflow_scripts.core.broken import broken_cells, clear_broken_cells, is_broken
 from workflow_scripts.core.errors import Interrupted, UserError
 from workflow_scripts.core.items import read_items
@@ -13,7 +13,6 @@ from workflow_scripts.core.machine import machine_problem
 from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.scored_items import scored_beside
 from workflow_scripts.grid.cells import GridCell, give_up, run_cells, training_beside
-from workflow_scripts.scores.tidy import collect
 
 
 @pytest.fixture
@@ -99,7 +98,7 @@ def test_what_a_cell_goes_on_from_is_removed_only_when_its_record_is_kept(folder
 
 def test_scores_leave_a_broken_cell_out(folder, capsys):
     run_cells(cells(folder), Measure(sst2=RuntimeError("no such layer")))
-    scores = collect([cell.record for cell in cells(folder)])
+    scores = collected([cell.record for cell in cells(folder)])
     assert set(scores["task"]) == {"mnli", "cola"}
     assert "sst2.json is of a broken cell" in capsys.readouterr().out
     assert broken_cells()[0]["reason"] == "RuntimeError: no such layer"

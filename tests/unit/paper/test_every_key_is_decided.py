@@ -36,6 +36,7 @@ CELLS = {
     **{f"request.{key}": RAN for key in ("tasks.shots", "tasks.max_test_items", "chat_template")},
     "request.tasks.dataset": "where a task's rows lie is a part of its definition; this is what to fetch",
     **{"request.seeds": RAN, "request.recipe": RAN, "request.keep_texts": KEPT},
+    "request.tasks.cluster": KEPT,
     "request.together": SUMS,
 }
 TRAINING = {

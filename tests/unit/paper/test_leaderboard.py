@@ -14,6 +14,7 @@ from tests.unit.studies.harmony.harmony_study import (
     MODELS,
     PROTOCOLS,
     TASK_ROWS,
+    harmony_grids,
     request,
     study,
     without,
@@ -33,7 +34,6 @@ from workflow_scripts.studies.harmony.board import harmony_tab
 from workflow_scripts.studies.prompts.board import prompts_tab
 from workflow_scripts.studies.ranking.components import TABLE as COMPONENTS
 from workflow_scripts.studies.ranking.components import components
-from workflow_scripts.studies.ranking.grid import read_grids
 from workflow_scripts.studies.ranking.leaderboard import TABLE as RANKING
 from workflow_scripts.studies.ranking.leaderboard import leaderboard as ranking
 
@@ -95,7 +95,7 @@ def test_a_tab_is_read_back_as_it_was_written(tmp_path):
 def harmony(folder: Path, scores: pd.DataFrame, **changes):
     scores.to_parquet(folder / "scores.parquet")
     asked = request(**changes)
-    grids = read_grids(Inputs({"scores": folder / "scores.parquet", "imported": []}), asked)
+    grids = harmony_grids(scores, [], asked)
     ranked = ranking(grids, asked)
     made = harmony_tab(
         str(written(RANKING, ranked, folder, asked)),

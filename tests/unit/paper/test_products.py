@@ -78,7 +78,7 @@ def test_what_a_config_has_made_is_made_from_what_it_has(config):
     mine = settings(**yaml.safe_load((ROOT / "config" / config).read_text(encoding="utf-8")))
     records = wanted_records(mine)
     there = {path for one in wanted(mine) for path in one.files.values()}
-    there |= {f"results/scores/{study}.parquet" for study in records}
+    there |= {f"results/scores/{study}{of}.parquet" for study in records for of in ("", "_errors")}
     others = ("results/records/", "results/training/", "results/verified/", "resources/")
     for product in wanted(mine):
         for files in inputs_of(product, mine, lambda study: records.get(study, [])).values():
@@ -103,7 +103,7 @@ def test_the_list_names_a_file_and_a_sentence_for_each_product_of_the_config(not
     lines = listed(settings())
     assert len(lines) == len(wanted(settings()))
     (line,) = [line for line in lines if line.startswith("results/tables/harmony_agreement.md ")]
-    assert line.endswith("  Agreement of tasks about models, with intervals and noise ceilings.")
+    assert line.endswith("  Agreement of tasks about models, with intervals and ceilings.")
     assert not [line for line in listed(nothing) if "harmony_" in line.split()[0]]
 
 

@@ -20,7 +20,7 @@ def agreement(difference: float, low: float, high: float, items=(None, None)) ->
     def row(protocol, statistic, value, low=None, high=None):
         return {
             **{"protocol": protocol, "statistic": statistic, "value": value},
-            **{"models_low": low, "models_high": high},
+            **{"families_low": low, "families_high": high},
             **{"items_low": items[0], "items_high": items[1]},
         }
 
@@ -210,7 +210,8 @@ def suite(second: float) -> pd.DataFrame:
     rows = [("a/first", 0.6), ("a/second", second), ("a/part", None)]
     table = pd.DataFrame(rows, columns=["model", "average"])
     told_apart_by = {"precision": "float32", "protocol": "few_shot", "commit": "0" * 40}
-    return table.assign(average_stderr=0.01, flag=[None, "copied", None], **told_apart_by)
+    behind = {"behind": [0.0, 0.6 - second, None], "behind_stderr": [0.0, 0.014, None]}
+    return table.assign(**behind, flag=[None, "copied", None], **told_apart_by)
 
 
 def test_the_suite_names_its_first_and_how_sure_its_lead_is():

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from scipy.stats import norm
 
 from tests.unit.paper.test_reproduction_grid import harmony_settings, panel, reruns
 from workflow_scripts.paper.reproduction import TABLE
@@ -13,13 +14,17 @@ from workflow_scripts.render.verdict import (
     AGREES,
     DIFFERS,
     GENERATED,
+    INCONCLUSIVE,
+    LIMIT,
     NOT_COMPARABLE,
     NOT_MEASURED,
     as_table,
     same_answers,
     verdict,
+    with_margins,
     within,
 )
+from workflow_scripts.settings.margins import Margins
 from workflow_scripts.studies.harmony.published import (
     compare_harmony,
 )
@@ -36,8 +41,8 @@ LLAMA = "meta-llama/Llama-3.2-1B-Instruct"
 @pytest.mark.parametrize(
     ("ours", "expected"),
     [
-        (0.30, AGREES),
-        (0.30 + 1.9 * 0.0141, AGREES),
+        (0.30, INCONCLUSIVE),
+        (0.30 + 1.9 * 0.0141, INCONCLUSIVE),
         (0.30 + 2.1 * 0.0142, DIFFERS),
         (0.25, DIFFERS),
     ],
@@ -55,7 +60,7 @@ def test_a_missing_published_error_is_taken_to_be_as_large_as_ours():
 
 
 def test_without_spread_only_what_rounding_hides_agrees():
-    assert verdict(0.3333, 0.0, 1 / 3, 0.0, None, printed_to=1e-4)["verdict"] == AGREES
+    assert verdict(0.3333, 0.0, 1 / 3, 0.0, None, printed_to=1e-4)["verdict"] == INCONCLUSIVE
     found = verdict(0.0, 0.0, 0.5, 0.0, None, printed_to=1e-4)
     assert found["verdict"] == DIFFERS
     assert found["z"] == math.inf
@@ -63,18 +68,36 @@ def test_without_spread_only_what_rounding_hides_agrees():
 
 def test_what_cannot_be_compared_has_a_reason_and_no_difference():
     found = verdict(0.3, 0.01, 0.3, 0.01, GENERATED, printed_to=1e-4)
-    assert found == {
-        "difference": None,
-        "error": None,
-        "z": None,
-        "verdict": NOT_COMPARABLE,
-        "because": GENERATED,
-    }
+    assert found.pop("verdict") == NOT_COMPARABLE
+    assert found.pop("because") == GENERATED
+    assert set(found.values()) == {None}
     assert verdict(0.3, 0.01, None, None, None, printed_to=1e-4)["because"] == NOT_MEASURED
 
 
-def test_a_rank_agrees_within_our_interval():
-    assert within(3, 2, 4, None)["verdict"] == AGREES
+def test_what_surely_lies_within_the_margin_agrees_and_what_may_not_is_inconclusive():
+    """By the two tests of equivalence, each at 5%, written out; and nothing that was shown to differ agrees."""
+    cases = [(0.005, 0.008), (0.005, 0.010), (0.015, 0.008), (0.001, 0.0004), (0.018, 0.001)]
+    rows = [verdict(0.3, None, 0.3 + d, None, None, printed_to=0, error=e) for d, e in cases]
+    found = with_margins(as_table(rows), pd.Series([0.02] * 5))["verdict"].tolist()
+    expected = []
+    for difference, error in cases:
+        above, below = (norm.sf((0.02 + sign * difference) / error) for sign in (1, -1))
+        differs = abs(difference) >= LIMIT * error
+        agrees = AGREES if max(above, below) < 0.05 else INCONCLUSIVE
+        expected.append(DIFFERS if differs else agrees)
+    assert found == expected == [AGREES, INCONCLUSIVE, INCONCLUSIVE, DIFFERS, DIFFERS]
+    smallest = rows[0]["smallest"]
+    assert norm.sf(LIMIT - smallest / 0.008) == pytest.approx(0.8, abs=0.001)
+
+
+def test_a_rank_differs_outside_of_our_interval_and_agrees_where_all_of_that_is_near():
+    ranks = as_table([within(3, 2, 4, None), within(3, 2, 9, None), within(9, 2, 4, None)])
+    found = with_margins(ranks, pd.Series([2] * 3))["verdict"]
+    assert found.tolist() == [AGREES, INCONCLUSIVE, DIFFERS]
+
+
+def test_a_rank_is_compared_with_our_interval():
+    assert within(3, 2, 4, None)["verdict"] == INCONCLUSIVE
     assert within(5, 2, 4, None)["verdict"] == DIFFERS
     assert within(3, None, None, None)["because"] == NOT_MEASURED
 
@@ -83,12 +106,18 @@ def test_where_the_error_of_the_difference_is_known_no_sampling_counts():
     found = verdict(0.30, 0.05, 0.33, 0.05, None, printed_to=1e-4, error=0.01)
     assert found["verdict"] == DIFFERS
     assert found["z"] == pytest.approx(3)
-    assert verdict(0.30, None, 0.33, None, None, printed_to=1e-4, error=0.02)["verdict"] == AGREES
+    assert (
+        verdict(0.30, None, 0.33, None, None, printed_to=1e-4, error=0.02)["verdict"]
+        == INCONCLUSIVE
+    )
 
 
 def test_of_the_same_questions_asked_again_a_few_in_a_thousand_may_turn():
     error = same_answers(1000)
-    assert verdict(0.500, 0.02, 0.501, 0.02, None, printed_to=0, error=error)["verdict"] == AGREES
+    assert (
+        verdict(0.500, 0.02, 0.501, 0.02, None, printed_to=0, error=error)["verdict"]
+        == INCONCLUSIVE
+    )
     assert verdict(0.500, 0.02, 0.504, 0.02, None, printed_to=0, error=error)["verdict"] == DIFFERS
 
 
@@ -131,7 +160,7 @@ def test_every_subject_and_the_average_of_each_table_is_compared():
     table = as_table(compare_mmlu(published_mmlu(), our_mmlu(), mmlu_settings()))
     assert len(table) == 2 * 58
     ours = table[table["source"] == "mmlu_baseline"]
-    assert (ours["verdict"] == AGREES).all()
+    assert (ours["verdict"] == INCONCLUSIVE).all()
     assert (ours["z"] == 0).all()
     others = table[table["source"] == "mmlu_k2m12_cpt"]
     assert set(others["because"]) == {NOT_MEASURED}
@@ -198,7 +227,7 @@ def compared_runs(ours: pd.DataFrame | None, **changes) -> pd.DataFrame:
 
 
 def test_the_same_prompt_scores_agree_and_others_differ():
-    assert (compared_runs(our_runs())["verdict"] == AGREES).all()
+    assert (compared_runs(our_runs())["verdict"] == INCONCLUSIVE).all()
     ours = our_runs()
     ours.loc[ours["run"] == "run2", "micro"] += 0.05
     table = compared_runs(ours)
@@ -216,7 +245,7 @@ def test_a_prompt_run_that_broke_was_not_measured():
     ours.loc[ours["run"] == "run2", ["n", "micro", "micro_stderr", "macro", "macro_stderr"]] = None
     table = compared_runs(ours)
     assert table.loc[table["item"] == "run 2", "because"].tolist() == [NOT_MEASURED]
-    assert (table.loc[table["item"] != "run 2", "verdict"] == AGREES).all()
+    assert (table.loc[table["item"] != "run 2", "verdict"] == INCONCLUSIVE).all()
 
 
 def test_prompt_runs_of_fewer_questions_are_not_compared():
@@ -238,7 +267,10 @@ def test_for_reading_what_was_not_measured_shares_a_line(tmp_path):
     ]
     files = {kind: tmp_path / f"reproduction.{kind}" for kind in ("csv", "md", "tex")}
     asked = Reproduction(
-        mmlu=mmlu_settings(), prompts=prompt_settings(), harmony=harmony_settings()
+        mmlu=mmlu_settings(),
+        prompts=prompt_settings(),
+        harmony=harmony_settings(),
+        margins=Margins(),
     )
     TABLE.write(as_table(rows), asked, **files)
     assert TABLE.read(files["csv"])["verdict"].tolist() == as_table(rows)["verdict"].tolist()

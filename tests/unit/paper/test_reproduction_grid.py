@@ -11,10 +11,10 @@ from tests.unit.settings.merged import ROOT, merged
 from tests.unit.studies.harmony.harmony_study import METRICS, frame, harmony_grids, request
 from workflow_scripts.paper.reproduction_by_task import ADDED, by_task
 from workflow_scripts.render.verdict import (
-    AGREES,
     BY_LUCK,
     DIFFERS,
     GENERATED,
+    INCONCLUSIVE,
     LIMIT,
     NOT_COMPARABLE,
     NOT_MEASURED,
@@ -31,12 +31,12 @@ from workflow_scripts.studies.harmony.published import (
 )
 from workflow_scripts.studies.harmony.requests import (
     HarmonyComparison,
-    PublishedModel,
     harmony_comparison,
 )
-from workflow_scripts.studies.harmony.reruns import published_reruns
 from workflow_scripts.studies.ranking.frame import FLOORED
 from workflow_scripts.studies.ranking.leaderboard import leaderboard
+from workflow_scripts.studies.ranking.requests import RankedModel
+from workflow_scripts.studies.ranking.trainings import published_reruns
 
 MOST_OF_A_KIND = 0.08  # of scores that differ by luck, in any family or size
 PUBLISHED = Path(__file__).parents[3] / "resources/published"
@@ -66,7 +66,7 @@ def compared_panel(ours: pd.DataFrame | None, **changes) -> pd.DataFrame:
 
 
 @cache
-def known_models() -> tuple[PublishedModel, ...]:
+def known_models() -> tuple[RankedModel, ...]:
     return harmony_comparison(load_settings(merged({}), ROOT)).models
 
 
@@ -76,13 +76,13 @@ def reruns() -> Reruns:
 
 
 def harmony_settings(**changes) -> HarmonyComparison:
-    return HarmonyComparison.of({"source": "huggingface", **changes})
+    return HarmonyComparison.of({"source": "huggingface", "margin": 0.02, **changes})
 
 
 def test_every_number_of_the_leaderboard_is_compared():
     table = compared_panel(our_leaderboard())
     assert len(table) == 61 * 26
-    assert table.loc[table["item"] != "PC1", "verdict"].eq(AGREES).all()
+    assert table.loc[table["item"] != "PC1", "verdict"].eq(INCONCLUSIVE).all()
     assert "no standard error" in table.loc[table["item"] == "PC1", "because"].iloc[0]
 
 
@@ -105,7 +105,7 @@ def test_a_part_of_the_panel_has_scores_to_compare_and_no_ranks():
         "it depends on all models and tasks, and here the grid is another"
     }
     scores = table[table["metric"] == "score"]
-    assert (scores["verdict"] == AGREES).sum() == 5 * 24
+    assert (scores["verdict"] == INCONCLUSIVE).sum() == 5 * 24
     assert set(scores["because"].dropna()) == {NOT_MEASURED}
 
 
@@ -158,18 +158,18 @@ def test_every_score_of_the_second_release_is_compared_under_its_own_protocol():
     table = compared_cells(our_cells("direct"))
     assert len(table) == 61 * 24 * 2
     direct = table["metric"] == "direct"
-    assert set(table.loc[direct, "verdict"]) == {AGREES}
+    assert set(table.loc[direct, "verdict"]) == {INCONCLUSIVE}
     assert set(table.loc[~direct, "because"]) == {NOT_MEASURED}
     assert set(compared_cells(our_cells("direct"), source="miniature")["because"]) == {GENERATED}
 
 
 def test_a_score_without_training_may_differ_by_a_few_answers_alone():
-    for answers, expected in ((0.001, AGREES), (0.003, DIFFERS)):
+    for answers, expected in ((0.001, INCONCLUSIVE), (0.003, DIFFERS)):
         table = compared_cells(our_cells("direct", moved=answers)).query("metric == 'direct'")
         verdicts = table.set_index(["item", "of"])["verdict"]
         assert set(verdicts["sciq"]) == {expected}  # of 1,000 items
     trained = compared_cells(our_cells(FLOORED, moved=0.003))
-    assert set(trained.query("item == 'sciq' and metric == 'score'")["verdict"]) == {AGREES}
+    assert set(trained.query("item == 'sciq' and metric == 'score'")["verdict"]) == {INCONCLUSIVE}
 
 
 def test_ours_are_floored_as_theirs_are_before_they_are_compared():
@@ -187,7 +187,7 @@ def test_ours_are_floored_as_theirs_are_before_they_are_compared():
     trained = table.query("metric == 'score'").set_index(["of", "item"])
     assert len(at_floor) == 48
     assert (trained.loc[at_floor, "ours"] == trained.loc[at_floor, "published"]).all()
-    assert set(trained["verdict"]) == {AGREES}
+    assert set(trained["verdict"]) == {INCONCLUSIVE}
     alone = compared_cells(our_cells("train_before_test")).query("metric == 'score'")
     assert set(alone["because"]) == {NO_FLOOR}, "without a direct score nothing floors it"
 
@@ -237,7 +237,7 @@ def tasks_compared(ours: pd.DataFrame | None) -> pd.DataFrame:
 def test_no_task_of_the_authors_other_release_differs():
     table = tasks_compared(run_again(panel()["model"].tolist()))
     assert len(table) == 24
-    assert set(table["verdict"]) == {AGREES}
+    assert set(table["verdict"]) == {INCONCLUSIVE}
     assert (table["models"] == 61).all()
 
 

@@ -19,8 +19,7 @@ HEADER = "model,task,protocol,metric,value"
 
 @pytest.fixture
 def ours(tmp_path):
-    write_example(tmp_path / "a.json")
-    return collect([tmp_path / "a.json"])
+    return collect([write_example(tmp_path / "a.json")])
 
 
 def write(folder: Path, text: str, name: str = "theirs.csv") -> Path:

@@ -50,6 +50,7 @@ def test_the_grids_of_the_repository_are_read_and_their_files_are_there():
         "scores": ["harmony_cells.csv"],
         "attributes": ["pretraining.tsv"],
         "release": ["harmony_leaderboard.csv"],
+        "correlations": ["correlations.csv"],
     }
 
 

@@ -4,11 +4,11 @@ from itertools import pairwise
 
 import numpy as np
 import pandas as pd
+from scipy.stats import t
 
-from workflow_scripts.stats.intervals import model_draws
-from workflow_scripts.stats.noise import redraws
 from workflow_scripts.stats.principal import principal_components
 from workflow_scripts.stats.ranks import ranks
+from workflow_scripts.stats.score_errors import ScoreErrors
 
 
 def tau_b(one: np.ndarray, other: np.ndarray) -> float:
@@ -28,14 +28,6 @@ def mean_of_pairs(taus: np.ndarray) -> float:
     return sum(known) / len(known) if known else np.nan
 
 
-def bootstrapped(scores: pd.DataFrame, draws: int, seed: int) -> list[np.ndarray]:
-    """The matrix of each sample, in which a model stands as often as it was drawn."""
-    return [
-        matrix(np.repeat(scores.to_numpy(), counts, axis=0))
-        for counts in model_draws(len(scores), draws, seed)
-    ]
-
-
 def means_by_task(taus: np.ndarray) -> list[float]:
     found = []
     for at, row in enumerate(taus):
@@ -44,16 +36,16 @@ def means_by_task(taus: np.ndarray) -> list[float]:
     return found
 
 
-def over_items(scores: pd.DataFrame, stderrs: pd.DataFrame, draws: int, seed: int) -> list[float]:
-    means = [mean_of_pairs(matrix(drawn)) for drawn in redraws(scores, stderrs, draws, seed)]
-    shift = mean_of_pairs(matrix(scores.to_numpy())) - np.nanmean(means)
-    ends = np.nanquantile(means, [0.025, 0.975]) + shift
-    return ends.clip(-1, 1).tolist()
+def over_items(errors: ScoreErrors, draws: int, seed: int) -> list[float]:
+    means = [mean_of_pairs(matrix(drawn)) for drawn in errors.drawn(draws, seed)]
+    value = mean_of_pairs(matrix(errors.scores.to_numpy()))
+    low, high = np.nanquantile(means, [0.025, 0.975]) - np.nanmean(means)
+    return [max(value + min(low, 0), -1), min(value + max(high, 0), 1)]
 
 
-def ceilings(scores: pd.DataFrame, stderrs: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
-    drawn = list(redraws(scores, stderrs, draws + 1, seed))
-    measured = scores.where(stderrs.notna()).to_numpy()
+def ceilings(errors: ScoreErrors, draws: int, seed: int) -> pd.DataFrame:
+    drawn = list(errors.drawn(draws + 1, seed))
+    measured = errors.scores.where(errors.stderrs.notna()).to_numpy()
     found = {
         task: {
             "own_redraw": np.mean([tau_b(measured[:, at], one[:, at]) for one in drawn[1:]]),
@@ -61,24 +53,33 @@ def ceilings(scores: pd.DataFrame, stderrs: pd.DataFrame, draws: int, seed: int)
                 [tau_b(one[:, at], other[:, at]) for one, other in pairwise(drawn)]
             ),
         }
-        for at, task in enumerate(scores)
+        for at, task in enumerate(errors.scores)
     }
     return pd.DataFrame(found).T
 
 
-def rank_ranges(scores: pd.DataFrame, stderrs: pd.DataFrame, draws: int, seed: int) -> np.ndarray:
+def rank_ranges(errors: ScoreErrors, draws: int, seed: int) -> np.ndarray:
     def ranked(values: np.ndarray) -> np.ndarray:
-        frame = pd.DataFrame(values, scores.index, scores.columns)
+        frame = pd.DataFrame(values, errors.scores.index, errors.scores.columns)
         return ranks(principal_components(frame).scores["PC1"]).to_numpy()
 
-    found = np.array([ranked(drawn) for drawn in redraws(scores, stderrs, draws, seed)])
+    found = np.array([ranked(drawn) for drawn in errors.drawn(draws, seed)])
     low, high = np.quantile(found, [0.025, 0.975], axis=0)
-    now = ranked(scores.to_numpy())
+    now = ranked(errors.scores.to_numpy())
     return np.stack([np.minimum(np.floor(low), now), np.maximum(np.ceil(high), now)], axis=1)
 
 
-def explained_shares(scores: pd.DataFrame, draws: int, seed: int) -> np.ndarray:
-    """Of each sample of models."""
-    sampled = np.random.default_rng(seed).integers(len(scores), size=(draws, len(scores)))
-    samples = (scores.iloc[rows].reset_index(drop=True) for rows in sampled)
-    return np.array([principal_components(one).explained_variance_ratio for one in samples])
+def over_families(statistic, families: list[str]) -> tuple[float, float]:
+    """The jackknife for groups of unequal size, written out (Busing, Meijer and van der Leeden 1999)."""
+    n, names = len(families), sorted(set(families))
+    whole = statistic([True] * n)
+    sizes = [families.count(name) for name in names]
+    left = [statistic([family != name for family in families]) for name in names]
+    estimate = len(names) * whole - sum((1 - m / n) * x for m, x in zip(sizes, left, strict=True))
+    variance = 0.0
+    for m, x in zip(sizes, left, strict=True):
+        h = n / m
+        pseudo = h * whole - (h - 1) * x
+        variance += (pseudo - estimate) ** 2 / (h - 1) / len(names)
+    half = t.ppf(0.975, len(names) - 1) * variance**0.5
+    return whole - half, whole + half

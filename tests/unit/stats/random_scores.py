@@ -5,6 +5,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from workflow_scripts.stats.item_errors import assumed_errors
+from workflow_scripts.stats.score_errors import ScoreErrors
+
 SEEDS = (0, 1, 2, 3, 5, 8, 13, 21)
 LEADERBOARD = Path(__file__).parents[3] / "resources/published/harmony_leaderboard.csv"
 
@@ -32,3 +35,11 @@ def random_scores(
         index=[f"model {at}" for at in range(models)],
         columns=[f"task {at}" for at in range(tasks)],
     )
+
+
+def with_errors(
+    scores: pd.DataFrame, stderrs: pd.DataFrame, correlation: float = 0.0, training: float = 0.0
+) -> ScoreErrors:
+    """From standard errors that any two models' correlate alike of, and a spread over trainings."""
+    items = {task: assumed_errors(stderrs[task].to_numpy(float), correlation) for task in scores}
+    return ScoreErrors(scores, items, scores * 0.0 + training)

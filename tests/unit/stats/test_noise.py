@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.unit.stats.random_scores import published_scores, random_scores
+from tests.unit.stats.random_scores import published_scores, random_scores, with_errors
 from workflow_scripts.scores.published_leaderboard import TEST_ITEMS
 from workflow_scripts.stats.agreement import kendall_matrix
-from workflow_scripts.stats.noise import ceiling_of_pairs, noise_ceiling, redraws, standard_error
+from workflow_scripts.stats.noise import ceiling_of_pairs, noise_ceiling, standard_error
 
 
 def test_the_standard_error_of_a_share_and_of_a_balanced_coefficient_is_that_of_repeated_tests():
@@ -36,7 +36,7 @@ def test_tasks_that_differ_in_noise_alone_agree_nearly_up_to_the_ceiling_of_pair
     for _ in range(25):
         ability = generator.standard_normal((61, 1))
         scores = pd.DataFrame(ability + noise * generator.standard_normal((61, 3)))
-        ceiling = noise_ceiling(scores, scores * 0 + noise, draws=30, seed=seed)
+        ceiling = noise_ceiling(with_errors(scores, scores * 0 + noise), 30, seed)
         ceilings.append(ceiling_of_pairs(ceiling["two_redraws"]).to_numpy())
         found.append(kendall_matrix(scores).to_numpy())
     above = np.triu_indices(3, 1)
@@ -49,7 +49,7 @@ def test_without_noise_the_ceiling_is_one_and_without_standard_errors_unknown():
     scores = random_scores(7, tasks=2, digits=6)
     stderrs = scores * 0.0
     stderrs["task 1"] = np.nan
-    ceiling = noise_ceiling(scores, stderrs, draws=5)
+    ceiling = noise_ceiling(with_errors(scores, stderrs), draws=5)
     assert ceiling.loc["task 0"].tolist() == pytest.approx([1, 1])
     assert ceiling.loc["task 1"].isna().all()
 
@@ -59,16 +59,17 @@ def test_the_published_benchmarks_agree_with_their_own_redraw_to_089():
     items = np.array([[TEST_ITEMS[task] for task in scores]], dtype=float)
     lowest = np.where(scores.columns == "cola", -1.0, 0.0)
     stderrs = pd.DataFrame(standard_error(scores, items, lowest), scores.index, scores.columns)
-    ceiling = noise_ceiling(scores, stderrs, draws=200)
+    ceiling = noise_ceiling(with_errors(scores, stderrs), draws=200)
     assert ceiling["own_redraw"].mean() == pytest.approx(0.89, abs=0.005)
     assert (ceiling["two_redraws"] < ceiling["own_redraw"]).all()
 
 
-def test_standard_errors_must_belong_to_the_scores():
-    scores = random_scores(8)
-    with pytest.raises(ValueError, match="other models or tasks"):
-        next(redraws(scores, scores.iloc[1:], 1, 0))
-    with pytest.raises(ValueError, match=r"of 'model 2' on 'task 1' is -1\.0"):
-        wrong = scores * 0.0
-        wrong.iloc[2, 1] = -1
-        next(redraws(scores, wrong, 1, 0))
+def test_items_that_models_share_and_trainings_move_the_ceiling_as_they_should():
+    """Shared items move all models alike and leave their order; trainings of their own do not."""
+    scores = published_scores() / 100
+    stderrs = scores * 0 + 0.02
+    alone, shared, trained = (
+        noise_ceiling(with_errors(scores, stderrs, *more), draws=50)["two_redraws"].mean()
+        for more in ((0.0,), (0.5,), (0.0, 0.02))
+    )
+    assert trained < alone < shared

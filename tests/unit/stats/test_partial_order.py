@@ -6,19 +6,28 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.unit.stats.random_scores import SEEDS, random_scores
+from tests.unit.stats.random_scores import SEEDS, random_scores, with_errors
 from workflow_scripts.stats.partial_order import (
     SIGNIFICANT,
     joint_ranks,
-    opposite_pairs,
+    opposed_models,
     rank_bounds,
     surely_better,
 )
+from workflow_scripts.stats.score_errors import ScoreErrors
 
 
 def errors_like(scores: pd.DataFrame, seed: int, most: float = 0.6) -> pd.DataFrame:
     drawn = np.random.default_rng(seed + 100).uniform(0.05, most, scores.shape)
     return pd.DataFrame(drawn, scores.index, scores.columns)
+
+
+def order_of(errors: ScoreErrors) -> np.ndarray:
+    """Who lies surely above whom on the one task."""
+    count = len(errors.scores)
+    first, second = np.divmod(np.arange(count**2), count)
+    apart = errors.of_differences(first, second).reshape(count, count)
+    return surely_better(errors.scores.to_numpy()[:, 0], apart)
 
 
 def above(values: pd.Series, errors: pd.Series, one: str, other: str) -> bool:
@@ -42,7 +51,7 @@ def test_the_bounds_are_the_least_and_the_greatest_rank_of_all_orders_that_keep_
         if all(rank[one] < rank[other] for one, other in forced):
             for name in order:
                 found[name].add(rank[name])
-    bounds = rank_bounds(values, errors)
+    bounds = rank_bounds(with_errors(scores, errors.to_frame()), "task 0")
     assert {name: (min(seen), max(seen)) for name, seen in found.items()} == {
         row.Index: (row.best, row.worst) for row in bounds.itertuples()
     }
@@ -51,7 +60,7 @@ def test_the_bounds_are_the_least_and_the_greatest_rank_of_all_orders_that_keep_
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_lies_above_what_lies_above_a_third_lies_above_it_too(seed):
     scores = random_scores(seed, models=40, tasks=1)
-    order = surely_better(scores.to_numpy()[:, 0], errors_like(scores, seed).to_numpy()[:, 0])
+    order = order_of(with_errors(scores, errors_like(scores, seed), 0.1 * (seed % 10), 0.05))
     assert not (order & order.T).any()
     assert ((order.astype(int) @ order.astype(int) > 0) <= order).all()
 
@@ -60,13 +69,14 @@ def test_what_lies_above_what_lies_above_a_third_lies_above_it_too(seed):
 def test_ranks_keep_the_order_of_their_task_and_lie_within_its_bounds(seed):
     scores = random_scores(seed, models=25, tasks=2)
     errors = errors_like(scores, seed)
-    ranks = joint_ranks(scores, errors)
+    known = with_errors(scores, errors, 0.3)
+    ranks = joint_ranks(known)
     for task in scores:
-        bounds = rank_bounds(scores[task], errors[task])
+        bounds = rank_bounds(known, task)
         assert sorted(ranks[task]) == list(range(1, 26))
         assert (ranks[task] >= bounds["best"]).all()
         assert (ranks[task] <= bounds["worst"]).all()
-        better = surely_better(scores[task].to_numpy(), errors[task].to_numpy())
+        better = order_of(known.part(scores[[task]]))
         for one, other in np.argwhere(better):
             assert ranks[task].iloc[one] < ranks[task].iloc[other]
 
@@ -78,26 +88,27 @@ def test_tasks_that_nothing_significant_parts_rank_alike(seed):
     ability = np.sort(generator.uniform(0, 3, 30))
     scores = pd.DataFrame({"a": ability, "b": ability + generator.uniform(0, 1e-3, 30)})
     errors = pd.DataFrame({"a": np.full(30, 0.3), "b": np.full(30, 0.5)})
-    ranks = joint_ranks(scores, errors)
+    known = with_errors(scores, errors)
+    ranks = joint_ranks(known)
     assert (ranks["a"] == ranks["b"]).all()
-    assert opposite_pairs(scores, errors) == 0
+    assert opposed_models(known).sum() == 0
 
 
-def test_pairs_that_tasks_order_in_opposite_ways_are_counted_once():
+def test_models_that_tasks_order_in_opposite_ways_are_counted():
     scores = pd.DataFrame({"a": [1.0, 0.5, 0.0], "b": [0.0, 0.5, 1.0]})
     small = pd.DataFrame(0.05, scores.index, scores.columns)
-    assert opposite_pairs(scores, small) == 3
-    assert opposite_pairs(scores, small * 5.5) == 1, (
-        "only the first and the last are far enough apart"
-    )
-    assert opposite_pairs(scores, small * np.nan) == 0, "without errors nothing is sure"
+    assert opposed_models(with_errors(scores, small)).tolist() == [2, 2, 2]
+    far = opposed_models(with_errors(scores, small * 5.5))
+    assert far.tolist() == [1, 0, 1], "only the first and the last are far enough apart"
+    unknown = with_errors(scores, small * np.nan)
+    assert opposed_models(unknown).sum() == 0, "without errors nothing is sure"
 
 
 def test_a_missing_cell_is_refused_and_the_limit_is_the_published_one():
     scores = random_scores(0, models=5, tasks=2, gaps=0.5)
     with pytest.raises(ValueError, match="missing cells"):
-        joint_ranks(scores, errors_like(scores, 0))
+        joint_ranks(with_errors(scores, errors_like(scores, 0)))
     with pytest.raises(ValueError, match="3 tasks; expected two"):
         wide = random_scores(0, models=5, tasks=3)
-        opposite_pairs(wide, errors_like(wide, 0))
+        opposed_models(with_errors(wide, errors_like(wide, 0)))
     assert SIGNIFICANT == 1.96

@@ -1,13 +1,14 @@
 """Principal components: the published leaderboard, and scikit-learn on random scores."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.decomposition import PCA
 
 from tests.unit.stats.random_scores import SEEDS, published, published_scores, random_scores
 from workflow_scripts.stats.principal import (
-    bootstrapped_variance,
     component_loadings,
+    explained_over_families,
     principal_components,
 )
 from workflow_scripts.stats.ranks import ranks
@@ -48,21 +49,14 @@ def test_components_are_scikit_learns_up_to_their_sign(seed):
     assert (100 * standard @ loadings).to_numpy() == pytest.approx(found.scores.to_numpy())
 
 
-def test_the_bootstrap_holds_the_measured_share_and_knows_when_it_knows_nothing():
+def test_intervals_of_shares_hold_them_and_are_unknown_for_two_models():
     scores = published_scores()
-    interval = bootstrapped_variance(scores, draws=200)
+    families = pd.Series(scores.index.str.split("/").str[0], scores.index)
+    interval = explained_over_families(scores, families)
     ratio = principal_components(scores).explained_variance_ratio["PC1"]
-    assert interval.loc["PC1", "low"] < ratio < interval.loc["PC1", "high"]
-    assert interval.loc["PC1", "high"] - interval.loc["PC1", "low"] < 0.1
-    assert bootstrapped_variance(scores.iloc[:2], draws=5).isna().to_numpy().all()
-    six = random_scores(5, models=6, tasks=8, digits=6)
-    found = bootstrapped_variance(six, draws=200)
-    ratios = principal_components(six).explained_variance_ratio
-    assert (found["low"] <= ratios).all()
-    assert (ratios <= found["high"]).all()
-    assert found.loc["PC1", "low"] < ratios["PC1"] - 0.05, "the samples' bias upwards is taken off"
-    few = bootstrapped_variance(scores.iloc[:3, :2], draws=50)
-    assert few.loc["PC1"].between(0, 1).all(), "samples of one model three times are no shares"
+    assert interval.loc["PC1", "low"] < ratio < interval.loc["PC1", "high"] <= 1
+    two = explained_over_families(scores.iloc[:2], families.iloc[:2])
+    assert two[["low", "high"]].isna().to_numpy().all()
 
 
 def test_missing_cells_and_tasks_without_spread_are_refused_by_name():

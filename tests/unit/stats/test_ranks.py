@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.unit.stats.random_scores import random_scores
+from tests.unit.stats.random_scores import random_scores, with_errors
 from workflow_scripts.stats.principal import principal_components
-from workflow_scripts.stats.ranks import rank_ranges, ranks
+from workflow_scripts.stats.ranks import rank_ranges, ranks, tiers
 
 
 def test_the_best_is_first_equals_share_a_rank_and_what_is_missing_has_none():
@@ -21,11 +21,12 @@ def test_a_range_holds_the_measured_rank_and_widens_with_the_noise():
     measured = ranks(principal_components(scores).scores["PC1"])
     widths = []
     for noise in (0.0, 0.2, 1.0):
-        found = rank_ranges(scores, scores * 0 + noise, draws=200)
+        found = rank_ranges(with_errors(scores, scores * 0 + noise), draws=200)
         assert (found["low"] <= measured).all()
         assert (measured <= found["high"]).all()
         assert found["low"].min() >= 1
         assert found["high"].max() <= 15
+        assert (found["joint_low"] <= found["low"]).all() or noise == 0
         widths.append((found["high"] - found["low"]).mean())
     assert widths[0] == 0
     assert widths[0] < widths[1] < widths[2]
@@ -35,7 +36,27 @@ def test_without_a_standard_error_no_range_is_given_and_gaps_are_refused():
     scores = random_scores(9)
     stderrs = scores * 0 + 0.1
     stderrs.iloc[0, 0] = np.nan
-    assert rank_ranges(scores, stderrs, draws=10).isna().to_numpy().all()
+    assert rank_ranges(with_errors(scores, stderrs), draws=10).isna().to_numpy().all()
     scores.iloc[1, 1] = np.nan
     with pytest.raises(ValueError, match="missing cells"):
-        rank_ranges(scores, stderrs, draws=10)
+        rank_ranges(with_errors(scores, stderrs), draws=10)
+
+
+def test_joint_ranges_hold_all_ranks_at_once_as_often_as_they_say():
+    truth = random_scores(4, models=14, tasks=8, digits=6)
+    true_ranks = ranks(principal_components(truth).scores["PC1"])
+    generator = np.random.default_rng(3)
+    alone, jointly = [], []
+    for at in range(100):
+        scores = truth + 0.15 * generator.standard_normal(truth.shape)
+        found = rank_ranges(with_errors(scores, truth * 0 + 0.15), draws=100, seed=at)
+        alone.append(true_ranks.between(found["low"], found["high"]).all())
+        jointly.append(true_ranks.between(found["joint_low"], found["joint_high"]).all())
+    assert np.mean(alone) < np.mean(jointly), "one by one they do not hold together"
+    assert np.mean(jointly) >= 0.9
+
+
+def test_a_tier_ends_where_a_best_rank_is_worse_than_the_worst_of_its_first():
+    low = pd.Series([1.0, 1, 3, 4, 6], index=list("abcde"))
+    high = pd.Series([2.0, 3, 5, 6, 6], index=list("abcde"))
+    assert tiers(low, high).to_dict() == {"a": 1, "b": 1, "c": 2, "d": 2, "e": 3}

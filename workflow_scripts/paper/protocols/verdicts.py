@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 import pandas as pd
 
 from workflow_scripts.paper.protocols.differences import YES
-from workflow_scripts.render.verdict import AGREES, DIFFERS, OTHER_PROTOCOL
+from workflow_scripts.render.verdict import JUDGED, NOTHING, OTHER_PROTOCOL
 from workflow_scripts.scores.published_protocols import PublishedProtocol
 from workflow_scripts.studies.ranking.frame import DIRECT, TRAINED
 
@@ -22,11 +22,12 @@ def with_other_protocols(
     study_of = {source: name for name, one in protocols.items() for source in one.sources}
     found = []
     for row in rows.to_dict("records"):
-        if row["verdict"] in (AGREES, DIFFERS):
+        if row["verdict"] in JUDGED:
             touching = _touching(row, study_of[row["source"]], reasons)
             if touching:
                 because = "; ".join(dict.fromkeys(touching))
-                row |= {"verdict": OTHER_PROTOCOL, "because": because, "error": None, "z": None}
+                row |= NOTHING | {"difference": row["difference"]}
+                row |= {"verdict": OTHER_PROTOCOL, "because": because}
         found.append(row)
     return pd.DataFrame(found, columns=rows.columns).astype(rows.dtypes)
 

@@ -36,7 +36,10 @@ def _agreement(table: pd.DataFrame) -> Values:
             for row in table[chosen].itertuples():
                 start = f"harmony.{name}.{key}"
                 values[start] = row.value
-                values[f"{start}_low"], values[f"{start}_high"] = row.models_low, row.models_high
+                values[f"{start}_low"], values[f"{start}_high"] = (
+                    row.families_low,
+                    row.families_high,
+                )
                 values[f"{start}_items_low"] = row.items_low
                 values[f"{start}_items_high"] = row.items_high
     return values

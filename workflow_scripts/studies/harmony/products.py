@@ -11,7 +11,6 @@ from workflow_scripts.studies.product import (
     figure,
     products,
     published,
-    records_of,
     table,
 )
 from workflow_scripts.studies.ranking.requests import (
@@ -54,7 +53,11 @@ MEASURED = (
 # What every table of the grid is made from.
 GRID: Sources = {
     "scores": "results/scores/harmony.parquet",
+    "errors": "results/scores/harmony_errors.parquet",
     "imported": lambda settings: settings.harmony.imported_scores,
+    "correlations": published("items/correlations.csv"),
+    "leaderboard": published("harmony_leaderboard.csv"),
+    "cells": published("harmony_cells.csv"),
 }
 
 _OF_THE_GRID = products(
@@ -68,7 +71,7 @@ _OF_THE_GRID = products(
     ),
     table(
         "harmony_agreement",
-        "Agreement of tasks about models, with intervals and noise ceilings.",
+        "Agreement of tasks about models, with intervals and ceilings.",
         "studies.ranking.agreement",
         inputs=GRID,
         request=ranking_request,
@@ -84,12 +87,9 @@ _OF_THE_GRID = products(
         "harmony_significance",
         "Which models differ, on the mean of the tasks and on each.",
         "studies.ranking.significance",
-        inputs={
-            **GRID,
-            "records": records_of("harmony"),
-        },
+        inputs=GRID,
         request=grid_request,
-        version=2,
+        version=3,
     ),
     table(
         "harmony_panel",
@@ -140,7 +140,7 @@ _OF_THE_GRID = products(
         caption=(
             "Ranks by the first principal component under each protocol, the best on top. Beside"
             " each model, and between the protocols shaded where models are few, the range of its"
-            " rank when every score is drawn again within its standard error (95%); a strong line"
+            " rank when all models are asked other items (95%); a strong line"
             " joins ranks whose ranges do not meet. A star marks imported scores. Only models with"
             " all tasks of a protocol have a rank there. Of more than seventy models some are"
             " named, and of more than twice as many the ranges are left out."
@@ -148,14 +148,14 @@ _OF_THE_GRID = products(
     ),
     figure(
         "harmony_agreement_by_task",
-        "Agreement of each task with all others, and its noise ceiling.",
+        "Agreement of each task with all others, and its ceiling.",
         "studies.ranking.agreement_by_task",
         of="harmony_agreement",
         request=grid_words,
         caption=(
-            "The mean of each task's tau-b with all others, with its 95% interval over models."
-            " The tick of the same colour is the task's noise ceiling: what it could agree with"
-            " the others at most if they differed in nothing but noise. The dotted line is the"
+            "The mean of each task's tau-b with all others, with its 95% interval over families of"
+            " models. The tick of the same colour is the task's ceiling: what it could agree with"
+            " the others at most if they differed in nothing but the items that were drawn. The dotted line is the"
             " mean over all pairs of tasks."
         ),
     ),
@@ -178,7 +178,7 @@ _OF_THE_GRID = products(
         request=grid_words,
         caption=(
             "Left: the share of the variance of the standardised scores that each of the first"
-            " components has, with its 95% interval over models. Right: the loading of each task"
+            " components has, with its 95% interval over families of models. Right: the loading of each task"
             " on the first component. Over the models that have all tasks of the protocol; own"
             " scores after training are raw."
         ),

@@ -4,28 +4,21 @@ from pydantic import Field
 
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.request import StepRequest
-
-
-class PublishedModel(StepRequest):
-    model: str
-    family: str
-    parameters: int
+from workflow_scripts.studies.ranking.requests import RankedModel, hub_models
 
 
 class HarmonyComparison(StepRequest):
     """What decides whether the published leaderboard can be compared with ours."""
 
     source: str
-    models: tuple[PublishedModel, ...] = Field(
+    margin: float = Field(description="Within which the difference of two scores does not matter")
+    models: tuple[RankedModel, ...] = Field(
         (),
         description="Those of the hub that are known: how far they stray goes by family and size",
     )
 
 
 def harmony_comparison(settings: Settings) -> HarmonyComparison:
-    names = set(PublishedModel.model_fields)
-    rows = [row for row in settings.models.values() if row.source == "huggingface"]
     return HarmonyComparison(
-        source=settings.source,
-        models=tuple(PublishedModel(**row.model_dump(include=names)) for row in rows),
+        source=settings.source, margin=settings.margins.scores, models=hub_models(settings)
     )

@@ -7,7 +7,6 @@ import pandas as pd
 from workflow_scripts.render.chapter import Study
 from workflow_scripts.render.numbers import Values
 from workflow_scripts.stats.agreement import kendall_matrix
-from workflow_scripts.stats.partial_order import opposite_pairs
 from workflow_scripts.studies.ranking import frame
 from workflow_scripts.studies.ranking.components import ALL
 
@@ -81,12 +80,11 @@ def _ranks(table: pd.DataFrame) -> Values:
     values: Values = {}
     for protocol in BOTH:
         key, rows = frame.KEYS[protocol], table[table["protocol"] == protocol]
-        scores, errors = (
-            rows.pivot(index="label", columns="task", values=of) for of in ("value", "stderr")
-        )
-        if scores.shape[1] == 2:
-            values[f"published.{key}.opposite"] = opposite_pairs(scores, errors)
-            values[f"published.{key}.model_pairs"] = len(scores) * (len(scores) - 1) // 2
+        models = rows["label"].nunique()
+        if models:
+            # Each pair stands with both of its models, and each model with both tasks.
+            values[f"published.{key}.opposite"] = int(rows["opposed"].sum()) // 4
+            values[f"published.{key}.model_pairs"] = models * (models - 1) // 2
     return values
 
 

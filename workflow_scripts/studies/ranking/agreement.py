@@ -1,9 +1,10 @@
-"""How well tasks agree about models, by protocol, beside what noise alone would leave."""
+"""How well tasks agree about models, by protocol, beside what drawing again alone would leave."""
 
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from workflow_scripts.render.frames import Columns
@@ -17,37 +18,27 @@ from workflow_scripts.stats.agreement import (
     share_improving,
     shared_cells,
 )
-from workflow_scripts.stats.intervals import (
-    bootstrapped_by_task,
-    difference_of_agreement,
-    difference_over_items,
-    interval_over_items,
-    interval_over_models,
-    percentiles,
-)
+from workflow_scripts.stats.intervals import difference_drawn, interval_drawn
+from workflow_scripts.stats.jackknife import over_families
 from workflow_scripts.stats.noise import ceiling_of_pairs, noise_ceiling
+from workflow_scripts.stats.score_errors import ScoreErrors
 from workflow_scripts.studies.ranking import frame
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
 from workflow_scripts.studies.ranking.requests import GridWords, RankingRequest
 
 _NOTE = (
-    "Kendall's tau-b between the rankings of two tasks over the models that both have, own runs and"
-    " imported scores together; means over pairs of different tasks. 95% intervals: over models, had"
-    " other models of the kind been taken; over items, had other test items been drawn. Own redraw:"
-    " agreement of a task with its scores drawn again within their standard errors, mean over tasks."
-    " Noise ceiling: what tasks could agree at most if they differed in nothing but noise. Against"
-    " direct: over the models and cells that both protocols have, the interval paired over models."
-    f" A dash is a number that the scores at hand do not give. {frame.RAW_AND_MISSING}"
+    "Kendall's tau-b between the rankings of two tasks over the models that both have; means over pairs"
+    " of different tasks. 95% intervals: over families, had"
+    " other families of models been taken (in brackets how many there are, or how many models where"
+    " families are fewer than three); over items, had other test items been drawn, the same for all"
+    " models{trainings}. Own redraw: agreement of a task with its scores drawn again so, mean over tasks."
+    " Ceiling: what tasks could agree at most if they differed in nothing but that. Against"
+    " direct: over the models and cells that both protocols have."
+    " A dash is a number that the scores at hand do not give. {last}"
 )
-_NOTE_OF_OTHERS = (
-    "Agreement of the {scores} of two tasks over {models} models: Kendall's tau-b of the rankings{pearson}."
-    " Means over pairs of different tasks, the diagonal left out. Rising:"
-    " pairs whose agreement is higher after training on each task than directly. Each task with the"
-    " others, and all pairs, are in the CSV; the pairs are in the figures too."
-)
-_OF_OTHERS = {frame.MEAN: "mean of all pairs", frame.SHARE: "share of pairs that rise"}
-# Origins and intervals are there where scores are drawn again, the measure where there are several.
-_INTERVALS = ("models_low", "models_high", "items_low", "items_high")
+_OF_ALL = {frame.MEAN, frame.OWN_REDRAW, frame.CEILING, frame.DIFFERENCE, frame.SHARE}
+# Origins are told of a run, the measure where there are several.
+_INTERVALS = ("families_low", "families_high", "groups", "of", "items_low", "items_high")
 _ORDER = (
     *("protocol", "origins", "measure", "statistic", "first", "second", "value"),
     *(*_INTERVALS, "models", "pairs"),
@@ -59,7 +50,12 @@ COLUMNS = Columns(
         **frame.of_kind("number", "value"),
         **frame.of_kind("whole", "models pairs"),
     },
-    like={"origins|measure": "text", "(models|items)_(low|high)": "number"},
+    like={
+        "origins|measure": "text",
+        "(families|items)_(low|high)": "number",
+        "groups": "whole",
+        "of": "maybe",
+    },
 )
 
 
@@ -83,9 +79,8 @@ def agreement(grids: dict[str, Grid], request: RankingRequest) -> pd.DataFrame:
         kind="stable",
         ignore_index=True,
     )
-    if request.draws:
-        return table.drop(columns=[] if len(request.grid.measures) > 1 else ["measure"])
-    return table.drop(columns=["origins", *_INTERVALS]).astype({"pairs": "Int64"})
+    alone = [] if len(request.grid.measures) > 1 else ["measure"]
+    return table.drop(columns=[*alone, *([] if request.grid.run else ["origins"])])
 
 
 def _of_protocol(grid: Grid, measure: str, request: RankingRequest) -> list[dict]:
@@ -104,33 +99,34 @@ def _of_protocol(grid: Grid, measure: str, request: RankingRequest) -> list[dict
         {"statistic": frame.TASK, "first": task, "value": value}
         for task, value in agreement_by_task(matrix).items()
     ]
-    if request.draws:
-        rows += _drawn_again(grid, scores, rows, request)
-        rows += [
-            {"statistic": frame.CATEGORY, "first": first, "second": second, "value": value}
-            for first, second, value, _ in by_category(matrix, request)
-            if pd.notna(value)  # a category of one task has no pairs within
-        ]
+
+    def statistics(kept: np.ndarray) -> np.ndarray:
+        left = correlations(scores[kept], measure)
+        return np.array([mean_of_pairs(left.to_numpy()), *agreement_by_task(left)])
+
+    reach = over_families(statistics, grid.models.loc[scores.index, "family"])
+    for at, row in enumerate(rows):
+        row |= {"families_low": reach.low[at], "families_high": reach.high[at]}
+        row |= {"groups": reach.groups, "of": reach.of}
+    if measure == "kendall":
+        rows += _drawn_again(grid.errors.part(scores), matrix, rows[0], request)
+    rows += [
+        {"statistic": frame.CATEGORY, "first": first, "second": second, "value": value}
+        for first, second, value, _ in by_category(matrix, request)
+        if pd.notna(value)  # a category of one task has no pairs within
+    ]
     return [base | row for row in [*rows, *({"statistic": frame.PAIR} | pair for pair in pairs)]]
 
 
 def _drawn_again(
-    grid: Grid, scores: pd.DataFrame, rows: list[dict], request: RankingRequest
-) -> list[dict]:
-    """Set the intervals of the mean and of each task, and tell what noise alone would leave."""
-    often = {"draws": request.draws, "seed": request.seed}
-    stderrs = grid.stderrs.loc[scores.index, scores.columns]
-    over_models = interval_over_models(scores, **often)
-    over_items = interval_over_items(scores, stderrs, **often)
-    redrawn = noise_ceiling(scores, stderrs, draws=max(request.draws // 5, 10), seed=request.seed)
-    ceilings = ceiling_of_pairs(redrawn["two_redraws"])
-    mean, *tasks = rows
-    mean |= {"models_low": over_models.low, "models_high": over_models.high}
-    mean |= {"items_low": over_items.low, "items_high": over_items.high}
-    if len(scores) > 2:
-        drawn = bootstrapped_by_task(scores, **often)
-        for at, row in enumerate(tasks):
-            row["models_low"], row["models_high"] = percentiles(drawn[:, at])
+    errors: ScoreErrors, matrix: pd.DataFrame, mean: dict[str, Any], request: RankingRequest
+) -> list[dict[str, Any]]:
+    """Set the mean's interval, and tell what items and trainings alone would leave of agreement."""
+    drawn = interval_drawn(errors, draws=request.draws, seed=request.seed)
+    mean |= {"items_low": drawn.low, "items_high": drawn.high}
+    redrawn = noise_ceiling(errors, draws=max(request.draws // 5, 10), seed=request.seed)
+    # Over the pairs of tasks that the mean is over.
+    ceilings = ceiling_of_pairs(redrawn["two_redraws"]).where(matrix.notna())
     return [
         {"statistic": frame.OWN_REDRAW, "value": redrawn["own_redraw"].mean()},
         {"statistic": frame.CEILING, "value": mean_of_pairs(ceilings.to_numpy())},
@@ -168,18 +164,20 @@ def _against_direct(direct: Grid, other: Grid, measure: str, request: RankingReq
     }
     base |= {"models": len(first), "pairs": improved.pairs}
     share = base | {"statistic": frame.SHARE, "value": improved.share}
-    if not request.draws:
-        return [share]
-    often = {"draws": request.draws, "seed": request.seed}
-    difference = difference_of_agreement(first, second, **often)
-    errors = (
-        grid.stderrs.loc[kept, used].where(values.notna())
-        for grid, values in ((direct, first), (other, second))
-    )
-    over_items = difference_over_items(first, next(errors), second, next(errors), **often)
-    reach = {"models_low": difference.low, "models_high": difference.high}
-    reach |= {"items_low": over_items.low, "items_high": over_items.high}
-    return [base | {"statistic": frame.DIFFERENCE, "value": difference.value} | reach, share]
+
+    def rise(kept: np.ndarray) -> np.ndarray:
+        one, other = (correlations(side[kept], measure) for side in (first, second))
+        return np.array(mean_of_pairs(other.to_numpy()) - mean_of_pairs(one.to_numpy()))
+
+    reach = over_families(rise, direct.models.loc[kept, "family"])
+    ends: dict[str, Any] = {"families_low": float(reach.low), "families_high": float(reach.high)}
+    ends |= {"groups": reach.groups, "of": reach.of}
+    if measure == "kendall":
+        errors = direct.errors.part(first), other.errors.part(second)
+        drawn = difference_drawn(*errors, draws=request.draws, seed=request.seed)
+        ends |= {"items_low": drawn.low, "items_high": drawn.high}
+    value = float(rise(np.full(len(first), True)))
+    return [base | {"statistic": frame.DIFFERENCE, "value": value} | ends, share]
 
 
 def _of(first: Any, second: Any, names: dict[str, str]) -> str:
@@ -191,42 +189,45 @@ def _of(first: Any, second: Any, names: dict[str, str]) -> str:
     return names.get(first, first) if pd.isna(second) else f"{first} and {second}"
 
 
+def _counted(table: pd.DataFrame) -> list[str | None]:
+    """Intervals over families, with how many there are."""
+    ends = intervals(table["families_low"], table["families_high"])
+    return [
+        None if pd.isna(groups) or not reach else f"{reach} ({groups:.0f} {of})"
+        for reach, groups, of in zip(ends, table["groups"], table["of"], strict=True)
+    ]
+
+
 def _show(table: pd.DataFrame, request: RankingRequest) -> pd.DataFrame:
-    # Pairs are hundreds; they are in the CSV and the figure.
-    shown = frame.STATISTICS if request.draws else _OF_OTHERS
-    table = table[table["statistic"].isin(list(shown)) & (table["statistic"] != frame.PAIR)]
-    statistics = table["statistic"].map(shown)
-    if request.draws:
-        about = zip(table["first"], table["second"], strict=True)
-        said = {
-            "Statistic": statistics,
-            "Of": [_of(first, second, request.names) for first, second in about],
-        }
-        reach = {
-            "Over models": intervals(table["models_low"], table["models_high"]),
-            "Over items": intervals(table["items_low"], table["items_high"]),
-        }
-    else:
-        said = {"Measure": table["measure"].map(frame.MEASURES), "Of": statistics}
-        reach = {}
+    # Pairs are hundreds; they are in the CSV and the figure. Of others' grids so is what is of one task.
+    wanted = _OF_ALL if not request.grid.run else set(frame.STATISTICS) - {frame.PAIR}
+    table = table[table["statistic"].isin(wanted)]
+    about = zip(table["first"], table["second"], strict=True)
+    measure = {"Measure": table["measure"].map(frame.MEASURES)} if "measure" in table else {}
+    of = {"Of": [_of(first, second, request.names) for first, second in about]}
     return pd.DataFrame(
         {
             "Protocol": table["protocol"].map(request.grid.names),
-            **said,
+            **measure,
+            "Statistic": table["statistic"].map(frame.STATISTICS),
+            **(of if request.grid.run else {}),
             "Value": numbers(table["value"]),
-            **reach,
+            "Over families": _counted(table),
+            "Over items": intervals(table["items_low"], table["items_high"]),
             "Models": numbers(table["models"], ".0f"),
             "Pairs": numbers(table["pairs"], ".0f"),
         }
     )
 
 
-def _note(table: pd.DataFrame, request: RankingRequest) -> str:
-    if request.grid.run:
-        return _NOTE
-    pearson = ", and Pearson's r of the scores" if "pearson" in request.grid.measures else ""
-    models = table["models"].max()
-    return _NOTE_OF_OTHERS.format(scores=request.grid.called, models=models, pearson=pearson)
+def _note(_: pd.DataFrame, request: RankingRequest) -> str:
+    run = request.grid.run
+    of = (
+        frame.RAW_AND_MISSING
+        if run
+        else "Each task with the others, and all pairs, are in the CSV."
+    )
+    return _NOTE.format(trainings=frame.TRAININGS[request.trainings], last=of)
 
 
 TABLE = Table(

@@ -1,4 +1,4 @@
-"""Figure: how well each task agrees with the others, by protocol, beside what its noise allows."""
+"""Figure: how well each task agrees with the others, by protocol, beside what drawing again would leave."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ def write_agreement_by_task(table: pd.DataFrame, request: GridWords, pdf: Path, 
         order = list(dict.fromkeys([*last.sort_values(ascending=False).index, *rows["first"]]))
         for protocol, of, shift, look in labels.beside(rows, request.grid, gap=0.24):
             down = [order.index(task) + shift for task in of["first"]]
-            ends = labels.reach(of["value"], of["models_low"], of["models_high"])
+            ends = labels.reach(of["value"], of["families_low"], of["families_high"])
             axes.errorbar(of["value"], down, xerr=ends, linewidth=1, **look)
             others = table[table["protocol"] == protocol]
             ceilings = others[(others["statistic"] == TASK_CEILING) & others["first"].isin(order)]
@@ -33,11 +33,11 @@ def write_agreement_by_task(table: pd.DataFrame, request: GridWords, pdf: Path, 
             mean = others.loc[others["statistic"] == MEAN, "value"].iloc[0]
             axes.axvline(mean, color=look["color"], linestyle=":", linewidth=1)
         axes.plot([], [], "|", color="0.4", markersize=8, markeredgewidth=1.6,
-                  label="noise ceiling")  # fmt: skip
+                  label="ceiling")  # fmt: skip
         axes.plot([], [], ":", color="0.4", linewidth=1, label="mean of all pairs")
         axes.set_yticks(range(len(order)), [request.names[task] for task in order])
         axes.set_ylim(len(order) - 0.4, -0.6)
-        axes.set_xlabel("mean tau-b with the other tasks, with its 95% interval over models")
+        axes.set_xlabel("mean tau-b with the other tasks, with its 95% interval over families")
         labels.rule(axes, "x")
         fig.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
 

@@ -13,9 +13,9 @@ from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import intervals, numbers, percents
 from workflow_scripts.scores.published_leaderboard import read_panel
 from workflow_scripts.stats.principal import (
-    bootstrapped_variance,
     component_loadings,
     component_names,
+    explained_over_families,
     principal_components,
 )
 from workflow_scripts.studies.ranking import frame, labels
@@ -27,13 +27,15 @@ ALL = "all"  # the group of all models; others are families
 SHOWN = 6  # components in the figure, and in the table that people read of others' scores
 _NOTE = (
     "Share of the variance of the standardised scores that each component has, with its 95% interval"
-    " over models, for the models that have all tasks of the protocol. Even scores without anything in"
+    " over families of models (over models where these are fewer than three), for the models that have"
+    " all tasks of the protocol. Even scores without anything in"
     " common give a first component of more than 1 / tasks, and two models always give one of 100%:"
     " read it beside the number of models. Loadings of the tasks are in the CSV."
     f" {frame.RAW_AND_MISSING}"
 )
 _NOTE_OF_OTHERS = (
-    "Share of the variance of the standardised scores that each component has{floored}.{release}"
+    "Share of the variance of the standardised scores that each component has{floored}, with its 95%"
+    " interval over families (over models where these are fewer than three).{release}"
     " The first components; the CSV has all, and the"
     " loadings of the tasks."
 )
@@ -49,6 +51,8 @@ _ORDER = (
     "share",
     "low",
     "high",
+    "groups",
+    "of",
 )
 COLUMNS = Columns(
     {
@@ -58,6 +62,8 @@ COLUMNS = Columns(
     },
     like={
         "release|origins|group": "text",
+        "groups": "whole",
+        "of": "maybe",
         f"low|high|{frame.LOADING}{frame.TASK_NAME}": "number",
     },
 )
@@ -70,14 +76,22 @@ def components(
 
     `release` has the scores of the grid's second release.
     """
-    found = [_of_scores(*part, request) for part in _parts(grids, request, release)]
+    families = pd.concat([grid.models["family"] for grid in grids.values()])
+    families = families[~families.index.duplicated()]
+    found = [
+        _of_scores(about, scores, families.reindex(scores.index))
+        for about, scores in _parts(grids, request, families, release)
+    ]
     table = pd.concat(found, ignore_index=True)
     loadings = [name for name in table if name.startswith(frame.LOADING)]
     return table[[*(name for name in _ORDER if name in table), *loadings]]
 
 
 def _parts(
-    grids: dict[str, Grid], request: RankingRequest, release: pd.DataFrame | None
+    grids: dict[str, Grid],
+    request: RankingRequest,
+    families: pd.Series,
+    release: pd.DataFrame | None,
 ) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
     if request.grid.run:
         for grid in grids.values():
@@ -87,7 +101,6 @@ def _parts(
     if request.grid.release and release is not None:
         name = Path(request.grid.release.file).stem
         parts.append((name, request.grid.release.protocol, release))
-    families = grids[request.grid.baseline].models["family"]
     for origin, protocol, scores in parts:
         for group in (ALL, *request.grid.families):
             of = families.reindex(scores.index) == group if group != ALL else slice(None)
@@ -95,18 +108,14 @@ def _parts(
             yield {"release": origin, "protocol": protocol, "group": group}, differing
 
 
-def _of_scores(
-    about: dict[str, str], scores: pd.DataFrame, request: RankingRequest
-) -> pd.DataFrame:
+def _of_scores(about: dict[str, str], scores: pd.DataFrame, families: pd.Series) -> pd.DataFrame:
     base = {**about, "models": len(scores), "tasks": scores.shape[1]}
     if len(scores) < 2 or not scores.shape[1]:
-        none = {"component": "", "share": np.nan, "low": np.nan, "high": np.nan}
+        none = {"component": "", **dict.fromkeys(("share", "low", "high"), np.nan)}
         return pd.DataFrame([base | none])
     shares = principal_components(scores).explained_variance_ratio
-    ends = {}
-    if request.draws:
-        interval = bootstrapped_variance(scores, draws=request.draws, seed=request.seed)
-        ends = {end: interval[end].to_numpy() for end in ("low", "high")}
+    interval = explained_over_families(scores, families)
+    ends = {end: interval[end].to_numpy() for end in interval}
     table = pd.DataFrame(base | {"component": shares.index, "share": shares.to_numpy()} | ends)
     return table.join(component_loadings(scores).T.add_prefix(frame.LOADING), on="component")
 
@@ -119,6 +128,8 @@ def _make(inputs: Inputs, request: RankingRequest) -> pd.DataFrame:
 def _show(table: pd.DataFrame, request: RankingRequest) -> pd.DataFrame:
     protocols, shares = request.grid.names, percents(table["share"], ".2f")
     table = table.assign(shown_share=shares, protocol=table["protocol"].map(protocols))
+    ends = intervals(table["low"], table["high"], lambda share: f"{100 * share:.2f}")
+    table = table.assign(shown_interval=ends)
     if request.grid.run:
         return pd.DataFrame(
             {
@@ -127,9 +138,7 @@ def _show(table: pd.DataFrame, request: RankingRequest) -> pd.DataFrame:
                 "Tasks": numbers(table["tasks"], "d"),
                 "Component": table["component"].replace("", None),
                 "Share (%)": table["shown_share"],
-                "Interval (%)": intervals(
-                    table["low"], table["high"], lambda share: f"{100 * share:.2f}"
-                ),
+                "Interval (%)": table["shown_interval"],
             }
         )
     table = table[table["component"].isin(component_names(SHOWN))]
@@ -143,6 +152,7 @@ def _show(table: pd.DataFrame, request: RankingRequest) -> pd.DataFrame:
             "Of": table["group"].map(_group),
             "Component": table["component"],
             "Share (%)": table["shown_share"],
+            "Interval (%)": table["shown_interval"],
         }
     )
 

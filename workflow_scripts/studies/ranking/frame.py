@@ -27,6 +27,13 @@ RAW_AND_MISSING = (
     " better of the raw and the direct score. Missing cells are left out; harmony_leaderboard lists"
     " them."
 )
+# Behind "had other items been drawn": whether another training of each model is drawn as well.
+TRAININGS = {
+    "seeds": ", and had each model been trained with another seed",
+    "release": ", and had each model been trained again, as two releases differ",
+    "published": ", and had each model been trained again, as the two published releases differ",
+    "unknown": "; how another training would have come out is not known",
+}
 # What the table of agreement has a number of.
 MEAN, OWN_REDRAW, CEILING = "mean", "own_redraw", "ceiling"
 DIFFERENCE, SHARE = "difference_from_direct", "share_improving_on_direct"
@@ -34,11 +41,11 @@ TASK, TASK_CEILING, CATEGORY, PAIR = "task", "task_ceiling", "category", "pair"
 STATISTICS = {
     MEAN: "mean agreement",
     OWN_REDRAW: "agreement of a task with its own redraw",
-    CEILING: "noise ceiling of that mean",
+    CEILING: "ceiling of that mean",
     DIFFERENCE: "mean agreement minus direct",
     SHARE: "share of pairs that improve on direct",
     TASK: "task with the others",
-    TASK_CEILING: "noise ceiling of that task",
+    TASK_CEILING: "ceiling of that task",
     CATEGORY: "category",
     PAIR: "pair",
 }

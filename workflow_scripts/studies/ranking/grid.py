@@ -17,6 +17,8 @@ from workflow_scripts.scores.tidy import import_all
 from workflow_scripts.settings.grids import GridFile
 from workflow_scripts.settings.sentences import listed
 from workflow_scripts.stats.noise import standard_error
+from workflow_scripts.stats.score_errors import ScoreErrors
+from workflow_scripts.studies.ranking.errors import Cells, KnownErrors, errors_of_grid, read_known
 from workflow_scripts.studies.ranking.frame import OWN, STUDY
 from workflow_scripts.studies.ranking.requests import GridRequest
 
@@ -28,12 +30,19 @@ class Grid:
     """One protocol. Rows are labels: the model's name, with its origin behind it if a run's is another."""
 
     protocol: str
-    values: pd.DataFrame
-    stderrs: pd.DataFrame
+    errors: ScoreErrors
     models: pd.DataFrame
     """By label: model, variant, origin, family, parameters, kind, and what else the grid knows of them."""
     absent: tuple[tuple[str, str], ...]
     """Label and task of each cell that should be there and is not, in the order of the config."""
+
+    @property
+    def values(self) -> pd.DataFrame:
+        return self.errors.scores
+
+    @cached_property
+    def stderrs(self) -> pd.DataFrame:
+        return self.errors.stderrs
 
     @cached_property
     def unmeasured(self) -> list[str]:
@@ -63,7 +72,10 @@ class Grid:
 
 def read_grids(inputs: Inputs, request: GridRequest) -> dict[str, Grid]:
     """The grid of each protocol, from the scores of a run and files of imported ones."""
-    return make_grids(read_scores(inputs, request), request, read_attributes(inputs, request.grid))
+    attributes = read_attributes(inputs, request.grid)
+    return make_grids(
+        read_scores(inputs, request), request, read_known(inputs, request), attributes
+    )
 
 
 def read_scores(inputs: Inputs, request: GridRequest) -> pd.DataFrame:
@@ -110,7 +122,10 @@ def read_attributes(inputs: Inputs, grid: GridFile) -> pd.DataFrame | None:
 
 
 def make_grids(
-    tidy: pd.DataFrame, request: GridRequest, attributes: pd.DataFrame | None = None
+    tidy: pd.DataFrame,
+    request: GridRequest,
+    known: KnownErrors,
+    attributes: pd.DataFrame | None = None,
 ) -> dict[str, Grid]:
     """A grid for each protocol that has a score or should have one, floored where its grid says so."""
     tidy = tidy[tidy["subset"].isna() & (tidy["metric"] == tidy["task"].map(request.metrics))]
@@ -127,10 +142,16 @@ def make_grids(
             about["parameters"] = about["parameters"].fillna(1e9 * about["parameters_billion"])
     # A file may have scores of texts alone.
     found = (set(request.wanted) | set(tidy["protocol"])) or {request.grid.baseline}
+    parts = {
+        key: _cells(key, tidy[tidy["protocol"] == key], request, about)
+        for key in request.grid.protocols
+        if key in found
+    }
+    errors = errors_of_grid(parts, request, known)
     grids: dict[str, Grid] = {}
     for key, protocol in request.grid.protocols.items():
-        if key in found:
-            grids[key] = _grid(key, tidy[tidy["protocol"] == key], request, about)
+        if key in parts:
+            grids[key] = Grid(key, errors[key], parts[key].models, parts[key].absent)
         raw, floor = grids.get(protocol.scores_of or key), grids.get(protocol.floored_by or "")
         if protocol.floored_by and raw and floor:
             floored = floored_grid(key, raw, floor)
@@ -139,7 +160,7 @@ def make_grids(
     return grids
 
 
-def _grid(protocol: str, tidy: pd.DataFrame, request: GridRequest, about: pd.DataFrame) -> Grid:
+def _cells(protocol: str, tidy: pd.DataFrame, request: GridRequest, about: pd.DataFrame) -> Cells:
     cells = _one_row_per_cell(tidy, request.grid.names[protocol])
     wanted = next((found for one, found in request.wanted.items() if one == protocol), None)
     ids = [CheckpointId.parse(name) for name in wanted.models] if wanted else []
@@ -149,12 +170,12 @@ def _grid(protocol: str, tidy: pd.DataFrame, request: GridRequest, about: pd.Dat
         rows.setdefault(row.label, (row.model, row.variant, row.origin))
     found = set(cells["task"])
     tasks = [*of_config, *(t for t in request.names if t in found and t not in of_config)]
-    values, stderrs = (
-        cells.pivot(index="label", columns="task", values=column)
+    tables = {
+        column: cells.pivot(index="label", columns="task", values=column)
         .reindex(index=list(rows), columns=tasks)
         .astype(float)
-        for column in ("value", "stderr")
-    )
+        for column in ("value", "stderr", "between", "seeds")
+    }
     of_origin = {
         origin: [task for task in tasks if task in set(group["task"])]
         for origin, group in cells[cells["origin"] != OWN].groupby("origin")
@@ -171,7 +192,7 @@ def _grid(protocol: str, tidy: pd.DataFrame, request: GridRequest, about: pd.Dat
         if (label, task) not in known
     ]
     models = pd.DataFrame(list(rows.values()), list(rows), ["model", "variant", "origin"])
-    return Grid(protocol, values, stderrs, models.join(about, on="model"), tuple(absent))
+    return Cells(**tables, models=models.join(about, on="model"), absent=tuple(absent))
 
 
 def _one_row_per_cell(tidy: pd.DataFrame, protocol: str) -> pd.DataFrame:
@@ -195,8 +216,7 @@ def _one_row_per_cell(tidy: pd.DataFrame, protocol: str) -> pd.DataFrame:
         errors=("squared", "count"),
     )
     within = means["squared"].where(means["errors"] == means["seeds"])
-    spread = means["between"].astype(float).fillna(0) / means["seeds"]
-    return means.assign(stderr=np.sqrt(within.astype(float) + spread)).reset_index()
+    return means.assign(stderr=np.sqrt(within.astype(float))).reset_index()
 
 
 def _known_errors(tidy: pd.DataFrame) -> pd.Series:
@@ -215,9 +235,7 @@ def floored_grid(protocol: str, raw: Grid, floor: Grid) -> Grid:
     """The better of both scores where both are known: what published scores after training look like."""
     one = floor.values.reindex_like(raw.values)
     both = one.notna() & raw.values.notna()
-    higher = one > raw.values
-    values = raw.values.mask(higher, one).where(both)
-    stderrs = raw.stderrs.mask(higher, floor.stderrs.reindex_like(raw.values)).where(both)
+    values = raw.values.mask(one > raw.values, one).where(both)
     kept = both.any(axis=1)
     own = raw.models["origin"] == OWN
     rows = [label for label in values.index if kept[label] or own[label]]
@@ -225,5 +243,5 @@ def floored_grid(protocol: str, raw: Grid, floor: Grid) -> Grid:
     absent = tuple(
         (label, task) for label in rows for task in tasks if pd.isna(values.at[label, task])
     )
-    cells = values.loc[rows, tasks], stderrs.loc[rows, tasks]
-    return Grid(protocol, *cells, raw.models.loc[rows], absent)
+    errors = raw.errors.floored_by(floor.errors, values.loc[rows, tasks])
+    return Grid(protocol, errors, raw.models.loc[rows], absent)

@@ -6,15 +6,16 @@ from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import numbers, percents
 from workflow_scripts.stats.principal import principal_components
-from workflow_scripts.stats.ranks import rank_ranges, ranks
+from workflow_scripts.stats.ranks import rank_ranges, ranks, tiers
 from workflow_scripts.studies.ranking import frame
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
 from workflow_scripts.studies.ranking.requests import RankingRequest
 
 NOTE = (
     "Models ranked by PC1, 100 times the first principal component of the standardised scores, within"
-    " each protocol; in brackets the ranks between which a model lies when every score is drawn again"
-    " within its standard error (95%). PC1 of different protocols, or of different sets of models, is"
+    " each protocol; in brackets the ranks between which a model lies, each by itself with 95%, when all"
+    " are asked other items{trainings}. Ranges that hold for all models at once are wider (columns"
+    " rank_joint of the CSV); models of one tier are not parted by them. PC1 of different protocols, or of different sets of models, is"
     " not on one scale. Scores in percent (of the metric's highest value). train-before-test shows raw"
     " scores, the floored protocol the better of these and the direct ones; imported scores are as"
     " their source has them, and the published leaderboard looks floored. Origin: own runs, or the"
@@ -27,12 +28,15 @@ COLUMNS = Columns(
         **frame.of_kind("maybe", "family"),
         **frame.of_kind("whole", "parameters"),
         **frame.of_kind("maybe", "kind"),
-        **frame.of_kind("number", "pc1 rank rank_low rank_high"),
+        **frame.of_kind(
+            "number", "pc1 rank rank_low rank_high rank_joint_low rank_joint_high tier"
+        ),
         **frame.of_kind("text", "reason missing"),
     },
     like={frame.TASK_NAME: "number"},  # each task's score, and its standard error
 )
 _ABOUT = ["model", "variant", "origin", "family", "parameters", "kind"]
+_RANGES = ["rank_low", "rank_high", "rank_joint_low", "rank_joint_high"]
 _TOO_FEW = "fewer than two models that have all tasks differ"
 
 
@@ -60,17 +64,17 @@ def first_component(grid: Grid) -> pd.Series:
 
 def _of_protocol(grid: Grid, tasks: list[str], request: RankingRequest) -> pd.DataFrame:
     table = grid.models[_ABOUT].rename_axis("label")
-    table[["pc1", "rank", "rank_low", "rank_high"]] = float("nan")
+    table[["pc1", "rank", *_RANGES, "tier"]] = float("nan")
     absent = set(grid.absent)
     reasons = {label: _reason(grid, label, absent) for label in table.index}
     scores = ranked_scores(grid)
     if len(pc1 := first_component(grid)):
         table["pc1"] = pc1
         table["rank"] = ranks(pc1)
-        if request.draws:
-            errors = grid.stderrs.loc[scores.index, scores.columns]
-            ranges = rank_ranges(scores, errors, draws=request.draws, seed=request.seed)
-            table["rank_low"], table["rank_high"] = ranges["low"], ranges["high"]
+        errors = grid.errors.part(scores)
+        ranges = rank_ranges(errors, draws=request.draws, seed=request.seed)
+        table[_RANGES] = ranges[[name.removeprefix("rank_") for name in _RANGES]]
+        table["tier"] = tiers(ranges["joint_low"], ranges["joint_high"])
     else:
         reasons = {label: reason or _TOO_FEW for label, reason in reasons.items()}
     missing: dict[str, list[str]] = {label: [] for label in table.index}
@@ -121,6 +125,7 @@ def _show(table: pd.DataFrame, request: RankingRequest) -> pd.DataFrame:
         {
             "Protocol": table["protocol"].map(request.grid.names),
             "Rank": [rank_range(*row) for row in ranked],
+            "Tier": numbers(table["tier"], ".0f"),
             "Model": table["model"] + table["variant"],
             "Origin": table["origin"],
             "PC1": numbers(table["pc1"], ".2f"),
@@ -133,7 +138,7 @@ def _show(table: pd.DataFrame, request: RankingRequest) -> pd.DataFrame:
 TABLE = Table(
     name="leaderboard",
     title="Harmony leaderboard",
-    note=NOTE,
+    note=lambda _, request: NOTE.format(trainings=frame.TRAININGS[request.trainings]),
     columns=COLUMNS,
     asks=RankingRequest,
     make=lambda inputs, request: leaderboard(read_grids(inputs, request), request),

@@ -9,7 +9,6 @@ from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import numbers, percents
 from workflow_scripts.render.verdict import LIMIT
 from workflow_scripts.scores.published_leaderboard import read_panel
-from workflow_scripts.stats.significance import z_test
 from workflow_scripts.studies.ranking import frame
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
 from workflow_scripts.studies.ranking.requests import GridRequest
@@ -19,9 +18,9 @@ _CORRELATIONS = ("cola",)  # no error follows from the value, and the leaderboar
 NOTE = (
     "The authors released their scores after training twice: in the leaderboard of their README, and"
     " with direct scores and standard errors beside their notebook. Differing: cells that are not the"
-    " same number within rounding; the furthest apart, in points. Apart: cells that a two-run test at z"
-    f" of {LIMIT:.0f} tells apart, with the standard error that is known for both runs; CoLA is left"
-    " out of it. Below direct: scores of the leaderboard that lie below the direct ones. The last line"
+    " same number within rounding; the furthest apart, in points. Apart: cells that lie more"
+    f" than {LIMIT:.0f} standard errors of items apart, each run taken to have items of its own: both"
+    " were asked the same, so that items explain less than that; CoLA is left out of it. Below direct: scores of the leaderboard that lie below the direct ones. The last line"
     " is of all tasks."
 )
 COLUMNS = Columns(
@@ -41,10 +40,8 @@ def releases(grids: dict[str, Grid], request: GridRequest, second: pd.DataFrame)
     theirs = second.reindex_like(grid.values)
     off = theirs - grid.values
     differing = off.abs() > PRINTED_TO / 2 + 1e-12
-    test = z_test(
-        theirs.to_numpy(), grid.stderrs.to_numpy(), grid.values.to_numpy(), grid.stderrs.to_numpy()
-    )
-    z = pd.DataFrame(np.abs(test.z), theirs.index, theirs.columns)
+    two_runs = np.sqrt(2) * grid.errors.items_alone  # as if each run had items of its own
+    z = (off / two_runs).abs()
     z[[task for task in z if task in _CORRELATIONS]] = np.nan
     below = theirs < grids[request.grid.baseline].values - PRINTED_TO / 2
     counts = {

@@ -1,7 +1,7 @@
 """What the tables and figures of the ranking are asked: models, tasks, and the cells that should be there."""
 
 from collections.abc import Iterable
-from typing import get_args
+from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
 
@@ -9,9 +9,13 @@ from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.settings.grids import OWN_GRID, GridFile
 from workflow_scripts.settings.harmony import Protocol
 from workflow_scripts.settings.load import Settings
-from workflow_scripts.settings.packs import tasks_of
+from workflow_scripts.settings.packs import seeds_of, tasks_of
 from workflow_scripts.settings.request import StepRequest
 from workflow_scripts.settings.tables import CATEGORIES, ModelRow, TaskRow
+
+# From what it is known how far scores move when a model is trained again: cells that are trained with several
+# seeds, two releases of the grid's own scores, or those that were published of other models.
+Trainings = Literal["seeds", "release", "published", "unknown"]
 
 
 class _Facts(BaseModel):
@@ -74,6 +78,7 @@ class GridRequest(GridWords, ModelsRequest):
     """All known models and tasks, and by protocol what is wanted."""
 
     wanted: dict[Protocol, Wanted]
+    trainings: Trainings = "unknown"
 
     @property
     def metrics(self) -> dict[str, str]:
@@ -82,7 +87,7 @@ class GridRequest(GridWords, ModelsRequest):
 
 
 class RankingRequest(GridRequest):
-    """The grid, and how often it is drawn again for intervals; not at all where that is 0."""
+    """The grid, and how often it is drawn again for intervals."""
 
     draws: int
     seed: int
@@ -125,6 +130,11 @@ def ranked_models(rows: Iterable[ModelRow]) -> tuple[RankedModel, ...]:
     return tuple(RankedModel(**row.model_dump(include=names)) for row in rows)
 
 
+def hub_models(settings: Settings) -> tuple[RankedModel, ...]:
+    """Those that others have too."""
+    return ranked_models(row for row in settings.models.values() if row.source == "huggingface")
+
+
 def grid_tasks(settings: Settings, grid: GridFile) -> tuple[RankedTask, ...]:
     """Those of its categories, or else all known ones; a file may describe tasks of its own."""
     rows = {row.task: row for row in ranked_tasks(settings.tasks.values())}
@@ -151,16 +161,25 @@ def grid_request(settings: Settings, name: str = OWN_GRID) -> GridRequest:
     """Of others' scores no cell is wanted; nor of ours without models, and imported ones are all there is."""
     words, harmony = grid_words(settings, name), settings.harmony
     run = words.grid.run
-    known = [row for row in settings.models.values() if run or row.source == "huggingface"]
     return GridRequest(
         **dict(words),
-        models=ranked_models(known),
+        models=models_request(settings).models if run else hub_models(settings),
+        trainings=_trainings(settings, name),
         wanted={
             protocol: Wanted(models=harmony.models, tasks=tasks_of(settings, "harmony", protocol))
             for protocol in get_args(Protocol)
             if run and harmony.models and protocol in harmony.protocols
         },
     )
+
+
+def _trainings(settings: Settings, name: str) -> Trainings:
+    grid = settings.grids[name]
+    if not grid.run:
+        return "release" if grid.release else "unknown"
+    if len(seeds_of(settings, "harmony", "train_before_test")) > 1:
+        return "seeds"
+    return "published" if settings.source == "huggingface" else "unknown"
 
 
 def pair_request(settings: Settings, name: str = OWN_GRID) -> PairRequest:
@@ -179,8 +198,9 @@ def compute_request(settings: Settings) -> ComputeRequest:
 
 def ranking_request(settings: Settings, name: str = OWN_GRID) -> RankingRequest:
     request = grid_request(settings, name)
-    draws = settings.harmony.bootstrap_draws if request.grid.run else 0
-    return RankingRequest(**dict(request), draws=draws, seed=settings.seed if draws else 0)
+    return RankingRequest(
+        **dict(request), draws=settings.harmony.bootstrap_draws, seed=settings.seed
+    )
 
 
 def scores_request(settings: Settings) -> ScoresRequest:

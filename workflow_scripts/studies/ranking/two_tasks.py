@@ -11,7 +11,12 @@ from workflow_scripts.render.figures import Figure, say_empty
 from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import with_errors
-from workflow_scripts.stats.partial_order import SIGNIFICANT, joint_ranks, rank_bounds
+from workflow_scripts.stats.partial_order import (
+    SIGNIFICANT,
+    joint_ranks,
+    opposed_models,
+    rank_bounds,
+)
 from workflow_scripts.studies.ranking import frame, labels
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
 from workflow_scripts.studies.ranking.leaderboard import rank_range
@@ -23,7 +28,7 @@ COLUMNS = Columns(
         **frame.of_kind("text", "protocol task label model variant origin"),
         **frame.of_kind("maybe", "family"),
         **frame.of_kind("number", "value stderr"),
-        **frame.of_kind("whole", "rank best worst"),
+        **frame.of_kind("whole", "rank best worst opposed"),
     }
 )
 
@@ -39,13 +44,14 @@ def two_tasks(grids: Mapping[str, Grid], request: PairRequest) -> pd.DataFrame:
         if len(tasks) < 2 or not set(tasks) <= set(grid.values):
             continue
         values = grid.values[tasks].dropna()
-        errors = grid.stderrs.loc[values.index, tasks]
-        ranks = joint_ranks(values, errors)
+        errors = grid.errors.part(values)
+        ranks, opposed = joint_ranks(errors), opposed_models(errors)
         about = grid.models.loc[values.index, ["model", "variant", "origin", "family"]]
         for task in tasks:
             found = about.rename_axis("label").reset_index().assign(protocol=protocol, task=task)
-            of = {"value": values[task], "stderr": errors[task], "rank": ranks[task]}
-            of |= dict(rank_bounds(values[task], errors[task]).items())
+            of = {"value": values[task], "stderr": errors.stderrs[task], "rank": ranks[task]}
+            of["opposed"] = opposed
+            of |= dict(rank_bounds(errors, task).items())
             found = found.assign(**{name: column.to_numpy() for name, column in of.items()})
             rows.append(found.sort_values("rank"))
     return COLUMNS.typed(pd.concat(rows) if rows else pd.DataFrame(columns=list(COLUMNS.named)))

@@ -1,6 +1,5 @@
 """The numbers of the suite: which submitted model leads, and by how sure a margin."""
 
-import math
 from pathlib import Path
 
 import pandas as pd
@@ -31,9 +30,9 @@ def _leaders(table: pd.DataFrame) -> Values:
         values[f"suite.{key}"] = _named(row, ranked)
         values[f"suite.{key}_average"] = 100 * row["average"]
     if len(ranked) > 1:
-        lead = ranked["average"].iloc[0] - ranked["average"].iloc[1]
-        error = math.hypot(*ranked["average_stderr"].iloc[:2])
-        values["suite.lead"] = lead / error if error else None
+        second = ranked.iloc[1]
+        sure = second["behind_stderr"] > 0
+        values["suite.lead"] = second["behind"] / second["behind_stderr"] if sure else None
     return values
 
 

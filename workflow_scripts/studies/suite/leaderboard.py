@@ -14,13 +14,15 @@ from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import with_errors
 from workflow_scripts.settings.flags import Flag
 from workflow_scripts.studies.suite.baselines import baselines
+from workflow_scripts.studies.suite.behind import KEY, behind_first
 from workflow_scripts.studies.suite.requests import accepted, parameters_of, read_checks
 from workflow_scripts.studies.suite.table_requests import ShownTask, SuiteTables
 
 NOTE = (
     "Scores in percent ± standard error, which is 0 where none or all of the items are right, however"
     " few they are; n is in the CSV. Average: the mean of all tasks of the suite, for rows that"
-    " have all of them alone; a cell that is missing is named and never filled. The first rows are"
+    " have all of them alone. Behind the first: by how much that mean is lower, with the error of the"
+    " difference on the same items. A cell that is missing is named and never filled. The first rows are"
     " baselines and no models. Floor: the better of random answers and of one fixed answer. Random"
     " answers: an open question has no such score. A published score is of another protocol, and so are those of"
     " the Open LLM Leaderboard (table suite_protocol, with its commit of lm-eval). A flag was set by hand, its"
@@ -32,29 +34,39 @@ COLUMNS = Columns(
         **{"parameters": "whole", "model_type": "maybe", "weight_type": "maybe"},
         **{"protocol": "text", "note": "maybe", "file": "text", "row": "text"},
         **{"average": "number", "average_stderr": "number", "missing": "maybe"},
+        **{"behind": "number", "behind_stderr": "number"},
         **{"flag": "maybe", "flag_link": "maybe"},
     },
     like={".+_n": "whole", ".+": "number"},  # of each task
 )
+# By what a row's scores are found among the errors of the suite.
+_MEASURED = {f"measured_{name}": name for name in KEY[1:]}
 _FACTS = ("model_type", "weight_type", "protocol", "note")
 
 
 def suite_leaderboard(
-    scores: pd.DataFrame, checks: list[dict], request: SuiteTables
+    scores: pd.DataFrame, checks: list[dict], request: SuiteTables, errors: pd.DataFrame
 ) -> pd.DataFrame:
-    """One row per accepted request, best first, those without an average at the end."""
+    """One row per accepted request, best first, those without an average at the end.
+
+    `errors` are those of the suite's items, as scores.influences has them.
+    """
     scores = scores[(scores["study"] == "suite") & scores["subset"].isna()]
     rows = [_row(entry, scores, request) for entry in accepted(checks)]
     columns = list(COLUMNS.named)
     for one in request.tasks:
         columns += [f"{one.task}{part}" for part in ("", "_stderr", "_n", "_floor", "_chance")]
-    table = pd.DataFrame(rows, columns=columns)
-    return table.sort_values(
+    table = pd.DataFrame(rows, columns=[*columns, *_MEASURED]).sort_values(
         ["average", "model", "precision"],
         ascending=[False, True, True],
         kind="stable",
         ignore_index=True,
     )
+    if len(ranked := table.dropna(subset=["average"])):
+        keys = ranked[["protocol"]].join(ranked[list(_MEASURED)].set_axis(KEY[1:], axis=1))
+        found = behind_first(ranked, keys, errors, request)
+        table[found.columns] = found
+    return table[columns]
 
 
 def _row(entry: dict, scores: pd.DataFrame, request: SuiteTables) -> dict[str, Any]:
@@ -83,6 +95,7 @@ def _row(entry: dict, scores: pd.DataFrame, request: SuiteTables) -> dict[str, A
             missing.append(name)
             continue
         one = found.iloc[0]
+        row |= {measured: one[column] for measured, column in _MEASURED.items()}
         row |= {name: one["value"], f"{name}_stderr": one["stderr"], f"{name}_n": one["n"]}
         row |= {f"{name}_{part}": one[part] for part in ("floor", "chance")}
     row["missing"] = " ".join(missing) or None
@@ -129,6 +142,7 @@ def _show(frame: pd.DataFrame, request: SuiteTables) -> pd.DataFrame:
             "Type": frame["model_type"],
             "Protocol": frame["protocol"].str.replace("_", "-"),
             "Average": _scores(frame["average"], frame["average_stderr"]),
+            "Behind the first": _scores(frame["behind"], frame["behind_stderr"]),
             **{
                 _head(one): _scores(frame[one.task], frame[f"{one.task}_stderr"])
                 for one in request.tasks
@@ -165,7 +179,8 @@ def _scores(values: Iterable[float | None], errors: Iterable[float | None]) -> l
 
 def _make(inputs: Inputs, request: SuiteTables) -> pd.DataFrame:
     scores = pd.read_parquet(inputs.one("scores"))
-    return suite_leaderboard(scores, read_checks(inputs.one("checks")), request)
+    errors = pd.read_parquet(inputs.one("errors"))
+    return suite_leaderboard(scores, read_checks(inputs.one("checks")), request, errors)
 
 
 TABLE = Table(

@@ -20,10 +20,11 @@ PRODUCTS = products(
         "studies.suite.leaderboard",
         inputs={
             "scores": "results/scores/suite.parquet",
+            "errors": "results/scores/suite_errors.parquet",
             "checks": "results/requests/checks.json",
         },
         request=suite_tables,
-        version=2,
+        version=3,
     ),
     table(
         "suite_checks",

@@ -10,6 +10,7 @@ from workflow_scripts.scores.columns import COLUMNS
 from workflow_scripts.settings.grids import read_grid_files
 from workflow_scripts.settings.request import StepRequest
 from workflow_scripts.settings.tables import read_models, read_tasks
+from workflow_scripts.studies.ranking.errors import KnownErrors
 from workflow_scripts.studies.ranking.grid import Grid, make_grids
 from workflow_scripts.studies.ranking.requests import (
     GridWords,
@@ -47,7 +48,7 @@ def request(protocols=BOTH, models=MODELS, tasks=TASKS, draws: int = 20) -> Rank
 
 
 def harmony_grids(scores: pd.DataFrame, imported: list, asked: RankingRequest) -> dict[str, Grid]:
-    return make_grids(pd.concat([scores, *imported], ignore_index=True), asked)
+    return make_grids(pd.concat([scores, *imported], ignore_index=True), asked, KnownErrors())
 
 
 def written(

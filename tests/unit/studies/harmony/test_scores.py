@@ -3,11 +3,10 @@
 import pandas as pd
 import pytest
 
-from tests.records import write_example
+from tests.records import collected, write_example
 from tests.unit.studies.harmony.harmony_study import MODEL_ROWS
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.scores.imported import read_imported
-from workflow_scripts.scores.tidy import collect
 from workflow_scripts.studies.harmony.scores import (
     TABLE,
     harmony_scores,
@@ -37,7 +36,7 @@ def table(tmp_path):
     write_example(
         tmp_path / "c.json", model="miniature/Llama-1.4M", task="arc_easy", value=0.1234567
     )
-    scores = collect([tmp_path / f"{name}.json" for name in "abc"])
+    scores = collected([tmp_path / f"{name}.json" for name in "abc"])
     return harmony_scores(scores, ASKED)
 
 
@@ -56,19 +55,19 @@ def test_a_perfect_score_is_infinitely_far_above_and_two_scores_of_one_cell_are_
     table, tmp_path
 ):
     write_example(tmp_path / "p.json", task="sst2", value=1.0, stderr=0.0)
-    perfect = collect([tmp_path / "p.json"])
+    perfect = collected([tmp_path / "p.json"])
     csv, md, tex = (tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex"))
     write(harmony_scores(perfect, ASKED), csv, md, tex)
     assert "+∞" in md.read_text()
     assert r"$\infty$" in tex.read_text()
     write_example(tmp_path / "z.json", task="sst2", value=-0.25, stderr=0.0)
-    constant = harmony_scores(collect([tmp_path / "z.json"]), ASKED)
+    constant = harmony_scores(collected([tmp_path / "z.json"]), ASKED)
     assert pd.isna(constant["z"].iloc[0]), "always the same answer: no distance to speak of"
     write(constant, csv, md, tex)
     assert "−0.250 ± 0.000" in md.read_text()
     write_example(tmp_path / "q.json", task="sst2", value=0.9, seed=1)
     with pytest.raises(UserError, match=r"2 scores of miniature/Llama-1\.4M on sst2"):
-        harmony_scores(collect([tmp_path / "p.json", tmp_path / "q.json"]), ASKED)
+        harmony_scores(collected([tmp_path / "p.json", tmp_path / "q.json"]), ASKED)
 
 
 def test_csv_is_exact_markdown_readable_and_latex_escaped(table, tmp_path):
@@ -92,7 +91,7 @@ def test_imported_scores_stand_beside_ours_and_are_no_cells_of_ours_to_miss(tabl
     )
     write_example(tmp_path / "a.json", model="miniature/Llama-1.4M", task="sst2", value=0.8)
     theirs = read_imported(path, {"sst2": "acc"})
-    found = harmony_scores(collect([tmp_path / "a.json"]), ASKED, [theirs])
+    found = harmony_scores(collected([tmp_path / "a.json"]), ASKED, [theirs])
     sst2 = found[found["task"] == "SST-2"]
     assert sst2["origin"].tolist() == ["own", "own", "theirs", "theirs"]
     assert sst2["value"].dropna().tolist() == [0.8, 0.9, 0.7]

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from tests.records import record_fields
+from tests.records import collected, record_fields
 from tests.unit.settings.merged import ROOT
 from tests.unit.stories import numbers_of
 from workflow_scripts.core.errors import UserError
@@ -12,7 +12,6 @@ from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Metric, write_record
 from workflow_scripts.paper.chapters import chapters
 from workflow_scripts.paper.requests import Report, ToldTable
-from workflow_scripts.scores.tidy import collect
 from workflow_scripts.studies.prompts import by_subject
 from workflow_scripts.studies.prompts.board import prompts_tab
 from workflow_scripts.studies.prompts.by_subject import prompt_runs_by_subject
@@ -97,7 +96,7 @@ PUBLISHED = pd.read_csv(ROOT / "resources/published/prompt_runs.csv", dtype="str
 
 @pytest.fixture
 def table(records):
-    return prompt_runs(collect(records), read_right(records), PUBLISHED, ASKED)
+    return prompt_runs(collected(records), read_right(records), PUBLISHED, ASKED)
 
 
 def test_a_difference_is_of_the_same_questions_whatever_their_order(table):
@@ -146,7 +145,7 @@ def test_a_run_whose_score_is_out_of_date_is_named(records):
     runs = [*RUNS, RUNS[0] | {"name": "run77"}]
     asked = PromptTables.of({"checkpoints": CHECKPOINTS, "runs": runs})
     with pytest.raises(UserError, match="The run run77 of"):
-        prompt_runs(collect(records), right, PUBLISHED, asked)
+        prompt_runs(collected(records), right, PUBLISHED, asked)
 
 
 def broken(path):
@@ -161,7 +160,7 @@ def written(table, folder, of=TABLE):
 
 def test_a_run_that_broke_costs_its_own_row_and_no_more(table, records, tmp_path):
     broken(records[1])
-    again = prompt_runs(collect(records), read_right(records), PUBLISHED, ASKED)
+    again = prompt_runs(collected(records), read_right(records), PUBLISHED, ASKED)
     written(again, tmp_path)
     read = TABLE.read(tmp_path / "prompt_runs.csv")
     assert len(read) == len(table)
@@ -173,7 +172,7 @@ def test_a_run_that_broke_costs_its_own_row_and_no_more(table, records, tmp_path
     (line,) = [one for one in lines if "run2 " in one and "@" not in one]
     assert line.count("—") == 8, "its name, the model, what it changed and the published score stay"
     write_prompt_figure(read, tmp_path / "f.pdf", tmp_path / "f.png")
-    parts = prompt_runs_by_subject(collect(records), ASKED)
+    parts = prompt_runs_by_subject(collected(records), ASKED)
     files = written(parts, tmp_path, by_subject.TABLE)
     head = next(line for line in files["md"].read_text().splitlines() if "run1" in line)
     assert "run2" in head
@@ -200,9 +199,9 @@ def test_a_run_that_broke_costs_its_own_row_and_no_more(table, records, tmp_path
 def test_where_every_run_broke_there_are_tables_a_figure_and_a_tab(records, tmp_path):
     for path in records:
         broken(path)
-    table = prompt_runs(collect(records), read_right(records), PUBLISHED, ASKED)
+    table = prompt_runs(collected(records), read_right(records), PUBLISHED, ASKED)
     csv = written(table, tmp_path)["csv"]
-    parts = written(prompt_runs_by_subject(collect(records), ASKED), tmp_path, by_subject.TABLE)
+    parts = written(prompt_runs_by_subject(collected(records), ASKED), tmp_path, by_subject.TABLE)
     write_prompt_figure(TABLE.read(csv), tmp_path / "f.pdf", tmp_path / "f.png")
     board = prompts_tab(csv, parts["csv"], records)
     assert all(row.notes for row in board.rows)
@@ -227,7 +226,7 @@ def test_tables_and_figure_are_written_for_one_model_and_for_two(table, tmp_path
 
 
 def test_by_subject_there_is_a_row_of_each_run_and_a_column_in_print(records, tmp_path):
-    table = prompt_runs_by_subject(collect(records), ASKED)
+    table = prompt_runs_by_subject(collected(records), ASKED)
     cells = table[table["variant"] == ""].set_index(["subject", "run"])
     assert cells.loc[("anatomy", "run1"), "acc"] == pytest.approx(2 / 3)
     assert cells.loc[("virology", "run2"), "n"] == 5

@@ -96,7 +96,7 @@ def test_every_analysis_is_made_of_it(stranger, tmp_path):
         assert len(module.TABLE.read(files["csv"])) == len(table) > 0
         assert "after" in files["md"].read_text()
     grids = read_grids(inputs(settings), grid_request(settings, "a_paper"))
-    assert len(significance.significance(grids, {})) > 0
+    assert len(significance.significance(grids)) > 0
     names = [
         one.name for one in of_grid("a_paper", settings.grids["a_paper"]) if one.kind == "table"
     ]

@@ -22,8 +22,9 @@ from tests.unit.studies.harmony.harmony_study import (
     written,
 )
 from workflow_scripts.scores.imported import read_imported
+from workflow_scripts.scores.influences import item_errors
 from workflow_scripts.scores.published_leaderboard import read_panel
-from workflow_scripts.stats.significance import mcnemar
+from workflow_scripts.scores.tidy import collect
 from workflow_scripts.studies.ranking import (
     agreement,
     components,
@@ -31,8 +32,9 @@ from workflow_scripts.studies.ranking import (
     panel,
     significance,
 )
-from workflow_scripts.studies.ranking.answers import right_answers
+from workflow_scripts.studies.ranking.errors import KnownErrors
 from workflow_scripts.studies.ranking.frame import FLOORED, OVERALL
+from workflow_scripts.studies.ranking.grid import make_grids
 
 ASKED = request(draws=30)
 PANEL = read_panel(LEADERBOARD)
@@ -105,9 +107,9 @@ def test_a_task_that_was_not_asked_of_a_model_is_not_called_missing():
 
 def test_beyond_a_hundred_models_single_tasks_are_for_neighbours_only(monkeypatch):
     scores = study()
-    whole = significance.significance(grids(scores), {})
+    whole = significance.significance(grids(scores))
     monkeypatch.setattr(significance, "ALL_TASKS", len(MODELS) - 1)
-    found = significance.significance(grids(scores), {})
+    found = significance.significance(grids(scores))
     neighbours = whole["second_place"] == whole["first_place"] + 1
     expected = whole[(whole["task"] == OVERALL) | neighbours]
     pd.testing.assert_frame_equal(found, expected.reset_index(drop=True))
@@ -159,39 +161,58 @@ def test_the_agreement_table_shows_intervals_ceilings_tasks_and_categories_but_n
     (mean,) = [
         line for line in lines if line.startswith("| direct ") and "| mean agreement " in line
     ]
-    assert mean.count(" to ") == 2, "over models and over items"
-    assert any("noise ceiling of that mean" in line for line in lines)
+    assert mean.count(" to ") == 2, "over families and over items"
+    assert any("ceiling of that mean" in line for line in lines)
     assert any("within Language Understanding" in line for line in lines)
     assert any("Language Understanding and Question Answering" in line for line in lines)
     assert not any("| pair " in line for line in lines)
 
 
-def test_mcnemar_is_used_where_the_items_are_at_hand_and_z_elsewhere(tmp_path):
-    answers = {}
+def test_two_models_are_compared_on_the_items_that_both_answered(tmp_path):
+    """The error of a difference is that of its items one by one, and another is each model's without items."""
+    golds = [
+        tuple("01"[(5 * item + at * item) % (3 + at) == 0] for item in range(30)) for at in (0, 1)
+    ]
+    records = []
     for at, model in enumerate(MODELS[:2]):
-        golds = tuple("01"[(7 * item + at * item) % 3 == 0] for item in range(30))
         path = tmp_path / f"{at}.json"
-        write_example(path, model=model, task="rte", golds=golds)
-        answers |= right_answers([path])
-    assert set(answers) == {("direct", model, "rte") for model in MODELS[:2]}
-    table = significance.significance(grids(study(DIRECT_ONLY), protocols=DIRECT_ONLY), answers)
-    exact = table[table["test"] == "mcnemar"]
-    assert len(exact) == 1
-    row = exact.iloc[0]
-    assert {row["first"], row["second"]} == set(MODELS[:2])
-    first, second = (answers["direct", row[side], "rte"] for side in ("first", "second"))
-    assert (row["b"], row["c"], row["p"]) == pytest.approx(mcnemar(first, second))
-    rte = table[table["task"] == "rte"]
-    assert len(rte) == 15
-    assert (rte["p_holm"] >= rte["p"]).all()
+        value = float(np.mean(right := [gold == "0" for gold in golds[at]]))
+        records.append(
+            (path, write_example(path, model=model, task="rte", golds=golds[at], value=value))
+        )
+    measured = item_errors(records).assign(label=MODELS[:2])
+    scores = collect(record for _, record in records)
+    asked = request(DIRECT_ONLY, MODELS[:2], ["rte"])
+    (row,) = (
+        significance.significance(make_grids(scores, asked, KnownErrors(measured)))
+        .query("task == 'rte'")
+        .to_dict("records")
+    )
+    right = np.array([[gold == "0" for gold in of] for of in golds], dtype=float)
+    apart = right[0] - right[1]
+    assert abs(row["difference"]) == pytest.approx(abs(apart.mean()))
+    assert row["stderr"] == pytest.approx(apart.std(ddof=1) / 30**0.5, rel=0.02)
+    (alone,) = (
+        significance.significance(make_grids(scores, asked, KnownErrors()))
+        .query("task == 'rte'")
+        .to_dict("records")
+    )
+    assert alone["stderr"] == pytest.approx(2**0.5 * 0.1)
 
 
-def test_models_asked_other_items_are_not_paired(tmp_path):
-    write_example(tmp_path / "a.json", model=MODELS[0], task="rte", golds=("0", "1", "0"))
-    write_example(tmp_path / "b.json", model=MODELS[1], task="rte", golds=("0", "1"))
-    answers = right_answers([tmp_path / "a.json", tmp_path / "b.json"])
-    table = significance.significance(grids(study(DIRECT_ONLY), protocols=DIRECT_ONLY), answers)
-    assert set(table["test"]) == {"z"}
+def test_a_run_of_several_seeds_knows_what_a_training_is_worth():
+    """Seeds of a cell become their mean, whose error holds what they lie apart."""
+    generator = np.random.default_rng(4)
+    rows = [
+        score(model, task, "train_before_test", 0.5 + 0.03 * generator.standard_normal(), seed=seed)
+        for model in MODELS
+        for task in TASKS
+        for seed in range(4)
+    ]
+    grid = grids(frame(rows), protocols=("train_before_test",))["train_before_test"]
+    of_training = grid.errors.training.to_numpy()
+    assert of_training.mean() == pytest.approx(0.03 / 4**0.5, rel=0.15)
+    assert (grid.stderrs.to_numpy() > of_training).all()
 
 
 def test_overall_is_the_mean_difference_and_counts_tasks_won_and_lost():
@@ -200,8 +221,7 @@ def test_overall_is_the_mean_difference_and_counts_tasks_won_and_lost():
         rows.append(score("miniature/Llama-1.4M", task, "direct", one, stderr=0.01))
         rows.append(score("miniature/Llama-0.3M", task, "direct", other, stderr=0.01))
     table = significance.significance(
-        grids(frame(rows), protocols=DIRECT_ONLY, models=MODELS[4:], tasks=["rte", "mnli", "cola"]),
-        {},
+        grids(frame(rows), protocols=DIRECT_ONLY, models=MODELS[4:], tasks=["rte", "mnli", "cola"])
     )
     overall = table[table["task"] == OVERALL].iloc[0]
     assert overall["first"] == "miniature/Llama-1.4M"
@@ -221,8 +241,7 @@ def test_beyond_ten_models_the_readable_table_has_neighbours_only(tmp_path):
                 scores[(scores["model"] + scores["variant"]).isin(chosen)],
                 protocols=DIRECT_ONLY,
                 models=models[:count],
-            ),
-            {},
+            )
         )
         write(significance, kept, tmp_path)
         assert len(rows_of(tmp_path / "t.md")) == 2 + lines
@@ -276,7 +295,7 @@ def test_every_table_can_be_made_from_little_and_from_much(tmp_path, case):
     assert "| mean agreement" in (tmp_path / "t.md").read_text()
     write(components, components.components(made, ASKED), tmp_path)
     assert all(name in (tmp_path / "t.md").read_text() for name in shown)
-    write(significance, significance.significance(made, {}), tmp_path)
+    write(significance, significance.significance(made), tmp_path)
     assert (tmp_path / "t.tex").read_text().count(r"\toprule") == 2
     write(panel, panel.on_panel(made, PANEL, ASKED), tmp_path)
     measured = sum(grid.values.notna().any(axis=1).sum() for grid in made.values())

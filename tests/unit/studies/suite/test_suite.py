@@ -4,6 +4,7 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -16,7 +17,8 @@ from tests.unit.studies.suite.suite_study import (
     entry,
     measure,
 )
-from workflow_scripts.scores.tidy import collect
+from workflow_scripts.scores.influences import item_errors
+from workflow_scripts.scores.tidy import collect, whole_records
 from workflow_scripts.studies.suite import board as board_suite
 from workflow_scripts.studies.suite import checks as found_checks
 from workflow_scripts.studies.suite.board import suite_tab
@@ -36,8 +38,9 @@ def here(tmp_path, monkeypatch):
 
 def leaderboard(*entries, flags=()):
     paths = [Path(path) for one in entries for path in one["records"].values()]
-    scores = collect([path for path in paths if path.is_file()])
-    return suite_leaderboard(scores, list(entries), asked(*flags))
+    records = whole_records([path for path in paths if path.is_file()])
+    scores = collect(record for _, record in records)
+    return suite_leaderboard(scores, list(entries), asked(*flags), item_errors(records))
 
 
 def tab(*entries, flags=(), shown_items=2):
@@ -68,6 +71,17 @@ def test_the_average_is_of_all_tasks_with_its_error_and_the_best_come_first():
     assert list(table["model"]) == ["org/good", "org/poor"]
     assert list(table["average"]) == pytest.approx([0.8, 0.2])
     assert table["average_stderr"].tolist() == pytest.approx([0.1 / 2**0.5] * 2)
+
+
+def test_a_row_stands_behind_the_first_by_its_difference_on_the_same_items():
+    """The poor one is right on two items that the good one has too: six items part them, on either task."""
+    table = leaderboard(both(entry("org/poor"), POOR), both(entry("org/good"), GOOD))
+    assert table["behind"].tolist() == pytest.approx([0, 0.6])
+    apart = np.array(GOOD, dtype=float) - np.array(POOR, dtype=float)
+    assert np.isnan(table["behind_stderr"].iloc[0])
+    assert table["behind_stderr"].iloc[1] == pytest.approx(apart.std(ddof=1) / 10**0.5 / 2**0.5)
+    written(table)
+    assert " 60.0 ± 11.5 |" in Path("suite_leaderboard.md").read_text()
 
 
 def test_a_missing_cell_is_named_and_its_row_has_no_average():

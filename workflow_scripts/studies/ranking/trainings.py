@@ -1,0 +1,43 @@
+"""By how much a score moves when a model is trained again."""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from workflow_scripts.scores.published_leaderboard import as_fractions
+from workflow_scripts.stats.reruns import Reruns, differences_of, reruns_of
+from workflow_scripts.studies.ranking.frame import DIRECT, TRAINED
+from workflow_scripts.studies.ranking.requests import RankedModel
+
+
+def published_reruns(
+    leaderboard: pd.DataFrame, cells: pd.DataFrame, models: Iterable[RankedModel]
+) -> Reruns:
+    """What the authors' own two releases of their grid say about a third run of it.
+
+    From the two files as they are: the leaderboard of their README, a wide table in percent, and the
+    scores beside their code, a long one in fractions. They are two runs of 61 models on 24 tasks.
+    """
+    by_protocol = {
+        protocol: rows.pivot(index="model", columns="task", values="value")
+        for protocol, rows in cells.groupby("protocol")
+    }
+    first = as_fractions(leaderboard.set_index("model"))
+    differences = differences_of(first, by_protocol[TRAINED], by_protocol[DIRECT])
+    return reruns_of(differences, pd.DataFrame(map(dict, models)).set_index("model"))
+
+
+def spread_of_seeds(between: pd.DataFrame, seeds: pd.DataFrame) -> pd.DataFrame:
+    """The standard error that trainings give each mean over seeds, from the variances between them.
+
+    A task's variance is that of its models together, drawn towards the mean of all tasks by how
+    uncertain its logarithm is (that of s^2 with d degrees of freedom has the variance 2 / d, nearly).
+    """
+    freedom = (seeds - 1).where(between.notna()).sum()
+    pooled = (between * (seeds - 1)).sum() / freedom.where(freedom > 0)
+    logs = np.log(pooled.clip(lower=1e-12))
+    uncertain = 2 / freedom.where(freedom > 0)
+    apart = max(float(logs.var(ddof=0) - uncertain.mean()), 0.0)
+    shrunk = (logs * apart + logs.mean() * uncertain) / (apart + uncertain)
+    return np.sqrt(np.exp(shrunk.fillna(logs.mean())) / seeds)
