@@ -171,7 +171,7 @@ _OWN = (
             "Where the suite is not asked as on the Open LLM Leaderboard.",
             "paper.protocols.suite",
             inputs={"suite": records_of("suite"), "protocols": published("protocols.yaml")},
-            request=lambda settings: PublishedCells(checkpoints=(), runs={}),
+            request=lambda settings: PublishedCells(),
         ),
         wanted=suite.PRODUCTS[0].wanted,
     ),

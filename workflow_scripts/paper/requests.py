@@ -21,9 +21,11 @@ class PublishedCells(StepRequest):
     """Which measurements beside those of the grid have a published number."""
 
     checkpoints: tuple[str, ...] = Field(
-        description="Of MMLU, and those that are cut and trained like them in another form"
+        (), description="Of MMLU, and those that are cut and trained like them in another form"
     )
-    runs: dict[str, str] = Field(description="Of the prompt runs: what the published ones call it")
+    runs: dict[str, str] = Field(
+        {}, description="Of the prompt runs: what the published ones call it"
+    )
 
 
 class Reproduction(StepRequest):
