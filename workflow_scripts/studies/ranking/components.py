@@ -34,10 +34,9 @@ _NOTE = (
     f" {frame.RAW_AND_MISSING}"
 )
 _NOTE_OF_OTHERS = (
-    "Share of the variance of the standardised scores that each component has{floored}, with its 95%"
-    " interval over families (over models where these are fewer than three).{release}"
-    " The first components; the CSV has all, and the"
-    " loadings of the tasks."
+    "Share of the variance of the standardised scores that each component has, with its 95% interval"
+    " over families (over models where these are fewer than three){floored}.{release}"
+    " The first components; the CSV has all, and the loadings of the tasks."
 )
 # Release and group belong to others' grids, origins and intervals to that of a run.
 _ORDER = (
