@@ -24,14 +24,14 @@ LINES: dict[str, int] = {
     "workflow_scripts/planning": 1930,
     "workflow_scripts/render": 1250,
     "workflow_scripts/scores": 510,
-    "workflow_scripts/settings": 4680,
+    "workflow_scripts/settings": 4340,
     "workflow_scripts/stats": 1330,
     "workflow_scripts/steps": 680,
     "workflow_scripts/studies": 8610,
     "workflow_scripts/training": 3840,
     "Snakefile": 80,
     "rules": 1630,
-    "tests": 35580,
+    "tests": 35570,
     "bench": 2240,
 }
 MOST_LINES_OF_A_FILE = 320

@@ -11,15 +11,6 @@ from workflow_scripts.evaluation.prompts.requests import PromptRequest, prompt_r
 from workflow_scripts.grid.requests import explained_task
 from workflow_scripts.settings.load import load_settings
 from workflow_scripts.settings.prompts.files import find_runs, natural
-from workflow_scripts.settings.prompts.spec import (
-    Decoding,
-    Example,
-    Link,
-    Message,
-    PromptRun,
-    Reading,
-    Shots,
-)
 from workflow_scripts.settings.prompts.templates import TemplateError, render
 
 MODEL = "miniature/Llama-1.4M-Instruct"
@@ -343,13 +334,6 @@ def test_explain_names_a_run_or_a_task_and_each_is_shown_by_its_own_rule():
         asked(explain="nq_open/3").explained()
     with pytest.raises(UserError, match=r"the name of a prompt run; expected a task, as in sst2/3"):
         explained_task(asked(explain="run6/anatomy/3"))
-
-
-def test_every_field_of_a_run_is_described():
-    models = [PromptRun, Message, Example, Shots, Decoding, Link, Reading]
-    for model in models:
-        for name, field in model.model_fields.items():
-            assert (field.description or "").endswith("."), name
 
 
 def test_what_a_model_is_asked_does_not_hold_how_it_is_read():
