@@ -19,7 +19,7 @@ LINES: dict[str, int] = {
     "workflow_scripts/evaluation": 6990,
     "workflow_scripts/grid": 1060,
     "workflow_scripts/hub": 2130,
-    "workflow_scripts/miniature": 3440,
+    "workflow_scripts/miniature": 3260,
     "workflow_scripts/paper": 1920,
     "workflow_scripts/planning": 1930,
     "workflow_scripts/render": 1250,
