@@ -16,7 +16,7 @@ LINES: dict[str, int] = {
     "workflow_scripts/bridge": 1840,
     "workflow_scripts/chunked": 1760,
     "workflow_scripts/core": 1850,
-    "workflow_scripts/evaluation": 6990,
+    "workflow_scripts/evaluation": 6910,
     "workflow_scripts/grid": 1060,
     "workflow_scripts/hub": 2130,
     "workflow_scripts/miniature": 3260,
@@ -31,7 +31,7 @@ LINES: dict[str, int] = {
     "workflow_scripts/training": 3840,
     "Snakefile": 80,
     "rules": 1630,
-    "tests": 35400,
+    "tests": 35270,
     "bench": 2240,
 }
 MOST_LINES_OF_A_FILE = 320
