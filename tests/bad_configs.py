@@ -6,10 +6,11 @@ bad_configs.txt; `COMMAND_LINES` are run through Snakemake itself.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import yaml
+
+from tests.tables import table_beside
 
 TOKEN = "hf_" + "AbCdEfGhIjKlMnOpQrStUvWxYz"
 REMEDY = "the variable HF_TOKEN"
@@ -41,34 +42,15 @@ class CommandLine:
     hidden: str = TOKEN
 
 
-def each_alone(table: str, *always: str, hidden: str = TOKEN) -> list[BadConfig]:
-    """A line each: the override as a user writes it, and behind bars what its one sentence must hold."""
+def each_alone(table: list[list[str]], *always: str, hidden: str = TOKEN) -> list[BadConfig]:
+    """A row each: the override as a user writes it, and what its one sentence must hold."""
     found = []
-    for line in table.splitlines():
-        if not line or line.startswith("#"):
-            continue
-        written, *texts = line.replace("<token>", TOKEN).split(" | ")
+    for written, *texts in table:
         if within := _WITHIN.get(written[0]):
             written = within.format(written[2:])
         override = yaml.safe_load(f"{{{written}}}")
         found.append(BadConfig(written, override, ((*texts, *always),), hidden))
     return found
-
-
-TOKENS = """
-hub: {token: <token>} | hub.token names a secret
-HF_TOKEN: <token> | HF_TOKEN names a secret
-compute: {device: <token>} | compute.device holds
-harmony: {models: [<token>]} | harmony.models[0] holds
-<token>: true | <hidden> names a secret
-tables: {models: a/<token>} | tables.models holds
-"""
-
-PASSWORDS = """
-hub: {password: tiger} | hub.password names
-chunking: {checkpoints: [{model: miniature/Qwen2-1M-Instruct, num_layers_per_chunk: 6, client-secret: tiger}]} | chunking.checkpoints[0].client-secret names a secret
-hub: {path: 'https://me:tiger@example.org/hub'} | hub.path holds what looks like a secret
-"""
 
 
 def chunked(model: str, chunks: int, layers: int) -> dict[str, Any]:
@@ -130,11 +112,14 @@ TOGETHER = [
 ]
 
 
+# Whatever holds a token or a password is refused with what to do instead, and not shown.
+HELD = [
+    [cell.replace("<token>", TOKEN) for cell in line]
+    for line in table_beside(__file__, "secret_configs.txt")
+]
 BAD_CONFIGS = [
-    *each_alone(Path(__file__).with_suffix(".txt").read_text(encoding="utf-8")),
-    *each_alone(TOKENS, REMEDY),
-    *each_alone(PASSWORDS, REMEDY, hidden="tiger"),
-    *each_alone("api_key: 0xTIGER | api_key names", REMEDY, hidden="0xTIGER"),
+    *each_alone(table_beside(__file__, "bad_configs.txt")),
+    *(one for hidden, *line in HELD for one in each_alone([line], REMEDY, hidden=hidden)),
     *TOGETHER,
 ]
 
