@@ -31,7 +31,7 @@ LINES: dict[str, int] = {
     "workflow_scripts/training": 3840,
     "Snakefile": 80,
     "rules": 1630,
-    "tests": 34900,
+    "tests": 34820,
     "bench": 2240,
 }
 MOST_LINES_OF_A_FILE = 320
