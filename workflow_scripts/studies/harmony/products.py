@@ -75,6 +75,7 @@ _OF_THE_GRID = products(
         "studies.ranking.agreement",
         inputs=GRID,
         request=ranking_request,
+        version=2,
     ),
     table(
         "harmony_components",
@@ -107,7 +108,7 @@ _OF_THE_GRID = products(
         "studies.harmony.scores",
         inputs=GRID,
         request=scores_request,
-        version=2,
+        version=3,
     ),
     table(
         "harmony_task_pair",
@@ -248,12 +249,12 @@ _OF_THE_GRID = products(
         "Scores of the Harmony grid as the models are, beside their floors.",
         "studies.harmony.scores",
         request=models_request,
-        version=2,
+        version=3,
         caption=(
-            "Each model's score on each task of the Harmony grid, evaluated directly, with two"
-            " standard errors each way (a star: imported scores). The grey tick is the floor: the"
+            "Each model's score on each task of the Harmony grid, evaluated directly, with its"
+            " 95% interval (a star: imported scores). The grey tick is the floor: the"
             " better of answering at random and the best fixed answer. More than sixteen models"
-            " are shown by their families, and more than a hundred without their standard errors."
+            " are shown by their families, and more than a hundred without their intervals."
         ),
     ),
     wanted=_ranks,

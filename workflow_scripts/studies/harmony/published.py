@@ -16,6 +16,7 @@ from workflow_scripts.render.verdict import (
 )
 from workflow_scripts.scores.published_leaderboard import DRAWN_OF, LEADING_COLUMNS, TEST_ITEMS
 from workflow_scripts.stats.reruns import Reruns
+from workflow_scripts.stats.shares import share_error
 from workflow_scripts.studies.harmony.requests import HarmonyComparison
 from workflow_scripts.studies.ranking.frame import DIRECT, ERROR, FLOORED, OWN, TRAINED
 
@@ -128,7 +129,7 @@ def _no_floor(cell: dict, task: str) -> str | None:
 def _score(theirs: dict, cell: dict, task: str, general: str | None, reruns: Reruns) -> dict:
     value, stderr = theirs[task] / 100, None
     if task not in _NO_BINOMIAL:
-        stderr = math.sqrt(value * (1 - value) / (TEST_ITEMS[task] - 1))
+        stderr = float(share_error(value, TEST_ITEMS[task] - 1))
     score, error = cell.get(task), cell.get(f"{task}{ERROR}")
     found = {"item": task, "metric": AFTER_TRAINING, "published": value, "published_stderr": stderr}
     found |= {"ours": score, "ours_stderr": error}
