@@ -34,6 +34,8 @@ TEST_ITEMS = {
     "nq_open": 3610,
     "gsm8k": 1319,
 }
+# Acceptable and unacceptable sentences among those of cola, whose metric depends on how many of each are right.
+COLA = (721, 322)
 # Of the tasks of which a part was drawn, the items there are to draw from.
 DRAWN_OF = {"qqp": 40_430, "hellaswag": 10_042}
 

@@ -1,5 +1,6 @@
 """Errors of shares where the plain formula fails: where none or all items are right, and at a floor."""
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,30 @@ def errors_above(value: Any, error: Any, floor: Any, n: Any, lowest: Any = 0.0) 
     null[known] = at_floor * np.fmax(wider, 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(null > 0, (value - floor) / null, np.nan)
+
+
+def coefficient_step(value: float, positive: int, negative: int) -> float:
+    """How far Matthews' coefficient may move when one answer changes, for the answers that may be behind it.
+
+    With a negative and b positive items called negative, of N and P, it is (a P - b N) / sqrt(m (n - m) P N),
+    m = a + b, and 0 of a model that answers always the same. There one answer moves it furthest. Of all
+    (a, b) within 1 / n of the value the largest step to a neighbour is taken.
+    """
+    found = _coefficients(positive, negative)
+    near = np.abs(found - value) <= 1 / (positive + negative)
+    steps = [
+        np.where(near[:-1] | near[1:], np.abs(np.diff(found, axis=0)), 0.0),
+        np.where(near[:, :-1] | near[:, 1:], np.abs(np.diff(found, axis=1)), 0.0),
+    ]
+    return float(max(one.max(initial=0.0) for one in steps))
+
+
+@lru_cache(maxsize=1)
+def _coefficients(positive: int, negative: int) -> np.ndarray:
+    right, wrong = np.arange(negative + 1.0)[:, None], np.arange(positive + 1.0)
+    called = right + wrong
+    spread = called * (positive + negative - called) * positive * negative
+    return (right * positive - wrong * negative) / np.sqrt(np.where(spread > 0, spread, np.inf))
 
 
 def _numbers(*given: Any) -> list[np.ndarray]:

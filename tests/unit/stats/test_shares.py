@@ -6,7 +6,13 @@ import pytest
 from scipy.stats import binomtest
 from sklearn.metrics import matthews_corrcoef
 
-from workflow_scripts.stats.shares import errors_above, score_interval, share_error, wilson
+from workflow_scripts.stats.shares import (
+    coefficient_step,
+    errors_above,
+    score_interval,
+    share_error,
+    wilson,
+)
 
 
 @pytest.mark.parametrize("n", [1, 7, 100, 5463])
@@ -63,3 +69,21 @@ def test_where_items_or_range_are_unknown_it_is_the_scores_own_error():
     low, high = score_interval(value, error, n)
     assert (low[0], high[0]) == pytest.approx((0.8 - 0.196, 0.8 + 0.196))
     assert (low[1], high[1]) == pytest.approx(wilson(0.8, 100))
+
+
+def test_one_answer_moves_a_coefficient_as_far_as_its_step_at_most():
+    gold = np.repeat([1, 0], (721, 322))
+    constant = np.ones(1043, int)
+    one_other = np.where(np.arange(1043) == 1042, 0, constant)
+    moved = matthews_corrcoef(gold, one_other) - matthews_corrcoef(gold, constant)
+    assert coefficient_step(0.0, 721, 322) == pytest.approx(moved)
+    assert moved == pytest.approx(0.046, abs=5e-4)
+    generator = np.random.default_rng(5)
+    for share in (0.02, 0.2, 0.5):
+        said = np.where(generator.random(1043) < share, gold, constant)
+        value = matthews_corrcoef(gold, said)
+        step = coefficient_step(value, 721, 322)
+        assert step < 0.02, "it is the answers of few that one more moves"
+        for at in generator.choice(1043, 40):
+            turned = np.where(np.arange(1043) == at, 1 - said, said)
+            assert abs(matthews_corrcoef(gold, turned) - value) <= step + 1e-12
