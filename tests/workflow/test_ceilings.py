@@ -23,15 +23,15 @@ LINES: dict[str, int] = {
     "workflow_scripts/paper": 1950,
     "workflow_scripts/planning": 1930,
     "workflow_scripts/render": 1270,
-    "workflow_scripts/scores": 720,
+    "workflow_scripts/scores": 750,
     "workflow_scripts/settings": 4360,
     "workflow_scripts/stats": 1560,
     "workflow_scripts/steps": 680,
-    "workflow_scripts/studies": 8810,
+    "workflow_scripts/studies": 8820,
     "workflow_scripts/training": 3840,
     "Snakefile": 80,
     "rules": 1630,
-    "tests": 35350,
+    "tests": 35380,
     "bench": 2240,
 }
 MOST_LINES_OF_A_FILE = 320

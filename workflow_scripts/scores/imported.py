@@ -11,6 +11,7 @@ import pandas as pd
 from workflow_scripts.core.errors import UserError, did_you_mean
 from workflow_scripts.scores.columns import COLUMNS
 from workflow_scripts.scores.errors import RANGES, bare, with_sound_errors
+from workflow_scripts.scores.files import read_theirs
 from workflow_scripts.scores.published_leaderboard import (
     LEADING_COLUMNS,
     PROTOCOL,
@@ -40,10 +41,8 @@ def read_imported(
 
     `others` says that a task may have further metrics beside that one, which are left out.
     """
-    try:
-        frame = pd.read_csv(path, dtype="string", keep_default_na=False, na_values=[""])
-    except (OSError, UnicodeDecodeError, pd.errors.EmptyDataError, pd.errors.ParserError) as error:
-        raise UserError(f"{path} cannot be read as a CSV file ({error}).") from None
+    expected = f"a header with {', '.join(REQUIRED)}, and a line for each score"
+    frame = read_theirs(path, expected, dtype="string", keep_default_na=False, na_values=[""])
     if is_leaderboard(list(frame.columns)):
         frame = _from_leaderboard(path, frame, metrics)
     problems = _column_problems(path, frame)

@@ -146,7 +146,9 @@ def test_a_file_may_not_be_named_like_a_study_of_ours_or_like_another_file(tmp_p
         (f"{HEADER},unit\na/b,wikitext,direct,bits_per_byte,1,percent\n", ["is no fraction"]),
         (f"{HEADER}\na/b,sst2,direct,acc,1\na/b,sst2,direct,acc,0\n", ["line 3", "a second time"]),
         ("model,rank,pc1,mnly\na/b,1,2,3\n", ["'mnly' is no task", "Did you mean 'mnli'?"]),
-        ("", ["cannot be read"]),
+        ("", ["theirs.csv is empty; expected a header with model, task"]),
+        (f"{HEADER}\n", ["no line below its header", "a line for each score"]),
+        ("model,rank,pc1,mnli\n", ["no line below its header"]),
         (f"{HEADER}\nÀ/b,sst2,direct,acc,1\n", ["cannot be read"]),
     ],
 )  # fmt: skip

@@ -13,6 +13,7 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.scores.errors import lowest_of
+from workflow_scripts.scores.files import read_theirs
 from workflow_scripts.scores.imported import read_imported
 from workflow_scripts.scores.tidy import import_all
 from workflow_scripts.settings.grids import GridFile
@@ -110,7 +111,8 @@ def read_attributes(inputs: Inputs, grid: GridFile) -> pd.DataFrame | None:
     if grid.attributes is None:
         return None
     path, columns = inputs.one("attributes"), grid.attributes.columns
-    table = pd.read_csv(path, sep="\t" if path.suffix == ".tsv" else ",")
+    expected = f"a header with model, {', '.join(columns.values())}, and a line for each model"
+    table = read_theirs(path, expected, sep="\t" if path.suffix == ".tsv" else ",")
     if missing := [name for name in ("model", *columns.values()) if name not in table]:
         raise UserError(f"{path} has no column {missing[0]!r}, which the grid names; expected it.")
     if (twice := table["model"].duplicated()).any():
