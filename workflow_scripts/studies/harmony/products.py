@@ -122,11 +122,12 @@ _OF_THE_GRID = products(
         "Agreement of every pair of tasks about the models.",
         "studies.ranking.matrices",
         of="harmony_agreement",
+        version=2,
         request=grid_words,
         caption=(
             "Kendall's tau-b between the rankings of models that two tasks give, for every pair"
             " of tasks, under each protocol; tasks in the order of their categories, which the"
-            " lines divide. Blue is agreement, red is opposition; a dash is a pair without two"
+            " lines divide; the mean's 95% interval is had other families been taken. Blue is agreement, red is opposition; a dash is a pair without two"
             " models in common that both tasks tell apart. Own scores after training are raw;"
             " imported scores are in it where there are any, as their source has them."
         ),
@@ -165,11 +166,12 @@ _OF_THE_GRID = products(
         "Agreement of tasks by their categories.",
         "studies.ranking.categories",
         of="harmony_agreement",
+        version=2,
         request=grid_words,
         caption=(
             "Mean tau-b of pairs of different tasks, by the categories of the two; on the"
-            " diagonal within a category, a dash where it has a single task. Own scores after"
-            " training are raw."
+            " diagonal within a category, a dash where it has a single task; the mean of all pairs"
+            " has its 95% interval had other families been taken. Own scores after training are raw."
         ),
     ),
     figure(

@@ -170,10 +170,7 @@ def write_texts(table: pd.DataFrame, request: GridWords, pdf: Path, png: Path) -
             axis.set_ylim(len(texts), 0)
             axis.tick_params(length=0)
             axis.spines[:].set_visible(False)
-            said = f"{title} ({of['models'].max()} models)"
-            if not np.isnan(values).all():
-                said += f": mean {np.nanmean(values):.2f}"
-            axis.set_title(said, fontsize=9, loc="left")
+            axis.set_title(f"{title} ({of['models'].max()} models)", fontsize=9, loc="left")
         bar = fig.colorbar(mesh, ax=list(axes[:, 0]), location="bottom", aspect=50, shrink=0.5)
         bar.set_label(
             "Kendall's tau-b of the rankings by bits per byte (fewest first) and by score"
