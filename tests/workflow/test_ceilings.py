@@ -27,11 +27,11 @@ LINES: dict[str, int] = {
     "workflow_scripts/settings": 4360,
     "workflow_scripts/stats": 1560,
     "workflow_scripts/steps": 680,
-    "workflow_scripts/studies": 8830,
+    "workflow_scripts/studies": 9000,
     "workflow_scripts/training": 3840,
     "Snakefile": 80,
     "rules": 1630,
-    "tests": 35380,
+    "tests": 35450,
     "bench": 2240,
 }
 MOST_LINES_OF_A_FILE = 320

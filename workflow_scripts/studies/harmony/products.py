@@ -96,10 +96,7 @@ _OF_THE_GRID = products(
         "harmony_panel",
         "The place of each model on the published leaderboard, with an interval.",
         "studies.ranking.panel",
-        inputs={
-            **GRID,
-            "published": published("harmony_leaderboard.csv"),
-        },
+        inputs={**GRID, "published": published("harmony_leaderboard.csv")},
         request=grid_request,
     ),
     table(
@@ -266,28 +263,28 @@ _OF_TEXTS = products(
     "harmony",
     table(
         "harmony_perplexity",
-        "Perplexity of texts of your own, before and after training.",
-        "studies.harmony.perplexity",
-        inputs={"scores": "results/scores/corpora.parquet"},
+        "Bits per byte of texts of your own, before and after training.",
+        "studies.ranking.bits",
+        inputs={"corpora": "results/scores/corpora.parquet"},
+        request=grid_request,
+        version=2,
     ),
     table(
         "harmony_text_agreement",
         "Whether bits per byte of texts of your own rank models as tasks do.",
         "studies.ranking.texts",
-        inputs={
-            "corpora": "results/scores/corpora.parquet",
-            **GRID,
-        },
+        inputs={"corpora": "results/scores/corpora.parquet", **GRID},
         request=grid_request,
     ),
     figure(
         "harmony_perplexity",
-        "Perplexity of texts of your own, before and after training.",
-        "studies.harmony.perplexity",
+        "Bits per byte of texts of your own, before and after training.",
+        "studies.ranking.bits",
+        request=grid_words,
+        version=2,
         caption=(
-            "Bits per byte of the last tenth of each text, before training (open) and after"
-            " training on its first eight tenths (filled); lower is better. Models by what they"
-            " reach after training."
+            "Bits per byte of the last tenth of each text, before training and after training on"
+            " its first eight tenths; lower is better. Models by what they reach after training."
         ),
     ),
     figure(
@@ -299,6 +296,22 @@ _OF_TEXTS = products(
             "Kendall's tau-b between the rankings of the models by bits per byte of each text of"
             " your own, fewest first, and by their scores on each task: before training, and after"
             " training on the text and on the task."
+        ),
+    ),
+    table(
+        "harmony_text_pairs",
+        "Agreement of every two texts of your own about the models.",
+        "studies.ranking.text_pairs",
+        inputs={"corpora": "results/scores/corpora.parquet"},
+        request=grid_request,
+    ),
+    figure(
+        "harmony_text_pairs",
+        "Agreement of every two texts of your own about the models.",
+        "studies.ranking.text_pairs",
+        request=grid_words,
+        caption=(
+            "Kendall's tau-b between the rankings by bits per byte of two texts of your own, by protocol."
         ),
     ),
     wanted=_has_texts,

@@ -46,7 +46,7 @@ def draw_matrices(
     pdf, png = files
     with drawing(pdf, png, width, height, **panels) as (fig, (axes,)):
         if not protocols:
-            say_empty(axes[0], "No two have scores of the same models.")
+            say_empty(axes[0], "No two tasks or texts have scores of the same models.")
         for axis, protocol in zip(axes, protocols, strict=bool(protocols)):
             values = _square(rows[rows["protocol"] == protocol], list(names))
             mesh = axis.pcolormesh(

@@ -38,6 +38,14 @@ _TABLES: tuple[tuple[str, str, str, Callable[..., StepRequest], str], ...] = (
         *("sizes", grid_request, "attributes"),
     ),
     ("perplexity", "Bits per byte of texts beside the scores.", "texts", grid_request, "texts"),
+    ("bits", "Bits per byte of each text, by model.", "bits", grid_request, "texts"),
+    (
+        "text_pairs",
+        "Agreement of every two texts about the models.",
+        "text_pairs",
+        grid_request,
+        "several_texts",
+    ),
     (
         "releases",
         "How far two releases of the scores are apart.",
@@ -87,10 +95,30 @@ _FIGURES = (
         " of one kind.",
     ),
     (
+        *("agreement_by_task", "agreement_by_task", "agreement"),
+        "{scores}: the mean of each task's tau-b with all others, with its 95% interval over families, under"
+        " each protocol. The tick of the same colour is the task's ceiling, the dotted line the mean over"
+        " all pairs of tasks.",
+    ),
+    (
+        *("bits", "bits", "bits"),
+        "{scores}: bits per byte of each text, as the models are and after training on the text; lower is"
+        " better. Models by what they reach after training.",
+    ),
+    (
+        *("text_pairs", "text_pairs", "text_pairs"),
+        "{scores}: Kendall's tau-b between the rankings of the models by bits per byte of two texts, under"
+        " each protocol.",
+    ),
+    (
         *("agreement_pearson", "pearson", "agreement"),
         "{scores}: Pearson's correlation of the scores of two tasks in place of tau-b of their rankings.",
     ),
 )
+_OF_FIGURES = {
+    "agreement_pearson": "The same agreement as Pearson's correlation.",
+    "agreement_by_task": "That agreement by task.",
+}
 
 
 def _inputs(settings: Settings, *, name: str) -> Sources:
@@ -116,7 +144,7 @@ def of_grid(name: str, grid: GridFile) -> tuple[Product, ...]:
     figures = [
         figure(
             f"{start}_{what}",
-            sentences.get(what, "The same agreement as Pearson's correlation."),
+            sentences.get(what) or _OF_FIGURES[what],
             f"studies.ranking.{module}",
             of=f"{start}_{of}",
             request=partial(grid_words, name=name),

@@ -10,23 +10,29 @@ from workflow_scripts.render.figures import save_both
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.studies.ranking import (
     agreement,
+    agreement_by_task,
+    bits,
     categories,
     components,
     labels,
     matrices,
     pearson,
     sizes,
+    text_pairs,
     texts,
     two_tasks,
 )
 
 DRAWN = {
     "published_agreement": (matrices, agreement),
+    "published_agreement_by_task": (agreement_by_task, agreement),
     "published_agreement_pearson": (pearson, agreement),
+    "published_bits": (bits, bits),
     "published_categories": (categories, categories),
     "published_components": (components, components),
     "published_compute": (sizes, sizes),
     "published_perplexity": (texts, texts),
+    "published_text_pairs": (text_pairs, text_pairs),
     "published_ranks": (two_tasks, two_tasks),
 }
 OVER_FAMILIES = ("(0.322 to 0.713 over families)", "(0.604 to 0.907 over families)")
@@ -54,6 +60,9 @@ def draw(name: str, folder) -> list[str]:
     [
         ("published_agreement", [f"direct\nmean agreement 0.517\n{OVER_FAMILIES[0]}"]),
         ("published_agreement", [f"train-before-test\nmean agreement 0.755\n{OVER_FAMILIES[1]}"]),
+        ("published_agreement_by_task", [*LM_HARMONY_TASKS, "direct", "train-before-test"]),
+        ("published_bits", ["Wikipedia", "arXiv", "Stack Exchange", "direct", "train-before-test"]),
+        ("published_text_pairs", ["Wikipedia", "Stack\nExchange", "arXiv"]),
         ("published_agreement", LM_HARMONY_TASKS * 2),
         (
             "published_agreement_pearson",
