@@ -88,8 +88,8 @@ def harmony_scores(
             rows.append(about | (match[0] if match else {}))
     table = pd.DataFrame(rows, columns=list(COLUMNS.named))
     table[list(_FOUND)] = table[list(_FOUND)].apply(pd.to_numeric)
-    lowest = lowest_of(table["metric"])
-    table["z"] = errors_above(*(table[name] for name in ("value", "stderr", "floor", "n")), lowest)
+    value, error, floor, n = (table[name] for name in ("value", "stderr", "floor", "n"))
+    table["z"] = errors_above(value, error, floor, n, lowest_of(table["metric"]))
     return table
 
 
@@ -134,8 +134,8 @@ def write_scores_figure(table: pd.DataFrame, request: ModelsRequest, pdf: Path, 
     tasks = list(dict.fromkeys(table["task"]))
     own = table["origin"] == OWN
     named = table["model"].where(own, table["model"] + IMPORTED)
-    known = (table[one] for one in ("value", "stderr", "n"))
-    low, high = score_interval(*known, lowest_of(table["metric"]))
+    value, error, n = (table[one] for one in ("value", "stderr", "n"))
+    low, high = score_interval(value, error, n, lowest_of(table["metric"]))
     table = table.assign(name=named, low=low, high=high).sort_values("parameters", kind="stable")
     models = list(dict.fromkeys(table["name"]))
     of_each: dict[str, float] = {"markersize": 4.5, "linewidth": 1}

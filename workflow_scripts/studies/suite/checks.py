@@ -107,9 +107,9 @@ def _of_scores(
 def _clears(row: pd.Series, task: ShownTask) -> bool:
     """A task without a floor has none to clear."""
     parts = [f"{task.task}{part}" for part in ("", "_stderr", "_floor", "_n")]
-    known = row[parts].astype("Float64").astype(float)
-    above = errors_above(*known, lowest_of(pd.Series([task.metric]))[0])
-    return pd.isna(row[parts[2]]) or bool(above >= CLEAR)
+    value, error, floor, n = row[parts].astype("Float64").astype(float)
+    above = errors_above(value, error, floor, n, lowest_of(pd.Series([task.metric]))[0])
+    return pd.isna(floor) or bool(above >= CLEAR)
 
 
 def _alike(checks: list[dict], tasks: Sequence[ShownTask]) -> dict[str, str]:
