@@ -25,7 +25,7 @@ def wilson(value: Any, n: Any, lowest: Any = 0.0) -> tuple[np.ndarray, np.ndarra
 
 
 def share_error(value: Any, n: Any, lowest: Any = 0.0) -> np.ndarray:
-    """The plain standard error, and where that is 0 what Wilson's interval is as wide as 2 z of."""
+    """The plain standard error, and where that is 0 half the width of Wilson's interval over z."""
     plain = standard_error(*_numbers(value, n, lowest))
     low, high = wilson(value, n, lowest)
     return np.where(plain > 0, plain, (high - low) / (2 * SIGNIFICANT))
