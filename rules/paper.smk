@@ -20,7 +20,7 @@ use rule collect_scores as merge_scores with:
         "logs/merge_scores.log",
     localrule: True
     params:
-        version=2,
+        version=3,
         function="scores.tidy.merge_scores",
         request=METRICS_OF_TASKS,
 

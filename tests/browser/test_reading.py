@@ -155,14 +155,6 @@ def test_a_row_opens_its_details(page):
     assert page.hash() == ""
 
 
-def test_a_score_of_none_or_of_all_says_of_how_many_and_no_error_of_zero(page_of):
-    certain = row(0, "org/a", arc=0.0, arc_stderr=0.0, arc_n=12)
-    unsure = row(1, "org/b", arc=0.25, arc_stderr=0.125, arc_n=12)
-    page = page_of(board(tab([certain, unsure]))).open()
-    shown = page.texts(".tabulator-row .tabulator-cell[tabulator-field=c2]")
-    assert set(shown) == {"0.00 (n 12)", "25.00 ±12.50"}
-
-
 def test_a_baseline_stands_first_and_is_no_row_of_the_results(page_of):
     beside = [baseline("Floor", average=0.5, arc=0.99), baseline("Random answers", arc=0.25)]
     names = [f"org/net-{at}" for at in range(5)]

@@ -84,13 +84,14 @@ def with_margins(table: pd.DataFrame, margins: pd.Series) -> pd.DataFrame:
     return table.assign(verdict=table["verdict"].mask(agrees, AGREES))
 
 
-def same_answers(n: int) -> float:
+def same_answers(n: int, step: float) -> float:
     """The error of a difference between two evaluations of one model, of the same n questions.
 
     Nothing is drawn. The order of sums, which is a device's and a library's own, turns answers that are
-    nearly as likely as another; with a share of them turned, either way, the difference has this error.
+    nearly as likely as another; with a share of them turned, either way, and each worth a step, the
+    difference has this error. It is a step at least: no score lies between.
     """
-    return math.sqrt(NEARLY_AS_LIKELY / n)
+    return step * max(1.0, math.sqrt(NEARLY_AS_LIKELY * n))
 
 
 def within(published: float, low: float | None, high: float | None, why_not: str | None) -> dict:

@@ -10,6 +10,8 @@ import pandas as pd
 
 from workflow_scripts.core.errors import UserError, did_you_mean
 from workflow_scripts.scores.columns import COLUMNS
+from workflow_scripts.scores.errors import RANGES, bare, with_sound_errors
+from workflow_scripts.scores.files import read_theirs
 from workflow_scripts.scores.published_leaderboard import (
     LEADING_COLUMNS,
     PROTOCOL,
@@ -25,17 +27,7 @@ PROTOCOLS = get_args(Protocol)
 UNITS = {"fraction": 1, "percent": 100}
 BITS = "bits_per_byte"  # of a text
 LEAST = {"stderr": 0, "n": 1, "shots": 0}
-# What a score can be at all, by the metric's name without its filter; others are taken as they are.
-RANGES = {
-    **dict.fromkeys(("acc", "acc_norm", "exact_match", "em", "qem", "f1"), (0.0, 1.0)),
-    "mcc": (-1.0, 1.0),
-}
 _CELL = ["model", "variant", "task", "subset", "protocol", "shots", "metric", "seed"]
-
-
-def bare(metric: str) -> str:
-    """The name of a metric without lm-eval's filter."""
-    return metric.split(",")[0]
 
 
 def read_imported(
@@ -49,10 +41,8 @@ def read_imported(
 
     `others` says that a task may have further metrics beside that one, which are left out.
     """
-    try:
-        frame = pd.read_csv(path, dtype="string", keep_default_na=False, na_values=[""])
-    except (OSError, UnicodeDecodeError, pd.errors.EmptyDataError, pd.errors.ParserError) as error:
-        raise UserError(f"{path} cannot be read as a CSV file ({error}).") from None
+    expected = f"a header with {', '.join(REQUIRED)}, and a line for each score"
+    frame = read_theirs(path, expected, dtype="string", keep_default_na=False, na_values=[""])
     if is_leaderboard(list(frame.columns)):
         frame = _from_leaderboard(path, frame, metrics)
     problems = _column_problems(path, frame)
@@ -70,7 +60,8 @@ def read_imported(
     if problems:
         raise UserError(problems)
     frame = frame.reindex(columns=list(COLUMNS)).astype(COLUMNS)
-    return frame.fillna({"variant": ""}).assign(study=pd.array([path.stem] * len(frame), "string"))
+    frame = with_sound_errors(frame.fillna({"variant": ""}))
+    return frame.assign(study=pd.array([path.stem] * len(frame), "string"))
 
 
 def _reported_alone(frame: pd.DataFrame, metrics: Mapping[str, str]) -> pd.DataFrame:

@@ -4,6 +4,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.scores.files import read_theirs
+from workflow_scripts.settings.sentences import listed
+
 LEADING_COLUMNS = ("model", "rank", "pc1")
 PROTOCOL = "train_before_test"
 # Test items of each task. Not printed there: the sizes of the evaluation splits, at most 10,000. Every
@@ -34,13 +38,19 @@ TEST_ITEMS = {
     "nq_open": 3610,
     "gsm8k": 1319,
 }
+# Acceptable and unacceptable sentences among those of cola, whose metric depends on how many of each are right.
+COLA = (721, 322)
 # Of the tasks of which a part was drawn, the items there are to draw from.
 DRAWN_OF = {"qqp": 40_430, "hellaswag": 10_042}
 
 
 def read_panel(path: Path) -> pd.DataFrame:
     """Models in rows, tasks in columns, as fractions."""
-    return as_fractions(pd.read_csv(path, index_col="model"))
+    expected = "the column model, a column for each task, and a line for each model"
+    wide = read_theirs(path, expected)
+    if "model" not in wide:
+        raise UserError(f"{path} has the columns {listed(map(str, wide))}; expected {expected}.")
+    return as_fractions(wide.set_index("model"))
 
 
 def as_fractions(wide: pd.DataFrame) -> pd.DataFrame:

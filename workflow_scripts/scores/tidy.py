@@ -11,6 +11,7 @@ from workflow_scripts.core.files import atomic_path
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.records import Broken, Metric, Record, read_record
 from workflow_scripts.scores.columns import COLUMNS
+from workflow_scripts.scores.errors import with_sound_errors
 from workflow_scripts.scores.imported import read_imported
 from workflow_scripts.scores.influences import item_errors
 
@@ -52,7 +53,8 @@ def whole_records(paths: Sequence[Path]) -> list[tuple[Path, Record]]:
 def collect(records: Iterable[Record]) -> pd.DataFrame:
     """The scores of a study from its records."""
     rows = [row for record in records for row in rows_of(record)]
-    return _in_order(pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS))
+    scores = with_sound_errors(pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS))
+    return _in_order(scores)
 
 
 def merge(

@@ -53,14 +53,22 @@ def noise_ceiling(errors: ScoreErrors, draws: int, seed: int = 0) -> pd.DataFram
     )
 
 
-def ceiling_of_pairs(two_redraws: pd.Series) -> pd.DataFrame:
+def ceiling_of_pairs(errors: ScoreErrors, draws: int, seed: int = 0) -> pd.DataFrame:
     """What two tasks could agree at most if they differed in nothing but items and trainings: sqrt(r_a r_b).
 
-    r is the agreement of two redraws of each task, its reliability. As a correlation of two noisy
-    measures of one thing is the root of the product of their reliabilities, so is tau nearly; a task
-    agrees better with one that is measured well than with its own like. The redraws start from scores
-    that hold such errors already, so that the ceiling is generous for small tasks, never too low.
+    r is the agreement of two redraws of each task, its reliability, over the models that both tasks
+    have. As a correlation of two noisy measures of one thing is the root of the product of their
+    reliabilities, so is tau nearly; a task agrees better with one that is measured well than with its
+    own like. The redraws start from scores that hold such errors already, so that the ceiling is
+    generous for small tasks, never too low.
     """
-    reliability = two_redraws.clip(lower=0)
-    ceiling = np.sqrt(np.outer(reliability, reliability))
-    return pd.DataFrame(ceiling, index=two_redraws.index, columns=two_redraws.index)
+    scores = errors.scores
+    reliability = np.full((scores.shape[1], scores.shape[1]), np.nan)
+    # Drawn once for each set of models: mostly all tasks have the same.
+    sets, of_task = np.unique(scores.notna().to_numpy(), axis=1, return_inverse=True)
+    for at, have in enumerate(sets.T):
+        shared = errors.part(scores.mul(np.where(have, 1.0, np.nan), axis=0))
+        redrawn = noise_ceiling(shared, draws, seed)["two_redraws"]
+        reliability[:, of_task == at] = redrawn.clip(lower=0).to_numpy()[:, None]
+    ceiling = np.sqrt(reliability * reliability.T)
+    return pd.DataFrame(ceiling, index=scores.columns, columns=scores.columns)

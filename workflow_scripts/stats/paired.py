@@ -1,4 +1,4 @@
-"""Whether two models differ by more than chance on the same texts, piece by piece."""
+"""Whether two models differ by more than the pieces of the same texts that were drawn."""
 
 import math
 from collections.abc import Sequence

@@ -32,7 +32,8 @@ def joint_ranks(errors: ScoreErrors) -> pd.DataFrame:
 
     Models that a task does not part stand in the order that all tasks together suggest: significant
     differences first, as long as no task contradicts them, then the mean of their ranks. So ranks that
-    differ between tasks do so because some difference is significant. No cell may be missing.
+    differ between tasks do so because some difference is significant. Models with the same scores and
+    errors on all tasks share the best of their places. No cell may be missing.
     """
     scores = errors.scores
     if np.isnan(checked_scores(scores)).any():
@@ -41,11 +42,14 @@ def joint_ranks(errors: ScoreErrors) -> pd.DataFrame:
     either = np.any(above, axis=0)
     agreed = np.asarray(either & ~either.T)
     common = _placed(agreed, scores.rank(ascending=False).mean(axis=1).to_numpy())
-    return pd.DataFrame(
+    places = pd.DataFrame(
         np.stack([_placed(of_task, common) for of_task in above], axis=1),
         index=scores.index,
         columns=scores.columns,
     )
+    alike = np.hstack([scores, errors.stderrs.fillna(-1).round(9)])
+    same = np.unique(alike, axis=0, return_inverse=True)[1].ravel()
+    return places.groupby(same).transform("min")
 
 
 def opposed_models(errors: ScoreErrors) -> pd.Series:

@@ -7,10 +7,21 @@ from workflow_scripts.stats.checks import LEVEL, TAILS, checked_scores
 from workflow_scripts.stats.principal import first_components
 from workflow_scripts.stats.score_errors import ScoreErrors
 
+_ROUNDING = (
+    1e-9  # of the largest value; sums in another order differ by far less, and models by more
+)
+
 
 def ranks(values: pd.Series) -> pd.Series:
-    """1 for the largest value; equal values share the best of their ranks; NaN has none."""
-    return values.rank(ascending=False, method="min")
+    """1 for the largest value; equal values share the best of their ranks; NaN has none.
+
+    Values are equal where only rounding parts them: one component of two equal models is summed twice.
+    """
+    known = np.sort(values.dropna().to_numpy(float))
+    nearly = _ROUNDING * np.abs(known).max(initial=0.0)
+    different = known[np.diff(known, prepend=-np.inf) > nearly]
+    level = pd.Series(np.searchsorted(different, values, "right"), values.index)
+    return level.where(values.notna()).rank(ascending=False, method="min")
 
 
 def rank_ranges(errors: ScoreErrors, draws: int, seed: int = 0) -> pd.DataFrame:
@@ -30,7 +41,7 @@ def rank_ranges(errors: ScoreErrors, draws: int, seed: int = 0) -> pd.DataFrame:
     # One after the other: all draws of many models at once would fill the memory.
     drawn = (first_components(one[None]) for one in errors.drawn(draws, seed))
     order = _ranks_by_row(np.concatenate(list(drawn)))
-    now = _ranks_by_row(first_components(values[None]))[0]
+    now = ranks(pd.Series(first_components(values[None])[0])).to_numpy()
     low, high = np.quantile(order, TAILS, axis=0)
     spread = order.std(axis=0).clip(min=0.5)
     farthest = (np.abs(order - order.mean(axis=0)) / spread).max(axis=1)

@@ -169,10 +169,10 @@ def test_imported_scores_are_a_study_of_their_own_without_any_model():
 
 
 def test_texts_of_ones_own_have_their_table_and_figure_beside_the_grid():
-    texts = ["harmony_perplexity", "harmony_text_agreement"]
+    texts = ["harmony_perplexity", "harmony_text_agreement", "harmony_text_pairs"]
     own = settings(harmony={"corpora": {"mine": str(Path(ROOT, "envs/requirements.txt"))}})
     for kind in ("table", "figure"):
-        assert names(own, kind, study="harmony")[-2:] == texts
+        assert names(own, kind, study="harmony")[-3:] == texts
         assert not set(texts) & set(names(settings(), kind))
 
 

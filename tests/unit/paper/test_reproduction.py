@@ -113,7 +113,7 @@ def test_where_the_error_of_the_difference_is_known_no_sampling_counts():
 
 
 def test_of_the_same_questions_asked_again_a_few_in_a_thousand_may_turn():
-    error = same_answers(1000)
+    error = same_answers(1000, step=1 / 1000)
     assert (
         verdict(0.500, 0.02, 0.501, 0.02, None, printed_to=0, error=error)["verdict"]
         == INCONCLUSIVE

@@ -275,3 +275,16 @@ def test_imported_and_direct_scores_are_not_ours():
     for changes in ({"origin": "harmony_leaderboard"}, {"protocol": "direct"}):
         table = compared_panel(ours.assign(**changes))
         assert set(table["because"]) == {NOT_MEASURED}
+
+
+def test_one_answer_is_no_difference_where_a_model_answers_always_the_same():
+    """Pythia-70M says of every sentence of CoLA the same: one other answer moves its score by .046."""
+    cells = pd.read_csv(PUBLISHED / "harmony_cells.csv").query("model.str.contains('pythia-70m')")
+    assert cells.query("task == 'cola'")["value"].eq(0).all()
+    ours = our_leaderboard().query("model.str.contains('pythia-70m')")
+    for protocol, now in (("direct", "direct"), ("train_before_test", FLOORED)):
+        theirs = cells[(cells["protocol"] == protocol) & (cells["task"] == "cola")]
+        for cola, expected in ((0.0464, INCONCLUSIVE), (-0.0207, INCONCLUSIVE), (0.3, DIFFERS)):
+            again = ours.assign(cola=cola, protocol=now)
+            rows = compare_cells(theirs, again, harmony_settings(), reruns())
+            assert as_table(rows)["verdict"].tolist() == [expected]

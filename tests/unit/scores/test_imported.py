@@ -9,6 +9,7 @@ from tests.records import write_example
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.scores.tidy import collect, merge, write_csv
 from workflow_scripts.settings.tables import read_tasks
+from workflow_scripts.stats.shares import share_error
 
 ROOT = Path(__file__).parents[3]
 CELLS = ROOT / "resources/published/harmony_cells.csv"
@@ -53,6 +54,26 @@ def test_percent_is_said_and_then_turned_into_fractions_and_a_bare_metric_gets_i
     assert scores.loc["gsm8k", "stderr"] == pytest.approx(0.015)
     assert scores.loc["gsm8k", "metric"] == METRICS["gsm8k"]
     assert scores["value"].tolist() == pytest.approx([-0.25, 0.8188, 0.3])
+
+
+def test_an_error_of_zero_becomes_that_of_the_items_which_the_file_or_the_task_tells(tmp_path):
+    path = write(
+        tmp_path,
+        f"{HEADER},stderr,n\n"
+        "a/b,sst2,direct,acc,1.0,0.0,200\n"
+        "a/b,rte,direct,acc,0.0,0.0,\n"
+        "c/d,rte,direct,acc,0.5,0.05,\n"
+        "a/b,cola,direct,mcc,0.0,0.0,\n"
+        "c/d,cola,direct,mcc,0.0,0.0,400\n"
+        "a/b,mnli,direct,acc,0.0,0.0,\n"
+        "a/b,my_text,direct,bits_per_byte,0.0,0.0,10\n",
+    )
+    found = merge([], [path], METRICS).set_index(["task", "model"])["stderr"]
+    assert found["sst2", "a/b"] == pytest.approx(share_error(1.0, 200))
+    assert found["rte", "a/b"] == pytest.approx(share_error(0.0, 100)), "as the other score says"
+    assert found["cola"].tolist() == pytest.approx([0.05, 0.05], rel=0.02)
+    assert pd.isna(found["mnli", "a/b"]), "how many items there were is not known"
+    assert found["my_text", "a/b"] == 0, "of what is no share nothing is known better"
 
 
 def test_all_published_scores_are_imported_as_they_are_bits_per_byte_of_texts_included():
@@ -125,7 +146,9 @@ def test_a_file_may_not_be_named_like_a_study_of_ours_or_like_another_file(tmp_p
         (f"{HEADER},unit\na/b,wikitext,direct,bits_per_byte,1,percent\n", ["is no fraction"]),
         (f"{HEADER}\na/b,sst2,direct,acc,1\na/b,sst2,direct,acc,0\n", ["line 3", "a second time"]),
         ("model,rank,pc1,mnly\na/b,1,2,3\n", ["'mnly' is no task", "Did you mean 'mnli'?"]),
-        ("", ["cannot be read"]),
+        ("", ["theirs.csv is empty; expected a header with model, task"]),
+        (f"{HEADER}\n", ["no line below its header", "a line for each score"]),
+        ("model,rank,pc1,mnli\n", ["no line below its header"]),
         (f"{HEADER}\nÀ/b,sst2,direct,acc,1\n", ["cannot be read"]),
     ],
 )  # fmt: skip

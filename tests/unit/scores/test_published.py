@@ -5,8 +5,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.scores.published_leaderboard import LEADING_COLUMNS, TEST_ITEMS
+from workflow_scripts.scores.published_leaderboard import (
+    LEADING_COLUMNS,
+    TEST_ITEMS,
+    read_panel,
+)
 from workflow_scripts.settings.mmlu import PUBLISHED, PUBLISHED_MODEL, published_table
 from workflow_scripts.settings.tables import read_models, read_tasks
 
@@ -96,3 +101,17 @@ def test_every_printed_accuracy_is_a_whole_number_of_the_items_that_we_say_were_
         if task != "cola" and items < 6000:
             # Two decimals of a percent are half of 0.01% of the items off at most.
             assert (right - right.round()).abs().max() <= 0.5e-4 * items + 1e-6, task
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "is empty; expected the column model"),
+        ("model,rte\n", "has no line below its header"),
+        ("name,rte\na,50\n", "has the columns name and rte; expected the column model"),
+    ],
+)
+def test_a_second_release_without_scores_is_one_sentence(tmp_path, text, said):
+    (tmp_path / "release.csv").write_text(text)
+    with pytest.raises(UserError, match=rf"release\.csv {said}"):
+        read_panel(tmp_path / "release.csv")

@@ -36,13 +36,28 @@ def test_tasks_that_differ_in_noise_alone_agree_nearly_up_to_the_ceiling_of_pair
     for _ in range(25):
         ability = generator.standard_normal((61, 1))
         scores = pd.DataFrame(ability + noise * generator.standard_normal((61, 3)))
-        ceiling = noise_ceiling(with_errors(scores, scores * 0 + noise), 30, seed)
-        ceilings.append(ceiling_of_pairs(ceiling["two_redraws"]).to_numpy())
+        ceilings.append(
+            ceiling_of_pairs(with_errors(scores, scores * 0 + noise), 30, seed).to_numpy()
+        )
         found.append(kendall_matrix(scores).to_numpy())
     above = np.triu_indices(3, 1)
     short = np.mean(ceilings, axis=0)[above] - np.mean(found, axis=0)[above]
     assert (short > -0.01).all(), "never too low"
     assert (short < 0.08).all(), "and not far off"
+
+
+def test_the_ceiling_of_a_pair_is_over_the_models_that_both_tasks_have():
+    """Half of the models are far apart: without the others a task is measured much better."""
+    scores = random_scores(4, models=20, tasks=3, digits=6)
+    scores.iloc[:10] = scores.iloc[:10].rank() * 100
+    scores.iloc[10:, 2] = np.nan
+    stderrs = scores * 0 + 0.8
+    found = ceiling_of_pairs(with_errors(scores, stderrs), draws=50)
+    ten = with_errors(scores.iloc[:10], stderrs.iloc[:10])
+    reliable = noise_ceiling(ten, draws=50)["two_redraws"]
+    assert reliable.min() == 1
+    assert found.iloc[2, :2].tolist() == found.iloc[:2, 2].tolist() == [1, 1]
+    assert found.iloc[0, 1] < 0.95, "over all twenty, as the agreement of these two tasks is"
 
 
 def test_without_noise_the_ceiling_is_one_and_without_standard_errors_unknown():

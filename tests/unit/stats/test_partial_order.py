@@ -94,6 +94,19 @@ def test_tasks_that_nothing_significant_parts_rank_alike(seed):
     assert opposed_models(known).sum() == 0
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_copy_of_a_model_shares_its_places(seed):
+    scores = random_scores(seed, models=15, tasks=2)
+    twins = [*range(15), seed % 15]
+    both = (one.iloc[twins].reset_index(drop=True) for one in (scores, errors_like(scores, seed)))
+    ranks = joint_ranks(with_errors(*both))
+    assert (ranks.iloc[-1] == ranks.iloc[seed % 15]).all()
+    for task in scores:
+        assert ranks[task].nunique() == 15
+        assert ranks[task].min() == 1
+        assert ranks[task].max() >= 15
+
+
 def test_models_that_tasks_order_in_opposite_ways_are_counted():
     scores = pd.DataFrame({"a": [1.0, 0.5, 0.0], "b": [0.0, 0.5, 1.0]})
     small = pd.DataFrame(0.05, scores.index, scores.columns)

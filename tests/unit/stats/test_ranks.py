@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.unit.stats.random_scores import random_scores, with_errors
+from tests.unit.stats.random_scores import published_scores, random_scores, with_errors
 from workflow_scripts.stats.principal import principal_components
 from workflow_scripts.stats.ranks import rank_ranges, ranks, tiers
 
@@ -14,6 +14,19 @@ def test_the_best_is_first_equals_share_a_rank_and_what_is_missing_has_none():
     assert found.tolist()[:3] == [2, 1, 2]
     assert np.isnan(found[3])
     assert found[4] == 4
+
+
+def test_a_copy_of_a_model_shares_its_rank():
+    """Each model of the published table, beside itself: the sums of its component round otherwise."""
+    scores = published_scores()
+    for at in range(len(scores)):
+        twins = scores.iloc[[*range(len(scores)), at]].reset_index(drop=True)
+        found = ranks(principal_components(twins).scores["PC1"])
+        assert found.iloc[at] == found.iloc[-1]
+        assert found.nunique() == len(scores)
+        if at % 20 == 0:
+            unmoved = rank_ranges(with_errors(twins, twins * 0), draws=2)[["low", "high"]]
+            assert (unmoved.loc[at] == unmoved.loc[len(scores)]).all()
 
 
 def test_a_range_holds_the_measured_rank_and_widens_with_the_noise():

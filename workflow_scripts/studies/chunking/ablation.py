@@ -49,7 +49,8 @@ NOTE = (
     " letter (em), after HELM's normalisation (qem), by the likeliest letter (acc), and the difference in"
     " percentage points. Both sides of a difference were asked the same: a * has p below 0.05, by"
     " McNemar's exact test or, of texts, Student's t over the pairs of windows or responses, corrected"
-    " after Holm for all tests of its column. A score below its floor shows nothing, whatever it is"
+    " after Holm for all tests of its column: what other windows and questions would show too, and not"
+    " what another training would. A score below its floor shows nothing, whatever it is"
     " compared with."
 )
 COLUMNS = Columns(

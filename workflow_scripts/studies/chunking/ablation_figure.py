@@ -43,7 +43,9 @@ def write_ablation_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
         panels[0].set_ylim(len(rows) - 0.5, -0.5)
         stages = [stage for stage in _STAGES if stage in set(table["stage"])]
         known = [Line2D([], [], color=_COLOURS[s], marker="o", label=_STAGES[s]) for s in stages]
-        hollow = Line2D([], [], **_HOLLOW, label="hollow: it may be chance")
+        hollow = Line2D(
+            [], [], **_HOLLOW, label="hollow: other texts and questions may not show it"
+        )
         fig.legend(handles=[*known, hollow], loc="outside lower center", ncols=4)
         save_both(fig, pdf, png)
 

@@ -75,6 +75,7 @@ _OF_THE_GRID = products(
         "studies.ranking.agreement",
         inputs=GRID,
         request=ranking_request,
+        version=2,
     ),
     table(
         "harmony_components",
@@ -95,10 +96,7 @@ _OF_THE_GRID = products(
         "harmony_panel",
         "The place of each model on the published leaderboard, with an interval.",
         "studies.ranking.panel",
-        inputs={
-            **GRID,
-            "published": published("harmony_leaderboard.csv"),
-        },
+        inputs={**GRID, "published": published("harmony_leaderboard.csv")},
         request=grid_request,
     ),
     table(
@@ -107,7 +105,7 @@ _OF_THE_GRID = products(
         "studies.harmony.scores",
         inputs=GRID,
         request=scores_request,
-        version=2,
+        version=3,
     ),
     table(
         "harmony_task_pair",
@@ -121,11 +119,12 @@ _OF_THE_GRID = products(
         "Agreement of every pair of tasks about the models.",
         "studies.ranking.matrices",
         of="harmony_agreement",
+        version=2,
         request=grid_words,
         caption=(
             "Kendall's tau-b between the rankings of models that two tasks give, for every pair"
             " of tasks, under each protocol; tasks in the order of their categories, which the"
-            " lines divide. Blue is agreement, red is opposition; a dash is a pair without two"
+            " lines divide; the mean's 95% interval is had other families been taken. Blue is agreement, red is opposition; a dash is a pair without two"
             " models in common that both tasks tell apart. Own scores after training are raw;"
             " imported scores are in it where there are any, as their source has them."
         ),
@@ -164,11 +163,12 @@ _OF_THE_GRID = products(
         "Agreement of tasks by their categories.",
         "studies.ranking.categories",
         of="harmony_agreement",
+        version=2,
         request=grid_words,
         caption=(
             "Mean tau-b of pairs of different tasks, by the categories of the two; on the"
-            " diagonal within a category, a dash where it has a single task. Own scores after"
-            " training are raw."
+            " diagonal within a category, a dash where it has a single task; the mean of all pairs"
+            " has its 95% interval had other families been taken. Own scores after training are raw."
         ),
     ),
     figure(
@@ -248,12 +248,12 @@ _OF_THE_GRID = products(
         "Scores of the Harmony grid as the models are, beside their floors.",
         "studies.harmony.scores",
         request=models_request,
-        version=2,
+        version=3,
         caption=(
-            "Each model's score on each task of the Harmony grid, evaluated directly, with two"
-            " standard errors each way (a star: imported scores). The grey tick is the floor: the"
+            "Each model's score on each task of the Harmony grid, evaluated directly, with its"
+            " 95% interval (a star: imported scores). The grey tick is the floor: the"
             " better of answering at random and the best fixed answer. More than sixteen models"
-            " are shown by their families, and more than a hundred without their standard errors."
+            " are shown by their families, and more than a hundred without their intervals."
         ),
     ),
     wanted=_ranks,
@@ -263,28 +263,28 @@ _OF_TEXTS = products(
     "harmony",
     table(
         "harmony_perplexity",
-        "Perplexity of texts of your own, before and after training.",
-        "studies.harmony.perplexity",
-        inputs={"scores": "results/scores/corpora.parquet"},
+        "Bits per byte of texts of your own, before and after training.",
+        "studies.ranking.bits",
+        inputs={"corpora": "results/scores/corpora.parquet"},
+        request=grid_request,
+        version=2,
     ),
     table(
         "harmony_text_agreement",
         "Whether bits per byte of texts of your own rank models as tasks do.",
         "studies.ranking.texts",
-        inputs={
-            "corpora": "results/scores/corpora.parquet",
-            **GRID,
-        },
+        inputs={"corpora": "results/scores/corpora.parquet", **GRID},
         request=grid_request,
     ),
     figure(
         "harmony_perplexity",
-        "Perplexity of texts of your own, before and after training.",
-        "studies.harmony.perplexity",
+        "Bits per byte of texts of your own, before and after training.",
+        "studies.ranking.bits",
+        request=grid_words,
+        version=2,
         caption=(
-            "Bits per byte of the last tenth of each text, before training (open) and after"
-            " training on its first eight tenths (filled); lower is better. Models by what they"
-            " reach after training."
+            "Bits per byte of the last tenth of each text, before training and after training on"
+            " its first eight tenths; lower is better. Models by what they reach after training."
         ),
     ),
     figure(
@@ -296,6 +296,22 @@ _OF_TEXTS = products(
             "Kendall's tau-b between the rankings of the models by bits per byte of each text of"
             " your own, fewest first, and by their scores on each task: before training, and after"
             " training on the text and on the task."
+        ),
+    ),
+    table(
+        "harmony_text_pairs",
+        "Agreement of every two texts of your own about the models.",
+        "studies.ranking.text_pairs",
+        inputs={"corpora": "results/scores/corpora.parquet"},
+        request=grid_request,
+    ),
+    figure(
+        "harmony_text_pairs",
+        "Agreement of every two texts of your own about the models.",
+        "studies.ranking.text_pairs",
+        request=grid_words,
+        caption=(
+            "Kendall's tau-b between the rankings by bits per byte of two texts of your own, by protocol."
         ),
     ),
     wanted=_has_texts,

@@ -14,8 +14,14 @@ from workflow_scripts.render.verdict import (
     verdict,
     within,
 )
-from workflow_scripts.scores.published_leaderboard import DRAWN_OF, LEADING_COLUMNS, TEST_ITEMS
+from workflow_scripts.scores.published_leaderboard import (
+    COLA,
+    DRAWN_OF,
+    LEADING_COLUMNS,
+    TEST_ITEMS,
+)
 from workflow_scripts.stats.reruns import Reruns
+from workflow_scripts.stats.shares import coefficient_step, share_error
 from workflow_scripts.studies.harmony.requests import HarmonyComparison
 from workflow_scripts.studies.ranking.frame import DIRECT, ERROR, FLOORED, OWN, TRAINED
 
@@ -74,13 +80,12 @@ def compare_cells(
         trained, task, value = theirs["protocol"] == TRAINED, theirs["task"], theirs["value"]
         cell = cells[theirs["protocol"]].get(theirs["model"], {})
         score, error = cell.get(task), cell.get(f"{task}{ERROR}")
+        step = _step(task, value)
         apart = (
-            reruns.most(task, theirs["model"]) / LIMIT
+            max(reruns.most(task, theirs["model"]) / LIMIT, step)
             if trained
-            else same_answers(TEST_ITEMS[task])
+            else same_answers(TEST_ITEMS[task], step)
         )
-        if task in _NO_BINOMIAL and not trained:
-            apart *= 2  # it reaches from -1 to 1
         yield {
             **{"source": CELLS, "of": theirs["model"], "item": task},
             "metric": AFTER_TRAINING if trained else DIRECT,
@@ -96,6 +101,11 @@ def compare_cells(
                 error=_with_draws(apart, task, theirs["stderr"]),
             ),
         }
+
+
+def _step(task: str, value: float) -> float:
+    """The least by which a score can differ: what one answer counts."""
+    return coefficient_step(value, *COLA) if task in _NO_BINOMIAL else 1 / TEST_ITEMS[task]
 
 
 def _with_draws(apart: float, task: str, stderr: float | None) -> float:
@@ -128,11 +138,12 @@ def _no_floor(cell: dict, task: str) -> str | None:
 def _score(theirs: dict, cell: dict, task: str, general: str | None, reruns: Reruns) -> dict:
     value, stderr = theirs[task] / 100, None
     if task not in _NO_BINOMIAL:
-        stderr = math.sqrt(value * (1 - value) / (TEST_ITEMS[task] - 1))
+        stderr = float(share_error(value, TEST_ITEMS[task] - 1))
     score, error = cell.get(task), cell.get(f"{task}{ERROR}")
     found = {"item": task, "metric": AFTER_TRAINING, "published": value, "published_stderr": stderr}
     found |= {"ours": score, "ours_stderr": error}
-    apart = _with_draws(reruns.most(task, theirs["model"]) / LIMIT, task, stderr)
+    apart = max(reruns.most(task, theirs["model"]) / LIMIT, _step(task, value))
+    apart = _with_draws(apart, task, stderr)
     why_not = general or _no_floor(cell, task)
     return found | verdict(
         value, stderr, score, error, why_not, printed_to=_PRINTED_TO, error=apart

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from workflow_scripts.core.errors import UserError
@@ -14,17 +13,27 @@ from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import numbers, with_errors
 from workflow_scripts.render.words import CLEAR
+from workflow_scripts.scores.errors import lowest_of
 from workflow_scripts.scores.tidy import import_all
+from workflow_scripts.stats.shares import errors_above, score_interval
 from workflow_scripts.studies.ranking.frame import DIRECT, OWN, STUDY, of_kind
-from workflow_scripts.studies.ranking.labels import IMPORTED, drawing, drawn_from, families, rule
+from workflow_scripts.studies.ranking.labels import (
+    IMPORTED,
+    drawing,
+    drawn_from,
+    families,
+    reach,
+    rule,
+)
 from workflow_scripts.studies.ranking.requests import ModelsRequest, ScoresRequest
 
 NAMED = 16  # models with a colour and a name of their own in the figure; more go by their families
 WITH_ERRORS = 100  # models, beyond which standard errors would hide the scores
 NOTE = (
     "Score ± standard error on n items, lm-eval's own task and metric. Chance: answering at random."
-    " Floor: the better of chance and the best fixed answer. Above the floor by so many standard"
-    f" errors: below {CLEAR}, nothing was shown. Origin, where there are imported scores: own, or their file."
+    " Floor: the better of chance and the best fixed answer. Above the floor by so many standard errors"
+    f" of a model that is at the floor: below {CLEAR}, nothing was shown. Origin, where there are imported"
+    " scores: own, or their file."
 )
 _FOUND = ("value", "stderr", "n", "chance", "floor")
 COLUMNS = Columns(
@@ -79,10 +88,8 @@ def harmony_scores(
             rows.append(about | (match[0] if match else {}))
     table = pd.DataFrame(rows, columns=list(COLUMNS.named))
     table[list(_FOUND)] = table[list(_FOUND)].apply(pd.to_numeric)
-    # A perfect score has no spread, so it stands infinitely far above. A model that answers always
-    # the same has none either, and there it says nothing.
-    z = (table["value"] - table["floor"]) / table["stderr"]
-    table["z"] = z.mask(z == -np.inf)
+    value, error, floor, n = (table[name] for name in ("value", "stderr", "floor", "n"))
+    table["z"] = errors_above(value, error, floor, n, lowest_of(table["metric"]))
     return table
 
 
@@ -120,14 +127,16 @@ TABLE = Table(
 
 
 def write_scores_figure(table: pd.DataFrame, request: ModelsRequest, pdf: Path, png: Path) -> None:
-    """Tasks down, score across: a dot with two standard errors per model, a tick at the floor.
+    """Tasks down, score across: a dot with its 95% interval per model, a tick at the floor.
 
     A line for each model, named below; of more models than can be told apart a line for each family.
     """
     tasks = list(dict.fromkeys(table["task"]))
     own = table["origin"] == OWN
     named = table["model"].where(own, table["model"] + IMPORTED)
-    table = table.assign(name=named).sort_values("parameters", kind="stable")
+    value, error, n = (table[one] for one in ("value", "stderr", "n"))
+    low, high = score_interval(value, error, n, lowest_of(table["metric"]))
+    table = table.assign(name=named, low=low, high=high).sort_values("parameters", kind="stable")
     models = list(dict.fromkeys(table["name"]))
     of_each: dict[str, float] = {"markersize": 4.5, "linewidth": 1}
     colours: dict[str, Any] = model_colours(models)
@@ -143,9 +152,9 @@ def write_scores_figure(table: pd.DataFrame, request: ModelsRequest, pdf: Path, 
         for at, name in enumerate(colours):
             rows = table[(table["name"] == name) & table["value"].notna()]
             y = [tasks.index(t) + (at - (len(colours) - 1) / 2) * step for t in rows["task"]]
-            errors = None if len(models) > WITH_ERRORS else 2 * rows["stderr"].fillna(0)
-            axes.errorbar(rows["value"], y, xerr=errors, fmt="o", markeredgewidth=0,
-                          color=colours[name], label=name, **of_each)  # fmt: skip
+            ends = reach(*(rows[one] for one in ("value", "low", "high")))
+            axes.errorbar(rows["value"], y, xerr=None if len(models) > WITH_ERRORS else ends, fmt="o",
+                          markeredgewidth=0, color=colours[name], label=name, **of_each)  # fmt: skip
         for row, task in enumerate(tasks):
             floor = table.loc[table["task"] == task, "floor"].max()
             if pd.notna(floor):
@@ -153,11 +162,9 @@ def write_scores_figure(table: pd.DataFrame, request: ModelsRequest, pdf: Path, 
                           label="floor" if row == 0 else None)  # fmt: skip
         axes.set_yticks(range(len(tasks)), tasks)
         axes.set_ylim(len(tasks) - 0.4, -0.6)  # downwards, as in the table
-        errors = "" if len(models) > WITH_ERRORS else ", with two standard errors each way"
-        axes.set_xlabel(f"score{errors}")
-        reach = 2 * table["stderr"].fillna(0)
+        axes.set_xlabel("score" + ("" if len(models) > WITH_ERRORS else ", with its 95% interval"))
         axes.set_xlim(
-            left=min(0.0, (table["value"] - reach).min()) - 0.02,
+            left=min(0.0, table[["value", "low"]].min(axis=None)) - 0.02,
             right=max(1.0, table["value"].max()) + 0.02,
         )
         rule(axes, "x")

@@ -15,6 +15,7 @@ from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import numbers, with_errors
 from workflow_scripts.render.words import CLEAR
+from workflow_scripts.stats.shares import errors_above
 from workflow_scripts.studies.mmlu.requests import MmluCheckpoints, PublishedCheckpoint
 
 METRICS = ("qem", "em", "acc")
@@ -27,7 +28,8 @@ NOTE = (
     "Score ± standard error on n questions, lighteval's task. qem: generated answer after HELM's"
     " normalisation, which counts an answer of which nothing is left as a right A; em: generated"
     " answer as it is; acc: likeliest letter. Floor: the best that a fixed or a random answer scores."
-    f" Above by: standard errors above the floor; below {CLEAR}, nothing was shown, and of 57"
+    " Above by: standard errors, of a model at the floor, above it;"
+    f" below {CLEAR}, nothing was shown, and of 57"
     " subjects one or two get there by luck. Published: qem of Qwen2.5-0.5B-Instruct in the same"
     " variant on all of MMLU, which of chunked models is the one whose mlp adds to nothing (mlp.none);"
     " in the miniature world models and questions are others, and only the shape can be compared."
@@ -79,9 +81,8 @@ def mmlu_by_subject(
     for metric in METRICS:
         found = scores[scores["metric"] == metric].set_index(keys)
         table[metric], table[f"{metric}_stderr"] = found["value"], found["stderr"]
-        # Always right is infinitely far above. Always the same wrong has no spread, and says nothing.
-        z = (table[metric] - table["floor"]) / table[f"{metric}_stderr"]
-        table[f"{metric}_z"] = z.replace(-np.inf, np.nan)
+        of_metric = (table[name] for name in (metric, f"{metric}_stderr", "floor", "n"))
+        table[f"{metric}_z"] = errors_above(*of_metric)
     return COLUMNS.typed(table.reset_index())
 
 

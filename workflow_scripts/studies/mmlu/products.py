@@ -35,6 +35,7 @@ PRODUCTS = products(
             "published": _published,
         },
         request=mmlu_checkpoints,
+        version=2,
     ),
     figure(
         "mmlu_by_subject",
@@ -43,9 +44,9 @@ PRODUCTS = products(
         caption=(
             "MMLU of each checkpoint by subject and metric: how far the score is from the floor,"
             " the better of answering at random and the best fixed answer. A dot marks what clears"
-            " it by two standard errors; of 57 subjects one or two do so by chance. Of more than"
-            " twelve checkpoints the figure has the unchanged models and the last stage of each"
-            " variant; the table has all of them."
+            " it by two standard errors of a model that is at the floor; of 57 subjects one or two"
+            " do so by chance. Of more than twelve checkpoints the figure has the unchanged models and"
+            " the last stage of each variant; the table has all of them."
         ),
     ),
     wanted=_wanted,

@@ -7,6 +7,7 @@ import pandas as pd
 from workflow_scripts.render.chapter import Study
 from workflow_scripts.render.numbers import Values
 from workflow_scripts.render.words import CLEAR, LEVEL
+from workflow_scripts.stats.shares import errors_above
 from workflow_scripts.stats.significance import holm
 
 
@@ -16,7 +17,7 @@ def _runs(table: pd.DataFrame) -> Values:
         return {}
     # A run of fewer questions compares with no other.
     whole = table[table["n"] == table["n"].max()]
-    z = (whole["micro"] - whole["floor"]) / whole["micro_stderr"].replace(0, float("nan"))
+    z = errors_above(*(whole[name] for name in ("micro", "micro_stderr", "floor", "n")))
     steps = table[table["p"].notna()].copy()
     steps["p"] = holm(steps["p"])
     changed = steps[steps["p"] < LEVEL]

@@ -51,10 +51,10 @@ PRODUCTS = products(
         "prompt_runs",
         "Accuracy and format of the prompt runs.",
         "studies.prompts.runs",
-        version=2,
+        version=3,
         caption=(
-            "The same MMLU questions asked in each prompt run. Left: accuracy with two standard"
-            " errors each way, the floor that a run must clear, and the published scores. A hollow"
+            "The same MMLU questions asked in each prompt run. Left: accuracy with its 95%"
+            " interval (Wilson's), the floor that a run must clear, and the published scores. A hollow"
             " point is of fewer questions and compares with no other. Right: the share of outputs"
             " in exactly the form that the prompt asks for, and the share of the right answers"
             " that a strict reading would have counted."

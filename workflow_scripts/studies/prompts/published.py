@@ -1,11 +1,11 @@
 """The published prompt runs beside ours."""
 
-import math
 from collections.abc import Iterator
 
 import pandas as pd
 
 from workflow_scripts.render.verdict import GENERATED, NOT_MEASURED, verdict
+from workflow_scripts.stats.shares import share_error
 from workflow_scripts.studies.prompts.requests import PromptComparison
 
 SOURCE = "prompt_runs"
@@ -32,7 +32,7 @@ def compare_prompts(
         if cell is not None:
             score = (getattr(cell, row.metric), getattr(cell, f"{row.metric}_stderr"))
         # The mean of the subjects was printed without them: of its error nothing is known.
-        stderr = math.sqrt(value * (1 - value) / questions) if row.metric == "micro" else None
+        stderr = float(share_error(value, questions)) if row.metric == "micro" else None
         why_not = _why_not(run, None if cell is None else cell.n, questions, settings)
         ours, error = score or (None, None)
         yield {

@@ -18,6 +18,7 @@ from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import number, numbers, p_value, with_errors
+from workflow_scripts.stats.shares import wilson
 from workflow_scripts.stats.significance import mcnemar
 from workflow_scripts.studies.prompts.requests import AskedModel, AskedRun, PromptTables
 
@@ -237,19 +238,21 @@ def _accuracy(axes, rows: pd.DataFrame, runs: list[str], shift: float, colour, i
     places = np.arange(len(runs)) + shift
     n = rows["n"].reindex(runs).astype("float64")  # of a run that broke none
     whole, fewer = n == n.max(), n < n.max()
+    here = rows["micro"].reindex(runs)
+    low, high = wilson(here, n)
     for mine, style in ((whole, {"linestyle": "-"}), (fewer, {"markerfacecolor": "white"})):
         if mine.any():
             axes.errorbar(
-                rows["micro"].reindex(runs)[mine],
+                here[mine],
                 places[mine],
-                xerr=2 * rows["micro_stderr"].reindex(runs)[mine].fillna(0),
+                xerr=np.stack([here - low, high - here])[:, mine],
                 marker="o",
                 markersize=5,
                 capsize=2,
                 linewidth=1.2,
                 color=colour,
                 **({"linestyle": "none"} | style),
-                label=f"{id}, ± 2 standard errors"
+                label=f"{id}, with its 95% interval"
                 if mine is whole
                 else "scored on fewer questions",
             )

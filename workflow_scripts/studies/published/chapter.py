@@ -75,6 +75,15 @@ def _perplexity(table: pd.DataFrame) -> Values:
     return values
 
 
+def _bits(table: pd.DataFrame) -> Values:
+    return {f"published.{frame.KEYS[key]}.bits": table[key].mean() for key in BOTH if key in table}
+
+
+def _text_pairs(table: pd.DataFrame) -> Values:
+    means = table.groupby("protocol")["value"].mean()
+    return {f"published.{frame.KEYS[key]}.texts": means.get(key) for key in BOTH}
+
+
 def _ranks(table: pd.DataFrame) -> Values:
     """The pairs of models that two tasks surely order in opposite ways."""
     values: Values = {}
@@ -114,6 +123,8 @@ PUBLISHED = Study(
         ("published_components", _components),
         ("published_compute", _compute),
         ("published_perplexity", _perplexity),
+        ("published_bits", _bits),
+        ("published_text_pairs", _text_pairs),
         ("published_ranks", _ranks),
         ("published_releases", _releases),
     ),

@@ -125,11 +125,14 @@ def _drawn_again(
     """Set the mean's interval, and tell what items and trainings alone would leave of agreement."""
     drawn = interval_drawn(errors, draws=request.draws, seed=request.seed)
     mean |= {"items_low": drawn.low, "items_high": drawn.high}
-    redrawn = noise_ceiling(errors, draws=max(request.draws // 5, 10), seed=request.seed)
-    # Over the pairs of tasks that the mean is over.
-    ceilings = ceiling_of_pairs(redrawn["two_redraws"]).where(matrix.notna())
+    fewer = {"draws": max(request.draws // 5, 10), "seed": request.seed}
+    own = noise_ceiling(errors, **fewer)["own_redraw"]
+    # Over the pairs of tasks that the mean is over; of none where a score that it is of has no error.
+    ceilings = ceiling_of_pairs(errors, **fewer).where(matrix.notna())
+    if not errors.are_known:
+        own, ceilings = own * float("nan"), ceilings * float("nan")
     return [
-        {"statistic": frame.OWN_REDRAW, "value": redrawn["own_redraw"].mean()},
+        {"statistic": frame.OWN_REDRAW, "value": own.mean()},
         {"statistic": frame.CEILING, "value": mean_of_pairs(ceilings.to_numpy())},
         *(
             {"statistic": frame.TASK_CEILING, "first": task, "value": value}

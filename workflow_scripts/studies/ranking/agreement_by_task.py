@@ -13,6 +13,8 @@ from workflow_scripts.studies.ranking.requests import GridWords
 
 def write_agreement_by_task(table: pd.DataFrame, request: GridWords, pdf: Path, png: Path) -> None:
     """Tasks down, those of highest agreement first; a tick is the ceiling, a dotted line the mean."""
+    if "measure" in table:
+        table = table[table["measure"] == "kendall"]
     rows = table[table["statistic"] == TASK].dropna(subset=["value"])
     protocols = labels.shown_protocols(rows, request.grid)
     with labels.drawing(pdf, png, 6.5, 1.5 + 0.26 * max(rows["first"].nunique(), 3)) as (fig, axes):

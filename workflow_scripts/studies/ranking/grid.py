@@ -12,12 +12,14 @@ import pandas as pd
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.render.inputs import Inputs
-from workflow_scripts.scores.imported import RANGES, bare, read_imported
+from workflow_scripts.scores.errors import lowest_of
+from workflow_scripts.scores.files import read_theirs
+from workflow_scripts.scores.imported import read_imported
 from workflow_scripts.scores.tidy import import_all
 from workflow_scripts.settings.grids import GridFile
 from workflow_scripts.settings.sentences import listed
-from workflow_scripts.stats.noise import standard_error
 from workflow_scripts.stats.score_errors import ScoreErrors
+from workflow_scripts.stats.shares import share_error
 from workflow_scripts.studies.ranking.errors import Cells, KnownErrors, errors_of_grid, read_known
 from workflow_scripts.studies.ranking.frame import OWN, STUDY
 from workflow_scripts.studies.ranking.requests import GridRequest
@@ -109,7 +111,8 @@ def read_attributes(inputs: Inputs, grid: GridFile) -> pd.DataFrame | None:
     if grid.attributes is None:
         return None
     path, columns = inputs.one("attributes"), grid.attributes.columns
-    table = pd.read_csv(path, sep="\t" if path.suffix == ".tsv" else ",")
+    expected = f"a header with model, {', '.join(columns.values())}, and a line for each model"
+    table = read_theirs(path, expected, sep="\t" if path.suffix == ".tsv" else ",")
     if missing := [name for name in ("model", *columns.values()) if name not in table]:
         raise UserError(f"{path} has no column {missing[0]!r}, which the grid names; expected it.")
     if (twice := table["model"].duplicated()).any():
@@ -221,13 +224,13 @@ def _one_row_per_cell(tidy: pd.DataFrame, protocol: str) -> pd.DataFrame:
 
 def _known_errors(tidy: pd.DataFrame) -> pd.Series:
     """Standard errors, from the number of items where only that is known and the metric allows it."""
-    lowest = tidy["metric"].map(lambda metric: RANGES.get(bare(metric), (np.nan,))[0]).astype(float)
+    lowest = lowest_of(tidy["metric"])
     n = tidy["n"].astype("Float64").astype(float)
     errors = tidy["stderr"].astype("Float64").astype(float)
     inferred = errors.isna() & n.notna() & lowest.notna()
     if inferred.any():
         value = tidy["value"].astype(float)
-        errors[inferred] = standard_error(value[inferred], n[inferred], lowest[inferred])
+        errors[inferred] = share_error(value[inferred], n[inferred], lowest[inferred])
     return errors
 
 

@@ -8,6 +8,7 @@ import pandas as pd
 
 from workflow_scripts.render.figures import PALETTE, figure, save_both
 from workflow_scripts.render.tables import Table
+from workflow_scripts.render.text import number
 from workflow_scripts.settings.grids import GridFile
 from workflow_scripts.studies.ranking import frame
 
@@ -43,6 +44,12 @@ def reach(values: pd.Series, low: pd.Series, high: pd.Series) -> list[pd.Series]
     return [side.clip(lower=0).fillna(0) for side in (values - low, high - values)]
 
 
+def said_mean(row: pd.Series) -> str:
+    """Below a title: a mean agreement with its interval; nothing where none is known."""
+    value, low, high = (number(row[name]) for name in ("value", "families_low", "families_high"))
+    return f"\nmean agreement {value}\n({low} to {high} over {row['of']})" if low and high else ""
+
+
 def shown_protocols(table: pd.DataFrame, grid: GridFile) -> list[str]:
     """Those of the table that figures show, in the order of the grid."""
     found = set(table["protocol"])
@@ -71,13 +78,13 @@ def beside(
     """Each shown protocol, its rows, how far beside its line they stand, and how they are drawn."""
     protocols, said = shown_protocols(table, grid), titles(table, grid)
     for at, protocol in enumerate(protocols):
-        colour, marker = _look(protocol, grid)
+        colour, marker = look_of(protocol, grid)
         look = {"fmt": marker, "markersize": 4.5, "color": colour, "label": said[protocol]}
         shift = (at - (len(protocols) - 1) / 2) * gap
         yield protocol, table[table["protocol"] == protocol], shift, look
 
 
-def _look(protocol: str, grid: GridFile) -> tuple[str, str]:
+def look_of(protocol: str, grid: GridFile) -> tuple[str, str]:
     """Colour and marker, by whether models were trained and how many protocols like it stand before it."""
     trained = grid.protocols[protocol].after_training
     alike = [key for key in grid.drawn if grid.protocols[key].after_training == trained]

@@ -10,7 +10,13 @@ from workflow_scripts.render.figures import Figure, say_empty
 from workflow_scripts.settings.grids import GridFile
 from workflow_scripts.studies.ranking.agreement import TABLE
 from workflow_scripts.studies.ranking.frame import MEAN, MEASURES, PAIR
-from workflow_scripts.studies.ranking.labels import drawing, drawn_from, shown_protocols, titles
+from workflow_scripts.studies.ranking.labels import (
+    drawing,
+    drawn_from,
+    said_mean,
+    shown_protocols,
+    titles,
+)
 from workflow_scripts.studies.ranking.requests import GridWords, RankedTask
 
 COLOURS = (
@@ -40,7 +46,7 @@ def draw_matrices(
     pdf, png = files
     with drawing(pdf, png, width, height, **panels) as (fig, (axes,)):
         if not protocols:
-            say_empty(axes[0], "No two tasks have scores of the same models.")
+            say_empty(axes[0], "No two tasks or texts have scores of the same models.")
         for axis, protocol in zip(axes, protocols, strict=bool(protocols)):
             values = _square(rows[rows["protocol"] == protocol], list(names))
             mesh = axis.pcolormesh(
@@ -87,13 +93,12 @@ def write_numbers(axis, values: np.ndarray, *, small: bool, diagonal: bool) -> N
 
 
 def with_means(table: pd.DataFrame, rows: pd.DataFrame, grid: GridFile) -> dict[str, str]:
-    """The titles of the protocols of these rows, each with the mean over all pairs where it is known."""
-    found = {}
-    for protocol, title in titles(rows, grid).items():
-        mean = table[(table["statistic"] == MEAN) & (table["protocol"] == protocol)]["value"]
-        said = "\nmean agreement {:.2f}" if grid.run else ": mean {:.3f}"
-        found[protocol] = title + ("" if mean.isna().all() else said.format(mean.iloc[0]))
-    return found
+    """The titles of the protocols of these rows, each with the mean over all pairs where it has an interval."""
+    means = table[table["statistic"] == MEAN].set_index("protocol")
+    return {
+        protocol: title + (said_mean(means.loc[protocol]) if protocol in means.index else "")
+        for protocol, title in titles(rows, grid).items()
+    }
 
 
 def borders(tasks: Sequence[RankedTask]) -> list[int]:

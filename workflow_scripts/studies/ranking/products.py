@@ -38,6 +38,14 @@ _TABLES: tuple[tuple[str, str, str, Callable[..., StepRequest], str], ...] = (
         *("sizes", grid_request, "attributes"),
     ),
     ("perplexity", "Bits per byte of texts beside the scores.", "texts", grid_request, "texts"),
+    ("bits", "Bits per byte of each text, by model.", "bits", grid_request, "texts"),
+    (
+        "text_pairs",
+        "Agreement of every two texts about the models.",
+        "text_pairs",
+        grid_request,
+        "several_texts",
+    ),
     (
         "releases",
         "How far two releases of the scores are apart.",
@@ -52,7 +60,8 @@ _FIGURES = (
         *("agreement", "matrices", "agreement"),
         "{scores}: Kendall's tau-b between the rankings that two tasks give, for every pair of tasks,"
         " under each protocol. Tasks are in the order of their categories, which the lines divide; the"
-        " mean is over the pairs of different tasks. Blue is agreement, red is opposition.",
+        " mean is over the pairs of different tasks, its 95% interval had other families of models been"
+        " taken. Blue is agreement, red is opposition.",
     ),
     (
         *("ranks", "two_tasks", "ranks"),
@@ -86,10 +95,30 @@ _FIGURES = (
         " of one kind.",
     ),
     (
+        *("agreement_by_task", "agreement_by_task", "agreement"),
+        "{scores}: the mean of each task's tau-b with all others, with its 95% interval over families, under"
+        " each protocol. The tick of the same colour is the task's ceiling, the dotted line the mean over"
+        " all pairs of tasks.",
+    ),
+    (
+        *("bits", "bits", "bits"),
+        "{scores}: bits per byte of each text, as the models are and after training on the text; lower is"
+        " better. Models by what they reach after training.",
+    ),
+    (
+        *("text_pairs", "text_pairs", "text_pairs"),
+        "{scores}: Kendall's tau-b between the rankings of the models by bits per byte of two texts, under"
+        " each protocol.",
+    ),
+    (
         *("agreement_pearson", "pearson", "agreement"),
         "{scores}: Pearson's correlation of the scores of two tasks in place of tau-b of their rankings.",
     ),
 )
+_OF_FIGURES = {
+    "agreement_pearson": "The same agreement as Pearson's correlation.",
+    "agreement_by_task": "That agreement by task.",
+}
 
 
 def _inputs(settings: Settings, *, name: str) -> Sources:
@@ -107,6 +136,7 @@ def of_grid(name: str, grid: GridFile) -> tuple[Product, ...]:
             f"studies.ranking.{module}",
             inputs=inputs,
             request=partial(request, name=name),
+            version=2,
         )
         for what, sentence, module, request, needs in _TABLES
         if not needs or getattr(grid, needs)
@@ -114,7 +144,7 @@ def of_grid(name: str, grid: GridFile) -> tuple[Product, ...]:
     figures = [
         figure(
             f"{start}_{what}",
-            sentences.get(what, "The same agreement as Pearson's correlation."),
+            sentences.get(what) or _OF_FIGURES[what],
             f"studies.ranking.{module}",
             of=f"{start}_{of}",
             request=partial(grid_words, name=name),

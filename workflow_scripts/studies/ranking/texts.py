@@ -41,23 +41,33 @@ def panels(grid: GridFile) -> dict[str, str]:
     return said | {kind: _KINDS.format(kind=kind) for kind in grid.kinds}
 
 
-def read_bits(inputs: Inputs, request: GridRequest) -> dict[str, pd.DataFrame]:
-    """By protocol, the bits per byte of each text (columns) under each model (rows)."""
+def read_text_scores(inputs: Inputs, request: GridRequest) -> pd.DataFrame:
+    """Those of texts of one's own, or among those of the grid."""
     if "corpora" in inputs:
-        scores = pd.read_parquet(inputs.one("corpora"))
-    else:
-        scores = read_scores(inputs, request)
-    return bits_by_protocol(scores, request)
+        return pd.read_parquet(inputs.one("corpora"))
+    return read_scores(inputs, request)
+
+
+def read_bits(inputs: Inputs, request: GridRequest) -> dict[str, pd.DataFrame]:
+    return bits_by_protocol(read_text_scores(inputs, request), request)
+
+
+def bits_rows(scores: pd.DataFrame, request: GridRequest) -> pd.DataFrame:
+    """A row for each text, model (its label) and protocol of figures."""
+    bits = scores[(scores["metric"] == BITS) & scores["protocol"].isin(request.grid.drawn)]
+    return bits.assign(
+        label=bits["model"] + bits["variant"].fillna(""), value=bits["value"].astype(float)
+    )
 
 
 def bits_by_protocol(scores: pd.DataFrame, request: GridRequest) -> dict[str, pd.DataFrame]:
-    bits = scores[scores["metric"] == BITS]
-    bits = bits.assign(label=bits["model"] + bits["variant"].fillna(""))
+    """By protocol, the bits per byte of each text (columns) under each model (rows)."""
+    bits = bits_rows(scores, request)
     found = {}
     for protocol in request.grid.drawn:
         of = bits[bits["protocol"] == protocol]
         if len(of):
-            wide = of.pivot(index="label", columns="task", values="value").astype(float)
+            wide = of.pivot(index="label", columns="task", values="value")
             found[protocol] = wide[list(request.grid.texts or wide)]
     return found
 
@@ -170,10 +180,7 @@ def write_texts(table: pd.DataFrame, request: GridWords, pdf: Path, png: Path) -
             axis.set_ylim(len(texts), 0)
             axis.tick_params(length=0)
             axis.spines[:].set_visible(False)
-            said = f"{title} ({of['models'].max()} models)"
-            if not np.isnan(values).all():
-                said += f": mean {np.nanmean(values):.2f}"
-            axis.set_title(said, fontsize=9, loc="left")
+            axis.set_title(f"{title} ({of['models'].max()} models)", fontsize=9, loc="left")
         bar = fig.colorbar(mesh, ax=list(axes[:, 0]), location="bottom", aspect=50, shrink=0.5)
         bar.set_label(
             "Kendall's tau-b of the rankings by bits per byte (fewest first) and by score"

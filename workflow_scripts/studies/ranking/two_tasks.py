@@ -145,11 +145,12 @@ def _draw_panel(axis, rows: pd.DataFrame, names: Mapping[str, str], looks: dict)
         draw_range(axis, beside, low[:, at], high[:, at], colours, alpha=0.55, width=0.9)
     each = ceil(most / NAMED)
     for across, (task, side) in enumerate(zip(tasks, ("right", "left"), strict=True)):
-        for row in rows[rows["task"] == task].itertuples():
-            if (row.rank - 1) % each == 0:
-                text = f"{row.name} {row.rank}" if side == "right" else f"{row.rank} {row.name}"
-                axis.text(across + (0.21 if across else -0.21), row.rank, text, ha=side, va="center",
-                          fontsize=6.8, color=looks[row.family][0])  # fmt: skip
+        for rank, tied in rows[rows["task"] == task].groupby("rank"):
+            if (rank - 1) % each == 0:  # equal models share one label
+                said = ", ".join(tied["name"])
+                text = f"{said} {rank}" if side == "right" else f"{rank} {said}"
+                axis.text(across + (0.21 if across else -0.21), rank, text, ha=side, va="center",
+                          fontsize=6.8, color=looks[tied["family"].iloc[0]][0])  # fmt: skip
     axis.set_xticks([0, 1], [names[task] for task in tasks])
     axis.xaxis.tick_top()
     axis.set_xlim(-1.0, 2.0)

@@ -7,6 +7,7 @@ import pandas as pd
 
 from workflow_scripts.render.text import is_known
 from workflow_scripts.render.words import CLEAR
+from workflow_scripts.stats.shares import share_error
 from workflow_scripts.studies.suite.table_requests import SuiteBoard, SuiteTables
 
 
@@ -40,7 +41,7 @@ def baselines(frame: pd.DataFrame, request: SuiteTables | SuiteBoard) -> list[Ba
     made = [_baseline(name, what, scores, request) for name, what, scores in found]
     for one in request.baselines:
         share = one.percent / 100
-        error = float(np.sqrt(share * (1 - share) / one.items))
+        error = float(share_error(share, one.items))
         own = f", by a protocol of its own ({'; '.join(one.protocol)})" if one.protocol else ""
         what = f"As published{own}. {one.what}"
         scores = {one.task: share}

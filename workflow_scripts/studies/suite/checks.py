@@ -14,8 +14,10 @@ from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.words import CLEAR
+from workflow_scripts.scores.errors import lowest_of
 from workflow_scripts.settings.flags import Flag
 from workflow_scripts.settings.requests import GENERATED
+from workflow_scripts.stats.shares import errors_above
 from workflow_scripts.studies.suite import leaderboard
 from workflow_scripts.studies.suite.requests import accepted, read_checks
 from workflow_scripts.studies.suite.table_requests import ShownTask, SuiteTables
@@ -91,7 +93,7 @@ def _of_scores(
         return " ".join(names), sentence.format(", ".join(titles[name] for name in names))
 
     measured = [name for name in titles if pd.notna(row[name])]
-    floored = [name for name in measured if not _clears(row, name)]
+    floored = [one.task for one in tasks if one.task in measured and not _clears(row, one)]
     if floored:
         yield "at the floor", *said(floored, "At the floor: {}.")
     if high := [name for name in measured if row[name] > SUSPICIOUS]:
@@ -102,10 +104,12 @@ def _of_scores(
         yield "fewer items", *said(fewer, "On fewer items than others: {}.")
 
 
-def _clears(row: pd.Series, name: str) -> bool:
+def _clears(row: pd.Series, task: ShownTask) -> bool:
     """A task without a floor has none to clear."""
-    floor, error = row[f"{name}_floor"], row[f"{name}_stderr"]
-    return pd.isna(floor) or row[name] > floor + CLEAR * (0.0 if pd.isna(error) else error)
+    parts = [f"{task.task}{part}" for part in ("", "_stderr", "_floor", "_n")]
+    value, error, floor, n = row[parts].astype("Float64").astype(float)
+    above = errors_above(value, error, floor, n, lowest_of(pd.Series([task.metric]))[0])
+    return pd.isna(floor) or bool(above >= CLEAR)
 
 
 def _alike(checks: list[dict], tasks: Sequence[ShownTask]) -> dict[str, str]:

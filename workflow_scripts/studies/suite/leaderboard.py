@@ -19,8 +19,7 @@ from workflow_scripts.studies.suite.requests import accepted, parameters_of, rea
 from workflow_scripts.studies.suite.table_requests import ShownTask, SuiteTables
 
 NOTE = (
-    "Scores in percent ± standard error, which is 0 where none or all of the items are right, however"
-    " few they are; n is in the CSV. Average: the mean of all tasks of the suite, for rows that"
+    "Scores in percent ± standard error; n is in the CSV. Average: the mean of all tasks of the suite, for rows that"
     " have all of them alone. Behind the first: by how much that mean is lower, with the error of the"
     " difference on the same items. A cell that is missing is named and never filled. The first rows are"
     " baselines and no models. Floor: the better of random answers and of one fixed answer. Random"

@@ -36,6 +36,7 @@ PRODUCTS = products(
             "records": records_of("suite"),
         },
         request=suite_tables,
+        version=2,
     ),
     table(
         "suite_requests",

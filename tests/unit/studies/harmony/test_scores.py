@@ -47,24 +47,22 @@ def test_rows_follow_the_config_and_a_missing_cell_stays_missing(table):
 
 
 def test_the_distance_to_the_floor_is_in_standard_errors(table):
-    assert table["z"].iloc[0] == pytest.approx((0.8 - 0.5) / 0.1)
-    assert table["z"].iloc[1] == pytest.approx((0.45 - 0.5) / 0.1)
+    # Of a model that is at the floor: half of its answers are right, on four items.
+    assert table["z"].iloc[0] == pytest.approx((0.8 - 0.5) / 0.25)
+    assert table["z"].iloc[1] == pytest.approx((0.45 - 0.5) / 0.25)
 
 
-def test_a_perfect_score_is_infinitely_far_above_and_two_scores_of_one_cell_are_refused(
-    table, tmp_path
-):
+def test_all_and_none_right_have_an_error_and_two_scores_of_one_cell_are_refused(table, tmp_path):
     write_example(tmp_path / "p.json", task="sst2", value=1.0, stderr=0.0)
     perfect = collected([tmp_path / "p.json"])
     csv, md, tex = (tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex"))
     write(harmony_scores(perfect, ASKED), csv, md, tex)
-    assert "+∞" in md.read_text()
-    assert r"$\infty$" in tex.read_text()
-    write_example(tmp_path / "z.json", task="sst2", value=-0.25, stderr=0.0)
-    constant = harmony_scores(collected([tmp_path / "z.json"]), ASKED)
-    assert pd.isna(constant["z"].iloc[0]), "always the same answer: no distance to speak of"
-    write(constant, csv, md, tex)
-    assert "−0.250 ± 0.000" in md.read_text()
+    row = next(line for line in md.read_text().splitlines() if "1.000 ± 0.125" in line)
+    assert "+2.0" in row, "all of four items right are two errors of a model that is at the floor"
+    write_example(tmp_path / "z.json", task="sst2", value=0.0, stderr=0.0)
+    write(harmony_scores(collected([tmp_path / "z.json"]), ASKED), csv, md, tex)
+    assert "0.000 ± 0.125" in md.read_text()
+    assert "−2.0" in md.read_text()
     write_example(tmp_path / "q.json", task="sst2", value=0.9, seed=1)
     with pytest.raises(UserError, match=r"2 scores of miniature/Llama-1\.4M on sst2"):
         harmony_scores(collected([tmp_path / "p.json", tmp_path / "q.json"]), ASKED)

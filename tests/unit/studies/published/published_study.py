@@ -12,10 +12,12 @@ from workflow_scripts.settings.grids import PUBLISHED_GRID, grid_inputs
 from workflow_scripts.settings.load import load_settings
 from workflow_scripts.studies.ranking import (
     agreement,
+    bits,
     categories,
     components,
     releases,
     sizes,
+    text_pairs,
     texts,
     two_tasks,
 )
@@ -34,7 +36,7 @@ INPUTS = Inputs(grid_inputs(WORDS.grid, ROOT))
 # Each table with its request.
 STUDY = {
     **dict.fromkeys((agreement, components), ranking_request),
-    **dict.fromkeys((categories, sizes, texts, releases), grid_request),
+    **dict.fromkeys((categories, sizes, texts, bits, text_pairs, releases), grid_request),
     two_tasks: pair_request,
 }
 

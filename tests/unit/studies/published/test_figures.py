@@ -10,25 +10,32 @@ from workflow_scripts.render.figures import save_both
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.studies.ranking import (
     agreement,
+    agreement_by_task,
+    bits,
     categories,
     components,
     labels,
     matrices,
     pearson,
     sizes,
+    text_pairs,
     texts,
     two_tasks,
 )
 
 DRAWN = {
     "published_agreement": (matrices, agreement),
+    "published_agreement_by_task": (agreement_by_task, agreement),
     "published_agreement_pearson": (pearson, agreement),
+    "published_bits": (bits, bits),
     "published_categories": (categories, categories),
     "published_components": (components, components),
     "published_compute": (sizes, sizes),
     "published_perplexity": (texts, texts),
+    "published_text_pairs": (text_pairs, text_pairs),
     "published_ranks": (two_tasks, two_tasks),
 }
+OVER_FAMILIES = ("(0.322 to 0.713 over families)", "(0.604 to 0.907 over families)")
 NAMES = [model.split("/")[1] for model in LM_HARMONY_MODELS]
 
 
@@ -51,9 +58,16 @@ def draw(name: str, folder) -> list[str]:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("published_agreement", ["direct: mean 0.517", "train-before-test: mean 0.755"]),
+        ("published_agreement", [f"direct\nmean agreement 0.517\n{OVER_FAMILIES[0]}"]),
+        ("published_agreement", [f"train-before-test\nmean agreement 0.755\n{OVER_FAMILIES[1]}"]),
+        ("published_agreement_by_task", [*LM_HARMONY_TASKS, "direct", "train-before-test"]),
+        ("published_bits", ["Wikipedia", "arXiv", "Stack Exchange", "direct", "train-before-test"]),
+        ("published_text_pairs", ["Wikipedia", "Stack\nExchange", "arXiv"]),
         ("published_agreement", LM_HARMONY_TASKS * 2),
-        ("published_agreement_pearson", ["direct: mean 0.662", *LM_HARMONY_TASKS]),
+        (
+            "published_agreement_pearson",
+            ["direct\nmean agreement 0.662\n(0.477 to 0.848 over families)"],
+        ),
         ("published_categories", ["Physics/\nBiology/\nChemistry", "Language\nUnderstanding"]),
         ("published_components", ["61 models, all families", "26 models, Qwen alone"]),
         (

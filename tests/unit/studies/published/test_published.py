@@ -21,10 +21,12 @@ from workflow_scripts.render.verdict import LIMIT
 from workflow_scripts.studies.published.chapter import PUBLISHED as CHAPTER
 from workflow_scripts.studies.ranking import (
     agreement,
+    bits,
     categories,
     components,
     releases,
     sizes,
+    text_pairs,
     texts,
     two_tasks,
 )
@@ -258,3 +260,23 @@ def test_the_story_has_the_numbers_of_the_tables():
     markdown = (made() / "agreement.md").read_text()
     assert "| 0.517 |" in markdown
     assert "| 0.755 |" in markdown
+
+
+def test_two_texts_rank_the_models_as_their_bits_say():
+    table = table_of(text_pairs)
+    assert len(table) == 6
+    wide = cells().loc[TRAINED]
+    for row in table[table["protocol"] == TRAINED].itertuples():
+        both = wide[[row.first, row.second]].dropna()
+        assert row.models == len(both) == 53
+        assert row.value == pytest.approx(kendalltau(*both.to_numpy().T).statistic)
+
+
+def test_bits_per_byte_of_every_model_and_text_are_there_as_released():
+    table = table_of(bits)
+    assert len(table) == 3 * 53
+    for protocol in (DIRECT, TRAINED):
+        released = cells().loc[protocol]
+        for row in table.itertuples():
+            assert getattr(row, protocol) == released.at[row.model, row.text]
+    assert (table[TRAINED] <= table[DIRECT]).mean() > 0.95

@@ -67,8 +67,8 @@ NOBODY = "No two tasks have scores of the same models."
 FEW = "Fewer than two models have all tasks of a protocol."
 SAID = {
     "no scores": {
-        "matrices": NOBODY,
-        "categories": NOBODY,
+        "matrices": "No two tasks or texts have scores of the same models.",
+        "categories": "No two tasks or texts have scores of the same models.",
         "by task": NOBODY,
         "components": FEW,
         "size": "No model of known size",

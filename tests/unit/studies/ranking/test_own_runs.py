@@ -55,6 +55,23 @@ def test_the_pair_has_a_row_per_protocol_task_and_model_that_has_both(tmp_path):
     assert "ARC-Easy" in drawn(two_tasks, table, WORDS, tmp_path)
 
 
+def test_a_copy_of_a_model_has_its_ranks_and_shares_its_label(tmp_path):
+    scores = study()
+    copies = scores[scores["model"] == MODELS[1]].assign(study="theirs")
+    of_both = harmony_grids(scores, [copies], request())
+    beside = two_tasks.two_tasks(of_both, pair(("arc_easy", "rte")))
+    for table, keys in (
+        (beside, ["protocol", "task"]),
+        (leaderboard.leaderboard(of_both, request()), ["protocol"]),
+    ):
+        for _, rows in table.groupby(keys):
+            twins = rows[rows["model"] == MODELS[1]]
+            assert len(twins) == 2
+            assert twins["rank"].nunique() == 1
+            assert rows["rank"].nunique() == len(MODELS)
+    drawn(two_tasks, beside, WORDS, tmp_path)
+
+
 def test_where_no_pair_is_asked_for_it_is_the_first_two_tasks_that_there_are_scores_of():
     chosen = two_tasks.two_tasks(grids(), pair(()))
     first, second = grids()["direct"].measured.columns[:2]

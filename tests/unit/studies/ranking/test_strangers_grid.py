@@ -112,6 +112,9 @@ def test_every_analysis_is_made_of_it(stranger, tmp_path):
         ({"models": 4}, r"theirs\.csv: the scores are of 3 models; expected 4\."),
         ({"kept": "before"}, r"theirs\.csv: there is no score under the protocol 'after'"),
         ({"known": MODELS + "a,Ours,1,10\n"}, r"models\.csv, line 5: a stands here a second time"),
+        ({"known": ""}, r"models\.csv is empty; expected a header with model, house, size, read"),
+        ({"known": "model,house,size,read\n"}, r"models\.csv has no line below its header"),
+        ({"kept": "nothing"}, r"theirs\.csv has no line below its header; expected a header"),
         ({"known": MODELS.replace("house", "home")}, r"models\.csv has no column 'house'"),
         (
             {"tasks": {"riddles": {"name": "Riddles", "metric": "f1"}}},

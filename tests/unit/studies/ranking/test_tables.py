@@ -21,6 +21,7 @@ from tests.unit.studies.harmony.harmony_study import (
     without,
     written,
 )
+from workflow_scripts.scores.columns import COLUMNS
 from workflow_scripts.scores.imported import read_imported
 from workflow_scripts.scores.influences import item_errors
 from workflow_scripts.scores.published_leaderboard import read_panel
@@ -151,6 +152,25 @@ def test_agreement_is_that_of_the_scores_and_compared_over_the_same_cells():
     assert 0 < of["train_before_test", "share_improving_on_direct"] <= 1
     assert of["train_before_test", "mean"] > of["direct", "mean"]
     assert ("direct", "difference_from_direct") not in of.index
+
+
+def test_a_ceiling_is_of_the_pairs_that_the_mean_beside_it_is_of():
+    scores = study()
+    flat = (scores["task"] == "cola") & (scores["protocol"] == "direct")
+    scores["value"] = scores["value"].mask(flat, 0.5)  # all models tie: it agrees with nothing
+    noisy = scores["stderr"].where(~flat, 0.2)
+    without_cola = grids(scores[~flat], tasks=[task for task in TASKS if task != "cola"])
+    of_all, of_rest = (
+        agreement.agreement(made, ASKED).set_index(["protocol", "statistic"])["value"]
+        for made in (grids(scores.assign(stderr=noisy)), without_cola)
+    )
+    assert of_all["direct", "mean"] == pytest.approx(of_rest["direct", "mean"])
+    assert of_all["direct", "ceiling"] == pytest.approx(of_rest["direct", "ceiling"], abs=0.05)
+    lacking = scores.assign(stderr=scores["stderr"].where(scores["task"] != "rte"), n=pd.NA)
+    none = agreement.agreement(grids(lacking.astype(COLUMNS)), ASKED)
+    told = none[none["statistic"].isin(["ceiling", "task_ceiling", "own_redraw"])]
+    assert len(told)
+    assert told["value"].isna().all(), "the mean is of rte too, whose noise is not known"
 
 
 def test_the_agreement_table_shows_intervals_ceilings_tasks_and_categories_but_not_all_pairs(

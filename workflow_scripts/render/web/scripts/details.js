@@ -57,9 +57,7 @@ function valueFact(column, row) {
   const value = row.values.get(column.field);
   const error = errorOf(row, column);
   const text = column.kind === "count" ? plain(value) : shown(value, column);
-  const count = countBeside(row, column);
-  const whole = count !== null ? `${text} (${count})` : error === null ? text : `${text} ± ${error}`;
-  return [column.title, whole, inFull(value)];
+  return [column.title, error === null ? text : `${text} ± ${error}`, inFull(value)];
 }
 
 // Those that do not stand above already, under their column's name.

@@ -118,9 +118,8 @@ function cellOf(column, row, tab) {
 }
 
 function besideOf(row, column) {
-  const count = countBeside(row, column);
   const error = errorOf(row, column);
-  return count !== null ? ` (${count})` : error === null ? null : ` ±${error}`;
+  return error === null ? null : ` ±${error}`;
 }
 
 function titleOf(row, column, value) {

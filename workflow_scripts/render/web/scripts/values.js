@@ -44,12 +44,6 @@ function inFull(value) {
   return typeof value === "number" ? String(value) : plain(value);
 }
 
-// Of no right answer, or of all, the standard error is 0 however few they are: how many, is what tells.
-function countBeside(row, column) {
-  const [error, n] = ["stderr", "n"].map((part) => row.values.get(`${column.field}_${part}`));
-  return error === 0 && typeof n === "number" ? `n ${grouped.format(n)}` : null;
-}
-
 // The standard error that stands beside a score or a number, with as many decimals; or null.
 function errorOf(row, column) {
   const [value, error] = [column.field, `${column.field}_stderr`].map((field) => row.values.get(field));
