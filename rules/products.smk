@@ -94,7 +94,7 @@ rule collect_scores:
         mem_mb=2000,
         runtime="30m",
     params:
-        version=2,
+        version=3,
         function="scores.tidy.collect_scores",
         request={},
     script:
