@@ -24,14 +24,14 @@ LINES: dict[str, int] = {
     "workflow_scripts/planning": 1930,
     "workflow_scripts/render": 1270,
     "workflow_scripts/scores": 680,
-    "workflow_scripts/settings": 4360,
+    "workflow_scripts/settings": 4365,
     "workflow_scripts/stats": 1535,
     "workflow_scripts/steps": 680,
-    "workflow_scripts/studies": 8780,
+    "workflow_scripts/studies": 9345,
     "workflow_scripts/training": 3840,
     "Snakefile": 80,
-    "rules": 1630,
-    "tests": 35286,
+    "rules": 1655,
+    "tests": 35690,
     "bench": 2240,
 }
 MOST_LINES_OF_A_FILE = 320
