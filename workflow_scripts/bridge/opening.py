@@ -84,7 +84,7 @@ def before_the_first_job(workflow, config: dict[str, Any], threads: int) -> None
     """Take the folder for this run alone, and note for `make status` what it makes."""
     end_quietly_before_the_first_job()
     targets = targets_of(workflow)
-    if targets == ["plan"]:  # which reads and computes, beside a run too
+    if targets in (["plan"], ["separate"]):  # which read and compute, beside a run too
         end_when_asked(workflow)
         return
     if CHECK in targets:

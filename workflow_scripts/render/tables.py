@@ -143,7 +143,8 @@ def _latex(shown: ShownTable) -> str:
         [
             "% needs the packages booktabs and longtable",
             rf"\begin{{longtable}}{{{alignment}}}",
-            rf"\caption{{{latex_text(shown.title)}. {latex_text(shown.note)}}}\\",
+            # In a caption a paragraph may not end.
+            rf"\caption{{{latex_text(shown.title)}. {latex_text(' '.join(shown.note.split()))}}}\\",
             r"\toprule",
             head,
             r"\midrule",

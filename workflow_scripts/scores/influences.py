@@ -26,10 +26,10 @@ _Row = tuple[str, str, str, str, str]  # protocol, model, variant, dtype, commit
 
 
 class _Influences(NamedTuple):
-    """By cluster of items what it adds to a score, beyond its share; and the least variance there is."""
+    """By cluster of items what it adds to a score, beyond its share; and the variance that these items hide."""
 
     by_cluster: pd.Series
-    least: float
+    hidden: float
     items: int
 
 
@@ -64,8 +64,8 @@ def _rows(
     by_cluster = pd.concat(
         [sum(one.by_cluster for one in ones) / len(ones) for ones in of_task.values()], axis=1
     )
-    least = np.array([np.mean([one.least for one in ones]) for ones in of_task.values()])
-    errors = measured_errors(by_cluster.fillna(0.0).to_numpy().T, least)
+    hidden = np.array([np.mean([one.hidden for one in ones]) for ones in of_task.values()])
+    errors = measured_errors(by_cluster.fillna(0.0).to_numpy().T, hidden)
     return [
         dict(zip(list(COLUMNS), (*row, task, metric, items, clusters, own, shared), strict=True))
         for row, items, clusters, own, shared in zip(
@@ -100,7 +100,9 @@ class _Items:
         if not abs(value - metric.value) < _SAME:
             return None
         by_cluster = pd.Series(added).groupby(self._clusters, sort=False).sum()
-        return _Influences(by_cluster, least, len(added))
+        # By how much the items, each by itself, fall short of the least: 0 unless nearly all are alike.
+        hidden = max(0.0, least - float((added**2).sum()))
+        return _Influences(by_cluster, hidden, len(added))
 
     def _mean(self, name: str) -> tuple[float, np.ndarray, float]:
         macro, name = name.endswith(_MACRO), name.removesuffix(_MACRO)

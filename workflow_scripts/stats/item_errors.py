@@ -56,12 +56,12 @@ def assumed_errors(stderrs: np.ndarray, correlation: float) -> ItemErrors:
     return ItemErrors(shared, np.sqrt(1 - correlation) * stderrs)
 
 
-def measured_errors(influences: np.ndarray, least: np.ndarray) -> ItemErrors:
+def measured_errors(influences: np.ndarray, hidden: np.ndarray) -> ItemErrors:
     """From what each cluster of items adds to each model's score (models in rows, clusters in columns).
 
     Rows sum to 0. The covariance is that of a mean over clusters, the sum of products times m / (m - 1).
-    Where all items came out alike nothing is seen to vary, though it could have: a variance is at
-    least `least`.
+    Where all items came out alike nothing is seen to vary, though it could have: `hidden` is added to
+    each model's variance, as its own.
     """
     clusters = influences.shape[1]
     influences = influences * np.sqrt(clusters / max(clusters - 1, 1))
@@ -72,7 +72,7 @@ def measured_errors(influences: np.ndarray, least: np.ndarray) -> ItemErrors:
     else:
         left, sizes, _ = np.linalg.svd(influences, full_matrices=False)
         shared = (left * sizes)[:, :_FACTORS]
-    variances = (influences**2).sum(axis=1).clip(least)
+    variances = (influences**2).sum(axis=1) + hidden
     return ItemErrors(shared, np.sqrt((variances - (shared**2).sum(axis=1)).clip(0)))
 
 

@@ -55,9 +55,10 @@ def read_known(inputs: Inputs, request: GridRequest) -> KnownErrors:
     if not request.grid.run:
         release = read_panel(inputs.one("release")) if request.grid.release else None
         return KnownErrors(correlations=released, release=release)
-    measured = pd.read_parquet(inputs.one("errors"))
-    measured = measured[measured["metric"] == measured["task"].map(request.metrics)]
-    measured = measured.assign(label=measured["model"] + measured["variant"])
+    measured = next(map(pd.read_parquet, inputs["errors"]), None)
+    if measured is not None:
+        measured = measured[measured["metric"] == measured["task"].map(request.metrics)]
+        measured = measured.assign(label=measured["model"] + measured["variant"])
     reruns = None
     if request.trainings == "published":
         leaderboard, cells = (pd.read_csv(inputs.one(name)) for name in ("leaderboard", "cells"))

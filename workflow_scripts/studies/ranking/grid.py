@@ -85,7 +85,7 @@ def read_scores(inputs: Inputs, request: GridRequest) -> pd.DataFrame:
     grid, metrics = request.grid, request.metrics
     if grid.run:
         theirs = import_all(inputs["imported"], metrics, taken={STUDY})
-        return pd.concat([pd.read_parquet(inputs.one("scores")), *theirs], ignore_index=True)
+        return pd.concat([*map(pd.read_parquet, inputs["scores"]), *theirs], ignore_index=True)
     protocols, files = list(grid.protocols), inputs["scores"]
     read = [read_imported(path, metrics, protocols, others=True) for path in files]
     scores = pd.concat(read, ignore_index=True)
