@@ -25,13 +25,13 @@ LINES: dict[str, int] = {
     "workflow_scripts/render": 1270,
     "workflow_scripts/scores": 680,
     "workflow_scripts/settings": 4710,
-    "workflow_scripts/stats": 1440,
+    "workflow_scripts/stats": 1501,
     "workflow_scripts/steps": 680,
-    "workflow_scripts/studies": 8780,
+    "workflow_scripts/studies": 9036,
     "workflow_scripts/training": 3840,
     "Snakefile": 80,
     "rules": 1630,
-    "tests": 35920,
+    "tests": 36036,
     "bench": 2240,
 }
 MOST_LINES_OF_A_FILE = 320

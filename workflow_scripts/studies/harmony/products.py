@@ -13,6 +13,7 @@ from workflow_scripts.studies.product import (
     published,
     table,
 )
+from workflow_scripts.studies.ranking.products import BY_SIZE
 from workflow_scripts.studies.ranking.requests import (
     compute_request,
     grid_request,
@@ -73,6 +74,13 @@ _OF_THE_GRID = products(
         "harmony_agreement",
         "Agreement of tasks about models, with intervals and ceilings.",
         "studies.ranking.agreement",
+        inputs=GRID,
+        request=ranking_request,
+    ),
+    table(
+        "harmony_agreement_by_size",
+        "That agreement among models of like size, where size ranks nothing.",
+        "studies.ranking.by_size",
         inputs=GRID,
         request=ranking_request,
     ),
@@ -158,6 +166,13 @@ _OF_THE_GRID = products(
             " the others at most if they differed in nothing but the items that were drawn. The dotted line is the"
             " mean over all pairs of tasks."
         ),
+    ),
+    figure(
+        "harmony_agreement_by_size",
+        "That agreement among models of like size.",
+        "studies.ranking.by_size",
+        request=grid_words,
+        caption=f"Own scores: {BY_SIZE}",
     ),
     figure(
         "harmony_categories",

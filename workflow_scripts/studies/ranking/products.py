@@ -21,6 +21,13 @@ _TABLES: tuple[tuple[str, str, str, Callable[..., StepRequest], str], ...] = (
         *("agreement", "Agreement of every two tasks about the models, under each protocol."),
         *("agreement", ranking_request, ""),
     ),
+    (
+        *(
+            "agreement_by_size",
+            "That agreement among models of like size, where size ranks nothing.",
+        ),
+        *("by_size", ranking_request, ""),
+    ),
     ("categories", "That agreement by category.", "categories", grid_request, ""),
     (
         "ranks",
@@ -46,6 +53,12 @@ _TABLES: tuple[tuple[str, str, str, Callable[..., StepRequest], str], ...] = (
         "release",
     ),
 )
+BY_SIZE = (
+    "mean tau-b of pairs of tasks over all models, over the pairs of models whose parameters are at most"
+    " a factor of two apart, and over the models of each band of sizes that has six or more, with the"
+    " 95% interval over families. The tick of the same colour is the ceiling: what tasks could agree at most"
+    " if they differed in nothing but items and trainings."
+)
 # A figure's name behind the grid's: its module, the table that it is drawn from, and its caption.
 _FIGURES = (
     (
@@ -54,6 +67,7 @@ _FIGURES = (
         " under each protocol. Tasks are in the order of their categories, which the lines divide; the"
         " mean is over the pairs of different tasks. Blue is agreement, red is opposition.",
     ),
+    (*("agreement_by_size", "by_size", "agreement_by_size"), "{scores}: " + BY_SIZE),
     (
         *("ranks", "two_tasks", "ranks"),
         "{scores}: ranks of the models on two tasks, under each protocol. A model is above another where"

@@ -12,6 +12,7 @@ from workflow_scripts.settings.grids import PUBLISHED_GRID, grid_inputs
 from workflow_scripts.settings.load import load_settings
 from workflow_scripts.studies.ranking import (
     agreement,
+    by_size,
     categories,
     components,
     releases,
@@ -36,6 +37,7 @@ STUDY = {
     **dict.fromkeys((agreement, components), ranking_request),
     **dict.fromkeys((categories, sizes, texts, releases), grid_request),
     two_tasks: pair_request,
+    by_size: ranking_request,
 }
 
 

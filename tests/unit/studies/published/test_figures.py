@@ -10,6 +10,7 @@ from workflow_scripts.render.figures import save_both
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.studies.ranking import (
     agreement,
+    by_size,
     categories,
     components,
     labels,
@@ -22,6 +23,7 @@ from workflow_scripts.studies.ranking import (
 
 DRAWN = {
     "published_agreement": (matrices, agreement),
+    "published_agreement_by_size": (by_size, by_size),
     "published_agreement_pearson": (pearson, agreement),
     "published_categories": (categories, categories),
     "published_components": (components, components),
@@ -54,6 +56,7 @@ def draw(name: str, folder) -> list[str]:
         ("published_agreement", ["direct: mean 0.517", "train-before-test: mean 0.755"]),
         ("published_agreement", LM_HARMONY_TASKS * 2),
         ("published_agreement_pearson", ["direct: mean 0.662", *LM_HARMONY_TASKS]),
+        ("published_agreement_by_size", ["all models\n61 models", "5B to 10B\n22 models"]),
         ("published_categories", ["Physics/\nBiology/\nChemistry", "Language\nUnderstanding"]),
         ("published_components", ["61 models, all families", "26 models, Qwen alone"]),
         (
