@@ -8,7 +8,7 @@ import pandas as pd
 from workflow_scripts.render.chapter import Study
 from workflow_scripts.render.numbers import Values
 from workflow_scripts.render.words import CLEAR, LEVEL
-from workflow_scripts.studies.ranking import frame
+from workflow_scripts.studies.ranking import frame, variance
 from workflow_scripts.studies.ranking.by_size import told
 
 _AGREEMENT = {
@@ -99,6 +99,7 @@ HARMONY = Study(
         ("harmony_agreement_by_size", partial(told, study="harmony")),
         ("harmony_leaderboard", _ranking),
         ("harmony_components", _components),
+        ("harmony_variance", partial(variance.told, study="harmony")),
         ("harmony_significance", _significance),
         ("harmony_panel", _panel),
     ),

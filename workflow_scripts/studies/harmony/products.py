@@ -3,6 +3,7 @@
 from typing import Any
 
 from workflow_scripts.core.ids import in_paths
+from workflow_scripts.settings.grids import OWN_GRID
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.packs import harmony_records
 from workflow_scripts.studies.product import (
@@ -13,7 +14,7 @@ from workflow_scripts.studies.product import (
     published,
     table,
 )
-from workflow_scripts.studies.ranking.products import BY_SIZE
+from workflow_scripts.studies.ranking.products import as_of_any_grid
 from workflow_scripts.studies.ranking.requests import (
     compute_request,
     grid_request,
@@ -74,13 +75,6 @@ _OF_THE_GRID = products(
         "harmony_agreement",
         "Agreement of tasks about models, with intervals and ceilings.",
         "studies.ranking.agreement",
-        inputs=GRID,
-        request=ranking_request,
-    ),
-    table(
-        "harmony_agreement_by_size",
-        "That agreement among models of like size, where size ranks nothing.",
-        "studies.ranking.by_size",
         inputs=GRID,
         request=ranking_request,
     ),
@@ -167,12 +161,8 @@ _OF_THE_GRID = products(
             " mean over all pairs of tasks."
         ),
     ),
-    figure(
-        "harmony_agreement_by_size",
-        "That agreement among models of like size.",
-        "studies.ranking.by_size",
-        request=grid_words,
-        caption=f"Own scores: {BY_SIZE}",
+    *as_of_any_grid(
+        "harmony", "Own scores", OWN_GRID, GRID, chosen=("agreement_by_size", "variance")
     ),
     figure(
         "harmony_categories",

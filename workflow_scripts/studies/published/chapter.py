@@ -8,7 +8,7 @@ import pandas as pd
 from workflow_scripts.render.chapter import Study
 from workflow_scripts.render.numbers import Values
 from workflow_scripts.stats.agreement import kendall_matrix
-from workflow_scripts.studies.ranking import frame
+from workflow_scripts.studies.ranking import frame, variance
 from workflow_scripts.studies.ranking.by_size import told
 from workflow_scripts.studies.ranking.components import ALL
 
@@ -115,6 +115,7 @@ PUBLISHED = Study(
         ("published_agreement_by_size", partial(told, study="published")),
         ("published_categories", _categories),
         ("published_components", _components),
+        ("published_variance", partial(variance.told, study="published")),
         ("published_compute", _compute),
         ("published_perplexity", _perplexity),
         ("published_ranks", _ranks),

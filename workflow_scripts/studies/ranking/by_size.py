@@ -142,14 +142,21 @@ def named_groups(table: pd.DataFrame) -> list[str]:
     return [group_name(*one) for one in about]
 
 
+def largest_band(table: pd.DataFrame) -> pd.DataFrame:
+    """Of the band with the most models the row of each protocol, with the protocol's key in numbers of prose."""
+    known = table[table["protocol"].isin(list(frame.KEYS)) & (table["group"] == BAND)]
+    most = known["smallest"][known["models"] == known["models"].max()]
+    return keyed(known[known["smallest"].isin(most.iloc[:1])])
+
+
+def keyed(table: pd.DataFrame) -> pd.DataFrame:
+    return table.assign(key=table["protocol"].map(frame.KEYS)).dropna(subset=["key"])
+
+
 def told(table: pd.DataFrame, study: str) -> Values:
     """For prose: the mean over pairs of like size, and that within the band of the most models."""
     values: Values = {}
-    known = table[table["protocol"].isin(list(frame.KEYS))]
-    known = known.assign(key=known["protocol"].map(frame.KEYS))
-    of_bands = known[known["group"] == BAND]
-    largest = of_bands["smallest"][of_bands["models"] == of_bands["models"].max()]
-    for row in of_bands[of_bands["smallest"].isin(largest.iloc[:1])].itertuples():
+    for row in largest_band(table).itertuples():
         values |= {
             f"{study}.size_band": group_name(BAND, row.smallest, row.largest),
             f"{study}.size_models": row.models,
@@ -157,7 +164,7 @@ def told(table: pd.DataFrame, study: str) -> Values:
             f"{study}.{row.key}.within_ceiling": row.ceiling,
             f"{study}.{row.key}.within_rising": row.rising,
         }
-    for row in known[known["group"] == LIKE].itertuples():
+    for row in keyed(table[table["group"] == LIKE]).itertuples():
         values |= {
             f"{study}.{row.key}.like": row.value,
             f"{study}.{row.key}.like_low": row.families_low,

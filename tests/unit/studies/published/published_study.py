@@ -19,6 +19,7 @@ from workflow_scripts.studies.ranking import (
     sizes,
     texts,
     two_tasks,
+    variance,
 )
 from workflow_scripts.studies.ranking.requests import (
     grid_request,
@@ -35,7 +36,7 @@ INPUTS = Inputs(grid_inputs(WORDS.grid, ROOT))
 # Each table with its request.
 STUDY = {
     **dict.fromkeys((agreement, components), ranking_request),
-    **dict.fromkeys((categories, sizes, texts, releases), grid_request),
+    **dict.fromkeys((categories, sizes, texts, releases, variance), grid_request),
     two_tasks: pair_request,
     by_size: ranking_request,
 }

@@ -19,6 +19,7 @@ from workflow_scripts.studies.ranking import (
     sizes,
     texts,
     two_tasks,
+    variance,
 )
 
 DRAWN = {
@@ -29,6 +30,7 @@ DRAWN = {
     "published_components": (components, components),
     "published_compute": (sizes, sizes),
     "published_perplexity": (texts, texts),
+    "published_variance": (variance, variance),
     "published_ranks": (two_tasks, two_tasks),
 }
 NAMES = [model.split("/")[1] for model in LM_HARMONY_MODELS]
@@ -63,6 +65,7 @@ def draw(name: str, folder) -> list[str]:
             "published_compute",
             ["FLOP of pre-training, 6 × parameters × tokens", "hollow: instruct"],
         ),
+        ("published_variance", ["5B to 10B, direct", "model and task together", "15"]),
         ("published_perplexity", ["Wikipedia", "arXiv", "Stack Exchange", *LM_HARMONY_TASKS]),
     ],
 )

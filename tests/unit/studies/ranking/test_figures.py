@@ -44,6 +44,7 @@ from workflow_scripts.studies.ranking import (
     matrices,
     panel,
     pc1_by_size,
+    variance,
 )
 from workflow_scripts.studies.ranking.frame import FLOORED
 from workflow_scripts.studies.ranking.requests import GridWords, ModelsRequest, ScoresRequest
@@ -60,6 +61,7 @@ FIGURES = {
     "by task": (agreement, agreement_by_task),
     "by size": (by_size, by_size),
     "components": (components, components),
+    "variance": (variance, variance),
     "size": (leaderboard, pc1_by_size),
     "bump": (leaderboard, bump),
     "panel": (panel, panel),
@@ -74,6 +76,7 @@ SAID = {
         "by task": NOBODY,
         "by size": NOBODY,
         "components": FEW,
+        "variance": "Too few models have scores on two tasks.",
         "size": "No model of known size",
         "bump": FEW,
         "panel": "No model shares a task with the panel.",
@@ -84,6 +87,7 @@ SAID = {
         "by task": "CoLA",
         "by size": "all models\n2 models",
         "components": "direct, 2 models",
+        "variance": "all models, direct",
         "size": "Qwen",
         "bump": "Qwen2-1M ",
         "panel": "Qwen2-1M",
@@ -94,6 +98,7 @@ SAID = {
         "by task": "few-shot",
         "by size": "pairs of like size\n6 models",
         "components": "few-shot, 6 models",
+        "variance": "all models, few-shot",
         "size": "cross: chunked",
         "bump": "few-shot",
         "panel": "few-shot",
@@ -111,6 +116,7 @@ def made(case: str) -> dict[str, Path]:
         (agreement.TABLE, agreement.agreement(grids, asked)),
         (by_size.TABLE, by_size.by_size(grids, asked)),
         (components.TABLE, components.components(grids, asked)),
+        (variance.TABLE, variance.variance(grids, asked)),
         (leaderboard.TABLE, leaderboard.leaderboard(grids, asked)),
         (panel.TABLE, panel.on_panel(grids, read_panel(LEADERBOARD), asked)),
     ]
