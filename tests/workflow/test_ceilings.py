@@ -32,7 +32,7 @@ LINES: dict[str, int] = {
     "Snakefile": 80,
     "rules": 1630,
     "tests": 36203,
-    "bench": 2240,
+    "bench": 2241,
 }
 MOST_LINES_OF_A_FILE = 320
 MOST_ARGUMENTS = 8
