@@ -25,14 +25,14 @@ LINES: dict[str, int] = {
     "workflow_scripts/render": 1270,
     "workflow_scripts/scores": 750,
     "workflow_scripts/settings": 4370,
-    "workflow_scripts/stats": 1650,
+    "workflow_scripts/stats": 1840,
     "workflow_scripts/steps": 680,
-    "workflow_scripts/studies": 9560,
+    "workflow_scripts/studies": 10010,
     "workflow_scripts/training": 3840,
     "Snakefile": 80,
     "rules": 1660,
-    "tests": 35980,
-    "bench": 2240,
+    "tests": 36270,
+    "bench": 2250,
 }
 MOST_LINES_OF_A_FILE = 320
 MOST_ARGUMENTS = 8

@@ -1,5 +1,6 @@
 """The numbers of the Harmony study: do tasks agree about models, before and after training?"""
 
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -7,7 +8,8 @@ import pandas as pd
 from workflow_scripts.render.chapter import Study
 from workflow_scripts.render.numbers import Values
 from workflow_scripts.render.words import CLEAR, LEVEL
-from workflow_scripts.studies.ranking import frame
+from workflow_scripts.studies.ranking import frame, variance
+from workflow_scripts.studies.ranking.by_size import told
 
 _AGREEMENT = {
     frame.MEAN: "agreement",
@@ -94,8 +96,10 @@ HARMONY = Study(
     computed=(
         ("harmony_scores", _scores),
         ("harmony_agreement", _agreement),
+        ("harmony_agreement_by_size", partial(told, study="harmony")),
         ("harmony_leaderboard", _ranking),
         ("harmony_components", _components),
+        ("harmony_variance", partial(variance.told, study="harmony")),
         ("harmony_significance", _significance),
         ("harmony_panel", _panel),
     ),

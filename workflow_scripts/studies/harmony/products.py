@@ -3,6 +3,7 @@
 from typing import Any
 
 from workflow_scripts.core.ids import in_paths
+from workflow_scripts.settings.grids import OWN_GRID
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.packs import harmony_records
 from workflow_scripts.studies.product import (
@@ -13,6 +14,7 @@ from workflow_scripts.studies.product import (
     published,
     table,
 )
+from workflow_scripts.studies.ranking.products import as_of_any_grid
 from workflow_scripts.studies.ranking.requests import (
     compute_request,
     grid_request,
@@ -157,6 +159,9 @@ _OF_THE_GRID = products(
             " the others at most if they differed in nothing but the items that were drawn. The dotted line is the"
             " mean over all pairs of tasks."
         ),
+    ),
+    *as_of_any_grid(
+        "harmony", "Own scores", OWN_GRID, GRID, chosen=("agreement_by_size", "variance")
     ),
     figure(
         "harmony_categories",

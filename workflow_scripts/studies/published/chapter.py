@@ -1,5 +1,6 @@
 """The numbers of the published scores: what others found, computed from their numbers."""
 
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -7,7 +8,8 @@ import pandas as pd
 from workflow_scripts.render.chapter import Study
 from workflow_scripts.render.numbers import Values
 from workflow_scripts.stats.agreement import kendall_matrix
-from workflow_scripts.studies.ranking import frame
+from workflow_scripts.studies.ranking import frame, variance
+from workflow_scripts.studies.ranking.by_size import told
 from workflow_scripts.studies.ranking.components import ALL
 
 BOTH, QWEN = (frame.DIRECT, frame.TRAINED), "Qwen"
@@ -119,8 +121,10 @@ PUBLISHED = Study(
     prose=Path(__file__).with_name("chapter.md.j2"),
     computed=(
         ("published_agreement", _agreement),
+        ("published_agreement_by_size", partial(told, study="published")),
         ("published_categories", _categories),
         ("published_components", _components),
+        ("published_variance", partial(variance.told, study="published")),
         ("published_compute", _compute),
         ("published_perplexity", _perplexity),
         ("published_bits", _bits),

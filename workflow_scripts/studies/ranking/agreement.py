@@ -193,7 +193,7 @@ def _of(first: Any, second: Any, names: dict[str, str]) -> str:
     return names.get(first, first) if pd.isna(second) else f"{first} and {second}"
 
 
-def _counted(table: pd.DataFrame) -> list[str | None]:
+def counted(table: pd.DataFrame) -> list[str | None]:
     """Intervals over families, with how many there are."""
     ends = intervals(table["families_low"], table["families_high"])
     return [
@@ -216,7 +216,7 @@ def _show(table: pd.DataFrame, request: RankingRequest) -> pd.DataFrame:
             "Statistic": table["statistic"].map(frame.STATISTICS),
             **(of if request.grid.run else {}),
             "Value": numbers(table["value"]),
-            "Over families": _counted(table),
+            "Over families": counted(table),
             "Over items": intervals(table["items_low"], table["items_high"]),
             "Models": numbers(table["models"], ".0f"),
             "Pairs": numbers(table["pairs"], ".0f"),

@@ -92,6 +92,14 @@ def look_of(protocol: str, grid: GridFile) -> tuple[str, str]:
     return looks[alike.index(protocol) % len(looks)]
 
 
+def size(parameters: float) -> str:
+    """5B, 312M or 76K."""
+    for unit, name in ((1e9, "B"), (1e6, "M")):
+        if parameters >= unit:
+            return f"{parameters / unit:.3g}{name}"
+    return f"{parameters / 1e3:.3g}K"
+
+
 def short_names(table: pd.DataFrame) -> pd.Series:
     """Models without their organisation; those with imported scores marked, where ours stand beside them."""
     names = table["model"].str.split("/").str[-1] + table["variant"]

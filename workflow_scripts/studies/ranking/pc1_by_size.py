@@ -68,17 +68,10 @@ def _draw_panel(axis, rows: pd.DataFrame, across: str, looks: dict) -> None:
     wide = rows[across].max() > 30 * rows[across].min()
     axis.xaxis.set_major_locator(LogLocator(subs=(1.0,) if wide else (1.0, 2.0, 5.0)))
     if across == PARAMETERS:
-        axis.xaxis.set_major_formatter(FuncFormatter(_size))
+        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: labels.size(value)))
     axis.xaxis.set_minor_formatter(NullFormatter())
     axis.set_xlabel(_ACROSS[across])
     labels.rule(axis, "both", "0.92")
-
-
-def _size(parameters: float, _) -> str:
-    for unit, name in ((1e9, "B"), (1e6, "M")):
-        if parameters >= unit:
-            return f"{parameters / unit:g}{name}"
-    return f"{parameters / 1e3:g}K"
 
 
 def _explain(fig, axis, looks: dict, table: pd.DataFrame) -> None:

@@ -1,6 +1,6 @@
-"""What is made of each grid in config/grids but a run's own: every analysis that its file has what for."""
+"""What is made of each grid in config/grids: every analysis that its file has what for; of a run's own, a part."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
 
@@ -21,6 +21,13 @@ _TABLES: tuple[tuple[str, str, str, Callable[..., StepRequest], str], ...] = (
         *("agreement", "Agreement of every two tasks about the models, under each protocol."),
         *("agreement", ranking_request, ""),
     ),
+    (
+        *(
+            "agreement_by_size",
+            "That agreement among models of like size, where size ranks nothing.",
+        ),
+        *("by_size", ranking_request, ""),
+    ),
     ("categories", "That agreement by category.", "categories", grid_request, ""),
     (
         "ranks",
@@ -32,6 +39,10 @@ _TABLES: tuple[tuple[str, str, str, Callable[..., StepRequest], str], ...] = (
     (
         *("components", "Principal components of the scores, of all models and of families."),
         *("components", ranking_request, ""),
+    ),
+    (
+        *("variance", "Where the variance of the scores lies, and how many tasks a ranking needs."),
+        *("variance", grid_request, ""),
     ),
     (
         *("compute", "The first component of the scores beside parameters and compute."),
@@ -64,6 +75,13 @@ _FIGURES = (
         " taken. Blue is agreement, red is opposition.",
     ),
     (
+        *("agreement_by_size", "by_size", "agreement_by_size"),
+        "{scores}: mean tau-b of pairs of tasks over all models, over the pairs of models whose parameters"
+        " are at most a factor of two apart, and over the models of each band of sizes that has six or more, with the"
+        " 95% interval over families. The tick of the same colour is the ceiling: what tasks could agree at most"
+        " if they differed in nothing but items and trainings.",
+    ),
+    (
         *("ranks", "two_tasks", "ranks"),
         "{scores}: ranks of the models on two tasks, under each protocol. A model is above another where"
         " its score is higher by more than 1.96 standard errors of the difference; the thin lines beside a"
@@ -80,6 +98,12 @@ _FIGURES = (
         "{scores}: share of the variance of the standardised scores that each of the first principal"
         " components has, and the loading of each task on the first. Scores after training are floored by"
         " the direct ones.",
+    ),
+    (
+        *("variance", "variance", "variance"),
+        "{scores}: shares of the variance of the scores, each task standardised, that lie with the model,"
+        " with model and task together, with the items and, where that is known, with training, of all models and of each band"
+        " of sizes. Behind a bar: how many tasks a mean needs to rank these models with a reliability of 0.9.",
     ),
     (
         *("compute", "sizes", "compute"),
@@ -125,12 +149,17 @@ def _inputs(settings: Settings, *, name: str) -> Sources:
     return grid_inputs(settings.grids[name], Path(settings.workflow_folder))
 
 
-def of_grid(name: str, grid: GridFile) -> tuple[Product, ...]:
-    start, inputs = grid.files or name, partial(_inputs, name=name)
+def as_of_any_grid(
+    start: str,
+    scores: str,
+    name: str,
+    inputs: Sources | Callable[[Settings], Sources],
+    chosen: Collection[str],
+) -> tuple[Product, ...]:
+    """These analyses of the grid of that name; `scores` is what captions call what it has."""
     sentences = {what: sentence for what, sentence, *_ in _TABLES}
-    scores = f"{grid.title} of {grid.models} models" if grid.models else grid.title
-    tables = {
-        what: table(
+    tables = [
+        table(
             f"{start}_{what}",
             sentence,
             f"studies.ranking.{module}",
@@ -138,9 +167,9 @@ def of_grid(name: str, grid: GridFile) -> tuple[Product, ...]:
             request=partial(request, name=name),
             version=2,
         )
-        for what, sentence, module, request, needs in _TABLES
-        if not needs or getattr(grid, needs)
-    }
+        for what, sentence, module, request, _ in _TABLES
+        if what in chosen
+    ]
     figures = [
         figure(
             f"{start}_{what}",
@@ -151,9 +180,18 @@ def of_grid(name: str, grid: GridFile) -> tuple[Product, ...]:
             caption=caption.format(scores=scores),
         )
         for what, module, of, caption in _FIGURES
-        if of in tables and (what != "agreement_pearson" or "pearson" in grid.measures)
+        if {what, of} <= {*chosen}
     ]
-    return products(start, *tables.values(), *figures)
+    return (*tables, *figures)
+
+
+def of_grid(name: str, grid: GridFile) -> tuple[Product, ...]:
+    start, inputs = grid.files or name, partial(_inputs, name=name)
+    scores = f"{grid.title} of {grid.models} models" if grid.models else grid.title
+    chosen = [what for what, *_, needs in _TABLES if not needs or getattr(grid, needs)]
+    if "pearson" in grid.measures:
+        chosen.append("agreement_pearson")
+    return products(start, *as_of_any_grid(start, scores, name, inputs, chosen))
 
 
 # Read again beside the settings, which have said by now what is wrong with any of the files.

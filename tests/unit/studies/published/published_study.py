@@ -13,6 +13,7 @@ from workflow_scripts.settings.load import load_settings
 from workflow_scripts.studies.ranking import (
     agreement,
     bits,
+    by_size,
     categories,
     components,
     releases,
@@ -20,6 +21,7 @@ from workflow_scripts.studies.ranking import (
     text_pairs,
     texts,
     two_tasks,
+    variance,
 )
 from workflow_scripts.studies.ranking.requests import (
     grid_request,
@@ -37,7 +39,9 @@ INPUTS = Inputs(grid_inputs(WORDS.grid, ROOT))
 STUDY = {
     **dict.fromkeys((agreement, components), ranking_request),
     **dict.fromkeys((categories, sizes, texts, bits, text_pairs, releases), grid_request),
+    variance: grid_request,
     two_tasks: pair_request,
+    by_size: ranking_request,
 }
 
 

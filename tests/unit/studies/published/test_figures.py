@@ -12,6 +12,7 @@ from workflow_scripts.studies.ranking import (
     agreement,
     agreement_by_task,
     bits,
+    by_size,
     categories,
     components,
     labels,
@@ -21,11 +22,13 @@ from workflow_scripts.studies.ranking import (
     text_pairs,
     texts,
     two_tasks,
+    variance,
 )
 
 DRAWN = {
     "published_agreement": (matrices, agreement),
     "published_agreement_by_task": (agreement_by_task, agreement),
+    "published_agreement_by_size": (by_size, by_size),
     "published_agreement_pearson": (pearson, agreement),
     "published_bits": (bits, bits),
     "published_categories": (categories, categories),
@@ -33,6 +36,7 @@ DRAWN = {
     "published_compute": (sizes, sizes),
     "published_perplexity": (texts, texts),
     "published_text_pairs": (text_pairs, text_pairs),
+    "published_variance": (variance, variance),
     "published_ranks": (two_tasks, two_tasks),
 }
 OVER_FAMILIES = ("(0.322 to 0.713 over families)", "(0.604 to 0.907 over families)")
@@ -68,12 +72,14 @@ def draw(name: str, folder) -> list[str]:
             "published_agreement_pearson",
             ["direct\nmean agreement 0.662\n(0.477 to 0.848 over families)"],
         ),
+        ("published_agreement_by_size", ["all models\n61 models", "5B to 10B\n22 models"]),
         ("published_categories", ["Physics/\nBiology/\nChemistry", "Language\nUnderstanding"]),
         ("published_components", ["61 models, all families", "26 models, Qwen alone"]),
         (
             "published_compute",
             ["FLOP of pre-training, 6 × parameters × tokens", "hollow: instruct"],
         ),
+        ("published_variance", ["5B to 10B, direct", "model and task together", "15"]),
         ("published_perplexity", ["Wikipedia", "arXiv", "Stack Exchange", *LM_HARMONY_TASKS]),
     ],
 )

@@ -36,6 +36,7 @@ from workflow_scripts.studies.ranking import (
     agreement,
     agreement_by_task,
     bump,
+    by_size,
     categories,
     components,
     labels,
@@ -43,6 +44,7 @@ from workflow_scripts.studies.ranking import (
     matrices,
     panel,
     pc1_by_size,
+    variance,
 )
 from workflow_scripts.studies.ranking.frame import FLOORED
 from workflow_scripts.studies.ranking.requests import GridWords, ModelsRequest, ScoresRequest
@@ -57,7 +59,9 @@ FIGURES = {
     "matrices": (agreement, matrices),
     "categories": (agreement, categories),
     "by task": (agreement, agreement_by_task),
+    "by size": (by_size, by_size),
     "components": (components, components),
+    "variance": (variance, variance),
     "size": (leaderboard, pc1_by_size),
     "bump": (leaderboard, bump),
     "panel": (panel, panel),
@@ -70,7 +74,9 @@ SAID = {
         "matrices": "No two tasks or texts have scores of the same models.",
         "categories": "No two tasks or texts have scores of the same models.",
         "by task": NOBODY,
+        "by size": NOBODY,
         "components": FEW,
+        "variance": "Too few models have scores on two tasks.",
         "size": "No model of known size",
         "bump": FEW,
         "panel": "No model shares a task with the panel.",
@@ -79,7 +85,9 @@ SAID = {
         "matrices": "MNLI",
         "categories": "Understanding",
         "by task": "CoLA",
+        "by size": "all models\n2 models",
         "components": "direct, 2 models",
+        "variance": "all models, direct",
         "size": "Qwen",
         "bump": "Qwen2-1M ",
         "panel": "Qwen2-1M",
@@ -88,7 +96,9 @@ SAID = {
         "matrices": "few-shot\nmean agreement",
         "categories": "train-before-test (raw scores)\nmean agreement",
         "by task": "few-shot",
+        "by size": "pairs of like size\n6 models",
         "components": "few-shot, 6 models",
+        "variance": "all models, few-shot",
         "size": "cross: chunked",
         "bump": "few-shot",
         "panel": "few-shot",
@@ -104,7 +114,9 @@ def made(case: str) -> dict[str, Path]:
     grids = harmony_grids(measured, [], asked)
     frames = [
         (agreement.TABLE, agreement.agreement(grids, asked)),
+        (by_size.TABLE, by_size.by_size(grids, asked)),
         (components.TABLE, components.components(grids, asked)),
+        (variance.TABLE, variance.variance(grids, asked)),
         (leaderboard.TABLE, leaderboard.leaderboard(grids, asked)),
         (panel.TABLE, panel.on_panel(grids, read_panel(LEADERBOARD), asked)),
     ]

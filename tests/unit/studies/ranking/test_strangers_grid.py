@@ -11,16 +11,22 @@ from workflow_scripts.settings.grids import grid_inputs
 from workflow_scripts.settings.load import load_settings
 from workflow_scripts.studies.ranking import (
     agreement,
+    by_size,
     categories,
     components,
     leaderboard,
     significance,
     sizes,
     two_tasks,
+    variance,
 )
 from workflow_scripts.studies.ranking.grid import read_grids
 from workflow_scripts.studies.ranking.products import of_grid
-from workflow_scripts.studies.ranking.requests import grid_request, pair_request, ranking_request
+from workflow_scripts.studies.ranking.requests import (
+    grid_request,
+    pair_request,
+    ranking_request,
+)
 
 MORE = {
     "models": 3,
@@ -85,8 +91,9 @@ def test_every_analysis_is_made_of_it(stranger, tmp_path):
     settings = stranger()
     requests = {
         **dict.fromkeys((agreement, components, leaderboard), ranking_request),
-        **dict.fromkeys((categories, sizes), grid_request),
+        **dict.fromkeys((categories, sizes, variance), grid_request),
         two_tasks: pair_request,
+        by_size: ranking_request,
     }
     for module, request in requests.items():
         asked = request(settings, "a_paper")
@@ -100,7 +107,15 @@ def test_every_analysis_is_made_of_it(stranger, tmp_path):
     names = [
         one.name for one in of_grid("a_paper", settings.grids["a_paper"]) if one.kind == "table"
     ]
-    made = ("agreement", "categories", "ranks", "components", "compute")
+    made = (
+        "agreement",
+        "agreement_by_size",
+        "categories",
+        "ranks",
+        "components",
+        "variance",
+        "compute",
+    )
     assert names == [f"a_paper_{name}" for name in made], (
         "it has neither texts nor a second release"
     )

@@ -32,6 +32,7 @@ from workflow_scripts.studies.ranking import (
     leaderboard,
     panel,
     significance,
+    variance,
 )
 from workflow_scripts.studies.ranking.errors import KnownErrors
 from workflow_scripts.studies.ranking.frame import FLOORED, OVERALL
@@ -320,3 +321,17 @@ def test_every_table_can_be_made_from_little_and_from_much(tmp_path, case):
     write(panel, panel.on_panel(made, PANEL, ASKED), tmp_path)
     measured = sum(grid.values.notna().any(axis=1).sum() for grid in made.values())
     assert len(pd.read_csv(tmp_path / "t.csv")) == measured
+
+
+def test_seeds_part_the_variance_of_training_from_that_of_items():
+    generator = np.random.default_rng(0)
+    trained = study(("train_before_test",))
+    twice = trained.assign(seed=1, value=trained["value"] + 0.1 * generator.random(len(trained)))
+    once, both = (
+        variance.variance(grids(scores), ASKED).set_index("protocol").loc["train_before_test"]
+        for scores in (trained, pd.concat([trained, twice], ignore_index=True))
+    )
+    assert np.isnan(once["training"])
+    assert once["items"] > 0
+    assert both["training"] > 0
+    assert both["items"] == pytest.approx(once["items"], rel=0.5), "seeds answer the same items"

@@ -1,0 +1,99 @@
+"""Components of variance: what was put in is found again, and how many tasks a mean needs is what splits show."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.unit.stats.random_scores import random_scores
+from workflow_scripts.stats.variance import of_rerun, unexplained, variance_of
+
+MODELS, TASKS = 30, 16
+TRUE = {"model": 0.4, "together": 0.3, "items": 0.2, "training": 0.1}
+
+
+def simulated(seed: int, gaps: float = 0.0) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Scores of known components, in units of their own for each task, their errors, and a second run."""
+    generator = np.random.default_rng(seed)
+    unit = generator.uniform(0.5, 20, TASKS)
+
+    def drawn(part: str, *shape: int) -> np.ndarray:
+        return np.sqrt(TRUE[part]) * generator.standard_normal(shape)
+
+    cell = (MODELS, TASKS)
+    shared = drawn("model", MODELS, 1) + drawn("together", *cell) + drawn("items", *cell)
+    shared = shared + 5 * generator.standard_normal(TASKS)
+    first, second = (pd.DataFrame(unit * (shared + drawn("training", *cell))) for _ in range(2))
+    second = second + unit * generator.standard_normal(TASKS)  # a shift of whole tasks
+    lost = generator.random(cell) < gaps
+    errors = pd.DataFrame(np.broadcast_to(unit * np.sqrt(TRUE["items"]), cell))
+    return first.mask(lost), errors, second
+
+
+@pytest.mark.parametrize("gaps", [0.0, 0.2])
+def test_the_components_that_were_put_in_are_found_without_bias(gaps):
+    found = []
+    for seed in range(200):
+        scores, errors, second = simulated(seed, gaps)
+        found.append(variance_of(scores, errors, of_rerun(scores, second)).shares)
+    means, spreads = pd.DataFrame(found).mean(), pd.DataFrame(found).std()
+    for part, true in TRUE.items():
+        # To a fiftieth, which the ratio to the spread of few models is off by, and what 200 draws leave.
+        assert means[part] == pytest.approx(true, abs=0.02 + 3 * spreads[part] / 200**0.5), part
+
+
+def test_the_reliability_is_the_correlation_of_means_over_other_tasks():
+    generator = np.random.default_rng(0)
+    agreed, said = [], []
+    for seed in range(60):
+        scores, errors, _ = simulated(seed)
+        halves = np.split(generator.permutation(TASKS), 2)
+        standard = (scores - scores.mean()) / scores.std()
+        one, other = (standard[half].mean(axis=1) for half in halves)
+        agreed.append(np.corrcoef(one, other)[0, 1])
+        said.append(variance_of(scores, errors).reliability(TASKS // 2))
+    assert np.mean(said) == pytest.approx(np.mean(agreed), abs=0.02)
+
+
+def test_so_many_tasks_reach_the_reliability_and_one_fewer_does_not():
+    scores, errors, _ = simulated(3)
+    found = variance_of(scores, errors)
+    enough = int(found.tasks_for(0.9))
+    assert found.reliability(enough) >= 0.9 > found.reliability(enough - 1)
+
+
+def test_what_is_not_known_is_not_there_and_stays_with_model_and_task_together():
+    scores, errors, second = simulated(0)
+    whole = variance_of(scores, errors, of_rerun(scores, second))
+    without = variance_of(scores, errors)
+    nothing = variance_of(scores, errors * np.nan)
+    assert np.isnan(without.shares["training"])
+    assert without.together == pytest.approx(whole.together + whole.training)
+    assert np.isnan([nothing.shares["items"], nothing.shares["training"]]).all()
+    assert nothing.together == pytest.approx(nothing.left)
+    assert sum(v for v in without.shares.values() if not np.isnan(v)) == pytest.approx(1)
+
+
+def test_errors_beyond_what_is_left_leave_nothing_to_model_and_task_together():
+    scores, errors, _ = simulated(0)
+    found = variance_of(scores, 3 * errors)
+    assert found.together < 0 == found.shares["together"]
+    assert found.shares["model"] + found.shares["items"] == pytest.approx(1)
+
+
+def test_without_missing_cells_it_is_the_textbooks_analysis_of_variance():
+    scores = random_scores(0, models=8, tasks=5).astype(float)
+    standard = ((scores - scores.mean()) / scores.std()).to_numpy()
+    means = standard.mean(axis=1)
+    between = 5 * means.var(ddof=1)
+    rest = ((standard - means[:, None]) ** 2).sum() / (7 * 4)
+    found = variance_of(scores, scores * np.nan)
+    assert found.left == pytest.approx(rest)
+    assert found.model == pytest.approx((between - rest) / 5)
+
+
+def test_too_few_cells_or_no_spread_give_nothing():
+    assert np.isnan(unexplained(np.array([[1.0, 2.0]])))
+    flat = pd.DataFrame(np.ones((4, 3)))
+    assert np.isnan(variance_of(flat, flat).left)
+    assert np.isnan(list(variance_of(flat, flat).shares.values())).all()
+    assert np.isnan(variance_of(flat, flat).tasks_for(0.9))
