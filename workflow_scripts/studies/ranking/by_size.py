@@ -26,7 +26,7 @@ from workflow_scripts.stats.like_sizes import (
     kendall_of_pairs,
     like_pairs,
 )
-from workflow_scripts.stats.noise import ceiling_of_pairs, noise_ceiling
+from workflow_scripts.stats.noise import ceiling_of_pairs
 from workflow_scripts.studies.ranking import frame, labels
 from workflow_scripts.studies.ranking.agreement import counted
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
@@ -112,8 +112,7 @@ def _of_group(grid: Grid, group: Group, request: RankingRequest) -> dict[str, An
     if group.kind == LIKE:
         return found | {"pairs_of_models": int(like_pairs(about["parameters"]).sum()) // 2}
     draws = max(request.draws // 5, 10)
-    redrawn = noise_ceiling(grid.errors.part(scores), draws=draws, seed=request.seed)
-    ceilings = ceiling_of_pairs(redrawn["two_redraws"])
+    ceilings = ceiling_of_pairs(grid.errors.part(scores), draws, request.seed)
     known = _agreement(scores, grid, group).notna()  # over the pairs of tasks that the mean is over
     found["ceiling"] = mean_of_pairs(ceilings.where(known).to_numpy())
     return found | {"pairs_of_models": count * (count - 1) // 2}
