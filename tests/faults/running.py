@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.faults.outcome import Outcome, differences, half_written
 from tests.results import results_of
 from tests.workflow.grid import GRID, TARGETS, folder_with_hub
-from tests.workflow.snakemake import command, environment_with
+from tests.workflow.snakemake import start_snakemake
 
 _EARLIEST, _LATEST = 3.0, 25.0  # seconds after its start
 
@@ -38,16 +38,7 @@ def kill_snakemake_often(grid: Path, folder: Path, rng: random.Random, kills: in
 
 def _run(folder: Path, kill_after: float | None = None, rng: random.Random | None = None):
     """The number of kills; None where it came to its end before."""
-    with (folder / "snakemake.out").open("w") as output:
-        run = subprocess.Popen(
-            command(folder, *TARGETS, *GRID),
-            env=environment_with(folder),
-            cwd=folder,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+    run = start_snakemake(folder, *TARGETS, *GRID)
     try:
         with suppress(subprocess.TimeoutExpired):
             status = run.wait(timeout=kill_after)

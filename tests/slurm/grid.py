@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.slurm.cluster import Cluster
 from tests.workflow.grid import GRID, TARGETS
-from tests.workflow.snakemake import ROOT, command, environment_with
+from tests.workflow.snakemake import ROOT, start_snakemake
 
 # Only what would have a test wait is other than in the profile.
 SLURM = [
@@ -22,16 +22,8 @@ def start_on_slurm(
     targets: Sequence[str] = TARGETS,
     **environment: str,
 ) -> subprocess.Popen:
-    with (folder / "snakemake.out").open("w") as output:
-        return subprocess.Popen(
-            command(folder, *targets, *GRID, *SLURM, *options),
-            env=environment_with(folder, **cluster.environment, **environment),
-            cwd=folder,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+    arguments = [*targets, *GRID, *SLURM, *options]
+    return start_snakemake(folder, *arguments, **cluster.environment, **environment)
 
 
 def said(folder: Path) -> str:

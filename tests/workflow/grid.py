@@ -1,12 +1,11 @@
 """The demo's grid, shrunken: run once without any misfortune, then again in other ways."""
 
 import shutil
-import subprocess
 import time
 from contextlib import suppress
 from pathlib import Path
 
-from tests.workflow.snakemake import SMALL, command, environment_with
+from tests.workflow.snakemake import SMALL, start_snakemake
 
 GRID = [*SMALL, str(Path(__file__).parent / "grid.yaml")]
 TARGETS = ["results/tables/harmony_scores.md", "results/tables/harmony_leaderboard.md"]
@@ -20,15 +19,7 @@ TOKENS = {
 def make_grid(folder: Path) -> Path:
     """And write down the argument lists of all processes meanwhile, in argument_lists.txt."""
     seen = set()
-    with (folder / "snakemake.out").open("w") as output:
-        run = subprocess.Popen(
-            command(folder, *TARGETS, *GRID),
-            env=environment_with(folder, **TOKENS),
-            cwd=folder,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
-        )
+    run = start_snakemake(folder, *TARGETS, *GRID, **TOKENS)
     try:
         while run.poll() is None:
             seen |= _argument_lists()

@@ -17,14 +17,35 @@ SMALL = ["--configfile", str(ROOT / "tests/workflow/small.yaml")]
 
 
 def run_snakemake(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess:
+    return run_for(folder, *command(folder, *arguments), **environment)
+
+
+def run_for(
+    folder: Path, *words: str | Path, cwd: Path | None = None, **environment: str
+) -> subprocess.CompletedProcess:
+    """A command in the environment that the folder's runs have; run there, or elsewhere."""
     return subprocess.run(
-        command(folder, *arguments),
+        words,
         env=environment_with(folder, **environment),
-        cwd=folder,
+        cwd=cwd or folder,
         capture_output=True,
         text=True,
         stdin=subprocess.DEVNULL,
     )
+
+
+def start_snakemake(folder: Path, *arguments: str, **environment: str) -> subprocess.Popen:
+    """Beside the test, in a session of its own; what it says is in snakemake.out."""
+    with (folder / "snakemake.out").open("w") as output:
+        return subprocess.Popen(
+            command(folder, *arguments),
+            env=environment_with(folder, **environment),
+            cwd=folder,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
 
 
 def with_config(folder: Path, **changes) -> list[str]:

@@ -14,7 +14,7 @@ import yaml
 
 from tests.bad_configs import COMMAND_LINES
 from tests.unit.settings.merged import CONFIGS
-from tests.workflow.snakemake import ROOT, SMALL, environment_with, jobs_of, run_snakemake
+from tests.workflow.snakemake import ROOT, SMALL, jobs_of, run_for, run_snakemake
 
 pytestmark = pytest.mark.workflow
 
@@ -141,13 +141,8 @@ with SnakemakeApi(OutputSettings(dryrun=True, enable_file_logging=False)) as api
 
 
 def test_what_only_tables_wait_for_is_started_last_and_the_longest_of_it_first(tmp_path):
-    result = subprocess.run(
-        [sys.executable, "-c", PRIORITIES, ROOT / "Snakefile"],
-        cwd=tmp_path,
-        env=environment_with(tmp_path, PYTHONPATH=str(ROOT)),
-        capture_output=True,
-        text=True,
-    )
+    program = [sys.executable, "-c", PRIORITIES, ROOT / "Snakefile"]
+    result = run_for(tmp_path, *program, PYTHONPATH=str(ROOT))
     jobs = [json.loads(line) for line in result.stdout.splitlines()]
     last = {rule for rule, priority, _ in jobs if priority < 0}
     assert last == {
@@ -190,13 +185,10 @@ def test_auto_asks_for_gpus_where_there_may_be_some_and_for_none_on_a_laptop(fou
     if found:
         (programs / found).touch(mode=0o755)
     (tmp_path / "auto.yaml").write_text("compute: {device: auto}\n")
-    result = subprocess.run(
-        [sys.executable, "-c", WHERE, ROOT / "Snakefile", ROOT / "config/first.yaml", "auto.yaml"],
-        cwd=tmp_path,
-        env=environment_with(tmp_path, PYTHONPATH=str(ROOT), PATH=str(programs)),
-        capture_output=True,
-        text=True,
-    )
+    program = [sys.executable, "-c", WHERE, ROOT / "Snakefile"]
+    configs = [ROOT / "config/first.yaml", "auto.yaml"]
+    places = {"PYTHONPATH": str(ROOT), "PATH": str(programs)}
+    result = run_for(tmp_path, *program, *configs, **places)
     assert result.stdout.strip() == said, result.stderr
 
 
@@ -236,13 +228,8 @@ def test_an_empty_list_of_models_leaves_each_study_out(tmp_path):
 
 def test_the_slurm_profile_is_found_by_its_name(tmp_path):
     """As people type it, from the root: the link `slurm` is what Snakemake looks for."""
-    result = subprocess.run(
-        [sys.executable, "-m", "snakemake", "-n", "--profile", "slurm", "--directory", tmp_path],
-        cwd=ROOT,
-        env=environment_with(tmp_path),
-        capture_output=True,
-        text=True,
-    )
+    typed = [sys.executable, "-m", "snakemake", "-n", "--profile", "slurm", "--directory", tmp_path]
+    result = run_for(tmp_path, *typed, cwd=ROOT)
     assert jobs_of(result)["train_before_test"] == 6
 
 
@@ -280,13 +267,8 @@ def test_the_snakefile_imports_nothing_heavy(tmp_path):
     empty.write_text('rule all:\n    output: "x"\n    shell: "touch {output}"\n')
 
     def imported(*arguments: str) -> set[str]:
-        result = subprocess.run(
-            [sys.executable, "-X", "importtime", "-m", "snakemake", "--list", *arguments],
-            cwd=tmp_path,
-            env=environment_with(tmp_path),
-            capture_output=True,
-            text=True,
-        )
+        listing = [sys.executable, "-X", "importtime", "-m", "snakemake", "--list"]
+        result = run_for(tmp_path, *listing, *arguments)
         assert result.returncode == 0, result.stderr
         return {line.rpartition("|")[2].strip() for line in result.stderr.splitlines()}
 
@@ -294,17 +276,8 @@ def test_the_snakefile_imports_nothing_heavy(tmp_path):
     ours = imported("--snakefile", str(ROOT / "Snakefile"), *profile)
     added = {name.split(".")[0] for name in ours - imported(*profile)}
     assert "workflow_scripts" in added
-    heavy = {
-        "torch",
-        "transformers",
-        "datasets",
-        "pandas",
-        "numpy",
-        "pyarrow",
-        "matplotlib",
-        "scipy",
-    }
-    assert not added & (heavy | {"lm_eval", "lighteval", "peft", "huggingface_hub"})
+    heavy = "torch transformers datasets pandas numpy pyarrow matplotlib scipy"
+    assert not added & {*heavy.split(), "lm_eval", "lighteval", "peft", "huggingface_hub"}
 
 
 def test_a_token_in_the_environment_is_nowhere_in_what_a_run_leaves(tmp_path):

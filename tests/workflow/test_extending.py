@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from tests.workflow.snakemake import ROOT, command, environment_with, jobs_of
+from tests.workflow.snakemake import ROOT, command, jobs_of, run_for
 
 pytestmark = pytest.mark.workflow
 
@@ -101,29 +101,13 @@ class Stranger:
             mine, arguments = arguments[at + 1 :], arguments[:at]
         small = [self.repository / "tests/workflow/small.yaml", self.all_runs()]
         configs = [*small, *(self.repository / name for name in mine)]
-        return subprocess.run(
-            command(
-                self.folder,
-                *arguments,
-                *("--configfile", *map(str, configs)),
-                snakefile=self.repository / "Snakefile",
-            ),
-            env=environment_with(self.folder),
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            stdin=subprocess.DEVNULL,
-        )
+        asked = [*arguments, "--configfile", *map(str, configs)]
+        snakefile = self.repository / "Snakefile"
+        return run_for(self.folder, *command(self.folder, *asked, snakefile=snakefile))
 
     def tool(self, *words: str) -> None:
         """A command in the copy of the repository that must be content."""
-        result = subprocess.run(
-            words,
-            cwd=self.repository,
-            env=environment_with(self.folder),
-            capture_output=True,
-            text=True,
-        )
+        result = run_for(self.folder, *words, cwd=self.repository)
         assert result.returncode == 0, result.stdout + result.stderr
 
 

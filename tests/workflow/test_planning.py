@@ -13,10 +13,10 @@ import pytest
 from tests.workflow.snakemake import (
     ROOT,
     SMALL,
-    command,
-    environment_with,
     jobs_of,
+    run_for,
     run_snakemake,
+    start_snakemake,
 )
 
 pytestmark = pytest.mark.workflow
@@ -86,14 +86,11 @@ def test_what_is_done_counts_as_done_and_as_long_as_it_took(copy):
     assert float(planned["cpu_hours"]) * 3_600 == pytest.approx(took, abs=1)
 
 
+STATUS = [sys.executable, "-m", "workflow_scripts.planning.status", "--directory"]
+
+
 def status_of(folder):
-    result = subprocess.run(
-        [sys.executable, "-m", "workflow_scripts.planning.status", "--directory", str(folder)],
-        env=environment_with(folder, PYTHONPATH=str(ROOT)),
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
+    result = run_for(folder, *STATUS, folder, cwd=ROOT)
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
 
@@ -107,13 +104,7 @@ def test_the_status_of_a_run_while_it_goes_on_and_after_a_job_failed(copy):
     fields = json.loads(altered.read_text())
     fields["metrics"][0]["n"] += 1
     altered.write_text(json.dumps(fields))
-    run = subprocess.Popen(
-        command(copy, "harmony", *SMALL),
-        env=environment_with(copy),
-        cwd=copy,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    run = start_snakemake(copy, "harmony", *SMALL)
     said = ""
     log = "logs/evaluate_direct/miniature--Llama-1.4M/tasks_1.log"
     try:
@@ -131,14 +122,8 @@ def test_the_status_of_a_run_while_it_goes_on_and_after_a_job_failed(copy):
     assert "not running now" in said
     assert re.search(r"Times are estimated by the \d+ jobs that are done", said)
     # Who reads the first line alone is shown no traceback for it.
-    head = f"{sys.executable} -m workflow_scripts.planning.status --directory {copy} | head -n 0"
-    cut = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", head],
-        env=environment_with(copy, PYTHONPATH=str(ROOT)),
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
+    head = f"{' '.join(STATUS)} {copy} | head -n 0"
+    cut = run_for(copy, "bash", "-o", "pipefail", "-c", head, cwd=ROOT)
     assert (cut.returncode, cut.stderr) == (0, "")
     assert "Failed; the last lines of their logs:" in said
     assert "logs/collect_scores/harmony.log" in said
@@ -147,13 +132,7 @@ def test_the_status_of_a_run_while_it_goes_on_and_after_a_job_failed(copy):
 
 
 def test_the_status_before_any_run_is_a_sentence(tmp_path):
-    result = subprocess.run(
-        [sys.executable, "-m", "workflow_scripts.planning.status", "--directory", str(tmp_path)],
-        env=environment_with(tmp_path, PYTHONPATH=str(ROOT)),
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
+    result = run_for(tmp_path, *STATUS, tmp_path, cwd=ROOT)
     assert result.returncode == 1
     assert "No run has been started in this folder" in result.stderr
     assert "Traceback" not in result.stderr

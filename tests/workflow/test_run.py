@@ -17,10 +17,9 @@ from tests.results import results_of
 from tests.workflow.snakemake import (
     ROOT,
     SMALL,
-    command,
-    environment_with,
     jobs_of,
     run_snakemake,
+    start_snakemake,
     with_config,
 )
 from workflow_scripts.bridge.run_lock import is_run_alive
@@ -286,15 +285,7 @@ def test_killed_at_any_moment_it_goes_on_with_another_number_of_cores_to_the_sam
     folder, _ = finished
     rng = random.Random(20261121)
     for _ in range(4):
-        process = subprocess.Popen(
-            command(tmp_path, *SMALL),
-            env=environment_with(tmp_path),
-            cwd=tmp_path,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            stdin=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        process = start_snakemake(tmp_path, *SMALL)
         try:
             process.wait(timeout=rng.uniform(3, 14))
         except subprocess.TimeoutExpired:
@@ -318,13 +309,7 @@ def test_killed_at_any_moment_it_goes_on_with_another_number_of_cores_to_the_sam
 @pytest.mark.slow
 def test_two_at_once_on_one_folder_the_second_is_told_and_only_a_plan_goes_on(copy):
     (copy / RECORD).unlink()
-    first = subprocess.Popen(
-        command(copy, *SMALL),
-        env=environment_with(copy),
-        cwd=copy,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    first = start_snakemake(copy, *SMALL)
     try:
         while not is_run_alive(copy / ".snakemake"):
             assert first.poll() is None, "the first run ended before it locked the folder"

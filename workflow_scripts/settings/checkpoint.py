@@ -22,7 +22,7 @@ from workflow_scripts.core.plan import (
     chunk_plan,
 )
 from workflow_scripts.settings.names import Known, ModelName
-from workflow_scripts.settings.section import Section, contradiction
+from workflow_scripts.settings.section import Listed, Section, contradiction
 
 # Of another architecture, as is known before anything is fetched; families not named here may be of
 # the right one, and build_chunked looks.
@@ -32,72 +32,39 @@ _UNCUT_FAMILIES = ("GPT-2", "Gemma", "Pythia")
 class Checkpoint(Section):
     """One chunked variant of a model."""
 
-    model: ModelName = Field(
-        description="Model to cut into chunks, by its name, or by its folder (./my-checkpoint)."
-    )
-    num_chunks: int | None = Field(
-        None,
-        ge=0,
-        description=(
-            "k, the chunks that run side by side. Null means 2 in the modes that share a start and an"
-            " end; elsewhere it follows from the other numbers. 0 with num_layers_per_chunk 0 is the"
-            " unchanged model."
-        ),
-    )
-    num_layers_per_chunk: int | None = Field(
-        None, ge=0, description="m, the layers of one chunk; every mode but prune needs it."
-    )
-    mode: Mode = Field(
-        DEFAULT_MODE,
-        description=(
-            "sequential: consecutive layers make a chunk; uniform: every n-th layer does; the rest of"
-            " the name says which layers all chunks share; prune: no chunks, some layers are left out."
-        ),
-    )
-    layers_to_prune: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(strict=False)] = (
-        Field((), description="Layers to leave out, counted from 1; only with the mode prune.")
-    )
-
-    layers_before_chunks: int | None = Field(
-        None,
-        ge=0,
-        exclude_if=lambda layers: (
-            layers is None
-        ),  # what was asked before there was the key stays the same
-        description=(
-            "Where the chunks begin in the modes with a shared start and end; null has as many layers"
-            " before them as behind."
-        ),
-    )
-    aggregation_mode: Aggregation = Field(
-        "mlp",
-        description=(
-            "How the chunks' outputs become one: their mean, the last one, residual (the shared input"
-            " plus what every chunk changed), or mlp (a linear layer and a gated MLP, to be trained)."
-        ),
-    )
-    aggregation_base: AggregationBase = Field(
-        "residual",
-        description=(
-            "What the mlp adds its output to, so that it starts as that; none is the published mlp,"
-            " which starts as noise."
-        ),
-    )
-    use_adapters: bool = Field(
-        True, description="A small trainable layer before each layer of a chunk; starts as nothing."
-    )
-    adapter_hidden_size: int | None = Field(
-        None, ge=1, description="Width of the adapters; null is the model's own."
-    )
-    distillation: bool = Field(
-        False, description="Train towards the hidden states of the same weights run unchunked."
-    )
-    logits_distillation: bool = Field(
-        False, description="Train towards the logits of the same weights run unchunked."
-    )
-    temperature: float = Field(
-        USUAL_TEMPERATURE, gt=0, description="Temperature of the logits' distillation."
-    )
+    model: ModelName
+    """Model to cut into chunks, by its name, or by its folder (./my-checkpoint)."""
+    num_chunks: int | None = Field(None, ge=0)
+    """k, the chunks that run side by side. Null means 2 in the modes that share a start and an end;
+    elsewhere it follows from the other numbers. 0 with num_layers_per_chunk 0 is the unchanged
+    model."""
+    num_layers_per_chunk: int | None = Field(None, ge=0)
+    """m, the layers of one chunk; every mode but prune needs it."""
+    mode: Mode = DEFAULT_MODE
+    """sequential: consecutive layers make a chunk; uniform: every n-th layer does; the rest of the
+    name says which layers all chunks share; prune: no chunks, some layers are left out."""
+    layers_to_prune: Listed[Annotated[int, Field(ge=1)]] = ()
+    """Layers to leave out, counted from 1; only with the mode prune."""
+    # Left out where it is null: what was asked before there was the key stays the same.
+    layers_before_chunks: int | None = Field(None, ge=0, exclude_if=lambda layers: layers is None)
+    """Where the chunks begin in the modes with a shared start and end; null has as many layers
+    before them as behind."""
+    aggregation_mode: Aggregation = "mlp"
+    """How the chunks' outputs become one: their mean, the last one, residual (the shared input plus
+    what every chunk changed), or mlp (a linear layer and a gated MLP, to be trained)."""
+    aggregation_base: AggregationBase = "residual"
+    """What the mlp adds its output to, so that it starts as that; none is the published mlp, which
+    starts as noise."""
+    use_adapters: bool = True
+    """A small trainable layer before each layer of a chunk; starts as nothing."""
+    adapter_hidden_size: int | None = Field(None, ge=1)
+    """Width of the adapters; null is the model's own."""
+    distillation: bool = False
+    """Train towards the hidden states of the same weights run unchunked."""
+    logits_distillation: bool = False
+    """Train towards the logits of the same weights run unchunked."""
+    temperature: float = Field(USUAL_TEMPERATURE, gt=0)
+    """Temperature of the logits' distillation."""
 
     @property
     def keys(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from workflow_scripts.settings.names import Known, ModelName
 from workflow_scripts.settings.plan_measures import LatencyMeasures, Numbers, PerplexityMeasures
 from workflow_scripts.settings.plan_search import PlanSearch
 from workflow_scripts.settings.same_models import refuse_one_model_twice
-from workflow_scripts.settings.section import Section, contradiction
+from workflow_scripts.settings.section import Listed, Section, contradiction
 
 _STUDY = "miniature/Qwen2-1M-Instruct"
 
@@ -18,25 +18,23 @@ _STUDY = "miniature/Qwen2-1M-Instruct"
 class MeasuredPlans(Section):
     """Which plans a model is measured in."""
 
-    sequential_chunks: Numbers = Field(
-        (1, 2, 3, 4, 6, 8, 12, 24),
-        description="Perplexity of sequential plans of so many chunks, where the layers divide.",
+    sequential_chunks: Numbers = (1, 2, 3, 4, 6, 8, 12, 24)
+    """Perplexity of sequential plans of so many chunks, where the layers divide."""
+    aggregations: Listed[Literal["mean", "last", "residual"]] = Field(
+        ("mean", "residual"), min_length=1
     )
-    aggregations: Annotated[
-        tuple[Literal["mean", "last", "residual"], ...], Field(strict=False)
-    ] = Field(("mean", "residual"), min_length=1, description="Aggregations to compare, untrained.")
-    pruned: Annotated[tuple[Numbers, ...], Field(strict=False)] = Field(
-        ((24,), (19, 21, 23), (3,), (1, 3, 5), (14,), (10, 12, 14), (7, 15, 23)),
-        description="Sets of layers to leave out, counted from 1; those a model lacks are passed by.",
+    """Aggregations to compare, untrained."""
+    pruned: Listed[Numbers] = (
+        *((24,), (19, 21, 23), (3,), (1, 3, 5)),
+        *((14,), (10, 12, 14), (7, 15, 23)),
     )
-    latency_chunks: int = Field(2, ge=1, description="Chunks (k) in the latency grid.")
-    latency_layers: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(strict=False)] = Field(
-        (0, 2, 4, 8, 12), description="Layers per chunk (m) in the latency grid; 0: unchanged."
-    )
-    latency_models: Annotated[tuple[ModelName, ...] | None, Field(strict=False)] = Field(
-        None,
-        description="Models whose latency is measured; null takes those that the checkpoints are cut from.",
-    )
+    """Sets of layers to leave out, counted from 1; those a model lacks are passed by."""
+    latency_chunks: int = Field(2, ge=1)
+    """Chunks (k) in the latency grid."""
+    latency_layers: Listed[Annotated[int, Field(ge=0)]] = (0, 2, 4, 8, 12)
+    """Layers per chunk (m) in the latency grid; 0: unchanged."""
+    latency_models: Listed[ModelName] | None = None
+    """Models whose latency is measured; null takes those that the checkpoints are cut from."""
 
     def perplexity_plans(self, model: str, layers: int) -> tuple[Checkpoint, ...]:
         """Sequential and pruned plans that the layers allow."""
@@ -115,7 +113,7 @@ class Chunking(Section):
         request = self.search.models
         return self.models if request is None else list(dict.fromkeys(request))
 
-    checkpoints: Annotated[tuple[Checkpoint, ...], Field(strict=False)] = Field(
+    checkpoints: Listed[Checkpoint] = Field(
         (
             Checkpoint(model=_STUDY, num_chunks=2, num_layers_per_chunk=12),
             Checkpoint(model=_STUDY, num_chunks=2, num_layers_per_chunk=6),
@@ -135,16 +133,13 @@ class Chunking(Section):
                 logits_distillation=True,
             ),
             Checkpoint(model=_STUDY, num_chunks=0, num_layers_per_chunk=0),
-        ),
-        description="Chunked variants to make, train and measure; an empty list for none.",
+        )
     )
-    measures: Measures = Field(
-        Measures(), description="What is measured of the checkpoints' models before any training."
-    )
-    search: PlanSearch = Field(
-        PlanSearch(),
-        description="How `snakemake chunk_search` finds plans that are worth training.",
-    )
+    """Chunked variants to make, train and measure; an empty list for none."""
+    measures: Measures = Measures()
+    """What is measured of the checkpoints' models before any training."""
+    search: PlanSearch = PlanSearch()
+    """How `snakemake chunk_search` finds plans that are worth training."""
 
     @model_validator(mode="after")
     def _each_model_is_named_once(self, info: ValidationInfo) -> "Chunking":

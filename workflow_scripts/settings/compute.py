@@ -16,30 +16,18 @@ _SIGNS_OF_GPUS = ("nvidia-smi", "sbatch", "bsub", "qsub", "condor_submit")
 class Loading(Section):
     """How a model is loaded and run, whatever it is then asked."""
 
-    device: Literal["auto", "cpu", "cuda"] = Field(
-        "auto", description="Where models run: auto takes a GPU where the job has one."
-    )
-    dtype: Literal["float32", "bfloat16", "float16"] = Field(
-        "float32",
-        description="Number format of weights and activations; it is part of every record.",
-    )
-    attention: Literal["auto", "eager", "sdpa", "flash_attention_2", "published"] = Field(
-        "auto",
-        description=(
-            "Implementation of attention: auto takes flash attention on a GPU where it is installed,"
-            " else sdpa, and eager for the architectures that need it; published is eager for every"
-            " Gemma and sdpa for all others, as the published grid was run. Evaluations read shared"
-            " prompts once, which PyTorch's own kernels do instead of sdpa and flash attention."
-        ),
-    )
-    threads: int = Field(
-        1,
-        ge=1,
-        description=(
-            "CPU threads of one job. Results on a CPU depend on it, so it is fixed here and not taken"
-            " from what a machine offers."
-        ),
-    )
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """Where models run: auto takes a GPU where the job has one."""
+    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    """Number format of weights and activations; it is part of every record."""
+    attention: Literal["auto", "eager", "sdpa", "flash_attention_2", "published"] = "auto"
+    """Implementation of attention: auto takes flash attention on a GPU where it is installed, else
+    sdpa, and eager for the architectures that need it; published is eager for every Gemma and sdpa
+    for all others, as the published grid was run. Evaluations read shared prompts once, which
+    PyTorch's own kernels do instead of sdpa and flash attention."""
+    threads: int = Field(1, ge=1)
+    """CPU threads of one job. Results on a CPU depend on it, so it is fixed here and not taken from
+    what a machine offers."""
 
     @field_validator("attention")
     @classmethod
@@ -69,9 +57,8 @@ class Loading(Section):
 
 
 class Compute(Loading):
-    batch_size: int = Field(
-        32, ge=1, description="Sequences that go through a model at once in evaluation."
-    )
+    batch_size: int = Field(32, ge=1)
+    """Sequences that go through a model at once in evaluation."""
 
 
 class RowCompute(Compute):

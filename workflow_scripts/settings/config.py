@@ -22,55 +22,41 @@ from workflow_scripts.settings.training import Training
 class Config(Section):
     """Chorus: from checkpoint to paper."""
 
-    source: Literal["miniature", "huggingface"] = Field(
-        "miniature",
-        description=(
-            "Where models and datasets come from: generated on this machine, or fetched from the"
-            " Hugging Face hub."
-        ),
-    )
-    seed: int = Field(
-        0,
-        ge=0,
-        le=2**32 - 1,
-        description="Seed of everything random, orders and training, but not of the generated world.",
-    )
-    hub: Hub = Field(Hub(), description="Where models and datasets lie.")
-    tables: Tables = Field(Tables(), description="The models and tasks the workflow knows.")
-    compute: Compute = Field(Compute(), description="How models are run.")
-    cluster: Cluster = Field(
-        Cluster(), description="The machines: what jobs ask for is computed from this."
-    )
-    miniature: Miniature = Field(Miniature(), description="How large the generated world is.")
-    chunking: Chunking = Field(Chunking(), description="Chunked variants of models.")
-    training: Training = Field(
-        Training(), description="Stages of training that chunked checkpoints go through."
-    )
-    harmony: Harmony = Field(
-        Harmony(),
-        description="The grid of models and tasks for rankings before and after training.",
-    )
-    mmlu: Mmlu = Field(
-        Mmlu(), description="MMLU as published, of the models that are cut into chunks."
-    )
-    prompts: Prompts = Field(
-        Prompts(), description="Prompt ablations: models asked the same questions in many ways."
-    )
-    suite: Suite = Field(
-        Suite(), description="The leaderboard: submitted models on a suite of tasks."
-    )
-    margins: Margins = Field(
-        Margins(),
-        description="Within what a number agrees with the published one; set it beforehand.",
-    )
+    source: Literal["miniature", "huggingface"] = "miniature"
+    """Where models and datasets come from: generated on this machine, or fetched from the Hugging
+    Face hub."""
+    seed: int = Field(0, ge=0, le=2**32 - 1)
+    """Seed of everything random, orders and training, but not of the generated world."""
+    hub: Hub = Hub()
+    """Where models and datasets lie."""
+    tables: Tables = Tables()
+    """The models and tasks the workflow knows."""
+    compute: Compute = Compute()
+    """How models are run."""
+    cluster: Cluster = Cluster()
+    """The machines: what jobs ask for is computed from this."""
+    miniature: Miniature = Miniature()
+    """How large the generated world is."""
+    chunking: Chunking = Chunking()
+    """Chunked variants of models."""
+    training: Training = Training()
+    """Stages of training that chunked checkpoints go through."""
+    harmony: Harmony = Harmony()
+    """The grid of models and tasks for rankings before and after training."""
+    mmlu: Mmlu = Mmlu()
+    """MMLU as published, of the models that are cut into chunks."""
+    prompts: Prompts = Prompts()
+    """Prompt ablations: models asked the same questions in many ways."""
+    suite: Suite = Suite()
+    """The leaderboard: submitted models on a suite of tasks."""
+    margins: Margins = Margins()
+    """Within what a number agrees with the published one; set it beforehand."""
     explain: str | None = Field(
         None,
         pattern=r"^[^/]+(/[^/]+(/\d+)?)?$",
         title="run, run/subject or run/subject/number, task or task/number, or null",
-        description=(
-            "What `snakemake explain_prompt` shows, such as run6/anatomy/3: a prompt run, a subject and"
-            " the number of a question in it, counted from 0; null is the first question of the first"
-            " run. And what `snakemake explain_training` shows, such as sst2/3: a task and the number of"
-            " a training item; null is the first item of the first task."
-        ),
     )
+    """What `snakemake explain_prompt` shows, such as run6/anatomy/3: a prompt run, a subject and
+    the number of a question in it, counted from 0; null is the first question of the first run. And
+    what `snakemake explain_training` shows, such as sst2/3: a task and the number of a training
+    item; null is the first item of the first task."""

@@ -7,7 +7,7 @@ from pydantic import Field, ValidationError
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.compute import Precision
-from workflow_scripts.settings.section import Section
+from workflow_scripts.settings.section import Listed, Section
 from workflow_scripts.settings.sentences import sentences, shown
 from workflow_scripts.settings.yaml_files import read_yaml
 
@@ -15,24 +15,26 @@ from workflow_scripts.settings.yaml_files import read_yaml
 class Flag(Section):
     """One entry of the file: a reason, and which rows it marks."""
 
-    model: str = Field(min_length=1, description="The model as its request names it.")
-    precision: Precision | None = Field(
-        None, description="The number format it marks; null marks all of them."
-    )
+    model: str = Field(min_length=1)
+    """The model as its request names it."""
+    precision: Precision | None = None
+    """The number format it marks; null marks all of them."""
     revision: str | None = Field(
         None,
         pattern=r"^[0-9a-f]{7,40}$",
         title="a commit, or the seven or more digits it begins with",
-        description="The commit it marks, or its beginning; null marks all of them.",
     )
-    reason: str = Field(min_length=1, max_length=500, description="Why, in a sentence.")
+    """The commit it marks, or its beginning; null marks all of them."""
+    reason: str = Field(min_length=1, max_length=500)
+    """Why, in a sentence."""
     link: Annotated[
         str, Field(pattern=r"^https://\S+$", title="an address that begins with https://")
-    ] = Field(description="Where it is discussed.")
+    ]
+    """Where it is discussed."""
 
 
 class _File(Section):
-    flags: Annotated[tuple[Flag, ...], Field(strict=False)] = ()
+    flags: Listed[Flag] = ()
 
 
 def read_flags(path: Path) -> tuple[Flag, ...]:

@@ -41,10 +41,10 @@ def schema_json() -> str:
 def _section(section: Section, key: str, indent: str, explained: dict[type, str]) -> str:
     """`explained` has the key at which each kind of entry was explained, and gets those met here."""
     text = ""
-    for name, field in type(section).model_fields.items():
+    for name, description in type(section).descriptions().items():
         value = getattr(section, name)
         text += "\n" if not indent else ""
-        text += _comment(field.description, indent)
+        text += _comment(description, indent)
         if isinstance(value, Section):
             below = _section(value, f"{key}{name}.", indent + "  ", explained)
             text += f"{indent}{name}:\n{below}"
@@ -54,11 +54,11 @@ def _section(section: Section, key: str, indent: str, explained: dict[type, str]
     return text
 
 
-def _comment(text: str | None, indent: str, hanging: str = "") -> str:
+def _comment(text: str, indent: str, hanging: str = "") -> str:
     prefix = f"{indent}# "
     return (
         textwrap.fill(
-            text or "",
+            text,
             _WIDTH,
             initial_indent=prefix,
             subsequent_indent=prefix + hanging,
@@ -82,12 +82,13 @@ def _entries_comment(value: Any, key: str, indent: str, explained: dict[type, st
     theirs = f" of {explained[told]} from {names[0]} to {names[-1]}, and" if names else ""
     for kind in kinds:
         explained.setdefault(kind, key)
+    descriptions = type(entries[0]).descriptions()
     text = _comment(f"Each entry has the keys{theirs}:", indent)
     for name, field in type(entries[0]).model_fields.items():
         if name in names:
             continue
         default = "" if field.is_required() else f" (default {_scalar(field.default)})"
-        text += _comment(f"- {name}{default}: {field.description}", indent, hanging="  ")
+        text += _comment(f"- {name}{default}: {descriptions[name]}", indent, hanging="  ")
     return text
 
 

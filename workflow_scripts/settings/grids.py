@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar, get_args
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field, ValidationError
 
@@ -11,7 +11,7 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.harmony import Protocol
 from workflow_scripts.settings.names import find_file
 from workflow_scripts.settings.raw import raw_problems
-from workflow_scripts.settings.section import Section
+from workflow_scripts.settings.section import Listed, Section
 from workflow_scripts.settings.sentences import hint, listed, sentences, shown
 from workflow_scripts.settings.tables import TaskRow
 from workflow_scripts.settings.yaml_files import read_yaml
@@ -20,8 +20,6 @@ FOLDER = "config/grids"
 # By task, how the right answers of two models go together: where no items of a grid are known.
 CORRELATIONS = "resources/published/items/correlations.csv"
 OWN_GRID, PUBLISHED_GRID = "own", "published"
-_One = TypeVar("_One")
-Listed = Annotated[tuple[_One, ...], Field(strict=False)]
 Words = Annotated[str, Field(min_length=1)]
 Name = Annotated[
     str,
@@ -35,74 +33,88 @@ ATTRIBUTES = ("family", "kind", "parameters_billion", "tokens_billion", "date")
 class GridProtocol(Section):
     """One protocol under which models were scored."""
 
-    name: Words = Field(description="Name in tables and figures")
-    after_training: bool = Field(
-        False, description="Whether each model was trained before it was tested"
-    )
-    floored_by: Name | None = Field(
-        None, description="Another protocol, whose score is taken where it is the better one"
-    )
-    scores_of: Name | None = Field(
-        None,
-        description="The protocol whose scores are floored, where this one has none of its own",
-    )
-    in_figures: bool = Field(True, description="Whether figures show it; tables always do")
+    name: Words
+    """Name in tables and figures"""
+    after_training: bool = False
+    """Whether each model was trained before it was tested"""
+    floored_by: Name | None = None
+    """Another protocol, whose score is taken where it is the better one"""
+    scores_of: Name | None = None
+    """The protocol whose scores are floored, where this one has none of its own"""
+    in_figures: bool = True
+    """Whether figures show it; tables always do"""
 
 
 class GridTask(Section):
     """A task that the table of tasks lacks."""
 
-    name: Words = Field(description="Name in tables and figures")
-    metric: Words = Field(description="The metric that is reported; others are left out")
+    name: Words
+    """Name in tables and figures"""
+    metric: Words
+    """The metric that is reported; others are left out"""
 
 
 class GridAttributes(Section):
     """What is known of the models, in a table with a line for each, by the column `model`."""
 
-    file: Words = Field(description="CSV, or TSV by its name")
-    columns: dict[str, Words] = Field(description="How the file calls each attribute")
+    file: Words
+    """CSV, or TSV by its name"""
+    columns: dict[str, Words]
+    """How the file calls each attribute"""
 
 
 class GridRelease(Section):
     """The same scores, released a second time, in the form of the published leaderboard."""
 
-    file: Words = Field(description="Wide CSV, in percent")
-    name: Words = Field(description="Name in tables")
-    about: Words = Field(description="What it is beside the other, in a sentence")
-    protocol: Name = Field(description="Of which they are")
+    file: Words
+    """Wide CSV, in percent"""
+    name: Words
+    """Name in tables"""
+    about: Words
+    """What it is beside the other, in a sentence"""
+    protocol: Name
+    """Of which they are"""
 
 
 class GridFile(Section):
     """A file in config/grids; tasks and models it does not describe are those of the tables."""
 
-    title: str = Field("", description="What the titles of its tables begin with")
-    called: Words = Field("scores", description="What sentences call its scores")
-    files: Name | None = Field(
-        None, description="What the names of its results begin with; its own name where not said"
-    )
-    run: bool = Field(False, description="Whether it has the scores of this run, and imported ones")
-    scores: Listed[Words] = Field((), description="CSV files in the columns of imported scores")
-    protocols: dict[str, GridProtocol] = Field(
-        min_length=1, description="In their order; the first is what others are compared with"
-    )
-    models: int | None = Field(None, ge=1, description="How many there are, where that is known")
-    categories: dict[str, Listed[Name]] = Field(
-        {}, description="The tasks in their order; those of the table where not said"
-    )
-    tasks: dict[str, GridTask] = Field({}, description="Tasks that the table of tasks lacks")
-    attributes: GridAttributes | None = Field(None, description="What is known of the models")
-    measures: Listed[Literal["kendall", "pearson"]] = Field(
-        ("kendall",), description="Of the agreement of two tasks"
-    )
-    families: Listed[Words] = Field((), description="Families that have components of their own")
-    pair: Listed[Name] = Field((), description="Two tasks whose rankings stand side by side")
-    texts: dict[str, Words] = Field({}, description="Texts with bits per byte, and their names")
-    about_texts: str = Field("texts", description="What they are, in a sentence")
-    lacking_texts: str = Field("", description="Models without bits per byte")
-    kinds: Listed[Literal["base", "instruct"]] = Field(
-        (), description="Whose texts before training are set beside scores after it"
-    )
-    release: GridRelease | None = Field(None, description="A second release of the same scores")
+    title: str = ""
+    """What the titles of its tables begin with"""
+    called: Words = "scores"
+    """What sentences call its scores"""
+    files: Name | None = None
+    """What the names of its results begin with; its own name where not said"""
+    run: bool = False
+    """Whether it has the scores of this run, and imported ones"""
+    scores: Listed[Words] = ()
+    """CSV files in the columns of imported scores"""
+    protocols: dict[str, GridProtocol] = Field(min_length=1)
+    """In their order; the first is what others are compared with"""
+    models: int | None = Field(None, ge=1)
+    """How many there are, where that is known"""
+    categories: dict[str, Listed[Name]] = Field({})
+    """The tasks in their order; those of the table where not said"""
+    tasks: dict[str, GridTask] = Field({})
+    """Tasks that the table of tasks lacks"""
+    attributes: GridAttributes | None = None
+    """What is known of the models"""
+    measures: Listed[Literal["kendall", "pearson"]] = ("kendall",)
+    """Of the agreement of two tasks"""
+    families: Listed[Words] = ()
+    """Families that have components of their own"""
+    pair: Listed[Name] = ()
+    """Two tasks whose rankings stand side by side"""
+    texts: dict[str, Words] = Field({})
+    """Texts with bits per byte, and their names"""
+    about_texts: str = "texts"
+    """What they are, in a sentence"""
+    lacking_texts: str = ""
+    """Models without bits per byte"""
+    kinds: Listed[Literal["base", "instruct"]] = ()
+    """Whose texts before training are set beside scores after it"""
+    release: GridRelease | None = None
+    """A second release of the same scores"""
 
     @property
     def baseline(self) -> str:

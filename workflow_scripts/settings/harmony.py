@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from workflow_scripts.settings.names import CheckpointName, CsvFile, LmEvalTaskName, TextFile
-from workflow_scripts.settings.section import Section, contradiction
+from workflow_scripts.settings.section import Listed, Section, contradiction
 from workflow_scripts.settings.sentences import hint
 from workflow_scripts.settings.training_keys import TrainingKeys
 
@@ -18,50 +18,24 @@ Together = Literal["auto"] | Annotated[int, Field(ge=1)]
 class TaskRecipe(TrainingKeys):
     """How a model is trained on a task before its test, and what it is trained and chosen on."""
 
-    max_training_items: int | None = Field(
-        50_000, ge=1, description="Training items, in a seeded order; null takes all of them."
-    )
-    max_validation_items: int | None = Field(
-        1_000,
-        ge=1,
-        description="Items to choose the epoch on, in a seeded order; null takes all of them.",
-    )
-    held_out_share: float = Field(
-        0.2,
-        gt=0,
-        lt=1,
-        description=(
-            "Share of the training items held out to choose on, for tasks without a validation split"
-            " beside their test split."
-        ),
-    )
-    choose_on_test: bool = Field(
-        False,
-        description=(
-            "Choose the epoch on items of the test where a task names one split for both, as the published"
-            " code does on medmcqa; false holds out training items instead."
-        ),
-    )
-    loss_on: Literal["all", "completion"] = Field(
-        "all", description="What counts in the loss: the whole text, or the answer alone."
-    )
-    training_text: Literal["as_tested", "published"] = Field(
-        "as_tested",
-        description=(
-            "What is trained on: as_tested, the request that the evaluator makes of an item, with the"
-            " right answer; published, the question, a space and the answer as the published code puts"
-            " them, without the task's description, and with every accepted answer where there are"
-            " several."
-        ),
-    )
-    learning_rates: Annotated[tuple[Annotated[float, Field(gt=0)], ...], Field(strict=False)] = (
-        Field(
-            (),
-            description=(
-                "Rates to try instead of learning_rate; the best on the items to choose on is taken."
-            ),
-        )
-    )
+    max_training_items: int | None = Field(50_000, ge=1)
+    """Training items, in a seeded order; null takes all of them."""
+    max_validation_items: int | None = Field(1_000, ge=1)
+    """Items to choose the epoch on, in a seeded order; null takes all of them."""
+    held_out_share: float = Field(0.2, gt=0, lt=1)
+    """Share of the training items held out to choose on, for tasks without a validation split
+    beside their test split."""
+    choose_on_test: bool = False
+    """Choose the epoch on items of the test where a task names one split for both, as the published
+    code does on medmcqa; false holds out training items instead."""
+    loss_on: Literal["all", "completion"] = "all"
+    """What counts in the loss: the whole text, or the answer alone."""
+    training_text: Literal["as_tested", "published"] = "as_tested"
+    """What is trained on: as_tested, the request that the evaluator makes of an item, with the
+    right answer; published, the question, a space and the answer as the published code puts them,
+    without the task's description, and with every accepted answer where there are several."""
+    learning_rates: Listed[Annotated[float, Field(gt=0)]] = ()
+    """Rates to try instead of learning_rate; the best on the items to choose on is taken."""
 
     @property
     def protocol_keys(self) -> dict[str, Any]:
@@ -99,22 +73,18 @@ RECIPES: Mapping[str, TaskRecipe] = {
 
 
 class Harmony(Section):
-    models: Annotated[tuple[CheckpointName, ...], Field(strict=False)] = Field(
-        (
-            "miniature/Llama-1.4M",
-            "miniature/Llama-0.3M",
-            "miniature/Llama-1.4M-Instruct",
-            "miniature/Qwen2-0.2M",
-            "miniature/Pythia-1M",
-            "miniature/Pythia-0.1M",
-        ),
-        description=(
-            "Models to rank, by name, or by folder (./my-checkpoint), and checkpoints that chunking and"
-            " training make, such as miniature/Qwen2-1M-Instruct@k2m12+cpt. An empty list measures none:"
-            " imported scores are then a study of their own, and without any there is none."
-        ),
+    models: Listed[CheckpointName] = (
+        "miniature/Llama-1.4M",
+        "miniature/Llama-0.3M",
+        "miniature/Llama-1.4M-Instruct",
+        "miniature/Qwen2-0.2M",
+        "miniature/Pythia-1M",
+        "miniature/Pythia-0.1M",
     )
-    tasks: Annotated[tuple[LmEvalTaskName, ...], Field(strict=False)] = Field(
+    """Models to rank, by name, or by folder (./my-checkpoint), and checkpoints that chunking and
+    training make, such as miniature/Qwen2-1M-Instruct@k2m12+cpt. An empty list measures none:
+    imported scores are then a study of their own, and without any there is none."""
+    tasks: Listed[LmEvalTaskName] = Field(
         # Of the 24 some that a miniature model learns: on the others its scores are noise, before and
         # after training (docs/harmony.md).
         (
@@ -122,92 +92,47 @@ class Harmony(Section):
             *("commonsense_qa", "sciq", "arc_easy", "headqa_en"),
         ),
         min_length=1,
-        description=(
-            "Tasks to rank them on, by name. Those without a training split"
-            " are measured directly only. Imported scores without models of ours are ranked on all tasks"
-            " that they have."
-        ),
     )
-    protocols: Annotated[tuple[Protocol, ...], Field(strict=False)] = Field(
-        ("direct", "train_before_test"),
-        min_length=1,
-        description=(
-            "direct: as the model is, zero-shot; few_shot: `shots` examples in front of each"
-            " item; train_before_test: after training on the task, by `recipe`."
-        ),
-    )
-    max_test_items: int | None = Field(
-        10_000,
-        ge=1,
-        description="Test items of a task, taken in a seeded order; null takes all of them.",
-    )
-    test_draw: TestDraw = Field(
-        "own",
-        description=(
-            "Which items a test of more than max_test_items takes: own, drawn by the task's name;"
-            " published, by numpy's permutation under the seed, after one of the training items, as the"
-            " published code draws."
-        ),
-    )
-    shots: int = Field(5, ge=1, description="Worked examples in the protocol few_shot.")
-    chat_template: bool = Field(
-        False, description="Put every item, in training and test, into the model's chat template."
-    )
-    recipe: str | None = Field(
-        None,
-        description=(
-            "Which of the recipes trains before the test; null is published, or miniature in the"
-            " miniature world."
-        ),
-    )
-    recipes: dict[str, TaskRecipe] = Field(
-        dict(RECIPES),
-        description=(
-            "Ways to train before a test, by name. One of your own is one more entry; of one that is"
-            " here, write what differs."
-        ),
-    )
-    seeds: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(strict=False)] = Field(
-        (),
-        description=(
-            "Train each cell once with each of these seeds; tables show the mean. Empty: once, with the"
-            " seed of the config."
-        ),
-    )
-    together: Together | None = Field(
-        None,
-        description=(
-            "How many trainings of a model share their steps, each with adapters of its own: auto, all"
-            " that a job has; 1, each by itself. What trains anything but low-rank adapters is trained"
-            " by itself in any case. Null is auto in the miniature world and 1 elsewhere."
-        ),
-    )
-    task_pair: Annotated[tuple[LmEvalTaskName, ...], Field(strict=False)] = Field(
-        (),
-        description=(
-            "Two of these tasks, whose rankings of the models are drawn side by side; empty is the first"
-            " two."
-        ),
-    )
-    imported_scores: Annotated[tuple[CsvFile, ...], Field(strict=False)] = Field(
-        (),
-        description=(
-            "CSV files of other people's scores to rank beside ours: columns model, task, protocol"
-            " (direct, few_shot or train_before_test), metric, value and, where known, stderr, n and"
-            " unit (fraction or percent); resources/published/harmony_leaderboard.csv is read as it"
-            " is."
-        ),
-    )
-    corpora: dict[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$")], TextFile] = Field(
-        {},
-        description=(
-            "Text files of your own, by name: bits per byte of their last tenth, before and after"
-            " training on their first eight."
-        ),
-    )
-    bootstrap_draws: int = Field(
-        1000, ge=10, description="Draws behind each interval of agreement, components and ranks."
-    )
+    """Tasks to rank them on, by name. Those without a training split are measured directly only.
+    Imported scores without models of ours are ranked on all tasks that they have."""
+    protocols: Listed[Protocol] = Field(("direct", "train_before_test"), min_length=1)
+    """direct: as the model is, zero-shot; few_shot: `shots` examples in front of each item;
+    train_before_test: after training on the task, by `recipe`."""
+    max_test_items: int | None = Field(10_000, ge=1)
+    """Test items of a task, taken in a seeded order; null takes all of them."""
+    test_draw: TestDraw = "own"
+    """Which items a test of more than max_test_items takes: own, drawn by the task's name;
+    published, by numpy's permutation under the seed, after one of the training items, as the
+    published code draws."""
+    shots: int = Field(5, ge=1)
+    """Worked examples in the protocol few_shot."""
+    chat_template: bool = False
+    """Put every item, in training and test, into the model's chat template."""
+    recipe: str | None = None
+    """Which of the recipes trains before the test; null is published, or miniature in the miniature
+    world."""
+    recipes: dict[str, TaskRecipe] = Field(dict(RECIPES))
+    """Ways to train before a test, by name. One of your own is one more entry; of one that is here,
+    write what differs."""
+    seeds: Listed[Annotated[int, Field(ge=0)]] = ()
+    """Train each cell once with each of these seeds; tables show the mean. Empty: once, with the
+    seed of the config."""
+    together: Together | None = None
+    """How many trainings of a model share their steps, each with adapters of its own: auto, all
+    that a job has; 1, each by itself. What trains anything but low-rank adapters is trained by
+    itself in any case. Null is auto in the miniature world and 1 elsewhere."""
+    task_pair: Listed[LmEvalTaskName] = ()
+    """Two of these tasks, whose rankings of the models are drawn side by side; empty is the first
+    two."""
+    imported_scores: Listed[CsvFile] = ()
+    """CSV files of other people's scores to rank beside ours: columns model, task, protocol
+    (direct, few_shot or train_before_test), metric, value and, where known, stderr, n and unit
+    (fraction or percent); resources/published/harmony_leaderboard.csv is read as it is."""
+    corpora: dict[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$")], TextFile] = Field({})
+    """Text files of your own, by name: bits per byte of their last tenth, before and after training
+    on their first eight."""
+    bootstrap_draws: int = Field(1000, ge=10)
+    """Draws behind each interval of agreement, components and ranks."""
 
     @model_validator(mode="after")
     def _pair_is_of_two_of_the_tasks(self) -> "Harmony":

@@ -39,21 +39,32 @@ _TABLES = {"models": ModelRow, "tasks": TaskRow, "work": WorkRow, "devices": Dev
 class Settings(Config):
     """The config, checked, together with the rows of its tables."""
 
-    models: dict[str, ModelRow] = Field(
-        description="All rows of the models table by name, and those of other models that are named."
-    )
-    tasks: dict[str, TaskRow] = Field(description="All rows of the tasks table by name, likewise.")
-    folders: dict[str, str] = Field(description="By name, the folders of local models.")
-    work: dict[str, WorkRow] = Field(description="All rows of the work table by task.")
-    devices: dict[str, DeviceRow] = Field(description="All rows of the devices table by name.")
-    prompt_runs: dict[str, PromptRun] = Field(description="The prompt runs to make, by name.")
-    requests: dict[str, Request] = Field({}, description="Submitted models, by their files' names.")
-    refused_requests: dict[str, str] = Field({}, description="What is wrong with the other files.")
-    requests_aside: dict[str, str] = Field({}, description="Why some files are of another config.")
-    flags: tuple[Flag, ...] = Field((), description="Rows of the leaderboard that are marked.")
-    grids: dict[str, GridFile] = Field({}, description="The files in config/grids, by their names.")
-    workflow_folder: str = Field(description="Where the Snakefile lies.")
-    merged: dict[str, Any] = Field(description="The config as Snakemake merged it, unchecked.")
+    models: dict[str, ModelRow]
+    """All rows of the models table by name, and those of other models that are named."""
+    tasks: dict[str, TaskRow]
+    """All rows of the tasks table by name, likewise."""
+    folders: dict[str, str]
+    """By name, the folders of local models."""
+    work: dict[str, WorkRow]
+    """All rows of the work table by task."""
+    devices: dict[str, DeviceRow]
+    """All rows of the devices table by name."""
+    prompt_runs: dict[str, PromptRun]
+    """The prompt runs to make, by name."""
+    requests: dict[str, Request] = Field({})
+    """Submitted models, by their files' names."""
+    refused_requests: dict[str, str] = Field({})
+    """What is wrong with the other files."""
+    requests_aside: dict[str, str] = Field({})
+    """Why some files are of another config."""
+    flags: tuple[Flag, ...] = ()
+    """Rows of the leaderboard that are marked."""
+    grids: dict[str, GridFile] = Field({})
+    """The files in config/grids, by their names."""
+    workflow_folder: str
+    """Where the Snakefile lies."""
+    merged: dict[str, Any]
+    """The config as Snakemake merged it, unchecked."""
 
     def model(self, name: str) -> ModelRow:
         return self.models[name]

@@ -8,7 +8,7 @@ from workflow_scripts.settings.section import Section
 class Margins(Section):
     """A number agrees where its difference surely lies within these, and is inconclusive where it may not."""
 
-    scores: float = Field(
-        0.02, gt=0, lt=1, description="Of scores, in the units of the metric: 0.02 is two points."
-    )
-    ranks: int = Field(3, ge=0, description="Of ranks on the leaderboard.")
+    scores: float = Field(0.02, gt=0, lt=1)
+    """Of scores, in the units of the metric: 0.02 is two points."""
+    ranks: int = Field(3, ge=0)
+    """Of ranks on the leaderboard."""

@@ -6,4 +6,5 @@ from workflow_scripts.settings.section import Section
 
 
 class Miniature(Section):
-    items: int = Field(200, ge=1, description="Test items of each generated task.")
+    items: int = Field(200, ge=1)
+    """Test items of each generated task."""

@@ -1,13 +1,12 @@
 """MMLU as published, of models and their chunked checkpoints."""
 
 from dataclasses import replace
-from typing import Annotated
 
 from pydantic import Field
 
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.settings.names import ModelName
-from workflow_scripts.settings.section import Section
+from workflow_scripts.settings.section import Listed, Section
 
 DATASET = "lighteval/mmlu"
 
@@ -24,25 +23,15 @@ PUBLISHED = {
 
 
 class Mmlu(Section):
-    models: Annotated[tuple[ModelName, ...], Field(strict=False)] = Field(
-        (),
-        description=(
-            "Further models to evaluate as they are. Those that chunking.checkpoints names are"
-            " evaluated in any case, as they are and in each chunked variant."
-        ),
-    )
-    shots: int = Field(
-        5, ge=0, le=5, description="Worked examples in front of each question; MMLU has five."
-    )
-    max_items_per_subject: int | None = Field(
-        8,
-        ge=1,
-        description=(
-            "Questions of each of the 57 subjects, in lighteval's own shuffled order; null takes all"
-            " of them. 8 are enough for a first look, and the miniature world has 12 by default; a"
-            " number to be reported needs null."
-        ),
-    )
+    models: Listed[ModelName] = ()
+    """Further models to evaluate as they are. Those that chunking.checkpoints names are evaluated
+    in any case, as they are and in each chunked variant."""
+    shots: int = Field(5, ge=0, le=5)
+    """Worked examples in front of each question; MMLU has five."""
+    max_items_per_subject: int | None = Field(8, ge=1)
+    """Questions of each of the 57 subjects, in lighteval's own shuffled order; null takes all of
+    them. 8 are enough for a first look, and the miniature world has 12 by default; a number to be
+    reported needs null."""
 
 
 def published_table(checkpoint: CheckpointId, source: str) -> str | None:

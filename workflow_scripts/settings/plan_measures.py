@@ -5,43 +5,34 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from workflow_scripts.settings.compute import Loading
-from workflow_scripts.settings.section import Section, contradiction
+from workflow_scripts.settings.section import Listed, Section, contradiction
 
 WIKITEXT = "Salesforce/wikitext"
 MAGPIE = "Magpie-Align/Magpie-Qwen2-Pro-200K-English"
 # What perplexity is taken of, by what records call it.
 MEASURED_TEXTS = {"wikitext": WIKITEXT, "magpie": MAGPIE}
 
-Numbers = Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(strict=False)]
+Numbers = Listed[Annotated[int, Field(ge=1)]]
 
 
 class LatencyMeasures(Section):
     """What times are taken of."""
 
-    batch_sizes: Numbers = Field((2, 4, 8), min_length=1, description="Batch sizes of the grid.")
-    questions: int = Field(8, ge=1, description="MMLU questions that latency is measured on.")
-    new_tokens: int = Field(5, ge=2, description="Tokens generated for each of them.")
-    repeats: int = Field(
-        4, ge=3, description="Rounds of the latency grid; its variants take turns in each."
-    )
-    devices: Numbers = Field(
-        (1,),
-        min_length=1,
-        description=(
-            "Over how many devices chunks are spread, each number timed: GPUs of one node, or on a processor"
-            " shares of compute.threads. A plan is spread over as many as it has chunks at most."
-        ),
-    )
-
-    precisions: Annotated[
-        tuple[Literal["float32", "bfloat16", "float16"], ...], Field(strict=False)
-    ] = Field(
-        (),
-        description=(
-            "Number formats beside compute.dtype in which plans are timed on one device, fused, and the model as"
-            " it is. The table has what each costs: nats that a token of the same questions takes more."
-        ),
-    )
+    batch_sizes: Numbers = Field((2, 4, 8), min_length=1)
+    """Batch sizes of the grid."""
+    questions: int = Field(8, ge=1)
+    """MMLU questions that latency is measured on."""
+    new_tokens: int = Field(5, ge=2)
+    """Tokens generated for each of them."""
+    repeats: int = Field(4, ge=3)
+    """Rounds of the latency grid; its variants take turns in each."""
+    devices: Numbers = Field((1,), min_length=1)
+    """Over how many devices chunks are spread, each number timed: GPUs of one node, or on a
+    processor shares of compute.threads. A plan is spread over as many as it has chunks at most."""
+    precisions: Listed[Literal["float32", "bfloat16", "float16"]] = ()
+    """Number formats beside compute.dtype in which plans are timed on one device, fused, and the
+    model as it is. The table has what each costs: nats that a token of the same questions takes
+    more."""
 
     @model_validator(mode="after")
     def _batches_can_be_filled(self) -> "LatencyMeasures":
@@ -86,22 +77,17 @@ def too_few_threads(devices: int, threads: int) -> str | None:
 class PerplexityMeasures(Section):
     """What perplexity is taken of."""
 
-    window: int = Field(
-        256, ge=2, description="Tokens that a perplexity window sees, at most the model's context."
-    )
-    stride: int = Field(128, ge=1, description="Tokens that each window scores: its last ones.")
-    text_tokens: int | None = Field(
-        None,
-        ge=2,
-        description=(
-            "Tokens of wikitext's validation split that perplexity is taken of, its first ones; null"
-            " takes all, some 290,000."
-        ),
-    )
-    responses: int = Field(60, ge=1, description="Magpie responses of each difficulty to score.")
-    difficulties: Annotated[tuple[str, ...], Field(strict=False)] = Field(
-        ("easy",), min_length=1, description="Difficulties of those responses, as the dataset says."
-    )
+    window: int = Field(256, ge=2)
+    """Tokens that a perplexity window sees, at most the model's context."""
+    stride: int = Field(128, ge=1)
+    """Tokens that each window scores: its last ones."""
+    text_tokens: int | None = Field(None, ge=2)
+    """Tokens of wikitext's validation split that perplexity is taken of, its first ones; null takes
+    all, some 290,000."""
+    responses: int = Field(60, ge=1)
+    """Magpie responses of each difficulty to score."""
+    difficulties: Listed[str] = Field(("easy",), min_length=1)
+    """Difficulties of those responses, as the dataset says."""
 
     @model_validator(mode="after")
     def _stride_fits(self) -> "PerplexityMeasures":

@@ -60,48 +60,35 @@ class Request(Section):
         str,
         AfterValidator(_checkpoint),
         Field(title="the name of a model on the hub, organisation/name, or of a checkpoint"),
-    ] = Field(description="Its name on the hub, or a checkpoint that this workflow makes of one.")
+    ]
+    """Its name on the hub, or a checkpoint that this workflow makes of one."""
     revision: (
         Annotated[
             str,
             Field(pattern=r"^[0-9a-f]{40}$", title="a commit, 40 digits from 0 to 9 and a to f"),
         ]
         | None
-    ) = Field(
-        None, description="The commit that is meant; null is the one that the hub folder holds."
-    )
-    precision: Precision = Field(
-        description=(
-            "Number format the model is run in; 8bit and 4bit are its weights, quantised by bitsandbytes on"
-            " a GPU."
-        )
-    )
-    weight_type: Literal["original", "adapter", "delta"] = Field(
-        "original",
-        description=(
-            "original: whole weights; adapter: low-rank adapters beside the weights they change; delta:"
-            " what is added to the weights of base."
-        ),
-    )
-    base: Annotated[str, AfterValidator(_base), Field(title="the name of a model")] | None = Field(
-        None, description="The model on the hub that a delta is added to when it is loaded."
-    )
+    ) = None
+    """The commit that is meant; null is the one that the hub folder holds."""
+    precision: Precision
+    """Number format the model is run in; 8bit and 4bit are its weights, quantised by bitsandbytes
+    on a GPU."""
+    weight_type: Literal["original", "adapter", "delta"] = "original"
+    """original: whole weights; adapter: low-rank adapters beside the weights they change; delta:
+    what is added to the weights of base."""
+    base: Annotated[str, AfterValidator(_base), Field(title="the name of a model")] | None = None
+    """The model on the hub that a delta is added to when it is loaded."""
     model_type: Literal[
         "pretrained", "continuously pretrained", "fine-tuned", "chat", "merged", "chunked"
-    ] = Field(description="What kind of model it is; rows are compared within a kind.")
-    licence: str | None = Field(
-        None, min_length=1, description="As the model's card has it; null takes the card's word."
-    )
-    note: str | None = Field(
-        None, max_length=1_000, description="What the submitter wants readers to know."
-    )
-    protocol: Literal["few_shot", "train_before_test"] = Field(
-        "few_shot",
-        description=(
-            "few_shot: asked as it is, with each task's shots; train_before_test: trained on each task"
-            " before its test, by harmony.recipe, and asked without shots."
-        ),
-    )
+    ]
+    """What kind of model it is; rows are compared within a kind."""
+    licence: str | None = Field(None, min_length=1)
+    """As the model's card has it; null takes the card's word."""
+    note: str | None = Field(None, max_length=1_000)
+    """What the submitter wants readers to know."""
+    protocol: Literal["few_shot", "train_before_test"] = "few_shot"
+    """few_shot: asked as it is, with each task's shots; train_before_test: trained on each task
+    before its test, by harmony.recipe, and asked without shots."""
 
     @model_validator(mode="after")
     def _says_what_its_name_says(self) -> "Request":

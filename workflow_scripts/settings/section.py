@@ -1,10 +1,17 @@
 """What the sections of the config have in common, and how their checks speak."""
 
-from typing import Any, Self
+import ast
+import inspect
+from itertools import pairwise
+from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticCustomError
+
+_One = TypeVar("_One")
+# As YAML writes it, a list; as a frozen section keeps it, a tuple.
+Listed = Annotated[tuple[_One, ...], Field(strict=False)]
 
 
 class Section(BaseModel):
@@ -27,11 +34,28 @@ class Section(BaseModel):
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
         """The JSON schema, with a title only where a type was given one in words."""
-        return cls.model_json_schema(schema_generator=_Untitled)
+        return cls.model_json_schema(schema_generator=_Described)
+
+    @classmethod
+    def descriptions(cls) -> dict[str, str]:
+        """What the string below each field says.
+
+        It is read from the source when somebody asks: pydantic would read it whenever a job starts.
+        """
+        found = {}
+        for kind in reversed(cls.__mro__):
+            if issubclass(kind, Section):
+                [written] = ast.parse(inspect.getsource(kind)).body
+                assert isinstance(written, ast.ClassDef)
+                for field, said in pairwise(written.body):
+                    match field, said:
+                        case ast.AnnAssign(ast.Name(name)), ast.Expr(ast.Constant(str(text))):
+                            found[name] = " ".join(text.split())
+        return found
 
 
-class _Untitled(GenerateJsonSchema):
-    """Without the titles pydantic derives from names, which say nothing new."""
+class _Described(GenerateJsonSchema):
+    """With what fields say of themselves, and without the titles pydantic derives from their names."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
@@ -39,6 +63,8 @@ class _Untitled(GenerateJsonSchema):
     def model_schema(self, schema: Any) -> dict[str, Any]:
         made = super().model_schema(schema)
         made.pop("title", None)
+        for name, text in schema["cls"].descriptions().items():
+            made["properties"][name]["description"] = text
         return made
 
 

@@ -1,40 +1,26 @@
 """The leaderboard: a suite of tasks with their shots and metrics, and where its requests lie."""
 
-from typing import Annotated
-
 from pydantic import Field, model_validator
 
 from workflow_scripts.settings.names import Folder, LmEvalTaskName, ModelName
-from workflow_scripts.settings.section import Section, contradiction
+from workflow_scripts.settings.section import Listed, Section, contradiction
 
 FOLDER = "config/requests"
 FLAGS = "config/flags.yaml"
 
 
 class SuiteTask(Section):
-    task: LmEvalTaskName = Field(description="Its name.")
-    shots: int = Field(
-        ge=0,
-        description="Worked examples in front of each item; a task that fixes them at 0 has none.",
-    )
-    metric: str | None = Field(
-        None,
-        min_length=1,
-        description=(
-            "The metric that counts, as records name it: with lm-eval's filter behind a comma, and"
-            " with _macro for the mean over the members of a group. Null is the tasks table's."
-        ),
-    )
-    shown_as: str | None = Field(
-        None,
-        min_length=1,
-        description="What readers know the metric as; null is its own name.",
-    )
-    max_items: int | None = Field(
-        None,
-        ge=1,
-        description="Items of this task, of a group those of each member; null is suite.max_items.",
-    )
+    task: LmEvalTaskName
+    """Its name."""
+    shots: int = Field(ge=0)
+    """Worked examples in front of each item; a task that fixes them at 0 has none."""
+    metric: str | None = Field(None, min_length=1)
+    """The metric that counts, as records name it: with lm-eval's filter behind a comma, and with
+    _macro for the mean over the members of a group. Null is the tasks table's."""
+    shown_as: str | None = Field(None, min_length=1)
+    """What readers know the metric as; null is its own name."""
+    max_items: int | None = Field(None, ge=1)
+    """Items of this task, of a group those of each member; null is suite.max_items."""
 
 
 # Shots and metrics of the Open LLM Leaderboard; where it and today's lm-eval use different names for
@@ -56,62 +42,29 @@ OPEN_LICENCES = (
 
 
 class Suite(Section):
-    tasks: Annotated[tuple[SuiteTask, ...], Field(strict=False)] = Field(
-        OPEN_LLM_LEADERBOARD,
-        min_length=1,
-        description=(
-            "What every submitted model is asked; the average is over all of them. By default the six"
-            " of the Open LLM Leaderboard."
-        ),
-    )
-    max_items: int | None = Field(
-        12,
-        ge=1,
-        description=(
-            "Items of a task, taken in a seeded order; null takes all of them. 12 show that it works;"
-            " a number to be reported needs null, here and in each of the tasks."
-        ),
-    )
-    requests: Folder = Field(
-        FOLDER,
-        description=(
-            "Folder of the requests, one YAML file for each submitted model; looked up in the working"
-            " directory first, then beside the Snakefile. Requests for models of the other source are"
-            " left aside."
-        ),
-    )
-    local_models: Annotated[tuple[ModelName, ...], Field(strict=False)] = Field(
-        (),
-        description=(
-            "Models that are folders on this machine (./my-checkpoint) and that requests may name in the"
-            " same way; they can name no other folder."
-        ),
-    )
-    flags: str = Field(
-        FLAGS,
-        min_length=1,
-        description=(
-            "File of the flags, looked up in the same way: models that are marked, with a reason and a"
-            " link."
-        ),
-    )
-    memory_mb: int = Field(
-        8_000,
-        ge=1,
-        description=(
-            "The most memory that a job of the suite may take; a request for a model that needs more"
-            " is refused."
-        ),
-    )
-    open_licences: Annotated[tuple[str, ...], Field(strict=False)] = Field(
-        OPEN_LICENCES,
-        description="Licences that a model may have, as cards on the hub spell them.",
-    )
-    shown_items: int = Field(
-        2,
-        ge=0,
-        description="Right answers, and as many wrong ones, that a row of the page shows of each task.",
-    )
+    tasks: Listed[SuiteTask] = Field(OPEN_LLM_LEADERBOARD, min_length=1)
+    """What every submitted model is asked; the average is over all of them. By default the six of
+    the Open LLM Leaderboard."""
+    max_items: int | None = Field(12, ge=1)
+    """Items of a task, taken in a seeded order; null takes all of them. 12 show that it works; a
+    number to be reported needs null, here and in each of the tasks."""
+    requests: Folder = FOLDER
+    """Folder of the requests, one YAML file for each submitted model; looked up in the working
+    directory first, then beside the Snakefile. Requests for models of the other source are left
+    aside."""
+    local_models: Listed[ModelName] = ()
+    """Models that are folders on this machine (./my-checkpoint) and that requests may name in the
+    same way; they can name no other folder."""
+    flags: str = Field(FLAGS, min_length=1)
+    """File of the flags, looked up in the same way: models that are marked, with a reason and a
+    link."""
+    memory_mb: int = Field(8_000, ge=1)
+    """The most memory that a job of the suite may take; a request for a model that needs more is
+    refused."""
+    open_licences: Listed[str] = OPEN_LICENCES
+    """Licences that a model may have, as cards on the hub spell them."""
+    shown_items: int = Field(2, ge=0)
+    """Right answers, and as many wrong ones, that a row of the page shows of each task."""
 
     @model_validator(mode="after")
     def _tasks_are_named_once(self) -> "Suite":

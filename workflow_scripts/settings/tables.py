@@ -87,26 +87,26 @@ CATEGORIES: tuple[str, ...] = get_args(Category)
 class ModelRow(Section):
     """One model the workflow knows."""
 
-    model: HubName = Field(description="Name on the hub; names under miniature/ are generated")
-    source: Literal["huggingface", "miniature", "local"] = Field(
-        description="The world it belongs to; local is a folder on this machine, which fits any"
-    )
-    family: Text = Field(description="Models that share a colour in figures")
-    parameters: WholeNumber = Field(ge=1, description="As published, tied embeddings counted once")
-    tokens_billion: Tokens = Field(
-        None, gt=0, description="Tokens of pre-training, in billions; blank where nobody says"
-    )
-    layers: WholeNumber = Field(
-        ge=1, description="Decoder layers; chunk plans are checked against it"
-    )
-    kind: Literal["base", "instruct"] = Field(
-        description="Pre-trained only, or tuned to follow a chat"
-    )
-    licence: Text = Field(description="SPDX id, or the vendor's own name for its licence")
-    gated: YesOrNo = Field(description="Whether the hub wants an accepted licence and a token")
-    revision: Annotated[Revision | None, BeforeValidator(_blank_is_none)] = Field(
-        description="Blank is the default branch; the lock file holds the commit it resolved to"
-    )
+    model: HubName
+    """Name on the hub; names under miniature/ are generated"""
+    source: Literal["huggingface", "miniature", "local"]
+    """The world it belongs to; local is a folder on this machine, which fits any"""
+    family: Text
+    """Models that share a colour in figures"""
+    parameters: WholeNumber = Field(ge=1)
+    """As published, tied embeddings counted once"""
+    tokens_billion: Tokens = Field(None, gt=0)
+    """Tokens of pre-training, in billions; blank where nobody says"""
+    layers: WholeNumber = Field(ge=1)
+    """Decoder layers; chunk plans are checked against it"""
+    kind: Literal["base", "instruct"]
+    """Pre-trained only, or tuned to follow a chat"""
+    licence: Text
+    """SPDX id, or the vendor's own name for its licence"""
+    gated: YesOrNo
+    """Whether the hub wants an accepted licence and a token"""
+    revision: Annotated[Revision | None, BeforeValidator(_blank_is_none)]
+    """Blank is the default branch; the lock file holds the commit it resolved to"""
 
     @field_validator("source")
     @classmethod
@@ -123,26 +123,28 @@ class TaskRow(Section):
 
     task: Annotated[
         str, Field(pattern=r"^[a-z][a-z0-9_]*$", title="lower-case letters, digits and '_'")
-    ] = Field(description="Name in the config and in paths")
-    harness: Literal["lm_eval", "lighteval"] = Field(
-        description="Whose definition of the task is used"
-    )
-    harness_task: Text = Field(description="Name there")
-    dataset: HubName = Field(description="Name of the dataset on the hub")
-    subset: Annotated[Text | None, BeforeValidator(_blank_is_none)] = Field(
-        description="The dataset's configuration; blank where the task takes the only one, or all"
-    )
-    metric: Text = Field(description="The metric that tables report")
-    filter: Text = Field(
-        description="lm-eval's filter behind that metric; none where there is none"
-    )
-    cluster: Annotated[Text | None, BeforeValidator(_blank_is_none)] = Field(
-        None,
-        description="Columns of its data, with spaces between: items that agree in them belong together",
-    )
-    training: YesOrNo = Field(description="Whether it has a training split, for train-before-test")
-    category: Category = Field(description="The group it belongs to in figures")
-    display_name: Text = Field(description="Name in tables and figures")
+    ]
+    """Name in the config and in paths"""
+    harness: Literal["lm_eval", "lighteval"]
+    """Whose definition of the task is used"""
+    harness_task: Text
+    """Name there"""
+    dataset: HubName
+    """Name of the dataset on the hub"""
+    subset: Annotated[Text | None, BeforeValidator(_blank_is_none)]
+    """The dataset's configuration; blank where the task takes the only one, or all"""
+    metric: Text
+    """The metric that tables report"""
+    filter: Text
+    """lm-eval's filter behind that metric; none where there is none"""
+    cluster: Annotated[Text | None, BeforeValidator(_blank_is_none)] = None
+    """Columns of its data, with spaces between: items that agree in them belong together"""
+    training: YesOrNo
+    """Whether it has a training split, for train-before-test"""
+    category: Category
+    """The group it belongs to in figures"""
+    display_name: Text
+    """Name in tables and figures"""
 
     @property
     def full_metric(self) -> str:
@@ -153,16 +155,20 @@ class TaskRow(Section):
 class DeviceRow(Section):
     """One kind of processor that jobs may run on, by what its maker promises."""
 
-    device: Text = Field(description="Name in the config")
-    memory_gb: WholeNumber = Field(ge=1, description="Memory of one")
-    half_gflops: WholeNumber = Field(ge=1, description="Peak in bfloat16 and float16, dense")
-    single_gflops: WholeNumber = Field(ge=1, description="Peak in float32")
-    bandwidth_gb_s: WholeNumber = Field(ge=1, description="Of its memory")
-    layer_us: WholeNumber = Field(
-        ge=1,
-        description="Microseconds that a layer's kernels take to be launched, forward, as an estimate",
-    )
-    source: Text = Field(description="Where the numbers are from")
+    device: Text
+    """Name in the config"""
+    memory_gb: WholeNumber = Field(ge=1)
+    """Memory of one"""
+    half_gflops: WholeNumber = Field(ge=1)
+    """Peak in bfloat16 and float16, dense"""
+    single_gflops: WholeNumber = Field(ge=1)
+    """Peak in float32"""
+    bandwidth_gb_s: WholeNumber = Field(ge=1)
+    """Of its memory"""
+    layer_us: WholeNumber = Field(ge=1)
+    """Microseconds that a layer's kernels take to be launched, forward, as an estimate"""
+    source: Text
+    """Where the numbers are from"""
 
     def peak(self, dtype: str) -> float:
         """Operations a second."""
@@ -172,16 +178,22 @@ class DeviceRow(Section):
 class WorkRow(Section):
     """How much there is to do for one task; tokens are those of an average item, by estimate."""
 
-    task: Text = Field(description="Name in the tasks table")
-    training_items: WholeNumber = Field(ge=0, description="Items of the training split")
-    test_items: WholeNumber = Field(ge=1, description="Items that are measured")
-    training_tokens: WholeNumber = Field(ge=0, description="Tokens of a training item")
-    test_tokens: WholeNumber = Field(
-        ge=1, description="Tokens read for a test item, what its choices share counted once"
-    )
-    new_tokens: WholeNumber = Field(ge=0, description="Tokens generated for it")
-    download_mb: WholeNumber = Field(ge=0, description="Size of its dataset on the hub")
-    source: Text = Field(description="Where the numbers of items are from")
+    task: Text
+    """Name in the tasks table"""
+    training_items: WholeNumber = Field(ge=0)
+    """Items of the training split"""
+    test_items: WholeNumber = Field(ge=1)
+    """Items that are measured"""
+    training_tokens: WholeNumber = Field(ge=0)
+    """Tokens of a training item"""
+    test_tokens: WholeNumber = Field(ge=1)
+    """Tokens read for a test item, what its choices share counted once"""
+    new_tokens: WholeNumber = Field(ge=0)
+    """Tokens generated for it"""
+    download_mb: WholeNumber = Field(ge=0)
+    """Size of its dataset on the hub"""
+    source: Text
+    """Where the numbers of items are from"""
 
 
 Row = TypeVar("Row", ModelRow, TaskRow, DeviceRow, WorkRow)
@@ -190,29 +202,19 @@ Row = TypeVar("Row", ModelRow, TaskRow, DeviceRow, WorkRow)
 class Tables(Section):
     """Where the tables lie: looked up in the working directory first, then beside the Snakefile."""
 
-    models: str = Field("config/models.tsv", min_length=1, description="Table of models.")
-    tasks: str = Field("config/tasks.tsv", min_length=1, description="Table of tasks.")
-    work: str = Field(
-        "config/work.tsv",
-        min_length=1,
-        description="Table of how much there is to do for each task, for planning.",
-    )
-    devices: str = Field(
-        "config/devices.tsv", min_length=1, description="Table of devices, for planning."
-    )
-    found_models: str = Field(
-        "config/models.found.tsv",
-        min_length=1,
-        description=(
-            "Written by the workflow, in the columns of the table of models: models of the hub that it"
-            " lacks, as the hub describes them when the config names one for the first time."
-        ),
-    )
-    found_tasks: str = Field(
-        "config/tasks.found.tsv",
-        min_length=1,
-        description="The same for tasks, as lm-eval defines them.",
-    )
+    models: str = Field("config/models.tsv", min_length=1)
+    """Table of models."""
+    tasks: str = Field("config/tasks.tsv", min_length=1)
+    """Table of tasks."""
+    work: str = Field("config/work.tsv", min_length=1)
+    """Table of how much there is to do for each task, for planning."""
+    devices: str = Field("config/devices.tsv", min_length=1)
+    """Table of devices, for planning."""
+    found_models: str = Field("config/models.found.tsv", min_length=1)
+    """Written by the workflow, in the columns of the table of models: models of the hub that it
+    lacks, as the hub describes them when the config names one for the first time."""
+    found_tasks: str = Field("config/tasks.found.tsv", min_length=1)
+    """The same for tasks, as lm-eval defines them."""
 
 
 def read_table(row_type: type[Row], path: Path, *, may_be_empty: bool = False) -> dict[str, Row]:

@@ -1,12 +1,12 @@
 """Training: the stages of a checkpoint, their recipes, and what they read."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
 from workflow_scripts.settings.names import DataFile
-from workflow_scripts.settings.section import Section, contradiction
+from workflow_scripts.settings.section import Listed, Section, contradiction
 from workflow_scripts.settings.sentences import hint
 from workflow_scripts.settings.training_keys import CHUNKED_LAYERS, WRAPPER, TrainingKeys
 
@@ -14,39 +14,26 @@ from workflow_scripts.settings.training_keys import CHUNKED_LAYERS, WRAPPER, Tra
 class SampleKeys(Section):
     """What is trained on, but for the length of its samples."""
 
-    data: Literal["text", "chat"] = Field(
-        description="text: running text in blocks of max_length; chat: conversations."
-    )
-    dataset: str | None = Field(None, description="A dataset of the hub; or else `files`.")
-    subset: str | None = Field(None, description="The dataset's configuration.")
-    split: str = Field("train", description="Its split.")
-    files: Annotated[tuple[DataFile, ...], Field(strict=False)] = Field(
-        (), description="Text files (.txt), or rows (.jsonl, .parquet), instead of a dataset."
-    )
-    column: str | None = Field(
-        None,
-        description=(
-            "The column that holds it; null looks for text, conversations (ShareGPT) or messages."
-        ),
-    )
-    document: Literal["row", "all"] = Field(
-        "row",
-        description=(
-            "Whether each row of a text is a document, ended by the tokenizer's end of text, or all"
-            " rows together are one."
-        ),
-    )
-    system: str | None = Field(
-        None,
-        min_length=1,
-        description=(
-            "The system message of conversations that have none; null leaves it to the chat template,"
-            " and Qwen2.5's says who made it."
-        ),
-    )
-    max_samples: int | None = Field(
-        None, ge=1, description="Take the first so many blocks or conversations."
-    )
+    data: Literal["text", "chat"]
+    """text: running text in blocks of max_length; chat: conversations."""
+    dataset: str | None = None
+    """A dataset of the hub; or else `files`."""
+    subset: str | None = None
+    """The dataset's configuration."""
+    split: str = "train"
+    """Its split."""
+    files: Listed[DataFile] = ()
+    """Text files (.txt), or rows (.jsonl, .parquet), instead of a dataset."""
+    column: str | None = None
+    """The column that holds it; null looks for text, conversations (ShareGPT) or messages."""
+    document: Literal["row", "all"] = "row"
+    """Whether each row of a text is a document, ended by the tokenizer's end of text, or all rows
+    together are one."""
+    system: str | None = Field(None, min_length=1)
+    """The system message of conversations that have none; null leaves it to the chat template, and
+    Qwen2.5's says who made it."""
+    max_samples: int | None = Field(None, ge=1)
+    """Take the first so many blocks or conversations."""
 
     @model_validator(mode="after")
     def _reads_something(self) -> "SampleKeys":
@@ -65,9 +52,8 @@ class SampleKeys(Section):
 class Recipe(SampleKeys, TrainingKeys):
     """How one stage of a checkpoint is trained, and on what."""
 
-    validation: float = Field(
-        0.1, ge=0, lt=1, description="Share of the samples held out for evaluation, by seed."
-    )
+    validation: float = Field(0.1, ge=0, lt=1)
+    """Share of the samples held out for evaluation, by seed."""
 
     @property
     def needs_chunks(self) -> bool:
@@ -146,27 +132,15 @@ USUAL = "usual"
 class Training(Section):
     """The stages of training that chunked checkpoints go through."""
 
-    cpt: str | None = Field(
-        USUAL,
-        description=(
-            "Recipe of the continued pre-training that makes @k2m12+cpt of @k2m12; usual is cpt, or"
-            " miniature-cpt in the miniature world; null for none."
-        ),
-    )
-    sft: str | None = Field(
-        USUAL,
-        description=(
-            "Recipe of the supervised fine-tuning that makes @k2m12+cpt+sft of that; usual is sft, or"
-            " miniature-sft in the miniature world; null for none."
-        ),
-    )
-    recipes: dict[str, Recipe] = Field(
-        dict(RECIPES),
-        description=(
-            "Ways to train, by name. A recipe of your own is one more entry; of one that is here, write"
-            " what differs."
-        ),
-    )
+    cpt: str | None = USUAL
+    """Recipe of the continued pre-training that makes @k2m12+cpt of @k2m12; usual is cpt, or
+    miniature-cpt in the miniature world; null for none."""
+    sft: str | None = USUAL
+    """Recipe of the supervised fine-tuning that makes @k2m12+cpt+sft of that; usual is sft, or
+    miniature-sft in the miniature world; null for none."""
+    recipes: dict[str, Recipe] = Field(dict(RECIPES))
+    """Ways to train, by name. A recipe of your own is one more entry; of one that is here, write
+    what differs."""
 
     @model_validator(mode="after")
     def _recipes_are_known(self) -> "Training":

@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from workflow_scripts.settings.section import Section, contradiction, unlike
+from workflow_scripts.settings.section import Listed, Section, contradiction, unlike
 from workflow_scripts.settings.sentences import hint
 
-Names = Annotated[tuple[str, ...], Field(strict=False)]
+Names = Listed[str]
 
 # What `trains` may say besides a pattern of parameter names.
 WRAPPER, CHUNKED_LAYERS = "wrapper", "chunked_layers"
@@ -26,109 +26,80 @@ def _known_part(part: str) -> str:
     )
 
 
-Parts = Annotated[tuple[Annotated[str, AfterValidator(_known_part)], ...], Field(strict=False)]
+Parts = Listed[Annotated[str, AfterValidator(_known_part)]]
 
 
 class TrainingKeys(Section):
     """How to train; shared by stages of checkpoints and by the training before a test."""
 
-    method: Literal["full", "freeze", "lora"] = Field(
-        "full",
-        description=(
-            "full: all parameters; freeze: those that `trains` names; lora: low-rank adapters in"
-            " `lora_targets`, and in full what `trains` names."
-        ),
-    )
-    trains: Parts = Field(
-        (),
-        description=(
-            "What is trained in full: wrapper (adapters and aggregation of a chunked model),"
-            " chunked_layers (the layers inside its chunks), 'layers 6 to 17' (counted from 0), 'last 16"
-            " layers', or a pattern of parameter names such as '*.mlp.*'."
-        ),
-    )
-    lora_rank: int = Field(8, ge=1, description="Rank of the low-rank adapters.")
-    lora_alpha: float = Field(16.0, gt=0, description="Their scale is this over the rank.")
-    lora_dropout: float = Field(0.0, ge=0, lt=1, description="Dropout in front of them.")
-    lora_targets: Names = Field(
-        ("all-linear",),
-        min_length=1,
-        description=(
-            "Linear layers that get one, by the last part of their names; all-linear is all but the"
-            " output layer, usual those that PEFT takes for the architecture."
-        ),
-    )
-    lora_output: Literal["merged", "adapter"] = Field(
-        "merged", description="Whether a checkpoint holds the sum, or the base and the adapter."
-    )
+    method: Literal["full", "freeze", "lora"] = "full"
+    """full: all parameters; freeze: those that `trains` names; lora: low-rank adapters in
+    `lora_targets`, and in full what `trains` names."""
+    trains: Parts = ()
+    """What is trained in full: wrapper (adapters and aggregation of a chunked model),
+    chunked_layers (the layers inside its chunks), 'layers 6 to 17' (counted from 0), 'last 16
+    layers', or a pattern of parameter names such as '*.mlp.*'."""
+    lora_rank: int = Field(8, ge=1)
+    """Rank of the low-rank adapters."""
+    lora_alpha: float = Field(16.0, gt=0)
+    """Their scale is this over the rank."""
+    lora_dropout: float = Field(0.0, ge=0, lt=1)
+    """Dropout in front of them."""
+    lora_targets: Names = Field(("all-linear",), min_length=1)
+    """Linear layers that get one, by the last part of their names; all-linear is all but the output
+    layer, usual those that PEFT takes for the architecture."""
+    lora_output: Literal["merged", "adapter"] = "merged"
+    """Whether a checkpoint holds the sum, or the base and the adapter."""
 
-    learning_rate: float = Field(1e-5, gt=0, description="Its peak.")
-    schedule: Literal["constant", "linear", "cosine"] = Field(
-        "cosine", description="How the rate falls after the warm-up."
-    )
-    warm_up: float = Field(
-        0.1, ge=0, lt=1, description="Share of the steps in which the rate rises."
-    )
-    weight_decay: float = Field(0.0, ge=0, description="AdamW's weight decay.")
-    max_gradient_norm: float = Field(1.0, gt=0, description="Longer gradients are cut to this.")
+    learning_rate: float = Field(1e-5, gt=0)
+    """Its peak."""
+    schedule: Literal["constant", "linear", "cosine"] = "cosine"
+    """How the rate falls after the warm-up."""
+    warm_up: float = Field(0.1, ge=0, lt=1)
+    """Share of the steps in which the rate rises."""
+    weight_decay: float = Field(0.0, ge=0)
+    """AdamW's weight decay."""
+    max_gradient_norm: float = Field(1.0, gt=0)
+    """Longer gradients are cut to this."""
 
-    epochs: int = Field(1, ge=1, description="Passes over the training samples.")
-    max_steps: int | None = Field(
-        None, ge=1, description="At most so many steps; the epochs may be over earlier."
-    )
-    batch_size: int = Field(16, ge=1, description="Samples of one optimiser step, over all GPUs.")
-    micro_batch_size: int | None = Field(
-        None,
-        ge=1,
-        description=(
-            "Samples that go through the model at once; null is up to 8. Halved when memory runs out;"
-            " a step keeps its samples."
-        ),
-    )
-    max_length: int = Field(2048, ge=2, description="Tokens of one sample; a longer one is cut.")
-    packing: bool = Field(
-        True,
-        description=(
-            "Put samples into one row without padding, none seeing another; false pads them, as the"
-            " published code does."
-        ),
-    )
+    epochs: int = Field(1, ge=1)
+    """Passes over the training samples."""
+    max_steps: int | None = Field(None, ge=1)
+    """At most so many steps; the epochs may be over earlier."""
+    batch_size: int = Field(16, ge=1)
+    """Samples of one optimiser step, over all GPUs."""
+    micro_batch_size: int | None = Field(None, ge=1)
+    """Samples that go through the model at once; null is up to 8. Halved when memory runs out; a
+    step keeps its samples."""
+    max_length: int = Field(2048, ge=2)
+    """Tokens of one sample; a longer one is cut."""
+    packing: bool = True
+    """Put samples into one row without padding, none seeing another; false pads them, as the
+    published code does."""
 
-    evaluate_every: int | None = Field(
-        None, ge=1, description="Evaluate after each so many steps; null is after each epoch."
-    )
-    select: Literal["best", "last"] = Field(
-        "last", description="Which state is kept: the best of the evaluations, or the last."
-    )
-    keep_last: bool = Field(
-        False, description="Where the best is kept: save the last state too, in its folder `last`."
-    )
-    save_every: int = Field(
-        500, ge=1, description="Keep a state to resume from after each so many steps."
-    )
+    evaluate_every: int | None = Field(None, ge=1)
+    """Evaluate after each so many steps; null is after each epoch."""
+    select: Literal["best", "last"] = "last"
+    """Which state is kept: the best of the evaluations, or the last."""
+    keep_last: bool = False
+    """Where the best is kept: save the last state too, in its folder `last`."""
+    save_every: int = Field(500, ge=1)
+    """Keep a state to resume from after each so many steps."""
 
-    precision: Literal["auto", "float32", "bfloat16"] = Field(
-        "auto",
-        description=(
-            "Of the calculations; what is trained is kept in float32. auto is bfloat16 on GPUs that"
-            " have it."
-        ),
-    )
-    gradient_checkpointing: Literal["auto", "yes", "no"] = Field(
-        "auto",
-        description=(
-            "Calculate twice to save memory; auto: on a GPU, where the longest micro-batch would not fit"
-            " otherwise, or memory has run out."
-        ),
-    )
-    compile: bool = Field(False, description="Compile the model with torch.compile.")
-    gpus: int = Field(1, ge=1, description="GPUs that train side by side.")
-    sharded: bool = Field(
-        False, description="Share the weights out among them (FSDP), for models too large for one."
-    )
-    tensorboard: bool = Field(
-        False, description="Write TensorBoard files too; needs the package tensorboard."
-    )
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    """Of the calculations; what is trained is kept in float32. auto is bfloat16 on GPUs that have
+    it."""
+    gradient_checkpointing: Literal["auto", "yes", "no"] = "auto"
+    """Calculate twice to save memory; auto: on a GPU, where the longest micro-batch would not fit
+    otherwise, or memory has run out."""
+    compile: bool = False
+    """Compile the model with torch.compile."""
+    gpus: int = Field(1, ge=1)
+    """GPUs that train side by side."""
+    sharded: bool = False
+    """Share the weights out among them (FSDP), for models too large for one."""
+    tensorboard: bool = False
+    """Write TensorBoard files too; needs the package tensorboard."""
 
     @property
     def adapters_alone(self) -> bool:

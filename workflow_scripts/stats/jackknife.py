@@ -8,9 +8,9 @@ import pandas as pd
 
 from workflow_scripts.stats.checks import TAILS
 
-_FEWEST_FAMILIES = (
-    3  # below which models are taken one by one, and the interval is of such families alone
-)
+# Of what is left out in turn, and of families: of fewer, models are taken one by one, and the interval is of
+# such families alone.
+_FEWEST, _FEWEST_FAMILIES = 3, 4
 
 
 class Reach(NamedTuple):
@@ -46,7 +46,7 @@ def over_families(statistic: Callable[[np.ndarray], np.ndarray], families: pd.Se
     groups, of = groups_of(families)
     count = np.bincount(groups, minlength=1)
     whole = np.asarray(statistic(np.ones(len(groups), dtype=bool)), dtype=float)
-    if len(count) < _FEWEST_FAMILIES:
+    if len(count) < _FEWEST:
         nothing = np.full_like(whole, np.nan)
         return Reach(nothing, nothing, len(count), of)
     without = np.stack([statistic(groups != at) for at in range(len(count))])

@@ -127,4 +127,6 @@ def test_what_only_transformers_own_loop_can_do_is_refused_by_name():
         engine.generate(asked, {"no_such_thing": 3})
     with pytest.raises(UserError, match="at least one token to read and one to write"):
         engine.generate([GenerationRequest([], NEW)])
+    with pytest.raises(UnsupportedGeneration, match="WithoutCache is not a transformers model"):
+        PrefixEngine(WithoutCache()).generate(asked)
     assert engine.generate([]) == []

@@ -6,12 +6,13 @@ import json
 import jsonschema
 import pytest
 import yaml
-from pydantic import BaseModel
 
 from tests.unit.settings.merged import CONFIGS, ROOT
 from workflow_scripts.settings import generate
 from workflow_scripts.settings.config import Config
 from workflow_scripts.settings.load import Settings
+from workflow_scripts.settings.prompts.spec import Example, Link, Message, PromptRun
+from workflow_scripts.settings.section import Section
 
 
 @pytest.mark.parametrize(
@@ -62,14 +63,14 @@ def test_the_schema_refuses_a_typo():
 
 
 def test_every_field_is_described_in_a_sentence():
-    def sections(model: type[BaseModel]):
+    def sections(model: type[Section]):
         yield model
         for field in model.model_fields.values():
-            if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
                 yield from sections(field.annotation)
 
     checkpoint = type(Config().chunking.checkpoints[0])
-    for model in [*sections(Settings), checkpoint]:
-        for name, field in model.model_fields.items():
-            described = (field.description or "").strip()
+    for model in [*sections(Settings), *sections(PromptRun), Message, Example, Link, checkpoint]:
+        for name in model.model_fields:
+            described = model.descriptions().get(name, "")
             assert described.endswith("."), f"{model.__name__}.{name}: {described!r}"

@@ -3,6 +3,7 @@
 import pytest
 import yaml
 
+from tests.tables import cases_beside
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.flags import read_flags
 from workflow_scripts.settings.requests import read_requests
@@ -67,45 +68,7 @@ def test_a_delta_and_quantised_weights_are_rows_of_their_own(tmp_path, put):
     assert found.readable["a.yaml"].base == DELTA["base"]
 
 
-@pytest.mark.parametrize(
-    ("keys", "texts"),
-    [
-        ({"precision": "int4"}, ["precision is 'int4'; expected one of 'float32', 'float16'"]),
-        ({"weight_type": "merged"}, ["weight_type is 'merged'; expected one of 'original'"]),
-        ({"weight_type": "delta"}, ["weight_type is 'delta' and base is null; expected the model"]),
-        ({"base": "miniature/Llama-1.4M"}, ["weight_type is 'original' and base is 'miniature/Ll"]),
-        (DELTA | {"base": "../weights"}, ["base is '../weights'; expected the name of a model on"]),
-        (
-            DELTA | {"base": "acme/Base"},
-            ["base is 'acme/Base'; expected a model of the same source"],
-        ),
-        (DELTA | {"protocol": "train_before_test"}, ["neither trained nor cut"]),
-        (DELTA | {"precision": "4bit"}, ["precision is '4bit'", "neither added to nor trained"]),
-        (
-            {"precision": "8bit", "protocol": "train_before_test"},
-            ["precision is '8bit'; expected another", "'train_before_test'"],
-        ),
-        ({"precision": "8bit", "weight_type": "adapter"}, ["precision is '8bit'", "'adapter'"]),
-        ({"model_type": "finetuned"}, ["model_type is 'finetuned'", "did you mean 'fine-tuned'?"]),
-        ({"name": "Llama"}, ["name is 'Llama'; expected the name of a model on the hub"]),
-        ({"name": "../../etc"}, ["name is 'local/etc', a folder on this machine; expected"]),
-        ({"revision": "main"}, ["revision is 'main'; expected a commit, 40 digits"]),
-        ({"licens": "MIT"}, ["licens is 'MIT', but a request has no such key", "'licence'"]),
-        ({"model_type": "chunked"}, ["model_type is 'chunked'", "names none; expected the two"]),
-        ({"name": CHUNKED}, ["model_type is 'pretrained'", "names a chunk plan"]),
-        (
-            {"name": CHUNKED, "model_type": "chunked", "revision": COMMIT},
-            ["revision is set for the checkpoint", "expected null"],
-        ),
-        (
-            {"name": "miniature/Llama-1.4M@k2m9", "model_type": "chunked"},
-            ["expected a checkpoint that chunking.checkpoints names"],
-        ),
-        ({"note": "hf_" + "AbCdEfGhIjKlMnOpQrSt"}, ["note holds what looks like a secret"]),
-        ({"protocol": "direct"}, ["protocol is 'direct'; expected one of 'few_shot'"]),
-    ],
-    ids=lambda value: "-".join(value)[:30],
-)
+@pytest.mark.parametrize(("keys", "texts"), cases_beside(__file__, "bad_requests.txt"))
 def test_what_is_wrong_is_said_and_stops_no_other(tmp_path, put, keys, texts):
     put("bad.yaml", **keys)
     put("good.yaml")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from tests.tables import table_beside
 from tests.unit.settings.merged import ROOT
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.miniature.specs import SPECS, TOKENS_PER_BATCH
@@ -151,53 +152,12 @@ def test_a_table_saved_by_a_spreadsheet_is_read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("column", "cell", "expected"),
-    [
-        ("model", "Rocket", "organisation/name"),
-        ("model", "../Rocket", "each part must be letters"),
-        ("model", "", "organisation/name"),
-        ("source", "hub", "one of 'huggingface', 'miniature' or 'local'"),
-        ("source", "miniature", "names under miniature/"),
-        ("family", "", "text without quotation marks"),
-        ("family", " Rocket", "without spaces around it"),
-        ("licence", '"MIT"', "text without quotation marks"),
-        ("parameters", "1e9", "a whole number of at least 1"),
-        ("parameters", "1_000", "a whole number of at least 1"),
-        ("parameters", "٣", "a whole number of at least 1"),
-        ("tokens_billion", "0", "a number above 0, in billions, or nothing"),
-        ("tokens_billion", "15T", "a number above 0, in billions, or nothing"),
-        ("tokens_billion", "1_000", "a number above 0, in billions, or nothing"),
-        ("layers", "0", "a whole number of at least 1"),
-        ("layers", "-4", "a whole number of at least 1"),
-        ("layers", "24.0", "a whole number of at least 1"),
-        ("layers", "", "a whole number of at least 1"),
-        ("kind", "chat", "one of 'base' or 'instruct'"),
-        ("gated", "true", "yes or no"),
-        ("revision", "../main", "a branch, tag or commit"),
-    ],
+    ("of", "column", "cell", "expected"), table_beside(__file__, "bad_cells.txt")
 )
-def test_a_bad_cell_of_a_model_is_named(table, column, cell, expected):
-    values = MODEL | {column: cell}
-    (problem,) = problems_of(read_models, table(MODEL_COLUMNS, list(values.values())))
-    assert f"line 2, column {column}: the value is {cell!r}; expected" in problem
-    assert expected in problem
-
-
-@pytest.mark.parametrize(
-    ("column", "cell", "expected"),
-    [
-        ("task", "Cola", "lower-case letters"),
-        ("task", "a/b", "lower-case letters"),
-        ("harness", "helm", "one of 'lm_eval' or 'lighteval'"),
-        ("dataset", "glue", "organisation/name"),
-        ("metric", "", "text without quotation marks"),
-        ("training", "y", "yes or no"),
-        ("category", "Maths", "'Language Understanding'"),
-    ],
-)
-def test_a_bad_cell_of_a_task_is_named(table, column, cell, expected):
-    values = TASK | {column: cell}
-    (problem,) = problems_of(read_tasks, table(list(TASK), list(values.values())))
+def test_a_bad_cell_is_named(table, of, column, cell, expected):
+    read, good = {"models": (read_models, MODEL), "tasks": (read_tasks, TASK)}[of]
+    values = good | {column: cell}
+    (problem,) = problems_of(read, table(list(good), list(values.values())))
     assert f"line 2, column {column}: the value is {cell!r}; expected" in problem
     assert expected in problem
 

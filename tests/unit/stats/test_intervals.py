@@ -127,7 +127,7 @@ def test_too_few_families_are_told_and_models_of_no_family_stand_by_themselves()
     one = over_families(mean, pd.Series(["Qwen"] * 5))
     assert (one.groups, one.of) == (5, "models")
     assert one.low < 2 < one.high
-    unknown = over_families(mean, pd.Series(["Qwen", "Qwen", None, None, "Yi"]))
+    unknown = over_families(mean, pd.Series(["Qwen", None, None, "Yi", "Yi"]))
     assert (unknown.groups, unknown.of) == (4, "families")
     two = over_families(lambda kept: np.array(1.0), pd.Series(["Qwen", "Yi"]))
     assert np.isnan([two.low, two.high]).all(), "two models are one pair"

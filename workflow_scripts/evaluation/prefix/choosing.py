@@ -12,12 +12,9 @@ from typing import Any
 import torch
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.evaluation.prefix.changed_library import NEEDED, changed_library
-from workflow_scripts.evaluation.prefix.model import CausalModel
 from workflow_scripts.evaluation.prefix.scores import rows_at_once
 
 SUPPORTED = ("greedy_search", "sample")
-# Of transformers' own models that generate.
 
 
 class UnsupportedGeneration(UserError):
@@ -30,10 +27,9 @@ class GenerationRules:
     def __init__(self, model, options: dict[str, Any]):
         # PEFT wraps the model whose generation settings these are.
         self._base = getattr(model, "get_base_model", lambda: model)()
-        if not all(hasattr(self._base, name) for name in NEEDED):
+        if not hasattr(self._base, "_prepare_generation_config"):
             raise UnsupportedGeneration(
-                changed_library(CausalModel)
-                or f"{type(self._base).__name__} is not a transformers model that generates."
+                f"{type(self._base).__name__} is not a transformers model that generates."
             )
         self._settings, unknown = self._base._prepare_generation_config(None, **options)
         if unknown:

@@ -15,7 +15,6 @@ from typing import Any
 import torch
 
 from workflow_scripts.evaluation.prefix.attention import NAME, NO_MASK, Cascade, attending
-from workflow_scripts.evaluation.prefix.changed_library import changed_library
 from workflow_scripts.evaluation.prefix.sight import Sight
 
 # Of the device, whatever is tried on it: another way of running the model would not help.
@@ -34,11 +33,8 @@ def text_config(model):
 class CausalModel:
     """One model; counts the tokens that run through it, padding included."""
 
-    def __init__(self, model, *, by_branch: bool | None = None, doubted: bool = True):
-        """Where a `doubted` model cannot be run packed, the library may be to blame.
-
-        `by_branch` says how packed tokens attend; left out, eager attention on a CPU keeps its masks.
-        """
+    def __init__(self, model, *, by_branch: bool | None = None):
+        """`by_branch` says how packed tokens attend; left out, eager attention on a CPU keeps its masks."""
         self.model = model
         parameter = next(model.parameters())
         self.device = getattr(model, "device", None) or parameter.device
@@ -59,11 +55,6 @@ class CausalModel:
                 self.by_branch = True
                 self.why_not_by_branch = self._why_not_packed()
                 self.by_branch = not self.why_not_by_branch
-            if doubted and (
-                self.why_not_packed or self.why_not_by_branch or not self.selects_by_row
-            ):
-                blamed = changed_library(CausalModel)
-                self.why_not_packed = self.why_not_packed and (blamed or self.why_not_packed)
         self.tokens_run = 0
 
     def packed(self, tokens, positions, sight: Sight, cache, wanted) -> torch.Tensor:

@@ -8,7 +8,9 @@ subjects differ in difficulty as topics do.
 import random
 from collections.abc import Callable, Sequence
 from functools import cache
+from pathlib import Path
 
+import yaml
 from datasets import ClassLabel, List
 
 from workflow_scripts.miniature import lexicon
@@ -24,38 +26,9 @@ from workflow_scripts.miniature.items import (
 from workflow_scripts.miniature.phrases import GROUP_RELATIONS, question_about, two_people
 from workflow_scripts.miniature.world import World
 
-SUBJECTS_BY_TOPIC = {
-    "body": (
-        "anatomy", "clinical_knowledge", "college_medicine", "human_aging", "human_sexuality",
-        "medical_genetics", "nutrition", "professional_medicine", "virology",
-    ),
-    "nature": (
-        "astronomy", "college_biology", "college_chemistry", "conceptual_physics",
-        "high_school_biology", "high_school_chemistry", "prehistory",
-    ),
-    "numbers": (
-        "abstract_algebra", "college_mathematics", "college_physics", "econometrics",
-        "elementary_mathematics", "formal_logic", "high_school_mathematics",
-        "high_school_physics", "high_school_statistics",
-    ),
-    "people": (
-        "high_school_psychology", "logical_fallacies", "miscellaneous", "moral_disputes",
-        "moral_scenarios", "philosophy", "professional_psychology", "public_relations",
-        "security_studies", "sociology",
-    ),
-    "places": (
-        "global_facts", "high_school_european_history", "high_school_geography",
-        "high_school_government_and_politics", "high_school_us_history",
-        "high_school_world_history", "international_law", "jurisprudence", "professional_law",
-        "us_foreign_policy", "world_religions",
-    ),
-    "tools": (
-        "business_ethics", "college_computer_science", "computer_security",
-        "electrical_engineering", "high_school_computer_science", "high_school_macroeconomics",
-        "high_school_microeconomics", "machine_learning", "management", "marketing",
-        "professional_accounting",
-    ),
-}  # fmt: skip
+SUBJECTS_BY_TOPIC: dict[str, list[str]] = yaml.safe_load(
+    Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
+)
 SUBJECTS = tuple(sorted(s for subjects in SUBJECTS_BY_TOPIC.values() for s in subjects))
 
 DEV_ROWS = VALIDATION_ROWS = 5

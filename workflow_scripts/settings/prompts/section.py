@@ -1,52 +1,33 @@
 """Prompt ablations: which models are asked in which of the runs."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.settings.names import CheckpointName, Folder, PromptRunName
-from workflow_scripts.settings.section import Section
+from workflow_scripts.settings.section import Listed, Section
 
 FOLDER = "config/prompts"
 PUBLISHED_MODEL = "meta-llama/Llama-3.2-1B-Instruct"
 
 
 class Prompts(Section):
-    models: Annotated[tuple[CheckpointName, ...], Field(strict=False)] = Field(
-        ("miniature/Llama-1.4M-Instruct",),
-        description=(
-            "Models to ask, by name, or by folder (./my-checkpoint), and chunked checkpoints by theirs, such"
-            " as org/name@k2m12 for one that chunking.checkpoints names; an empty list for none."
-        ),
-    )
-    runs: Annotated[tuple[PromptRunName, ...], Field(strict=False)] | None = Field(
-        None,
-        description="Runs to make, by the names of their files; null makes every one in the folder.",
-    )
-    dtype: Literal["float32", "bfloat16", "float16"] | None = Field(
-        None,
-        description=(
-            "Number format of the model in all runs; null is what each run names, and in the miniature"
-            " world compute.dtype: the published runs name float16, in which a processor needs five"
-            " times as long."
-        ),
-    )
-    folder: Folder = Field(
-        FOLDER,
-        description=(
-            "Folder of the runs, one YAML file each. Files are looked up in the working directory"
-            " first, then beside the Snakefile, then among the runs that come with the workflow."
-        ),
-    )
-    max_items_per_subject: int | None = Field(
-        6,
-        ge=1,
-        description=(
-            "Questions of each of the 57 subjects, the first ones; null takes all of them. 6 are enough"
-            " to see the runs work; a number to be reported needs null."
-        ),
-    )
+    models: Listed[CheckpointName] = ("miniature/Llama-1.4M-Instruct",)
+    """Models to ask, by name, or by folder (./my-checkpoint), and chunked checkpoints by theirs,
+    such as org/name@k2m12 for one that chunking.checkpoints names; an empty list for none."""
+    runs: Listed[PromptRunName] | None = None
+    """Runs to make, by the names of their files; null makes every one in the folder."""
+    dtype: Literal["float32", "bfloat16", "float16"] | None = None
+    """Number format of the model in all runs; null is what each run names, and in the miniature
+    world compute.dtype: the published runs name float16, in which a processor needs five times as
+    long."""
+    folder: Folder = FOLDER
+    """Folder of the runs, one YAML file each. Files are looked up in the working directory first,
+    then beside the Snakefile, then among the runs that come with the workflow."""
+    max_items_per_subject: int | None = Field(6, ge=1)
+    """Questions of each of the 57 subjects, the first ones; null takes all of them. 6 are enough to
+    see the runs work; a number to be reported needs null."""
 
 
 def has_published_scores(checkpoint: CheckpointId, source: str) -> bool:

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from workflow_scripts.settings.section import Section, unlike
+from workflow_scripts.settings.section import Listed, Section, unlike
 
 DATASETS = {"mmlu": "cais/mmlu", "vendor": "meta-llama/Llama-3.2-1B-Instruct-evals"}
 
@@ -37,23 +37,22 @@ Text = Annotated[str, Field(min_length=1)]
 
 
 class Message(Section):
-    role: Literal["system", "user", "assistant"] = Field(description="Whose turn this is.")
-    content: Text = Field(description="What is said: a Jinja2 template.")
-    for_each_shot: bool = Field(
-        False,
-        description=(
-            "Repeat this message for each few-shot example, which the template then knows as shot."
-            " Neighbouring messages with this mark are repeated together, as turns of a conversation."
-        ),
-    )
+    role: Literal["system", "user", "assistant"]
+    """Whose turn this is."""
+    content: Text
+    """What is said: a Jinja2 template."""
+    for_each_shot: bool = False
+    """Repeat this message for each few-shot example, which the template then knows as shot.
+    Neighbouring messages with this mark are repeated together, as turns of a conversation."""
 
 
 class Example(Section):
-    question: Text = Field(description="The question.")
-    choices: Annotated[tuple[Text, ...], Field(strict=False, min_length=2)] = Field(
-        description="Its choices, as text."
-    )
-    answer: Text = Field(description="The right one of the choices, word for word.")
+    question: Text
+    """The question."""
+    choices: Listed[Text] = Field(min_length=2)
+    """Its choices, as text."""
+    answer: Text
+    """The right one of the choices, word for word."""
 
     @field_validator("answer")
     @classmethod
@@ -66,58 +65,40 @@ class Example(Section):
 class Shots(Section):
     """Worked examples in front of the question."""
 
-    source: Literal["none", "hand_made", "fixed_dev", "subject_dev", "vendor"] = Field(
-        "none",
-        description=(
-            "Where they come from: none; hand_made, the examples below; fixed_dev, drawn once from"
-            " MMLU's dev questions of all subjects; subject_dev, the first dev questions of the"
-            " question's own subject; vendor, already in the vendor's prompt."
-        ),
-    )
-    number: int = Field(0, ge=0, le=285, description="How many there are.")
-    order: Literal["dataset", "reversed", "shuffled"] = Field(
-        "dataset", description="Their order: as in the dataset or the list, backwards, or drawn."
-    )
-    seed: int = Field(0, ge=0, description="Seed of what is drawn: fixed examples, a drawn order.")
-    examples: Annotated[tuple[Example, ...], Field(strict=False)] = Field(
-        (), description="The hand-made examples."
-    )
+    source: Literal["none", "hand_made", "fixed_dev", "subject_dev", "vendor"] = "none"
+    """Where they come from: none; hand_made, the examples below; fixed_dev, drawn once from MMLU's
+    dev questions of all subjects; subject_dev, the first dev questions of the question's own
+    subject; vendor, already in the vendor's prompt."""
+    number: int = Field(0, ge=0, le=285)
+    """How many there are."""
+    order: Literal["dataset", "reversed", "shuffled"] = "dataset"
+    """Their order: as in the dataset or the list, backwards, or drawn."""
+    seed: int = Field(0, ge=0)
+    """Seed of what is drawn: fixed examples, a drawn order."""
+    examples: Listed[Example] = ()
+    """The hand-made examples."""
 
 
 class Decoding(Section):
     """How the model's answer is got."""
 
-    method: Literal["greedy", "sample", "likelihood"] = Field(
-        description=(
-            "greedy: the likeliest token each time; sample: drawn, with a seed of its own for each"
-            " question; likelihood: nothing is generated, the likeliest letter is the answer."
-        )
-    )
-    temperature: float | None = Field(
-        None, gt=0, description="Temperature of sampling; null is the model's generation config."
-    )
-    top_p: float | None = Field(
-        None,
-        gt=0,
-        le=1,
-        description="Share of probability to draw from; null is the model's generation config.",
-    )
-    top_k: int | None = Field(
-        None,
-        ge=0,
-        description="Tokens to draw from, 0 for all; null is the model's generation config.",
-    )
-    seed: int = Field(0, ge=0, description="Seed of sampling, beside the config's own.")
-    new_tokens: int | None = Field(
-        None, ge=1, description="Tokens to generate at most; null with likelihood only."
-    )
-    stop: Annotated[tuple[Text, ...], Field(strict=False)] = Field(
-        (), description="Texts that end an answer, besides the model's own end of a turn."
-    )
-    continuation: Text = Field(
-        " {{ letter }}",
-        description="With likelihood: the template of what is scored behind the prompt.",
-    )
+    method: Literal["greedy", "sample", "likelihood"]
+    """greedy: the likeliest token each time; sample: drawn, with a seed of its own for each
+    question; likelihood: nothing is generated, the likeliest letter is the answer."""
+    temperature: float | None = Field(None, gt=0)
+    """Temperature of sampling; null is the model's generation config."""
+    top_p: float | None = Field(None, gt=0, le=1)
+    """Share of probability to draw from; null is the model's generation config."""
+    top_k: int | None = Field(None, ge=0)
+    """Tokens to draw from, 0 for all; null is the model's generation config."""
+    seed: int = Field(0, ge=0)
+    """Seed of sampling, beside the config's own."""
+    new_tokens: int | None = Field(None, ge=1)
+    """Tokens to generate at most; null with likelihood only."""
+    stop: Listed[Text] = ()
+    """Texts that end an answer, besides the model's own end of a turn."""
+    continuation: Text = " {{ letter }}"
+    """With likelihood: the template of what is scored behind the prompt."""
 
     def options(self) -> dict[str, Any]:
         """What transformers' generate is given; what is left out is the model's generation config."""
@@ -128,69 +109,48 @@ class Decoding(Section):
 
 
 class Link(Section):
-    parser: Parser = Field(description="Reads an answer from the output, or finds none.")
-    right: Rightness = Field(
-        description=(
-            "When that answer is right: equal, it is the right choice's text, upper or lower case;"
-            " occurs, that text is somewhere in it; occurs_as_word, not inside a word or number;"
-            " letter, it is the right choice's letter."
-        )
-    )
+    parser: Parser
+    """Reads an answer from the output, or finds none."""
+    right: Rightness
+    """When that answer is right: equal, it is the right choice's text, upper or lower case; occurs,
+    that text is somewhere in it; occurs_as_word, not inside a word or number; letter, it is the
+    right choice's letter."""
 
 
 class Reading(Section):
     """How an output becomes right or wrong. Changing it scores again and runs no model."""
 
-    format: Parser | None = Field(
-        None,
-        description=(
-            "The parser that reads answers in the format that the prompt asks for, and nothing else."
-            " It decides whether the format was met and what a strict reading would have counted."
-        ),
-    )
-    answers: Annotated[tuple[Link, ...], Field(strict=False, min_length=1)] = Field(
-        description="Parsers in the order in which they are tried; the first that reads one decides."
-    )
+    format: Parser | None = None
+    """The parser that reads answers in the format that the prompt asks for, and nothing else. It
+    decides whether the format was met and what a strict reading would have counted."""
+    answers: Listed[Link] = Field(min_length=1)
+    """Parsers in the order in which they are tried; the first that reads one decides."""
 
 
 class Asking(Section):
     """All that the model's output depends on."""
 
-    questions: Literal["mmlu", "vendor"] = Field(
-        "mmlu",
-        description=(
-            "Where the questions come from: mmlu, the test split of cais/mmlu; vendor, the details of"
-            " the vendor's evaluation, which hold finished prompts."
-        ),
-    )
-    first: int | None = Field(
-        None, ge=1, description="Ask the first n questions of the dataset only; null asks all."
-    )
-    choices: ChoicesStyle = Field(
-        "python_list",
-        description=(
-            "What choices means in a template: a list as Python writes it, the same with single quotes"
-            " for all double ones, as JSON, or one choice a line, with its letter or plain."
-        ),
-    )
-    messages: Annotated[tuple[Message, ...], Field(strict=False, min_length=1)] | None = Field(
-        None, description="The conversation, put into the model's chat template; or else text."
-    )
-    text: Text | None = Field(
-        None, description="A template of the raw text the model continues; or else messages."
-    )
-    date: Text = Field(
-        "26 Jul 2024",
-        description=(
-            "The date for chat templates that state one (Llama 3.2's); today's would make another"
-            " prompt every day."
-        ),
-    )
-    shots: Shots = Field(Shots(), description="Worked examples in front of the question.")
-    decoding: Decoding = Field(description="How the model's answer is got.")
-    dtype: Literal["float32", "bfloat16", "float16"] | None = Field(
-        None, description="Number format of the model; null is compute.dtype."
-    )
+    questions: Literal["mmlu", "vendor"] = "mmlu"
+    """Where the questions come from: mmlu, the test split of cais/mmlu; vendor, the details of the
+    vendor's evaluation, which hold finished prompts."""
+    first: int | None = Field(None, ge=1)
+    """Ask the first n questions of the dataset only; null asks all."""
+    choices: ChoicesStyle = "python_list"
+    """What choices means in a template: a list as Python writes it, the same with single quotes for
+    all double ones, as JSON, or one choice a line, with its letter or plain."""
+    messages: Listed[Message] | None = Field(None, min_length=1)
+    """The conversation, put into the model's chat template; or else text."""
+    text: Text | None = None
+    """A template of the raw text the model continues; or else messages."""
+    date: Text = "26 Jul 2024"
+    """The date for chat templates that state one (Llama 3.2's); today's would make another prompt
+    every day."""
+    shots: Shots = Shots()
+    """Worked examples in front of the question."""
+    decoding: Decoding
+    """How the model's answer is got."""
+    dtype: Literal["float32", "bfloat16", "float16"] | None = None
+    """Number format of the model; null is compute.dtype."""
 
     @property
     def datasets(self) -> list[str]:
@@ -202,22 +162,17 @@ class Asking(Section):
 class PromptRun(Asking):
     """One run, as its file says it."""
 
-    extends: Text | None = Field(
-        None,
-        description=(
-            "Another run, whose keys hold where this file does not set them; mappings are merged key by"
-            " key, lists are replaced, and null takes a value back."
-        ),
-    )
-    changed: Text = Field(description="What is different from the run before, for the tables.")
-    after: Text | None = Field(
-        None,
-        description="The run that it is compared with, question by question; null: what it extends.",
-    )
-    published: Text | None = Field(
-        None, description="Its name in resources/published/prompt_runs.csv, where it is in it."
-    )
-    read: Reading = Field(description="How answers are read and judged.")
+    extends: Text | None = None
+    """Another run, whose keys hold where this file does not set them; mappings are merged key by
+    key, lists are replaced, and null takes a value back."""
+    changed: Text
+    """What is different from the run before, for the tables."""
+    after: Text | None = None
+    """The run that it is compared with, question by question; null: what it extends."""
+    published: Text | None = None
+    """Its name in resources/published/prompt_runs.csv, where it is in it."""
+    read: Reading
+    """How answers are read and judged."""
 
 
 # What says what a run is among others, and would be wrong of the run that extends it.

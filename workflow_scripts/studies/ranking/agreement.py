@@ -30,7 +30,7 @@ _NOTE = (
     "Kendall's tau-b between the rankings of two tasks over the models that both have; means over pairs"
     " of different tasks. 95% intervals: over families, had"
     " other families of models been taken (in brackets how many there are, or how many models where"
-    " families are fewer than three); over items, had other test items been drawn, the same for all"
+    " families are fewer than four); over items, had other test items been drawn, the same for all"
     " models{trainings}. Own redraw: agreement of a task with its scores drawn again so, mean over tasks."
     " Ceiling: what tasks could agree at most if they differed in nothing but that. Against"
     " direct: over the models and cells that both protocols have."
@@ -106,7 +106,8 @@ def _of_protocol(grid: Grid, measure: str, request: RankingRequest) -> list[dict
 
     reach = over_families(statistics, grid.models.loc[scores.index, "family"])
     for at, row in enumerate(rows):
-        row |= {"families_low": reach.low[at], "families_high": reach.high[at]}
+        low, high = max(reach.low[at], -1.0), min(reach.high[at], 1.0)
+        row |= {"families_low": low, "families_high": high}
         row |= {"groups": reach.groups, "of": reach.of}
     if measure == "kendall":
         rows += _drawn_again(grid.errors.part(scores), matrix, rows[0], request)

@@ -27,7 +27,7 @@ ALL = "all"  # the group of all models; others are families
 SHOWN = 6  # components in the figure, and in the table that people read of others' scores
 _NOTE = (
     "Share of the variance of the standardised scores that each component has, with its 95% interval"
-    " over families of models (over models where these are fewer than three), for the models that have"
+    " over families of models (over models where these are fewer than four), for the models that have"
     " all tasks of the protocol. Even scores without anything in"
     " common give a first component of more than 1 / tasks, and two models always give one of 100%:"
     " read it beside the number of models. Loadings of the tasks are in the CSV."
@@ -35,7 +35,7 @@ _NOTE = (
 )
 _NOTE_OF_OTHERS = (
     "Share of the variance of the standardised scores that each component has, with its 95% interval"
-    " over families (over models where these are fewer than three){floored}.{release}"
+    " over families (over models where these are fewer than four){floored}.{release}"
     " The first components; the CSV has all, and the loadings of the tasks."
 )
 # Release and group belong to others' grids, origins and intervals to that of a run.
