@@ -25,13 +25,13 @@ LINES: dict[str, int] = {
     "workflow_scripts/render": 1270,
     "workflow_scripts/scores": 680,
     "workflow_scripts/settings": 4360,
-    "workflow_scripts/stats": 1624,
+    "workflow_scripts/stats": 1815,
     "workflow_scripts/steps": 680,
-    "workflow_scripts/studies": 9222,
+    "workflow_scripts/studies": 9288,
     "workflow_scripts/training": 3840,
     "Snakefile": 80,
     "rules": 1630,
-    "tests": 35441,
+    "tests": 35633,
     "bench": 2241,
 }
 MOST_LINES_OF_A_FILE = 320

@@ -57,6 +57,7 @@ _TABLES: tuple[tuple[str, str, str, Callable[..., StepRequest], str], ...] = (
         "release",
     ),
 )
+_VERSIONS = {"components": 2, "compute": 2}
 # A figure's name behind the grid's: its module, the table that it is drawn from, and its caption.
 _FIGURES = (
     (
@@ -136,6 +137,7 @@ def as_of_any_grid(
             f"studies.ranking.{module}",
             inputs=inputs,
             request=partial(request, name=name),
+            version=_VERSIONS.get(what, 1),
         )
         for what, sentence, module, request, _ in _TABLES
         if what in chosen
