@@ -31,7 +31,7 @@ LINES: dict[str, int] = {
     "workflow_scripts/training": 3840,
     "Snakefile": 80,
     "rules": 1630,
-    "tests": 35633,
+    "tests": 35644,
     "bench": 2241,
 }
 MOST_LINES_OF_A_FILE = 320
