@@ -25,6 +25,7 @@ import yaml
 
 from workflow_scripts.paper.requests import LeaderboardPage
 from workflow_scripts.scores.columns import COLUMNS
+from workflow_scripts.scores.influences import item_errors
 from workflow_scripts.settings.grids import OWN_GRID
 from workflow_scripts.settings.load import Settings, load_settings
 from workflow_scripts.settings.request import StepRequest
@@ -114,6 +115,7 @@ def _study(folder: Path, models: int, seed: int) -> Settings:
     pd.concat(rows).to_csv(folder / "models.tsv", sep="\t", index=False)
     none = pd.DataFrame(columns=list(COLUMNS)).astype(COLUMNS)
     none.to_parquet(folder / "results/scores/harmony.parquet")
+    item_errors([]).to_parquet(folder / "results/scores/harmony_errors.parquet")
     config = yaml.safe_load((ROOT / "config/config.yaml").read_text(encoding="utf-8"))
     config |= {"tables": config.get("tables", {}) | {"models": str(folder / "models.tsv")}}
     tasks = list(dict.fromkeys(cells["task"]))
@@ -138,7 +140,8 @@ def _jobs(kind: str, settings: Settings, folder: Path) -> dict[str, tuple[str, s
         given = {
             "scores": results / "scores/harmony.parquet",
             "imported": list(settings.harmony.imported_scores),
-            "records": [],
+            "errors": results / "scores/harmony_errors.parquet",
+            "correlations": PUBLISHED / "items/correlations.csv",
             "published": PUBLISHED / "harmony_leaderboard.csv",
             "table": results / f"tables/harmony_{DRAWN_FROM.get(name, name)}.csv",
         }

@@ -7,7 +7,18 @@ import pytest
 from tests.workflow.snakemake import ROOT, run_snakemake
 
 pytestmark = pytest.mark.workflow
-NAMES = ("agreement", "categories", "components", "compute", "perplexity", "ranks")
+NAMES = (
+    *(
+        "agreement",
+        "agreement_by_size",
+        "categories",
+        "components",
+        "compute",
+        "perplexity",
+        "ranks",
+    ),
+    "variance",
+)
 
 
 def test_the_published_scores_need_an_empty_folder_and_no_network(tmp_path):

@@ -34,6 +34,7 @@ _LATEX_ESCAPES = str.maketrans(
         "−": "$-$",
         "—": "---",
         "∞": r"$\infty$",
+        "†": r"$\dagger$",
         "→": r"$\rightarrow$",
         "·": r"$\cdot$",
         "×": r"$\times$",

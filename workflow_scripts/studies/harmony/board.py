@@ -10,6 +10,7 @@ from workflow_scripts.render.web.board import Column, Details, Row, Tab
 from workflow_scripts.studies.ranking import frame
 from workflow_scripts.studies.ranking.components import TABLE as COMPONENTS
 from workflow_scripts.studies.ranking.leaderboard import TABLE as LEADERBOARD
+from workflow_scripts.studies.ranking.leaderboard import what_is_missing
 from workflow_scripts.studies.ranking.requests import RankedTask
 
 # The ranking that the tab shows is that of the first of these that was measured.
@@ -55,7 +56,7 @@ def _columns(
 ) -> list[Column]:
     return [
         Column("name", "Model", "name"),
-        Column("rank", "Rank", "count", "By PC1; models that lack a task have none."),
+        Column("rank", "Rank", "count", "By PC1; of models that lack too many tasks none."),
         Column("pc1", "PC1", "number", f"Of the {names[shown]} scores.", digits=2),
         *(
             Column(
@@ -123,9 +124,7 @@ def _row(ranked: dict[str, Cells], tasks: Tasks, facts: Facts, names: Names) -> 
         values[task.task] = row[task.task]
         values[f"{task.task}_stderr"] = row[task.task + frame.ERROR]
         values[f"{task.task}_n"] = facts.get((label, task.task), {}).get("n")
-    called = {task.task: task.display_name for task in tasks}
-    missing = [called.get(task, task) for task in row["missing"].split()]
-    reason = ": ".join(part for part in (row["reason"], ", ".join(missing)) if part)
+    missing = what_is_missing(row, {task.task: task.display_name for task in tasks})
     ranges = {
         f"Rank {names[one]}, 95% interval": f"{other['rank_low']} to {other['rank_high']}"
         for one, other in ranked.items()
@@ -135,7 +134,7 @@ def _row(ranked: dict[str, Cells], tasks: Tasks, facts: Facts, names: Names) -> 
     return Row(
         id=label,
         values=values,
-        notes=[reason] if reason else [],
+        notes=[missing] if missing else [],
         details=Details(
             facts=ranges | components,
             tasks=[_task(task, ranked, facts.get((label, task.task), {}), names) for task in tasks],

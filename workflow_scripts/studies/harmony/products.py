@@ -70,6 +70,7 @@ _OF_THE_GRID = products(
         "studies.ranking.leaderboard",
         inputs=GRID,
         request=ranking_request,
+        version=2,
     ),
     table(
         "harmony_agreement",
@@ -85,6 +86,7 @@ _OF_THE_GRID = products(
         "studies.ranking.components",
         inputs=GRID,
         request=ranking_request,
+        version=2,
     ),
     table(
         "harmony_significance",
@@ -142,8 +144,8 @@ _OF_THE_GRID = products(
             "Ranks by the first principal component under each protocol, the best on top. Beside"
             " each model, and between the protocols shaded where models are few, the range of its"
             " rank when all models are asked other items (95%); a strong line"
-            " joins ranks whose ranges do not meet. A star marks imported scores. Only models with"
-            " all tasks of a protocol have a rank there. Of more than seventy models some are"
+            " joins ranks whose ranges do not meet. A star marks imported scores. Models that lack too"
+            " many tasks of a protocol have no rank there. Of more than seventy models some are"
             " named, and of more than twice as many the ranges are left out."
         ),
     ),
@@ -184,8 +186,8 @@ _OF_THE_GRID = products(
         caption=(
             "Left: the share of the variance of the standardised scores that each of the first"
             " components has, with its 95% interval over families of models. Right: the loading of each task"
-            " on the first component. Over the models that have all tasks of the protocol; own"
-            " scores after training are raw."
+            " on the first component. Over the models that the leaderboard ranks; own scores after"
+            " training are raw."
         ),
     ),
     figure(

@@ -30,7 +30,7 @@ def write_bump(table: pd.DataFrame, request: GridWords, pdf: Path, png: Path) ->
     size = 3.2 + 2.6 * max(len(protocols), 1), 1.6 + 0.17 * min(max(most, 8), NAMED)
     with labels.drawing(pdf, png, *size) as (fig, axes):
         if not protocols:
-            say_empty(axes, "Fewer than two models have all tasks of a protocol.")
+            say_empty(axes, "Fewer than two models are ranked under a protocol.")
             return
         ranks, low, high = (
             table.pivot(index="label", columns="protocol", values=column)[protocols].to_numpy(float)

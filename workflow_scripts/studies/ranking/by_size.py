@@ -38,7 +38,7 @@ _NOTE = (
     f" size: two models count where their parameters are at most a factor of {FACTOR:.0f} apart, whatever"
     " their sizes. A band holds the models between two sizes a factor of"
     f" {FACTOR:.0f} apart, if there are {FEWEST} or more. The interval (95%) is over families, had others been"
-    " taken (in brackets how many there are, or how many models where families are fewer than three)."
+    " taken (in brackets how many there are, or how many models where families are fewer than four)."
     " Ceiling: what tasks could agree at most if they differed in nothing but what drawing again changes:"
     " had other test items been drawn{trainings}."
     " Rising: pairs of tasks whose agreement is higher than directly, over the cells that both protocols"

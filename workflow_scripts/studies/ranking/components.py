@@ -12,6 +12,7 @@ from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import intervals, numbers, percents
 from workflow_scripts.scores.published_leaderboard import read_panel
+from workflow_scripts.stats.missing import Completed
 from workflow_scripts.stats.principal import (
     component_loadings,
     component_names,
@@ -25,10 +26,12 @@ from workflow_scripts.studies.ranking.requests import GridWords, RankingRequest
 
 ALL = "all"  # the group of all models; others are families
 SHOWN = 6  # components in the figure, and in the table that people read of others' scores
+_IMPUTED = 20  # draws of the scores that were estimated
 _NOTE = (
     "Share of the variance of the standardised scores that each component has, with its 95% interval"
-    " over families of models (over models where these are fewer than four), for the models that have"
-    " all tasks of the protocol. Even scores without anything in"
+    " over families of models (over models where these are fewer than four), for the models that the"
+    " leaderboard ranks. Where scores were missing they are estimated, and the shares are means over"
+    f" {_IMPUTED} draws within what the estimates leave open. Even scores without anything in"
     " common give a first component of more than 1 / tasks, and two models always give one of 100%:"
     " read it beside the number of models. Loadings of the tasks are in the CSV."
     f" {frame.RAW_AND_MISSING}"
@@ -46,6 +49,7 @@ _ORDER = (
     "group",
     "models",
     "tasks",
+    "filled",
     "component",
     "share",
     "low",
@@ -56,7 +60,7 @@ _ORDER = (
 COLUMNS = Columns(
     {
         **frame.of_kind("text", "protocol component"),
-        **frame.of_kind("whole", "models tasks"),
+        **frame.of_kind("whole", "models tasks filled"),
         **frame.of_kind("number", "share"),
     },
     like={
@@ -78,8 +82,8 @@ def components(
     families = pd.concat([grid.models["family"] for grid in grids.values()])
     families = families[~families.index.duplicated()]
     found = [
-        _of_scores(about, scores, families.reindex(scores.index))
-        for about, scores in _parts(grids, request, families, release)
+        _of_scores(about, scores, families.reindex(scores.index), completed, request.seed)
+        for about, scores, completed in _parts(grids, request, families, release)
     ]
     table = pd.concat(found, ignore_index=True)
     loadings = [name for name in table if name.startswith(frame.LOADING)]
@@ -91,31 +95,52 @@ def _parts(
     request: RankingRequest,
     families: pd.Series,
     release: pd.DataFrame | None,
-) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
+) -> Iterator[tuple[dict[str, str], pd.DataFrame, Completed | None]]:
     if request.grid.run:
         for grid in grids.values():
-            yield {"protocol": grid.protocol, "origins": grid.origins}, ranked_scores(grid)
+            about = {"protocol": grid.protocol, "origins": grid.origins}
+            yield about, ranked_scores(grid), grid.completed
         return
-    parts = [(grid.origins, grid.protocol, ranked_scores(grid)) for grid in grids.values()]
+    parts: list[tuple[str, str, pd.DataFrame, Completed | None]] = [
+        (grid.origins, grid.protocol, ranked_scores(grid), grid.completed)
+        for grid in grids.values()
+    ]
     if request.grid.release and release is not None:
         name = Path(request.grid.release.file).stem
-        parts.append((name, request.grid.release.protocol, release))
-    for origin, protocol, scores in parts:
+        parts.append((name, request.grid.release.protocol, release, None))
+    for origin, protocol, scores, completed in parts:
         for group in (ALL, *request.grid.families):
             of = families.reindex(scores.index) == group if group != ALL else slice(None)
             differing = scores[of].loc[:, scores[of].nunique() > 1]
-            yield {"release": origin, "protocol": protocol, "group": group}, differing
+            yield {"release": origin, "protocol": protocol, "group": group}, differing, completed
 
 
-def _of_scores(about: dict[str, str], scores: pd.DataFrame, families: pd.Series) -> pd.DataFrame:
-    base = {**about, "models": len(scores), "tasks": scores.shape[1]}
+def _of_scores(
+    about: dict[str, str],
+    scores: pd.DataFrame,
+    families: pd.Series,
+    completed: Completed | None,
+    seed: int,
+) -> pd.DataFrame:
+    filled = int(completed.filled.loc[scores.index, scores.columns].sum().sum()) if completed else 0
+    base = {**about, "models": len(scores), "tasks": scores.shape[1], "filled": filled}
     if len(scores) < 2 or not scores.shape[1]:
         none = {"component": "", **dict.fromkeys(("share", "low", "high"), np.nan)}
         return pd.DataFrame([base | none])
     shares = principal_components(scores).explained_variance_ratio
-    interval = explained_over_families(scores, families)
+    interval, moved = explained_over_families(scores, families), 0.0
+    if completed and filled:
+        # What is expected of missing cells lies on fewer components than what would have been measured.
+        drawn = [
+            principal_components(one.loc[scores.index, scores.columns]).explained_variance_ratio
+            for one in completed.imputed(_IMPUTED, seed)
+        ]
+        moved = pd.concat(drawn, axis=1).mean(axis=1) - shares
+        for end in ("low", "high"):
+            interval[end] = (interval[end] + moved).clip(0, 1)
     ends = {end: interval[end].to_numpy() for end in interval}
-    table = pd.DataFrame(base | {"component": shares.index, "share": shares.to_numpy()} | ends)
+    shown = {"component": shares.index, "share": (shares + moved).to_numpy()}
+    table = pd.DataFrame(base | shown | ends)
     return table.join(component_loadings(scores).T.add_prefix(frame.LOADING), on="component")
 
 
@@ -135,6 +160,7 @@ def _show(table: pd.DataFrame, request: RankingRequest) -> pd.DataFrame:
                 "Protocol": table["protocol"],
                 "Models": numbers(table["models"], "d"),
                 "Tasks": numbers(table["tasks"], "d"),
+                "Cells estimated": numbers(table["filled"], "d"),
                 "Component": table["component"].replace("", None),
                 "Share (%)": table["shown_share"],
                 "Interval (%)": table["shown_interval"],
@@ -193,7 +219,7 @@ def write_components_figure(table: pd.DataFrame, request: GridWords, pdf: Path, 
     with labels.drawing(pdf, png, *size, ncols=1 + len(groups)) as (fig, axes):
         if table.empty:
             for axis in axes:
-                say_empty(axis, "Fewer than two models have all tasks of a protocol.")
+                say_empty(axis, "Fewer than two models are ranked under a protocol.")
             return
         for axis, group in zip(axes, groups, strict=False):
             of_group = table[table["group"] == group] if "group" in table else table

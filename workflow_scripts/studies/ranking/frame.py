@@ -25,7 +25,7 @@ EXPLAINED = TOLD | {
 RAW_AND_MISSING = (
     "train-before-test has our raw scores, and imported ones as their source has them; floored is the"
     " better of the raw and the direct score. Missing cells are left out; harmony_leaderboard lists"
-    " them."
+    " them, and estimates them for its ranks."
 )
 # Behind "had other items been drawn": whether another training of each model is drawn as well.
 TRAININGS = {
@@ -34,6 +34,7 @@ TRAININGS = {
     "published": ", and had each model been trained again, as the two published releases differ",
     "unknown": "; how another training would have come out is not known",
 }
+ESTIMATED = "†"  # behind what rests on scores that were not measured
 # What the table of agreement has a number of.
 MEAN, OWN_REDRAW, CEILING = "mean", "own_redraw", "ceiling"
 DIFFERENCE, SHARE = "difference_from_direct", "share_improving_on_direct"

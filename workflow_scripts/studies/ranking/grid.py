@@ -1,4 +1,4 @@
-"""A grid as one matrix per protocol: models by tasks, missing cells missing. Nothing is filled.
+"""A grid as one matrix per protocol: models by tasks, missing cells missing; for ranks they are estimated.
 
 In the grid of a run other people's scores may stand beside ours, told apart by their origin.
 """
@@ -18,6 +18,7 @@ from workflow_scripts.scores.imported import read_imported
 from workflow_scripts.scores.tidy import import_all
 from workflow_scripts.settings.grids import GridFile
 from workflow_scripts.settings.sentences import listed
+from workflow_scripts.stats.missing import Completed, complete
 from workflow_scripts.stats.score_errors import ScoreErrors
 from workflow_scripts.stats.shares import share_error
 from workflow_scripts.studies.ranking.errors import Cells, KnownErrors, errors_of_grid, read_known
@@ -62,10 +63,10 @@ class Grid:
         """Values of the tasks that any model has a score on."""
         return self.values.drop(columns=self.unmeasured)
 
-    @property
-    def complete(self) -> pd.DataFrame:
-        """Values of the models that have a score on each of those tasks."""
-        return self.measured.dropna()
+    @cached_property
+    def completed(self) -> Completed:
+        """Those with what could be estimated of their missing cells, and of missing standard errors."""
+        return complete(self.errors.part(self.measured))
 
     def lacking(self, label: str) -> list[str]:
         """Tasks of this protocol on which the model has no score."""

@@ -1,10 +1,13 @@
 """The leaderboard of the Harmony study: rank, first component, and every score, by protocol."""
 
+from collections.abc import Mapping
+
 import pandas as pd
 
-from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.frames import Cells, Columns, cells
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import numbers, percents
+from workflow_scripts.stats.missing import FEWEST
 from workflow_scripts.stats.principal import principal_components
 from workflow_scripts.stats.ranks import rank_ranges, ranks, tiers
 from workflow_scripts.studies.ranking import frame
@@ -19,8 +22,12 @@ NOTE = (
     " not on one scale. Scores in percent (of the metric's highest value). train-before-test shows raw"
     " scores, the floored protocol the better of these and the direct ones; imported scores are as"
     " their source has them, and the published leaderboard looks floored. Origin: own runs, or the"
-    " file that scores were imported from. A dash is a missing cell: none is filled, and a model that"
-    " lacks one has no PC1; those that should be there are named in the last column."
+    " file that scores were imported from. A dash is a missing cell. For PC1 and rank it is estimated from the"
+    " model's other scores and those of all models, and how unsure that is widens the ranks; such a rank has"
+    f" a {frame.ESTIMATED}, and the last column names the cells. A model with fewer than"
+    f" {FEWEST} scores, or on fewer than half of the tasks, has no PC1, and so have models whose cell nothing"
+    " can be said of, because fewer models than that have the task. Standard errors that are missing are those"
+    " of the scores nearest to them; the last column counts them."
 )
 COLUMNS = Columns(
     {
@@ -31,13 +38,14 @@ COLUMNS = Columns(
         **frame.of_kind(
             "number", "pc1 rank rank_low rank_high rank_joint_low rank_joint_high tier"
         ),
-        **frame.of_kind("text", "reason missing"),
+        **frame.of_kind("text", "reason missing filled"),
+        **frame.of_kind("whole", "errors_filled"),
     },
     like={frame.TASK_NAME: "number"},  # each task's score, and its standard error
 )
 _ABOUT = ["model", "variant", "origin", "family", "parameters", "kind"]
 _RANGES = ["rank_low", "rank_high", "rank_joint_low", "rank_joint_high"]
-_TOO_FEW = "fewer than two models that have all tasks differ"
+_TOO_FEW = "fewer than two models that have all tasks, or enough to estimate the others, differ"
 
 
 def leaderboard(grids: dict[str, Grid], request: RankingRequest) -> pd.DataFrame:
@@ -49,17 +57,23 @@ def leaderboard(grids: dict[str, Grid], request: RankingRequest) -> pd.DataFrame
 
 
 def ranked_scores(grid: Grid) -> pd.DataFrame:
-    """The scores that components are made of: complete models, tasks on which they differ at all."""
-    complete = grid.complete
-    return complete.loc[:, complete.nunique() > 1]
+    """The scores that components are made of: missing ones estimated, tasks on which models differ at all."""
+    scores = grid.completed.errors.scores.dropna()
+    return scores.loc[:, scores.nunique() > 1]
 
 
 def first_component(grid: Grid) -> pd.Series:
-    """Of the models that have all tasks; of none where fewer than two of them differ."""
+    """Of the models that have all tasks, or enough of them; of none where fewer than two of them differ."""
     scores = ranked_scores(grid)
     if len(scores) < 2 or not scores.shape[1]:
         return pd.Series(index=scores.index[:0], dtype=float)
     return principal_components(scores).scores[frame.FIRST_COMPONENT]
+
+
+def filled_tasks(grid: Grid, label: str) -> list[str]:
+    """Tasks on which a ranked model's score is estimated."""
+    filled = grid.completed.filled
+    return list(filled.columns[filled.loc[label]])
 
 
 def _of_protocol(grid: Grid, tasks: list[str], request: RankingRequest) -> pd.DataFrame:
@@ -67,11 +81,12 @@ def _of_protocol(grid: Grid, tasks: list[str], request: RankingRequest) -> pd.Da
     table[["pc1", "rank", *_RANGES, "tier"]] = float("nan")
     absent = set(grid.absent)
     reasons = {label: _reason(grid, label, absent) for label in table.index}
-    scores = ranked_scores(grid)
+    scores, filled = ranked_scores(grid), dict.fromkeys(table.index, "")
     if len(pc1 := first_component(grid)):
         table["pc1"] = pc1
         table["rank"] = ranks(pc1)
-        errors = grid.errors.part(scores)
+        filled |= {label: " ".join(filled_tasks(grid, label)) for label in pc1.index}
+        errors = grid.completed.errors.part(scores)
         ranges = rank_ranges(errors, draws=request.draws, seed=request.seed)
         table[_RANGES] = ranges[[name.removeprefix("rank_") for name in _RANGES]]
         table["tier"] = tiers(ranges["joint_low"], ranges["joint_high"])
@@ -80,7 +95,11 @@ def _of_protocol(grid: Grid, tasks: list[str], request: RankingRequest) -> pd.Da
     missing: dict[str, list[str]] = {label: [] for label in table.index}
     for label, task in grid.absent:
         missing[label].append(task)
-    table["reason"] = pd.Series(reasons)
+    table["reason"] = pd.Series(reasons).where(table["rank"].isna(), "")
+    table["filled"] = pd.Series(filled)
+    unsaid = grid.measured.notna() & grid.stderrs[grid.measured.columns].isna()
+    said = grid.completed.errors.stderrs.notna()
+    table["errors_filled"] = (unsaid & said).sum(axis=1)
     table["missing"] = pd.Series({label: " ".join(names) for label, names in missing.items()})
     values = grid.values.reindex(columns=tasks)
     errors = grid.stderrs.reindex(columns=tasks).add_suffix(frame.ERROR)
@@ -103,24 +122,31 @@ def _reason(grid: Grid, label: str, absent: set[tuple[str, str]]) -> str:
     return ", ".join(part for part in said if part)
 
 
-def rank_range(rank: float, low: float, high: float) -> str | None:
+def rank_range(rank: float, low: float, high: float, mark: str = "") -> str | None:
     """The rank, in brackets those between which it lies, where they are known."""
     if pd.isna(rank):
         return None
-    return f"{rank:.0f}" if pd.isna(low) else f"{rank:.0f} ({low:.0f}–{high:.0f})"
+    return f"{rank:.0f}{mark}" if pd.isna(low) else f"{rank:.0f}{mark} ({low:.0f}–{high:.0f})"
 
 
-def why_unranked(reason: str, missing: str, names: dict[str, str]) -> str:
-    """The reason and the missing cells; one that lacks all of them is not listed task by task."""
-    lacking = [names[task] for task in missing.split()]
-    cells = "all" if lacking and len(lacking) == len(names) else ", ".join(lacking)
-    return ": ".join(part for part in (reason, cells) if part)
+def what_is_missing(row: Cells, names: Mapping[str, str]) -> str:
+    """Why a model is not ranked, or what of it is estimated; one that lacks all cells is not listed task by task."""
+    estimated = [names.get(task, task) for task in row["filled"].split()]
+    lacking = [names.get(task, task) for task in row["missing"].split()]
+    if estimated:
+        said = [f"estimated: {', '.join(estimated)}"]
+    else:
+        cells = "all" if lacking and len(lacking) == len(names) else ", ".join(lacking)
+        said = [": ".join(part for part in (row["reason"], cells) if part)]
+    if row["errors_filled"]:
+        said.append(f"{row['errors_filled']} standard errors estimated")
+    return "; ".join(part for part in said if part)
 
 
 def _show(table: pd.DataFrame, request: RankingRequest) -> pd.DataFrame:
     names = {task: name for task, name in request.names.items() if task in table}
-    ranked = zip(table["rank"], table["rank_low"], table["rank_high"], strict=True)
-    unranked = zip(table["reason"], table["missing"], strict=True)
+    marks = [frame.ESTIMATED if filled else "" for filled in table["filled"]]
+    ranked = zip(table["rank"], table["rank_low"], table["rank_high"], marks, strict=True)
     return pd.DataFrame(
         {
             "Protocol": table["protocol"].map(request.grid.names),
@@ -130,7 +156,7 @@ def _show(table: pd.DataFrame, request: RankingRequest) -> pd.DataFrame:
             "Origin": table["origin"],
             "PC1": numbers(table["pc1"], ".2f"),
             **{name: percents(table[task]) for task, name in names.items()},
-            "Missing": [why_unranked(*row, names) for row in unranked],
+            "Missing": [what_is_missing(row, names) for row in cells(table)],
         }
     )
 

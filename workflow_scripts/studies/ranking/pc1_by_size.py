@@ -42,7 +42,7 @@ def write_pc1(
     cells = {"ncols": columns, "nrows": len(across), "squeeze": False}
     with labels.drawing(pdf, png, *size, **cells) as (fig, panels):
         for axis in panels[:, 0] if not protocols else ():
-            say_empty(axis, "No model of known size has all tasks of a protocol.")
+            say_empty(axis, "No model of known size is ranked under a protocol.")
         for at, axes in enumerate(panels if protocols else ()):
             for axis, protocol in zip(axes, protocols, strict=True):
                 _draw_panel(axis, table[table["protocol"] == protocol], across[at], looks)

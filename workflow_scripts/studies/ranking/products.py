@@ -65,6 +65,7 @@ _TABLES: tuple[tuple[str, str, str, Callable[..., StepRequest], str], ...] = (
         "release",
     ),
 )
+_VERSIONS = {"components": 3, "compute": 3}
 # A figure's name behind the grid's: its module, the table that it is drawn from, and its caption.
 _FIGURES = (
     (
@@ -165,7 +166,7 @@ def as_of_any_grid(
             f"studies.ranking.{module}",
             inputs=inputs,
             request=partial(request, name=name),
-            version=2,
+            version=_VERSIONS.get(what, 2),
         )
         for what, sentence, module, request, _ in _TABLES
         if what in chosen

@@ -12,7 +12,7 @@ from workflow_scripts.stats.ranks import ranks
 from workflow_scripts.studies.ranking import frame
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
 from workflow_scripts.studies.ranking.labels import drawn_from
-from workflow_scripts.studies.ranking.leaderboard import first_component
+from workflow_scripts.studies.ranking.leaderboard import filled_tasks, first_component
 from workflow_scripts.studies.ranking.pc1_by_compute import OPERATIONS, compute
 from workflow_scripts.studies.ranking.pc1_by_size import COMPUTE, PARAMETERS, write_pc1
 from workflow_scripts.studies.ranking.requests import GridRequest, GridWords
@@ -22,7 +22,7 @@ COLUMNS = Columns(
         **frame.of_kind("text", "protocol model variant origin family kind"),
         **frame.of_kind("whole", "parameters"),
         **frame.of_kind("number", "parameters_billion tokens_billion compute pc1"),
-        **frame.of_kind("whole", "rank"),
+        **frame.of_kind("whole", "rank filled"),
     }
 )
 
@@ -34,6 +34,7 @@ def sizes(grids: dict[str, Grid]) -> pd.DataFrame:
         pc1 = first_component(grid)
         table = grid.models.loc[pc1.index].reindex(columns=list(COLUMNS.named))
         table = table.assign(protocol=protocol, pc1=pc1, rank=ranks(pc1))
+        table["filled"] = [len(filled_tasks(grid, label)) for label in table.index]
         table["compute"] = compute(table["parameters_billion"] * 1e9, table["tokens_billion"])
         found.append(table.sort_values("rank"))
     return COLUMNS.typed(pd.concat(found))
@@ -43,7 +44,10 @@ def _show(table: pd.DataFrame, request: GridRequest) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "Protocol": table["protocol"].map(request.grid.names),
-            "Rank": numbers(table["rank"], "d"),
+            "Rank": [
+                f"{rank}{frame.ESTIMATED if filled else ''}"
+                for rank, filled in zip(table["rank"], table["filled"], strict=True)
+            ],
             "Model": table["model"],
             "PC1": numbers(table["pc1"], ".2f"),
             "Parameters": numbers(table["parameters"], ",d"),
@@ -60,6 +64,11 @@ def _note(table: pd.DataFrame, request: GridRequest) -> str:
         f" {table['model'].nunique()} models on {len(request.tasks)} tasks{request.grid.floor_said};"
         f" each protocol has its own. Compute: {OPERATIONS} × parameters × tokens of pre-training, both"
         f" as the authors give them for {known} of the models; the others' tokens are not known."
+        + (
+            f" {frame.ESTIMATED}: some of the model's scores are estimated from the others."
+            if table["filled"].any()
+            else ""
+        )
     )
 
 

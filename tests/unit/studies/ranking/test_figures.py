@@ -68,7 +68,7 @@ FIGURES = {
 }
 OF_MANY = {"scores": (scores, scores)}
 NOBODY = "No two tasks have scores of the same models."
-FEW = "Fewer than two models have all tasks of a protocol."
+FEW = "Fewer than two models are ranked under a protocol."
 SAID = {
     "no scores": {
         "matrices": "No two tasks or texts have scores of the same models.",

@@ -40,15 +40,15 @@ def test_a_missing_cell_is_named_and_stays_missing():
     assert grid.absent == ((MODELS[2], "rte"),)
     assert np.isnan(grid.values.loc[MODELS[2], "rte"])
     assert grid.lacking(MODELS[2]) == ["rte"]
-    assert MODELS[2] not in grid.complete.index
-    assert len(grid.complete) == len(MODELS) - 1
+    assert grid.completed.errors.scores.notna().all(axis=None), "for ranks it is estimated"
+    assert grid.completed.filled.stack().sum() == 1
 
 
 def test_a_task_that_nobody_has_a_score_on_costs_no_model_its_place():
     scores = study()
     grid = harmony_grids(scores[scores.task != "rte"], [], request())["direct"]
     assert grid.unmeasured == ["rte"]
-    assert len(grid.complete) == len(MODELS)
+    assert len(grid.completed.errors.scores.dropna()) == len(MODELS)
     assert len(grid.absent) == len(MODELS)
 
 

@@ -71,26 +71,56 @@ def test_the_imported_leaderboard_gets_its_published_components_and_ranks():
     assert found_components["share"].iloc[0] == pytest.approx(0.8546, abs=5e-5)
 
 
-def test_a_model_with_a_missing_cell_has_no_component_and_the_table_says_why(tmp_path):
+def test_a_model_with_a_missing_cell_is_ranked_by_an_estimate_and_the_table_says_so(tmp_path):
     scores = without(study(), MODELS[2], "rte", "train_before_test")
     table = leaderboard.leaderboard(grids(scores), ASKED)
     trained = table[table["protocol"] == "train_before_test"].set_index("label")
-    broken = trained.loc[MODELS[2]]
-    assert np.isnan(broken["pc1"])
-    assert np.isnan(broken["rank"])
-    assert (broken["reason"], broken["missing"]) == ("1 of 5 tasks missing", "rte")
-    assert trained["rank"].dropna().tolist() == [1, 2, 3, 4, 5]
-    assert trained.index[-1] == MODELS[2]
-    direct = table[table["protocol"] == "direct"]
-    assert direct["rank"].notna().all(), "the other protocol has its cell"
+    estimated = trained.loc[MODELS[2]]
+    assert estimated[["filled", "missing", "reason"]].tolist() == ["rte", "rte", ""]
+    assert np.isnan(estimated["rte"]), "no estimate is shown as a score"
+    assert sorted(trained["rank"]) == [1, 2, 3, 4, 5, 6]
+    assert estimated["rank_low"] <= 4 <= estimated["rank_high"], (
+        "it is the fourth best by how it was made"
+    )
+    others = trained.drop(index=MODELS[2])
+    assert (others["filled"] == "").all()
     write(leaderboard, table, tmp_path)
     (line,) = [
         line
         for line in rows_of(tmp_path / "t.md")
-        if "1 of 5 tasks missing: RTE" in line and "floored" not in line
+        if "| estimated: RTE" in line and "floored" not in line
     ]
     assert "| train-before-test" in line
+    assert f"| {estimated['rank']:.0f}† (" in line
     assert pd.read_csv(tmp_path / "t.csv")["rte_stderr"].notna().sum() > 5
+    found = components.components(grids(scores), ASKED)
+    assert found.groupby("protocol")["filled"].first().to_dict() == {
+        **{"direct": 0, "train_before_test": 1, FLOORED: 1}
+    }
+    assert (found["models"] == 6).all()
+
+
+def test_a_model_that_lacks_most_tasks_is_not_ranked_and_the_table_says_why(tmp_path):
+    scores = study()
+    for task in ("rte", "mnli", "gsm8k"):
+        scores = without(scores, MODELS[2], task, "train_before_test")
+    table = leaderboard.leaderboard(grids(scores), ASKED)
+    row = table[table["protocol"] == "train_before_test"].set_index("label").loc[MODELS[2]]
+    assert row[["pc1", "rank"]].isna().all()
+    assert (row["reason"], row["filled"]) == ("3 of 5 tasks missing", "")
+    write(leaderboard, table, tmp_path)
+    said = "3 of 5 tasks missing: MNLI, RTE, GSM8K"
+    assert any(said in line for line in rows_of(tmp_path / "t.md"))
+
+
+def test_a_missing_standard_error_costs_no_range_and_is_counted():
+    scores = study(DIRECT_ONLY)
+    scores.loc[0, ["stderr", "n"]] = None
+    table = leaderboard.leaderboard(grids(scores, protocols=DIRECT_ONLY), ASKED)
+    assert table["rank_low"].notna().all()
+    assert table.set_index("label")["errors_filled"].to_dict() == {
+        model: int(model == MODELS[0]) for model in MODELS
+    }
 
 
 def test_a_task_that_was_not_asked_of_a_model_is_not_called_missing():
