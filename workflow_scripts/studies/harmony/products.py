@@ -6,9 +6,10 @@ from workflow_scripts.core.ids import in_paths
 from workflow_scripts.settings.grids import OWN_GRID
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.packs import harmony_records
+from workflow_scripts.studies.harmony import text_products
+from workflow_scripts.studies.harmony.grid_files import GRID
 from workflow_scripts.studies.product import (
     MeasuredStudy,
-    Sources,
     figure,
     products,
     published,
@@ -30,10 +31,6 @@ def _ranks(settings: Settings) -> Any:
     return settings.harmony.models or settings.harmony.imported_scores
 
 
-def _has_texts(settings: Settings) -> Any:
-    return settings.harmony.models and settings.harmony.corpora
-
-
 def _corpus_records(settings: Settings) -> list[str]:
     return [
         f"results/records/corpora/{protocol}/{model}/{corpus}.json"
@@ -44,7 +41,7 @@ def _corpus_records(settings: Settings) -> list[str]:
 
 
 MEASURED = (
-    MeasuredStudy("corpora", _corpus_records, _has_texts, "harmony"),
+    MeasuredStudy("corpora", _corpus_records, text_products.has_texts, "harmony"),
     MeasuredStudy(
         "harmony",
         lambda settings: harmony_records(settings, in_paths(settings.harmony.models)),
@@ -52,16 +49,6 @@ MEASURED = (
         "harmony",
     ),
 )
-# What every table of the grid is made from.
-GRID: Sources = {
-    "scores": "results/scores/harmony.parquet",
-    "errors": "results/scores/harmony_errors.parquet",
-    "imported": lambda settings: settings.harmony.imported_scores,
-    "correlations": published("items/correlations.csv"),
-    "leaderboard": published("harmony_leaderboard.csv"),
-    "cells": published("harmony_cells.csv"),
-}
-
 _OF_THE_GRID = products(
     "harmony",
     table(
@@ -266,62 +253,4 @@ _OF_THE_GRID = products(
     wanted=_ranks,
 )
 
-_OF_TEXTS = products(
-    "harmony",
-    table(
-        "harmony_perplexity",
-        "Bits per byte of texts of your own, before and after training.",
-        "studies.ranking.bits",
-        inputs={"corpora": "results/scores/corpora.parquet"},
-        request=grid_request,
-        version=2,
-    ),
-    table(
-        "harmony_text_agreement",
-        "Whether bits per byte of texts of your own rank models as tasks do.",
-        "studies.ranking.texts",
-        inputs={"corpora": "results/scores/corpora.parquet", **GRID},
-        request=grid_request,
-    ),
-    figure(
-        "harmony_perplexity",
-        "Bits per byte of texts of your own, before and after training.",
-        "studies.ranking.bits",
-        request=grid_words,
-        version=2,
-        caption=(
-            "Bits per byte of the last tenth of each text, before training and after training on"
-            " its first eight tenths; lower is better. Models by what they reach after training."
-        ),
-    ),
-    figure(
-        "harmony_text_agreement",
-        "Whether bits per byte of texts of your own rank models as tasks do.",
-        "studies.ranking.texts",
-        request=grid_words,
-        caption=(
-            "Kendall's tau-b between the rankings of the models by bits per byte of each text of"
-            " your own, fewest first, and by their scores on each task: before training, and after"
-            " training on the text and on the task."
-        ),
-    ),
-    table(
-        "harmony_text_pairs",
-        "Agreement of every two texts of your own about the models.",
-        "studies.ranking.text_pairs",
-        inputs={"corpora": "results/scores/corpora.parquet"},
-        request=grid_request,
-    ),
-    figure(
-        "harmony_text_pairs",
-        "Agreement of every two texts of your own about the models.",
-        "studies.ranking.text_pairs",
-        request=grid_words,
-        caption=(
-            "Kendall's tau-b between the rankings by bits per byte of two texts of your own, by protocol."
-        ),
-    ),
-    wanted=_has_texts,
-)
-
-PRODUCTS = _OF_THE_GRID + _OF_TEXTS
+PRODUCTS = _OF_THE_GRID + text_products.PRODUCTS

@@ -14,7 +14,7 @@ from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.packs import seeds_of
 from workflow_scripts.settings.request import StepRequest
 from workflow_scripts.settings.sentences import hint, shown
-from workflow_scripts.studies.harmony.products import GRID
+from workflow_scripts.studies.harmony.grid_files import GRID
 from workflow_scripts.studies.harmony.separate_hours import ModelHours, grid_hours, planners
 from workflow_scripts.studies.ranking.requests import GridRequest, grid_request
 

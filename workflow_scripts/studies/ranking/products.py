@@ -190,8 +190,7 @@ def of_grid(name: str, grid: GridFile) -> tuple[Product, ...]:
     start, inputs = grid.files or name, partial(_inputs, name=name)
     scores = f"{grid.title} of {grid.models} models" if grid.models else grid.title
     chosen = [what for what, *_, needs in _TABLES if not needs or getattr(grid, needs)]
-    if "pearson" in grid.measures:
-        chosen.append("agreement_pearson")
+    chosen += ["agreement_by_task", *(["agreement_pearson"] if "pearson" in grid.measures else [])]
     return products(start, *as_of_any_grid(start, scores, name, inputs, chosen))
 
 
