@@ -52,7 +52,7 @@ def separate(asked: SeparateRequest) -> pd.DataFrame:
                 rows += [about | row for row in _of_pair(pair, seeds, one, grid.protocol)]
     if not rows:
         raise UserError(
-            f"{asked.first} and {asked.second} have no task in common under any protocol; expected two"
+            f"{asked.first} and {asked.second} have no task in common in the scores that are there; expected two"
             " models that were scored on the same tasks."
         )
     return COLUMNS.typed(pd.DataFrame(rows, columns=list(COLUMNS.named)))
