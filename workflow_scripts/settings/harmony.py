@@ -85,7 +85,7 @@ class Harmony(Section):
     training make, such as miniature/Qwen2-1M-Instruct@k2m12+cpt. An empty list measures none:
     imported scores are then a study of their own, and without any there is none."""
     tasks: Listed[LmEvalTaskName] = Field(
-        # Of the 24 some that a miniature model learns: on the others its scores are noise, before and
+        # Of the 24 some that a miniature model learns: on the others its scores are at chance, before and
         # after training (docs/harmony.md).
         (
             *("mnli", "rte", "sst2", "anli_r1"),
