@@ -102,6 +102,7 @@ _OF_THE_GRID = products(
         "studies.ranking.panel",
         inputs={**GRID, "published": published("harmony_leaderboard.csv")},
         request=grid_request,
+        version=2,
     ),
     table(
         "harmony_scores",
