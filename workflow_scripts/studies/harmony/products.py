@@ -94,7 +94,7 @@ _OF_THE_GRID = products(
         "studies.ranking.significance",
         inputs=GRID,
         request=grid_request,
-        version=3,
+        version=4,
     ),
     table(
         "harmony_panel",
