@@ -70,7 +70,7 @@ _OF_THE_GRID = products(
         "studies.ranking.leaderboard",
         inputs=GRID,
         request=ranking_request,
-        version=2,
+        version=3,
     ),
     table(
         "harmony_agreement",
@@ -78,7 +78,7 @@ _OF_THE_GRID = products(
         "studies.ranking.agreement",
         inputs=GRID,
         request=ranking_request,
-        version=2,
+        version=3,
     ),
     table(
         "harmony_components",
@@ -86,7 +86,7 @@ _OF_THE_GRID = products(
         "studies.ranking.components",
         inputs=GRID,
         request=ranking_request,
-        version=2,
+        version=3,
     ),
     table(
         "harmony_significance",
