@@ -25,13 +25,13 @@ LINES: dict[str, int] = {
     "workflow_scripts/render": 1280,
     "workflow_scripts/scores": 750,
     "workflow_scripts/settings": 4370,
-    "workflow_scripts/stats": 2030,
+    "workflow_scripts/stats": 2125,
     "workflow_scripts/steps": 680,
     "workflow_scripts/studies": 10090,
     "workflow_scripts/training": 3840,
     "Snakefile": 80,
     "rules": 1660,
-    "tests": 36470,
+    "tests": 36550,
     "bench": 2250,
 }
 MOST_LINES_OF_A_FILE = 320

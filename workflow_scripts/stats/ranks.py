@@ -28,8 +28,8 @@ def rank_ranges(errors: ScoreErrors, draws: int, seed: int = 0) -> pd.DataFrame:
     """Between which ranks each model lies by the first principal component: columns low and high.
 
     All scores are drawn again, components and ranks computed again, and the middle 95% of each model's
-    ranks is kept, widened to whole ranks and to the rank that the measured scores give: each model by
-    itself lies there with 95%. `joint_low` and `joint_high` hold for all models at once: they reach as
+    ranks is kept, to the nearest whole ranks and widened to the rank that the measured scores give: each
+    model by itself lies there with 95%. `joint_low` and `joint_high` hold for all models at once: they reach as
     many of each model's standard deviations of ranks as 95% of the draws stay within for every model.
     NaN where any score lacks its error. Missing cells are refused.
     """
@@ -50,9 +50,9 @@ def rank_ranges(errors: ScoreErrors, draws: int, seed: int = 0) -> pd.DataFrame:
     ends |= {"joint_low": order.mean(axis=0) - reach, "joint_high": order.mean(axis=0) + reach}
     ranges = pd.DataFrame(ends, index=errors.scores.index)
     for name in ("low", "joint_low"):
-        ranges[name] = np.minimum(np.floor(ranges[name] + 1e-9), now).clip(1, len(now))
+        ranges[name] = np.minimum(np.rint(ranges[name]), now).clip(1, len(now))
     for name in ("high", "joint_high"):
-        ranges[name] = np.maximum(np.ceil(ranges[name] - 1e-9), now).clip(1, len(now))
+        ranges[name] = np.maximum(np.rint(ranges[name]), now).clip(1, len(now))
     return ranges
 
 

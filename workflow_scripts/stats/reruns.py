@@ -59,6 +59,7 @@ class Reruns:
     limit: float  # how many usual differences a share of BEYOND exceeds
     shift: float  # root mean square over tasks of a task's median difference, in usual ones
     within: float  # standard deviation of a task's differences around their median, likewise
+    together: float  # how a model's differences around these medians correlate over the tasks
 
     def most(self, task: str, model: str | None = None) -> float:
         """How far a score of a rerun lies from the first run's at most, but for one in twenty; of a model
@@ -127,15 +128,32 @@ def reruns_of(differences: pd.DataFrame, models: pd.DataFrame | None = None) -> 
         of_others = values[others] / without.factors(about[others])[:, None]
         own = without.factors(about.iloc[[at]])[0]
         held_out.append(values[at] / own / _shrunk(of_others, variances))
+    limit = float(np.nanquantile(held_out, 1 - BEYOND))
     medians = differences[tasks].median()
-    around = ((differences[tasks] - medians) / usual).abs()
+    around = (differences[tasks] - medians) / usual
     return Reruns(
         differences=differences,
         usual=usual,
         strays=pd.Series(kinds.factors(known), known.index),
-        limit=float(np.nanquantile(held_out, 1 - BEYOND)),
+        limit=limit,
         shift=float(np.sqrt(((medians / usual) ** 2).mean())),
-        within=float(1.4826 * np.nanmedian(around)),
+        within=float(1.4826 * np.nanmedian(around.abs())),
+        # What goes beyond the limit counts as going that far: one model that did not learn a task at all
+        # would speak for all of them.
+        together=_together((around.to_numpy() / kinds.factors(about)[:, None]).clip(-limit, limit)),
+    )
+
+
+def _together(values: np.ndarray) -> float:
+    """How values of one row correlate, of any two columns: the mean of the products over that of the squares."""
+    known = np.isfinite(values).sum(axis=1)
+    squares, sums = np.nansum(values**2, axis=1), np.nansum(values, axis=1)
+    pairs = (known * (known - 1)).sum()
+    square = squares.sum() / max(known.sum(), 1)
+    return (
+        float(np.clip((sums**2 - squares).sum() / pairs / square, 0, 1))
+        if pairs and square
+        else 0.0
     )
 
 

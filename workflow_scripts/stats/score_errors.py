@@ -20,13 +20,15 @@ class ScoreErrors:
 
     `training` has the standard deviation of a score over trainings, 0 where nothing is trained or
     nothing is known of it. `stream` tells the protocols of one grid apart: drawn with one seed, they
-    get the same items, and each its own trainings.
+    get the same items, and each its own trainings. `together` is how what training moves on one task
+    correlates with what it moves on another, of the same model.
     """
 
     scores: pd.DataFrame
     items: Mapping[str, ItemErrors]
     training: pd.DataFrame
     stream: int = 0
+    together: float = 0.0
 
     @property
     def items_alone(self) -> pd.DataFrame:
@@ -55,6 +57,9 @@ class ScoreErrors:
         of_each = np.random.default_rng([seed, 1 + self.stream])
         for _ in range(checked_draws(draws)):
             own, trained = of_each.standard_normal((2, *values.shape))
+            if self.together:
+                of_model = np.sqrt(self.together) * of_each.standard_normal((len(values), 1))
+                trained = np.sqrt(1 - self.together) * trained + of_model
             drawn = values + spread * trained
             for at, task in enumerate(self.scores):
                 common = of_items.standard_normal((self.items[task].shared.shape[1],))
@@ -73,12 +78,26 @@ class ScoreErrors:
             apart[:, at] += self.items[task].of_difference(first, second)
         return np.sqrt(apart)
 
+    def of_mean_differences(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """The same of the mean over the tasks that both have, of two models in different places each.
+
+        Tasks have items of their own; the trainings of one model go together.
+        """
+        known = self.scores.notna().to_numpy()
+        known, spread = known[first] & known[second], self.training.to_numpy(dtype=float)
+        variances = np.where(known, self.of_differences(first, second) ** 2, 0.0).sum(axis=1)
+        for side in (first, second):
+            one = np.where(known, spread[side], 0.0)
+            variances += self.together * (one.sum(axis=1) ** 2 - (one**2).sum(axis=1))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.sqrt(variances) / known.sum(axis=1)
+
     def part(self, scores: pd.DataFrame) -> "ScoreErrors":
         """Of these scores, some of its models on some of its tasks, with some cells left out perhaps."""
         rows = self.scores.index.get_indexer(scores.index)
         items = {task: self.items[task].part(rows) for task in scores}
         training = self.training.reindex_like(scores)
-        return ScoreErrors(scores, items, training, self.stream)
+        return ScoreErrors(scores, items, training, self.stream, self.together)
 
     def floored_by(self, floor: "ScoreErrors", scores: pd.DataFrame) -> "ScoreErrors":
         """Of `scores`, each the better of this and the floor's, where both are known."""
@@ -89,4 +108,4 @@ class ScoreErrors:
             for task in scores
         }
         training = one.training.mask(higher, other.training)
-        return ScoreErrors(scores, items, training, self.stream)
+        return ScoreErrors(scores, items, training, self.stream, self.together)

@@ -73,6 +73,18 @@ def test_two_protocols_are_drawn_with_the_same_items_and_trainings_of_their_own(
     assert np.std(moved) == pytest.approx(0.1, rel=0.05)
 
 
+@pytest.mark.parametrize("together", [0.0, 0.3])
+def test_the_error_of_a_mean_over_tasks_is_that_of_what_is_drawn(together):
+    scores = random_scores(6, models=4, tasks=12, digits=6)
+    scores.iloc[1, :5] = np.nan
+    items = with_errors(scores, scores * 0 + 0.2, correlation=0.5).items
+    errors = ScoreErrors(scores, items, scores.abs() * 0 + 0.3, together=together)
+    first, second = np.array([0, 1, 2]), np.array([3, 2, 0])
+    drawn = np.array(list(errors.drawn(3000, 0)))
+    spread = np.nanmean(drawn[:, first] - drawn[:, second], axis=2).std(axis=0)
+    assert errors.of_mean_differences(first, second) == pytest.approx(spread, rel=0.05)
+
+
 def test_a_part_and_the_better_of_two_keep_each_score_its_own_error():
     scores = random_scores(7, models=6, tasks=3, digits=6)
     errors = with_errors(scores, scores.abs() + 0.1, training=0.05)

@@ -74,6 +74,19 @@ def test_the_size_of_a_tasks_differences_is_found_again():
     assert reruns_of(many).usual.to_numpy() == pytest.approx(own, rel=0.03)
 
 
+def test_trainings_of_a_model_that_go_together_are_found_to_and_others_are_not():
+    generator = np.random.default_rng(4)
+    apart = [reruns_of(simulated(generator)).together for _ in range(20)]
+    assert np.mean(apart) < 0.01
+    found = []
+    for _ in range(20):
+        of_model, each = generator.standard_normal((61, 1)), generator.standard_normal((61, 24))
+        whole = MOVED * generator.standard_normal(24)
+        together = SIZES * (whole + 0.1**0.5 * of_model + 0.9**0.5 * each)
+        found.append(reruns_of(pd.DataFrame(together, MODELS, TASKS)).together)
+    assert np.mean(found) == pytest.approx(0.1, abs=0.02)
+
+
 def test_what_was_not_trained_twice_or_lies_at_its_floor_tells_nothing():
     first = pd.DataFrame({"task": [0.50, 0.60, 0.40, 0.71]}, list("abcd"))
     second = pd.DataFrame({"task": [0.52, 0.60, 0.43, 0.70]}, list("abcd"))

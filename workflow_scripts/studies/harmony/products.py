@@ -57,7 +57,7 @@ _OF_THE_GRID = products(
         "studies.ranking.leaderboard",
         inputs=GRID,
         request=ranking_request,
-        version=2,
+        version=3,
     ),
     table(
         "harmony_agreement",
@@ -65,7 +65,7 @@ _OF_THE_GRID = products(
         "studies.ranking.agreement",
         inputs=GRID,
         request=ranking_request,
-        version=2,
+        version=3,
     ),
     table(
         "harmony_components",
@@ -73,7 +73,7 @@ _OF_THE_GRID = products(
         "studies.ranking.components",
         inputs=GRID,
         request=ranking_request,
-        version=2,
+        version=3,
     ),
     table(
         "harmony_significance",
@@ -81,7 +81,7 @@ _OF_THE_GRID = products(
         "studies.ranking.significance",
         inputs=GRID,
         request=grid_request,
-        version=3,
+        version=4,
     ),
     table(
         "harmony_panel",
@@ -89,6 +89,7 @@ _OF_THE_GRID = products(
         "studies.ranking.panel",
         inputs={**GRID, "published": published("harmony_leaderboard.csv")},
         request=grid_request,
+        version=2,
     ),
     table(
         "harmony_scores",

@@ -92,11 +92,17 @@ def _of_pair(
     first, second = np.array([0]), np.array([1])
     apart = (pair.scores.iloc[0] - pair.scores.iloc[1]).to_numpy()
     errors = pair.of_differences(first, second)[0]
-    items = replace(pair, training=0 * pair.training).of_differences(first, second)[0]
     tasks, mean = len(apart), float(apart.mean())
-    of_items, of_all = (math.sqrt((some**2).sum()) / tasks for some in (items, errors))
-    # Of one training of each, whatever number these scores are means of.
-    once = math.sqrt((pair.training.pow(2).mul(seeds, axis=0)).to_numpy().sum()) / tasks
+    # With no training, with theirs, and with one of each, whatever number these scores are means of.
+    of_items, of_all, of_one = (
+        float(
+            replace(pair, training=pair.training.mul(times, axis=0)).of_mean_differences(
+                first, second
+            )[0]
+        )
+        for times in (np.zeros(2), np.ones(2), np.sqrt(seeds))
+    )
+    once = math.sqrt(max(of_one**2 - of_items**2, 0.0))
     trains = one.asked.grid.protocols[protocol].after_training
     now = max(seeds) if trains else 1
     by_model = list(one.hours[protocol].values())

@@ -79,9 +79,9 @@ def errors_of_grid(
             index, errors = items[task]
             places = index.get_indexer([(protocol, label) for label in cells.value.index])
             of_protocol[task] = errors.part(places)
-        spread = _training(protocol, parts, request, known)
-        spread = cells.value * 0.0 if spread is None else spread.reindex_like(cells.value)
-        found[protocol] = ScoreErrors(cells.value, of_protocol, spread.fillna(0.0), stream)
+        spread, together = _training(protocol, parts, request, known)
+        spread = spread.reindex_like(cells.value).fillna(0.0)
+        found[protocol] = ScoreErrors(cells.value, of_protocol, spread, stream, together)
     return found
 
 
@@ -111,15 +111,15 @@ def _of_task(
 
 def _training(
     protocol: str, parts: Mapping[str, Cells], request: GridRequest, known: KnownErrors
-) -> pd.DataFrame | None:
-    """The spread of each score over trainings; None where nothing is known of it."""
+) -> tuple[pd.DataFrame, float]:
+    """The spread of each score over trainings, and how a model's go together; 0 where nothing is known of it."""
     cells, release = parts[protocol], request.grid.release
     if (cells.seeds > 1).to_numpy().any():
-        return spread_of_seeds(cells.between, cells.seeds)
+        return spread_of_seeds(cells.between, cells.seeds), 0.0
     reruns = known.reruns
     if known.release is not None and release and release.protocol == protocol:
         floor = parts[request.grid.baseline].value
         reruns = reruns_of(differences_of(known.release, cells.value, floor), cells.models)
     if reruns is None or not request.grid.protocols[protocol].after_training:
-        return None
-    return reruns.spread(cells.models["model"], list(cells.value))
+        return cells.value * 0.0, 0.0
+    return reruns.spread(cells.models["model"], list(cells.value)), reruns.together

@@ -25,8 +25,9 @@ ODD = 2.0  # standard deviations, from which on a task is named as unusual
 NOTE = (
     "PC1 that a model would have on the published leaderboard (61 models, 24 tasks, trained before"
     " tested, floored), predicted from the tasks it was measured on, with a 95% interval and the ranks"
-    " it spans. Coverage: the share of the panel's own models that lie in such an interval when placed"
-    " by the others from the same tasks; it holds for models of the panel's kind. Neighbours: the panel"
+    " it spans, as a model of a family that the panel lacks needs them. Coverage: the share of the panel's"
+    " own models that lie in such an interval when they are placed from the same tasks by the other"
+    " families alone. Neighbours: the panel"
     " models of most similar scores. Good and bad at: tasks on which the score lies"
     f" {ODD:.0f} standard deviations or more off what the others predict. A model with scores"
     " outside of the panel's range is no model of its kind, and its place is guesswork. Generated"
@@ -46,9 +47,10 @@ COLUMNS = Columns(
 _OF_PLACE = ("pc1", "low", "high", "rank", "best_rank", "worst_rank", "coverage")
 
 
-def on_panel(grids: dict[str, Grid], panel: pd.DataFrame, request: GridWords) -> pd.DataFrame:
+def on_panel(grids: dict[str, Grid], panel: pd.DataFrame, request: GridRequest) -> pd.DataFrame:
     """One row per protocol and model that shares a task with the panel, the panel's rows left out."""
     rows, fitted = [], {}  # by the tasks, which most models share
+    families = pd.Series({row.model: row.family for row in request.models}, dtype=object)
     for grid in grids.values():
         tasks = [task for task in grid.values if task in panel]
         for about in grid.models.itertuples():
@@ -57,9 +59,9 @@ def on_panel(grids: dict[str, Grid], panel: pd.DataFrame, request: GridWords) ->
                 continue
             key = tuple(measured.index)
             if key not in fitted:
-                fitted[key] = fit(panel, list(key))
+                fitted[key] = fit(panel, list(key), families)
             errors = grid.stderrs.loc[about.Index]
-            found = place(panel, measured, errors, fitted=fitted[key])
+            found = place(panel, measured, families, errors, fitted=fitted[key])
             unusual = found.residuals.dropna().sort_values()
             rows.append(
                 {

@@ -65,7 +65,7 @@ _TABLES: tuple[tuple[str, str, str, Callable[..., StepRequest], str], ...] = (
         "release",
     ),
 )
-_VERSIONS = {"components": 3, "compute": 3}
+_VERSIONS = {"agreement": 3, "agreement_by_size": 3, "components": 4, "compute": 3}
 # A figure's name behind the grid's: its module, the table that it is drawn from, and its caption.
 _FIGURES = (
     (

@@ -20,7 +20,7 @@ NOTE = (
     f" significantly. Everywhere p is corrected by Holm's method over all pairs of models of a protocol"
     f" on one task (or on the mean), and significant is below {LEVEL}. The error is that of a difference"
     " on the same items, in clusters where a task has them, and of another training of each model where"
-    f" that is known. Up to {ALL_SHOWN} models all pairs are shown, beyond that each model and the next"
+    f" that is known, which moves its tasks together. Up to {ALL_SHOWN} models all pairs are shown, beyond that each model and the next"
     " lower by mean score. The CSV has every pair over all tasks, and on single tasks as well up to"
     f" {ALL_TASKS} models, beyond that neighbours only."
     f" {RAW_AND_MISSING}"
@@ -59,7 +59,13 @@ def _of_protocol(grid: Grid) -> pd.DataFrame:
         }
     )
     differences = scores.to_numpy()[above] - scores.to_numpy()[below]
-    errors = grid.errors.part(scores).of_differences(above, below)
+    known = grid.errors.part(scores)
+    errors = known.of_differences(above, below)
+    tested = ~np.isnan(differences)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.nansum(differences, axis=1) / tested.sum(axis=1)
+    overall = _tested(mean, known.of_mean_differences(above, below))
+    overall = overall.assign(task=OVERALL, tasks=tested.sum(axis=1))
     kept = np.full(len(above), True) if len(scores) <= ALL_TASKS else below == above + 1
     tables, won, lost = [], np.zeros(len(above)), np.zeros(len(above))
     for at, task in enumerate(scores):
@@ -68,7 +74,7 @@ def _of_protocol(grid: Grid) -> pd.DataFrame:
         lost += (found["p_holm"] < LEVEL) & (found["difference"] < 0)
         of_task = pair[kept].join(found.assign(task=task))
         tables.append(of_task.dropna(subset=["difference"]))
-    tables.insert(0, pair.join(_overall(differences, errors)).assign(won=won, lost=lost))
+    tables.insert(0, pair.join(overall).assign(won=won, lost=lost))
     return pd.concat(tables, ignore_index=True).reindex(columns=list(COLUMNS.named))
 
 
@@ -76,17 +82,6 @@ def _tested(difference: np.ndarray, stderr: np.ndarray) -> pd.DataFrame:
     z, p = z_test(difference, stderr)
     found = {"difference": difference, "stderr": stderr, "z": z, "p": p, "p_holm": holm(p)}
     return pd.DataFrame(found)
-
-
-def _overall(differences: np.ndarray, errors: np.ndarray) -> pd.DataFrame:
-    """The mean difference over the tasks that both have; tasks are independent of one another."""
-    known = ~np.isnan(differences)
-    count = known.sum(axis=1)
-    variances = np.where(known, errors**2, 0.0).sum(axis=1)  # unknown where any of them is
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.nansum(differences, axis=1) / count
-        stderr = np.sqrt(variances) / count
-    return _tested(mean, stderr).assign(task=OVERALL, tasks=count)
 
 
 def _show(table: pd.DataFrame, request: GridRequest) -> pd.DataFrame:

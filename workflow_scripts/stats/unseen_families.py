@@ -1,0 +1,86 @@
+"""Ridge regression over models that come in families, and how far it is off a family that it has not seen."""
+
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+
+from workflow_scripts.stats.checks import TAILS
+
+NORMAL = NormalDist().inv_cdf(
+    TAILS[1]
+)  # standard deviations that 95 % of normal numbers stay within
+# Ridge penalties to choose from, as shares of the number of models.
+PENALTIES = (1e-6, 1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0)
+_FEWEST = 4  # models of a family, below which their errors say too little by themselves
+
+
+class Learned(NamedTuple):
+    """From models in rows: what to predict of a further one of another family, and how wrong that may be."""
+
+    weights: np.ndarray
+    """The constant first."""
+    inverse: np.ndarray
+    errors: np.ndarray
+    """Of each model, predicted by the other families alone."""
+    slope: float
+    """Of the logarithm of an error's size by what is predicted: models that are low stray farther."""
+    top: float
+    """The largest prediction, beyond which errors are not taken to be smaller still."""
+    spread: float
+
+    def predicted(self, models: np.ndarray) -> np.ndarray:
+        return _with_one(models) @ self.weights
+
+    def half_width(self, models: np.ndarray) -> np.ndarray:
+        """Half of a 95% interval around what is predicted."""
+        design = _with_one(models)
+        far = (design @ self.inverse * design).sum(axis=1)
+        return NORMAL * self.spread * _size(self.slope, design @ self.weights, self.top, far)
+
+
+def learn(models: np.ndarray, target: np.ndarray, families: np.ndarray) -> Learned:
+    """b = (X'X + n p D)^-1 X'y with a constant that D leaves free, and the errors of unseen families.
+
+    With the hat matrix H, family g is predicted by the others with the errors e_g = (I - H_gg)^-1 r_g,
+    and the diagonal of (I - H_gg)^-1 - I says how far its models lie from the others' (their leverage).
+    The penalty p is that of the least sum of squared errors. Their size is modelled as
+    exp(slope y) sqrt(1 + leverage), by least squares on logarithms with a slope of at most 0, times a
+    spread: the root mean square of the family that strays farthest, since each family shall be held, and
+    a further one is like none of them for certain. Those of fewer than four models count as one.
+    """
+    design = _with_one(models)
+    free = len(design) * np.eye(design.shape[1])
+    free[0, 0] = 0.0
+    members = [np.flatnonzero(families == one) for one in np.unique(families)]
+    least = np.inf
+    for penalty in PENALTIES:
+        inverse = np.linalg.inv(design.T @ design + penalty * free)
+        hat = design @ inverse @ design.T
+        rest, errors, far = target - hat @ target, np.empty(len(target)), np.empty(len(target))
+        for of in members:
+            without = np.linalg.inv(np.eye(len(of)) - hat[np.ix_(of, of)])
+            errors[of], far[of] = without @ rest[of], np.diag(without) - 1
+        if (errors**2).sum() < least:
+            least, best = (errors**2).sum(), (inverse, errors, far)
+    inverse, errors, far = best
+    predicted, top = target - errors, float((target - errors).max())
+    # An error near 0 says little of its size and would have a logarithm without bound.
+    sizes = np.maximum(np.abs(errors), np.median(np.abs(errors)) / 10 + 1e-12)
+    across = predicted - predicted.mean()
+    logs = np.log(sizes) - np.log1p(far) / 2
+    slope = min(float(across @ logs / max(across @ across, 1e-12)), 0.0)
+    scaled = errors / _size(slope, predicted, top, far)
+    large = [of for of in members if len(of) >= _FEWEST]
+    small = [of for of in members if len(of) < _FEWEST]
+    groups = [*large, *([np.concatenate(small)] if small else [])]
+    spread = max(float(np.sqrt((scaled[of] ** 2).mean())) for of in groups)
+    return Learned(inverse @ design.T @ target, inverse, errors, slope, top, spread)
+
+
+def _size(slope: float, predicted: np.ndarray, top: float, far: np.ndarray) -> np.ndarray:
+    return np.exp(slope * np.minimum(predicted, top)) * np.sqrt(1 + far)
+
+
+def _with_one(models: np.ndarray) -> np.ndarray:
+    return np.column_stack([np.ones(len(models)), models])
