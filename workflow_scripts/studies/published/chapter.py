@@ -24,7 +24,13 @@ def _agreement(table: pd.DataFrame) -> Values:
         "published.tasks": table.loc[table["statistic"] == frame.TASK, "first"].nunique(),
     }
     for row in table[table["statistic"] == frame.MEAN].itertuples():
-        values[f"published.{frame.KEYS[row.protocol]}.{row.measure}"] = row.value
+        name = f"published.{frame.KEYS[row.protocol]}.{row.measure}"
+        values |= {name: row.value, f"{name}_low": row.families_low}
+        values[f"{name}_high"] = row.families_high
+    for row in table[table["statistic"] == frame.DIFFERENCE].itertuples():
+        name = f"published.rise_{row.measure}"
+        values |= {name: row.value, f"{name}_low": row.families_low}
+        values[f"{name}_high"] = row.families_high
     for row in table[table["statistic"] == frame.SHARE].itertuples():
         values[f"published.rising_{row.measure}"] = round(row.value * row.pairs)
         values[f"published.rising_{row.measure}_share"] = row.value
