@@ -16,6 +16,7 @@ from workflow_scripts.render.verdict import (
     OTHER_PROTOCOL,
 )
 from workflow_scripts.render.words import CLEAR, LEVEL, joined
+from workflow_scripts.stats.variance import RELIABLE
 from workflow_scripts.studies.harmony.published import SOURCE as LEADERBOARD
 
 PROSE = Path(__file__).with_name("prose")
@@ -30,6 +31,7 @@ def run_numbers(provenance: dict[str, Any]) -> Values:
     return {
         "limit.clear": CLEAR,
         "limit.level": LEVEL,
+        "limit.reliability": RELIABLE,
         "run.source": provenance["config"]["source"],
         "run.studies": len(studies),
         "run.records": total("records"),

@@ -66,7 +66,7 @@ def rank_ranges(errors: ScoreErrors, draws: int, seed: int) -> np.ndarray:
     found = np.array([ranked(drawn) for drawn in errors.drawn(draws, seed)])
     low, high = np.quantile(found, [0.025, 0.975], axis=0)
     now = ranked(errors.scores.to_numpy())
-    return np.stack([np.minimum(np.floor(low), now), np.maximum(np.ceil(high), now)], axis=1)
+    return np.stack([np.minimum(np.rint(low), now), np.maximum(np.rint(high), now)], axis=1)
 
 
 def over_families(statistic, families: list[str]) -> tuple[float, float]:

@@ -12,7 +12,7 @@ from workflow_scripts.render.numbers import Values
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import numbers, percents
 from workflow_scripts.scores.published_leaderboard import read_panel
-from workflow_scripts.stats.variance import PARTS, WANTED, of_rerun, variance_of
+from workflow_scripts.stats.variance import PARTS, RELIABLE, WANTED, of_rerun, variance_of
 from workflow_scripts.studies.ranking import frame, labels
 from workflow_scripts.studies.ranking.by_size import ALL, groups, keyed, largest_band, named_groups
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
@@ -20,7 +20,7 @@ from workflow_scripts.studies.ranking.requests import GridRequest, GridWords
 
 _NAMES = dict(zip(PARTS, ("model", "model and task together", "items", "training"), strict=True))
 _ENOUGH = {f"tasks_{100 * wanted:.0f}": wanted for wanted in WANTED}
-_TOLD = "tasks_90"  # in prose and in the figure
+_TOLD = f"tasks_{100 * RELIABLE:.0f}"  # in prose and in the figure
 _NOTE = (
     "Shares of the variance of the scores, each task standardised over the models of the row, by a two-way"
     " decomposition (method of moments). Model: what a model is better by on every task. Together: what a"
