@@ -7,7 +7,8 @@ BENCH := $(VENV)/bench
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help install demo status requests clean test test-all test-slurm test-faults test-real generate \
-	bench-chunks bench-evaluation bench-training bench-together bench-gpu bench-dag bench-ranking
+	bench-chunks bench-evaluation bench-training bench-together bench-gpu bench-dag bench-ranking \
+	bench-calibration
 
 # A line that begins with ##@ heads a group, what follows ## behind a target is its sentence.
 help: ## this list
@@ -93,6 +94,9 @@ bench-dag: $(INSTALLED) ## Snakemake's planning of the published grid, beside a 
 
 bench-ranking: $(INSTALLED) ## tables and figures of the ranking study with 600 models; a minute
 	$(BIN)/python -m bench.ranking
+
+bench-calibration: $(INSTALLED) ## how often intervals hold, and equal models are called different; five minutes
+	$(BIN)/python -m bench.calibration
 
 # The stamp is written last, so that an interrupted installation is done again.
 $(INSTALLED): envs/requirements.txt envs/constraints.txt

@@ -94,15 +94,13 @@ class _Items:
     def influences(self, metric: Metric) -> _Influences | None:
         """None for what is no mean over the items, such as a perplexity."""
         if metric.name.split(",")[0] == "mcc":
-            value, added, least = _matthews(self._table["gold"], self._table["prediction"])
+            value, added, least = matthews(self._table["gold"], self._table["prediction"])
         else:
             value, added, least = self._mean(metric.name)
         if not abs(value - metric.value) < _SAME:
             return None
         by_cluster = pd.Series(added).groupby(self._clusters, sort=False).sum()
-        # By how much the items, each by itself, fall short of the least: 0 unless nearly all are alike.
-        hidden = max(0.0, least - float((added**2).sum()))
-        return _Influences(by_cluster, hidden, len(added))
+        return _Influences(by_cluster, hidden_variance(added, least), len(added))
 
     def _mean(self, name: str) -> tuple[float, np.ndarray, float]:
         macro, name = name.endswith(_MACRO), name.removesuffix(_MACRO)
@@ -115,6 +113,11 @@ class _Items:
         return value, weights * (values - value), least_variance(value, len(values))
 
 
+def hidden_variance(added: np.ndarray, least: float) -> float:
+    """By how much the items, each by itself, fall short of the least: 0 unless nearly all are alike."""
+    return max(0.0, least - float((added**2).sum()))
+
+
 def least_variance(share: float, n: int) -> float:
     """Of a share with two right and two wrong answers added to it: above 0 where all are alike."""
     if not 0 <= share <= 1:
@@ -123,7 +126,7 @@ def least_variance(share: float, n: int) -> float:
     return p * (1 - p) / (n + 4)
 
 
-def _matthews(gold: pd.Series, prediction: pd.Series) -> tuple[float, np.ndarray, float]:
+def matthews(gold: pd.Series, prediction: pd.Series) -> tuple[float, np.ndarray, float]:
     """Matthews' coefficient, what each item adds to it, and its least variance, by the same addition.
 
     What an item adds is what one more like it would change, times n / (n + 1).
