@@ -121,7 +121,7 @@ def clusters(draws: int, seed: int) -> list[Held]:
             # Of a cluster or of a question; for all models, or for each by itself.
             hard = [generator.standard_normal((rows, count))[:, of] for rows in (1, 2 * _PAIRS)]
             hard += [generator.standard_normal((rows, len(of))) for rows in (1, 2 * _PAIRS)]
-            right = (sum(hard) > 0).astype(float)
+            right = np.asarray(sum(hard) > 0, dtype=float)
             shares[at].append([beyond(*apart(scored(right, within))) for within in (of, None)])
     return [Held.of("equal models differ, clusters", ", ".join(kinds), shares, FALSE)]
 

@@ -38,7 +38,7 @@ def rows(sets: int, seed: int = 0) -> list[Held]:
 
     names = leaderboard["model"].tolist()
     differences, spread = without([]).differences, {}
-    together = {}
+    together: dict[int, float] = {}
     for at in range(PARTS):
         these, others = pd.Series(names[at::PARTS], names[at::PARTS]), without(names[at::PARTS])
         spread[at] = others.spread(these, list(differences))
@@ -108,6 +108,6 @@ def _panel(panel: pd.DataFrame, families: pd.Series, sets: int, seed: int) -> li
         held[tasks] = pd.concat(of_sets, axis=1).mean(axis=1)
     shares = pd.DataFrame(held)
     by_family = shares.mean(axis=1).groupby(families, sort=False).mean()
-    what, tasks = "place on the panel, family left out", f"{', '.join(map(str, MEASURED))} tasks"
-    every = [Held(what, f"61 models, {tasks}", tuple(shares.mean()))]
+    what, sizes = "place on the panel, family left out", ", ".join(map(str, MEASURED))
+    every = [Held(what, f"61 models, {sizes} tasks", tuple(shares.mean()))]
     return every + [Held(what, family, (share,)) for family, share in by_family.items()]

@@ -23,7 +23,7 @@ LINES: dict[str, int] = {
     "workflow_scripts/paper": 1950,
     "workflow_scripts/planning": 1930,
     "workflow_scripts/render": 1280,
-    "workflow_scripts/scores": 751,
+    "workflow_scripts/scores": 760,
     "workflow_scripts/settings": 4370,
     "workflow_scripts/stats": 2130,
     "workflow_scripts/steps": 680,
@@ -31,8 +31,8 @@ LINES: dict[str, int] = {
     "workflow_scripts/training": 3840,
     "Snakefile": 80,
     "rules": 1660,
-    "tests": 36600,
-    "bench": 2755,
+    "tests": 36610,
+    "bench": 2760,
 }
 MOST_LINES_OF_A_FILE = 320
 MOST_ARGUMENTS = 8
