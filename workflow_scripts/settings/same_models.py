@@ -41,8 +41,11 @@ def made_of(checkpoint: "Checkpoint", layers: int) -> tuple[Any, ...]:
     if len(plan.chunks) == 1:
         aggregation = "mlp" if aggregation == "mlp" else "residual"
         base = "residual" if base == "mean" else base
-        if aggregation != "mlp" and not checkpoint.use_adapters:
-            plan = ChunkPlan((*plan.start, *plan.chunks[0], *plan.end), (), ())
+        if not checkpoint.use_adapters:  # where the one chunk begins makes no difference then
+            layers_of = (*plan.start, *plan.chunks[0])
+            plan = ChunkPlan((), (layers_of,), plan.end)
+            if aggregation != "mlp":
+                plan = ChunkPlan((*layers_of, *plan.end), (), ())
     if not plan.chunks:
         return checkpoint.model, plan
     return (

@@ -145,6 +145,13 @@ PLAIN = {"use_adapters": False, "aggregation_mode": "residual"}
         ),
         (ONE | {"aggregation_mode": "mean"}, ONE | {"aggregation_mode": "last"}),
         (ONE | {"aggregation_base": "mean"}, ONE),
+        (
+            {"num_layers_per_chunk": 4, "mode": "sequential", "use_adapters": False},
+            {
+                **{"num_layers_per_chunk": 3, "mode": "sequential_with_first_layer"},
+                "use_adapters": False,
+            },
+        ),
         (ONE | PLAIN, {"num_chunks": 0, "num_layers_per_chunk": 0, "mode": "sequential"}),
         (
             {"mode": "prune", "layers_to_prune": [1, 3]},
