@@ -40,6 +40,8 @@ class Kinds:
 
     def factors(self, about: pd.DataFrame) -> np.ndarray:
         """Of models by their family and parameters, one a row."""
+        if not self.families and set(self.sizes) == {1.0}:  # of nothing known, at once
+            return np.ones(len(about))
         known = about.astype(object).where(about.notna(), None)
         return np.array([self.factor(*row) for row in known[["family", "parameters"]].to_numpy()])
 
@@ -166,6 +168,8 @@ def kinds_of(values: np.ndarray, about: pd.DataFrame) -> Kinds:
     found: dict[str, dict[Any, float]] = {
         name: dict.fromkeys(pd.unique(of[pd.notna(of)]), 1.0) for name, of in groups.items()
     }
+    if not any(found.values()):
+        return Kinds({}, (1.0,) * (len(SIZES) + 1))
     rows = {
         name: np.array([found[name].get(one, 1.0) for one in of]) for name, of in groups.items()
     }
