@@ -19,7 +19,7 @@ from bench.held import Held, printed
 PARTS: dict[str, tuple[Callable[..., list[Held]], int]] = {
     "items": (calibration_items.rows, 150),
     "rankings": (calibration_rankings.rows, 240),
-    "models": (calibration_models.rows, 40),
+    "models": (calibration_models.rows, 100),
 }
 
 

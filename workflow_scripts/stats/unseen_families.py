@@ -46,8 +46,9 @@ def learn(models: np.ndarray, target: np.ndarray, families: np.ndarray) -> Learn
     and the diagonal of (I - H_gg)^-1 - I says how far its models lie from the others' (their leverage).
     The penalty p is that of the least sum of squared errors. Their size is modelled as
     exp(slope y) sqrt(1 + leverage), by least squares on logarithms with a slope of at most 0, times a
-    spread: the root mean square of the family that strays farthest, since each family shall be held, and
-    a further one is like none of them for certain. Those of fewer than four models count as one.
+    spread s, where s^2 is (F + 1) / F times the mean square of the family that strays farthest of F: each
+    family shall be held, and a further one may stray farther than all. Those of fewer than four models
+    count as one.
     """
     design = _with_one(models)
     free = len(design) * np.eye(design.shape[1])
@@ -74,7 +75,8 @@ def learn(models: np.ndarray, target: np.ndarray, families: np.ndarray) -> Learn
     large = [of for of in members if len(of) >= _FEWEST]
     small = [of for of in members if len(of) < _FEWEST]
     groups = [*large, *([np.concatenate(small)] if small else [])]
-    spread = max(float(np.sqrt((scaled[of] ** 2).mean())) for of in groups)
+    farthest = max(float((scaled[of] ** 2).mean()) for of in groups)
+    spread = np.sqrt(farthest * (len(members) + 1) / len(members))
     return Learned(inverse @ design.T @ target, inverse, errors, slope, top, spread)
 
 

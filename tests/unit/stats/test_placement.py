@@ -36,9 +36,9 @@ def test_intervals_hold_models_of_each_family_placed_without_their_family(panel)
             found = without_families(panel, chosen, FAMILIES)
             held.append((found["low"] <= found["pc1"]) & (found["pc1"] <= found["high"]))
     shares = pd.concat(held, axis=1).mean(axis=1)
-    assert 0.93 <= shares.mean() <= 0.975
+    assert 0.94 <= shares.mean() <= 0.985
     # Of four models of GPT-2 and eight of Pythia, which stray farthest; of Yi's seven nearly all are held.
-    assert shares.groupby(FAMILIES.reindex(panel.index)).mean().min() >= 0.92
+    assert shares.groupby(FAMILIES.reindex(panel.index)).mean().min() >= 0.93
 
 
 def test_the_coverage_that_is_told_is_that_of_models_without_their_family(panel):

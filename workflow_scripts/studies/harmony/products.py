@@ -89,7 +89,7 @@ _OF_THE_GRID = products(
         "studies.ranking.panel",
         inputs={**GRID, "published": published("harmony_leaderboard.csv")},
         request=grid_request,
-        version=2,
+        version=3,
     ),
     table(
         "harmony_scores",
