@@ -31,7 +31,7 @@ LINES: dict[str, int] = {
     "workflow_scripts/training": 3840,
     "Snakefile": 80,
     "rules": 1660,
-    "tests": 36620,
+    "tests": 36630,
     "bench": 2760,
 }
 MOST_LINES_OF_A_FILE = 320

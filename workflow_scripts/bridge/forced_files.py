@@ -31,12 +31,17 @@ def force_where_needed(workflow, outdated: Callable[[], Iterable[str]]) -> None:
 
 
 def scores_that_lost_a_record(records: Mapping[str, list[str]]) -> list[str]:
-    """The scores of each study of which a record is not there; the suite's are those of its last check."""
+    """The scores of each study of which a record is not there; the suite's are those of its last check.
+
+    Or which are not there themselves, since gathering them failed: Snakemake keeps the checksums of what a
+    failed job read, and would take tables that are older than that for up to date.
+    """
     known = {study: _last_accepted() if study == "suite" else records[study] for study in records}
+    scores = {study: f"results/scores/{study}.parquet" for study in known}
     return [
-        f"results/scores/{study}.parquet"
+        scores[study]
         for study, paths in known.items()
-        if not all(Path(path).exists() for path in paths)
+        if paths and not all(Path(path).exists() for path in (scores[study], *paths))
     ]
 
 

@@ -10,6 +10,9 @@ from workflow_scripts.bridge.forced_files import scores_that_lost_a_record
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "results/scores").mkdir(parents=True)
+    for study in ("harmony", "mmlu", "suite"):
+        (tmp_path / f"results/scores/{study}.parquet").touch()
     return tmp_path
 
 
@@ -19,12 +22,21 @@ def test_a_study_that_lost_a_record_has_its_scores_made_again(folder):
     assert scores_that_lost_a_record(records) == ["results/scores/mmlu.parquet"]
 
 
+def test_scores_that_could_not_be_gathered_are_gathered_again(folder):
+    (folder / "there.json").touch()
+    assert scores_that_lost_a_record({"harmony": ["there.json"]}) == []
+    (folder / "results/scores/harmony.parquet").unlink()
+    assert scores_that_lost_a_record({"harmony": ["there.json"]}) == [
+        "results/scores/harmony.parquet"
+    ]
+
+
 def test_the_records_of_the_suite_are_those_of_the_accepted_requests(folder):
     accepted = {"reason": None, "records": {"mmlu": "gone.json"}}
     refused = {"reason": "It is a pickle.", "records": {"mmlu": "never.json"}}
     checks = folder / "results/requests/checks.json"
     assert scores_that_lost_a_record({"suite": []}) == []
-    checks.parent.mkdir(parents=True)
+    checks.parent.mkdir()
     checks.write_text(json.dumps([refused]))
     assert scores_that_lost_a_record({"suite": []}) == []
     checks.write_text(json.dumps([refused, accepted]))
