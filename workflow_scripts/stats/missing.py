@@ -58,8 +58,7 @@ def complete(errors: ScoreErrors) -> Completed:
         alone = ItemErrors(np.zeros_like(measured.shared), own)
         items[task] = measured.where(~np.isnan(measured.variances) & ~filled[:, at], alone)
     training = errors.training.mask(pd.DataFrame(filled, **of), 0.0)
-    drawn = training, errors.stream, errors.together
-    completed = ScoreErrors(pd.DataFrame(scores, **of), items, *drawn)
+    completed = ScoreErrors(pd.DataFrame(scores, **of), items, training, errors.stream)
     return Completed(completed, pd.DataFrame(filled, **of))
 
 

@@ -61,7 +61,6 @@ class Reruns:
     limit: float  # how many usual differences a share of BEYOND exceeds
     shift: float  # root mean square over tasks of a task's median difference, in usual ones
     within: float  # standard deviation of a task's differences around their median, likewise
-    together: float  # how a model's differences around these medians correlate over the tasks
 
     def most(self, task: str, model: str | None = None) -> float:
         """How far a score of a rerun lies from the first run's at most, but for one in twenty; of a model
@@ -102,6 +101,28 @@ def differences_of(first: pd.DataFrame, second: pd.DataFrame, floor: pd.DataFram
     return found.mask(at_floor | (found.abs() < _SAME))
 
 
+def reordering(differences: pd.DataFrame, levels: pd.DataFrame) -> pd.DataFrame:
+    """What of the differences can change an order of models: what is off the line of its task.
+
+    A second run may put all models of a task higher, or the good ones by more than the poor ones, as
+    another version of a harness does. No order changes with that, and no test of two models should take
+    it for the chance of a training. `levels` are the means of the two runs, which random errors of two
+    equal sizes leave uncorrelated with the difference; the line (Theil and Sen's) is one that a few
+    models that did not learn cannot turn.
+    """
+    from scipy.stats import theilslopes  # slow to import, and needed here alone
+
+    found = differences.copy()
+    for task, column in differences.items():
+        known = column.dropna()
+        if len(known) < _FEWEST:
+            continue
+        at = levels.loc[known.index, task]
+        line = theilslopes(known, at)
+        found.loc[known.index, task] = known - line.intercept - line.slope * at
+    return found
+
+
 def reruns_of(differences: pd.DataFrame, models: pd.DataFrame | None = None) -> Reruns:
     """Estimate from the pair's differences how far a further run may lie from either.
 
@@ -140,22 +161,6 @@ def reruns_of(differences: pd.DataFrame, models: pd.DataFrame | None = None) -> 
         limit=limit,
         shift=float(np.sqrt(((medians / usual) ** 2).mean())),
         within=float(1.4826 * np.nanmedian(around.abs())),
-        # What goes beyond the limit counts as going that far: one model that did not learn a task at all
-        # would speak for all of them.
-        together=_together((around.to_numpy() / kinds.factors(about)[:, None]).clip(-limit, limit)),
-    )
-
-
-def _together(values: np.ndarray) -> float:
-    """How values of one row correlate, of any two columns: the mean of the products over that of the squares."""
-    known = np.isfinite(values).sum(axis=1)
-    squares, sums = np.nansum(values**2, axis=1), np.nansum(values, axis=1)
-    pairs = (known * (known - 1)).sum()
-    square = squares.sum() / max(known.sum(), 1)
-    return (
-        float(np.clip((sums**2 - squares).sum() / pairs / square, 0, 1))
-        if pairs and square
-        else 0.0
     )
 
 

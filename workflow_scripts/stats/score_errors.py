@@ -13,6 +13,12 @@ import pandas as pd
 from workflow_scripts.stats.checks import checked_draws, checked_scores
 from workflow_scripts.stats.item_errors import ItemErrors
 
+# Another training moves most scores by little, and some that did not learn by much. Student's t of so many
+# degrees of freedom has the middle and the ends of what the published releases differ by, in units in which
+# it exceeds as often what a normal number exceeds in 4 % (`Reruns.spread` is set by that share).
+_STRAYING = 4
+_SIZE_OF_T = 1.46
+
 
 @dataclass(frozen=True)
 class ScoreErrors:
@@ -20,15 +26,13 @@ class ScoreErrors:
 
     `training` has the standard deviation of a score over trainings, 0 where nothing is trained or
     nothing is known of it. `stream` tells the protocols of one grid apart: drawn with one seed, they
-    get the same items, and each its own trainings. `together` is how what training moves on one task
-    correlates with what it moves on another, of the same model.
+    get the same items, and each its own trainings.
     """
 
     scores: pd.DataFrame
     items: Mapping[str, ItemErrors]
     training: pd.DataFrame
     stream: int = 0
-    together: float = 0.0
 
     @property
     def items_alone(self) -> pd.DataFrame:
@@ -56,10 +60,8 @@ class ScoreErrors:
         of_items = np.random.default_rng(seed)
         of_each = np.random.default_rng([seed, 1 + self.stream])
         for _ in range(checked_draws(draws)):
-            own, trained = of_each.standard_normal((2, *values.shape))
-            if self.together:
-                of_model = np.sqrt(self.together) * of_each.standard_normal((len(values), 1))
-                trained = np.sqrt(1 - self.together) * trained + of_model
+            own = of_each.standard_normal(values.shape)
+            trained = of_each.standard_t(_STRAYING, values.shape) / _SIZE_OF_T
             drawn = values + spread * trained
             for at, task in enumerate(self.scores):
                 common = of_items.standard_normal((self.items[task].shared.shape[1],))
@@ -79,16 +81,10 @@ class ScoreErrors:
         return np.sqrt(apart)
 
     def of_mean_differences(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """The same of the mean over the tasks that both have, of two models in different places each.
-
-        Tasks have items of their own; the trainings of one model go together.
-        """
+        """The same of the mean over the tasks that both have: these have items and trainings of their own."""
         known = self.scores.notna().to_numpy()
-        known, spread = known[first] & known[second], self.training.to_numpy(dtype=float)
+        known = known[first] & known[second]
         variances = np.where(known, self.of_differences(first, second) ** 2, 0.0).sum(axis=1)
-        for side in (first, second):
-            one = np.where(known, spread[side], 0.0)
-            variances += self.together * (one.sum(axis=1) ** 2 - (one**2).sum(axis=1))
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.sqrt(variances) / known.sum(axis=1)
 
@@ -97,7 +93,7 @@ class ScoreErrors:
         rows = self.scores.index.get_indexer(scores.index)
         items = {task: self.items[task].part(rows) for task in scores}
         training = self.training.reindex_like(scores)
-        return ScoreErrors(scores, items, training, self.stream, self.together)
+        return ScoreErrors(scores, items, training, self.stream)
 
     def floored_by(self, floor: "ScoreErrors", scores: pd.DataFrame) -> "ScoreErrors":
         """Of `scores`, each the better of this and the floor's, where both are known."""
@@ -108,4 +104,4 @@ class ScoreErrors:
             for task in scores
         }
         training = one.training.mask(higher, other.training)
-        return ScoreErrors(scores, items, training, self.stream, self.together)
+        return ScoreErrors(scores, items, training, self.stream)

@@ -73,12 +73,11 @@ def test_two_protocols_are_drawn_with_the_same_items_and_trainings_of_their_own(
     assert np.std(moved) == pytest.approx(0.1, rel=0.05)
 
 
-@pytest.mark.parametrize("together", [0.0, 0.3])
-def test_the_error_of_a_mean_over_tasks_is_that_of_what_is_drawn(together):
+def test_the_error_of_a_mean_over_tasks_is_that_of_what_is_drawn():
     scores = random_scores(6, models=4, tasks=12, digits=6)
     scores.iloc[1, :5] = np.nan
     items = with_errors(scores, scores * 0 + 0.2, correlation=0.5).items
-    errors = ScoreErrors(scores, items, scores.abs() * 0 + 0.3, together=together)
+    errors = ScoreErrors(scores, items, scores.abs() * 0 + 0.3)
     first, second = np.array([0, 1, 2]), np.array([3, 2, 0])
     drawn = np.array(list(errors.drawn(3000, 0)))
     spread = np.nanmean(drawn[:, first] - drawn[:, second], axis=2).std(axis=0)

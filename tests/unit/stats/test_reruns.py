@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from workflow_scripts.render.verdict import BY_LUCK, LIMIT
-from workflow_scripts.stats.reruns import Reruns, differences_of, reruns_of
+from workflow_scripts.stats.reruns import Reruns, differences_of, reordering, reruns_of
 
 MODELS = [f"model {at}" for at in range(61)]
 TASKS = [f"task {at}" for at in range(24)]
@@ -74,17 +74,17 @@ def test_the_size_of_a_tasks_differences_is_found_again():
     assert reruns_of(many).usual.to_numpy() == pytest.approx(own, rel=0.03)
 
 
-def test_trainings_of_a_model_that_go_together_are_found_to_and_others_are_not():
+def test_what_moves_a_task_or_stretches_it_reorders_no_models_and_is_taken_out():
     generator = np.random.default_rng(4)
-    apart = [reruns_of(simulated(generator)).together for _ in range(20)]
-    assert np.mean(apart) < 0.01
-    found = []
-    for _ in range(20):
-        of_model, each = generator.standard_normal((61, 1)), generator.standard_normal((61, 24))
-        whole = MOVED * generator.standard_normal(24)
-        together = SIZES * (whole + 0.1**0.5 * of_model + 0.9**0.5 * each)
-        found.append(reruns_of(pd.DataFrame(together, MODELS, TASKS)).together)
-    assert np.mean(found) == pytest.approx(0.1, abs=0.02)
+    truth = 0.5 + 0.2 * generator.standard_normal((61, 24))
+    each = SIZES * 0.6 * generator.standard_t(5, (2, 61, 24))
+    first, second = (pd.DataFrame(truth + one, MODELS, TASKS) for one in each)
+    moved = first * generator.uniform(0.8, 1.2, 24) + generator.normal(0, 0.05, 24)
+    moved.loc["model 3", "task 5"] -= 0.4  # which did not learn
+    left = reordering(moved - second, (moved + second) / 2)
+    others = left.drop(index="model 3")
+    assert (others.std() / (each[0] - each[1]).std(axis=0)).to_numpy() == pytest.approx(1, abs=0.2)
+    assert left.loc["model 3", "task 5"] == pytest.approx(-0.4, abs=0.1)
 
 
 def test_what_was_not_trained_twice_or_lies_at_its_floor_tells_nothing():

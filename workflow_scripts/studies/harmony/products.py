@@ -144,9 +144,9 @@ _OF_THE_GRID = products(
         of="harmony_agreement",
         request=grid_words,
         caption=(
-            "The mean of each task's tau-b with all others, with its 95% interval over families of"
-            " models. The tick of the same colour is the task's ceiling: what it could agree with"
-            " the others at most if they differed in nothing but the items that were drawn. The dotted line is the"
+            "The mean of each task's tau-b with all others, with its 95% interval (over families of"
+            " models, or over models where these are fewer than four). The tick of the same colour is the task's ceiling: what it could agree with"
+            " the others at most if they differed in nothing but items and trainings. The dotted line is the"
             " mean over all pairs of tasks."
         ),
     ),
@@ -173,7 +173,8 @@ _OF_THE_GRID = products(
         request=grid_words,
         caption=(
             "Left: the share of the variance of the standardised scores that each of the first"
-            " components has, with its 95% interval over families of models. Right: the loading of each task"
+            " components has, with its 95% interval (over families of models, or over models where these are fewer"
+            " than four). Right: the loading of each task"
             " on the first component. Over the models that the leaderboard ranks; own scores after"
             " training are raw."
         ),

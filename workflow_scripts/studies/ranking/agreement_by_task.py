@@ -39,7 +39,7 @@ def write_agreement_by_task(table: pd.DataFrame, request: GridWords, pdf: Path, 
         axes.plot([], [], ":", color="0.4", linewidth=1, label="mean of all pairs")
         axes.set_yticks(range(len(order)), [request.names[task] for task in order])
         axes.set_ylim(len(order) - 0.4, -0.6)
-        axes.set_xlabel("mean tau-b with the other tasks, with its 95% interval over families")
+        axes.set_xlabel(f"mean tau-b with the other tasks, {labels.interval_over(rows)}")
         labels.rule(axes, "x")
         fig.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
 

@@ -225,7 +225,7 @@ def write_by_size(table: pd.DataFrame, request: GridWords, pdf: Path, png: Path)
         said = [f"{name}\n{most[name]} models" for name in order]
         axes.set_yticks(range(len(order)), said, fontsize=8)
         axes.set_ylim(len(order) - 0.4, -0.6)
-        axes.set_xlabel("mean tau-b of two tasks, with its 95% interval over families")
+        axes.set_xlabel(f"mean tau-b of two tasks, {labels.interval_over(table)}")
         labels.rule(axes, "x")
         fig.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
 

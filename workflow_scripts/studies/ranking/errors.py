@@ -11,10 +11,14 @@ from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.scores.influences import errors_by_row
 from workflow_scripts.scores.published_leaderboard import read_panel
 from workflow_scripts.stats.item_errors import ItemErrors, assumed_errors, with_others
-from workflow_scripts.stats.reruns import Reruns, differences_of, reruns_of
+from workflow_scripts.stats.reruns import Reruns
 from workflow_scripts.stats.score_errors import ScoreErrors
 from workflow_scripts.studies.ranking.requests import GridRequest
-from workflow_scripts.studies.ranking.trainings import published_reruns, spread_of_seeds
+from workflow_scripts.studies.ranking.trainings import (
+    published_trainings,
+    spread_of_seeds,
+    trainings_of,
+)
 
 _ROW = ["protocol", "label"]
 
@@ -62,7 +66,7 @@ def read_known(inputs: Inputs, request: GridRequest) -> KnownErrors:
     reruns = None
     if request.trainings == "published":
         leaderboard, cells = (pd.read_csv(inputs.one(name)) for name in ("leaderboard", "cells"))
-        reruns = published_reruns(leaderboard, cells, request.models)
+        reruns = published_trainings(leaderboard, cells, request.models)
     return KnownErrors(measured, released, reruns=reruns)
 
 
@@ -79,9 +83,8 @@ def errors_of_grid(
             index, errors = items[task]
             places = index.get_indexer([(protocol, label) for label in cells.value.index])
             of_protocol[task] = errors.part(places)
-        spread, together = _training(protocol, parts, request, known)
-        spread = spread.reindex_like(cells.value).fillna(0.0)
-        found[protocol] = ScoreErrors(cells.value, of_protocol, spread, stream, together)
+        spread = _training(protocol, parts, request, known).reindex_like(cells.value).fillna(0.0)
+        found[protocol] = ScoreErrors(cells.value, of_protocol, spread, stream)
     return found
 
 
@@ -111,15 +114,15 @@ def _of_task(
 
 def _training(
     protocol: str, parts: Mapping[str, Cells], request: GridRequest, known: KnownErrors
-) -> tuple[pd.DataFrame, float]:
-    """The spread of each score over trainings, and how a model's go together; 0 where nothing is known of it."""
+) -> pd.DataFrame:
+    """The spread of each score over trainings; 0 where nothing is known of it."""
     cells, release = parts[protocol], request.grid.release
     if (cells.seeds > 1).to_numpy().any():
-        return spread_of_seeds(cells.between, cells.seeds), 0.0
+        return spread_of_seeds(cells.between, cells.seeds)
     reruns = known.reruns
     if known.release is not None and release and release.protocol == protocol:
         floor = parts[request.grid.baseline].value
-        reruns = reruns_of(differences_of(known.release, cells.value, floor), cells.models)
+        reruns = trainings_of(known.release, cells.value, floor, cells.models)
     if reruns is None or not request.grid.protocols[protocol].after_training:
-        return cells.value * 0.0, 0.0
-    return reruns.spread(cells.models["model"], list(cells.value)), reruns.together
+        return cells.value * 0.0
+    return reruns.spread(cells.models["model"], list(cells.value))

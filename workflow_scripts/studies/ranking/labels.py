@@ -50,6 +50,12 @@ def said_mean(row: pd.Series) -> str:
     return f"\nmean agreement {value}\n({low} to {high} over {row['of']})" if low and high else ""
 
 
+def interval_over(table: pd.DataFrame) -> str:
+    """What the intervals of a figure are over, which its table says row by row."""
+    over = list(dict.fromkeys(table["of"].dropna()))
+    return f"with its 95% interval over {' or '.join(over)}" if over else "without an interval"
+
+
 def shown_protocols(table: pd.DataFrame, grid: GridFile) -> list[str]:
     """Those of the table that figures show, in the order of the grid."""
     found = set(table["protocol"])

@@ -79,7 +79,7 @@ _FIGURES = (
         *("agreement_by_size", "by_size", "agreement_by_size"),
         "{scores}: mean tau-b of pairs of tasks over all models, over the pairs of models whose parameters"
         " are at most a factor of two apart, and over the models of each band of sizes that has six or more, with the"
-        " 95% interval over families. The tick of the same colour is the ceiling: what tasks could agree at most"
+        " 95% interval (over families, or over models where these are fewer than four). The tick of the same colour is the ceiling: what tasks could agree at most"
         " if they differed in nothing but items and trainings.",
     ),
     (
@@ -121,8 +121,8 @@ _FIGURES = (
     ),
     (
         *("agreement_by_task", "agreement_by_task", "agreement"),
-        "{scores}: the mean of each task's tau-b with all others, with its 95% interval over families, under"
-        " each protocol. The tick of the same colour is the task's ceiling, the dotted line the mean over"
+        "{scores}: the mean of each task's tau-b with all others, with its 95% interval (over families, or over"
+        " models where these are fewer than four), under each protocol. The tick of the same colour is the task's ceiling, the dotted line the mean over"
         " all pairs of tasks.",
     ),
     (

@@ -20,7 +20,7 @@ NOTE = (
     f" significantly. Everywhere p is corrected by Holm's method over all pairs of models of a protocol"
     f" on one task (or on the mean), and significant is below {LEVEL}. The error is that of a difference"
     " on the same items, in clusters where a task has them, and of another training of each model where"
-    f" that is known, which moves its tasks together. Up to {ALL_SHOWN} models all pairs are shown, beyond that each model and the next"
+    f" that is known. Up to {ALL_SHOWN} models all pairs are shown, beyond that each model and the next"
     " lower by mean score. The CSV has every pair over all tasks, and on single tasks as well up to"
     f" {ALL_TASKS} models, beyond that neighbours only."
     f" {RAW_AND_MISSING}"

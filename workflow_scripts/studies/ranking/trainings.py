@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.scores.published_leaderboard import as_fractions
-from workflow_scripts.stats.reruns import Reruns, differences_of, reruns_of
+from workflow_scripts.stats.reruns import Reruns, differences_of, reordering, reruns_of
 from workflow_scripts.studies.ranking.frame import DIRECT, TRAINED
 from workflow_scripts.studies.ranking.requests import RankedModel
 
@@ -19,13 +19,37 @@ def published_reruns(
     From the two files as they are: the leaderboard of their README, a wide table in percent, and the
     scores beside their code, a long one in fractions. They are two runs of 61 models on 24 tasks.
     """
+    return reruns_of(differences_of(*_released(leaderboard, cells)), _by_name(models))
+
+
+def published_trainings(
+    leaderboard: pd.DataFrame, cells: pd.DataFrame, models: Iterable[RankedModel]
+) -> Reruns:
+    """The same of what trainings alone move, one model and not the other: for tests and orders of models."""
+    return trainings_of(*_released(leaderboard, cells), _by_name(models))
+
+
+def trainings_of(
+    first: pd.DataFrame, second: pd.DataFrame, floor: pd.DataFrame, models: pd.DataFrame
+) -> Reruns:
+    """From two releases of scores after training."""
+    levels = (first + second.reindex_like(first)) / 2
+    return reruns_of(reordering(differences_of(first, second, floor), levels), models)
+
+
+def _released(
+    leaderboard: pd.DataFrame, cells: pd.DataFrame
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     by_protocol = {
         protocol: rows.pivot(index="model", columns="task", values="value")
         for protocol, rows in cells.groupby("protocol")
     }
     first = as_fractions(leaderboard.set_index("model"))
-    differences = differences_of(first, by_protocol[TRAINED], by_protocol[DIRECT])
-    return reruns_of(differences, pd.DataFrame(map(dict, models)).set_index("model"))
+    return first, by_protocol[TRAINED], by_protocol[DIRECT]
+
+
+def _by_name(models: Iterable[RankedModel]) -> pd.DataFrame:
+    return pd.DataFrame(map(dict, models)).set_index("model")
 
 
 def spread_of_seeds(between: pd.DataFrame, seeds: pd.DataFrame) -> pd.DataFrame:

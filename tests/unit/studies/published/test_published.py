@@ -4,6 +4,7 @@ Numbers typed in here are those of the authors: of their README ("accounts for 8
 output of their notebook (0.517, 0.662) and of their abstract (0.52 to 0.76).
 """
 
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -25,7 +26,12 @@ from tests.unit.studies.published.published_study import (
 )
 from workflow_scripts.paper.studies import declared
 from workflow_scripts.render.verdict import LIMIT
+from workflow_scripts.scores.published_leaderboard import as_fractions
 from workflow_scripts.settings.tables import read_models
+from workflow_scripts.stats.item_errors import assumed_errors
+from workflow_scripts.stats.noise import noise_ceiling
+from workflow_scripts.stats.reruns import Reruns
+from workflow_scripts.stats.score_errors import ScoreErrors
 from workflow_scripts.studies.published.chapter import PUBLISHED as CHAPTER
 from workflow_scripts.studies.ranking import (
     agreement,
@@ -40,6 +46,8 @@ from workflow_scripts.studies.ranking import (
     two_tasks,
     variance,
 )
+from workflow_scripts.studies.ranking.requests import ranked_models
+from workflow_scripts.studies.ranking.trainings import published_trainings
 
 DIRECT, TRAINED = "direct", "train_before_test"
 TASKS = [task for names in LM_HARMONY_CATEGORIES.values() for task in names.split()]
@@ -55,6 +63,47 @@ def value_of(table: pd.DataFrame, column: str = "value", **chosen) -> float:
         table = table[table[name] == value]
     (value,) = table[column]
     return value
+
+
+# --- errors
+
+LEADERBOARD = PUBLISHED / "harmony_leaderboard.csv"
+
+
+@cache
+def released_trainings() -> Reruns:
+    models = ranked_models(read_models(ROOT / "config/models.tsv").values())
+    long = pd.read_csv(PUBLISHED / "harmony_cells.csv")
+    return published_trainings(pd.read_csv(LEADERBOARD), long, models)
+
+
+def spread_of(trainings: Reruns) -> pd.DataFrame:
+    differences = trainings.differences
+    return trainings.spread(pd.Series(differences.index, differences.index), list(differences))
+
+
+def test_scores_redrawn_by_trainings_alone_agree_with_themselves_as_the_two_releases_do():
+    trainings = released_trainings()
+    twice = trainings.differences.notna()
+    second = scores(TRAINED).reindex_like(trainings.differences).where(twice)
+    first = as_fractions(pd.read_csv(LEADERBOARD, index_col="model")).where(twice)
+    no_items = {task: assumed_errors(np.zeros(len(second)), 0.0) for task in second}
+    # What two trainings differ by, since the scores that are drawn around come from one.
+    apart = np.sqrt(2) * spread_of(trainings)
+    redrawn = noise_ceiling(ScoreErrors(second, no_items, apart), 50)["own_redraw"]
+    released = [kendalltau(first[task], second[task], nan_policy="omit")[0] for task in second]
+    assert redrawn.mean() == pytest.approx(np.mean(released), abs=0.02)
+
+
+def test_drawn_trainings_have_the_middle_and_the_ends_of_what_the_two_releases_differ_by():
+    zero = pd.DataFrame(0.0, range(2000), list("ab"))
+    no_items = {task: assumed_errors(np.zeros(2000), 0.0) for task in zero}
+    (drawn,) = ScoreErrors(zero, no_items, zero + 1).drawn(1, 0)
+    trainings = released_trainings()
+    apart = trainings.differences / (np.sqrt(2) * spread_of(trainings))
+    at = [0.5, 0.8, 0.96, 0.99]
+    theirs = np.nanquantile(apart.abs().to_numpy(), at)
+    assert np.quantile(np.abs(drawn), at) == pytest.approx(theirs, rel=0.15)
 
 
 # --- agreement
