@@ -40,6 +40,15 @@ class StateFolder:
             shutil.rmtree(folder)
         return None
 
+    def forget(self, why: str) -> None:
+        """Begin at the beginning; what memory has turned out to allow stays known."""
+        print(f"{why}: starting from the beginning.", flush=True)
+        for path in self.path.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif path.name not in (_OWNER, _LARGEST):
+                path.unlink()
+
     def seal(self, step: int) -> None:
         """Vouch for the state of this step, and remove all but the one before."""
         leave_if_replaced()
