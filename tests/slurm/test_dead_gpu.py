@@ -20,7 +20,6 @@ onstart:
 rule one:
     output: "nodes.txt"
     log: "logs/one.log"
-    retries: 2
     resources: mem_mb=1000, runtime=5, gpu=1, nodes=1
     script: "one.py"
 """
