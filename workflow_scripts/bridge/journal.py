@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from workflow_scripts.bridge.run_lock import this_run
 from workflow_scripts.core.files import write_json
 from workflow_scripts.core.machine import is_better_elsewhere
 from workflow_scripts.core.own_job import VARIABLE, is_mine, read_entry
@@ -38,8 +39,9 @@ def in_journal(rule: str, log: Path) -> Iterator[None]:
         "started": time.time(),
         # Nobody wrote how it ended: whoever ran it before was killed.
         "killed_before": before.get("state") == "running",
-        # When which nodes failed it, and not it them.
-        "faults": before.get("faults", {}),
+        "run": this_run(),
+        # By whose fault it failed, in this run.
+        "nodes_at_fault": nodes_at_fault(log),
     }
     _write(path, entry | {"state": "running"})
     os.environ[VARIABLE] = json.dumps([str(path), entry["writer"]])
@@ -49,7 +51,7 @@ def in_journal(rule: str, log: Path) -> Iterator[None]:
         state = "done"
     except BaseException as error:
         if "SLURMD_NODENAME" in os.environ and is_better_elsewhere(error):
-            entry["faults"][os.environ["SLURMD_NODENAME"]] = time.time()
+            entry["nodes_at_fault"].append(os.environ["SLURMD_NODENAME"])
         raise
     finally:
         if is_mine():
@@ -80,10 +82,10 @@ def entries() -> dict[str, dict[str, Any]]:
     return {entry["log"]: entry for entry in found if entry}
 
 
-def nodes_at_fault(log: Path, since: float) -> dict[str, float]:
-    """The nodes that have failed this job since then."""
-    faults = (read_entry(entry_of(log)) or {}).get("faults", {})
-    return {node: at for node, at in faults.items() if at >= since}
+def nodes_at_fault(log: Path) -> list[str]:
+    """The nodes that have failed this job in this run; those of an earlier one may have been mended."""
+    entry = read_entry(entry_of(log)) or {}
+    return entry.get("nodes_at_fault", []) if entry.get("run") == this_run() else []
 
 
 def entry_of(log: Path) -> Path:

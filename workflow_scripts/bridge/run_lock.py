@@ -94,12 +94,17 @@ def run_under_way(state: Path) -> float | None:
     return _lock_file(state).stat().st_mtime if is_run_alive(state) else None
 
 
+def this_run() -> str:
+    """The Snakemake that was typed, of whatever job this is; the same in no other run."""
+    return os.environ.get(_MAIN, "")
+
+
 def end_with_the_run() -> None:
     """Let this job die when the Snakemake that started it on this host has died.
 
     A job of Slurm continues: there, jobs outlive the process that submitted them, and should.
     """
-    host, _, process = os.environ.get(_MAIN, "").rpartition(":")
+    host, _, process = this_run().rpartition(":")
     if host == socket.gethostname() and "SLURM_JOB_ID" not in os.environ:
         end_with(int(process))
 

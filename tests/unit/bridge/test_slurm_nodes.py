@@ -25,6 +25,7 @@ def submitted(tmp_path, monkeypatch):
     """Submit the job again, and give what sbatch is told besides."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CHORUS_JOB", raising=False)
+    monkeypatch.setenv("CHORUS_MAIN_PROCESS", "login:7")
     found = []
     executor = SimpleNamespace(
         run_job=lambda job: found.append(job.resources.get("slurm_extra")), _failed_nodes={"lost"}
@@ -76,11 +77,9 @@ def test_the_last_node_that_holds_the_job_is_not_left_out(submitted, monkeypatch
 
 
 def test_an_earlier_runs_faults_may_have_been_mended(submitted, monkeypatch):
+    """Told by the run and not by the time: clocks of nodes differ."""
     fail("gpu1", DEAD, monkeypatch)
-    monkeypatch.setattr(slurm_nodes.time, "time", lambda: 1e12)
-    executor = SimpleNamespace(run_job=lambda job: None, _failed_nodes=set())
-    workflow = SimpleNamespace(scheduler=SimpleNamespace(_executor=executor))
-    slurm_nodes.try_again_elsewhere(workflow)
-    resources = Resources()
-    executor.run_job(SimpleNamespace(log=[LOG], is_group=lambda: False, resources=resources))
-    assert resources.get("slurm_extra") is None
+    monkeypatch.setenv("CHORUS_MAIN_PROCESS", "login:8")
+    assert submitted() == "--signal=TERM@180"
+    fail("gpu2", DEAD, monkeypatch)
+    assert submitted() == "--signal=TERM@180 --exclude=gpu2,lost"
