@@ -137,9 +137,9 @@ def choose_device(wanted: str) -> str:
     """A job that was given a GPU does not run on the CPU in its place, where it would not end in time."""
     import torch
 
-    if wanted == "cpu" or torch.cuda.is_available():
-        return "cpu" if wanted == "cpu" else "cuda"
-    if wanted == "auto" and not is_given():
+    if wanted != "cpu" and torch.cuda.is_available():
+        return "cuda"
+    if wanted == "cpu" or (wanted == "auto" and not is_given()):
         return "cpu"
     try:
         torch.cuda.init()
@@ -148,8 +148,8 @@ def choose_device(wanted: str) -> str:
         why = str(error).strip().rstrip(".")
     asked = "compute.device is 'cuda'" if wanted == "cuda" else "This job was given a GPU"
     raise MachineFault(
-        f"{asked}, but PyTorch sees none on {socket.gethostname()}: {why}. It may be another on another"
-        " machine; with compute.device 'cpu' no job asks for one."
+        f"{asked}, but PyTorch sees none on {socket.gethostname()}: {why}. Another machine may"
+        " have one that works; with compute.device 'cpu' no job asks for one."
     )
 
 
