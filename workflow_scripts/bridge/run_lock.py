@@ -71,9 +71,7 @@ def hold_run_lock(state: Path) -> bool:
         except BlockingIOError:
             return False
         os.utime(file.fileno())
-        for begun in _held:
-            begun.close()
-        _held[:] = [file]
+        _held.append(file)
     return True
 
 
