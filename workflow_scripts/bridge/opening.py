@@ -7,14 +7,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.bridge.gpus import share_gpus
 from workflow_scripts.bridge.interruption import (
     end_quietly_before_the_first_job,
     end_when_asked,
 )
 from workflow_scripts.bridge.journal import note_run
+from workflow_scripts.bridge.metadata import pass_over_damaged_metadata
 from workflow_scripts.bridge.orphaned_slurm_jobs import cancel_left_behind
 from workflow_scripts.bridge.ready_process import have_jobs_forked
 from workflow_scripts.bridge.run_lock import hold_run_lock, is_run_alive, sweep_stale_lock
+from workflow_scripts.bridge.slurm_nodes import try_again_elsewhere
 from workflow_scripts.bridge.slurm_offer import misfits
 from workflow_scripts.bridge.slurm_refusals import tell_refusals
 from workflow_scripts.bridge.slurm_requests import (
@@ -51,6 +54,7 @@ def before_parsing(workflow) -> float:
     """Clear away what a dead run left; the answer is when this one began."""
     began = time.time()
     ask_the_disk_what_is_protected()
+    pass_over_damaged_metadata()
     if is_main_process(workflow):
         end_quietly_before_the_first_job()
     if is_main_process(workflow) and not is_dry_run(workflow):  # which changes nothing
@@ -95,6 +99,7 @@ def before_the_first_job(workflow, config: dict[str, Any], threads: int) -> None
             sys.exit(_IN_USE)
         cancel_left_behind(Path.cwd())
     note_run(main_snakefile(workflow), config, targets)
+    share_gpus(workflow)
     if submits_to_slurm(workflow):
         _before_submissions(workflow)
     else:
@@ -119,3 +124,4 @@ def _before_submissions(workflow) -> None:
     for sentence in misfits(requests_of(workflow), partitions) if partitions else ():
         say_error(f"{sentence} What fits nowhere is refused, or waits forever.")
     tell_refusals(workflow, partitions)
+    try_again_elsewhere(workflow)

@@ -64,5 +64,6 @@ def _gpus(need: NeedOf, spelling: str) -> dict[str, Any]:
     if option == "gres":
         infix = f"{kind}:" if kind else ""
         return {"gres": lambda wildcards: f"gpu:{infix}{need(wildcards).gpus}"}
-    counted = {"gpu": lambda wildcards: need(wildcards).gpus}
+    # Slurm may put GPUs of one job on several nodes, where they are not asked for by node as gres are.
+    counted = {"gpu": lambda wildcards: need(wildcards).gpus, "nodes": 1}
     return counted | ({"gpu_model": kind} if kind else {})

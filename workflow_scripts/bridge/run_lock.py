@@ -1,8 +1,8 @@
 """One run at a time in a folder, no lock left behind by a kill, no job that outlives its run.
 
 Snakemake's lock is a folder of files, which a kill -9 or a power cut leaves there, and then every
-later run asks for --unlock. A lock that the operating system holds for a running process says
-whether such a run is still alive; where it is not, its files are swept away. And since a killed
+later run asks for --unlock. Locks that the operating system holds for a running process say whether
+a run has begun, and whether it is still alive; where it is not, its files are swept away. And since a killed
 Snakemake would leave its local jobs running, beside those of the next run, a job watches it and ends
 when it has ended.
 """
@@ -16,27 +16,45 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import IO
 
 from workflow_scripts.core.files import is_running
 
 POLL_SECONDS = 0.5
 _MAIN = "CHORUS_MAIN_PROCESS"
-_held: list[Any] = []
+_BEGUN = "chorus.begun"
+_held: list[IO] = []
 
 
 def sweep_stale_lock(state: Path) -> None:
-    """Remove Snakemake's lock in `state` (.snakemake) if the run that took it on this host is dead."""
+    """Remove Snakemake's lock in `state` (.snakemake) if the run that took it on this host is dead.
+
+    Called before Snakemake takes its lock. From here on this process says that it has begun, so that a
+    lock which no run has reported yet is either of one that is alive, or of none.
+    """
     locks = state / "locks"
-    # A folder we may not write to, or a lock that a living run holds, is left alone.
-    with suppress(OSError), _lock_file(state).open("r+") as file:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        reported = _lock_file(state).stat().st_mtime
-        # Not ours to judge: a lock of another host, and one that is younger than the last report,
-        # whose run may be about to report.
-        if file.read() == socket.gethostname() and _times(locks) and max(_times(locks)) <= reported:
-            shutil.rmtree(locks)
-            print("The lock of an earlier run, which was killed, is removed.", file=sys.stderr)
+    with suppress(OSError):  # a folder that we may not write to is left alone
+        state.mkdir(exist_ok=True)
+        begun = (state / _BEGUN).open("a+")
+        with suppress(BlockingIOError):
+            fcntl.flock(begun, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not is_run_alive(state):
+                _sweep(locks, begun)
+        fcntl.flock(begun, fcntl.LOCK_SH)
+        _held.append(begun)
+
+
+def _sweep(locks: Path, begun: IO) -> None:
+    """A lock of another host, or one that was there before anybody had begun, is not ours to judge."""
+    begun.seek(0)
+    host = begun.read()
+    if not locks.is_dir() or not any(locks.iterdir()):
+        begun.truncate(0)
+        begun.write(socket.gethostname())
+        begun.flush()
+    elif host == socket.gethostname():
+        shutil.rmtree(locks)
+        print("The lock of an earlier run, which was killed, is removed.", file=sys.stderr)
 
 
 def hold_run_lock(state: Path) -> bool:
@@ -47,14 +65,12 @@ def hold_run_lock(state: Path) -> bool:
     """
     os.environ[_MAIN] = f"{socket.gethostname()}:{os.getpid()}"
     with suppress(OSError):
-        file = _lock_file(state).open("a+")
+        file = _lock_file(state).open("a")
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
-        file.truncate(0)
-        file.write(socket.gethostname())
-        file.flush()
+        os.utime(file.fileno())
         _held.append(file)
     return True
 
@@ -76,12 +92,17 @@ def run_under_way(state: Path) -> float | None:
     return _lock_file(state).stat().st_mtime if is_run_alive(state) else None
 
 
+def this_run() -> str:
+    """The Snakemake that was typed, of whatever job this is; the same in no other run."""
+    return os.environ.get(_MAIN, "")
+
+
 def end_with_the_run() -> None:
     """Let this job die when the Snakemake that started it on this host has died.
 
     A job of Slurm continues: there, jobs outlive the process that submitted them, and should.
     """
-    host, _, process = os.environ.get(_MAIN, "").rpartition(":")
+    host, _, process = this_run().rpartition(":")
     if host == socket.gethostname() and "SLURM_JOB_ID" not in os.environ:
         end_with(int(process))
 
@@ -99,7 +120,3 @@ def _watch(process: int) -> None:
 
 def _lock_file(state: Path) -> Path:
     return state / "chorus.lock"
-
-
-def _times(locks: Path) -> list[float]:
-    return [path.stat().st_mtime for path in locks.iterdir()]

@@ -135,6 +135,12 @@ def _lacking(request: JobRequest, partition: Partition) -> list[str]:
     return reasons
 
 
+def names_of_fitting(sinfo: str, request: JobRequest) -> set[str]:
+    """Of a row for each node: those that are large enough."""
+    rows = [line.split("|") for line in sinfo.splitlines() if line.count("|") == 3]
+    return {row[0].strip() for row in rows if _holds(_node(row[1:], {}), request)}
+
+
 def _lacking_gpus(request: JobRequest, partition: Partition) -> str:
     kinds = sorted({kind for node in partition.nodes for kind in node.gpus if kind})
     most = max(node.gpus_of(None) for node in partition.nodes)

@@ -5,6 +5,7 @@ import subprocess
 from collections.abc import Sequence
 from typing import Any
 
+from workflow_scripts.bridge.gpus import gpus_of
 from workflow_scripts.bridge.slurm_offer import (
     SCONTROL,
     SINFO,
@@ -22,10 +23,10 @@ _SECONDS = 60
 
 
 def ask_what_is_offered() -> list[Partition]:
-    return offered(*(_said(command) for command in (SINFO, SCONTROL)))
+    return offered(*(said_by(command) for command in (SINFO, SCONTROL)))
 
 
-def _said(command: Sequence[str]) -> str:
+def said_by(command: Sequence[str]) -> str:
     try:
         return subprocess.run(
             command, check=True, capture_output=True, text=True, timeout=_SECONDS
@@ -50,7 +51,7 @@ def requests_of(workflow) -> list[tuple[str, JobRequest]]:
 def request_of(workflow, job) -> JobRequest:
     """As the Slurm plugin would submit it: with the profile's default resources, in the partition it chooses."""
     resources = job.resources
-    gpus, kind = _gpus(resources)
+    gpus, kind = gpus_of(resources)
     chosen = shlex.split(workflow.scheduler._executor.get_partition_arg(job))
     return JobRequest(
         partition=chosen[-1] if chosen else None,
@@ -61,17 +62,6 @@ def request_of(workflow, job) -> JobRequest:
         gpu_kind=kind,
         account=resources.get("slurm_account"),
     )
-
-
-def _gpus(resources) -> tuple[int, str | None]:
-    """How many, and the cluster's name of them; Slurm writes gpu:2 and gpu:a100:2, and gpu for one."""
-    if not (gres := resources.get("gres")):
-        return _known(resources.get("gpu")), resources.get("gpu_model")
-    name, *more = str(gres).split(":")
-    if name != "gpu":
-        return 0, None
-    count = int(more.pop()) if more and more[-1].isdigit() else 1
-    return count, more[0] if more else None
 
 
 def _known(number: Any) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from workflow_scripts.bridge.gpus import take_gpus
 from workflow_scripts.bridge.journal import in_journal
 from workflow_scripts.bridge.redaction import RedactingStream
 from workflow_scripts.bridge.run_lock import end_with_the_run
@@ -43,6 +44,7 @@ def step(snakemake, *, network: bool = False) -> Iterator[None]:
         sys.stdout = sys.stderr = RedactingStream(file)
         try:
             with in_journal(snakemake.rule, log):
+                take_gpus(getattr(snakemake, "resources", {}))
                 yield
         except UserError as error:
             print(f"{snakemake.rule}: {error}")

@@ -1,8 +1,9 @@
 """Files that are either whole or absent, and their checksums.
 
 Everything is written to a temporary sibling, flushed to the disk and renamed over its target, so a
-job killed at any moment leaves the old file, the new file or nothing. The temporary name carries
-host and process, so the next writer of the same target can sweep away what a killed one left.
+job killed at any moment leaves the old file, the new file or nothing. Folders are flushed too, a new
+one in the folder that has it: a name that a power cut takes back is a lost file. The temporary name
+carries host and process, so the next writer of the same target can sweep away what a killed one left.
 """
 
 import glob
@@ -71,7 +72,7 @@ def atomic_dir(target: Path | str) -> Iterator[Path]:
     temporary.mkdir()
     try:
         yield temporary
-        for path in temporary.rglob("*"):
+        for path in (*temporary.rglob("*"), temporary):
             _flush_to_disk(path)
         retired = temporary.with_name(temporary.name + "-old")
         if target.is_dir() and not target.is_symlink():
@@ -81,6 +82,30 @@ def atomic_dir(target: Path | str) -> Iterator[Path]:
         shutil.rmtree(retired, ignore_errors=True)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def write_sealed(target: Path | str, value: Any) -> None:
+    """Values to go on with, under their checksum."""
+    write_text(target, json.dumps({"sha256": sha256_text(json.dumps(value)), "value": value}))
+
+
+def read_sealed(path: Path) -> Any:
+    """None where nothing is there, or not what was written."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        value = found["value"]
+        return value if sha256_text(json.dumps(value)) == found["sha256"] else None
+    except (FileNotFoundError, ValueError, TypeError, KeyError):
+        return None
+
+
+def is_altered(path: Path, sha256: str) -> str | None:
+    """The sentence about a file that is missing, or not the one that had this checksum."""
+    if not path.is_file():
+        return f"{path} is missing."
+    if sha256_file(path) != sha256:
+        return f"{path} was altered: its sha256 is not the one that was noted."
+    return None
 
 
 def write_text(target: Path | str, text: str) -> None:
@@ -94,7 +119,7 @@ def write_json(target: Path | str, value: Any) -> None:
 
 
 def _fresh_sibling(target: Path) -> Path:
-    target.parent.mkdir(parents=True, exist_ok=True)
+    _make_folder(target.parent)
     stem = f".{target.name}.tmp-{socket.gethostname()}-"
     for leftover in target.parent.glob(glob.escape(stem) + "*"):
         process = leftover.name[len(stem) :].removesuffix("-old")
@@ -104,6 +129,13 @@ def _fresh_sibling(target: Path) -> Path:
     if fresh.is_dir():
         shutil.rmtree(fresh)
     return fresh
+
+
+def _make_folder(folder: Path) -> None:
+    if not folder.is_dir():
+        _make_folder(folder.parent)
+        folder.mkdir(exist_ok=True)
+        _flush_to_disk(folder.parent)
 
 
 def is_running(process: int) -> bool:

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import sha256_file, sha256_json
+from workflow_scripts.core.files import sha256_file, sha256_json, write_json
+from workflow_scripts.core.own_job import read_entry
 from workflow_scripts.core.provenance import package_versions
 
 
@@ -55,22 +56,43 @@ def finish_once(
     *,
     inputs: Iterable[Path],
     outputs: Sequence[Path],
-    decides: Any,
+    version: str,
+    request: Any,
     sound: Callable[[], Any],
     state: Path,
 ) -> None:
     """Do the work, or take what was kept of it; then remove `state`, which a killed job resumes from."""
     found = {str(path): sha256_file(path) for path in inputs}
-    finished = Finished(outputs, [found, decides, package_versions()], sound)
+    finished = Finished(outputs, [found, [version, request], package_versions()], sound)
     if finished.restore():
         print("Finished before, and kept.", flush=True)
     else:
+        forget_old_state(state, version)
         work()
         finished.keep()
     # Not before: a job that is killed loses its outputs, and needs one of the two to resume from.
     forget_state(state)
 
 
+def forget_old_state(state: Path, version: str) -> None:
+    """Remove what another version of the rule left to resume from; from now on it is of this version.
+
+    What a state depends on besides, weights and settings, it says itself.
+    """
+    note = _version_of(state)
+    if read_entry(note) == version:
+        return
+    if state.exists():
+        print(f"{state} was left by other code, and is not resumed from.", flush=True)
+    forget_state(state)
+    write_json(note, version)
+
+
 def forget_state(state: Path) -> None:
     """A file of answers that were scored, or the folder of a training's states."""
     shutil.rmtree(state) if state.is_dir() else state.unlink(missing_ok=True)
+    _version_of(state).unlink(missing_ok=True)
+
+
+def _version_of(state: Path) -> Path:
+    return state.with_name(f"{state.name}.version")

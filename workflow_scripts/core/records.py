@@ -250,8 +250,7 @@ def _check_items(path: Path, record: Record) -> None:
     ]
     groups = list(zip(table.column("subset").to_pylist(), conditions, strict=True))
     _check_counts(path, record.metrics, groups)
-    seal = record.volatile.stable_sha256
-    if seal is not None and seal != sha256_bytes(record.stable_bytes()):
+    if record.volatile.stable_sha256 != sha256_bytes(record.stable_bytes()):
         raise UserError(f"{path} was altered: it is not what its own sha256 says.")
 
 

@@ -48,7 +48,8 @@ class Measurement:
             work,
             inputs=[*models, *data],
             outputs=[path for one in written for path in (one.with_suffix(".parquet"), one)],
-            decides=[version, request],
+            version=version,
+            request=request,
             sound=lambda: [read(path) for path in written],
             state=scored_beside(written[0]),
         )

@@ -16,7 +16,7 @@ from typing import Any
 from workflow_scripts.core.broken import note_of
 from workflow_scripts.core.errors import Interrupted, UserError
 from workflow_scripts.core.files import write_json
-from workflow_scripts.core.finished import Finished, forget_state
+from workflow_scripts.core.finished import Finished, forget_old_state, forget_state
 from workflow_scripts.core.items import write_items
 from workflow_scripts.core.machine import machine_problem
 from workflow_scripts.core.records import Broken, whole_record
@@ -28,6 +28,7 @@ class GridCell:
     record: Path
     decides: dict[str, Any]  # all that its outcome depends on
     log: Path
+    version: str  # of the rule
 
     @property
     def name(self) -> str:
@@ -38,10 +39,14 @@ class GridCell:
     def items(self) -> Path:
         return self.record.with_suffix(".parquet")
 
+    @property
+    def states(self) -> list[Path]:
+        """What is kept to resume from: answers that were scored, the states of a training."""
+        return [scored_beside(self.record), training_beside(self.record)]
+
     def forget_states(self) -> None:
-        """Remove what was kept to resume from: answers that were scored, the states of a training."""
-        forget_state(scored_beside(self.record))
-        forget_state(training_beside(self.record))
+        for state in self.states:
+            forget_state(state)
 
 
 def training_beside(record: Path) -> Path:
@@ -62,6 +67,8 @@ def unfinished(cells: Iterable[GridCell]) -> Iterator[GridCell]:
             print(f"{cell.name}: finished before, and kept", flush=True)
             cell.forget_states()
         else:
+            for state in cell.states:
+                forget_old_state(state, cell.version)
             yield cell
 
 
@@ -102,7 +109,8 @@ _GIVEN_UP = (
 
 
 def _finished(cell: GridCell) -> Finished:
-    return Finished([cell.items, cell.record], cell.decides, lambda: whole_record(cell.record))
+    decides = {"version": cell.version, **cell.decides}
+    return Finished([cell.items, cell.record], decides, lambda: whole_record(cell.record))
 
 
 def _write_broken(cell: GridCell, error: Exception) -> None:

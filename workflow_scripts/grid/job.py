@@ -31,7 +31,7 @@ def run_job(
     """
     measured = read_manifest(model)
     print(measured.repository, flush=True)
-    decided = {"version": version, "model": measured.commit}
+    decided = {"model": measured.commit}
     if added_to := request.base_manifest(model):
         decided |= {"added to": read_manifest(added_to).commit}
     manifests = map(read_manifest, datasets)
@@ -41,7 +41,8 @@ def run_job(
     def cell_of(record: Path) -> GridCell:
         request = requests[record.stem]
         decides = {"dataset": commits[request.task.dataset], "packages": package_versions()}
-        return GridCell(record, decided | decides | {"request": request.as_params()}, log)
+        decides |= decided | {"request": request.as_params()}
+        return GridCell(record, decides, log, version)
 
     cells = [cell_of(record) for record in records]
     if last_try and was_killed_before():

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.files import write_json
-from workflow_scripts.core.finished import forget_state
+from workflow_scripts.core.finished import forget_old_state, forget_state
 from workflow_scripts.evaluation.cells import CellsRequest
 from workflow_scripts.grid.base import Base
 from workflow_scripts.grid.cells import GridCell, broken_alone, run_cell, run_cells, unfinished
@@ -35,8 +35,9 @@ def run_cells_together(
 ) -> None:
     """As `run_cells` does, but trained together as far as that goes; `measure` trains and tests what is left."""
     known = {cell.name: cell for cell in cells}
-    first = next(iter(known.values())).record
-    state = first.with_name(f".{first.stem}.together.training")
+    first = next(iter(known.values()))
+    state = first.record.with_name(f".{first.name}.together.training")
+    forget_old_state(state, first.version)
     left = _train_together(hub, known, requests, base, state)
     free_memory()
     run_cells(left, measure)

@@ -3,14 +3,17 @@
 What is damaged is set aside under a hidden name, so that the next run makes it again, and nothing else.
 """
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.files import is_altered
 from workflow_scripts.core.records import Broken, read_record, read_without_items
 from workflow_scripts.core.training_record import read_training_record
 from workflow_scripts.hub.manifest import MANIFEST, read_manifest, verify
 
+_SAMPLES = "samples.json"  # of training.samples
 _ASIDE = ".{}.damaged"
 
 
@@ -26,13 +29,15 @@ def find_damage(hub: Path, results: Path) -> dict[Path, list[str]]:
 
 
 def counted(hub: Path, results: Path) -> tuple[int, int]:
-    """What was checked and is whole: files of models, datasets and checkpoints, and records."""
+    """What was checked and is whole: files of models, datasets, checkpoints and samples, and records."""
     found = [path for path, _ in _checks(hub, results)]
     manifests = [path for path in found if path.name == MANIFEST]
+    samples = [path for path in found if path.name == _SAMPLES]
     files = sum(len(read_manifest(path).files) for path in manifests)
+    files += sum(len(_sums(path)) for path in samples)
     cells = [read_without_items(path) for path in _visible(results / "records", "*.json")]
     broken = sum(isinstance(cell, Broken) for cell in cells)
-    return files, len(found) - len(manifests) - broken
+    return files, len(found) - len(manifests) - len(samples) - broken
 
 
 def set_aside(path: Path) -> None:
@@ -46,6 +51,8 @@ def _checks(hub: Path, results: Path) -> Iterator[tuple[Path, Callable[[Path], o
     for folder in (hub, results / "checkpoints"):
         for path in _visible(folder, MANIFEST):
             yield path, _check_folder
+    for path in _visible(results / "samples", _SAMPLES):
+        yield path, _check_samples
     for path in _visible(results / "records", "*.json"):
         yield path, read_record  # a broken cell's is whole too
     for path in _visible(results / "training", "*.json"):
@@ -55,6 +62,19 @@ def _checks(hub: Path, results: Path) -> Iterator[tuple[Path, Callable[[Path], o
 def _check_folder(manifest: Path) -> None:
     if problems := verify(manifest.parent, read_manifest(manifest)):
         raise UserError(problems)
+
+
+def _check_samples(summary: Path) -> None:
+    checked = (is_altered(summary.parent / name, digest) for name, digest in _sums(summary).items())
+    if problems := [problem for problem in checked if problem]:
+        raise UserError(problems)
+
+
+def _sums(summary: Path) -> dict[str, str]:
+    try:
+        return json.loads(summary.read_text(encoding="utf-8"))["sha256"]
+    except (ValueError, KeyError) as error:
+        raise UserError(f"{summary} does not say what samples were made ({error}).") from None
 
 
 def _visible(folder: Path, pattern: str) -> list[Path]:

@@ -2,12 +2,15 @@
 
 import gc
 import os
+import socket
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.bridge.gpus import is_given
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.machine import MachineFault
 from workflow_scripts.hub.adapters import merge_adapters
 from workflow_scripts.hub.chunk import chunked_config
 from workflow_scripts.hub.delta import add_base
@@ -131,13 +134,23 @@ def attend_without_plans() -> None:
 
 
 def choose_device(wanted: str) -> str:
+    """A job that was given a GPU does not run on the CPU in its place, where it would not end in time."""
     import torch
 
-    if wanted == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    if wanted == "cuda" and not torch.cuda.is_available():
-        raise UserError("compute.device is 'cuda', but PyTorch sees no GPU; use 'auto' or 'cpu'.")
-    return wanted
+    if wanted != "cpu" and torch.cuda.is_available():
+        return "cuda"
+    if wanted == "cpu" or (wanted == "auto" and not is_given()):
+        return "cpu"
+    try:
+        torch.cuda.init()
+        why = "it says nothing of why"
+    except (RuntimeError, AssertionError) as error:  # the latter of a PyTorch without CUDA
+        why = str(error).strip().rstrip(".")
+    asked = "compute.device is 'cuda'" if wanted == "cuda" else "This job was given a GPU"
+    raise MachineFault(
+        f"{asked}, but PyTorch sees none on {socket.gethostname()}: {why}. Another machine may"
+        " have one that works; with compute.device 'cpu' no job asks for one."
+    )
 
 
 def choose_attention(

@@ -23,7 +23,8 @@ def main(
         lambda: measure_corpus(model, text, before, after, CorpusRequest.of(request)),
         inputs=[model, text],
         outputs=[*(record.with_suffix(".parquet") for record in records), *records],
-        decides=[version, request],
+        version=version,
+        request=request,
         sound=lambda: [whole_record(record) for record in records],
         state=training_beside(after),
     )

@@ -36,7 +36,8 @@ def main(
         work,
         inputs=[base, samples],
         outputs=[manifest, record],
-        decides=[version, request],
+        version=version,
+        request=request,
         sound=lambda: check_stage(folder, record),
         state=state_beside(folder),
     )

@@ -10,15 +10,18 @@ from workflow_scripts.bridge.step import step
 
 
 def main(hub: Path) -> None:
+    from workflow_scripts.bridge.metadata import remove_damaged_metadata
     from workflow_scripts.core.errors import UserError
     from workflow_scripts.hub.damage import counted, find_damage, set_aside
 
+    notes = list(remove_damaged_metadata(Path(".snakemake")))
     damaged = find_damage(hub, Path("results"))
     for path in damaged:
         set_aside(path)
-    if damaged:
+    if damaged or notes:
         raise UserError(
             [problem for problems in damaged.values() for problem in problems]
+            + notes
             + [
                 f"{path} is set aside; the next run that needs it makes it again."
                 for path in damaged
@@ -26,8 +29,8 @@ def main(hub: Path) -> None:
         )
     files, records = counted(hub, Path("results"))
     print(
-        f"Every file that has a checksum is as it was written: {files:,} files of the hub and of"
-        f" checkpoints, {records:,} records with their items."
+        f"Every file that has a checksum is as it was written: {files:,} files of the hub, of"
+        f" checkpoints and of samples, {records:,} records with their items."
     )
 
 

@@ -24,7 +24,7 @@ from workflow_scripts.training.packing import Collator, Order
 from workflow_scripts.training.precision import choose_precision
 from workflow_scripts.training.progress import Progress, to_tensorboard
 from workflow_scripts.training.samples import Samples
-from workflow_scripts.training.selection import KeepBest
+from workflow_scripts.training.selection import KeepBest, is_best_whole
 from workflow_scripts.training.state import StateFolder, step_of
 from workflow_scripts.training.trained import Trained, speed_of
 from workflow_scripts.training.trained_parameters import (
@@ -168,6 +168,8 @@ class Attempt:
             print("sharded is true, but weights are shared out on GPUs only: each process has all.")
         trainer.remove_callback(PrinterCallback)  # it would print every step; the bar shows them
         with processes.first_alone(self.device):
+            if not is_best_whole(self.state.path):
+                self.state.forget("The best state that was kept is not whole")
             latest = self.state.latest()
         if latest is not None:
             print(f"Going on from {latest.name}.", flush=True)

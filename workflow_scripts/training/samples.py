@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import sha256_file, write_json
+from workflow_scripts.core.files import is_altered, sha256_file, write_json
 
 SUMMARY = "samples.json"
 _TOKENS, _COUNTED, _ENDS = "tokens.bin", "counted.bin", "ends.bin"
@@ -184,6 +184,8 @@ def read_samples(summary_path: Path) -> tuple[Samples, dict[str, Any]]:
                 f"{path} {'is missing' if found is None else f'has {found} bytes'}; expected {size}."
                 f" Delete {summary_path} to have it made again."
             )
+        if problem := is_altered(path, summary["sha256"][name]):
+            raise UserError(f"{problem} Delete {summary_path} to have it made again.")
     return Samples(
         _mapped(folder / _TOKENS, "<i4"),
         _mapped(folder / _COUNTED, "?"),

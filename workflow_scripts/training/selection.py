@@ -1,6 +1,5 @@
 """Keep the trained parameters of the best evaluation, so that it can be had back at the end."""
 
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,27 @@ from torch import Tensor
 from transformers import TrainerCallback
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import atomic_path, write_json
+from workflow_scripts.core.files import (
+    atomic_path,
+    is_altered,
+    read_sealed,
+    sha256_file,
+    write_sealed,
+)
 from workflow_scripts.training.trained_parameters import gathered_parameters
+
+_NOTE = "best.json"
+
+
+def is_best_whole(folder: Path) -> bool:
+    """Whether the best state that a folder has, if it has one, is as it was written.
+
+    No later state can replace it: a training that has lost it begins at the beginning.
+    """
+    if not (folder / _NOTE).exists():
+        return True
+    best = read_sealed(folder / _NOTE)
+    return best is not None and not is_altered(folder / best["file"], best["sha256"])
 
 
 class KeepBest(TrainerCallback):
@@ -37,17 +55,15 @@ class KeepBest(TrainerCallback):
         name = f"best-{state.global_step}.safetensors"
         with atomic_path(self._folder / name) as temporary:
             save_file(tensors, temporary)
-        write_json(
-            self._folder / "best.json",
-            {"step": state.global_step, "epoch": state.epoch, "value": value, "file": name},
-        )
+        kept = {"step": state.global_step, "epoch": state.epoch, "value": value, "file": name}
+        kept["sha256"] = sha256_file(self._folder / name)
+        write_sealed(self._folder / _NOTE, kept)
         for old in self._folder.glob("best-*.safetensors"):
             if old.name != name:
                 old.unlink()
 
     def best(self) -> dict[str, Any] | None:
-        path = self._folder / "best.json"
-        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+        return read_sealed(self._folder / _NOTE)
 
     def selected(self) -> dict[str, Any]:
         """Of the state that is kept: its step, and by which metric and value."""

@@ -13,12 +13,14 @@ import os
 import subprocess
 import sys
 import time
+import traceback
 from pathlib import Path
 
 from torch.distributed.elastic.utils.distributed import get_free_port
 
 from workflow_scripts.bridge.run_lock import end_with
 from workflow_scripts.core.errors import Interrupted, UserError
+from workflow_scripts.core.machine import MachineFault, is_better_elsewhere
 from workflow_scripts.core.offline import go_offline
 from workflow_scripts.training.checkpoint_stage import train_stage
 from workflow_scripts.training.processes import OUT_OF_MEMORY, is_first
@@ -41,6 +43,8 @@ def train_side_by_side(paths: dict[str, Path], request: StageRequest) -> None:
         pass
     if code == Interrupted.exit_code:
         raise Interrupted("Interrupted and saved; the same command resumes from there.")
+    if code == MachineFault.exit_code:
+        raise MachineFault("A process of the training met a fault of this machine, named above.")
     if code:
         raise UserError(f"A process of the training ended with {code}; what it said is above.")
 
@@ -88,7 +92,8 @@ def _wait(started: list[subprocess.Popen]) -> int:
     for process in started:
         process.kill()
         process.wait()
-    telling = (code for code in (OUT_OF_MEMORY, Interrupted.exit_code) if code in codes)
+    known = (OUT_OF_MEMORY, Interrupted.exit_code, MachineFault.exit_code)
+    telling = (code for code in known if code in codes)
     return next(telling, next(filter(None, codes)))
 
 
@@ -104,6 +109,11 @@ def _main() -> None:
         if is_first() or error.exit_code != Interrupted.exit_code:
             print(error, flush=True)
         sys.exit(error.exit_code)
+    except Exception as error:
+        if not is_better_elsewhere(error):
+            raise
+        print(traceback.format_exc(), flush=True)
+        sys.exit(MachineFault.exit_code)
 
 
 if __name__ == "__main__":

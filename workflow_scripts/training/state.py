@@ -40,6 +40,18 @@ class StateFolder:
             shutil.rmtree(folder)
         return None
 
+    def forget(self, why: str) -> None:
+        """Begin at the beginning; what memory has turned out to allow stays known."""
+        print(f"{why}: starting from the beginning.", flush=True)
+        # What a kill leaves of this still tells why: the states go before what they cannot go on without.
+        for folder in self._saved():
+            shutil.rmtree(folder)
+        for path in self.path.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif path.name not in (_OWNER, _LARGEST):
+                path.unlink()
+
     def seal(self, step: int) -> None:
         """Vouch for the state of this step, and remove all but the one before."""
         leave_if_replaced()

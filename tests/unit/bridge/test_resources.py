@@ -14,8 +14,8 @@ from workflow_scripts.settings.cluster import Cluster
 @pytest.mark.parametrize(
     ("spelling", "expected"),
     [
-        ("gpus", {"gpu": 2}),
-        ("gpus:a100", {"gpu": 2, "gpu_model": "a100"}),
+        ("gpus", {"gpu": 2, "nodes": 1}),
+        ("gpus:a100", {"gpu": 2, "nodes": 1, "gpu_model": "a100"}),
         ("gres", {"gres": "gpu:2"}),
         ("gres:a100", {"gres": "gpu:a100:2"}),
         (None, {}),

@@ -1,11 +1,11 @@
 """A lock that a killed run left is swept, a living run's is not, and jobs die with their run."""
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -15,8 +15,12 @@ from workflow_scripts.bridge import run_lock
 HOLDER = """
 import sys, time
 from pathlib import Path
-from workflow_scripts.bridge.run_lock import hold_run_lock
-hold_run_lock(Path(sys.argv[1]))
+from workflow_scripts.bridge.run_lock import hold_run_lock, sweep_stale_lock
+state = Path(sys.argv[1])
+sweep_stale_lock(state)
+(state / "locks").mkdir(exist_ok=True)
+(state / "locks/0.output.lock").write_text("results/scores.csv")
+hold_run_lock(state)
 print("holding", flush=True)
 time.sleep(600)
 """
@@ -24,13 +28,10 @@ time.sleep(600)
 
 @pytest.fixture
 def state(tmp_path):
-    """What Snakemake leaves when it is killed."""
-    locks = tmp_path / ".snakemake/locks"
-    locks.mkdir(parents=True)
-    lock = locks / "0.output.lock"
+    """With a lock that somebody has left."""
+    lock = tmp_path / ".snakemake/locks/0.output.lock"
+    lock.parent.mkdir(parents=True)
     lock.write_text("results/scores.csv\n")
-    past = time.time() - 60
-    os.utime(lock, (past, past))
     return tmp_path / ".snakemake"
 
 
@@ -55,6 +56,7 @@ def started(code: str, word: str, *arguments: str, **environment: str) -> subpro
 
 @pytest.fixture
 def run_in(state):
+    shutil.rmtree(state / "locks")  # it takes its own
     process = started(HOLDER, "holding\n", str(state))
     yield process
     process.kill()
@@ -64,6 +66,7 @@ def run_in(state):
 def test_the_lock_of_a_living_run_stays_and_that_of_a_killed_one_goes(state, run_in):
     run_lock.sweep_stale_lock(state)
     assert (state / "locks/0.output.lock").exists()
+    run_lock._held.pop().close()  # whoever asked ends
     run_in.send_signal(signal.SIGKILL)
     run_in.wait()
     run_lock.sweep_stale_lock(state)
@@ -72,32 +75,73 @@ def test_the_lock_of_a_living_run_stays_and_that_of_a_killed_one_goes(state, run
 
 def test_a_run_may_go_on_once_the_other_has_ended(state, run_in):
     assert not run_lock.hold_run_lock(state)
-    assert (state / "chorus.lock").read_text() == socket.gethostname()
     run_in.kill()
     run_in.wait()
     assert run_lock.hold_run_lock(state)
 
 
 def test_the_lock_of_another_host_or_of_a_run_we_know_nothing_of_stays(state):
-    run_lock.sweep_stale_lock(state)
-    assert (state / "locks/0.output.lock").exists()
-    (state / "chorus.lock").write_text("another-host")
-    run_lock.sweep_stale_lock(state)
-    assert (state / "locks/0.output.lock").exists()
+    """However often somebody here asks."""
+    for _ in range(2):
+        run_lock.sweep_stale_lock(state)
+        assert (state / "locks/0.output.lock").exists()
+    (state / "chorus.begun").write_text("another-host")
+    for _ in range(2):
+        run_lock.sweep_stale_lock(state)
+        assert (state / "locks/0.output.lock").exists()
 
 
-def test_a_lock_younger_than_the_last_report_may_be_a_living_runs_and_stays(state):
+BEGINNER = """
+import sys, time
+from pathlib import Path
+from workflow_scripts.bridge.run_lock import sweep_stale_lock
+state = Path(sys.argv[1])
+sweep_stale_lock(state)
+(state / "locks").mkdir()
+(state / "locks/0.output.lock").write_text("results/scores.csv")
+print("locked", flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_lock_that_is_not_reported_yet_stays_while_its_run_lives_and_goes_when_it_was_killed(
+    tmp_path,
+):
     """Snakemake takes its lock first and may build environments before it reports to us."""
-    report = state / "chorus.lock"
-    report.write_text(socket.gethostname())
-    past = time.time() - 3600
-    os.utime(report, (past, past))
-    run_lock.sweep_stale_lock(state)
-    assert (state / "locks/0.output.lock").exists()
-    os.utime(report)
-    run_lock.sweep_stale_lock(state)
-    assert not (state / "locks").exists()
+    state = tmp_path / ".snakemake"
+    run = started(BEGINNER, "locked\n", str(state))
+    try:
+        run_lock.sweep_stale_lock(state)
+        assert (state / "locks/0.output.lock").exists()
+        run_lock._held.pop().close()  # ours ends
+        run.kill()
+        run.wait()
+        run_lock.sweep_stale_lock(state)
+        assert not (state / "locks").exists()
+    finally:
+        run.kill()
+        run.wait()
 
+
+def test_what_has_begun_beside_it_keeps_no_run_from_its_lock(state, run_in):
+    """A plan, say, which begins while another run is about to report."""
+    run_in.kill()
+    run_in.wait()
+    (state / "locks/0.output.lock").unlink()
+    with started(PLAN, "begun\n", str(state)) as plan:
+        run_lock.sweep_stale_lock(state)
+        assert run_lock.hold_run_lock(state)
+        plan.kill()
+
+
+PLAN = """
+import sys, time
+from pathlib import Path
+from workflow_scripts.bridge.run_lock import sweep_stale_lock
+sweep_stale_lock(Path(sys.argv[1]))
+print("begun", flush=True)
+time.sleep(600)
+"""
 
 JOB = """
 import time

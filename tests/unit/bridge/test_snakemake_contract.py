@@ -13,6 +13,7 @@ from snakemake.api import SnakemakeApi
 from snakemake.exceptions import ProtectedOutputException
 from snakemake.io import _IOFile
 from snakemake.jobs import Job
+from snakemake.persistence.file import FilePersistence
 from snakemake.settings.enums import Quietness
 from snakemake.settings.types import (
     ConfigSettings,
@@ -25,6 +26,7 @@ from snakemake.workflow import Workflow
 
 from tests.processes import ROOT
 from workflow_scripts.bridge.forced_files import force_where_needed
+from workflow_scripts.bridge.metadata import pass_over_damaged_metadata
 
 CHAIN = """
 rule all:
@@ -250,3 +252,26 @@ def test_the_document_names_each_of_these_tests_and_no_other():
     rows = [line for line in document.splitlines() if line.count("|") == 6]
     named = {name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[5])}
     assert named == tests
+
+
+def test_file_persistence_read_record_fails_at_a_flipped_bit_and_ours_names_the_file(
+    workflow_in, monkeypatch
+):
+    workflow, said = workflow_in(), []
+    build(workflow)
+    persistence = workflow.persistence
+    assert isinstance(persistence, FilePersistence)
+    damaged = {"one.txt": b'{"rule": "scor\xe5s"}', "two.txt": b'{"rule": ["scores"]}'}
+    notes = [Path(persistence._record_path(persistence._metadata_path, key)) for key in damaged]
+    for note, content in zip(notes, damaged.values(), strict=True):
+        note.parent.mkdir(parents=True, exist_ok=True)
+        note.write_bytes(content)
+    for key in damaged:
+        with pytest.raises(ValueError):
+            persistence._read_record(key)
+    monkeypatch.setattr(FilePersistence, "_read_record", FilePersistence._read_record)
+    monkeypatch.setattr("workflow_scripts.bridge.metadata.say_error", said.append)
+    pass_over_damaged_metadata()
+    assert [persistence._read_record(key) for key in (*damaged, *damaged)] == [None] * 4
+    for note, sentence in zip(notes, said, strict=True):
+        assert str(note) in sentence and "verify_files" in sentence

@@ -1,6 +1,7 @@
 """What the bridge relies on in a run of Snakemake without Snakemake promising it: small runs, a test a name."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,7 @@ rule nothing:
 """
 MADE = """
 import json
+import os
 from pathlib import Path
 about = [snakemake.rule, snakemake.log[0], snakemake.threads, snakemake.params.compute_threads]
 Path(snakemake.output[0]).write_text(json.dumps([*about, snakemake.scriptdir]))
@@ -157,3 +159,61 @@ def test_the_text_of_a_dag_has_a_line_a_job_with_label_and_style_and_a_line_an_e
     assert r'"made" [label="made\n1 job, done"' in drawn
     assert r'"nothing" [label="nothing\n1 job' in drawn
     assert '"made" -> "nothing";' in drawn
+
+
+SMI = """#!/bin/sh
+echo 'GPU 0: NVIDIA A100 (UUID: GPU-1)'
+echo '  MIG 1g.10gb     Device  0: (UUID: MIG-1)'
+echo 'GPU 1: NVIDIA A100 (UUID: GPU-2)'
+echo 'Unable to determine the device handle for GPU2: GPU is lost.'
+"""
+ON_GPUS = """
+import sys
+sys.path.insert(0, ROOT)
+from workflow_scripts.bridge.gpus import share_gpus
+
+onstart:
+    share_gpus(workflow)
+
+rule all:
+    input: expand("{at}.json", at=range(4))
+
+rule one:
+    output: "{at}.json"
+    log: "{at}.log"
+    threads: 1
+    priority: lambda wildcards: 9 - int(wildcards.at)
+    resources: gpu=1
+    script: "one.py"
+"""
+WITH_GPU = """
+import json, os, sys, time
+from pathlib import Path
+came = time.monotonic()
+sys.path.insert(0, ROOT)
+from workflow_scripts.bridge.step import step
+with step(snakemake):
+    time.sleep(0.3 if snakemake.wildcards.at != "0" else 3)  # the others come and go beside the first
+    about = [came, time.monotonic(), os.environ["CUDA_VISIBLE_DEVICES"].split(",")]
+    Path(snakemake.output[0]).write_text(json.dumps(about))
+"""
+
+
+def test_workflow_register_resource_and_scheduler_global_resources_hold_jobs_back(
+    tmp_path, monkeypatch
+):
+    (tmp_path / "bin").mkdir()
+    smi = tmp_path / "bin/nvidia-smi"
+    smi.write_text(SMI)
+    smi.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{smi.parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    for name, text in {"Snakefile": ON_GPUS, "one.py": WITH_GPU}.items():
+        Path(tmp_path, name).write_text(text.replace("ROOT", repr(str(ROOT))))
+    result = snakemake(tmp_path, "--cores", "4")
+    assert result.returncode == 0, result.stderr
+    jobs = [json.loads(path.read_text()) for path in sorted(tmp_path.glob("[0-9].json"))]
+    for came, *_ in jobs:
+        beside = [taken for began, ended, taken in jobs if began <= came < ended]
+        assert sorted(name for taken in beside for name in taken) in (["0"], ["1"], ["0", "1"])

@@ -6,8 +6,10 @@ import logging
 from pathlib import Path
 
 import snakemake_executor_plugin_slurm as plugin
+from snakemake.iocontainers import ResourceList as Resources
 from snakemake.jobs import Job
 from snakemake_executor_plugin_slurm import Executor, ExecutorSettings
+from snakemake_executor_plugin_slurm.submit_string import get_submit_command
 from snakemake_interface_executor_plugins.executors.remote import RemoteExecutor
 from snakemake_interface_logger_plugins.common import LogEvent
 
@@ -63,6 +65,17 @@ def test_a_refused_submission_is_told_in_these_words():
     assert '"For further error details see the cluster/cloud "' in inspect.getsource(
         RemoteExecutor.print_job_error
     )
+
+
+def test_executor_run_job_submits_a_job_and_reads_its_resources_slurm_extra_then():
+    assert "submit(self.run_job, job)" in inspect.getsource(Executor._submit_job)
+    told = inspect.getsource(get_submit_command)
+    # Of two options --exclude the last counts.
+    assert told.index("--exclude=") < told.index("job.resources.slurm_extra")
+    assert "failed_nodes=self._failed_nodes" in inspect.getsource(Executor.run_job)
+    resources = Resources(fromdict={"mem_mb": 1})
+    resources.slurm_extra = "--exclude=a"
+    assert resources.get("slurm_extra") == "--exclude=a"
 
 
 def test_a_jobs_error_is_logged_with_its_rule_number_logs_and_what_was_told():

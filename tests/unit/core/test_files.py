@@ -1,8 +1,10 @@
 """A file is whole or absent, whatever happens while it is written."""
 
 import os
+import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -10,9 +12,11 @@ from workflow_scripts.core.files import (
     atomic_dir,
     atomic_path,
     canonical_json,
+    read_sealed,
     sha256_file,
     sha256_json,
     write_json,
+    write_sealed,
     write_text,
 )
 
@@ -69,6 +73,74 @@ def test_what_a_killed_writer_left_is_swept_by_the_next_and_a_running_one_is_not
             assert target.read_text() == "new"
         finally:
             writer.kill()
+
+
+@pytest.fixture
+def told_to_the_disk(tmp_path, monkeypatch):
+    """In its order, what is flushed and what is renamed, by paths in the test's folder."""
+    told, fsync, rename = [], os.fsync, os.replace
+
+    def name(path):
+        return os.path.relpath(path, tmp_path).replace(f"{socket.gethostname()}-{os.getpid()}", "")
+
+    def flushed(descriptor):
+        told.append(f"flush {name(Path(f'/proc/self/fd/{descriptor}').readlink())}")
+        fsync(descriptor)
+
+    def renamed(source, target):
+        told.append(f"rename {name(source)} {name(target)}")
+        rename(source, target)
+
+    def replaced(self, target):
+        renamed(self, target)
+        return Path(target)
+
+    monkeypatch.setattr(os, "fsync", flushed)
+    monkeypatch.setattr(Path, "replace", replaced)
+    return told
+
+
+def test_content_is_on_the_disk_before_its_name_and_its_name_before_the_writer_goes_on(
+    tmp_path, told_to_the_disk
+):
+    """Or a power cut leaves a name without content, or takes back what others build on."""
+    write_text(tmp_path / "new/folder/record.json", "whole")
+    assert told_to_the_disk == [
+        "flush .",
+        "flush new",
+        "flush new/folder/.record.json.tmp-",
+        "rename new/folder/.record.json.tmp- new/folder/record.json",
+        "flush new/folder",
+    ]
+
+
+def test_of_a_folder_each_file_each_folder_and_itself_come_before_its_name(
+    tmp_path, told_to_the_disk
+):
+    with atomic_dir(tmp_path / "model") as temporary:
+        (temporary / "last").mkdir()
+        (temporary / "last/weights").write_text("some")
+    *flushed, rename, last = told_to_the_disk
+    within = [".model.tmp-/last", ".model.tmp-/last/weights", ".model.tmp-"]
+    assert sorted(flushed) == sorted(f"flush {one}" for one in within)
+    assert rename == "rename .model.tmp- model"
+    assert last == "flush ."
+
+
+@pytest.mark.parametrize("value", [{"a": [1, 0.1]}, {"nan": float("nan")}])
+def test_what_is_sealed_comes_back_and_no_flipped_bit_does(tmp_path, value):
+    path = tmp_path / "best.json"
+    assert read_sealed(path) is None
+    write_sealed(path, value)
+    assert repr(read_sealed(path)) == repr(value)
+    whole = path.read_bytes()
+    for at in range(0, 8 * len(whole), 3):
+        content = bytearray(whole)
+        content[at // 8] ^= 1 << at % 8
+        path.write_bytes(content)
+        assert repr(read_sealed(path)) in ("None", repr(value)), content
+    path.write_bytes(whole[: len(whole) // 2])
+    assert read_sealed(path) is None
 
 
 def test_numbers_that_are_none_are_refused_and_nothing_is_written(tmp_path):

@@ -10,13 +10,14 @@ class Job:
     """Copies its input, leaves a state to resume from, and counts how often it worked."""
 
     def __init__(self, folder):
-        self.folder, self.worked = folder, 0
+        self.folder, self.worked, self.resumed = folder, 0, False
         self.input, self.state = folder / "input.json", folder / ".result.scored"
         self.outputs = [folder / "one/result.json", folder / "two/result.json"]
         self.input.write_text("3")
 
     def work(self):
         self.worked += 1
+        self.resumed = self.state.exists()
         self.state.write_text("scored")
         for output in self.outputs:
             output.parent.mkdir(exist_ok=True)
@@ -33,12 +34,13 @@ class Job:
     def found(self):
         return [output.read_text() for output in self.outputs]
 
-    def run(self, **decides):
+    def run(self, version="1", **request):
         finish_once(
             self.work,
             inputs=[self.input],
             outputs=self.outputs,
-            decides=decides,
+            version=version,
+            request=request,
             sound=self.sound,
             state=self.state,
         )
@@ -71,6 +73,38 @@ def test_another_input_or_setting_is_other_work(job):
     job.run(version="2")
     assert job.worked == 3
     assert job.found() == ["4 of one", "4 of two"]
+
+
+@pytest.mark.parametrize("kind", ["answers", "a training"])
+def test_what_other_code_left_half_done_is_not_resumed_from(job, kind):
+    """The numbers of a raised version are not those of the old code."""
+
+    def leave_half(version):
+        def killed():
+            job.state.mkdir() if kind == "a training" else job.state.write_text("half")
+            raise KeyboardInterrupt
+
+        job.work, work = killed, job.work
+        with pytest.raises(KeyboardInterrupt):
+            job.run(version)
+        job.work = work
+
+    for left_by, resumes in (("1", True), ("2", False)):
+        leave_half(left_by)
+        if kind == "a training":
+            (job.state / "checkpoint-1").mkdir()
+        job.work = Job.work.__get__(job) if kind == "answers" else lambda: _resume(job)
+        job.run("1", of=left_by)
+        assert job.resumed == resumes, left_by
+        assert not list(job.folder.glob(".result*")), "nor does anything of it stay"
+        job.lose_outputs()
+
+
+def _resume(job):
+    job.resumed = (job.state / "checkpoint-1").exists()
+    for output in job.outputs:
+        output.parent.mkdir(exist_ok=True)
+        output.write_text(job.said(output))
 
 
 def test_a_disk_without_links_costs_only_the_second_chance(job, monkeypatch):

@@ -9,7 +9,7 @@ from tests.records import collected, write_example
 from workflow_scripts.core.broken import broken_cells, clear_broken_cells, is_broken
 from workflow_scripts.core.errors import Interrupted, UserError
 from workflow_scripts.core.items import read_items
-from workflow_scripts.core.machine import machine_problem
+from workflow_scripts.core.machine import MachineFault, machine_problem
 from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.scored_items import scored_beside
 from workflow_scripts.grid.cells import GridCell, give_up, run_cells, training_beside
@@ -21,9 +21,11 @@ def folder(tmp_path, monkeypatch):
     return tmp_path / "results/records/harmony/direct/a--model"
 
 
-def cells(folder, tasks=("mnli", "sst2", "cola"), **decides):
+def cells(folder, tasks=("mnli", "sst2", "cola"), version="1", **decides):
     log = folder / "log"
-    return [GridCell(folder / f"{task}.json", {"task": task, **decides}, log) for task in tasks]
+    return [
+        GridCell(folder / f"{task}.json", {"task": task, **decides}, log, version) for task in tasks
+    ]
 
 
 class Measure:
@@ -56,6 +58,15 @@ MISFORTUNES = {
     "disk, as a library says it": RuntimeError('I/O error: Os { code: 28, message: "No space left on device" }'),
     "GPU memory": torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB."),
     "GPU memory, as CUDA says it": torch.AcceleratorError("CUDA error: out of memory"),
+    "GPU unseen": RuntimeError("No CUDA GPUs are available"),
+    "GPU not the CPU": MachineFault("This job was given a GPU, but PyTorch sees none."),
+    "driver": RuntimeError("Unexpected error from cudaGetDeviceCount(). Error 804: forward compatibility"),
+    "mount": OSError(errno.ENOTCONN, "Transport endpoint is not connected"),
+    "eviction": OSError(errno.ESHUTDOWN, "Cannot send after transport endpoint shutdown"),
+    "no answer": TimeoutError(errno.ETIMEDOUT, "Connection timed out"),
+    "files": OSError(errno.EMFILE, "Too many open files"),
+    "threads": RuntimeError("can't start new thread"),
+    "mmap": OSError(errno.ENOMEM, "Cannot allocate memory"),
     "GPU": torch.AcceleratorError("CUDA error: an illegal memory access was encountered"),
     "GPU, cuBLAS": RuntimeError("CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling cublasGemmEx"),
 }  # fmt: skip
@@ -94,6 +105,22 @@ def test_what_a_cell_goes_on_from_is_removed_only_when_its_record_is_kept(folder
         state.rmdir() if state.is_dir() else state.unlink()
     run_cells([cell], measure)
     assert not any(state.exists() for state in states)
+
+
+def test_what_a_raised_version_left_half_done_is_not_gone_on_from(folder):
+    seen = []
+
+    def measure(cell):
+        seen.append([state.exists() for state in cell.states])
+        scored_beside(cell.record).parent.mkdir(parents=True, exist_ok=True)
+        scored_beside(cell.record).touch()
+        training_beside(cell.record).mkdir(exist_ok=True)
+        raise Interrupted("later")
+
+    for version in ("1", "1", "2", "2", "1"):
+        with pytest.raises(Interrupted):
+            run_cells(cells(folder, ["mnli"], version), measure)
+    assert seen == [[False] * 2, [True] * 2, [False] * 2, [True] * 2, [False] * 2]
 
 
 def test_scores_leave_a_broken_cell_out(folder, capsys):

@@ -19,10 +19,10 @@ ASKED = asked_of(*TASKS).model_copy(update={"together": "auto", "seeds": (0, 1)}
 def run(world, model_manifest, tmp_path):
     datasets = [world / f"datasets/{name}/manifest.json" for name in DATASETS.values()]
 
-    def job(asked=ASKED, folder="records"):
+    def job(asked=ASKED, folder="records", version="1"):
         records = {name: tmp_path / folder / f"{name}.json" for name in asked.cells()}
         log = tmp_path / "log"
-        run_job(model_manifest, datasets, list(records.values()), log, asked, version="1")
+        run_job(model_manifest, datasets, list(records.values()), log, asked, version=version)
         return records
 
     return job
@@ -67,6 +67,21 @@ def test_a_record_is_there_when_its_training_has_ended_and_not_when_the_last_has
         assert whole_record(record).metrics == whole_record(expected[name]).metrics
         assert whole_record(record).training == whole_record(expected[name]).training
     assert done.read_bytes() == first, "kept, not made again"
+
+
+def test_a_raised_version_goes_on_from_no_state_of_trainings_that_share_steps(run, monkeypatch):
+    found = []
+
+    def left(hub, known, requests, base, state):
+        found.append(state.exists())
+        state.mkdir(exist_ok=True)
+        raise Interrupted("later")
+
+    monkeypatch.setattr(module, "_train_together", left)
+    for version in ("1", "1", "2"):
+        with pytest.raises(Interrupted):
+            run(version=version)
+    assert found == [False, True, False]
 
 
 def test_a_broken_cell_is_that_cell_s_alone(run, monkeypatch):

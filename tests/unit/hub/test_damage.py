@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from tests.records import write_example
@@ -9,6 +10,7 @@ from tests.tiny_models import sealed
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.damage import find_damage
 from workflow_scripts.steps.verify_files import main
+from workflow_scripts.training.samples import Sample, SampleWriter
 
 MODEL, RECORD = "hub/models/a/m1", "results/records/harmony/direct/m1/sst2"
 
@@ -41,7 +43,7 @@ def test_what_is_whole_is_left_as_it_is(folder, capsys):
     main(folder / "hub")
     assert files(folder) == before
     said = capsys.readouterr().out
-    assert "as it was written: 2 files of the hub and of checkpoints, 2 records" in said
+    assert "as it was written: 2 files of the hub, of checkpoints and of samples, 2 records" in said
 
 
 @pytest.mark.parametrize(
@@ -85,3 +87,42 @@ def test_the_record_of_a_cell_that_broke_is_whole_and_is_not_counted(folder, cap
     path.write_text(json.dumps({"broken": about}))
     main(folder / "hub")
     assert "1 records with their items" in capsys.readouterr().out
+
+
+@pytest.fixture
+def samples(folder):
+    """What a recipe was tokenised to."""
+    made = folder / "results/samples/cpt/m1"
+    writer = SampleWriter(made)
+    writer.add(Sample(np.arange(300, dtype=np.int32), np.ones(300, bool)))
+    writer.close()
+    return made
+
+
+def test_samples_to_train_on_are_read_too(folder, samples, capsys):
+    main(folder / "hub")
+    assert (
+        ": 5 files of the hub, of checkpoints and of samples, 2 records" in capsys.readouterr().out
+    )
+    flip(samples / "tokens.bin")
+    with pytest.raises(UserError) as error:
+        main(folder / "hub")
+    assert "tokens.bin was altered" in error.value.problems[0]
+    assert not (samples / "samples.json").exists(), "so that they are made again"
+
+
+def test_snakemakes_notes_are_read_and_a_damaged_one_is_named_and_removed(folder):
+    notes = [folder / f".snakemake/metadata/{name}" for name in ("cmVzdWx0cw==", "@long/b25l")]
+    for note in notes:
+        note.parent.mkdir(parents=True, exist_ok=True)
+        note.write_text(json.dumps({"rule": "evaluate_direct"}))
+    main(folder / "hub")
+    content = bytearray(notes[1].read_bytes())
+    content[5] ^= 0x80
+    notes[1].write_bytes(content)
+    with pytest.raises(UserError) as error:
+        main(folder / "hub")
+    (said,) = error.value.problems
+    assert "@long/b25l" in said and "is removed" in said
+    assert [note.exists() for note in notes] == [True, False]
+    main(folder / "hub")

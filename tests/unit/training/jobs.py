@@ -60,7 +60,7 @@ def _die(where: str, time: int) -> None:
         "weights": (trainer, "save_file"),
         "seal": (state, "write_json"),
         "best": (selection, "save_file"),
-        "best's note": (selection, "write_json"),
+        "best's note": (selection, "write_sealed"),
         "evaluation": (trainer.PackedTrainer, "evaluate"),
         "step": (trainer.PackedTrainer, "training_step"),
         "train": (trainer.PackedTrainer, "train"),

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -18,6 +19,7 @@ from tests.tiny_models import put_in_hub, tiny_model
 from tests.tiny_tokenizers import smallest_tokenizer
 from tests.unit.training.small import drawn_samples, keys_of
 from tests.waiting import wait_until
+from workflow_scripts.core.machine import MachineFault, is_better_elsewhere
 from workflow_scripts.core.training_record import read_training_record
 from workflow_scripts.training import side_by_side
 from workflow_scripts.training.requests import StageRequest
@@ -246,3 +248,13 @@ def test_sharded_parameters_are_gathered_and_set_whole():
         for rank in range(2)
     ]
     assert [process.wait() for process in started] == [0, 0]
+
+
+def test_a_machines_fault_in_one_process_is_the_machines_of_them_all(monkeypatch):
+    """Of each process the one that says most counts, not who has only lost touch with it."""
+    ended = [SimpleNamespace(poll=lambda n=n: n, kill=lambda: 0, wait=lambda: 0) for n in (1, 71)]
+    monkeypatch.setattr(side_by_side, "_once", lambda *_: side_by_side._wait(ended))
+    request = SimpleNamespace(as_params=dict, keys=SimpleNamespace(gpus=2))
+    with pytest.raises(MachineFault) as raised:
+        side_by_side.train_side_by_side({}, request)
+    assert is_better_elsewhere(raised.value)

@@ -51,6 +51,16 @@ def test_marks_belong_to_tokens():
 
 
 @pytest.mark.parametrize("name", ["tokens.bin", "counted.bin", "ends.bin"])
+def test_one_flipped_bit_is_named_and_not_trained_on(tmp_path, name):
+    write(tmp_path, drawn_samples(5))
+    content = bytearray((tmp_path / name).read_bytes())
+    content[len(content) // 2] ^= 1
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(UserError, match=rf"{name} was altered.* Delete .*samples.json"):
+        read_samples(tmp_path / "samples.json")
+
+
+@pytest.mark.parametrize("name", ["tokens.bin", "counted.bin", "ends.bin"])
 def test_files_that_do_not_fit_their_summary_are_named(tmp_path, name):
     write(tmp_path, drawn_samples(5))
     with (tmp_path / name).open("ab") as file:

@@ -1,5 +1,7 @@
 """Evaluations on the way, and which state is kept by them."""
 
+import shutil
+
 import pytest
 import torch
 
@@ -7,6 +9,8 @@ from tests.unit.training.small import drawn_samples, losses, same, train_small
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.training.loss import Counted, summed_loss
 from workflow_scripts.training.packing import Collator
+from workflow_scripts.training.selection import is_best_whole
+from workflow_scripts.training.state import StateFolder
 
 HELD_OUT = drawn_samples(7, seed=1)
 # Twelve steps in two epochs, and too fast to stay at its best.
@@ -116,3 +120,28 @@ def test_tensorboard_files_lie_outside_the_state(tmp_path, monkeypatch):
     train_small(tmp_path / "state", tensorboard=True, max_steps=2)
     assert written[0] == tmp_path / "state.tensorboard"
     assert [step for step, logs in written[1:] if "loss" in logs] == [1, 2]
+
+
+def test_a_kill_while_a_damaged_state_is_forgotten_leaves_nothing_to_go_on_from(
+    tmp_path, monkeypatch
+):
+    """Without its note a best state would look as if there had been none."""
+    state = StateFolder(tmp_path / "state", {"a": 1})
+    for step in (3, 6):
+        (state.path / f"checkpoint-{step}").mkdir()
+        state.seal(step)
+    (state.path / "best.json").write_text("half")
+    rmtree = shutil.rmtree
+
+    def killed(path):
+        assert not is_best_whole(state.path)
+        if path.name == "checkpoint-3":
+            raise KeyboardInterrupt
+        rmtree(path)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("workflow_scripts.training.state.shutil.rmtree", killed)
+        state.forget("Damaged")
+    assert not is_best_whole(state.path)
+    state.forget("Damaged")
+    assert is_best_whole(state.path) and state.latest() is None

@@ -111,17 +111,16 @@ def test_a_signal_saves_and_leaves(undisturbed, tmp_path, number):
     assert outcome(tmp_path) == expected
 
 
-def flip_a_bit(folder):
-    path = folder / "model.safetensors"
+def flip(path, at=-1):
     content = bytearray(path.read_bytes())
-    content[-1] ^= 1
+    content[at] ^= 1
     path.write_bytes(content)
 
 
 DAMAGES = {
     "none": lambda folder: None,
     "cut short": lambda folder: os.truncate(folder / "optimizer.pt", 100),
-    "a bit": flip_a_bit,
+    "a bit": lambda folder: flip(folder / "model.safetensors"),
     "a file lost": lambda folder: (folder / "scheduler.pt").unlink(),
     "a broken seal": lambda folder: (folder / "seal.json").write_text('{"model.saf'),
     "no seal": lambda folder: (folder / "seal.json").unlink(),
@@ -139,6 +138,38 @@ def test_a_state_that_is_not_whole_is_passed_over(undisturbed, tmp_path, damage)
     passed_over = "checkpoint-9 is not whole: passed over and removed." in log
     assert passed_over == (damage != "none")
     assert f"Going on from checkpoint-{6 if passed_over else 9}." in log
+    assert outcome(tmp_path) == expected
+
+
+def best_of(state):
+    (found,) = state.glob("best-*.safetensors")
+    return found
+
+
+BEST_DAMAGES = {
+    "a bit": lambda state: flip(best_of(state)),
+    "lost": lambda state: best_of(state).unlink(),
+    "a note cut short": lambda state: os.truncate(state / "best.json", 20),
+    "a bit of the note": lambda state: flip(state / "best.json", -20),
+}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [pytest.param(one, marks=[pytest.mark.slow] * (one != "a bit")) for one in BEST_DAMAGES],
+)
+def test_a_best_state_that_is_not_whole_is_trained_again(undisturbed, tmp_path, damage):
+    """From the beginning: no later state knows what the weights were then."""
+    name, more = BEST
+    changes, expected, _ = undisturbed(name, **more)
+    assert run(tmp_path, changes, ("before step", 20)) == -signal.SIGKILL
+    best = int(best_of(tmp_path / "state").stem.partition("-")[2])
+    assert best == expected["selected"]["step"] < 18, "behind it lies a state to go on from"
+    BEST_DAMAGES[damage](tmp_path / "state")
+    assert run(tmp_path, changes) == 0
+    log = (tmp_path / "log.txt").read_text()
+    assert "The best state that was kept is not whole: starting from the beginning." in log
+    assert "Going on" not in log
     assert outcome(tmp_path) == expected
 
 

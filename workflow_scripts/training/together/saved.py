@@ -9,13 +9,22 @@ from torch import Tensor
 from transformers import TrainerState
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import atomic_path, write_text
+from workflow_scripts.core.files import (
+    atomic_path,
+    is_altered,
+    read_sealed,
+    sha256_file,
+    write_sealed,
+    write_text,
+)
 from workflow_scripts.settings.training_keys import TrainingKeys
+from workflow_scripts.training.selection import is_best_whole
 from workflow_scripts.training.state import StateFolder, step_of
 from workflow_scripts.training.together.learner import Learner
 from workflow_scripts.training.trained import Trained
 
 _LEARNERS = "learners.json"
+_OUTCOME, _TENSORS = "outcome.json", "outcome.safetensors"
 _KEPT = ("max_steps", "global_step", "epoch", "log_history")
 # Of what came of a training, all but its tensors and the keys.
 _TOLD = ("report", "history", "selected", "facts", "speed", "together")
@@ -33,6 +42,10 @@ class Saved(StateFolder):
             found = json.loads((latest / _LEARNERS).read_text(encoding="utf-8"))
             self.step, self.waiting, self._begun = step_of(latest), found["waiting"], found["begun"]
             self._latest = latest
+            names = set(belongs_to["lessons"])
+            if not all(map(self._is_whole, names)):
+                self.forget("What was kept of a training is not whole")
+                self.step, self.waiting, self._begun = 0, None, {}
 
     @property
     def slots(self) -> dict[str, int]:
@@ -65,23 +78,32 @@ class Saved(StateFolder):
         folder.mkdir(exist_ok=True)
         return folder
 
+    def _is_whole(self, name: str) -> bool:
+        """Of one that has ended, what came of it; of one that still trains, its best state."""
+        folder, going_on = self.path / name, [*(self.waiting or ()), *self._begun]
+        if name in going_on:
+            return is_best_whole(folder)
+        told = read_sealed(folder / _OUTCOME)
+        tensors = folder / _TENSORS
+        return told is not None and ("broken" in told or not is_altered(tensors, told["sha256"]))
+
     def keep(self, name: str, outcome: Trained | Exception) -> None:
         """Until its test is done; tensors first, since what is told vouches for them."""
         folder = self.folder_of(name)
         if isinstance(outcome, Exception):
             plain = isinstance(outcome, UserError)
             reason = str(outcome) if plain else f"{type(outcome).__name__}: {outcome}"
-            write_text(folder / "outcome.json", json.dumps({"broken": reason}))
+            write_sealed(folder / _OUTCOME, {"broken": reason})
             return
-        with atomic_path(folder / "outcome.safetensors") as temporary:
+        with atomic_path(folder / _TENSORS) as temporary:
             save_file(outcome.parameters, temporary)
         told = {name: getattr(outcome, name) for name in _TOLD}
-        write_text(folder / "outcome.json", json.dumps(told))
+        write_sealed(folder / _OUTCOME, told | {"sha256": sha256_file(folder / _TENSORS)})
 
     def outcome_of(self, name: str, keys: TrainingKeys) -> Trained | Exception:
         folder = self.folder_of(name)
-        told = json.loads((folder / "outcome.json").read_text(encoding="utf-8"))
+        told = read_sealed(folder / _OUTCOME)
         if "broken" in told:
             return UserError(told["broken"])
-        tensors: dict[str, Tensor] = load_file(folder / "outcome.safetensors")
-        return Trained(parameters=tensors, keys=keys, **told)
+        tensors: dict[str, Tensor] = load_file(folder / _TENSORS)
+        return Trained(parameters=tensors, keys=keys, **{name: told[name] for name in _TOLD})

@@ -74,3 +74,38 @@ def test_a_signal_saves_and_leaves(undisturbed, tmp_path):
     assert "SIGTERM: will save" in log and "Interrupted after step" in log
     assert finish(tmp_path) == undisturbed
     assert "Going on from checkpoint-" in (tmp_path / "log.txt").read_text()
+
+
+def flip(path, at=-1):
+    content = bytearray(path.read_bytes())
+    content[at] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        "outcome.safetensors",
+        *(pytest.param(one, marks=pytest.mark.slow) for one in ("outcome.json", "best.json")),
+    ],
+)
+def test_what_was_kept_of_a_training_and_damaged_is_trained_again(undisturbed, tmp_path, damaged):
+    """With all that share its steps, whose sums it is part of."""
+    process, state = start(tmp_path), tmp_path / "state"
+    wait_until(lambda: saved_after_an_end(state), "one has ended, and the rest is saved")
+    os.kill(process.pid, signal.SIGTERM)
+    process.join()
+    assert process.exitcode == 75
+    for path in state.glob(f"[0-9]*/{damaged}"):
+        if damaged != "best.json" or not path.with_name("outcome.json").exists():
+            flip(path, -20)
+            break
+    assert finish(tmp_path) == undisturbed
+    log = (tmp_path / "log.txt").read_text()
+    assert "What was kept of a training is not whole: starting from the beginning." in log
+
+
+def saved_after_an_end(state: Path) -> bool:
+    ended = [path.stat().st_mtime_ns for path in state.glob("[0-9]*/outcome.json")]
+    saved = [path.stat().st_mtime_ns for path in state.glob("checkpoint-*/seal.json")]
+    return bool(ended and saved) and max(saved) > min(ended)

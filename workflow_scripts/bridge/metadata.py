@@ -1,0 +1,50 @@
+"""Snakemake's notes of how each file was made, in .snakemake/metadata: damaged ones stop no run.
+
+Snakemake passes over a note that is no JSON and says so; at other damage it would end in an error that names
+no file.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from workflow_scripts.bridge.terminal import say_error
+
+_FOLDER = Path("metadata")
+
+
+def pass_over_damaged_metadata() -> None:
+    """From now on, in this process."""
+    from snakemake.persistence.file import FilePersistence
+
+    read, said = FilePersistence._read_record, set[str]()
+
+    def read_record(self, key: str):
+        try:
+            return read(self, key)
+        except ValueError as error:  # bytes that are no text, values that mean nothing
+            if key not in said:
+                said.add(key)
+                path = self._record_path(self._metadata_path, key)
+                say_error(
+                    f"{path}, Snakemake's note of how {key} was made, is damaged and passed over"
+                    f" ({_first_line(error)}); `snakemake verify_files` removes it."
+                )
+            return None
+
+    FilePersistence._read_record = read_record
+
+
+def remove_damaged_metadata(state: Path) -> Iterator[str]:
+    """Sentences about what was no note any more; what they told of stays."""
+    for path in sorted((state / _FOLDER).rglob("*")):
+        if path.is_file():
+            try:
+                json.loads(path.read_text(encoding="utf-8"))
+            except ValueError as error:
+                path.unlink()
+                yield f"{path}, a note of Snakemake's, was damaged ({_first_line(error)}) and is removed."
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
