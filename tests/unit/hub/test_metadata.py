@@ -1,13 +1,16 @@
 """What a submitted model is checked by is fetched without its weights, from a hub on this machine."""
 
+import errno
+
 import pytest
 
-from tests.unit.hub.fake_hub import model_files
+from tests.unit.hub.fake_hub import Fault, model_files
 from workflow_scripts.core.broken import broken_cells, clear_broken_cells
 from workflow_scripts.core.errors import Unreachable, UserError
 from workflow_scripts.hub.metadata import METADATA, fetch_metadata, read_metadata, refuse
 from workflow_scripts.hub.submission import Rules, check, read_submitted
 from workflow_scripts.settings.requests import Request
+from workflow_scripts.steps.fetch_metadata import main
 
 MODEL = "acme/Rocket-1B"
 
@@ -69,3 +72,54 @@ def test_a_hub_that_does_not_answer_refuses_nothing(hub, folder, tmp_path, monke
     found = verdict_of(folder)
     assert found["status"] == "unchecked"
     assert "cannot be reached" in found["reason"]
+
+
+@pytest.mark.parametrize("fault", ["absent", "gated", "no hub", "nobody", "altered"])
+def test_whatever_fails_the_account_of_a_mirror_is_written_nowhere(
+    hub, folder, tmp_path, monkeypatch, capsys, fault
+):
+    address = hub.url if fault != "nobody" else "http://127.0.0.1:9"
+    address = address.replace("://", "://my-name:my-password@")
+    template = f"{address}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", address)
+    monkeypatch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", template)
+    if fault != "absent":
+        hub.add("model", MODEL, [model_files()], card={"license": "mit"}, gated=fault == "gated")
+    if fault == "no hub":
+        hub.faults.append(Fault("/api/", times=9, status=200, body=b"<html>Log in</html>"))
+    if fault == "altered":
+        hub.faults.append(Fault("config.json", times=9, altered=lambda body: b"x" * len(body)))
+    log, lock = tmp_path / "log", tmp_path / "lock"
+    main(MODEL, "default", folder / METADATA, log, revision=None, lock=lock)
+    verdict = verdict_of(folder)
+    assert verdict["reason"] and "127.0.0.1" in verdict["reason"]
+    written = [path.read_text() for path in tmp_path.rglob("*.json")]
+    assert len(written) >= 2
+    for text in (*written, str(verdict), capsys.readouterr().out):
+        assert "my-name" not in text and "my-password" not in text
+
+
+@pytest.mark.parametrize("licence", [5, [1, 2.5], True, {"a": ["b"]}, "\x1b[2J" + "x" * 9_000])
+def test_a_licence_of_any_kind_is_words(hub, folder, licence):
+    hub.add("model", MODEL, [model_files()], card={"license": licence})
+    fetch_metadata(MODEL, None, folder)
+    found = read_metadata(folder / METADATA).licence
+    assert isinstance(found, str) and "\x1b" not in found and len(found) <= 1_001
+
+
+def test_the_machine_s_fault_is_no_verdict(hub, folder, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.EIO, "Input/output error")
+
+    hub.add("model", MODEL, [model_files()], card={"license": "mit"})
+    monkeypatch.setattr("workflow_scripts.hub.metadata.download_small", full)
+    with pytest.raises(OSError, match="Input/output"):
+        main(
+            MODEL,
+            "default",
+            folder / METADATA,
+            tmp_path / "log",
+            revision=None,
+            lock=tmp_path / "lock",
+        )
+    assert not (folder / METADATA).exists()
