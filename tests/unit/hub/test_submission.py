@@ -1,6 +1,7 @@
 """A submitted model is checked by its small files: each reason to refuse it, and none where there is none."""
 
 import json
+import os
 import shutil
 
 import pytest
@@ -165,6 +166,14 @@ def test_an_adapter_is_asked_for_as_one(edited, tmp_path):
     whole, adapter = verdicts(tmp_path, request(), request(weight_type="adapter"))
     assert whole["reason"] == "weight_type is 'original', but it holds adapter_config.json."
     assert adapter["reason"] is None
+
+
+def test_weights_that_nobody_could_load_are_not_fetched(edited, tmp_path):
+    edited("model.safetensors", lambda path: os.truncate(path, 200_000_000))  # takes no room
+    (found,) = verdicts(tmp_path, request())
+    assert found["reason"] == (
+        "its weights have 200,000,000 bytes; expected at most 102,085,888 for 130,368 parameters."
+    )
 
 
 @pytest.mark.parametrize(
