@@ -1,7 +1,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALLED := $(VENV)/.installed
+# With HASHES=yes each package is held against its checksums before it is installed.
+HASHES ?=
+INSTALLED := $(VENV)/.installed$(if $(HASHES),-by-hashes)
+PINS := envs/$(if $(HASHES),hashes,constraints).txt
 BENCH := $(VENV)/bench
 
 .DEFAULT_GOAL := help
@@ -17,7 +20,7 @@ help: ## this list
 
 ##@ Run
 
-install: $(INSTALLED) ## install into .venv; PYTHON=python3.12 takes another Python
+install: $(INSTALLED) ## install into .venv; PYTHON=python3.12 takes another Python; HASHES=yes, by checksums
 
 demo: $(INSTALLED) ## install, run the miniature world, say where to look; six minutes on 2 cores
 	$(BIN)/snakemake
@@ -98,9 +101,13 @@ bench-ranking: $(INSTALLED) ## tables and figures of the ranking study with 600 
 bench-calibration: $(INSTALLED) ## how often intervals hold, and equal models are called different; five minutes
 	$(BIN)/python -m bench.calibration
 
+BRINGS = Some 220 packages come into $(VENV), PyTorch among them (on Linux with CUDA, unless another build of it is there\
+ already). 50 are for lighteval alone: with conda, `snakemake --sdm conda` puts it into an environment of its own.
 # The stamp is written last, so that an interrupted installation is done again.
-$(INSTALLED): envs/requirements.txt envs/constraints.txt
+$(INSTALLED): envs/requirements.txt $(PINS)
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Chorus needs Python 3.11 or later, this is " + sys.version.split()[0] + "; try: make demo PYTHON=python3.12")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --disable-pip-version-check --quiet --progress-bar off -r envs/requirements.txt -c envs/constraints.txt
+	@echo '$(BRINGS)'
+	$(if $(HASHES),$(BIN)/python -m pip install --disable-pip-version-check --quiet --require-hashes -r envs/pip.txt)
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --progress-bar off -r envs/requirements.txt -c $(PINS)
 	@touch $@

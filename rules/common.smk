@@ -10,7 +10,7 @@ from workflow_scripts.bridge.snakemake_settings import is_main_process
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import UNCHANGED, CheckpointId, in_paths
 from workflow_scripts.hub.lock import read_lock
-from workflow_scripts.hub.look_up import look_up_model, look_up_task
+from workflow_scripts.hub.look_up import look_up_model, look_up_task, runs_code
 from workflow_scripts.paper.products import MEASURED, wanted, wanted_records
 from workflow_scripts.planning.needs import Planner
 from workflow_scripts.settings.found import LookUp
@@ -20,7 +20,8 @@ from workflow_scripts.settings.plan_measures import MEASURED_TEXTS
 from workflow_scripts.settings.prompts.spec import DATASETS as QUESTIONS
 
 with mending():
-    SETTINGS = checked_settings(workflow, config, LookUp(look_up_model, look_up_task))
+    WHO_KNOWS = LookUp(look_up_model, look_up_task, runs_code)
+    SETTINGS = checked_settings(workflow, config, WHO_KNOWS)
     LOCK_FILE = find_file(SETTINGS.hub.lock, Path(workflow.basedir)) or Path(SETTINGS.hub.lock)
     read_lock(LOCK_FILE)  # what is wrong with it is said now, not by the first job
     GPU_REQUEST = gpu_request(workflow)

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from tests.browser.boards import ATTACKS, FORMULAS, HOSTILE, hostile_board, plain_board
+from workflow_scripts.core.clean_text import plain_lines
 
 pytestmark = pytest.mark.chromium
 
@@ -52,7 +53,7 @@ def test_the_details_of_a_hostile_row_are_text(page, at):
     page.open()
     page.run("document.querySelectorAll('.tabulator-row .name')[arguments[0]].click()", at)
     page.run("document.querySelectorAll('#details .item').forEach((item) => { item.open = true; })")
-    text = ATTACKS[at].replace("\udc80", "\ufffd")
+    text = plain_lines(ATTACKS[at])
     assert page.run("return document.querySelector('#details h2').textContent") == text
     parts = page.run(
         "return [...document.querySelectorAll('#details dd, #details dt, #details li, #details pre')]"

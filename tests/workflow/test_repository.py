@@ -57,6 +57,22 @@ def test_every_requirement_is_pinned_and_the_constraints_agree():
     assert int(requirements["xxhash"].split(".")[0]) < 4
 
 
+def test_every_pinned_package_has_its_version_and_its_checksums_in_the_hashes_too():
+    text = (ROOT / "envs/hashes.txt").read_text()
+    blocks = re.findall(
+        r"^([\w.-]+)==([\w.]+)(?: ;[^\n]*?)? \\\n((?:    --hash=.*\n)+)", text, re.M
+    )
+    versions = {name.replace("_", "-"): version for name, version, _ in blocks}
+    assert len(blocks) == len(re.findall(r"^[^\s#]", text, re.M)), "a line without checksums"
+    assert all(
+        re.fullmatch(r"    --hash=sha256:[0-9a-f]{64}(?: \\)?", line)
+        for *_, hashes in blocks
+        for line in hashes.splitlines()
+    )
+    assert pinned(ROOT / "envs/constraints.txt").items() <= versions.items()
+    assert "://" not in text
+
+
 def test_every_pinned_package_can_be_installed_by_the_first_python_that_the_readme_promises():
     """Debian 12 has 3.11.2: a package that wants 3.11.5 made `make demo` fail there."""
     promised = re.search(r"Python (3\.\d+) or later", (ROOT / "README.md").read_text())

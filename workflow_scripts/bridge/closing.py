@@ -5,6 +5,7 @@ from pathlib import Path
 from workflow_scripts.bridge.interruption import INTERRUPTED, is_interrupted
 from workflow_scripts.bridge.terminal_table import narrowed
 from workflow_scripts.core.broken import broken_cells
+from workflow_scripts.core.clean_text import plain_lines
 
 FAILED = """
 Not everything was made. The log of each failed job is shown above and kept in logs/. Mend the cause
@@ -32,7 +33,7 @@ def words_of_failure(since: float = 0.0) -> str:
 
 def _said_by_check(since: float) -> str:
     is_new = CHECKED.exists() and CHECKED.stat().st_mtime >= since
-    return "\n" + CHECKED.read_text(encoding="utf-8") if is_new else ""
+    return plain_lines("\n" + CHECKED.read_text(encoding="utf-8")) if is_new else ""
 
 
 def closing_words(since: float = 0.0) -> str:
@@ -81,4 +82,4 @@ def closing_words(since: float = 0.0) -> str:
     if broken:
         lines += ["", "Broken cells; their tables say so, and the next run tries them again:"]
         lines += [f"  {cell['record']}: {cell['reason']} ({cell['log']})" for cell in broken]
-    return "\n".join(lines)
+    return plain_lines("\n".join(lines))

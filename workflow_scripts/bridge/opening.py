@@ -39,8 +39,10 @@ from workflow_scripts.bridge.snakemake_settings import (
 from workflow_scripts.bridge.terminal import say_error
 from workflow_scripts.bridge.write_protection import ask_the_disk_what_is_protected
 from workflow_scripts.core.broken import clear_broken_cells
+from workflow_scripts.core.clean_text import plain_lines
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.found import LookUp
+from workflow_scripts.settings.generated_code import code_problems
 from workflow_scripts.settings.load import Settings, load_settings
 from workflow_scripts.settings.yaml_files import read_yaml
 
@@ -73,7 +75,7 @@ def mending(title: str = "The configuration needs mending:") -> Iterator[None]:
     try:
         yield
     except UserError as error:
-        sys.exit("\n".join([title, *error.problems]))
+        sys.exit(plain_lines("\n".join([title, *error.problems])))
 
 
 def checked_settings(workflow, config: dict[str, Any], look_up: LookUp) -> Settings:
@@ -81,7 +83,10 @@ def checked_settings(workflow, config: dict[str, Any], look_up: LookUp) -> Setti
     for path in config_files(workflow):
         read_yaml(path)  # Snakemake has read it too, but says nothing of a key that stands twice
     asks = look_up if is_main_process(workflow) else None
-    return load_settings(config, Path(workflow.basedir), asks)
+    settings = load_settings(config, Path(workflow.basedir), asks)
+    if asks and (problems := list(code_problems(settings, asks.runs_code))):
+        raise UserError(problems)
+    return settings
 
 
 def before_the_first_job(workflow, config: dict[str, Any], threads: int) -> None:

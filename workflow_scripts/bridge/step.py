@@ -9,7 +9,7 @@ from pathlib import Path
 
 from workflow_scripts.bridge.gpus import take_gpus
 from workflow_scripts.bridge.journal import in_journal
-from workflow_scripts.bridge.redaction import RedactingStream
+from workflow_scripts.bridge.redaction import output_into
 from workflow_scripts.bridge.run_lock import end_with_the_run
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.machine import machine_problem
@@ -32,16 +32,11 @@ def step(snakemake, *, network: bool = False) -> Iterator[None]:
     """
     threads = getattr(snakemake.params, "compute_threads", None) or snakemake.threads
     os.environ |= threads_of_libraries(threads) | {"TOKENIZERS_PARALLELISM": "true"}
-    end_with_the_run()
-    if not network:
-        go_offline()
     log = Path(snakemake.log[0])
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("w", encoding="utf-8") as file:
-        # The descriptors too, so that what compiled code prints is not lost.
-        os.dup2(file.fileno(), 1)
-        os.dup2(file.fileno(), 2)
-        sys.stdout = sys.stderr = RedactingStream(file)
+    with output_into(log):
+        if not network and (not_held := go_offline()):
+            print(not_held)
+        end_with_the_run()
         try:
             with in_journal(snakemake.rule, log):
                 take_gpus(getattr(snakemake, "resources", {}))

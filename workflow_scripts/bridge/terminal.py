@@ -4,15 +4,17 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
+from workflow_scripts.core.clean_text import plain_lines
+
 _LOGGER = "snakemake.logging"  # Snakemake's own, which shows and keeps what is said by it
 
 
 def say(sentence: str) -> None:
-    logging.getLogger(_LOGGER).info(sentence)
+    logging.getLogger(_LOGGER).info(plain_lines(sentence))
 
 
 def say_error(sentence: str) -> None:
-    logging.getLogger(_LOGGER).error(sentence)
+    logging.getLogger(_LOGGER).error(plain_lines(sentence))
 
 
 def show_if(workflow, is_shown: Callable[[logging.LogRecord], bool]) -> None:

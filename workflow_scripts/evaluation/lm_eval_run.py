@@ -16,6 +16,7 @@ from workflow_scripts.hub.load import LoadedModel
 from workflow_scripts.hub.manifest import Manifest
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.tasks import load_tasks
+from workflow_scripts.settings.generated_code import may_run_code
 
 # lm-eval's own default; few-shot examples are drawn with it unless a task fixes them.
 FEWSHOT_SEED = 1234
@@ -99,6 +100,7 @@ def ask(
         bootstrap_iters=BOOTSTRAP_DRAWS,
         log_samples=True,
         apply_chat_template=chat_template,
+        confirm_run_unsafe_code=may_run_code(),
     )
 
 

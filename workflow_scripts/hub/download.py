@@ -10,6 +10,7 @@ from huggingface_hub.errors import HfHubHTTPError
 from huggingface_hub.file_download import http_get
 from huggingface_hub.utils import build_hf_headers
 
+from workflow_scripts.core.clean_text import plain
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import atomic_path
 from workflow_scripts.hub.remote import Listing, RemoteFile
@@ -34,7 +35,7 @@ def download(url: str, file: RemoteFile, target: Path, partial: Path) -> None:
         print(f"{file.path} did not arrive as announced; it is thrown away.")
         partial.unlink()
     raise UserError(
-        f"{url} was fetched twice and twice differs from what the hub announced ({file.size} bytes,"
+        f"{plain(url)} was fetched twice and twice differs from what the hub announced ({file.size} bytes,"
         f" {'sha256' if file.sha256 else 'git blob'} {file.digest}); something between the hub and"
         " here alters files (a proxy or a mirror?). Try again later or from another network."
     )

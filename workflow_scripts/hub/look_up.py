@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.core.clean_text import plain
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.model_files import json_object
 from workflow_scripts.settings.model_facts import ModelFiles, has_chat_template, model_cells
@@ -27,7 +28,9 @@ def look_up_model(name: str, families: list[str]) -> dict[str, str]:
 
     from workflow_scripts.hub.network_errors import in_plain_words
 
-    print(f"Looking up the model {name} on {constants.ENDPOINT}.", file=sys.stderr, flush=True)
+    print(
+        plain(f"Looking up the model {name} on {constants.ENDPOINT}."), file=sys.stderr, flush=True
+    )
     with (
         tempfile.TemporaryDirectory(prefix="chorus-look-up-") as folder,
         in_plain_words("model", name, None, Path(folder), by="the look-up of a model's facts"),
@@ -99,6 +102,13 @@ def look_up_task(name: str) -> dict[str, str]:
         "category": "Other",
         "display_name": name,
     }
+
+
+def runs_code(name: str) -> bool:
+    """Whether lm-eval says of a task that it runs the code which a model writes."""
+    from workflow_scripts.hub.tasks import runs_generated_code
+
+    return runs_generated_code(name)
 
 
 def _metric(name: str, task: dict[str, Any], group: dict[str, Any] | None) -> tuple[str, str]:

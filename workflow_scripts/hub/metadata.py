@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from workflow_scripts.core.broken import note_of
+from workflow_scripts.core.clean_text import shortened
 from workflow_scripts.core.errors import Unreachable, UserError
 from workflow_scripts.core.files import write_json
 from workflow_scripts.hub.download import download_small
@@ -19,6 +20,7 @@ from workflow_scripts.hub.network_errors import in_plain_words
 from workflow_scripts.hub.remote import read_listing
 
 METADATA = "metadata.json"
+_MOST, _MOST_BYTES = 500, 500_000_000  # of a whole repository
 _LARGEST = 50_000_000  # bytes; tokenizers of a quarter of a million tokens take 35
 
 
@@ -35,9 +37,18 @@ def fetch_metadata(repository: str, revision: str | None, folder: Path) -> None:
     """Everything that fetch would bring but weights, and the list of all files, written last."""
     with in_plain_words("model", repository, revision, folder, by="the rule fetch_metadata"):
         listing = read_listing("model", repository, revision)
+        sizes = {
+            file.path: file.size
+            for file in listing.files
+            if file.size <= _LARGEST and not file.path.endswith(".safetensors")
+        }
+        if len(sizes) > _MOST or sum(sizes.values()) > _MOST_BYTES:
+            raise UserError(
+                f"{repository} has {len(sizes):,} small files of {sum(sizes.values()):,} bytes; expected at"
+                f" most {_MOST:,} of {_MOST_BYTES:,}. Nothing was fetched."
+            )
         folder.mkdir(parents=True, exist_ok=True)
-        small = {file.path for file in listing.files if file.size <= _LARGEST}
-        small -= {path for path in small if path.endswith(".safetensors")}
+        small = set(sizes)
         download_small(repository, listing, folder, small)
     found = Metadata(
         repository=repository, commit=listing.commit, licence=listing.licence, files=listing.sizes
@@ -50,7 +61,8 @@ def refuse(metadata: Path, error: UserError, log: Path) -> None:
 
     As with a broken cell, the next run tries again.
     """
-    about: dict[str, Any] = {"record": str(metadata), "reason": str(error), "log": str(log)}
+    reason = shortened(str(error))
+    about: dict[str, Any] = {"record": str(metadata), "reason": reason, "log": str(log)}
     if isinstance(error, Unreachable):
         about["unreachable"] = True
     write_json(metadata, {"broken": about})

@@ -15,6 +15,7 @@ from huggingface_hub.errors import (
     RevisionNotFoundError,
 )
 
+from workflow_scripts.core.clean_text import plain
 from workflow_scripts.core.errors import Unreachable, UserError
 
 
@@ -54,7 +55,7 @@ def in_plain_words(
             )
         else:
             raise
-        raise kind_of_error(sentence) from None
+        raise kind_of_error(plain(sentence)) from None
 
 
 def _answered(error: HfHubHTTPError, kind: str, repository: str, revision: str | None) -> str:

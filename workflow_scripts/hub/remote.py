@@ -5,15 +5,17 @@ One answer tells the commit, the licence and every file's size and checksum.
 
 import hashlib
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import quote
 
 import httpx2
 from huggingface_hub import DatasetInfo, ModelInfo, constants
 from huggingface_hub.utils import build_hf_headers, hf_raise_for_status, http_backoff
 
+from workflow_scripts.core.clean_text import plain, shortened
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import leaves_its_folder, sha256_file
 from workflow_scripts.core.model_files import ABOUT, files_taken, is_plain, what_a_model_lacks
@@ -23,6 +25,8 @@ RepoType = Literal["model", "dataset"]
 _INFO = {"model": ModelInfo, "dataset": DatasetInfo}
 _TIMEOUT = httpx2.Timeout(60, connect=10)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
+# A file being written has the name of host and process in its own, and 255 bytes for all.
+_MOST_FILES, _LONGEST_NAME, _LONGEST_PATH = 100_000, 150, 500
 
 # What may be fetched is listed, not what may not: code and pickles stay out whatever they are called.
 _DATASET_FILES = re.compile(
@@ -76,6 +80,7 @@ def read_listing(kind: RepoType, repository: str, revision: str | None) -> Listi
                 " expected plain relative paths. Nothing was fetched: do not trust this repository."
             )
     wanted = _choose(kind, [file.rfilename for file in listed])
+    _refuse_too_much(repository, len(listed), wanted)
     files = []
     for file in listed:
         if file.rfilename in wanted:
@@ -91,6 +96,20 @@ def read_listing(kind: RepoType, repository: str, revision: str | None) -> Listi
         is_gated=bool(getattr(info, "gated", False)),
         made_from=bool(info.card_data and info.card_data.get("base_model")),
     )
+
+
+def _refuse_too_much(repository: str, listed: int, wanted: Collection[str]) -> None:
+    """Before anything is fetched: what no disk could name, or nobody would look through."""
+    if listed > _MOST_FILES:
+        raise UserError(
+            f"{repository} lists {listed:,} files; expected at most {_MOST_FILES:,}. Nothing was fetched."
+        )
+    for path in wanted:
+        if max(map(len, path.encode().split(b"/"))) > _LONGEST_NAME or len(path) > _LONGEST_PATH:
+            raise UserError(
+                f"{repository} lists a file with a name of {len(path):,} characters ({path[:40]}…); expected"
+                f" at most {_LONGEST_NAME} in each part and {_LONGEST_PATH} in all. Nothing was fetched."
+            )
 
 
 def _ask(kind: RepoType, repository: str, revision: str | None) -> ModelInfo | DatasetInfo:
@@ -119,8 +138,8 @@ def _ask(kind: RepoType, repository: str, revision: str | None) -> ModelInfo | D
 
 def _not_a_hub() -> UserError:
     return UserError(
-        f"{constants.ENDPOINT} does not answer as a Hugging Face hub does (commit, sizes and checksums"
-        " were expected); check HF_ENDPOINT, or the proxy or login page in between."
+        f"{plain(constants.ENDPOINT)} does not answer as a Hugging Face hub does (commit, sizes and"
+        " checksums were expected); check HF_ENDPOINT, or the proxy or login page in between."
     )
 
 
@@ -147,7 +166,13 @@ def _licence(card) -> str | None:
     licence = card.get("license")
     if licence == "other":
         licence = card.get("license_name") or licence
-    return ", ".join(licence) if isinstance(licence, list) else licence
+    return licence_of(licence)
+
+
+def licence_of(said: Any) -> str | None:
+    """What a card says, in words, whatever kind of value stands there."""
+    words = said if isinstance(said, list) else [said]
+    return None if said is None else shortened(", ".join(map(str, words)))
 
 
 def _git_blob_id(path: Path) -> str:

@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ def _manager(names: list[str]) -> Any:
     from lm_eval.tasks import TaskManager
 
     defined = _definitions()
-    folders = sorted({folder for name in names for folder in defined.get(name, ())})
+    folders = sorted({path.parent for name in names for path in defined.get(name, ())})
     manager = TaskManager(include_defaults=False, include_path=folders)
     if any(name not in manager.task_index for name in names):
         manager = TaskManager()  # a name that some file makes up rather than spells out
@@ -74,18 +75,45 @@ def _compile_templates_once() -> None:
 
 @cache
 def _definitions() -> dict[str, list[Path]]:
-    """Where each task and group is defined; read once, however many tasks a job loads."""
-    import lm_eval
+    """The files that define each task, group and tag; read once, however many tasks a job loads."""
+    spec = find_spec("lm_eval")  # which takes seconds to import
+    assert spec is not None and spec.submodule_search_locations
 
     # At the start of a line only: indented names are members of a benchmark, not definitions.
-    defines = re.compile(rb"^(?:task|group):[ \t]*[\"']?([^\s\"'#]+)[\"']?[ \t]*$", re.M)
+    defines = re.compile(rb"^(?:task|group|tag):[ \t]*[\"']?([^\s\"'#]+)[\"']?[ \t]*$", re.M)
     found: dict[str, list[Path]] = {}
-    for folder, _, files in os.walk(Path(lm_eval.__file__).parent / "tasks"):
+    for folder, _, files in os.walk(Path(spec.submodule_search_locations[0], "tasks")):
         for file in files:
             if file.endswith(".yaml"):
                 for name in defines.findall(Path(folder, file).read_bytes()):
-                    found.setdefault(name.decode(), []).append(Path(folder))
+                    found.setdefault(name.decode(), []).append(Path(folder, file))
     return found
+
+
+_UNSAFE = re.compile(r"^unsafe_code:\s*true", re.M | re.I)
+_INCLUDED = re.compile(r"^include:\s*[\"']?([^\s\"'#]+)", re.M)
+_MEMBER = re.compile(r"^\s*-\s*(?:(?:task|group):\s*)?[\"']?([\w.-]+)", re.M)
+
+
+def runs_generated_code(name: str) -> bool:
+    """Whether lm-eval marks a task, or a member of a group, as one that runs the code which a model writes.
+
+    By the text of the definitions, and of what they include: nothing is imported or fetched for it.
+    """
+    defined = _definitions()
+    left, seen = list(defined.get(name, ())), set[Path]()
+    while left:
+        path = left.pop()
+        if path in seen or not path.is_file():
+            continue
+        seen.add(path)
+        text = path.read_text(encoding="utf-8", errors="replace")
+        if _UNSAFE.search(text):
+            return True
+        left += [path.parent / included for included in _INCLUDED.findall(text)]
+        if re.search(r"^group:", text, re.M):
+            left += [one for member in _MEMBER.findall(text) for one in defined.get(member, ())]
+    return False
 
 
 def question_and_answers(task, doc: dict) -> tuple[str, list[str]]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from workflow_scripts.core.clean_text import latex_text
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import atomic_path, write_text
 from workflow_scripts.core.tex_engine import NONE_FOUND, find_engine
@@ -15,7 +16,6 @@ from workflow_scripts.paper.chapters import Chapter, ChapterTable
 from workflow_scripts.paper.run import is_generated, tell_run
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.numbers import Numbers, filled
-from workflow_scripts.render.tables import latex_text
 
 HERE = Path(__file__).parent / "templates"
 ROWS_PRINTED = 60  # a longer table is for a data file

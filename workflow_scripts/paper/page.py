@@ -2,7 +2,6 @@
 
 import base64
 import gzip
-import html
 import io
 import struct
 from pathlib import Path
@@ -13,6 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from PIL import Image  # which matplotlib, the maker of the figures, needs too
 
+from workflow_scripts.core.clean_text import for_html, plain_lines
 from workflow_scripts.core.files import write_text
 from workflow_scripts.paper.chapters import Chapter
 from workflow_scripts.paper.run import is_generated, tell_run
@@ -41,6 +41,8 @@ def write_page(
     environment = Environment(
         loader=FileSystemLoader(HERE),
         autoescape=True,
+        # Markup is ours.
+        finalize=lambda one: plain_lines(one) if type(one) is str else one,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -79,11 +81,11 @@ def _prose(sentence: str, numbers: Numbers) -> Markup:
     def show(name: str) -> str:
         number = numbers[name]
         return (
-            f'<data value="{html.escape(str(number.value))}" title="{html.escape(number.about)}">'
-            f"{html.escape(number.text)}</data>"
+            f'<data value="{for_html(str(number.value))}" title="{for_html(number.about)}">'
+            f"{for_html(number.text)}</data>"
         )
 
-    return Markup(filled(sentence, show, html.escape))
+    return Markup(filled(sentence, show, for_html))
 
 
 def _is_large(png: Path) -> bool:

@@ -19,6 +19,7 @@ from typing import Any
 from workflow_scripts.bridge.journal import entries, noted_run
 from workflow_scripts.bridge.run_lock import is_run_alive
 from workflow_scripts.core.broken import broken_cells
+from workflow_scripts.core.clean_text import plain_lines
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import is_running
 from workflow_scripts.planning.jobs import planned_jobs
@@ -35,9 +36,9 @@ def main() -> None:
     parser.add_argument("--directory", type=Path, default=Path(), help="the folder of the run")
     os.chdir(parser.parse_args().directory)
     try:
-        print(status(time.time()), flush=True)
+        print(plain_lines(status(time.time())), flush=True)
     except UserError as error:
-        sys.exit(str(error))
+        sys.exit(plain_lines(str(error)))
     except BrokenPipeError:  # `make status | head` has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from workflow_scripts.core.clean_text import from_csv
 from workflow_scripts.core.errors import UserError
 
 # text: a missing one is empty; maybe: a text that may be missing (None); whole: Int64; number: float.
@@ -40,7 +41,10 @@ class Columns:
                 " expected the columns that this version of Chorus writes. Delete the file and run"
                 " snakemake again."
             )
-        return frame.assign(**{name: _typed(frame[name], self.kind(name)) for name in frame})
+        for name in frame:
+            texts = [from_csv(one) if isinstance(one, str) else one for one in frame[name]]
+            frame[name] = _typed(pd.Series(texts, dtype="object"), self.kind(name))
+        return frame
 
     def typed(self, frame: pd.DataFrame) -> pd.DataFrame:
         """The frame with these columns alone, of the types that they are read with."""

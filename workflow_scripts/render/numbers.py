@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.core.clean_text import latex_text
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import write_json, write_text
 from workflow_scripts.render import text
-from workflow_scripts.render.tables import latex_text
 
 PLACE = re.compile(r"\{([a-z][a-z0-9_.]*)\}")
 

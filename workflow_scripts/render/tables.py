@@ -12,46 +12,13 @@ from typing import Any
 
 import pandas as pd
 
-from workflow_scripts.core.files import atomic_path, write_text
+from workflow_scripts.core.clean_text import for_markdown, latex_text, plain, plain_lines
+from workflow_scripts.core.files import write_text
 from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.text import DASH
+from workflow_scripts.scores.files import write_csv
 from workflow_scripts.settings.request import StepRequest
-
-_LATEX_ESCAPES = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "&": r"\&",
-        "%": r"\%",
-        "$": r"\$",
-        "#": r"\#",
-        "_": r"\_",
-        "{": r"\{",
-        "}": r"\}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "±": r"$\pm$",
-        "−": "$-$",
-        "—": "---",
-        "∞": r"$\infty$",
-        "†": r"$\dagger$",
-        "→": r"$\rightarrow$",
-        "·": r"$\cdot$",
-        "×": r"$\times$",
-        "–": "--",
-        "…": r"\ldots{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-        "|": r"\textbar{}",
-        "[": "{[}",  # behind a line's end it would open an option
-        "*": "{*}",  # and this would be one
-    }
-)
-
-
-def latex_text(text: str) -> str:
-    """The text as LaTeX prints it, whatever characters it has a meaning of its own for."""
-    return text.translate(_LATEX_ESCAPES)
 
 
 @dataclass(frozen=True)
@@ -101,8 +68,7 @@ class Table:
         self, frame: pd.DataFrame, request: StepRequest, *, csv: Path, md: Path, tex: Path
     ) -> None:
         """Write the frame as it is to CSV, and as people read it to Markdown and LaTeX."""
-        with atomic_path(csv) as temporary:
-            frame.to_csv(temporary, index=False, lineterminator="\n")
+        write_csv(frame, csv)
         shown = self.shown(frame, request)
         write_text(md, _markdown(shown))
         write_text(tex, _latex(shown))
@@ -114,7 +80,7 @@ def _is_numeric(column: pd.Series) -> bool:
 
 def _markdown(shown: ShownTable) -> str:
     right = shown.right
-    cells = [[cell.replace("|", r"\|") for cell in row] for row in (shown.head, *shown.rows)]
+    cells = [list(map(for_markdown, row)) for row in (shown.head, *shown.rows)]
     # At least two: a rule of a colon alone is no rule to a Markdown reader.
     widths = [max(2, *(len(row[i]) for row in cells)) for i in range(len(right))]
 
@@ -130,7 +96,7 @@ def _markdown(shown: ShownTable) -> str:
         for width, is_right in zip(widths, right, strict=True)
     ]
     table = [line(cells[0]), line(rule), *map(line, cells[1:])]
-    return "\n".join([f"# {shown.title}", "", shown.note, "", *table, ""])
+    return "\n".join([f"# {plain(shown.title)}", "", plain_lines(shown.note), "", *table, ""])
 
 
 def _latex(shown: ShownTable) -> str:
@@ -144,8 +110,7 @@ def _latex(shown: ShownTable) -> str:
         [
             "% needs the packages booktabs and longtable",
             rf"\begin{{longtable}}{{{alignment}}}",
-            # In a caption a paragraph may not end.
-            rf"\caption{{{latex_text(shown.title)}. {latex_text(' '.join(shown.note.split()))}}}\\",
+            rf"\caption{{{latex_text(shown.title)}. {latex_text(shown.note)}}}\\",
             r"\toprule",
             head,
             r"\midrule",

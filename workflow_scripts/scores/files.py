@@ -1,11 +1,13 @@
-"""Tables that somebody else wrote."""
+"""CSV files: those that somebody else wrote, and ours, which somebody else will open."""
 
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from workflow_scripts.core.clean_text import for_csv
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.files import atomic_path
 
 
 def read_theirs(path: Path, expected: str, **how: Any) -> pd.DataFrame:
@@ -19,3 +21,14 @@ def read_theirs(path: Path, expected: str, **how: Any) -> pd.DataFrame:
     if table.empty:
         raise UserError(f"{path} has no line below its header; expected {expected}.")
     return table
+
+
+def write_csv(frame: pd.DataFrame, path: Path) -> None:
+    """In full precision; of texts none is a formula. `render.frames` reads them as they were."""
+    texts = {
+        name: frame[name].map(lambda one: for_csv(one) if isinstance(one, str) else one)
+        for name in frame
+        if not pd.api.types.is_numeric_dtype(frame[name])
+    }
+    with atomic_path(path) as temporary:
+        frame.assign(**texts).to_csv(temporary, index=False, lineterminator="\n")

@@ -12,6 +12,7 @@ from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.records import Broken, Metric, Record, read_record
 from workflow_scripts.scores.columns import COLUMNS
 from workflow_scripts.scores.errors import with_sound_errors
+from workflow_scripts.scores.files import write_csv
 from workflow_scripts.scores.imported import read_imported
 from workflow_scripts.scores.influences import item_errors
 
@@ -133,8 +134,3 @@ def floor_of(metric: Metric) -> float | None:
 def write_parquet(scores: pd.DataFrame, path: Path) -> None:
     with atomic_path(path) as temporary:
         scores.to_parquet(temporary, index=False)
-
-
-def write_csv(scores: pd.DataFrame, path: Path) -> None:
-    with atomic_path(path) as temporary:
-        scores.to_csv(temporary, index=False, lineterminator="\n")

@@ -12,6 +12,7 @@ from typing import Generic
 
 from pydantic import ValidationError
 
+from workflow_scripts.core.clean_text import plain
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import write_text
 from workflow_scripts.settings.sentences import listed
@@ -29,6 +30,7 @@ class LookUp:
 
     model: Callable[[str, list[str]], Cells]  # a name on the hub, and the families there are
     task: Callable[[str], Cells]  # a name of lm-eval
+    runs_code: Callable[[str], bool]  # likewise: whether it runs what a model writes
 
 
 class Found(Generic[Row]):
@@ -57,6 +59,7 @@ class Found(Generic[Row]):
         return read_table(self._type, self._path, may_be_empty=True)
 
     def _keep(self, name: str, cells: Cells) -> None:
+        cells = {column: plain(cell) for column, cell in cells.items()}
         try:
             row = self._type.model_validate(cells)
         except ValidationError as error:

@@ -1,9 +1,13 @@
 """Requests: the models that were submitted to the leaderboard, one YAML file each.
 
-A file that is wrong is refused with its reasons and stops nothing else; it may be a stranger's.
+A file that is wrong is refused with its reasons and stops nothing else; it may be a stranger's. Each is read in
+a process of its own.
 """
 
+import errno
+import os
 import re
+import stat
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +15,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
+from workflow_scripts.core.clean_text import plain, shortened
+from workflow_scripts.core.confined import NoAnswer, each_confined
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import (
     BEHIND_A_NAME,
@@ -25,7 +31,7 @@ from workflow_scripts.settings.compute import QUANTIZED, Precision
 from workflow_scripts.settings.raw import raw_problems
 from workflow_scripts.settings.section import Section, contradiction, unlike
 from workflow_scripts.settings.sentences import sentences, shown
-from workflow_scripts.settings.yaml_files import read_yaml
+from workflow_scripts.settings.yaml_files import parse_yaml
 
 GENERATED = "miniature/"  # names of the generated world begin so
 # How a request stands that got no verdict: its model is of the other source, or nobody could be asked.
@@ -170,8 +176,9 @@ def read_requests(
     that a request may name: a stranger's must not reach any other.
     """
     found = Requests()
-    for path in sorted(folder.glob("*.y*ml")) if folder else []:
-        request = _read(path)
+    paths = sorted(folder.glob("*.y*ml")) if folder else []
+    for path, answer in zip(paths, each_confined(_read, paths), strict=True):
+        request = _taken(answer)
         if isinstance(request, Request):
             of_the_world = request.name.startswith(GENERATED)
             if not request.is_local and of_the_world != (source == "miniature"):
@@ -190,7 +197,7 @@ def read_requests(
         if isinstance(request, Request):
             found.readable[path.name] = request
         else:
-            found.refused[path.name] = request
+            found.refused[plain(path.name)] = shortened(request)
     return found
 
 
@@ -203,15 +210,20 @@ def _aside(name: str, source: str) -> str:
     return f"{name} is of the miniature world; this config's source is {source}"
 
 
-def _read(path: Path) -> Request | str:
+def _taken(answer: dict[str, Any] | str | NoAnswer) -> Request | str:
+    if isinstance(answer, NoAnswer):
+        return f"it cannot be read: {answer.reason}."
+    return Request.model_validate(answer) if isinstance(answer, dict) else answer
+
+
+def _read(path: Path) -> dict[str, Any] | str:
+    """The request's keys, or why there are none."""
     if not _FILE_NAME.fullmatch(path.name):
         return "its file's name may hold letters, digits and the signs . _ @ + - alone."
-    if (size := path.stat().st_size) > _LARGEST:
-        return f"it has {size} bytes; expected at most {_LARGEST}."
     try:
-        raw = read_yaml(path)
+        raw = parse_yaml(_text_of(path), "it")
     except UserError as error:
-        return str(error).replace(str(path), "it")
+        return " ".join(error.problems)
     if not isinstance(raw, dict):
         return f"it is {shown(raw)}; expected a mapping of the keys of a request."
     complaints = raw_problems(raw)
@@ -224,4 +236,23 @@ def _read(path: Path) -> Request | str:
         return " ".join(
             one.removeprefix(": ").replace("the config has no", "a request has no") for one in said
         )
-    return request
+    return request.model_dump(mode="json")
+
+
+def _text_of(path: Path) -> bytes:
+    """Of the file itself: what a link leads to may be anybody's, and would be quoted in the reason."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.EMLINK):
+            raise UserError("it is a link; expected the file itself.") from None
+        raise UserError(f"it cannot be read ({error.strerror}).") from None
+    try:
+        about = os.fstat(descriptor)
+        if not stat.S_ISREG(about.st_mode):
+            raise UserError("it is no regular file.")
+        if about.st_size > _LARGEST:
+            raise UserError(f"it has {about.st_size} bytes; expected at most {_LARGEST}.")
+        return os.read(descriptor, _LARGEST)
+    finally:
+        os.close(descriptor)

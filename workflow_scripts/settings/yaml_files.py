@@ -4,6 +4,7 @@ YAML takes the last of two equal keys and says nothing, makes objects of tags, a
 anchors stand for billions of values. None of it is of use in a config.
 """
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,21 +12,31 @@ from workflow_scripts.core.errors import UserError
 
 _LARGEST = 1_000_000  # bytes
 _DEEPEST = 50
+# 59:59:59 is a number too, in base 60.
+_LONG_NUMBER = re.compile(r"[-+]?\d[\d_.:]{100,}|[-+]?0[xb][\da-fA-F_]{100,}")
 
 
 def read_yaml(path: Path) -> Any:
     """The content of a file; a UserError says in one sentence where it is not plain YAML."""
+    try:
+        return parse_yaml(path.read_bytes(), str(path))
+    except OSError as error:
+        raise UserError(f"{path} cannot be read as YAML ({error}).") from None
+
+
+def parse_yaml(content: bytes, name: str) -> Any:
+    """`name` is what the sentences call it."""
     import yaml
 
     try:
-        text = path.read_text(encoding="utf-8")
+        text = content.decode()
         refuse_surprises(text)
         return yaml.safe_load(text)
-    except (yaml.YAMLError, UnicodeDecodeError, OSError, RecursionError, ValueError) as error:
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as error:
         reason = " ".join(str(error).split())
-        raise UserError(f"{path} cannot be read as YAML ({reason}).") from None
+        raise UserError(f"{name} cannot be read as YAML ({reason}).") from None
     except UserError as error:
-        raise UserError(f"{path}: {problem}" for problem in error.problems) from None
+        raise UserError(f"{name}: {problem}" for problem in error.problems) from None
 
 
 def refuse_surprises(text: str) -> None:
@@ -43,6 +54,10 @@ def refuse_surprises(text: str) -> None:
                 f"line {line}: {'&' if not isinstance(event, yaml.AliasEvent) else '*'}{event.anchor}"
                 " is an anchor; expected each value written out."
             )
+            break
+        plain = isinstance(event, yaml.ScalarEvent) and event.implicit[0]
+        if plain and _LONG_NUMBER.fullmatch(event.value):
+            problems.append(f"line {line}: a number of {len(event.value):,} signs; expected fewer.")
             break
         if getattr(event, "tag", None):
             problems.append(f"line {line}: {event.tag} is a tag; expected plain values.")

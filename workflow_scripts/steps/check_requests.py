@@ -12,7 +12,7 @@ from workflow_scripts.bridge.step import step
 
 def main(checks: Path, request: dict[str, Any]) -> None:
     from workflow_scripts.core.files import write_json
-    from workflow_scripts.hub.submission import check
+    from workflow_scripts.hub.submission import Rules, check
     from workflow_scripts.settings.requests import ASIDE
     from workflow_scripts.studies.suite.submissions import CheckRequests
 
@@ -21,10 +21,12 @@ def main(checks: Path, request: dict[str, Any]) -> None:
     verdicts = check(
         {file: one.request for file, one in read.items()},
         {file: Path(one.source) for file, one in read.items()},
+        Rules(
+            memory_mb=checks_request.memory_mb,
+            open_licences=checks_request.open_licences,
+            on_gpu=checks_request.on_gpu,
+        ),
         bases={file: Path(one.base_source) for file, one in read.items() if one.base_source},
-        memory_mb=checks_request.memory_mb,
-        open_licences=checks_request.open_licences,
-        on_gpu=checks_request.on_gpu,
     )
     verdicts |= {file: {"reason": why} for file, why in checks_request.refused.items()}
     verdicts |= {

@@ -1,12 +1,14 @@
 """Fetch what a submitted model is checked by: its file list, card, configuration and tokenizer.
 
-In: the network. Out: the metadata, or in their place why they cannot be had.
+In: the network. Out: the metadata, or in their place why they cannot be had, whatever is wrong with them.
 """
 
+import traceback
 from pathlib import Path
 
 from workflow_scripts.bridge.step import step
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.machine import machine_problem
 
 
 def main(
@@ -19,7 +21,14 @@ def main(
     wanted = (locked or revision) if commit == "default" else commit
     try:
         fetch_metadata(repository, wanted, metadata.parent)
-    except UserError as error:
+    except Exception as error:
+        if machine_problem(error):
+            raise
+        if not isinstance(error, UserError):
+            print(traceback.format_exc())
+            error = UserError(
+                f"what the hub has of {repository} cannot be taken ({type(error).__name__}: {error})."
+            )
         print(error)
         refuse(metadata, error, log)
 

@@ -100,7 +100,7 @@ def _wait(started: list[subprocess.Popen]) -> int:
 def _main() -> None:
     """One of the processes."""
     end_with(int(os.environ[_PARENT]))
-    go_offline()
+    go_offline(own_network=False)
     arguments = json.loads(sys.argv[1])
     paths = {name: Path(path) for name, path in arguments["paths"].items()}
     try:

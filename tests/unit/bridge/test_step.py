@@ -1,9 +1,12 @@
 """What surrounds every step: the log, the network switch, errors in one sentence, no tokens."""
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
+
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[3]
 PREAMBLE = """
@@ -17,8 +20,14 @@ snakemake = SimpleNamespace(
 """
 
 
-def run(folder, code, **environment):
-    """Run a step in a process of its own, because it changes the process."""
+IN_PYTHON_ALONE = "Offline in Python alone, since this machine gives no network namespace"
+
+
+def run(folder, code, *, whole=False, **environment):
+    """Run a step in a process of its own, because it changes the process; what it printed, and its log.
+
+    Without the line about this machine, in whatever container that is, but where the log is wanted whole.
+    """
     result = subprocess.run(
         [sys.executable, "-c", PREAMBLE + code],
         cwd=folder,
@@ -26,7 +35,8 @@ def run(folder, code, **environment):
         capture_output=True,
         text=True,
     )
-    return result, (folder / "logs/x.log").read_text()
+    log = (folder / "logs/x.log").read_text().splitlines(keepends=True)
+    return result, "".join(one for one in log if whole or not one.startswith(IN_PYTHON_ALONE))
 
 
 def test_a_user_error_is_one_sentence_without_a_traceback(tmp_path):
@@ -58,6 +68,34 @@ def test_a_token_never_reaches_the_log(tmp_path):
     assert "refused: <token>" in log
 
 
+def test_neither_children_nor_compiled_code_write_a_token_or_what_a_terminal_obeys(tmp_path):
+    code = """
+import ctypes, os, subprocess, sys
+with step(snakemake):
+    subprocess.run([sys.executable, "-c", "import os; print(os.environ['HF_TOKEN'] * 3)"])
+    subprocess.run("printf 'in %s' pieces-; printf %s $HF_TOKEN; printf ' of %s' $HUB_PASSWORD", shell=True)
+    ctypes.CDLL(None).puts(b"\\x1b]0;owned\\x07 " + os.environ["HF_TOKEN"].encode())
+    print("\\x1b[2Jgone\\rand http://me:my-password@mirror/x, my-password")
+    os.write(2, b"no end")
+"""
+    secrets = {"HF_TOKEN": "hf_planted0123", "HUB_PASSWORD": "hf_planted0123-and-more"}
+    _, log = run(tmp_path, code, HF_ENDPOINT="http://me:my-password@mirror", **secrets)
+    assert "planted" not in log and "my-password" not in log and "\x1b" not in log
+    assert log.startswith("<token><token><token>\nin pieces-<token> of <token>")
+    assert "\ufffd[2Jgone\nand http://mirror/x, <token>\n" in log
+    assert log.endswith("no end")
+
+
+def test_what_is_said_last_is_kept_however_the_job_ends(tmp_path):
+    code = (
+        "import os, signal\nwith step(snakemake):\n    print('the end', end='', flush=True)\n    "
+    )
+    for end in ("os.kill(os.getpid(), signal.SIGKILL)", "os.abort()", "os._exit(1)"):
+        run(tmp_path, code + end)
+        log = tmp_path / "logs/x.log"
+        wait_until(lambda log=log: log.read_text().endswith("the end"), "its last words are there")
+
+
 REACH_OUT = """
 import socket
 with step(snakemake):
@@ -73,6 +111,13 @@ def test_reaching_out_is_refused_and_the_remedy_named(tmp_path):
         "socket.create_connection(('192.0.2.1', 443), timeout=1)",
         "socket.getaddrinfo('huggingface.co', 443)",
         "socket.socket().connect_ex(('192.0.2.1', 443))",
+        "socket.socket(type=socket.SOCK_DGRAM).sendto(b'x', ('192.0.2.1', 53))",
+        "socket.socket(type=socket.SOCK_DGRAM).sendto(b'x', 0, ('192.0.2.1', 53))",
+        "socket.socket(type=socket.SOCK_DGRAM).sendmsg([b'x'], [], 0, ('192.0.2.1', 53))",
+        "socket.gethostbyname('huggingface.co')",
+        "socket.gethostbyname_ex(b'huggingface.co')",
+        "socket.getaddrinfo('127.0.0.1.example.org', 443)",
+        "socket.create_connection(('127.example.org', 443), timeout=1)",
     ):
         _, log = run(tmp_path, REACH_OUT.format(attempt=attempt))
         assert log.startswith("OfflineError"), attempt
@@ -102,6 +147,37 @@ with step(snakemake):
 """
     _, log = run(tmp_path, code)
     assert log == "connected\n"
+
+
+OF_CHILDREN = """
+import subprocess, sys
+with step(snakemake):
+    attempt = "import socket; socket.create_connection(('127.0.0.1', PORT), timeout=5)"
+    print("reached", subprocess.run([sys.executable, "-c", attempt]).returncode == 0)
+"""
+
+
+def test_children_reach_nothing_or_the_log_says_that_they_are_not_held(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = str(server.getsockname()[1])
+        _, log = run(tmp_path, OF_CHILDREN.replace("PORT", port), whole=True)
+    assert ("reached False" in log) != (IN_PYTHON_ALONE in log)
+
+
+def test_where_no_namespace_is_given_the_step_runs_and_says_so_in_a_line(tmp_path):
+    code = """
+import errno
+from workflow_scripts.core import offline
+def refused():
+    raise OSError(errno.EPERM, "Operation not permitted")
+offline._leave = refused
+with step(snakemake):
+    print("done")
+"""
+    result, log = run(tmp_path, code, whole=True)
+    assert result.returncode == 0
+    said, done = log.splitlines()
+    assert said.startswith(f"{IN_PYTHON_ALONE} (Operation not permitted)") and done == "done"
 
 
 def test_compute_threads_come_from_the_rule_and_not_from_the_machine(tmp_path):

@@ -1,12 +1,13 @@
 """A submitted model is checked by its small files: each reason to refuse it, and none where there is none."""
 
 import json
+import os
 import shutil
 
 import pytest
 
 from workflow_scripts.hub.manifest import content_commit, list_files, read_manifest, write_manifest
-from workflow_scripts.hub.submission import check
+from workflow_scripts.hub.submission import Rules, check
 from workflow_scripts.miniature.catalogue import FAULTY
 from workflow_scripts.miniature.faulty import build_faulty_models
 from workflow_scripts.settings.requests import Request
@@ -22,7 +23,7 @@ def verdicts(hub, *requests, memory_mb=8_000):
     sources = {
         file: hub / "models" / one.checkpoint.model / "manifest.json" for file, one in named.items()
     }
-    found = check(named, sources, memory_mb=memory_mb, open_licences=OPEN_LICENCES)
+    found = check(named, sources, Rules(memory_mb, OPEN_LICENCES))
     assert list(found) == list(named)
     return list(found.values())
 
@@ -82,8 +83,8 @@ def with_base(hub, base, **keys):
     """The verdict about a delta that is to be added to `base`."""
     one = request(weight_type="delta", base=base, **keys)
     at = {name: hub / "models" / name / "manifest.json" for name in (one.name, base)}
-    settings = {"memory_mb": 8_000, "open_licences": OPEN_LICENCES}
-    found = check({"a": one}, {"a": at[one.name]}, bases={"a": at[base]}, **settings)
+    rules = Rules(8_000, OPEN_LICENCES)
+    found = check({"a": one}, {"a": at[one.name]}, rules, bases={"a": at[base]})
     return found["a"]
 
 
@@ -115,7 +116,7 @@ def test_a_precision_that_needs_a_gpu_is_refused_where_the_config_has_none(world
         (True, None),
         (False, "precision is '8bit', and bitsandbytes needs a GPU"),
     ):
-        found = check(one, source, memory_mb=8_000, open_licences=OPEN_LICENCES, on_gpu=on_gpu)
+        found = check(one, source, Rules(8_000, OPEN_LICENCES, on_gpu))
         assert (found["a"]["reason"] or "")[: len(said or "")] == (said or "")
 
 
@@ -165,6 +166,14 @@ def test_an_adapter_is_asked_for_as_one(edited, tmp_path):
     whole, adapter = verdicts(tmp_path, request(), request(weight_type="adapter"))
     assert whole["reason"] == "weight_type is 'original', but it holds adapter_config.json."
     assert adapter["reason"] is None
+
+
+def test_weights_that_nobody_could_load_are_not_fetched(edited, tmp_path):
+    edited("model.safetensors", lambda path: os.truncate(path, 200_000_000))  # takes no room
+    (found,) = verdicts(tmp_path, request())
+    assert found["reason"] == (
+        "its weights have 200,000,000 bytes; expected at most 102,085,888 for 130,368 parameters."
+    )
 
 
 @pytest.mark.parametrize(

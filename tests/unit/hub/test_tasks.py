@@ -1,10 +1,19 @@
 """Training text is, to the letter, one of the requests that the evaluator makes."""
 
+from pathlib import Path
+
 import pytest
 
+from tests.workflow.snakemake import ROOT
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.mirror import mirror
-from workflow_scripts.hub.tasks import load_tasks, prompt_and_completion
+from workflow_scripts.hub.tasks import (
+    _definitions,
+    load_tasks,
+    prompt_and_completion,
+    runs_generated_code,
+)
+from workflow_scripts.settings.tables import TaskRow, read_table
 
 MULTIPLE_CHOICE = (
     *("cola", "mnli", "qnli", "rte", "mrpc", "qqp", "sst2", "boolq", "wic", "anli_r1"),
@@ -66,3 +75,33 @@ def test_a_dataset_s_folder_is_looked_into_once_for_all_its_configurations(world
         virology = datasets.load_dataset("cais/mmlu", "virology", split="test")
     assert set(anatomy["subject"]) == {"anatomy"} and set(virology["subject"]) == {"virology"}
     assert len(parsed) == 1
+
+
+@pytest.mark.parametrize("name", ["humaneval", "humaneval_64_instruct", "mbpp", "mbpp_plus"])
+def test_tasks_that_run_what_a_model_writes_are_known_by_their_definition(name):
+    assert runs_generated_code(name)
+
+
+def test_no_task_of_the_table_does():
+    rows = read_table(TaskRow, ROOT / "config/tasks.tsv").values()
+    assert not [row.task for row in rows if runs_generated_code(row.harness_task)]
+
+
+def test_all_that_lm_eval_marks_are_found():
+    """As lm-eval itself reads each of its definitions that hold the mark."""
+    import lm_eval
+    from lm_eval.tasks._yaml_loader import load_yaml
+
+    marking = {
+        path.parent
+        for path in Path(lm_eval.__file__).parent.glob("tasks/*/*")
+        if path.is_file() and b"unsafe_code" in path.read_bytes()
+    }
+    found = {
+        name: load_yaml(file, resolve_func=False).get("unsafe_code", False)
+        for name, files in _definitions().items()
+        for file in files
+        if file.parent in marking
+    }
+    assert sum(found.values()) >= 10
+    assert not [name for name, marked in found.items() if marked and not runs_generated_code(name)]

@@ -118,7 +118,7 @@ def test_requests_of_the_other_world_are_left_aside_with_a_word(tmp_path, put):
 
 def test_a_file_name_that_could_trick_a_terminal_is_refused(tmp_path, put):
     put("\x1b[31m.yaml")
-    assert "letters, digits" in read(tmp_path).refused["\x1b[31m.yaml"]
+    assert "letters, digits" in read(tmp_path).refused["\ufffd[31m.yaml"]
 
 
 FLAG = {"model": "org/net", "reason": "Copied.", "link": "https://example.org/1"}

@@ -6,13 +6,13 @@ others, and no request to anywhere; and it demands Trusted Types, so that nothin
 can turn text into HTML.
 """
 
-import html
 import json
 import re
 from pathlib import Path
 from string import Template
 from typing import Any
 
+from workflow_scripts.core.clean_text import for_html, plain_values
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.render.web.board import Board, Row, Tab
 from workflow_scripts.render.web.policy import policy
@@ -38,9 +38,9 @@ def leaderboard_page(board: Board) -> str:
     for name in ("colours.css", "style.css"):
         style += "\n" + (HERE / name).read_text(encoding="utf-8")
     script = _scripts()
-    page = Template((HERE / "template.html").read_text(encoding="utf-8")).substitute(
+    return Template((HERE / "template.html").read_text(encoding="utf-8")).substitute(
         policy=policy([library, script], [style], trusted="default"),
-        title=html.escape(board.title),
+        title=for_html(board.title),
         report=_link(board.report),
         style=style,
         library=library,
@@ -48,8 +48,6 @@ def leaderboard_page(board: Board) -> str:
         board=_data("board", _board(board)),
         details="\n".join(_details(at, tab) for at, tab in enumerate(board.tabs)),
     )
-    # Models write halves of surrogate pairs, which are no text and have no place in a file.
-    return page.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _scripts() -> str:
@@ -58,7 +56,7 @@ def _scripts() -> str:
 
 
 def _link(report: str | None) -> str:
-    return f'<p><a href="{html.escape(report)}">The report</a></p>' if report else ""
+    return f'<p><a href="{for_html(report)}">The report</a></p>' if report else ""
 
 
 def _data(name: str, lines: str) -> str:
@@ -67,7 +65,9 @@ def _data(name: str, lines: str) -> str:
 
 def _json(value: Any, where: str) -> str:
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text = json.dumps(
+            plain_values(value), ensure_ascii=False, allow_nan=False, separators=(",", ":")
+        )
     except ValueError as error:
         raise UserError(
             f"{where} holds a number that is not finite; where there is none, write None."

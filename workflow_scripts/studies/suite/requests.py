@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.bridge.run_lock import run_under_way
+from workflow_scripts.core.clean_text import plain
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.records import Broken, read_without_items
 from workflow_scripts.settings.requests import ASIDE, UNCHECKED
@@ -95,7 +96,7 @@ def requests(checks: list[dict[str, Any]], since: float | None) -> list[dict[str
 
 def lines(rows: list[dict[str, Any]]) -> list[str]:
     """One for each request, for a terminal."""
-    return [_line(row) for row in rows]
+    return [plain(_line(row)) for row in rows]
 
 
 def _line(row: dict[str, Any]) -> str:
@@ -116,7 +117,7 @@ def main() -> None:
     try:
         found = requests(read_checks(), run_under_way(Path(".snakemake")))
     except UserError as error:
-        sys.exit(str(error))
+        sys.exit(plain(str(error)))
     print("\n".join(lines(found)))
 
 

@@ -1,0 +1,76 @@
+"""One stranger stops nobody: beside thirty hostile requests five good ones get their verdicts."""
+
+import json
+import unicodedata
+
+import pandas as pd
+import pytest
+
+from tests.security.hostile_folder import ESCAPE, SECRET, fill
+from tests.unit.hub.conftest import hub  # noqa: F401
+from workflow_scripts.core.clean_text import plain
+from workflow_scripts.hub.metadata import METADATA
+from workflow_scripts.hub.submission import Rules, check
+from workflow_scripts.miniature.shipped import place
+from workflow_scripts.settings.request import Nothing
+from workflow_scripts.settings.requests import read_requests
+from workflow_scripts.settings.suite import OPEN_LICENCES
+from workflow_scripts.steps import fetch_metadata
+from workflow_scripts.studies.suite.requests import lines, requests
+from workflow_scripts.studies.suite.requests_table import TABLE
+
+RULES = Rules(memory_mb=8_000, open_licences=OPEN_LICENCES)
+SECONDS = 3  # for each, in place of a minute
+
+
+@pytest.fixture
+def checked(hub, tmp_path, monkeypatch):  # noqa: F811
+    """The words that each reason must have, and what the check of the folder finds."""
+    monkeypatch.chdir(tmp_path)
+    place(tmp_path / "world", "Pythia-0.1M")
+    model = tmp_path / "world/models/miniature/Pythia-0.1M"
+    files = {
+        path.name: path.read_bytes() for path in model.iterdir() if path.name != "manifest.json"
+    }
+    words = fill(tmp_path / "requests", hub, files)
+    found = read_requests(tmp_path / "requests", "huggingface", {})
+    sources = {}
+    for file, one in found.readable.items():
+        sources[file] = tmp_path / f"submitted/{one.name}@default" / METADATA
+        if not sources[file].exists():
+            log, lock = tmp_path / "log", tmp_path / "lock"
+            fetch_metadata.main(one.name, "default", sources[file], log, revision=None, lock=lock)
+    verdicts = check(found.readable, sources, RULES, seconds=SECONDS)
+    entries = [
+        {"file": file, "request": None, "records": {}, **verdict, "logs": {}}
+        for file, verdict in verdicts.items()
+    ] + [
+        {"file": file, "request": None, "records": {}, "reason": reason}
+        for file, reason in found.refused.items()
+    ]
+    return words, entries
+
+
+def is_calm(text: str) -> bool:
+    return not any(unicodedata.category(one) in ("Cc", "Cs") for one in text if one != "\n")
+
+
+def test_five_verdicts_and_thirty_reasons(checked, tmp_path, capsys):
+    words, entries = checked
+    reasons = {one["file"]: one["reason"] for one in entries}
+    assert len(words) == 30 and len(entries) == 35
+    assert sorted(file for file, reason in reasons.items() if reason is None) == [
+        f"good-{at}.yaml" for at in range(5)
+    ]
+    for file, said in words.items():
+        reason = reasons[plain(file)]
+        assert said in reason and reason.endswith("."), (file, reason)
+        assert len(reason) <= 1_001
+    # As the terminal, the tables and whoever reads the files get it.
+    rows = requests(json.loads(json.dumps(entries)), None)
+    files = {kind: tmp_path / f"table.{kind}" for kind in ("csv", "md", "tex")}
+    TABLE.write(pd.DataFrame(rows, columns=list(TABLE.columns.named)), Nothing(), **files)
+    shown = ["\n".join(lines(rows)), *(path.read_text("utf-8") for path in files.values())]
+    for text in shown:
+        assert all(file in text for file in ("good-0.yaml", "pipe.yaml"))
+        assert is_calm(text) and SECRET not in text and ESCAPE not in text

@@ -1,0 +1,162 @@
+"""A stranger's text in what shows it: nothing in it acts, and what it says is kept."""
+
+import csv
+import html
+import io
+import random
+import re
+import string
+import subprocess
+import unicodedata
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workflow_scripts.bridge.terminal_table import narrowed
+from workflow_scripts.core.clean_text import (
+    for_csv,
+    for_html,
+    for_markdown,
+    from_csv,
+    latex_text,
+    plain,
+    plain_lines,
+    shortened,
+)
+from workflow_scripts.core.tex_engine import find_engine
+from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.tables import Table
+from workflow_scripts.settings.request import Nothing
+
+HOSTILE = [
+    *("\x1b[2Jgone", "a\rb", "a\r\nb\n\nc", "a\0b", "\x9b31m", "\u202egnp.exe", "\u2066x\u2069"),
+    *('=HYPERLINK("http://x","y")', "+1", "-1", "@x", " =1", "＝1", "'=1", "''+1", "\t=1"),
+    *("汉字", "👩‍💻🏳️‍🌈", "Ελλάδα", "Žluťoučký ǅ ñ é", "e\u0301", "\ud83d\ude00", "\udc80", "½ « » „"),
+    *("\\", "\\\\", "a\\", "\\input{/etc/passwd}", "\\end{document}", "%", "$x_1^2$", "#{}~&"),
+    *("|", "\\|", "a|b", "<b>&lt;</b>", "[x](javascript:alert(1))", "![](http://x)", "`a`", "[", "*"),
+    *("http://user:pa:ss@word@host/x", "http://token@host:80/", "me@example.org", "?`!`<<>>--"),
+]  # fmt: skip
+texts = st.one_of(st.sampled_from(HOSTILE), st.text(st.characters(), max_size=30))
+pieces = st.lists(texts, max_size=4).map("".join)
+
+
+def acts(one: str) -> bool:
+    """By Unicode's own categories, beside the module's list of ranges."""
+    shown_joins = "\u200c\u200d"  # within words and emoji
+    return unicodedata.category(one) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") and (
+        one not in shown_joins
+    )
+
+
+def test_every_character_that_acts_is_replaced_and_no_other():
+    for number in range(0x110000):
+        one = chr(number)
+        if unicodedata.category(one) == "Cn":  # which nobody has given a meaning yet
+            continue
+        kept = plain(one) == one
+        assert kept != acts(one), (hex(number), unicodedata.name(one, ""))
+
+
+@given(pieces)
+def test_a_terminal_gets_signs_and_lines_alone(text):
+    assert not any(acts(one) for one in plain_lines(text) if one not in "\n\t")
+    assert not any(acts(one) for one in plain(text))
+    assert plain(plain(text)) == plain(text)
+    assert len(shortened(text * 100)) <= 1_001
+
+
+@given(st.text("abcXYZ 0189.:@%-_~", max_size=12))
+def test_no_address_keeps_its_account(account):
+    for address in (f"http://{account}@mirror/a@b", f"see https://{account}:{account}@h:80 now"):
+        said = plain(address)
+        assert re.fullmatch(r"http://mirror/a@b|see https://h:80 now", said) or " " in account
+
+
+def test_accounts_are_cut_wherever_they_stand():
+    said = plain("(http://u:p@a/x) 'https://t@b' see http://c/d@e and f@g.org")
+    assert said == "(http://a/x) 'https://b' see http://c/d@e and f@g.org"
+
+
+@given(pieces)
+def test_no_cell_of_a_csv_file_is_a_formula_and_it_is_read_as_it_was(text):
+    cell = for_csv(text)
+    assert not re.match(r"\s*[=+\-@＝＋－＠]", cell)
+    assert from_csv(cell) == plain(text)
+
+
+@pytest.mark.parametrize("variant", ["@k2m12", "@k2m12-noadapters+cpt+sft", "@prune3-5", "+cpt"])
+def test_our_own_variants_are_written_as_they_are(variant):
+    assert for_csv(variant) == variant
+
+
+@given(pieces)
+def test_a_cell_of_markdown_stays_one_and_makes_nothing(text):
+    line = f"| a | {for_markdown(text)} | b |"
+    assert "\n" not in line
+    # As GitHub reads rows: a backslash takes the sign behind it along.
+    assert len(re.findall(r"\\.|\|", line)) - len(re.findall(r"\\.", line)) == 4
+    assert not re.search(r"(?<!\\)(?:\\\\)*[<`\[]", for_markdown(text))
+    assert narrowed(f"| x | y | z |\n|---|---|---|\n{line}", ()).count("\n") == 2
+
+
+@given(pieces)
+def test_html_has_the_text(text):
+    assert html.unescape(for_html(text)) == plain_lines(text)
+    assert not set("<>\"'") & set(for_html(text))
+
+
+def table_of(names: list[str]) -> Table:
+    return Table(
+        name="hostile",
+        title="\n".join(names[:40]),
+        note="\n\n".join(names[:7]),
+        columns=Columns({"name": "text", "value": "number"}),
+        asks=Nothing,
+        make=lambda inputs, _: pd.DataFrame(),
+        show=lambda frame, _: frame,
+    )
+
+
+def written(folder, names: list[str]):
+    table = table_of(names)
+    frame = pd.DataFrame({"name": names, "value": -0.5})
+    files = {kind: folder / f"hostile.{kind}" for kind in ("csv", "md", "tex")}
+    table.write(frame, Nothing(), **files)
+    return table, files
+
+
+# Halves of characters are no text to pandas; what strangers say loses them before.
+WHOLE = [text for text in HOSTILE if not re.search("[\ud800-\udfff]", text)]
+
+
+def test_a_table_of_hostile_texts_is_a_table(tmp_path):
+    table, files = written(tmp_path, WHOLE)
+    assert table.read(files["csv"])["name"].tolist() == list(map(plain, WHOLE))
+    rows = list(csv.reader(io.StringIO(files["csv"].read_text("utf-8"), newline="")))
+    assert len(rows) == len(WHOLE) + 1 and {row[1] for row in rows[1:]} == {"-0.5"}
+    assert not [row[0] for row in rows[1:] if re.match(r"\s*[=+\-@＝＋－＠]", row[0])]
+    lines = [line for line in files["md"].read_text("utf-8").splitlines() if line[:1] == "|"]
+    assert len(lines) == len(WHOLE) + 2
+
+
+@pytest.mark.tex
+def test_tex_sets_a_table_of_hostile_and_of_random_texts(tmp_path):
+    folder, draw = tmp_path, random.Random(0)
+    assigned = [chr(number) for number in range(0x20000) if not 0xD800 <= number < 0xE000]
+    drawn = ["".join(draw.choices(assigned, k=40)) for _ in range(200)]
+    drawn += ["".join(draw.choices(string.printable, k=40)) for _ in range(200)]
+    accents = "".join(chr(number) for number in range(0xA0, 0x250))
+    _, files = written(folder, [*WHOLE, accents, "".join(WHOLE), *drawn])
+    assert files["tex"].read_text("utf-8").isascii()
+    (folder / "all.tex").write_text(
+        r"\documentclass{article}\usepackage{booktabs}\usepackage{longtable}\begin{document}"
+        rf"\section{{{latex_text(WHOLE[0])}}}{latex_text(''.join(WHOLE))}"
+        r"\input{hostile.tex}\end{document}"
+    )
+    command = [find_engine(), "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape"]
+    run = subprocess.run([*command, "all.tex"], cwd=folder, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout[-3000:]
+    assert (folder / "all.pdf").stat().st_size > 1_000
+    assert "root:" not in run.stdout and "(/etc/passwd" not in run.stdout

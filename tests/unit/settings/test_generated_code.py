@@ -1,0 +1,60 @@
+"""Tasks that run the code which a model writes are refused before anything is fetched, unless that is allowed."""
+
+import shutil
+
+import pytest
+import yaml
+from snakemake.utils import update_config
+
+from tests.unit.settings.merged import merged
+from tests.workflow.snakemake import ROOT, run_snakemake
+from workflow_scripts.settings.generated_code import ALLOWED, code_problems
+from workflow_scripts.settings.load import load_settings
+
+ROW = "{0}\tlm_eval\t{0}\topenai/{0}\t\tpass@1\tnone\t\tno\tOther\t{0}\n"
+TASKS = {"harmony": {"tasks": ["sst2", "humaneval"]}, "suite": {"tasks": [{"task": "mbpp", "shots": 3}]}}  # fmt: skip
+
+
+@pytest.fixture
+def config(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv(ALLOWED, raising=False)
+    table = (ROOT / "config/tasks.tsv").read_text() + ROW.format("humaneval") + ROW.format("mbpp")
+    (tmp_path / "tasks.tsv").write_text(table)
+    return {"hub": {"path": "hub"}, "tables": {"tasks": "tasks.tsv"}, **TASKS}
+
+
+def problems(config, runs_code=lambda name: name in ("humaneval", "mbpp")):
+    paper = yaml.safe_load((ROOT / "config/paper.yaml").read_text())
+    update_config(paper, config)
+    return list(code_problems(load_settings(merged(paper), ROOT), runs_code))
+
+
+def test_each_is_named_by_what_it_does_and_by_its_key(config):
+    found = problems(config)
+    assert [one.split(", ")[0] for one in found] == [
+        "harmony.tasks[1] is 'humaneval'",
+        "suite.tasks[0].task is 'mbpp'",
+    ]
+    assert all("runs code that a model has written" in one and ALLOWED in one for one in found)
+
+
+def test_allowed_is_allowed_and_what_is_there_is_asked_about_no_more(config, monkeypatch, tmp_path):
+    asked = []
+    monkeypatch.setenv(ALLOWED, "1")
+    assert problems(config, asked.append) == [] == asked
+    monkeypatch.setenv(ALLOWED, "0")
+    folder = tmp_path / "hub/datasets/openai/humaneval"
+    folder.mkdir(parents=True)
+    shutil.copy(ROOT / "config/tasks.tsv", folder / "manifest.json")
+    assert [one.split(" ")[0] for one in problems(config)] == ["suite.tasks[0].task"]
+
+
+@pytest.mark.workflow
+def test_a_run_with_one_ends_with_that_sentence_and_fetches_nothing(config, tmp_path):
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(config))
+    paper = str(ROOT / "config/paper.yaml")
+    result = run_snakemake(tmp_path, "harmony", "-n", "--configfile", paper, "mine.yaml")
+    assert result.returncode != 0 and "Traceback" not in result.stderr
+    assert "harmony.tasks[1] is 'humaneval', which runs code that a model" in result.stderr
+    assert not (tmp_path / "hub").exists()
