@@ -69,8 +69,8 @@ class TrainingKeys(Section):
     batch_size: int = Field(16, ge=1)
     """Samples of one optimiser step, over all GPUs."""
     micro_batch_size: int | None = Field(None, ge=1)
-    """Samples that go through the model at once; null is up to 8. Halved when memory runs out; a
-    step keeps its samples."""
+    """Samples that go through the model at once; null is up to 8. Halved when memory runs out twice
+    from the same state; a step keeps its samples."""
     max_length: int = Field(2048, ge=2)
     """Tokens of one sample; a longer one is cut."""
     packing: bool = True

@@ -51,7 +51,8 @@ def train(
     """Train what `load` gives, from the state in `state_path` on where there is one.
 
     `load` is called with the number format that parameters which are not trained are wanted in. When memory
-    runs out, the micro-batch is halved and the training resumes from its last state.
+    runs out, the training resumes from its last state, and if that happens twice there, with half the
+    micro-batch.
     """
     keys = lesson.keys
     if keys.tensorboard and not is_tensorboard_available():
@@ -73,15 +74,19 @@ def train(
         except RuntimeError as error:
             if not ran_out(error):
                 raise
+            again = state.may_try_again()
             tried = state.largest_batch is not None or device == "cpu"
-            if micro == 1 and (tried or keys.gradient_checkpointing != "auto"):
+            if not again and micro == 1 and (tried or keys.gradient_checkpointing != "auto"):
                 raise UserError(
                     f"Memory ran out with one sample at a time ({error}). A smaller max_length,"
                     " gradient_checkpointing: yes, or more gpus and sharded: true need less."
                 ) from None
-        micro = max(1, micro // 2)
-        print(f"Memory ran out: {micro} samples at a time now; a step keeps its samples.")
-        state.largest_batch = micro
+        if again:
+            print("Memory ran out: once more from the last state.", flush=True)
+        else:
+            micro = max(1, micro // 2)
+            print(f"Memory ran out: {micro} samples at a time now; a step keeps its samples.")
+            state.largest_batch = micro
         if processes.count() > 1:  # the others wait for this one's gradients: all start again
             sys.exit(processes.OUT_OF_MEMORY)
         free_memory()

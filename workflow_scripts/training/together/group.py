@@ -93,6 +93,7 @@ class SharedTrainings:
 
     def _step(self) -> None:
         batches = {learner.slot: learner.next_batch() for learner in self._learners}
+        again = True  # memory may have been another's for a moment
         while True:
             try:
                 losses = self._differentiate(batches)
@@ -104,12 +105,18 @@ class SharedTrainings:
                     what = f"their step failed ({type(error).__name__}: {error})"
                     raise CannotShare(what) from error
                 longest = max(len(sample.tokens) for batch in batches.values() for sample in batch)
-                if self._most <= longest:
+                if not again and self._most <= longest:
                     what = f"memory ran out with one sample in a row ({error})"
                     raise CannotShare(what) from None
-            self._most //= 2
-            self._saved.largest_batch = self._most
-            print(f"Memory ran out: {self._most} tokens in a row now; a step keeps its samples.")
+            if again:
+                again = False
+                print("Memory ran out: the step is tried once more.", flush=True)
+            else:
+                self._most //= 2
+                self._saved.largest_batch = self._most
+                print(
+                    f"Memory ran out: {self._most} tokens in a row now; a step keeps its samples."
+                )
             free_memory()
         for learner in self._learners:
             rate, step = learner.rate, learner.state.global_step + 1
