@@ -83,8 +83,8 @@ class TrainingKeys(Section):
     """Which state is kept: the best of the evaluations, or the last."""
     keep_last: bool = False
     """Where the best is kept: save the last state too, in its folder `last`."""
-    save_every: int = Field(500, ge=1)
-    """Keep a state to resume from after each so many steps."""
+    save_every: int | None = Field(None, ge=1)
+    """Keep a state to resume from after each so many steps; null is every five minutes."""
 
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """Of the calculations; what is trained is kept in float32. auto is bfloat16 on GPUs that have

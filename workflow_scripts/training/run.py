@@ -34,7 +34,7 @@ from workflow_scripts.training.trained_parameters import (
     set_parameters,
 )
 from workflow_scripts.training.trainer import PackedTrainer
-from workflow_scripts.training.watching import LeaveOnSignal, StopWhenDiverged
+from workflow_scripts.training.watching import SaveAndLeave, SaveClock, StopWhenDiverged
 
 _USUAL_MICRO_BATCH = 8
 
@@ -145,7 +145,8 @@ class Attempt:
         about |= {"packing": packing, "precision": precision, "device": self.device}
         print("\n".join(f"{name}: {value}" for name, value in about.items()), flush=True)
 
-        watcher, progress = LeaveOnSignal(self.state), Progress()
+        watcher = SaveAndLeave(self.state, None if keys.save_every else SaveClock())
+        progress = Progress()
         callbacks = [StopWhenDiverged(model.config.vocab_size), watcher, progress]
         keep_best = None
         if keys.select == "best" and lesson.evaluates:
@@ -241,8 +242,8 @@ class Attempt:
             # and a kill between the two would lose it.
             eval_strategy="steps" if lesson.evaluates else "no",
             eval_steps=lesson.evaluate_every,
-            save_strategy="steps",
-            save_steps=keys.save_every,
+            save_strategy="steps" if keys.save_every else "no",  # or by the clock
+            save_steps=keys.save_every or 1,
             seed=derive_seed(lesson.seed, "training") % 2**32,
             use_cpu=self.device == "cpu",
             bf16=keys.sharded and precision == "bfloat16",  # else it is the trainer's own
