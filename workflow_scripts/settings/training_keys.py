@@ -90,7 +90,7 @@ class TrainingKeys(Section):
     """Of the calculations; what is trained is kept in float32. auto is bfloat16 on GPUs that have
     it."""
     gradient_checkpointing: Literal["auto", "yes", "no"] = "auto"
-    """Calculate twice to save memory; auto: on a GPU, where the longest micro-batch would not fit
+    """Calculate twice to save memory; auto: on a GPU, where the longest sample would not fit
     otherwise, or memory has run out."""
     compile: bool = False
     """Compile the model with torch.compile."""

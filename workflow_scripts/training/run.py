@@ -18,7 +18,7 @@ from workflow_scripts.core.seeds import derive_seed, seed_everything
 from workflow_scripts.planning.memory import room_on
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training import attention, processes
-from workflow_scripts.training.activations import choose_checkpointing, longest_row, step_bytes
+from workflow_scripts.training.activations import Fitting, StepMemory, longest_row
 from workflow_scripts.training.lesson import Lesson
 from workflow_scripts.training.packing import Collator, Order
 from workflow_scripts.training.precision import choose_precision
@@ -157,16 +157,16 @@ class Attempt:
         shared = processes.rank(), processes.count()
         order = Order(len(lesson.samples), keys.batch_size, micro, lesson.seed, *shared)
         padded = packing == "none"
-        checkpoints = self.calculates_twice(model, order, precision, padded=padded)
+        fitting = self.fitting(model, order, precision, padded=padded)
         if self.device == "cuda":
-            about["gradient_checkpointing"] = checkpoints
-        args = self.arguments(micro, precision, checkpoints)
+            about["gradient_checkpointing"] = fitting.checkpoints
+        args = self.arguments(micro, precision, fitting.checkpoints)
         trainer = PackedTrainer(
             model,
             args,
             lesson=lesson,
             order=order,
-            collator=Collator(not padded, self.padding_token),
+            collator=Collator(not padded, self.padding_token, fitting.most_tokens),
             callbacks=callbacks,
             precision=precision,
         )
@@ -210,18 +210,25 @@ class Attempt:
             speed=speed_of(facts["tokens"] - before["tokens"], progress, trainer),
         )
 
-    def calculates_twice(self, model, order: Order, precision: str, *, padded: bool) -> bool:
+    def fitting(self, model, order: Order, precision: str, *, padded: bool) -> Fitting:
         """Once memory has run out the estimate was wrong, and nothing is left to chance."""
-        keys = self.lesson.keys
-
-        def needed() -> float:
-            if self.state.largest_batch is not None:
-                return math.inf
-            row = longest_row(self.lesson.samples, order, keys.epochs, padded=padded)
-            at_once = keys.compile or keys.sharded
-            return step_bytes(model, row, precision, in_pieces=not at_once)
-
-        return choose_checkpointing(keys.gradient_checkpointing, room_on(model.device), needed)
+        keys, room = self.lesson.keys, room_on(model.device)
+        wanted = keys.gradient_checkpointing
+        if room is None or wanted == "yes":
+            return Fitting(None, wanted == "yes")
+        if wanted == "auto" and self.state.largest_batch is not None:
+            return Fitting(None, True)
+        samples = self.lesson.samples
+        longest = longest_row(samples, order, keys.epochs, padded=padded)
+        memory = StepMemory.of(model, precision, in_pieces=not (keys.compile or keys.sharded))
+        if (
+            processes.count() > 1
+        ):  # each makes as many rows as the others, whose gradients it waits for
+            return Fitting(None, wanted == "auto" and memory.bytes(longest) > room)
+        found = Fitting.choose(wanted, room, longest, int(samples.lengths.max()), memory)
+        if found.most_tokens:
+            print(f"Rows of more than {found.most_tokens:,} tokens do not fit and are cut apart.")
+        return found
 
     def arguments(self, micro: int, precision: str, checkpoints: bool) -> TrainingArguments:
         lesson, keys = self.lesson, self.lesson.keys
