@@ -82,8 +82,12 @@ def test_stop_strings_are_found_when_all_tokens_are_decoded_each_time(family):
         strings = tuple(rng.sample(STRINGS, 3))
         stop = StopStrings(tokenizer, strings, 2)
         tokens: list[int] = []
-        while len(tokens) < 25:
-            tokens.append(rng.choice(usual if rng.random() < 0.8 else every))
+        following = rng.randrange(len(usual))
+        while len(tokens) < 25:  # stretches of text, and whatever a model may say between them
+            following = (following + 1) % len(usual)
+            if rng.random() < 0.2:
+                following = rng.randrange(len(usual))
+            tokens.append(usual[following] if rng.random() < 0.9 else rng.choice(every))
             found = any(
                 string in tokenizer.decode(tokens[-length:])
                 for string in strings
