@@ -20,7 +20,7 @@ from tests.faults.scenes import Scene
 from tests.results import results_of
 from workflow_scripts.evaluation.prefix import engine
 from workflow_scripts.evaluation.scored_items import ScoredItems
-from workflow_scripts.training.watching import LeaveOnSignal
+from workflow_scripts.training.watching import SaveAndLeave
 
 _POLL_SECONDS = 0.002
 _COUNTERS = ("items", "steps")
@@ -31,7 +31,7 @@ class HotProcess:
         self._hub, self._folder, self._rng = hub, folder, rng
         self._memory = mmap.mmap(-1, 8 * len(_COUNTERS))
         _count(ScoredItems, "add", lambda: self._add("items"))
-        _count(LeaveOnSignal, "on_step_end", lambda: self._add("steps"))
+        _count(SaveAndLeave, "on_step_end", lambda: self._add("steps"))
         _import_everything()
         # Small blocks: more moments at which something has been scored and something has not.
         engine.CPU_ANSWERS, engine.CPU_TOKENS = 4, 128

@@ -1,7 +1,8 @@
 // A device that says it is CUDA, keeps its memory in the host's, and computes with the CPU's kernels.
 //
 // What a real GPU refuses is refused here: tensors of both devices in one call, generators of the other
-// device, waiting while a graph is recorded. What makes the host wait for a real GPU is counted.
+// device, waiting while a graph is recorded, more memory than it has. What makes the host wait for a real GPU is
+// counted, and so are the bytes of all tensors.
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -22,6 +23,26 @@ namespace {
 using at::Tensor;
 const c10::Device kHere(c10::DeviceType::CUDA, 0);
 std::atomic<long> waits{0};
+std::atomic<size_t> held{0}, most_held{0}, memory_there{SIZE_MAX};
+
+// Memory of the host that a tensor of the device has.
+struct Held {
+  c10::Storage storage;
+  size_t bytes;
+  explicit Held(const c10::Storage& storage) : storage(storage), bytes(storage.nbytes()) {
+    const size_t now = held += bytes;
+    if (now > memory_there) {
+      held -= bytes;
+      TORCH_CHECK_WITH(OutOfMemoryError, false, "CUDA out of memory. Tried to allocate ", bytes, " bytes.");
+    }
+    if (now > most_held) most_held = now;
+  }
+  ~Held() { held -= bytes; }
+  static c10::DataPtr of(const c10::Storage& storage) {
+    auto* kept = new Held(storage);
+    return {storage.mutable_data(), kept, [](void* p) { delete static_cast<Held*>(p); }, kHere};
+  }
+};
 
 struct Guard final : public c10::impl::DeviceGuardImplInterface {
   static constexpr c10::DeviceType static_type = c10::DeviceType::CUDA;
@@ -110,11 +131,8 @@ struct Crossing {
     auto storage = t.storage();
     auto& there = device_of[storage.unsafeGetStorageImpl()];
     if (!there) {
-      auto* kept = new c10::Storage(storage);
       there = c10::Storage(c10::make_intrusive<c10::StorageImpl>(
-          c10::StorageImpl::use_byte_size_t(), storage.nbytes(),
-          c10::DataPtr(storage.mutable_data(), kept, [](void* p) { delete static_cast<c10::Storage*>(p); }, kHere),
-          nullptr, false));
+          c10::StorageImpl::use_byte_size_t(), storage.nbytes(), Held::of(storage), nullptr, false));
       host_of[there.unsafeGetStorageImpl()] = storage;
     }
     auto viewed = keys_of.find(storage.unsafeGetStorageImpl());
@@ -221,9 +239,7 @@ void on_host(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     auto* impl = device.unsafeGetTensorImpl();
     auto* memory = device.storage().unsafeGetStorageImpl();
     if (host.storage().data() != memory->data()) {  // an operation made an empty result larger
-      memory->set_data_ptr(c10::DataPtr(
-          host.storage().mutable_data(), new c10::Storage(host.storage()),
-          [](void* p) { delete static_cast<c10::Storage*>(p); }, kHere));
+      memory->set_data_ptr(Held::of(host.storage()));
       memory->set_nbytes(host.storage().nbytes());
     }
     if (crossing.device_of.count(host.storage().unsafeGetStorageImpl()) &&
@@ -329,6 +345,10 @@ TORCH_LIBRARY_IMPL(aten, CUDA, m) {
 extern "C" {
 long pretended_waits() { return waits.load(); }
 void pretended_forget(long some) { waits -= some; }
+size_t pretended_held() { return held; }
+size_t pretended_most_held() { return most_held; }
+void pretended_forget_most() { most_held = held.load(); }
+void pretended_memory(size_t bytes) { memory_there = bytes; }
 long pretended_record() {
   graphs.emplace_back();
   recording = &graphs.back();

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import torch
 
 MEMORY = 8 * 2**30
+HOPPER = (9, 0)
 
 
 class _Stream:
@@ -53,25 +54,38 @@ class _Event:
 def put_in_place(library: ctypes.CDLL) -> None:
     cuda, c = torch.cuda, torch._C
     library.pretended_waits.restype = library.pretended_record.restype = ctypes.c_long
+    for of_memory in ("held", "most_held"):
+        getattr(library, f"pretended_{of_memory}").restype = ctypes.c_size_t
+    library.pretended_memory.argtypes = [ctypes.c_size_t]
     library.pretended_replay.argtypes = library.pretended_forget.argtypes = [ctypes.c_long]
     nothing = {
         "_lazy_init", "empty_cache", "ipc_collect", "set_device", "set_stream", "synchronize",
-        "reset_peak_memory_stats", "set_sync_debug_mode",
+        "set_sync_debug_mode",
     }  # fmt: skip
     for name in nothing:
         setattr(cuda, name, lambda *_, **__: None)
     for name in ("is_available", "is_initialized", "is_bf16_supported", "_is_compiled"):
         setattr(cuda, name, lambda *_, **__: True)
-    for name in ("current_device", "memory_reserved", "memory_allocated", "max_memory_allocated"):
-        setattr(cuda, name, lambda *_, **__: 0)
+    cuda.current_device = lambda: 0
+    cuda.memory_reserved = cuda.memory_allocated = lambda device=None: library.pretended_held()
+    cuda.max_memory_allocated = lambda device=None: library.pretended_most_held()
+    cuda.reset_peak_memory_stats = lambda device=None: library.pretended_forget_most()
     cuda.get_sync_debug_mode = lambda: 0
     cuda.is_current_stream_capturing = lambda: False
     cuda.device_count = lambda: 1
-    cuda.get_device_capability = lambda device=None: (9, 0)
-    cuda.get_device_name = lambda device=None: "Pretended GPU"
-    properties = SimpleNamespace(name="Pretended GPU", major=9, minor=0, total_memory=MEMORY)
-    cuda.get_device_properties = lambda device=None: properties
-    cuda.mem_get_info = lambda device=None: (MEMORY, MEMORY)
+
+    def pretend(capability: tuple[int, int] = HOPPER, memory: int = MEMORY) -> None:
+        """The card that there is from now on."""
+        library.pretended_memory(memory)
+        major, minor = capability
+        found = SimpleNamespace(name="Pretended GPU", major=major, minor=minor, total_memory=memory)
+        cuda.get_device_capability = lambda device=None: capability
+        cuda.get_device_name = lambda device=None: found.name
+        cuda.get_device_properties = lambda device=None: found
+        cuda.mem_get_info = lambda device=None: (memory - library.pretended_held(), memory)
+
+    cuda.pretend = pretend
+    pretend()
     cuda.Stream, cuda.Event = _Stream, _Event
     cuda.current_stream = cuda.default_stream = lambda device=None: _Stream()
     cuda.stream = lambda stream: nullcontext()

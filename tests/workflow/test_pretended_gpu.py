@@ -27,7 +27,10 @@ RUNS = ["run6", "run9"]  # one that generates, and one that reads off likelihood
 def test_the_world_on_a_gpu_gives_the_cpus_numbers(finished, tmp_path, pretended_gpu):
     two = [{"model": "miniature/Qwen2-1M-Instruct", "num_layers_per_chunk": m} for m in (12, 6)]
     arguments = with_config(
-        tmp_path, compute={"device": "cuda"}, chunking={"checkpoints": two}, prompts={"runs": RUNS}
+        tmp_path,
+        compute={"device": "cuda", "dtype": "float32"},
+        chunking={"checkpoints": two},
+        prompts={"runs": RUNS},
     )
     result = run_snakemake(tmp_path, *arguments, **pretended_gpu)
     assert result.returncode == 0, result.stdout + result.stderr
@@ -42,7 +45,7 @@ def test_the_world_on_a_gpu_gives_the_cpus_numbers(finished, tmp_path, pretended
 
 def test_tasks_train_together_in_16_bits_and_are_tested(tmp_path, pretended_gpu):
     arguments = with_config(
-        tmp_path, compute={"device": "cuda", "dtype": "bfloat16"}, cluster={"tasks_per_job": 2}
+        tmp_path, compute={"device": "cuda", "dtype": "auto"}, cluster={"tasks_per_job": 2}
     )
     result = run_snakemake(
         tmp_path, "results/tables/harmony_scores.md", *arguments, **pretended_gpu

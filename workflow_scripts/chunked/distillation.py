@@ -9,25 +9,34 @@ import torch.nn.functional as F
 from torch import Tensor
 
 
-def hidden_loss(teacher: list[Tensor], student: list[Tensor], counts: Tensor) -> Tensor:
-    """(1 - cosine)^2, the mean over the states behind the chunks, for the tokens that count."""
+def hidden_loss(teacher: list[Tensor], student: list[Tensor], places: Tensor) -> Tensor:
+    """(1 - cosine)^2, the mean over the states behind the chunks, summed over the tokens that count."""
     states = [
-        (1 - F.cosine_similarity(ours.float(), theirs.float(), dim=-1))[counts].square().sum()
+        1 - F.cosine_similarity(at(places, ours).float(), at(places, theirs).float(), dim=-1)
         for theirs, ours in zip(teacher, student, strict=True)
     ]
-    return torch.stack(states).mean()
+    return torch.stack(states).square().sum(-1).mean()
 
 
-def logits_loss(teacher: Tensor, student: Tensor, counts: Tensor, temperature: float) -> Tensor:
-    """KL(teacher || student) at a temperature, times its square, for the tokens that count."""
+def logits_loss(teacher: Tensor, student: Tensor, temperature: float) -> Tensor:
+    """KL(teacher || student) at a temperature, times its square, summed over rows of logits."""
     theirs, ours = (
-        F.log_softmax(logits[counts].float() / temperature, dim=-1) for logits in (teacher, student)
+        F.log_softmax(logits.float() / temperature, dim=-1) for logits in (teacher, student)
     )
     return F.kl_div(ours, theirs, log_target=True, reduction="sum") * temperature**2
 
 
-def counted(labels: Tensor) -> Tensor:
-    """Which positions predict a label: those before one, as in the language model's loss."""
+def language_loss(logits: Tensor, targets: Tensor) -> Tensor:
+    """As transformers has it, summed over rows of logits."""
+    return F.cross_entropy(logits.float(), targets, reduction="sum")
+
+
+def places_of(labels: Tensor) -> Tensor:
+    """Which positions, counted through all rows, predict a label: those before one, as in the language model's loss."""
     counts = torch.zeros_like(labels, dtype=torch.bool)
     counts[:, :-1] = labels[:, 1:] != -100
-    return counts
+    return counts.flatten().nonzero()[:, 0]
+
+
+def at(places: Tensor, states: Tensor) -> Tensor:
+    return states.flatten(0, 1)[places]

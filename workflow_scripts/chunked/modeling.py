@@ -15,6 +15,7 @@ from transformers import (
     Qwen3ForCausalLM,
     Qwen3Model,
 )
+from transformers.modeling_outputs import CausalLMOutputWithPast
 from transformers.utils.output_capturing import OutputRecorder
 
 from workflow_scripts.chunked.configuration import (
@@ -24,12 +25,20 @@ from workflow_scripts.chunked.configuration import (
     Qwen3ChunkingConfig,
 )
 from workflow_scripts.chunked.devices import chunk_device_map
-from workflow_scripts.chunked.distillation import counted, hidden_loss, logits_loss
+from workflow_scripts.chunked.distillation import (
+    at,
+    hidden_loss,
+    language_loss,
+    logits_loss,
+    places_of,
+)
 from workflow_scripts.chunked.layer_order import ChunkStage, PlannedLayers, SharedStage
+from workflow_scripts.chunked.pieces import summed_in_pieces
 from workflow_scripts.chunked.published import Loaded, renamings
 from workflow_scripts.chunked.wrapper import WrappedChunkLayers
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.plan import ChunkPlan
+from workflow_scripts.planning.memory import positions_at_once
 
 
 class _Chunked(PreTrainedModel):
@@ -185,29 +194,47 @@ class ChunkedForCausalLM(_Chunked):
         return_dict = kwargs.pop("return_dict", None)
         if return_dict is None:  # as PEFT passes it
             return_dict = self.config.return_dict
-        kwargs["use_cache"] = False
-        layers = self.model.layers
-        with layers.recording() as student:
-            outputs = super().forward(**inputs, labels=labels, return_dict=True, **kwargs)
-        without_items = {k: v for k, v in kwargs.items() if k != "num_items_in_batch"}
-        with torch.no_grad(), layers.recording(unchunked=True) as teacher:
-            unchunked = super().forward(**inputs, return_dict=True, **without_items)
-
-        counts = counted(labels)
-        items = kwargs.get("num_items_in_batch")
-        items = counts.sum() if items is None else items
-        losses = {}
-        if self.config.distillation:
-            behind = len(layers.plan.end) + 1
-            losses["hidden"] = hidden_loss(teacher[-behind:], student[-behind:], counts) / items
-        if self.config.logits_distillation:
-            losses["logits"] = (
-                logits_loss(unchunked.logits, outputs.logits, counts, self.config.temperature)
-                / items
-            )
-        self.distillation_losses = {name: loss.detach() for name, loss in losses.items()}
-        outputs.loss = outputs.loss + sum(losses.values())
+        items = kwargs.pop("num_items_in_batch", None)
+        kwargs.pop("logits_to_keep", None)
+        places = places_of(labels)
+        items = len(places) if items is None else items
+        loss, losses = self._taught(inputs, kwargs | {"use_cache": False}, labels, places)
+        self.distillation_losses = {name: one.detach() / items for name, one in losses.items()}
+        outputs = CausalLMOutputWithPast(loss=loss / items)
         return outputs if return_dict else outputs.to_tuple()
+
+    def _taught(self, inputs, options, labels, places) -> tuple[torch.Tensor, dict]:
+        """The language model's loss and those of distillation, summed; and the latter by name.
+
+        The logits of teacher and student are made in pieces, and nobody gets them.
+        """
+        keys, layers = self.config, self.model.layers
+        with layers.recording() as student:
+            ours = at(places, self.model(**inputs, **options).last_hidden_state)
+        with torch.no_grad(), layers.recording(unchunked=True) as teacher:
+            theirs = at(places, self.model(**inputs, **options).last_hidden_state)
+        losses = {}
+        if keys.distillation:
+            behind = len(layers.plan.end) + 1
+            losses["hidden"] = hidden_loss(teacher[-behind:], student[-behind:], places)
+
+        def losses_of(hidden, wanted, taught):
+            logits = self.lm_head(hidden)
+            found = [language_loss(logits, wanted)]
+            if keys.logits_distillation:
+                with torch.no_grad():
+                    taught = self.lm_head(taught)
+                found.append(logits_loss(taught, logits, keys.temperature))
+            return found
+
+        beside = [labels.flatten()[places + 1], theirs]
+        at_once = positions_at_once(keys.vocab_size, distilled=True)
+        trained = [one for one in self.lm_head.parameters() if one.requires_grad]
+        total, each = summed_in_pieces(losses_of, ours, beside, at_once, trained)
+        total = total + sum(losses.values())
+        if keys.logits_distillation:
+            losses["logits"] = each[1]
+        return total, losses
 
 
 _RECORDED = {"hidden_states": [OutputRecorder(SharedStage), OutputRecorder(ChunkStage)]}

@@ -29,12 +29,15 @@ class OfflineError(OSError):
 
 
 def tell_libraries() -> None:
-    """Those of Hugging Face, before they are imported: no network, and no bars of progress in logs."""
+    """Before they are imported: those of Hugging Face of no network, and no bars of progress in logs."""
     for name in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE"):
         os.environ[name] = "1"
     for library in ("DATASETS", "HUB"):  # transformers goes by the latter
         os.environ[f"HF_{library}_DISABLE_PROGRESS_BARS"] = "1"
     os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
+    # PyTorch: rows of samples are of all lengths, and a GPU's memory is not to be left in pieces that fit none.
+    if "PYTORCH_ALLOC_CONF" not in os.environ:  # its other name
+        os.environ.setdefault("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True")
 
 
 def go_offline(*, own_network: bool = True) -> str | None:

@@ -110,6 +110,8 @@ class _Timing:
         token takes more than in the usual one. Without a plan, of the model as it is."""
         measures = self._request.measures
         for precision in measures.precisions:
+            if precision == self.base.dtype:
+                continue  # which auto has come to: all plans are timed in it anyway
             loaded = self._load(plan, precision)
             way = "fused" if plan else "loop"
             self._beside_the_unchanged(

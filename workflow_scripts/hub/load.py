@@ -48,7 +48,7 @@ def load_model(
 
     With `chunking`, the keys of a chunked model's config, its layers run in that plan.
     With `base`, the manifest of another model, the weights are a difference that is added to its own.
-    `dtype` may also be 8bit or 4bit: weights that bitsandbytes quantises.
+    `dtype` may also be auto, or 8bit or 4bit: weights that bitsandbytes quantises.
     """
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -65,6 +65,7 @@ def load_model(
         raise UserError(problems)
     folder = on_this_node(folder, manifest)
     device = choose_device(device)
+    dtype = choose_dtype(dtype, device)
     is_quantized = dtype in QUANTIZED
     running = "float16" if is_quantized else dtype
     config = None
@@ -151,6 +152,23 @@ def choose_device(wanted: str) -> str:
         f"{asked}, but PyTorch sees none on {socket.gethostname()}: {why}. Another machine may"
         " have one that works; with compute.device 'cpu' no job asks for one."
     )
+
+
+def choose_dtype(wanted: str, device: str) -> str:
+    """Of a model's weights; what auto comes to on a GPU is said, since scores depend on it."""
+    if wanted != "auto":
+        return wanted
+    chosen = best_format(device)
+    if device == "cuda":
+        import torch
+
+        print(f"Number format: {chosen}, on {torch.cuda.get_device_name()}.", flush=True)
+    return chosen
+
+
+def best_format(device: str) -> str:
+    """bfloat16 where the card computes in it, else float32."""
+    return "bfloat16" if device == "cuda" and is_ampere_or_newer() else "float32"
 
 
 def choose_attention(

@@ -20,6 +20,8 @@ from workflow_scripts.planning.memory import (
     Size,
     adapters_at_once,
     evaluation_bytes,
+    least_evaluation_bytes,
+    tokens_within,
     training_bytes,
 )
 from workflow_scripts.planning.need import Need
@@ -30,8 +32,9 @@ from workflow_scripts.settings.training_keys import TrainingKeys
 START = 12  # seconds, of a job before its model is read
 # Tokenising, requests, scoring and writing, of one item.
 _ITEM_SECONDS = 0.006
-# The longest row of a training over the mean one: samples of a task are of many lengths.
-_LONGEST_ROW = 2
+# The longest sample of a training over the mean one, and the longest row of several: tasks have samples of many
+# lengths.
+LONGEST_SAMPLE, _LONGEST_ROW = 4, 2
 # Of a trained parameter on disk: itself and AdamW's two moments, in each of the two states that are kept.
 _STORED_OF_TRAINED = 2 * 12
 
@@ -44,7 +47,14 @@ class Machine:
         self._device = settings.devices[settings.cluster.gpu if self.on_gpu else "cpu"]
         self._measured = gpu_report(settings.cluster, settings.devices)
         self.gpu_mb = settings.devices[settings.cluster.gpu].memory_gb * 1_000 - DEVICE_MB
+        # What auto comes to, as a job will find out on its card.
+        self._auto = "bfloat16" if self.on_gpu and self._device.bfloat16 else "float32"
+        self.dtype = self.number_format(settings.compute.dtype)
         self.disk_mb_per_second = settings.cluster.disk_mb_per_second
+
+    def number_format(self, wanted: str) -> str:
+        """Of weights that are read, or of a training's calculations."""
+        return self._auto if wanted == "auto" else wanted
 
     @cache
     def speed(self, dtype: str) -> Speed:
@@ -65,8 +75,8 @@ class PlacedModel:
 
     def __init__(self, machine: Machine, size: Size):
         self._machine, self.size, self._compute = machine, size, machine.compute
-        self._weights = size.weights(machine.compute.dtype)
-        self._speed = machine.speed(machine.compute.dtype)
+        self._weights = size.weights(machine.dtype)
+        self._speed = machine.speed(machine.dtype)
 
     # ----- seconds ----------------------------------------------------------------------------------
 
@@ -101,13 +111,16 @@ class PlacedModel:
 
     def training(self, keys: TrainingKeys, items: float, tokens: float) -> float:
         """All epochs; how many go through at once decides how often weights are read and layers launched."""
-        rows = _micro_batch(keys)
+        rows, mean = float(_micro_batch(keys)), tokens / max(1, items)
+        checkpointed, within = self._checkpoints(keys, mean)
+        if not checkpointed and within:  # longer rows are cut apart
+            rows = max(1.0, min(rows, within / max(1, mean)))
         return self._training_speed(keys).training(
             self.size,
             _method(keys),
             keys.epochs * tokens,
             keys.epochs * items / rows / keys.gpus,
-            checkpointed=self._checkpoints(keys, rows * tokens / max(1, items)),
+            checkpointed=checkpointed,
             gpus=keys.gpus,
         )
 
@@ -139,26 +152,38 @@ class PlacedModel:
         )
 
     def _training_speed(self, keys: TrainingKeys) -> Speed:
-        auto = "bfloat16" if self._machine.on_gpu else "float32"
-        return self._machine.speed(auto if keys.precision == "auto" else keys.precision)
+        return self._machine.speed(self._machine.number_format(keys.precision))
 
     def _fitting(self, keys: TrainingKeys, at_once: int) -> tuple[int, float]:
         """How many of so many trainings share a step, and how many tokens a row then holds."""
         if not self._machine.on_gpu:
             return at_once, ROW_ON_A_CPU
-        bare, token = (self._training_bytes(keys, tokens) for tokens in (0, 1))
         adapter = self._trained(keys) * OF_TRAINED
-        room = max(0.0, self._machine.gpu_mb * MB - self._weights)
+        weights = self.size.weights(self._machine.number_format(keys.precision))
+        room = max(0.0, self._machine.gpu_mb * MB - weights)
         fitting = adapters_at_once(at_once, room, adapter)
-        return fitting, (room - fitting * adapter) / (token - bare)
+        return fitting, self._row(keys, (fitting - 1) * adapter)
 
-    def _checkpoints(self, keys: TrainingKeys, row: float) -> bool:
-        """Whether activations are calculated twice: where the longest rows would not fit the GPU otherwise."""
-        if keys.gradient_checkpointing != "auto":
-            return keys.gradient_checkpointing == "yes"
-        longest = int(min(_LONGEST_ROW * row, _micro_batch(keys) * keys.max_length))
-        machine = self._machine
-        return machine.on_gpu and self._training_mb(keys, longest, False) > machine.gpu_mb
+    def _row(self, keys: TrainingKeys, beside: int = 0) -> int:
+        """The tokens for which a GPU has room, calculated once, beside other trainings' adapters."""
+
+        def needed(tokens: int) -> float:
+            return self._training_bytes(keys, tokens) / (keys.gpus if keys.sharded else 1)
+
+        return tokens_within(self._machine.gpu_mb * MB - beside, needed)
+
+    def _checkpoints(self, keys: TrainingKeys, mean: float) -> tuple[bool, int | None]:
+        """Whether activations are calculated twice: where the longest sample would not fit the GPU otherwise;
+        and the tokens that fit. Several processes cut no rows, and their longest row decides."""
+        wanted, samples = keys.gradient_checkpointing, _micro_batch(keys)
+        if not self._machine.on_gpu or wanted == "yes":
+            return wanted == "yes", None
+        within = self._row(keys)
+        if keys.gpus == 1:
+            longest = min(LONGEST_SAMPLE * mean, keys.max_length)
+            return wanted == "auto" and longest > within, within
+        longest = min(_LONGEST_ROW * samples * mean, samples * keys.max_length)
+        return wanted == "auto" and longest > within, None
 
     # ----- memory, and jobs -------------------------------------------------------------------------
 
@@ -166,9 +191,14 @@ class PlacedModel:
         return self.size.trained(_method(keys), keys.lora_rank)
 
     def _training_bytes(self, keys: TrainingKeys, tokens: int, checkpointed: bool = False) -> int:
-        method, dtype = _method(keys), self._compute.dtype
         return training_bytes(
-            self.size, method, dtype, tokens, keys.lora_rank, checkpointed=checkpointed
+            self.size,
+            _method(keys),
+            self._machine.number_format(keys.precision),
+            tokens,
+            keys.lora_rank,
+            checkpointed=checkpointed,
+            in_pieces=not (keys.compile or keys.sharded),
         )
 
     def _training_mb(self, keys: TrainingKeys, tokens: int, checkpointed: bool) -> int:
@@ -177,7 +207,11 @@ class PlacedModel:
         return needed // (keys.gpus if keys.sharded else 1)
 
     def _evaluation_mb(self, batch: int, length: int) -> int:
-        return evaluation_bytes(self.size, self._compute.dtype, batch, length) // MB
+        needed = evaluation_bytes(self.size, self._machine.dtype, batch, length)
+        return max(needed // MB, self._least_mb(length) * self._machine.on_gpu)
+
+    def _least_mb(self, length: int) -> int:
+        return least_evaluation_bytes(self.size, self._machine.dtype, length) // MB
 
     def evaluated(self, seconds: float, work: list[Amount]) -> Need:
         length = max((one.length for one in work), default=100)
@@ -221,7 +255,7 @@ class PlacedModel:
     @property
     def smallest_mb(self) -> int:
         """The GPU memory of an evaluation; how much it reads at once follows what the GPU has."""
-        return self._evaluation_mb(1, 1_000) + DEVICE_MB
+        return self._least_mb(1_000) + DEVICE_MB
 
     def _host_mb(self, weights: int, device_mb: int) -> int:
         """With a GPU the weights pass through; without one all of it happens here."""

@@ -4,6 +4,8 @@ Nothing here imports PyTorch or the config, so that whoever counts bytes can hav
 """
 
 import math
+from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,11 +18,27 @@ LIBRARIES_MB, CUDA_MB, DEVICE_MB = 1_500, 5_000, 1_500
 # Tensors as wide as a layer that live at once while it runs forward; and of a row of logits: itself, and what a
 # model makes of it that caps or scales its logits.
 _LIVE_ACTIVATIONS, _COPIES_OF_LOGITS = 8, 2
+# The widest matrix of a layer over the hidden state: 3 to 5 in the models of the table.
+_WIDEST = 5
+# What the engine takes of the memory that is free beside the weights, and logits of that: the rest is for tokens.
+GPU_SHARE, SHARE_OF_LOGITS = 0.5, 0.25
+# Tokens, or rows of logits, of a call; with fewer it would read all weights for next to nothing.
+SMALLEST_BLOCK = 16
+# Of a logit while its log-probability is taken: in float32, and its exponential.
+_BYTES_OF_SCORED = 2 * 4
 # Of a trained parameter in float32: its gradient and AdamW's two moments; and with itself.
 BESIDE_TRAINED, OF_TRAINED = 12, 16
+# Logits of a training step at once, and the bytes of each: in 16 bits and in 32, its log-probability, and the
+# gradients of both.
+_TRAINED_LOGITS, _BYTES_OF_TRAINED = 1 << 26, 16
+# A teacher's logits beside them, and the log-probabilities of both at a temperature, with gradients.
+_BYTES_OF_DISTILLED = 40
+# Beside what is kept for going back there are gradients in the making and kernels' own buffers.
+_SPARE = 1.25
 # Tokens of a row that trainings share on a CPU, whose caches a longer one does not fit, and where nobody can
 # measure memory; of a GPU's memory beside the weights, what their adapters may take.
 ROW_ON_A_CPU, _SHARE_OF_ADAPTERS = 1_024, 0.5
+_MOST_TOKENS = 1 << 20  # of a row, however much memory there is
 # What autograd keeps of a layer for each token and unit of width under autocast, measured on Qwen2 and
 # GPT-NeoX by torch.autograd.graph.saved_tensors_hooks: 38 to 59 bytes, with adapters everywhere 67 to 92.
 _KEPT_OF_A_LAYER = {"full": 60, "freeze": 60, "lora": 95, "lora_in_some": 70}
@@ -61,6 +79,25 @@ def logit_bytes(vocabulary: int, item: int) -> int:
     return _COPIES_OF_LOGITS * vocabulary * item
 
 
+def scored_at_once(device: str) -> int:
+    """At most so many rows of logits while their log-probabilities are taken; on a GPU small pieces cost more."""
+    return 32 if device == "cpu" else 1_024
+
+
+def scored_bytes(rows: int, vocabulary: int, device: str) -> int:
+    """What taking the log-probabilities of so many rows of logits needs."""
+    return min(rows, scored_at_once(device)) * vocabulary * _BYTES_OF_SCORED
+
+
+def logit_rows(budget: int, vocabulary: int, item: int, device: str) -> int:
+    """How many rows of logits a call may give, log-probabilities included, of the engine's budget."""
+    share, row = int(budget * SHARE_OF_LOGITS), logit_bytes(vocabulary, item)
+    scored = scored_at_once(device)
+    if share < scored * row + scored_bytes(scored, vocabulary, device):
+        return share // (row + scored_bytes(1, vocabulary, device))
+    return (share - scored_bytes(scored, vocabulary, device)) // row
+
+
 def room_on(device: Any) -> int | None:
     """Of a GPU, what nobody has and what PyTorch keeps without using it; None where it is no GPU."""
     import torch
@@ -83,6 +120,43 @@ def evaluation_bytes(size: Size, dtype: str, batch: int, length: int) -> int:
     return size.weights(dtype) + batch * row
 
 
+def least_evaluation_bytes(size: Size, dtype: str, length: int, device: str = "cuda") -> int:
+    """On the device: weights, and the smallest budget with which the engine reads sequences of this length."""
+    item, rows = BYTES[dtype], SMALLEST_BLOCK
+    widest, entries = _WIDEST * size.width, length + SMALLEST_BLOCK
+    logits = rows * logit_bytes(size.vocabulary, item) + scored_bytes(rows, size.vocabulary, device)
+    # Keys and values of all layers, and those of one for all heads.
+    cache = entries * (2 * size.layers * size.width + 3 * widest) * item
+    tokens = rows * token_bytes(widest, item) + cache
+    budget = max(logits / SHARE_OF_LOGITS, tokens / (1 - SHARE_OF_LOGITS))
+    return size.weights(dtype) + int(budget / GPU_SHARE)
+
+
+def positions_at_once(vocabulary: int, *, distilled: bool = False) -> int:
+    """Whose logits lie in memory together in a training step; with a teacher's beside them it is a quarter."""
+    return max(1, _TRAINED_LOGITS // (4 if distilled else 1) // vocabulary)
+
+
+def trained_logit_bytes(
+    tokens: int, vocabulary: int, *, in_pieces: bool = True, distilled: bool = False
+) -> int:
+    """Of a row of so many tokens in training, whose logits are made piece by piece or all together."""
+    at_once = tokens
+    if in_pieces:
+        at_once = min(tokens, positions_at_once(vocabulary, distilled=distilled))
+    return at_once * vocabulary * (_BYTES_OF_TRAINED + _BYTES_OF_DISTILLED * distilled)
+
+
+def step_bytes(kept: float, logits: int, trained: int) -> int:
+    """What a training step needs beside the weights: an estimate, on the safe side."""
+    return int(_SPARE * (kept + logits)) + trained * BESIDE_TRAINED
+
+
+def tokens_within(room: float, needed: Callable[[int], float]) -> int:
+    """The tokens of the longest row for which there is room; 0 where there is none for one."""
+    return bisect_right(range(1, _MOST_TOKENS + 1), room, key=needed)
+
+
 def training_bytes(
     size: Size,
     method: Method,
@@ -91,6 +165,7 @@ def training_bytes(
     rank: int = 8,
     *,
     checkpointed: bool = False,
+    in_pieces: bool = True,
 ) -> int:
     """On all devices together: the weights, what their training keeps, and a row of so many tokens.
 
@@ -100,8 +175,9 @@ def training_bytes(
     frozen = size.parameters - (0 if method.startswith("lora") else trained)
     layers = 1 if checkpointed else size.layers
     activations = tokens * size.width * (_KEPT_OF_A_LAYER[method] * layers + 2 * size.layers)
-    logits = tokens * size.vocabulary * 6  # in 16 bits, and in 32 for the loss
-    return trained * OF_TRAINED + frozen * BYTES[dtype] + activations + logits
+    logits = trained_logit_bytes(tokens, size.vocabulary, in_pieces=in_pieces)
+    weights = trained * BYTES["float32"] + frozen * BYTES[dtype]
+    return weights + step_bytes(activations, logits, trained)
 
 
 def submitted_mb(parameters: int, dtype: str, *, trains: bool, is_delta: bool = False) -> int:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cache
 
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.planning.machine import START, Machine
+from workflow_scripts.planning.machine import LONGEST_SAMPLE, START, Machine
 from workflow_scripts.planning.memory import BYTES, MB
 from workflow_scripts.planning.need import Need
 from workflow_scripts.planning.work import BYTES_A_TOKEN, Amount, Work
@@ -104,7 +104,7 @@ class Planner:
         most = max(chunks, default=1)
         devices = max((number for number in measures.devices if number <= most), default=1)
         # Beside the unchanged model the plan's, as a whole until it is spread, in the largest number format.
-        formats = (self._settings.compute.dtype, *measures.precisions)
+        formats = (self._machine.dtype, *measures.precisions)
         weights = int(_WITH_WRAPPER * max(map(model.size.weights, formats))) // MB
         on_gpu = self._machine.on_gpu
         return replace(
@@ -140,7 +140,7 @@ class Planner:
             seconds += seeds * (one + model.measuring(test))
             tokens += seeds * rates * recipe.epochs * trained
             longest = max(longest, length)
-        length = min(recipe.max_length, 4 * longest)
+        length = min(recipe.max_length, LONGEST_SAMPLE * longest)
 
         def at_once(together: Together) -> int:
             if not recipe.shares_steps:

@@ -18,8 +18,9 @@ class Loading(Section):
 
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """Where models run: auto takes a GPU where the job has one."""
-    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
-    """Number format of weights and activations; it is part of every record."""
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+    """Number format of weights and activations; every record has the one that ran. auto is bfloat16
+    on a GPU that computes in it, else float32: on a processor, and on a V100, which emulates it."""
     attention: Literal["auto", "eager", "sdpa", "flash_attention_2", "published"] = "auto"
     """Implementation of attention: auto takes flash attention on a GPU where it is installed, else
     sdpa, and eager for the architectures that need it; published is eager for every Gemma and sdpa

@@ -167,12 +167,15 @@ class DeviceRow(Section):
     """Of its memory"""
     layer_us: WholeNumber = Field(ge=1)
     """Microseconds that a layer's kernels take to be launched, forward, as an estimate"""
+    bfloat16: YesOrNo = True
+    """Whether it computes in bfloat16 itself, and does not emulate it"""
     source: Text
     """Where the numbers are from"""
 
     def peak(self, dtype: str) -> float:
         """Operations a second."""
-        return (self.single_gflops if dtype == "float32" else self.half_gflops) * 1e9
+        single = dtype == "float32" or (dtype == "bfloat16" and not self.bfloat16)
+        return (self.single_gflops if single else self.half_gflops) * 1e9
 
 
 class WorkRow(Section):

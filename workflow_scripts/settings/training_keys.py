@@ -69,8 +69,8 @@ class TrainingKeys(Section):
     batch_size: int = Field(16, ge=1)
     """Samples of one optimiser step, over all GPUs."""
     micro_batch_size: int | None = Field(None, ge=1)
-    """Samples that go through the model at once; null is up to 8. Halved when memory runs out; a
-    step keeps its samples."""
+    """Samples that go through the model at once; null is up to 8. Halved when memory runs out twice
+    from the same state; a step keeps its samples."""
     max_length: int = Field(2048, ge=2)
     """Tokens of one sample; a longer one is cut."""
     packing: bool = True
@@ -83,14 +83,14 @@ class TrainingKeys(Section):
     """Which state is kept: the best of the evaluations, or the last."""
     keep_last: bool = False
     """Where the best is kept: save the last state too, in its folder `last`."""
-    save_every: int = Field(500, ge=1)
-    """Keep a state to resume from after each so many steps."""
+    save_every: int | None = Field(None, ge=1)
+    """Keep a state to resume from after each so many steps; null is every five minutes."""
 
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """Of the calculations; what is trained is kept in float32. auto is bfloat16 on GPUs that have
     it."""
     gradient_checkpointing: Literal["auto", "yes", "no"] = "auto"
-    """Calculate twice to save memory; auto: on a GPU, where the longest micro-batch would not fit
+    """Calculate twice to save memory; auto: on a GPU, where the longest sample would not fit
     otherwise, or memory has run out."""
     compile: bool = False
     """Compile the model with torch.compile."""

@@ -4,27 +4,23 @@ What autograd keeps of a row for going back depends on the architecture, its att
 formats. So it is weighed: for three short rows, between which it grows with the length and its square.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from workflow_scripts.core.seeds import without_a_trace
-from workflow_scripts.planning.memory import BESIDE_TRAINED
+from workflow_scripts.planning.memory import step_bytes, tokens_within, trained_logit_bytes
 from workflow_scripts.training.attention import rows_apart
-from workflow_scripts.training.loss import find_head
+from workflow_scripts.training.loss import find_head, is_distilled
 from workflow_scripts.training.packing import Order
 from workflow_scripts.training.precision import calculating_in
 from workflow_scripts.training.samples import Samples
 from workflow_scripts.training.trained_parameters import trained_parameters
 
 _WEIGHED = (16, 32, 64)  # tokens
-# Beside what is kept there are gradients in the making and kernels' own buffers.
-_SPARE = 1.25
-# A logit in 16 bits and in 32, its log-probability, and the gradients of both.
-_BYTES_OF_LOGIT = 16
 
 
 @dataclass(frozen=True)
@@ -56,34 +52,65 @@ def longest_row(samples: Samples, order: Order, epochs: int, *, padded: bool) ->
     return found
 
 
-def choose_checkpointing(wanted: str, room: int | None, needed: Callable[[], float]) -> bool:
-    """Whether to calculate forward twice: by itself, where a step that does it once has no room.
+@dataclass(frozen=True)
+class StepMemory:
+    """What a step that calculates once needs beside the weights; what it keeps grows as `kept` says."""
 
-    The room is the GPU's free memory; None is a CPU, where one calculates once.
-    """
-    if wanted != "auto":
-        return wanted == "yes"
-    return room is not None and needed() > room
+    kept: tuple[
+        float, float, float
+    ]  # for the square of a row's length, its length, and in any case
+    trained: int
+    vocabulary: int
+    in_pieces: bool
+    distilled: bool
+
+    @classmethod
+    def of(cls, model, precision: str, *, in_pieces: bool = True) -> "StepMemory":
+        """`in_pieces` says whether the logits of a long row are made so where the model allows it."""
+        weighed = [weigh(model, BatchShape(1, length), precision) for length in _WEIGHED]
+        square, linear, constant = np.polyfit(_WEIGHED, weighed, deg=2).tolist()
+        distilled = is_distilled(model)
+        with calculating_in(precision, model.device.type):  # which mixed formats need
+            in_pieces = in_pieces and (distilled or find_head(model) is not None)
+        trained = sum(p.numel() for p in trained_parameters(model).values())
+        vocabulary = model.config.get_text_config().vocab_size
+        return cls((square, linear, constant), trained, vocabulary, in_pieces, distilled)
+
+    def kept_bytes(self, row: BatchShape) -> int:
+        """What autograd keeps of a row for going back, logits left out."""
+        square, linear, constant = self.kept
+        return int(constant + row.rows * (linear * row.length + square * row.length**2))
+
+    def bytes(self, row: BatchShape) -> int:
+        logits = trained_logit_bytes(
+            row.tokens, self.vocabulary, in_pieces=self.in_pieces, distilled=self.distilled
+        )
+        return step_bytes(self.kept_bytes(row), logits, self.trained)
+
+    def row_within(self, room: float) -> int:
+        """The tokens of the longest row for which there is room."""
+        return tokens_within(room, lambda tokens: self.bytes(BatchShape(1, tokens)))
 
 
-def step_bytes(model, row: BatchShape, precision: str, *, in_pieces: bool = True) -> int:
-    """What a step needs beside the weights, if it calculates once: an estimate, on the safe side.
+@dataclass(frozen=True)
+class Fitting:
+    """How a training is made to fit a GPU: rows of at most so many tokens, and calculating twice."""
 
-    `in_pieces` says whether the logits of a long row are made so where the model allows it.
-    """
-    trained = sum(p.numel() for p in trained_parameters(model).values()) * BESIDE_TRAINED
-    with calculating_in(precision, model.device.type):  # which mixed formats need
-        head = find_head(model) if in_pieces else None
-    at_once = row.tokens if head is None else min(row.tokens, head.at_once)
-    logits = at_once * model.config.get_text_config().vocab_size * _BYTES_OF_LOGIT
-    return int(_SPARE * (kept_bytes(model, row, precision) + logits)) + trained
+    most_tokens: int | None
+    checkpoints: bool
 
-
-def kept_bytes(model, row: BatchShape, precision: str) -> int:
-    """What autograd keeps of a row for going back, logits left out."""
-    weighed = [weigh(model, BatchShape(1, length), precision) for length in _WEIGHED]
-    square, linear, constant = np.polyfit(_WEIGHED, weighed, deg=2).tolist()
-    return int(constant + row.rows * (linear * row.length + square * row.length**2))
+    @classmethod
+    def choose(
+        cls, wanted: str, room: int, longest: BatchShape, sample: int, memory: StepMemory
+    ) -> "Fitting":
+        """A row that has no room is cut apart between its samples, and all is calculated twice only where the
+        longest sample has none alone."""
+        if memory.bytes(longest) <= room:
+            return cls(None, False)
+        most = memory.row_within(room)
+        if wanted == "auto" and sample > most:
+            return cls(None, True)
+        return cls(max(1, most), False)
 
 
 def weigh(model, row: BatchShape, precision: str) -> int:
@@ -102,11 +129,16 @@ def weigh(model, row: BatchShape, precision: str) -> int:
     model.train()
     hooks = torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor)
     with without_a_trace(device), calculating_in(precision, device.type), hooks:
-        output = model(
-            input_ids=tokens, use_cache=False, logits_to_keep=tokens.flatten()[:0], **apart
-        )
+        output = model(input_ids=tokens, use_cache=False, **_without_logits(model, tokens), **apart)
     del output
     model.train(was_training)
     # Noted now: the first pass of a model in chunks moves its parameters beside one another.
     there = {tensor.untyped_storage().data_ptr() for tensor in model.parameters()}
     return sum(size for place, size in kept.items() if place not in there)
+
+
+def _without_logits(model, tokens: Tensor) -> dict[str, Any]:
+    """A call that keeps those of no position; the loss of a model that learns from itself is its own to make."""
+    if is_distilled(model):
+        return {"labels": tokens, "num_items_in_batch": tokens.numel()}
+    return {"logits_to_keep": tokens.flatten()[:0]}

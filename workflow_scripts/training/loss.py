@@ -1,8 +1,7 @@
 """The language-model loss, for the positions that count and no others.
 
-Logits are the largest thing in memory that a small model makes: tokens times vocabulary. Those of
-positions that do not count are never computed, and where the others are many they are computed in pieces,
-each with its loss and its gradient, and never lie in memory together.
+Logits of positions that do not count are never computed, and where the others are many they are computed in
+pieces, each with its loss and its gradient, and never lie in memory together.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,8 +13,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from workflow_scripts.chunked.pieces import summed_in_pieces
+from workflow_scripts.planning.memory import positions_at_once
+
 IGNORED = -100
-_PIECE = 1 << 26  # logits at once: a quarter of a gigabyte in float32
 _ALIKE = {True: 1e-5, False: 2e-2}
 
 
@@ -61,13 +62,18 @@ class Head:
     @property
     def at_once(self) -> int:
         """Positions whose logits lie in memory together."""
-        return max(1, _PIECE // self.model.config.get_text_config().vocab_size)
+        return positions_at_once(self.model.config.get_text_config().vocab_size)
 
     @property
     def parameters(self) -> list[Tensor]:
         """Those that are trained."""
         output = self.model.get_output_embeddings()
         return [parameter for parameter in output.parameters() if parameter.requires_grad]
+
+
+def is_distilled(model) -> bool:
+    """Whether it learns from itself: a chunked model that adds its own losses, in its forward."""
+    return bool(getattr(model.config, "distilled", False))
 
 
 def find_head(model) -> Head | None:
@@ -136,7 +142,12 @@ def _behind(head: Head, hidden: Tensor, targets: Tensor, at_once: int) -> Tensor
     if len(hidden) <= at_once:
         return _cross_entropy(head(hidden), targets)
     if torch.is_grad_enabled():
-        return _InPieces.apply(hidden, targets, head, *head.parameters)
+
+        def losses_of(some: Tensor, wanted: Tensor) -> list[Tensor]:
+            return [_cross_entropy(head(some), wanted)]
+
+        loss, _ = summed_in_pieces(losses_of, hidden, [targets], head.at_once, head.parameters)
+        return loss
     pieces = zip(hidden.split(head.at_once), targets.split(head.at_once), strict=True)
     return torch.stack([_cross_entropy(head(some), wanted) for some, wanted in pieces]).sum()
 
@@ -144,31 +155,3 @@ def _behind(head: Head, hidden: Tensor, targets: Tensor, at_once: int) -> Tensor
 def _cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
     exact = torch.promote_types(logits.dtype, torch.float32)
     return F.cross_entropy(logits.to(exact), targets, reduction="sum")
-
-
-class _InPieces(torch.autograd.Function):
-    """The loss and, in the same pass, the gradients that will be wanted of it, piece by piece."""
-
-    @staticmethod
-    def forward(ctx, hidden, targets, head, *parameters):
-        exact = torch.promote_types(hidden.dtype, torch.float32)
-        total = torch.zeros((), dtype=exact, device=hidden.device)
-        of_hidden = torch.empty_like(hidden)
-        of_parameters = [torch.zeros_like(parameter) for parameter in parameters]
-        pieces = (x.split(head.at_once) for x in (hidden, targets, of_hidden))
-        for some, wanted, gradient in zip(*pieces, strict=True):
-            with torch.enable_grad():
-                some = some.detach().requires_grad_()
-                loss = _cross_entropy(head(some), wanted)
-            found, *others = torch.autograd.grad(loss, [some, *parameters])
-            gradient.copy_(found)
-            for sum_of_pieces, other in zip(of_parameters, others, strict=True):
-                sum_of_pieces.add_(other)
-            total += loss.detach()
-        ctx.save_for_backward(of_hidden, *of_parameters)
-        return total
-
-    @staticmethod
-    def backward(ctx, gradient):
-        of_hidden, *of_parameters = (found * gradient for found in ctx.saved_tensors)
-        return of_hidden, None, None, *of_parameters

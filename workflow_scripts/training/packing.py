@@ -8,7 +8,7 @@ sample, each position counted from the start of its own. Padded, it is one row a
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import accumulate, islice
+from itertools import accumulate, islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -77,6 +77,7 @@ class Collator:
 
     packing: bool
     padding_token: int
+    most_tokens: int | None = None  # for which a step has room at once
 
     def __call__(self, chosen: list[Sample]) -> dict[str, Any]:
         batch = _packed(chosen) if self.packing else _padded(chosen, self.padding_token)
@@ -107,6 +108,44 @@ def _padded(chosen: list[Sample], padding_token: int) -> dict[str, Any]:
         ids[row, :size], mask[row, :size] = tokens, 1
         labels[row, :size] = tokens.masked_fill(~torch.from_numpy(sample.counted), IGNORED)
     return {"input_ids": ids, "attention_mask": mask, "labels": labels}
+
+
+def cut(batch: dict[str, Any], most: int | None) -> list[dict[str, Any]]:
+    """A collated batch in several of at most so many tokens each, one sample at least, or as it is."""
+    ids = batch["input_ids"]
+    if most is None or ids.numel() <= most:
+        return [batch]
+    if "lengths" not in batch:
+        rows = max(1, most // ids.shape[1])
+        parts = [
+            {
+                name: batch[name][at : at + rows]
+                for name in ("input_ids", "attention_mask", "labels")
+            }
+            for at in range(0, len(ids), rows)
+        ]
+    else:
+        parts = [_stretch(batch, some) for some in _filled(batch["lengths"], most)]
+    return [part | vars(Counted.of(part["labels"])) for part in parts]
+
+
+def _filled(lengths: list[int], most: int) -> list[slice]:
+    """Of the samples that lie one after another, as many together as fit."""
+    firsts, tokens = [0], 0
+    for at, length in enumerate(lengths):
+        if at > firsts[-1] and tokens + length > most:
+            firsts.append(at)
+            tokens = 0
+        tokens += length
+    return [slice(*pair) for pair in pairwise([*firsts, len(lengths)])]
+
+
+def _stretch(batch: dict[str, Any], samples: slice) -> dict[str, Any]:
+    """Of a packed row these samples."""
+    edges = batch["ends"][samples.start : samples.stop + 1]
+    tokens = slice(int(edges[0]), int(edges[-1]))
+    row = {name: batch[name][:, tokens] for name in ("input_ids", "position_ids", "labels")}
+    return row | {"lengths": batch["lengths"][samples], "ends": edges - edges[0]}
 
 
 def amount_trained(

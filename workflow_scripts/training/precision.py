@@ -4,15 +4,13 @@ from contextlib import AbstractContextManager, nullcontext
 
 import torch
 
-from workflow_scripts.hub.load import is_ampere_or_newer
+from workflow_scripts.hub.load import best_format
 from workflow_scripts.planning.arithmetic import half_peak
 
 
 def choose_precision(wanted: str, device: str) -> str:
     """float32 or bfloat16; what is trained is kept in float32 in either case."""
-    if wanted != "auto":
-        return wanted
-    return "bfloat16" if device == "cuda" and is_ampere_or_newer() else "float32"
+    return best_format(device) if wanted == "auto" else wanted
 
 
 def calculating_in(precision: str, device: str) -> AbstractContextManager:

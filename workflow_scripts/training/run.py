@@ -18,7 +18,7 @@ from workflow_scripts.core.seeds import derive_seed, seed_everything
 from workflow_scripts.planning.memory import room_on
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training import attention, processes
-from workflow_scripts.training.activations import choose_checkpointing, longest_row, step_bytes
+from workflow_scripts.training.activations import Fitting, StepMemory, longest_row
 from workflow_scripts.training.lesson import Lesson
 from workflow_scripts.training.packing import Collator, Order
 from workflow_scripts.training.precision import choose_precision
@@ -34,7 +34,7 @@ from workflow_scripts.training.trained_parameters import (
     set_parameters,
 )
 from workflow_scripts.training.trainer import PackedTrainer
-from workflow_scripts.training.watching import LeaveOnSignal, StopWhenDiverged
+from workflow_scripts.training.watching import SaveAndLeave, SaveClock, StopWhenDiverged
 
 _USUAL_MICRO_BATCH = 8
 
@@ -51,7 +51,8 @@ def train(
     """Train what `load` gives, from the state in `state_path` on where there is one.
 
     `load` is called with the number format that parameters which are not trained are wanted in. When memory
-    runs out, the micro-batch is halved and the training resumes from its last state.
+    runs out, the training resumes from its last state, and if that happens twice there, with half the
+    micro-batch.
     """
     keys = lesson.keys
     if keys.tensorboard and not is_tensorboard_available():
@@ -73,15 +74,19 @@ def train(
         except RuntimeError as error:
             if not ran_out(error):
                 raise
+            again = state.may_try_again()
             tried = state.largest_batch is not None or device == "cpu"
-            if micro == 1 and (tried or keys.gradient_checkpointing != "auto"):
+            if not again and micro == 1 and (tried or keys.gradient_checkpointing != "auto"):
                 raise UserError(
                     f"Memory ran out with one sample at a time ({error}). A smaller max_length,"
                     " gradient_checkpointing: yes, or more gpus and sharded: true need less."
                 ) from None
-        micro = max(1, micro // 2)
-        print(f"Memory ran out: {micro} samples at a time now; a step keeps its samples.")
-        state.largest_batch = micro
+        if again:
+            print("Memory ran out: once more from the last state.", flush=True)
+        else:
+            micro = max(1, micro // 2)
+            print(f"Memory ran out: {micro} samples at a time now; a step keeps its samples.")
+            state.largest_batch = micro
         if processes.count() > 1:  # the others wait for this one's gradients: all start again
             sys.exit(processes.OUT_OF_MEMORY)
         free_memory()
@@ -140,7 +145,8 @@ class Attempt:
         about |= {"packing": packing, "precision": precision, "device": self.device}
         print("\n".join(f"{name}: {value}" for name, value in about.items()), flush=True)
 
-        watcher, progress = LeaveOnSignal(self.state), Progress()
+        watcher = SaveAndLeave(self.state, None if keys.save_every else SaveClock())
+        progress = Progress()
         callbacks = [StopWhenDiverged(model.config.vocab_size), watcher, progress]
         keep_best = None
         if keys.select == "best" and lesson.evaluates:
@@ -151,16 +157,16 @@ class Attempt:
         shared = processes.rank(), processes.count()
         order = Order(len(lesson.samples), keys.batch_size, micro, lesson.seed, *shared)
         padded = packing == "none"
-        checkpoints = self.calculates_twice(model, order, precision, padded=padded)
+        fitting = self.fitting(model, order, precision, padded=padded)
         if self.device == "cuda":
-            about["gradient_checkpointing"] = checkpoints
-        args = self.arguments(micro, precision, checkpoints)
+            about["gradient_checkpointing"] = fitting.checkpoints
+        args = self.arguments(micro, precision, fitting.checkpoints)
         trainer = PackedTrainer(
             model,
             args,
             lesson=lesson,
             order=order,
-            collator=Collator(not padded, self.padding_token),
+            collator=Collator(not padded, self.padding_token, fitting.most_tokens),
             callbacks=callbacks,
             precision=precision,
         )
@@ -206,18 +212,25 @@ class Attempt:
             speed=speed_of(facts["tokens"] - before["tokens"], progress, trainer),
         )
 
-    def calculates_twice(self, model, order: Order, precision: str, *, padded: bool) -> bool:
+    def fitting(self, model, order: Order, precision: str, *, padded: bool) -> Fitting:
         """Once memory has run out the estimate was wrong, and nothing is left to chance."""
-        keys = self.lesson.keys
-
-        def needed() -> float:
-            if self.state.largest_batch is not None:
-                return math.inf
-            row = longest_row(self.lesson.samples, order, keys.epochs, padded=padded)
-            at_once = keys.compile or keys.sharded
-            return step_bytes(model, row, precision, in_pieces=not at_once)
-
-        return choose_checkpointing(keys.gradient_checkpointing, room_on(model.device), needed)
+        keys, room = self.lesson.keys, room_on(model.device)
+        wanted = keys.gradient_checkpointing
+        if room is None or wanted == "yes":
+            return Fitting(None, wanted == "yes")
+        if wanted == "auto" and self.state.largest_batch is not None:
+            return Fitting(None, True)
+        samples = self.lesson.samples
+        longest = longest_row(samples, order, keys.epochs, padded=padded)
+        memory = StepMemory.of(model, precision, in_pieces=not (keys.compile or keys.sharded))
+        if (
+            processes.count() > 1
+        ):  # each makes as many rows as the others, whose gradients it waits for
+            return Fitting(None, wanted == "auto" and memory.bytes(longest) > room)
+        found = Fitting.choose(wanted, room, longest, int(samples.lengths.max()), memory)
+        if found.most_tokens:
+            print(f"Rows of more than {found.most_tokens:,} tokens do not fit and are cut apart.")
+        return found
 
     def arguments(self, micro: int, precision: str, checkpoints: bool) -> TrainingArguments:
         lesson, keys = self.lesson, self.lesson.keys
@@ -238,8 +251,8 @@ class Attempt:
             # and a kill between the two would lose it.
             eval_strategy="steps" if lesson.evaluates else "no",
             eval_steps=lesson.evaluate_every,
-            save_strategy="steps",
-            save_steps=keys.save_every,
+            save_strategy="steps" if keys.save_every else "no",  # or by the clock
+            save_steps=keys.save_every or 1,
             seed=derive_seed(lesson.seed, "training") % 2**32,
             use_cpu=self.device == "cpu",
             bf16=keys.sharded and precision == "bfloat16",  # else it is the trainer's own

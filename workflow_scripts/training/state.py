@@ -15,6 +15,7 @@ from workflow_scripts.core.files import sha256_file, sha256_json, write_json
 from workflow_scripts.core.own_job import leave_if_replaced, read_entry
 
 _SEAL, _OWNER, _LARGEST = "seal.json", "training.json", "micro_batch.json"
+_RAN_OUT = "ran_out.json"
 _SAVED = re.compile(r"checkpoint-(\d+)")
 
 
@@ -76,6 +77,16 @@ class StateFolder:
     @largest_batch.setter
     def largest_batch(self, size: int) -> None:
         write_json(self.path / _LARGEST, size)
+
+    def may_try_again(self) -> bool:
+        """After memory has run out: whether it had not since the last state that was saved.
+
+        Then it may have been another's, or in pieces. Twice from the same state is no accident.
+        """
+        step = max((step_of(one) for one in self._saved() if is_sealed(one)), default=0)
+        before = read_entry(self.path / _RAN_OUT)
+        write_json(self.path / _RAN_OUT, step)
+        return before is None or step > before
 
     def _saved(self) -> list[Path]:
         return [path for path in self.path.iterdir() if _SAVED.fullmatch(path.name)]

@@ -14,8 +14,8 @@ from transformers.trainer import TRAINER_STATE_NAME
 from workflow_scripts.training.calling import call_of, sent_to
 from workflow_scripts.training.evaluated import left_as_it_was
 from workflow_scripts.training.lesson import Lesson
-from workflow_scripts.training.loss import find_head, summed_loss
-from workflow_scripts.training.packing import Collator, Order
+from workflow_scripts.training.loss import find_head, is_distilled, summed_loss
+from workflow_scripts.training.packing import Collator, Order, cut
 from workflow_scripts.training.precision import calculating_in
 from workflow_scripts.training.reading import StepsToRead
 from workflow_scripts.training.samples import BLANK, Samples
@@ -23,7 +23,7 @@ from workflow_scripts.training.trained_parameters import gathered_parameters, se
 
 
 class PackedTrainer(Trainer):
-    """`order` says which of the lesson's samples make a step."""
+    """`order` says which of the lesson's samples make a step, and `collator` what fits into a row."""
 
     control: TrainerControl
     _globalstep_last_logged: int
@@ -53,8 +53,7 @@ class PackedTrainer(Trainer):
         with calculating_in(precision, args.device.type):  # which mixed formats need
             self._head = None if args.torch_compile or args.fsdp else find_head(model)
         self.model_accepts_loss_kwargs = True  # the loss below divides by the tokens of the step
-        # A chunked model that learns from itself adds its own losses, in its forward.
-        self._distilled = bool(getattr(model.config, "distilled", False))
+        self._distilled = is_distilled(model)
 
     def get_train_dataloader(self) -> DataLoader:
         # Not handed to accelerate: it would repeat samples where processes do not come out even. Nothing
@@ -75,6 +74,14 @@ class PackedTrainer(Trainer):
 
     def _prepare_inputs(self, inputs: dict[str, Any]) -> dict[str, Any]:
         return sent_to(self.args.device, inputs)
+
+    def training_step(self, model, inputs, num_items_in_batch=None):
+        """What has no room in a row goes through in several, whose gradients add up to the same."""
+        first, *others = cut(inputs, self.data_collator.most_tokens)
+        loss = super().training_step(model, first, num_items_in_batch)
+        for part in others:
+            loss = loss + super().training_step(model, part, num_items_in_batch)
+        return loss
 
     def compute_loss_context_manager(self) -> AbstractContextManager:
         """Here and not around the model's own forward, as accelerate has it: an evaluation is run as any

@@ -2,6 +2,7 @@
 
 import math
 import signal
+import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from workflow_scripts.training.state import StateFolder
 # preemption; so do people and machines that shut down.
 SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
 _RECENT = 5
+_SECONDS = 300
 
 
 @contextmanager
@@ -28,6 +30,20 @@ def signals_to(handler: Callable):
     finally:
         for number, previous in before.items():
             signal.signal(number, previous)
+
+
+class SaveClock:
+    """When five minutes' work would be lost, where nobody says after how many steps to save."""
+
+    def __init__(self):
+        self._saved = time.monotonic()
+
+    @property
+    def due(self) -> bool:
+        return time.monotonic() - self._saved > _SECONDS
+
+    def saved(self) -> None:
+        self._saved = time.monotonic()
 
 
 class Leaving:
@@ -51,11 +67,11 @@ class Leaving:
             )
 
 
-class LeaveOnSignal(TrainerCallback):
-    """After a signal: finish the step, save, seal, leave."""
+class SaveAndLeave(TrainerCallback):
+    """After a signal: finish the step, save, seal, leave; with a clock, save when it is time, and at the end."""
 
-    def __init__(self, state: StateFolder):
-        self._state, self.leaving = state, Leaving()
+    def __init__(self, state: StateFolder, clock: SaveClock | None = None):
+        self._state, self.leaving, self._clock = state, Leaving(), clock
         self._group: Any = None
 
     def on_train_begin(self, args, state, control, **kwargs):
@@ -64,17 +80,21 @@ class LeaveOnSignal(TrainerCallback):
 
     def on_step_end(self, args, state, control, **kwargs):
         leaving = self.leaving
-        if args.world_size > 1:  # a signal reaches the processes at different steps
-            wanted = torch.tensor(int(leaving.wanted))
-            torch.distributed.all_reduce(wanted, torch.distributed.ReduceOp.MAX, self._group)
-            leaving.wanted = bool(wanted)
-        writes = leaving.wanted or control.should_save or control.should_evaluate
+        clock = self._clock
+        due = clock is not None and (clock.due or state.global_step >= state.max_steps)
+        if args.world_size > 1:  # a signal, and the time, reach the processes at different steps
+            told = torch.tensor([leaving.wanted, due], dtype=torch.int32)
+            torch.distributed.all_reduce(told, torch.distributed.ReduceOp.MAX, self._group)
+            leaving.wanted, due = (bool(one) for one in told)
+        if leaving.wanted or due:
+            control.should_save = True
+        writes = control.should_save or control.should_evaluate
         if writes and state.is_world_process_zero:
             leave_if_replaced()
-        if leaving.wanted:
-            control.should_save = True
 
     def on_save(self, args, state, control, **kwargs):
+        if self._clock is not None:
+            self._clock.saved()
         if args.world_size > 1:  # each writes files of its own
             torch.distributed.barrier()
         if state.is_world_process_zero:

@@ -32,7 +32,7 @@ _MOMENTS = {
     },
     "workflow_scripts.training.watching": {
         "a step is trained": (
-            "LeaveOnSignal",
+            "SaveAndLeave",
             "on_step_end",
             lambda watcher, args, state, control, **_: (args.output_dir, state.global_step),
         ),

@@ -190,3 +190,11 @@ with step(snakemake):
 """
     _, log = run(tmp_path, code)
     assert log == "1\n"
+
+
+def test_memory_of_a_gpu_is_kept_in_one_piece_unless_somebody_wishes_otherwise(tmp_path):
+    code = "import os\nwith step(snakemake):\n    print(os.environ.get('PYTORCH_CUDA_ALLOC_CONF'))"
+    assert run(tmp_path, code)[1] == "expandable_segments:True\n"
+    own = {"PYTORCH_CUDA_ALLOC_CONF": "backend:cudaMallocAsync"}
+    assert run(tmp_path, code, **own)[1] == "backend:cudaMallocAsync\n"
+    assert run(tmp_path, code, PYTORCH_ALLOC_CONF="max_split_size_mb:64")[1] == "None\n"

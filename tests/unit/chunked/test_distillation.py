@@ -2,9 +2,12 @@
 
 import pytest
 import torch
+import torch.nn.functional as F
 
-from tests.tiny_models import PLAN, base_model, chunked_model
+from tests.tiny_models import PLAN, VOCABULARY, base_model, chunked_model, tiny_model
 from tests.unit.chunked.reference import added_weights, fresh_ids, reference_loss
+from tests.unit.largest import Largest
+from workflow_scripts.planning import memory
 
 MEAN = PLAN | {"aggregation_mode": "mean"}
 BOTH = {"distillation": True, "logits_distillation": True}
@@ -21,6 +24,60 @@ def test_both_losses_against_the_formula(items):
     extra = {"num_items_in_batch": items} if items else {}
     loss = model(ids, labels=labels, **extra).loss
     assert float(loss) == pytest.approx(float(expected) * counted / (items or counted), rel=1e-4)
+
+
+@pytest.mark.parametrize("at_once", [7, 1000])
+@pytest.mark.parametrize("learns", [{"distillation": True}, {"logits_distillation": True}, BOTH])
+def test_in_pieces_loss_and_gradients_are_those_of_whole_logits(monkeypatch, learns, at_once):
+    monkeypatch.setattr(memory, "_TRAINED_LOGITS", 4 * at_once * VOCABULARY)
+    base, ids = base_model("qwen2", 6), fresh_ids(3, 20)
+    labels = ids.masked_fill(torch.rand(ids.shape) < 0.3, -100)
+    model = chunked_model(base, **MEAN, **learns, temperature=3.0).train()
+    with torch.no_grad():  # as usual: a loss of many hundred has no sixth digit to compare
+        for parameter in model.parameters():
+            parameter.mul_(0.3)
+    whole = of_whole_logits(model, ids, labels)
+    whole.backward()
+    expected = {n: p.grad.clone() for n, p in model.named_parameters() if p.grad is not None}
+    model.zero_grad()
+    found = model(ids, labels=labels).loss
+    found.backward()
+    assert found.item() == pytest.approx(whole.item(), rel=1e-6)
+    assert expected
+    for name, gradient in expected.items():
+        off = (model.get_parameter(name).grad - gradient).abs().max()
+        assert off <= 1e-6 * max(1.0, float(gradient.abs().max())), name
+
+
+def of_whole_logits(model, ids, labels):
+    """As it would be written down: both models' logits of all tokens."""
+    layers, keys, counts = model.model.layers, model.config, labels[:, 1:] != -100
+    plain = super(type(model).__mro__[1], model).forward
+    with layers.recording() as student:
+        outputs = plain(input_ids=ids, labels=labels, use_cache=False)
+    with torch.no_grad(), layers.recording(unchunked=True) as teacher:
+        taught = plain(input_ids=ids, use_cache=False).logits
+    loss, behind = outputs.loss, len(layers.plan.end) + 1
+    if keys.distillation:
+        pairs = zip(teacher[-behind:], student[-behind:], strict=True)
+        cosines = [F.cosine_similarity(a, b, dim=-1)[:, :-1][counts] for a, b in pairs]
+        loss = loss + torch.stack([(1 - one).square().mean() for one in cosines]).mean()
+    if keys.logits_distillation:
+        t = keys.temperature
+        p, q = (F.softmax(x[:, :-1][counts] / t, dim=-1) for x in (taught, outputs.logits))
+        loss = loss + t**2 * (p * (p / q).log()).sum() / counts.sum()
+    return loss
+
+
+def test_no_more_logits_than_a_piece_ever_lie_in_memory(monkeypatch):
+    vocabulary, tokens, at_once = 5000, 64, 8
+    monkeypatch.setattr(memory, "_TRAINED_LOGITS", 4 * at_once * vocabulary)
+    base = tiny_model("qwen2", vocabulary, layers=6)
+    model = chunked_model(base, **MEAN, **BOTH).train()
+    ids = torch.randint(3, vocabulary, (1, tokens))
+    with Largest() as mode:
+        model(ids, labels=ids).loss.backward()
+    assert mode.elements <= max(at_once * vocabulary, model.lm_head.weight.numel())
 
 
 def test_the_teacher_learns_nothing_and_evaluation_is_the_plain_loss():

@@ -1,12 +1,15 @@
 """Which token is next: all rows of a step at once, and each as if it were alone."""
 
+import random
+
 import pytest
 import torch
 
 from tests.tiny_models import VOCABULARY, tiny_model
+from tests.tiny_tokenizers import FAMILIES, tokenizer_like
 from tests.unit.evaluation.drawn import Operations, Requests, fresh_seed
 from workflow_scripts.evaluation.prefix import choosing
-from workflow_scripts.evaluation.prefix.choosing import GenerationRules, choose
+from workflow_scripts.evaluation.prefix.choosing import GenerationRules, StopStrings, choose
 
 OPTIONS = {
     "penalty": {"do_sample": False, "repetition_penalty": 1.3, "no_repeat_ngram_size": 3},
@@ -62,3 +65,52 @@ def test_no_row_is_looked_at_by_itself_before_all_are_on_the_processor(options, 
         assert choose(choosers, torch.randn(ROWS, VOCABULARY)) == [7] * ROWS
     # Which a device would be waited for.
     assert "aten::_local_scalar_dense" not in noted.names
+
+
+STRINGS = ("\n", "\n\n", "Q:", ".", ",", " ", "é", "fox", "日", "e ", "<s>", "</s>")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_stop_strings_are_found_when_all_tokens_are_decoded_each_time(family):
+    """Though most are not; with characters of several tokens, spaces and special tokens among them."""
+    tokenizer, rng = tokenizer_like(family), random.Random(fresh_seed())
+    text = "The fox sees é. Q: 日本 the Zoë\n\nQ: a, b ., \n e fox"
+    usual = tokenizer.encode(text, add_special_tokens=False)
+    every = range(len(tokenizer))
+    stopped = 0
+    for _ in range(150):
+        strings = tuple(rng.sample(STRINGS, 3))
+        stop = StopStrings(tokenizer, strings, 2)
+        tokens: list[int] = []
+        following = rng.randrange(len(usual))
+        while len(tokens) < 25:  # stretches of text, and whatever a model may say between them
+            following = (following + 1) % len(usual)
+            if rng.random() < 0.2:
+                following = rng.randrange(len(usual))
+            tokens.append(usual[following] if rng.random() < 0.9 else rng.choice(every))
+            found = any(
+                string in tokenizer.decode(tokens[-length:])
+                for string in strings
+                for length in [len(tokenizer.encode(string, add_special_tokens=False)) + 2]
+            )
+            assert stop(tokens) == found, (tokens, strings)
+            if found:
+                stopped += 1
+                break
+    assert stopped > 20
+
+
+def test_a_token_that_ends_no_stop_string_is_decoded_once():
+    decoded = []
+
+    class Noted:
+        def encode(self, text, **options):
+            return [0]
+
+        def decode(self, tokens, **options):
+            decoded.append([*tokens])
+            return "ab."[tokens[-1]]
+
+    stop = StopStrings(Noted(), (".",), 2)
+    assert not any(stop([0, 1] * at) for at in range(1, 50))
+    assert decoded == [[1]] and stop([0, 1, 2])

@@ -94,9 +94,10 @@ def computed(keys: str):
             seed = torch.Generator().manual_seed(zlib.crc32(name.encode()))
             parameter.copy_(torch.randn(parameter.shape, generator=seed) * 0.5)
         ids = torch.tensor([[1, 5, 9, 2, 7, 3], [8, 4, 4, 10, 6, 0]])
-        outputs = model(ids, labels=ids, use_cache=False)
+        logits = model(ids, use_cache=False).logits
+        loss = model(ids, labels=ids, use_cache=False).loss
     shapes = {name: parameter.shape for name, parameter in model.named_parameters()}
-    return shapes, outputs.logits, outputs.loss
+    return shapes, logits, loss
 
 
 def same(one: Checkpoint, other: Checkpoint) -> bool:

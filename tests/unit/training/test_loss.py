@@ -3,12 +3,12 @@
 import pytest
 import torch
 import torch.nn.functional as F
-from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import LlamaForCausalLM
 
 from tests.tiny_models import VOCABULARY, tiny_model
+from tests.unit.largest import Largest
 from tests.unit.training.small import adapted, samples_of
-from workflow_scripts.training import loss as module
+from workflow_scripts.planning import memory
 from workflow_scripts.training.loss import Counted, find_head, summed_loss
 from workflow_scripts.training.packing import Collator
 from workflow_scripts.training.precision import calculating_in
@@ -19,7 +19,7 @@ LENGTHS, AT_ONCE = (23, 2, 40, 9), 7
 
 @pytest.fixture
 def in_pieces(monkeypatch):
-    monkeypatch.setattr(module, "_PIECE", AT_ONCE * VOCABULARY)
+    monkeypatch.setattr(memory, "_TRAINED_LOGITS", AT_ONCE * VOCABULARY)
 
 
 def batch_of(samples, padded: bool = True):
@@ -102,19 +102,6 @@ def test_in_half_precision_a_trained_head_learns_what_it_would(in_pieces):
     assert float(off.norm() / expected.norm()) < 2e-2
 
 
-class Largest(TorchDispatchMode):
-    """The largest tensor that anything made."""
-
-    elements = 0
-
-    def __torch_dispatch__(self, function, types, arguments=(), kwargs=None):
-        result = function(*arguments, **kwargs or {})
-        for tensor in result if isinstance(result, (tuple, list)) else [result]:
-            if isinstance(tensor, torch.Tensor):
-                self.elements = max(self.elements, tensor.untyped_storage().nbytes() // 4)
-        return result
-
-
 @pytest.mark.parametrize("training", [True, False])
 def test_no_more_logits_than_a_piece_ever_lie_in_memory(monkeypatch, training):
     vocabulary, length = 5000, 64
@@ -122,7 +109,8 @@ def test_no_more_logits_than_a_piece_ever_lie_in_memory(monkeypatch, training):
     inputs, _, counted = batch_of(samples_of([length] * 2), padded=False)
     head, made = find_head(model), {}
     for pieces in (True, False):
-        monkeypatch.setattr(module, "_PIECE", AT_ONCE * vocabulary if pieces else 1 << 26)
+        most = AT_ONCE * vocabulary if pieces else 1 << 26
+        monkeypatch.setattr(memory, "_TRAINED_LOGITS", most)
         with torch.set_grad_enabled(training), Largest() as mode:
             loss = summed_loss(model, inputs, counted, head)
             if training:

@@ -10,8 +10,8 @@ CUDA = "CUDA out of memory. Tried to allocate 2.00 GiB."
 CPU = "[enforce fail at alloc_cpu.cpp:116] err == 0. DefaultCPUAllocator: can't allocate memory"
 
 
-def with_room_for(samples: int, error: Exception, from_call: int = 1):
-    """Loads a model whose forward fails on rows of more samples, from some call on."""
+def with_room_for(samples: int, error: Exception, fails=lambda call: True):
+    """Loads a model whose forward fails on rows of more samples, in those calls that are told."""
     calls = 0
 
     def load(dtype):
@@ -22,7 +22,7 @@ def with_room_for(samples: int, error: Exception, from_call: int = 1):
             nonlocal calls
             calls += 1
             row = kwargs.get("position_ids")
-            if row is not None and calls >= from_call and int((row == 0).sum()) > samples:
+            if row is not None and fails(calls) and int((row == 0).sum()) > samples:
                 raise error
             return forward(*args, **kwargs)
 
@@ -64,12 +64,26 @@ def test_halved_until_it_fits(tmp_path, capsys, error):
 def test_it_goes_on_from_the_last_state_and_remembers(tmp_path, capsys):
     options = OPTIONS | {"samples": drawn_samples(64), "save_every": 2}
     # Three calls try the model out, and each of five steps is one.
-    load = with_room_for(4, torch.OutOfMemoryError(CUDA), from_call=8)
+    load = with_room_for(4, torch.OutOfMemoryError(CUDA), fails=lambda call: call >= 8)
     trained = train_small(tmp_path, "llama", load=load, **options)
     assert "Going on from checkpoint-4." in capsys.readouterr().out
     assert trained.facts["micro_batch_size"] == 4
     assert [entry["step"] for entry in trained.history] == list(range(1, 9))
     assert (tmp_path / "micro_batch.json").read_text().strip() == "4"  # for a run after a kill
+
+
+def test_what_a_second_try_survives_halves_nothing(tmp_path, capsys):
+    """Nor does the next one further on; the bytes are those of a training that never ran out."""
+    options = OPTIONS | {"samples": drawn_samples(64), "save_every": 2}
+    whole = train_small(tmp_path / "whole", "llama", **options)
+    # In step 5, and, gone on from step 4 with three calls that try the model out, in step 8.
+    load = with_room_for(4, torch.OutOfMemoryError(CUDA), fails=lambda call: call in (8, 15))
+    trained = train_small(tmp_path / "a", "llama", load=load, **options)
+    said = capsys.readouterr().out
+    assert said.count("Memory ran out: once more from the last state.") == 2
+    assert "Going on from checkpoint-4." in said and "Going on from checkpoint-6." in said
+    assert "samples at a time" not in said and trained.facts["micro_batch_size"] == 8
+    assert same(trained.parameters, whole.parameters) and losses(trained) == losses(whole)
 
 
 def test_an_odd_share_is_halved_too(tmp_path):

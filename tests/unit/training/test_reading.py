@@ -6,11 +6,12 @@ import pytest
 import torch
 from transformers import TrainerControl
 
-from tests.unit.training.small import drawn_samples, same, train_small
+from tests.unit.training.small import drawn_samples, losses, same, train_small
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.training import reading
+from workflow_scripts.training import reading, watching
+from workflow_scripts.training.state import StateFolder
 from workflow_scripts.training.trainer import PackedTrainer
-from workflow_scripts.training.watching import LeaveOnSignal
+from workflow_scripts.training.watching import SaveAndLeave
 
 EVERY = 4
 OPTIONS = {"samples": drawn_samples(44), "held_out": drawn_samples(5, seed=1), "save_every": 6}
@@ -53,7 +54,7 @@ def test_processes_agree_on_leaving_without_their_gpus(monkeypatch):
     monkeypatch.setattr(torch.distributed, "all_reduce", another_is_asked)
     args = SimpleNamespace(world_size=2, device=torch.device("meta"))
     state, control = SimpleNamespace(is_world_process_zero=False), TrainerControl()
-    watcher = LeaveOnSignal(None)
+    watcher = SaveAndLeave(None)
     watcher.on_train_begin(args, state, control)
     watcher.on_step_end(args, state, control)
     assert control.should_save and groups == ["gloo"]
@@ -70,3 +71,20 @@ def test_a_loss_that_is_no_number_stops_before_the_next_state(tmp_path, read_by_
     with pytest.raises(UserError, match="stopped at step 5 of 11: the loss is nan"):
         train_small(tmp_path, **OPTIONS | {"held_out": None})
     assert not list(tmp_path.glob("checkpoint-*")), "the first is of step six"
+
+
+@pytest.mark.parametrize(("seconds", "saved"), [(0, [1, 2, 3, 4, 5, 6]), (10**6, [6])])
+def test_by_the_clock_a_state_is_kept_when_it_is_time_and_at_the_end(
+    tmp_path, monkeypatch, seconds, saved
+):
+    """Where no number of steps is told; the losses are the same."""
+    monkeypatch.setattr(watching, "_SECONDS", seconds)
+    sealed, seal = [], StateFolder.seal
+    monkeypatch.setattr(
+        StateFolder, "seal", lambda self, step: sealed.append(step) or seal(self, step)
+    )
+    by_clock = train_small(tmp_path / "clock", samples=drawn_samples(24), save_every=None)
+    assert sealed == saved
+    by_steps = train_small(tmp_path / "steps", samples=drawn_samples(24), save_every=4)
+    assert sealed[len(saved) :] == [4, 6]
+    assert losses(by_clock) == losses(by_steps)

@@ -4,16 +4,21 @@ Counted is what a call adds to the weights: the cache, the mask if there is one,
 and the logits. The estimates lie above the peaks that the tests measure.
 """
 
+import math
 from dataclasses import dataclass
+
+import torch
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation.prefix.model import text_config
-from workflow_scripts.evaluation.prefix.scores import rows_at_once
-from workflow_scripts.planning.memory import logit_bytes, token_bytes
-
-# The share of the budget that logits may take; the rest is for running tokens.
-_SHARE_OF_LOGITS = 0.25
-_SMALLEST_BLOCK = 16
+from workflow_scripts.planning.memory import (
+    SHARE_OF_LOGITS,
+    SMALLEST_BLOCK,
+    logit_bytes,
+    logit_rows,
+    scored_bytes,
+    token_bytes,
+)
 
 
 @dataclass(frozen=True)
@@ -26,6 +31,7 @@ class Budget:
     mask_entry: int  # of a packed row
     plain_mask_entry: int
     logit_row: int
+    logit_rows: int  # how many of them a call may return
     log_probabilities: int  # what taking them needs, a few rows at a time
     all_logits: bool  # the model computes the logits of every token, wanted or not
     all_plain_logits: bool  # the same of a plain batch
@@ -46,6 +52,15 @@ class Budget:
         eager = model.attention == "eager"
         # Boolean and additive, two of each with windows; eager attention has scores per head.
         mask = 2 * (1 + item) + (3 * heads * max(item, 4) if eager else item)
+        device = torch.device(model.device).type
+        rows = logit_rows(size, model.vocabulary, item, device)
+        row, scored = logit_bytes(model.vocabulary, item), scored_bytes(1, model.vocabulary, device)
+        if rows < 1:
+            raise UserError(
+                f"The memory budget of {_mb(size)} MB is too small for the logits of this model, which"
+                f" has {model.vocabulary:,} tokens; it needs at least"
+                f" {_mb(math.ceil((row + scored) / SHARE_OF_LOGITS))} MB."
+            )
         return cls(
             bytes=size,
             token=token_bytes(widest, item),
@@ -53,18 +68,12 @@ class Budget:
             cache_entry=model.cache_bytes + 3 * widest * item,
             mask_entry=0 if model.by_branch else mask,
             plain_mask_entry=mask,
-            logit_row=logit_bytes(model.vocabulary, item),
-            # In float32, and their exponentials.
-            log_probabilities=rows_at_once(model.device) * model.vocabulary * 4 * 2,
+            logit_row=row,
+            logit_rows=rows,
+            log_probabilities=scored_bytes(rows, model.vocabulary, device),
             all_logits=not model.selects_logits,
             all_plain_logits=not model.selects_by_row,
         )
-
-    @property
-    def logit_rows(self) -> int:
-        """How many rows of logits a call may return."""
-        share = int(self.bytes * _SHARE_OF_LOGITS) - self.log_probabilities
-        return max(1, share // self.logit_row)
 
     def packed_bytes(self, tokens: int, entries: int, logit_rows: int) -> int:
         """What a packed row of so many tokens takes on so many cache entries, its own included."""
@@ -85,11 +94,11 @@ class Budget:
         tokens = preferred
         while needed(tokens) > self.bytes:
             tokens //= 2
-            if tokens < _SMALLEST_BLOCK:
+            if tokens < SMALLEST_BLOCK:
                 raise UserError(
                     f"The memory budget of {_mb(self.bytes)} MB is too small for sequences of"
                     f" {longest} tokens with this model; it needs at least"
-                    f" {_mb(needed(_SMALLEST_BLOCK))} MB."
+                    f" {_mb(needed(SMALLEST_BLOCK))} MB."
                 )
         return tokens
 
@@ -104,7 +113,7 @@ class Budget:
         if self.all_plain_logits:
             row += length * self.logit_row
         return max(
-            1, min(preferred_tokens // length, int(self.bytes * (1 - _SHARE_OF_LOGITS)) // row)
+            1, min(preferred_tokens // length, int(self.bytes * (1 - SHARE_OF_LOGITS)) // row)
         )
 
 

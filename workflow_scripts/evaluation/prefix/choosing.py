@@ -6,7 +6,7 @@ of its own, seeded from its name, so that neither does what it draws.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import torch
@@ -109,7 +109,8 @@ class StopStrings:
     """Whether the end of what was generated contains one of the strings, as the harnesses see it.
 
     They look at the last few tokens only, as many as the string itself has and `more`, and decode
-    special tokens too, so that a string such as <|im_end|> is found.
+    special tokens too, so that a string such as <|im_end|> is found. Asked after each token, a string can be
+    there only now if its last character is this token's, which most tokens do not have: they are not decoded.
     """
 
     tokenizer: Any
@@ -124,8 +125,24 @@ class StopStrings:
             lengths.setdefault(length, []).append(string)
         return lengths
 
+    @cached_property
+    def _ends(self) -> Callable[[int], bool]:
+        """Whether a token may be the last one of a string, told from its own text where that can tell."""
+        last = {string[-1:] for string in self.strings}
+        # Some tokenizers take spaces away between tokens, or from the first of them.
+        tidies = getattr(self.tokenizer, "clean_up_tokenization_spaces", False)
+        if tidies or "" in last or " " in last:
+            return lambda token: True
+        last.add("\ufffd")  # part of a character
+
+        @cache
+        def ends(token: int) -> bool:
+            return not last.isdisjoint(self.tokenizer.decode([token]))
+
+        return ends
+
     def __call__(self, generated: Sequence[int]) -> bool:
-        return any(
+        return self._ends(generated[-1]) and any(
             string in text
             for length, strings in self._by_length.items()
             for text in [self.tokenizer.decode(generated[-length:])]

@@ -22,11 +22,10 @@ from workflow_scripts.evaluation.prefix.loglikelihood import score
 from workflow_scripts.evaluation.prefix.model import CausalModel
 from workflow_scripts.evaluation.prefix.scores import Score, ScoreRequest, Tally
 from workflow_scripts.evaluation.prefix.trie import build_trie
-from workflow_scripts.planning.memory import room_on
+from workflow_scripts.planning.memory import GPU_SHARE, room_on
 
 # On a CPU a constant, so that results do not depend on what else the machine is doing.
 CPU_BUDGET = 2**30
-GPU_SHARE = 0.5
 # Answers that grow side by side.
 CPU_ANSWERS, GPU_ANSWERS = 32, 256
 # Tokens that they take before anybody looks at them: looking waits for the device.

@@ -7,13 +7,14 @@ import numpy as np
 import torch
 
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.planning.memory import scored_at_once
 
 Score = tuple[float, bool]  # log-likelihood, and whether greedy decoding gives the continuation
 
 
 def rows_at_once(device) -> int:
-    """Rows of logits while their log-probabilities are taken; on a GPU small pieces cost more."""
-    return 32 if torch.device(device).type == "cpu" else 1024
+    """Rows of logits while their log-probabilities are taken."""
+    return scored_at_once(torch.device(device).type)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from workflow_scripts.training.together.saved import Saved
 from workflow_scripts.training.together.stack import AdapterStack
 from workflow_scripts.training.trained import Trained
 from workflow_scripts.training.trained_parameters import set_parameters
-from workflow_scripts.training.watching import Leaving
+from workflow_scripts.training.watching import Leaving, SaveClock
 
 Outcome = Trained | Exception
 
@@ -55,6 +55,7 @@ class SharedTrainings:
         self._most = saved.largest_batch or most_tokens
         self._steps, self._unsaved = saved.step, 0
         self._leaving = Leaving()
+        self._clock = SaveClock()
         self._unread: list[tuple[Learner, int, float, Tensor]] = []
         self._learners: list[Learner] = []  # in the order of their slots
         self._waiting = list(self._lessons) if saved.waiting is None else saved.waiting
@@ -93,6 +94,7 @@ class SharedTrainings:
 
     def _step(self) -> None:
         batches = {learner.slot: learner.next_batch() for learner in self._learners}
+        again = True  # memory may have been another's for a moment
         while True:
             try:
                 losses = self._differentiate(batches)
@@ -104,12 +106,18 @@ class SharedTrainings:
                     what = f"their step failed ({type(error).__name__}: {error})"
                     raise CannotShare(what) from error
                 longest = max(len(sample.tokens) for batch in batches.values() for sample in batch)
-                if self._most <= longest:
+                if not again and self._most <= longest:
                     what = f"memory ran out with one sample in a row ({error})"
                     raise CannotShare(what) from None
-            self._most //= 2
-            self._saved.largest_batch = self._most
-            print(f"Memory ran out: {self._most} tokens in a row now; a step keeps its samples.")
+            if again:
+                again = False
+                print("Memory ran out: the step is tried once more.", flush=True)
+            else:
+                self._most //= 2
+                self._saved.largest_batch = self._most
+                print(
+                    f"Memory ran out: {self._most} tokens in a row now; a step keeps its samples."
+                )
             free_memory()
         for learner in self._learners:
             rate, step = learner.rate, learner.state.global_step + 1
@@ -195,9 +203,11 @@ class SharedTrainings:
     def _due(self) -> bool:
         """As much work is lost to a kill as of one training by itself, however many train."""
         every = next(iter(self._lessons.values())).keys.save_every
-        return self._leaving.wanted or self._unsaved >= every
+        due = self._clock.due if every is None else self._unsaved >= every
+        return self._leaving.wanted or due
 
     def _save(self) -> None:
         self._unsaved = 0
+        self._clock.saved()
         self._saved.save(self._steps, self._learners, self._waiting)
         self._leaving.leave_if_wanted(f"step {self._steps} of the trainings that share a step")

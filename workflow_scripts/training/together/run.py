@@ -10,7 +10,7 @@ from torch import Tensor
 from workflow_scripts.core.seeds import derive_seed, seed_everything
 from workflow_scripts.planning.memory import ROW_ON_A_CPU, adapters_at_once, room_on
 from workflow_scripts.training import attention
-from workflow_scripts.training.activations import BatchShape, step_bytes
+from workflow_scripts.training.activations import StepMemory
 from workflow_scripts.training.lesson import Lesson
 from workflow_scripts.training.precision import calculating_in, choose_precision
 from workflow_scripts.training.together.dropout import Dropout
@@ -87,8 +87,7 @@ def _row_tokens(adapted, precision: str) -> int:
     room = room_on(adapted.device)
     if room is None:
         return ROW_ON_A_CPU
-    needed = step_bytes(adapted, BatchShape(1, ROW_ON_A_CPU), precision)
-    return max(1, int(ROW_ON_A_CPU * room / needed))
+    return max(1, StepMemory.of(adapted, precision).row_within(room))
 
 
 def _off_by(stack: AdapterStack, adapted, precision: str) -> float:

@@ -1,5 +1,6 @@
 """Trainings that share their steps on a GPU: as many, and as many tokens, as there is room for."""
 
+import math
 import os
 import signal
 from dataclasses import replace
@@ -23,15 +24,16 @@ OUT_OF_MEMORY = "CUDA out of memory. Tried to allocate 2.00 GiB."
 class LittleRoom:
     """Raises in the last layer of a model, behind rows and layers that had room, what PyTorch raises there."""
 
-    def __init__(self, model, most: int):
-        self.most, self.lengths = most, []
+    def __init__(self, model, most: int, times: float = math.inf):
+        self.most, self.times, self.lengths = most, times, []
         model.model.layers[-1].register_forward_pre_hook(self)
 
     def __call__(self, layer, arguments) -> None:
         hidden = arguments[0]
         if hidden.requires_grad:  # of steps; evaluations have as much room as they want
             self.lengths.append(hidden.shape[1])
-            if hidden.shape[1] > self.most:
+            if hidden.shape[1] > self.most and self.times > 0:
+                self.times -= 1
                 raise torch.OutOfMemoryError(OUT_OF_MEMORY)
 
     def __deepcopy__(self, memo):
@@ -61,6 +63,19 @@ def test_rows_are_halved_and_steps_and_what_was_learned_stay(tmp_path, monkeypat
     assert "Memory ran out" not in capsys.readouterr().out and max(room.lengths) <= 128
     for one in asked:
         assert_same(found[one.name], expected[one.name], 1e-9)
+
+
+def test_a_step_that_has_room_the_second_time_halves_nothing(tmp_path, capsys):
+    asked = lessons()[:2]
+    expected = together(shared_model(), asked, tmp_path / "roomy")
+    model = shared_model()
+    room = LittleRoom(model, most=10, times=1)
+    found = together(model, asked, tmp_path / "tight")
+    said = capsys.readouterr().out
+    assert "the step is tried once more" in said and "tokens in a row now" not in said
+    assert room.times == 0
+    for name, one in expected.items():
+        assert_same(found[name], one, 1e-12)
 
 
 def leaves_after_saving(save):
