@@ -4,6 +4,8 @@ Snakemake passes over a note that is no JSON and says so; at other damage it wou
 no file.
 """
 
+import functools
+import inspect
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,8 +19,11 @@ def pass_over_damaged_metadata() -> None:
     """From now on, in this process."""
     from snakemake.persistence.file import FilePersistence
 
-    read, said = FilePersistence._read_record, set[str]()
+    # Once for a process: another run in it says its own damage.
+    read = inspect.unwrap(FilePersistence._read_record)
+    said = set[str]()
 
+    @functools.wraps(read)
     def read_record(self, key: str):
         try:
             return read(self, key)
