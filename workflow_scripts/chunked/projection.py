@@ -1,13 +1,14 @@
 """The same linear layers of k sibling layers as one batched product."""
 
+from collections.abc import Sequence
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from workflow_scripts.chunked.lora import AdaptedProduct, LoraAdapter, LoraAdapters, linear_in
+from workflow_scripts.chunked.products import FEW, Timing, fastest_here
 from workflow_scripts.chunked.stacked import BatchedProduct, Child, Siblings, Stack, autocasts
-
-_FEW = 8
 
 
 class Projection(Siblings):
@@ -16,6 +17,10 @@ class Projection(Siblings):
     LoRA of PEFT is added by batched products too. Where one of them is anything else than a plain
     linear layer (quantisation, another kind of adapter), each is called by itself.
     """
+
+    def __init__(self, groups: Sequence[Sequence[Child]], timing: Timing):
+        self.timing = timing
+        super().__init__(groups)
 
     def prepare(self) -> None:
         self.weight: Stack | None = None  # None: each is called by itself
@@ -76,8 +81,9 @@ class Projection(Siblings):
         self, x: Tensor, weight: Tensor, onto: Tensor | None
     ) -> tuple[Tensor, Tensor | None]:
         """The products, and what is still to be added to them."""
-        if x.shape[1] <= _FEW and x.device.type == "cpu" and x.dtype == torch.float32:
-            return self._few(x, weight), onto
+        if self._may_be_timed(x):
+            out = fastest_here(x, weight)(x, weight)
+            return out if self.bias is None else out.add_(self.bias.storage.unsqueeze(1)), onto
         bias = None if self.bias is None else self.bias.storage
         if len(weight) == 1:
             out = F.linear(x[0], weight[0], None if bias is None else bias[0]).unsqueeze(0)
@@ -89,15 +95,12 @@ class Projection(Siblings):
             out = torch.bmm(x, weight.mT)
         return out, onto
 
-    def _few(self, x: Tensor, storage: Tensor) -> Tensor:
-        """For few tokens on a CPU in float32, where reading the weights is all the work.
-
-        MKL reads them several times faster as the left factor of a batch of products; so a single
-        layer is cut into halves to make a batch of two. In bfloat16 that takes up to twice as long.
-        """
-        k, n, _ = x.shape
-        if k == 1 and storage.shape[1] % 2 == 0:
-            storage, x = storage.view(2, -1, storage.shape[2]), x.expand(2, -1, -1)
-        out = torch.bmm(storage, x.mT)
-        out = out.view(k, n, -1) if n == 1 else out.view(k, -1, n).mT.contiguous()
-        return out if self.bias is None else out.add_(self.bias.storage.unsqueeze(1))
+    def _may_be_timed(self, x: Tensor) -> bool:
+        return (
+            self.timing.allowed
+            and x.shape[1] <= FEW
+            and x.device.type == "cpu"
+            and x.dtype == torch.float32
+            and not autocasts(x)
+            and not torch.compiler.is_compiling()
+        )
