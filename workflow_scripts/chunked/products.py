@@ -1,4 +1,4 @@
-"""Ways to make the products of few tokens in float32 on a CPU, where reading the weights is all the work.
+"""Ways to make the products of few tokens on a CPU, where reading the weights is all the work.
 
 Which is fastest, by a factor of up to four, is a matter of the processor, the shape and the number of tokens.
 So each is timed once, at the first product of a kind, and what was found is kept for the process.
@@ -15,11 +15,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-Way = Callable[
-    [Tensor, Tensor], Tensor
-]  # from x [k, n, in] and weights [k, out, in] to [k, n, out]
+# From x [k, n, in] and weights [k, out, in] to [k, n, out].
+Way = Callable[[Tensor, Tensor], Tensor]
 
-FEW = 16  # of more tokens, the weights as the left factor are nowhere faster
+FEW = 16  # of more tokens it is arithmetic that takes the time, and the ways differ by little
 _ROUNDS = 5
 _CLEARLY = 0.97
 
@@ -50,12 +49,13 @@ def weights_first(x: Tensor, weight: Tensor) -> Tensor:
 
 
 WAYS: tuple[Way, ...] = (as_a_batch, layer_by_layer, weights_first)
-_found: dict[tuple[int, ...], Way] = {}
+_found: dict[tuple, Way] = {}
 
 
 def fastest_here(x: Tensor, weight: Tensor) -> Way:
     # Of 5 to 8 tokens the same way is fastest.
-    kind = ((x.shape[1] - 1).bit_length(), *weight.shape, torch.get_num_threads())
+    tokens = (x.shape[1] - 1).bit_length()
+    kind = (tokens, weight.shape, weight.dtype, torch.get_num_threads())
     if (way := _found.get(kind)) is None:
         way = _found[kind] = fastest(WAYS, lambda one: _seconds(one, x, weight))
     return way

@@ -100,7 +100,6 @@ class Projection(Siblings):
             self.timing.allowed
             and x.shape[1] <= FEW
             and x.device.type == "cpu"
-            and x.dtype == torch.float32
             and not autocasts(x)
             and not torch.compiler.is_compiling()
         )
