@@ -19,6 +19,9 @@ from torch import Tensor
 Way = Callable[[Tensor, Tensor], Tensor]
 
 FEW = 16  # of more tokens it is arithmetic that takes the time, and the ways differ by little
+_WIDE = (
+    1 << 18
+)  # numbers in a matrix of weights; below, a call costs more than a product gains by being small
 _ROUNDS = 5
 _CLEARLY = 0.97
 
@@ -48,14 +51,27 @@ def weights_first(x: Tensor, weight: Tensor) -> Tensor:
     return out.view(k, n, -1) if n == 1 else out.view(k, -1, n).mT.contiguous()
 
 
+def in_pieces(x: Tensor, weight: Tensor, widths: Sequence[int]) -> Tensor:
+    """Each linear layer by itself, as the loop has it: of wide layers side by side MKL makes slower products."""
+    out = x.new_empty(*x.shape[:2], weight.shape[1])
+    for one, of_layer, into in zip(x, weight, out, strict=True):
+        pieces = zip(of_layer.split(widths), into.split(widths, dim=1), strict=True)
+        for piece, own in pieces:
+            torch.mm(one, piece.mT, out=own)
+    return out
+
+
+def are_wide(widths: Sequence[int], weight: Tensor) -> bool:
+    return len(widths) > 1 and min(widths) * weight.shape[2] >= _WIDE
+
+
 WAYS: tuple[Way, ...] = (as_a_batch, layer_by_layer, weights_first)
 _found: dict[tuple, Way] = {}
 
 
 def fastest_here(x: Tensor, weight: Tensor) -> Way:
-    # Of 5 to 8 tokens the same way is fastest.
-    tokens = (x.shape[1] - 1).bit_length()
-    kind = (tokens, weight.shape, weight.dtype, torch.get_num_threads())
+    # A way may win at 16 tokens and lose at 12.
+    kind = (x.shape[1], weight.shape, weight.dtype, torch.get_num_threads())
     if (way := _found.get(kind)) is None:
         way = _found[kind] = fastest(WAYS, lambda one: _seconds(one, x, weight))
     return way

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from workflow_scripts.chunked.lora import AdaptedProduct, LoraAdapter, LoraAdapters, linear_in
-from workflow_scripts.chunked.products import FEW, Timing, fastest_here
+from workflow_scripts.chunked.products import FEW, Timing, are_wide, fastest_here, in_pieces
 from workflow_scripts.chunked.stacked import BatchedProduct, Child, Siblings, Stack, autocasts
 
 
@@ -37,6 +37,7 @@ class Projection(Siblings):
         if not without and [len(group) for group in biases] != whole:
             return
         self.weight = Stack([[layer.weight for layer in group] for group in plain])
+        self.widths = [layer.out_features for layer in plain[0]]
         self.bias = None if without else Stack(biases)
         if plain != modules:
             self.adapters = LoraAdapters(modules)
@@ -81,9 +82,10 @@ class Projection(Siblings):
         self, x: Tensor, weight: Tensor, onto: Tensor | None
     ) -> tuple[Tensor, Tensor | None]:
         """The products, and what is still to be added to them."""
-        if self._may_be_timed(x):
-            out = fastest_here(x, weight)(x, weight)
-            return out if self.bias is None else out.add_(self.bias.storage.unsqueeze(1)), onto
+        if (found := self._on_a_cpu(x, weight)) is not None:
+            if self.bias is not None:
+                found.add_(self.bias.storage.unsqueeze(1))
+            return found, onto
         bias = None if self.bias is None else self.bias.storage
         if len(weight) == 1:
             out = F.linear(x[0], weight[0], None if bias is None else bias[0]).unsqueeze(0)
@@ -95,11 +97,12 @@ class Projection(Siblings):
             out = torch.bmm(x, weight.mT)
         return out, onto
 
-    def _may_be_timed(self, x: Tensor) -> bool:
-        return (
-            self.timing.allowed
-            and x.shape[1] <= FEW
-            and x.device.type == "cpu"
-            and not autocasts(x)
-            and not torch.compiler.is_compiling()
-        )
+    def _on_a_cpu(self, x: Tensor, weight: Tensor) -> Tensor | None:
+        """The products without their bias, where it has a better way than the usual one."""
+        if x.device.type != "cpu" or autocasts(x) or torch.compiler.is_compiling():
+            return None
+        if x.shape[1] <= FEW:
+            return fastest_here(x, weight)(x, weight) if self.timing.allowed else None
+        if x.dtype == torch.float32 and are_wide(self.widths, weight):
+            return in_pieces(x, weight, self.widths)
+        return None
