@@ -6,7 +6,9 @@ model = AutoModelForCausalLM.from_pretrained(folder)  # "model_type": "qwen2_chu
 
 from transformers import AutoConfig, AutoModel, AutoModelForCausalLM
 
-from workflow_scripts.chunked.modeling import ARCHITECTURES
+from workflow_scripts.chunked.modeling import ARCHITECTURES, ChunkedForCausalLM
+
+__all__ = ["ChunkedForCausalLM"]
 
 for _architecture in ARCHITECTURES:
     AutoConfig.register(_architecture.config.model_type, _architecture.config, exist_ok=True)

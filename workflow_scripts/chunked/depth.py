@@ -13,6 +13,7 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.models.llama.modeling_llama import eager_attention_forward
 
 from workflow_scripts.chunked import one_token
+from workflow_scripts.chunked.products import Timing
 from workflow_scripts.chunked.projection import Projection
 from workflow_scripts.chunked.stacked import Child, Norm, Siblings
 
@@ -22,10 +23,11 @@ _STACKED = ("input_norm", "qkv", "head_norms", "out", "post_norm", "gate_up", "d
 class Depth(GradientCheckpointingLayer):
     """From x [k, n, hidden] to x [k, n, hidden]; `slot` is the place of its keys in the cache."""
 
-    def __init__(self, layer: nn.Module, slot: int):
+    def __init__(self, layer: nn.Module, slot: int, timing: Timing):
         """`layer` is one of the siblings, which are all of one shape; `prepare` names them."""
         super().__init__()
         self.slot = slot
+        self.timing = timing
         attention = layer.self_attn
         self.head_dim = attention.head_dim
         self.act_fn = layer.mlp.act_fn
@@ -40,20 +42,23 @@ class Depth(GradientCheckpointingLayer):
         def of(parent: str, *names: str) -> list[list[Child]]:
             return [[(layer.get_submodule(parent), name) for name in names] for layer in layers]
 
+        def projection(groups: list[list[Child]]) -> Projection:
+            return Projection(groups, self.timing)
+
         self.input_norm = Norm(of("", "input_layernorm"))
-        self.qkv = Projection(of("self_attn", "q_proj", "k_proj", "v_proj"))
+        self.qkv = projection(of("self_attn", "q_proj", "k_proj", "v_proj"))
         self.head_norms = None
         if hasattr(layers[0].self_attn, "q_norm"):
             self.head_norms = Norm(of("self_attn", "q_norm")), Norm(of("self_attn", "k_norm"))
-        self.out = Projection(of("self_attn", "o_proj"))
+        self.out = projection(of("self_attn", "o_proj"))
         self.post_norm = Norm(of("", "post_attention_layernorm"))
-        self.gate_up = Projection(of("mlp", "gate_proj", "up_proj"))
-        self.down = Projection(of("mlp", "down_proj"))
+        self.gate_up = projection(of("mlp", "gate_proj", "up_proj"))
+        self.down = projection(of("mlp", "down_proj"))
         self.adapt = None
         if adapters is not None:
             self.adapt = (
-                Projection([[(adapter, "up_proj")] for adapter in adapters]),
-                Projection([[(adapter, "down_proj")] for adapter in adapters]),
+                projection([[(adapter, "up_proj")] for adapter in adapters]),
+                projection([[(adapter, "down_proj")] for adapter in adapters]),
             )
         self.stacks = [
             *(self.input_norm, self.qkv, *(self.head_norms or ())),

@@ -14,6 +14,7 @@ from accelerate.utils import send_to_device
 from torch import Tensor, nn
 
 from workflow_scripts.chunked.depth import Depth, SharedInputs
+from workflow_scripts.chunked.products import Timing
 from workflow_scripts.chunked.side_by_side import side_by_side
 from workflow_scripts.chunked.stacked import Watch
 from workflow_scripts.chunked.wrapper import WrappedChunkLayers
@@ -25,6 +26,7 @@ class Run:
 
     def __init__(self):
         self.fused = False
+        self.timing = Timing()
         self.in_turn = False  # across devices as well
         self._last: dict = {}  # by device; each value one pair, so that two threads cannot mix theirs
 
@@ -47,7 +49,7 @@ class SharedStage(nn.Module):
         self.run = run
         self.model = (model,)  # in a tuple, so that nothing is registered a second time
         self.number = number
-        self.depths = nn.ModuleList([Depth(model.layers[number], slot)])
+        self.depths = nn.ModuleList([Depth(model.layers[number], slot, run.timing)])
 
     def prepare(self) -> None:
         self.depths[0].prepare((self.model[0].layers[self.number],), None)
@@ -70,7 +72,8 @@ class DeviceChunks(nn.Module):
         self.model = (model,)
         self.numbers = tuple(zip(*chunks, strict=True))  # by depth, as they run
         self.depths = nn.ModuleList(
-            [Depth(model.layers[row[0]], slot + at) for at, row in enumerate(self.numbers)]
+            Depth(model.layers[row[0]], slot + at, run.timing)
+            for at, row in enumerate(self.numbers)
         )
 
     @property

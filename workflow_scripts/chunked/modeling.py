@@ -166,6 +166,10 @@ class ChunkedForCausalLM(_Chunked):
             self.get_submodule(name).to(device)
         self.model.spread_over(len(devices))
 
+    def time_products(self, allowed: bool) -> None:
+        """Whether products of few tokens may be made as is fastest here; else each run gives the same bytes."""
+        self.model.layers.run.timing.allowed = allowed
+
     def forward(
         self,
         input_ids=None,

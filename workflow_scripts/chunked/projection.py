@@ -1,13 +1,14 @@
 """The same linear layers of k sibling layers as one batched product."""
 
+from collections.abc import Sequence
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from workflow_scripts.chunked.lora import AdaptedProduct, LoraAdapter, LoraAdapters, linear_in
+from workflow_scripts.chunked.products import FEW, Timing, are_wide, fastest_here, in_pieces
 from workflow_scripts.chunked.stacked import BatchedProduct, Child, Siblings, Stack, autocasts
-
-_FEW = 8
 
 
 class Projection(Siblings):
@@ -16,6 +17,10 @@ class Projection(Siblings):
     LoRA of PEFT is added by batched products too. Where one of them is anything else than a plain
     linear layer (quantisation, another kind of adapter), each is called by itself.
     """
+
+    def __init__(self, groups: Sequence[Sequence[Child]], timing: Timing):
+        self.timing = timing
+        super().__init__(groups)
 
     def prepare(self) -> None:
         self.weight: Stack | None = None  # None: each is called by itself
@@ -32,6 +37,7 @@ class Projection(Siblings):
         if not without and [len(group) for group in biases] != whole:
             return
         self.weight = Stack([[layer.weight for layer in group] for group in plain])
+        self.widths = [layer.out_features for layer in plain[0]]
         self.bias = None if without else Stack(biases)
         if plain != modules:
             self.adapters = LoraAdapters(modules)
@@ -76,8 +82,10 @@ class Projection(Siblings):
         self, x: Tensor, weight: Tensor, onto: Tensor | None
     ) -> tuple[Tensor, Tensor | None]:
         """The products, and what is still to be added to them."""
-        if x.shape[1] <= _FEW and x.device.type == "cpu" and x.dtype == torch.float32:
-            return self._few(x, weight), onto
+        if (found := self._on_a_cpu(x, weight)) is not None:
+            if self.bias is not None:
+                found.add_(self.bias.storage.unsqueeze(1))
+            return found, onto
         bias = None if self.bias is None else self.bias.storage
         if len(weight) == 1:
             out = F.linear(x[0], weight[0], None if bias is None else bias[0]).unsqueeze(0)
@@ -89,15 +97,12 @@ class Projection(Siblings):
             out = torch.bmm(x, weight.mT)
         return out, onto
 
-    def _few(self, x: Tensor, storage: Tensor) -> Tensor:
-        """For few tokens on a CPU in float32, where reading the weights is all the work.
-
-        MKL reads them several times faster as the left factor of a batch of products; so a single
-        layer is cut into halves to make a batch of two. In bfloat16 that takes up to twice as long.
-        """
-        k, n, _ = x.shape
-        if k == 1 and storage.shape[1] % 2 == 0:
-            storage, x = storage.view(2, -1, storage.shape[2]), x.expand(2, -1, -1)
-        out = torch.bmm(storage, x.mT)
-        out = out.view(k, n, -1) if n == 1 else out.view(k, -1, n).mT.contiguous()
-        return out if self.bias is None else out.add_(self.bias.storage.unsqueeze(1))
+    def _on_a_cpu(self, x: Tensor, weight: Tensor) -> Tensor | None:
+        """The products without their bias, where it has a better way than the usual one."""
+        if x.device.type != "cpu" or autocasts(x) or torch.compiler.is_compiling():
+            return None
+        if x.shape[1] <= FEW:
+            return fastest_here(x, weight)(x, weight) if self.timing.allowed else None
+        if x.dtype == torch.float32 and are_wide(self.widths, weight):
+            return in_pieces(x, weight, self.widths)
+        return None
