@@ -13,8 +13,8 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "workflow_scripts"
 # Lines of Python, and of rules, by the folder they lie in.
 LINES: dict[str, int] = {
-    "workflow_scripts/bridge": 2150,
-    "workflow_scripts/chunked": 1860,
+    "workflow_scripts/bridge": 2160,
+    "workflow_scripts/chunked": 1970,
     "workflow_scripts/core": 2360,
     "workflow_scripts/evaluation": 6960,
     "workflow_scripts/grid": 1070,
@@ -31,7 +31,7 @@ LINES: dict[str, int] = {
     "workflow_scripts/training": 4020,
     "Snakefile": 80,
     "rules": 1660,
-    "tests": 39050,
+    "tests": 39180,
     "bench": 2760,
 }
 MOST_LINES_OF_A_FILE = 320

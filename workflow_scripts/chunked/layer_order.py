@@ -114,8 +114,7 @@ class DeviceChunks(nn.Module):
         return x.view(k, rows, tokens, hidden)
 
     def _loop(self, hidden_states: Tensor, **kwargs) -> Tensor:
-        """The plain reference, and what a model runs that accelerate has placed: by depth, so that
-        all devices are busy."""
+        """The plain reference, and what accelerate has placed: by depth, so that all devices are busy."""
         states = [hidden_states] * len(self.numbers[0])
         for numbers in self.numbers:
             adapters = self._adapters(numbers)
@@ -185,8 +184,7 @@ class ChunkStage(nn.Module):
         return torch.stack([found[at % devices][at // devices] for at in range(self.chunks)])
 
     def _must_take_turns(self, cache) -> bool:
-        """Threads are no part of a graph, draw their numbers in any order, and would grow a cache or move its
-        layers under one another."""
+        """Threads are no part of a graph, draw in any order, and would grow a cache under one another."""
         if torch.compiler.is_compiling() or self.training or self.run.in_turn:
             return True
         return cache is not None and (
