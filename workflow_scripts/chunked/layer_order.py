@@ -72,8 +72,7 @@ class DeviceChunks(nn.Module):
         self.model = (model,)
         self.numbers = tuple(zip(*chunks, strict=True))  # by depth, as they run
         self.depths = nn.ModuleList(
-            Depth(model.layers[row[0]], slot + at, run.timing)
-            for at, row in enumerate(self.numbers)
+            Depth(model.layers[row[0]], at, run.timing) for at, row in enumerate(self.numbers, slot)
         )
 
     @property
@@ -92,8 +91,7 @@ class DeviceChunks(nn.Module):
 
     def forward(self, hidden_states: Tensor, **kwargs) -> Tensor:
         """The outputs of the chunks, stacked in front."""
-        run = self._fused if self.run.fused else self._loop
-        return run(hidden_states, **kwargs)
+        return (self._fused if self.run.fused else self._loop)(hidden_states, **kwargs)
 
     def sent(self, hidden_states: Tensor, **kwargs) -> Callable[[], Tensor]:
         """The work of running what is given, which is on the device of the layers from now on."""
