@@ -19,9 +19,8 @@ from torch import Tensor
 Way = Callable[[Tensor, Tensor], Tensor]
 
 FEW = 16  # of more tokens it is arithmetic that takes the time, and the ways differ by little
-_WIDE = (
-    1 << 18
-)  # numbers in a matrix of weights; below, a call costs more than a product gains by being small
+# Numbers in a matrix of weights; below, a call costs more than a product gains by being small.
+_WIDE = 1 << 18
 _ROUNDS = 5
 _CLEARLY = 0.97
 
