@@ -26,7 +26,7 @@ _UNSEEN_ONE, _SPACE_LIKE = re.compile(f"[{_UNSEEN}]"), "\x0b\x0c\x1c\x1d\x1e\x1f
 _HALF = re.compile("[\ud800-\udfff]")
 _ACCOUNT = re.compile(r"(?<=://)[^/?#\s'\"<>]*@")
 _FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]")
-_MARKUP = re.compile(r"[\\|<\[`]")
+_MARKUP = re.compile(r"[\\|<`]|(?<=\])[(\[]")  # brackets alone, as of a plan, link to nothing
 
 
 def plain_lines(text: str) -> str:

@@ -97,7 +97,7 @@ def test_a_cell_of_markdown_stays_one_and_makes_nothing(text):
     assert "\n" not in line
     # As GitHub reads rows: a backslash takes the sign behind it along.
     assert len(re.findall(r"\\.|\|", line)) - len(re.findall(r"\\.", line)) == 4
-    assert not re.search(r"(?<!\\)(?:\\\\)*[<`\[]", for_markdown(text))
+    assert not re.search(r"(?<!\\)(?:\\\\)*[<`]|\][(\[]", for_markdown(text))
     assert narrowed(f"| x | y | z |\n|---|---|---|\n{line}", ()).count("\n") == 2
 
 
