@@ -9,6 +9,9 @@ import pytest
 from tests.made_once import made_once
 from tests.workflow.grid import make_grid
 
+# Before anything imports PyTorch: the tests' models are tiny, and processes side by side whose threads
+# wait for each other need ten times as long. Jobs of a test have the threads of their config.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 NO_SKIPS = bool(os.environ.get("CHORUS_NO_SKIPS"))
 NOT_IN_CI = ("gpus", "real")
 # By marker: the program that the test runs, and Debian's package that has it.

@@ -1,6 +1,7 @@
 """What people type: dry runs of every config, lists, graphs, the linter, the Slurm profile, mistakes."""
 
 import csv
+import functools
 import json
 import math
 import re
@@ -48,10 +49,22 @@ def grid(path: Path) -> tuple[int, int]:
     return len(harmony["models"]), len(harmony["tasks"])
 
 
+@pytest.fixture(scope="module")
+def planned(tmp_path_factory):
+    """A dry run of a config, once for all that is asked of it: the paper's takes half a minute."""
+
+    @functools.cache
+    def of(path: Path, *targets: str) -> subprocess.CompletedProcess:
+        folder = tmp_path_factory.mktemp("planned")
+        return run_snakemake(folder, *targets, "-n", "--configfile", str(path))
+
+    return of
+
+
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda p: p.name)
-def test_a_dry_run_of_each_config_plans_its_grid(path, tmp_path):
+def test_a_dry_run_of_each_config_plans_its_grid(path, planned):
     models, tasks = grid(path)
-    result = run_snakemake(tmp_path, "-n", "--configfile", str(path))
+    result = planned(path)
     assert (
         "Exception" not in result.stdout + result.stderr
     )  # a rule asked for what the config has not
@@ -61,10 +74,10 @@ def test_a_dry_run_of_each_config_plans_its_grid(path, tmp_path):
     assert jobs["table"] >= 7 and jobs["figure"] >= 10, "those of the grid, and others"
 
 
-def test_the_paper_is_the_published_grid_and_fetches_each_thing_once(tmp_path):
+def test_the_paper_is_the_published_grid_and_fetches_each_thing_once(planned):
     path = ROOT / "config/paper.yaml"
     assert grid(path) == (61, 24)
-    jobs = jobs_of(run_snakemake(tmp_path, "-n", "--configfile", str(path)))
+    jobs = jobs_of(planned(path))
     assert jobs["fetch_model"] == 61
     tasks = yaml.safe_load(path.read_text())["harmony"]["tasks"]
     with (ROOT / "config/tasks.tsv").open() as table:
@@ -100,25 +113,19 @@ def test_the_lock_has_what_the_studies_of_the_config_measure_on_and_nothing_else
 
 
 @pytest.mark.parametrize("name", ["config.yaml", "paper.yaml"])
-def test_a_dry_run_of_mmlu_evaluates_the_model_and_its_variants(name, tmp_path):
+def test_a_dry_run_of_two_studies_plans_what_they_are_asked(name, planned):
     path = ROOT / "config" / name
     checkpoints = yaml.safe_load(path.read_text())["chunking"]["checkpoints"]
     variants = sum(one.get("num_chunks") != 0 for one in checkpoints)
-    jobs = jobs_of(run_snakemake(tmp_path, "mmlu", "-n", "--configfile", str(path)))
+    jobs = jobs_of(planned(path, "mmlu", "prompts"))
     # The model; each variant and both its stages.
     assert jobs["evaluate_mmlu"] == 1 + 3 * variants
     assert jobs["train_checkpoint"] == 2 * variants
     # The unchanged plan is the model itself.
     assert jobs["build_chunked"] == variants
-    assert jobs["table"] == jobs["figure"] == 1
-
-
-@pytest.mark.parametrize("name", ["config.yaml", "paper.yaml"])
-def test_a_dry_run_of_the_prompts_plans_each_run_asked_and_scored(name, tmp_path):
-    result = run_snakemake(tmp_path, "prompts", "-n", "--configfile", str(ROOT / "config" / name))
-    jobs = jobs_of(result)
     assert jobs["ask_prompt_run"] == jobs["score_prompt_run"] == 12
-    assert (jobs["table"], jobs["figure"]) == (2, 1)
+    # One of each of MMLU.
+    assert (jobs["table"], jobs["figure"]) == (1 + 2, 1 + 1)
 
 
 # In a process of its own: of each job its rule, its priority and the seconds that it is planned with.
