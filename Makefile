@@ -11,7 +11,7 @@ BENCH := $(VENV)/bench
 .DELETE_ON_ERROR:
 .PHONY: help install demo status requests clean test test-all test-slurm test-faults test-real generate \
 	bench-chunks bench-evaluation bench-training bench-together bench-gpu bench-dag bench-ranking \
-	bench-calibration
+	bench-calibration bench-price
 
 # A line that begins with ##@ heads a group, what follows ## behind a target is its sentence.
 help: ## this list
@@ -100,6 +100,10 @@ bench-ranking: $(INSTALLED) ## tables and figures of the ranking study with 600 
 
 bench-calibration: $(INSTALLED) ## how often intervals hold, and equal models are called different; five minutes
 	$(BIN)/python -m bench.calibration
+
+bench-price: $(INSTALLED) ## how well a part of the trainings ranks models, of the published scores; a minute
+	$(BIN)/snakemake results/tables/published_price.md
+	@cat results/tables/published_price.md
 
 BRINGS = Some 220 packages come into $(VENV), PyTorch among them (on Linux with CUDA, unless another build of it is there\
  already). 50 are for lighteval alone: with conda, `snakemake --sdm conda` puts it into an environment of its own.

@@ -25,13 +25,13 @@ LINES: dict[str, int] = {
     "workflow_scripts/render": 1280,
     "workflow_scripts/scores": 760,
     "workflow_scripts/settings": 4460,
-    "workflow_scripts/stats": 2140,
+    "workflow_scripts/stats": 2210,
     "workflow_scripts/steps": 700,
-    "workflow_scripts/studies": 10130,
+    "workflow_scripts/studies": 10390,
     "workflow_scripts/training": 4020,
     "Snakefile": 80,
     "rules": 1660,
-    "tests": 39180,
+    "tests": 39290,
     "bench": 2760,
 }
 MOST_LINES_OF_A_FILE = 320

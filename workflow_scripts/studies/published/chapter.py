@@ -8,7 +8,7 @@ import pandas as pd
 from workflow_scripts.render.chapter import Study
 from workflow_scripts.render.numbers import Values
 from workflow_scripts.stats.agreement import kendall_matrix
-from workflow_scripts.studies.ranking import frame, variance
+from workflow_scripts.studies.ranking import frame, price, variance
 from workflow_scripts.studies.ranking.by_size import told
 from workflow_scripts.studies.ranking.components import ALL
 
@@ -137,5 +137,6 @@ PUBLISHED = Study(
         ("published_text_pairs", _text_pairs),
         ("published_ranks", _ranks),
         ("published_releases", _releases),
+        ("published_price", partial(price.told, study="published")),
     ),
 )

@@ -12,6 +12,7 @@ from workflow_scripts.studies.ranking.requests import (
     grid_request,
     grid_words,
     pair_request,
+    price_request,
     ranking_request,
 )
 
@@ -63,6 +64,13 @@ _TABLES: tuple[tuple[str, str, str, Callable[..., StepRequest], str], ...] = (
         "releases",
         grid_request,
         "release",
+    ),
+    (
+        *(
+            "price",
+            "How well a part of the trainings ranks the models, chosen, cheapest and random.",
+        ),
+        *("price", price_request, "release"),
     ),
 )
 _VERSIONS = {"agreement": 3, "agreement_by_size": 3, "components": 4, "compute": 3}
@@ -134,6 +142,12 @@ _FIGURES = (
         *("text_pairs", "text_pairs", "text_pairs"),
         "{scores}: Kendall's tau-b between the rankings of the models by bits per byte of two texts, under"
         " each protocol.",
+    ),
+    (
+        *("price", "price", "price"),
+        "{scores}: agreement of the ranking by a few tasks, each model placed by the models of other families, with"
+        " that of a second release, for which every model was trained on every task again. Across, what share of the"
+        " tokens of all trainings these few take.",
     ),
     (
         *("agreement_pearson", "pearson", "agreement"),

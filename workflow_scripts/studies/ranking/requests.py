@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict
 
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.settings.grids import OWN_GRID, GridFile
-from workflow_scripts.settings.harmony import Protocol
+from workflow_scripts.settings.harmony import Protocol, TaskRecipe
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.packs import seeds_of, tasks_of
 from workflow_scripts.settings.request import StepRequest
@@ -90,6 +90,13 @@ class RankingRequest(GridRequest):
     """The grid, and how often it is drawn again for intervals."""
 
     draws: int
+    seed: int
+
+
+class PriceRequest(GridRequest):
+    """The grid, the tokens that training on each task takes, and where random choices begin."""
+
+    prices: dict[str, float]
     seed: int
 
 
@@ -201,6 +208,17 @@ def ranking_request(settings: Settings, name: str = OWN_GRID) -> RankingRequest:
     return RankingRequest(
         **dict(request), draws=settings.harmony.bootstrap_draws, seed=settings.seed
     )
+
+
+def price_request(settings: Settings, name: str = OWN_GRID) -> PriceRequest:
+    """By the published recipe, whatever the config's own: others' scores are priced as they were made."""
+    request, most = grid_request(settings, name), TaskRecipe().max_training_items
+    tasks = [settings.work[task] for task in request.names if task in settings.work]
+    prices = {
+        row.task: float(min(row.training_items, most or row.training_items) * row.training_tokens)
+        for row in tasks
+    }
+    return PriceRequest(**dict(request), prices=prices, seed=settings.seed)
 
 
 def scores_request(settings: Settings) -> ScoresRequest:

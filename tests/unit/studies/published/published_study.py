@@ -16,6 +16,7 @@ from workflow_scripts.studies.ranking import (
     by_size,
     categories,
     components,
+    price,
     releases,
     sizes,
     text_pairs,
@@ -27,6 +28,7 @@ from workflow_scripts.studies.ranking.requests import (
     grid_request,
     grid_words,
     pair_request,
+    price_request,
     ranking_request,
 )
 
@@ -42,6 +44,7 @@ STUDY = {
     variance: grid_request,
     two_tasks: pair_request,
     by_size: ranking_request,
+    price: price_request,
 }
 
 

@@ -39,6 +39,7 @@ from workflow_scripts.studies.ranking import (
     by_size,
     categories,
     components,
+    price,
     releases,
     sizes,
     text_pairs,
@@ -412,3 +413,36 @@ def test_bits_per_byte_of_every_model_and_text_are_there_as_released():
         for row in table.itertuples():
             assert getattr(row, protocol) == released.at[row.model, row.text]
     assert (table[TRAINED] <= table[DIRECT]).mean() > 0.95
+
+
+# --- price
+
+
+def test_a_part_of_the_trainings_ranks_as_a_plain_count_of_the_same_tasks_says():
+    table = table_of(price)
+    first, second = (
+        scores(TRAINED),
+        as_fractions(pd.read_csv(LEADERBOARD).set_index("model"))[TASKS],
+    )
+    again = [
+        PCA(1).fit_transform(StandardScaler().fit_transform(one))[:, 0]
+        for one in (first, second.loc[first.index])
+    ]
+    assert value_of(table, "tau", way=price.ALL) == pytest.approx(
+        abs(kendalltau(*again)[0]), abs=1e-9
+    )
+    known = table[table["way"] == price.CHEAPEST].set_index("budget")
+    work = pd.read_csv(ROOT / "config/work.tsv", sep="\t").set_index("task").loc[TASKS]
+    tokens = work["training_items"].clip(upper=50_000) * work["training_tokens"]
+    for budget, chosen in known["chosen"].items():
+        ordered = (tokens / tokens.sum()).sort_values(kind="stable")
+        assert chosen.split() == list(ordered.index[ordered.cumsum() <= budget])
+        assert known["price"][budget] == pytest.approx(ordered[chosen.split()].sum())
+    # Each way is paid for, and a budget that is ten times as large ranks better in every one.
+    assert (table["price"] <= table["budget"] + 1e-9).all()
+    for way in (price.CHOSEN, price.CHEAPEST, price.DRAWN):
+        tau = table[table["way"] == way].set_index("budget")["tau"]
+        assert value_of(table, "tau", way=price.NONE) < tau[0.01] < tau[0.1] < 0.96
+    chosen = table[table["way"] == price.CHOSEN].set_index("budget")["tau"]
+    drawn = table[table["way"] == price.DRAWN].set_index("budget")["tau"]
+    assert (chosen > drawn).all()

@@ -1,0 +1,230 @@
+"""How well a part of the trainings ranks the models: each family placed by the others, against a second release."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from workflow_scripts.render.figures import PALETTE, Figure
+from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.inputs import Inputs
+from workflow_scripts.render.numbers import Values
+from workflow_scripts.render.tables import Table
+from workflow_scripts.render.text import numbers, percents
+from workflow_scripts.scores.published_leaderboard import read_panel
+from workflow_scripts.stats.agreement import kendall_matrix
+from workflow_scripts.stats.few_tasks import at_random, cheapest, chosen
+from workflow_scripts.stats.principal import component_loadings, principal_components
+from workflow_scripts.stats.unseen_families import NORMAL, learn
+from workflow_scripts.studies.ranking import frame, labels
+from workflow_scripts.studies.ranking.grid import read_grids
+from workflow_scripts.studies.ranking.requests import GridWords, PriceRequest
+
+BUDGETS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+RANDOM = 10  # sets of tasks drawn for each budget
+_SMALLEST_FAMILY = 4  # whose models' intervals are counted by themselves
+ALL, NONE, CHOSEN, CHEAPEST, DRAWN = "all", "none", "chosen", "cheapest", "random"
+NAMES = {
+    CHOSEN: "chosen",
+    CHEAPEST: "cheapest first",
+    DRAWN: "at random",
+    NONE: "direct scores alone",
+    ALL: "all trained again",
+}
+NOTE = (
+    "How well models are ranked when they are trained on a few tasks only. Price: share of the tokens that"
+    " training on all tasks takes. Each model is placed as a new one would be: the tasks are chosen, and its"
+    " PC1 is predicted from its scores on them, by what the models of all other families say. Tau: Kendall's"
+    " tau-b of the PC1 so predicted with that of the second release, for which every model was trained on every"
+    " task again; all trained again: the PC1 of all tasks of the first release, no model left out. Off: root mean"
+    " square of the difference of the two PC1. Within: the share of models whose second PC1 lies within the 95%"
+    " interval of the prediction, which holds by how much another training moves the PC1 of the other families, and the least such share of a family of"
+    f" {_SMALLEST_FAMILY} or more. At random: means over {RANDOM} draws of tasks."
+)
+COLUMNS = Columns(
+    {
+        **frame.of_kind("text", "way"),
+        **frame.of_kind("number", "budget price tasks tau off within least_within"),
+        **frame.of_kind("maybe", "chosen"),
+    }
+)
+
+
+class _Truth(NamedTuple):
+    """By model."""
+
+    first: pd.Series
+    """The first component of the first release."""
+    again: pd.Series
+    """The second release on that same component."""
+    second: pd.Series
+    """The second release's own first component."""
+    families: pd.Series
+
+
+Choice = Callable[[pd.DataFrame], list[str]]  # the scores of models that are known, to tasks
+
+
+def price(
+    trained: pd.DataFrame,
+    direct: pd.DataFrame,
+    second: pd.DataFrame,
+    families: pd.Series,
+    request: PriceRequest,
+) -> pd.DataFrame:
+    """One row for each way to choose tasks and each budget; shares of the price of all tasks."""
+    prices = pd.Series(request.prices, dtype=float)[list(trained.columns)]
+    prices = prices / prices.sum()
+    truth = _Truth(
+        first=principal_components(trained).scores["PC1"],
+        again=100
+        * ((second - trained.mean()) / trained.std(ddof=0))
+        @ component_loadings(trained)["PC1"],
+        second=principal_components(second).scores["PC1"],
+        families=families,
+    )
+
+    def row(taken: list[str], choose: Choice) -> dict[str, Any]:
+        about = {"price": prices[taken].sum(), "tasks": len(taken), "chosen": " ".join(taken)}
+        return about | _placed(truth, lambda others: trained[choose(trained[others])])
+
+    again = {"tasks": len(prices), "tau": _tau(truth.first, truth.second)}
+    none = {"tasks": 0, **_placed(truth, lambda _: direct)}
+    rows = [
+        {"way": ALL, "budget": 1.0, "price": 1.0, **again},
+        {"way": NONE, "budget": 0.0, "price": 0.0, **none},
+    ]
+    generator = np.random.default_rng(request.seed)
+    for budget in BUDGETS:
+        ways: dict[str, Choice] = {
+            CHOSEN: partial(chosen, prices=prices, budget=budget),
+            CHEAPEST: partial(_whatever_the_scores, cheapest(prices, budget)),
+        }
+        found = {way: choose(trained) for way, choose in ways.items()}
+        rows += [
+            {"way": way, "budget": budget, **row(taken, ways[way])}
+            for way, taken in found.items()
+            if taken
+        ]
+        draws = (at_random(prices, budget, generator) for _ in range(RANDOM))
+        drawn = [row(taken, partial(_whatever_the_scores, taken)) for taken in draws if taken]
+        if drawn:
+            means = pd.DataFrame(drawn).drop(columns="chosen").mean().to_dict()
+            rows.append({"way": DRAWN, "budget": budget, **means})
+    return COLUMNS.typed(pd.DataFrame(rows, columns=list(COLUMNS.named)))
+
+
+def _whatever_the_scores(tasks: list[str], _: pd.DataFrame) -> list[str]:
+    return tasks
+
+
+def _placed(truth: _Truth, scores_by: Callable[[np.ndarray], pd.DataFrame]) -> dict[str, float]:
+    """Each family's models placed by the others', on the scores that are chosen by those given."""
+    families, moved = truth.families, truth.again - truth.first
+    found = pd.DataFrame(index=truth.first.index, columns=["pc1", "half"], dtype=float)
+    for family in families.unique():
+        others = (families != family).to_numpy()
+        scores = scores_by(others)
+        known = scores[others]
+        standard = ((scores - known.mean()) / known.std(ddof=0)).to_numpy()
+        component, groups = (one[others].to_numpy() for one in (truth.first, families))
+        learned = learn(standard[others], component, groups)
+        found.loc[~others, "pc1"] = learned.predicted(standard[~others])
+        half = learned.half_width(standard[~others])
+        found.loc[~others, "half"] = np.hypot(half, NORMAL * moved[others].std(ddof=0))
+    off = found["pc1"] - truth.again
+    within = off.abs() <= found["half"]
+    large = families.map(families.value_counts()) >= _SMALLEST_FAMILY
+    return {
+        "tau": _tau(found["pc1"], truth.second),
+        "off": float(np.sqrt((off**2).mean())),
+        "within": float(within.mean()),
+        "least_within": float(within[large].groupby(families[large]).mean().min()),
+    }
+
+
+def _tau(one: pd.Series, other: pd.Series) -> float:
+    return float(kendall_matrix(pd.DataFrame({"one": one, "other": other})).iloc[0, 1])
+
+
+def _make(inputs: Inputs, request: PriceRequest) -> pd.DataFrame:
+    assert request.grid.release is not None, "the registry makes it of grids that have one"
+    grids = read_grids(inputs, request)
+    trained, direct = grids[request.grid.release.protocol], grids[request.grid.baseline]
+    second = read_panel(inputs.one("release"))
+    models = trained.values.index.intersection(second.index)
+    models = models[trained.values.loc[models].notna().all(axis=1)]
+    tasks = [task for task in trained.values if task in second]
+    return price(
+        trained.values.loc[models, tasks],
+        direct.values.loc[models, tasks],
+        second.loc[models, tasks],
+        trained.models.loc[models, "family"].fillna("other"),
+        request,
+    )
+
+
+def told(table: pd.DataFrame, study: str) -> Values:
+    """For prose: what a tenth of the trainings and what all of them again are worth."""
+    known = table.set_index(["way", "budget"])["tau"]
+    return {
+        f"{study}.price_tenth": known.get((CHOSEN, 0.1)),
+        f"{study}.price_again": known.get((ALL, 1.0)),
+        f"{study}.price_none": known.get((NONE, 0.0)),
+    }
+
+
+def _show(table: pd.DataFrame, request: PriceRequest) -> pd.DataFrame:
+    named = [
+        ", ".join(request.names[task] for task in cell.split()) if isinstance(cell, str) else ""
+        for cell in table["chosen"]
+    ]
+    return pd.DataFrame(
+        {
+            "Tasks": table["way"].map(NAMES),
+            "Budget (%)": percents(table["budget"], ".0f"),
+            "Price (%)": percents(table["price"], ".1f"),
+            "Number": numbers(table["tasks"], ".0f"),
+            "Tau": numbers(table["tau"], ".3f"),
+            "Off": numbers(table["off"], ".0f"),
+            "Within": numbers(table["within"], ".2f"),
+            "Least within": numbers(table["least_within"], ".2f"),
+            "Which": named,
+        }
+    )
+
+
+TABLE = Table(
+    name="price",
+    title=frame.titled("A part of the trainings", "what a part of the trainings ranks"),
+    note=NOTE,
+    columns=COLUMNS,
+    asks=PriceRequest,
+    make=_make,
+    show=_show,
+)
+
+
+def write_price(table: pd.DataFrame, request: GridWords, pdf: Path, png: Path) -> None:
+    """Price across, agreement with the second release up, a line for each way to choose."""
+    with labels.drawing(pdf, png, 5.5, 3.8) as (_, axes):
+        for colour, way, marker in zip(PALETTE, (CHOSEN, CHEAPEST, DRAWN), "os^", strict=False):
+            rows = table[table["way"] == way].sort_values("price")
+            axes.plot(
+                100 * rows["price"], rows["tau"], marker=marker, color=colour, label=NAMES[way]
+            )
+        for way, style in ((ALL, "--"), (NONE, ":")):
+            for value in table.loc[table["way"] == way, "tau"]:
+                axes.axhline(value, color="0.4", linestyle=style, linewidth=1, label=NAMES[way])
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.set_xlabel("price, % of the tokens of training on all tasks")
+        axes.set_ylabel("tau-b with the second release")
+        labels.rule(axes, "both")
+        axes.legend(fontsize=8, loc="lower right")
+
+
+FIGURE = Figure(name="price", asks=GridWords, draw=labels.drawn_from(TABLE, write_price))
