@@ -18,6 +18,7 @@ from workflow_scripts.studies.ranking import (
     labels,
     matrices,
     pearson,
+    price,
     sizes,
     text_pairs,
     texts,
@@ -35,6 +36,7 @@ DRAWN = {
     "published_components": (components, components),
     "published_compute": (sizes, sizes),
     "published_perplexity": (texts, texts),
+    "published_price": (price, price),
     "published_text_pairs": (text_pairs, text_pairs),
     "published_variance": (variance, variance),
     "published_ranks": (two_tasks, two_tasks),
@@ -80,6 +82,7 @@ def draw(name: str, folder) -> list[str]:
             ["FLOP of pre-training, 6 × parameters × tokens", "hollow: instruct"],
         ),
         ("published_variance", ["5B to 10B, direct", "model and task together", "15"]),
+        ("published_price", ["chosen", "cheapest first", "all trained again"]),
         ("published_perplexity", ["Wikipedia", "arXiv", "Stack Exchange", *LM_HARMONY_TASKS]),
     ],
 )
