@@ -286,11 +286,15 @@ def test_an_altered_record_stops_the_collection_and_is_named(copy):
 def test_killed_at_any_moment_it_goes_on_with_another_number_of_cores_to_the_same_bytes(
     finished, tmp_path
 ):
-    """kill -9 of Snakemake and all its jobs, again and again, then once in peace, without --unlock."""
+    """kill -9 of Snakemake and all its jobs, again and again, then once in peace, without --unlock.
+
+    Two studies have every kind of job that can lose something; the others would be made a second time for nothing.
+    """
     folder, _ = finished
+    asked = ["harmony", "mmlu", *SMALL]
     rng = random.Random(20261121)
     for _ in range(4):
-        process = start_snakemake(tmp_path, *SMALL)
+        process = start_snakemake(tmp_path, *asked)
         try:
             process.wait(timeout=rng.uniform(3, 14))
         except subprocess.TimeoutExpired:
@@ -298,15 +302,16 @@ def test_killed_at_any_moment_it_goes_on_with_another_number_of_cores_to_the_sam
             process.wait()
         for record in (tmp_path / "results/records").rglob("*.json"):
             read_record(record)  # whole, or absent
-    result = run_snakemake(tmp_path, *SMALL, "--cores", "1")
+    result = run_snakemake(tmp_path, *asked, "--cores", "1")
     assert result.returncode == 0, result.stdout + result.stderr
-    assert results_of(tmp_path) == results_of(folder)
+    found, whole = results_of(tmp_path), results_of(folder)
+    assert len(found) > 40 and found == {name: whole[name] for name in found}
     hubs = [root / "resources/hub/models" for root in (folder, tmp_path)]
     weights = [
         {path.relative_to(hub): path.read_bytes() for path in hub.rglob("*.safetensors")}
         for hub in hubs
     ]
-    assert weights[0] == weights[1] != {}
+    assert weights[1] and weights[1].items() <= weights[0].items()
     leftovers = [path for path in tmp_path.rglob(".*.tmp-*") if "/.home/" not in str(path)]
     assert not leftovers
 
