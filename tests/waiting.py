@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-PATIENCE = 60.0  # seconds
+PATIENCE = 240.0  # seconds, of a machine that others use too
 
 
 def wait_until(condition: Callable[[], object], what: str, patience: float = PATIENCE) -> object:
