@@ -9,8 +9,8 @@ BENCH := $(VENV)/bench
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo status requests clean test test-all test-slurm test-faults test-real generate \
-	bench-chunks bench-evaluation bench-training bench-together bench-gpu bench-dag bench-ranking \
+.PHONY: help install demo status requests clean test test-all test-slurm test-faults test-protections test-real \
+	generate bench-chunks bench-evaluation bench-training bench-together bench-gpu bench-dag bench-ranking \
 	bench-calibration bench-price
 
 # A line that begins with ##@ heads a group, what follows ## behind a target is its sentence.
@@ -60,6 +60,10 @@ KILLS ?= 200
 SEED ?= 1
 test-faults: $(INSTALLED) ## 200 kills at random moments; nine minutes; KILLS=20 for fewer, SEED=2 for others
 	$(BIN)/python -m tests.faults --kills $(KILLS) --seed $(SEED)
+
+ONLY ?=
+test-protections: $(INSTALLED) ## without each protection its test must fail; half an hour; ONLY=node_copy for some
+	$(BIN)/python -m tests.protections --only $(ONLY)
 
 HUB ?= resources/hub-first
 test-real: $(INSTALLED) ## with the real weights that config/first.yaml has fetched; HUB=runs/first/resources/hub-first

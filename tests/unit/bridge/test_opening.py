@@ -60,3 +60,14 @@ def test_broken_cells_stay_for_the_tables_of_a_run_that_is_alive_and_go_with_the
 def test_a_dry_run_clears_nothing(broken):
     begin(dry=True)
     assert broken.exists() and broken_cells()
+
+
+def test_a_second_run_in_the_folder_of_one_that_is_alive_ends_before_its_first_job(
+    broken, monkeypatch
+):
+    """Snakemake itself lets in what shares no file with that one."""
+    monkeypatch.setattr(opening, "hold_run_lock", lambda state: False)
+    monkeypatch.setattr(opening, "targets_of", lambda workflow: ["verify_files"])
+    monkeypatch.setattr(opening, "takes_lock", lambda workflow: True)
+    with pytest.raises(SystemExit, match="Another run is at work in this folder"):
+        opening.before_the_first_job(SimpleNamespace(), {}, threads=1)

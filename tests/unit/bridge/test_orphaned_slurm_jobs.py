@@ -24,6 +24,7 @@ def slurm(tmp_path, monkeypatch):
         (programs / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setattr(left_behind, "_POLL", 0.01)
+    monkeypatch.setattr(left_behind, "_SECONDS", 2)
     return tmp_path
 
 

@@ -99,7 +99,7 @@ def leave(number, frame):
     sys.exit(3)
 signal.signal(signal.SIGTERM, leave)
 Path("process").write_text(str(os.getpid()))
-time.sleep(60)
+time.sleep(600)  # longer than any test waits for its end
 """
 
 

@@ -82,13 +82,11 @@ def test_a_run_may_go_on_once_the_other_has_ended(state, run_in):
 
 def test_the_lock_of_another_host_or_of_a_run_we_know_nothing_of_stays(state):
     """However often somebody here asks."""
-    for _ in range(2):
+    for begun in ("", "", "another-host", "another-host"):
+        (state / "chorus.begun").write_text(begun)
         run_lock.sweep_stale_lock(state)
         assert (state / "locks/0.output.lock").exists()
-    (state / "chorus.begun").write_text("another-host")
-    for _ in range(2):
-        run_lock.sweep_stale_lock(state)
-        assert (state / "locks/0.output.lock").exists()
+        run_lock._held.pop().close()  # whoever asked ends
 
 
 BEGINNER = """

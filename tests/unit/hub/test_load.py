@@ -10,6 +10,7 @@ import transformers
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.load import choose_attention, choose_device, load_model
 from workflow_scripts.hub.manifest import list_files, read_manifest, write_manifest
+from workflow_scripts.hub.mirror import read_rows
 
 CPU = {"device": "cpu", "dtype": "float32", "attention": "auto"}
 
@@ -114,3 +115,15 @@ def test_code_in_a_model_folder_is_never_run(model_manifest, tmp_path):
     with pytest.raises(UserError, match="cannot be loaded"):
         load_model(folder / "manifest.json", **CPU)
     assert not trap.exists()
+
+
+def test_reading_writes_nothing_into_the_hub(world, model_manifest):
+    """It may be a disk that is read-only, or somebody else's."""
+
+    def held():
+        return {path: path.stat().st_mtime_ns for path in world.rglob("*")}
+
+    before = held()
+    load_model(model_manifest, **CPU)
+    read_rows(world, "nyu-mll/glue", "sst2", "validation")
+    assert held() == before

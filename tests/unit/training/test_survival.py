@@ -92,7 +92,7 @@ def test_ending_within_an_epoch_makes_no_step_more_after_a_kill(undisturbed, tmp
     assert expected["facts"]["steps"] == 7
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1], ids=lambda number: number.name)
 def test_a_signal_saves_and_leaves(undisturbed, tmp_path, number):
     changes, expected, _ = undisturbed("freeze", save_every=1000, epochs=6)
     process = start(tmp_path, changes)
