@@ -31,7 +31,7 @@ LINES: dict[str, int] = {
     "workflow_scripts/training": 4020,
     "Snakefile": 80,
     "rules": 1660,
-    "tests": 39290,
+    "tests": 39530,
     "bench": 2760,
 }
 MOST_LINES_OF_A_FILE = 320
