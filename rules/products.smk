@@ -126,6 +126,12 @@ rule published:
         made_of("published"),
 
 
+rule test_task:
+    """Study: published scores of 53 models before and after training for the test, and whether newer ones are better."""
+    input:
+        made_of("test_task"),
+
+
 rule ablation:
     """Study: what aggregation, adapters and distillation are worth, at equal training tokens."""
     input:

@@ -122,6 +122,16 @@ def read_attributes(inputs: Inputs, grid: GridFile) -> pd.DataFrame | None:
             f"{path}, line {at + 2}: {table['model'][at]} stands here a second time; expected each model"
             " once."
         )
+    dates = (
+        table[columns["date"]].dropna().astype(str)
+        if "date" in columns
+        else pd.Series([], dtype=str)
+    )
+    if not (fine := dates.str.fullmatch(r"\d{4}-\d{2}(-\d{2})?")).all():
+        raise UserError(
+            f"{path}, line {fine.idxmin() + 2}: {columns['date']} is {dates[fine.idxmin()]!r}; expected a month or a"
+            " day, such as 2023-11 or 2023-11-30."
+        )
     return table.set_index("model")[list(columns.values())].set_axis(list(columns), axis=1)
 
 
