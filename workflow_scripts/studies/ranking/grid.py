@@ -21,7 +21,13 @@ from workflow_scripts.settings.sentences import listed
 from workflow_scripts.stats.missing import Completed, complete
 from workflow_scripts.stats.score_errors import ScoreErrors
 from workflow_scripts.stats.shares import share_error
-from workflow_scripts.studies.ranking.errors import Cells, KnownErrors, errors_of_grid, read_known
+from workflow_scripts.studies.ranking.errors import (
+    Cells,
+    KnownErrors,
+    errors_of_grid,
+    labelled,
+    read_known,
+)
 from workflow_scripts.studies.ranking.frame import OWN, STUDY
 from workflow_scripts.studies.ranking.requests import GridRequest
 
@@ -144,10 +150,7 @@ def make_grids(
     """A grid for each protocol that has a score or should have one, floored where its grid says so."""
     tidy = tidy[tidy["subset"].isna() & (tidy["metric"] == tidy["task"].map(request.metrics))]
     tidy = tidy.assign(origin=tidy["study"].where(tidy["study"] != STUDY, OWN))
-    name = tidy["model"] + tidy["variant"]
-    if request.grid.run:
-        name = name.where(tidy["origin"] == OWN, name + " [" + tidy["origin"] + "]")
-    tidy["label"] = name
+    tidy["label"] = labelled(tidy) if request.grid.run else tidy["model"] + tidy["variant"]
     about = pd.DataFrame(map(dict, request.models)).set_index("model")
     if attributes is not None:
         about = about.drop(columns=attributes.columns, errors="ignore")
