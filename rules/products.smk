@@ -79,6 +79,7 @@ rule collect_scores:
     """Gather a study's records into one tidy table of scores."""
     input:
         records=lambda wildcards: records_of(wildcards.study, wildcards),
+        imports=lambda wildcards: imports_of(wildcards.study),
     output:
         scores="results/scores/{study}.parquet",
         errors="results/scores/{study}_errors.parquet",
@@ -94,11 +95,31 @@ rule collect_scores:
         mem_mb=2000,
         runtime="30m",
     params:
-        version=3,
+        version=4,
         function="scores.tidy.collect_scores",
         request={},
     script:
         "../workflow_scripts/steps/files.py"
+
+
+use rule collect_scores as import_results with:
+    """Read what other people's harnesses wrote into a folder: each file whole, or none of them."""
+    input:
+        folder=lambda wildcards: import_request(SETTINGS, wildcards.imported).folder,
+    output:
+        folder=directory("results/imports/{imported}"),
+    log:
+        "logs/import_results/{imported}.log",
+    wildcard_constraints:
+        imported=one_of(SETTINGS.import_folders),
+    localrule: True
+    resources:
+        mem_mb=4000,
+        runtime="1h",
+    params:
+        version=1,
+        function="scores.foreign.imports.import_results",
+        request=lambda wildcards: import_request(SETTINGS, wildcards.imported).as_params(),
 
 
 # Without an output: asked for by name it always says what there is.
@@ -124,6 +145,12 @@ rule published:
     """Study: the published scores of 61 models on 24 tasks; needs no model, no network and no GPU."""
     input:
         made_of("published"),
+
+
+rule test_task:
+    """Study: published scores of 53 models before and after training for the test, and whether newer ones are better."""
+    input:
+        made_of("test_task"),
 
 
 rule ablation:

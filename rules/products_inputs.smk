@@ -3,10 +3,16 @@
 from operator import attrgetter
 
 from workflow_scripts.paper.products import BY_NAME, inputs_of, listed
+from workflow_scripts.scores.foreign.requests import import_request
 
 # Whose each product is, by its wildcard: for the plan, and for the lines that tell of a run.
 STUDY_OF = {key: product.study for key, product in BY_NAME.items()}
 STUDY_OF |= {("study", one.name): one.study for one in MEASURED}
+
+
+def imports_of(study):
+    """Other people's results: they are ranked beside those of the grid."""
+    return [f"results/imports/{name}" for name in SETTINGS.import_folders if study == "harmony"]
 
 
 def names_of(kind):

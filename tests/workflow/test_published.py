@@ -42,6 +42,16 @@ def test_the_published_scores_need_an_empty_folder_and_no_network(tmp_path):
     assert {path.name for path in (tmp_path / "results").iterdir()} == {"tables", "figures"}
 
 
+def test_the_grid_of_the_test_task_has_a_target_of_its_own_and_needs_an_empty_folder(tmp_path):
+    result = run_snakemake(tmp_path, "results/figures/test_task_newer.png")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert (tmp_path / "results/figures/test_task_newer.pdf").stat().st_size
+    planned = run_snakemake(tmp_path, "--summary", "test_task").stdout
+    for name in {*NAMES} - {"perplexity"}:
+        assert f"results/tables/test_task_{name}.csv\t" in planned
+        assert f"results/figures/test_task_{name}.png\t" in planned
+
+
 @pytest.mark.slow
 def test_plain_snakemake_and_the_published_grid_make_them_too(tmp_path):
     for arguments in ([], ["--configfile", str(ROOT / "config/paper.yaml")]):

@@ -9,21 +9,16 @@ from typing import Any
 import numpy as np
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import sha256_text
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Metric
 from workflow_scripts.core.seeds import derive_seed
 from workflow_scripts.evaluation.cells import TaskRequest
 from workflow_scripts.evaluation.floors import Floor, average, floors, gold_index
 from workflow_scripts.evaluation.lm_eval_run import LmEvalRun
+from workflow_scripts.evaluation.names import cluster_of, metric_name
 
 KEPT_CHARACTERS = 1_000  # of a prompt: the question; the examples before it are in the task
 NO_FLOOR = Floor(constants={}, chance=None)
-
-
-def metric_name(metric: str, filter_name: str) -> str:
-    """lm-eval's own key, without the filter that does nothing: `acc`, `exact_match,strict-match`."""
-    return metric if filter_name == "none" else f"{metric},{filter_name}"
 
 
 def refuse_unreported(task: TaskRequest, reported: Collection[str]) -> None:
@@ -133,14 +128,12 @@ def items_of(run: LmEvalRun, asked: TaskRequest, *, with_texts: bool = False) ->
 
 
 def _cluster(doc: dict[str, Any], asked: TaskRequest) -> str | None:
-    """The same for items that share what the task's columns name, in whatever order they stand there."""
     if lacking := [name for name in asked.cluster if name not in doc]:
         raise UserError(
             f"The items of {asked.harness_task} have no {lacking[0]!r}, which the column cluster of the"
             f" tasks table names; expected one of {', '.join(doc)}."
         )
-    parts = sorted(str(doc[name]) for name in asked.cluster)
-    return sha256_text("\n".join(parts))[:16] if parts else None
+    return cluster_of(doc, asked.cluster)
 
 
 def _texts(sample: dict[str, Any]) -> dict[str, Any]:

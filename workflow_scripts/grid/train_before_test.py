@@ -17,7 +17,8 @@ from workflow_scripts.evaluation.cells import CellsRequest
 from workflow_scripts.evaluation.direct import evaluate_loaded
 from workflow_scripts.evaluation.encoding import Encoder
 from workflow_scripts.evaluation.lm_eval_run import ask, language_model
-from workflow_scripts.evaluation.outcome import metric_name, refuse_unreported
+from workflow_scripts.evaluation.names import metric_name
+from workflow_scripts.evaluation.outcome import refuse_unreported
 from workflow_scripts.grid.base import Base
 from workflow_scripts.grid.cells import training_beside
 from workflow_scripts.grid.splits import Splits, load_splits

@@ -1,7 +1,7 @@
 """The errors that a study's items give its scores: which models they move together, by task and metric."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from workflow_scripts.core.records import Metric, Record
 from workflow_scripts.stats.item_errors import ItemErrors, measured_errors
 
 COLUMNS = {
-    **dict.fromkeys(("protocol", "model", "variant", "dtype", "commit"), "string"),
+    **dict.fromkeys(("study", "protocol", "model", "variant", "dtype", "commit"), "string"),
     **dict.fromkeys(("task", "metric"), "string"),
     **{"items": "int64", "clusters": "int64", "own": "float64", "shared": "object"},
 }
@@ -22,7 +22,23 @@ _MACRO = "_macro"
 _SAME = 1e-6  # how near what is computed from the items must come to the record's own number
 
 
-_Row = tuple[str, str, str, str, str]  # protocol, model, variant, dtype, commit
+_Row = tuple[str, str, str, str, str, str]  # study, protocol, model, variant, dtype, commit
+
+
+class ScoredRecord(NamedTuple):
+    """What of a record decides how its items move scores; one that is imported has it too."""
+
+    items: Path
+    row: _Row
+    task: str
+    metrics: Sequence[Metric]
+
+
+def _scored(path: Path, record: Record) -> ScoredRecord:
+    checkpoint = CheckpointId.parse(record.model.id)
+    about = checkpoint.model, checkpoint.variant, record.protocol.dtype, record.model.commit
+    row = record.study, record.protocol.name, *about
+    return ScoredRecord(path.with_name(record.items.file), row, record.task.name, record.metrics)
 
 
 class _Influences(NamedTuple):
@@ -33,25 +49,24 @@ class _Influences(NamedTuple):
     items: int
 
 
-def item_errors(records: Sequence[tuple[Path, Record]]) -> pd.DataFrame:
+def item_errors(
+    records: Iterable[tuple[Path, Record]], imported: Iterable[ScoredRecord] = ()
+) -> pd.DataFrame:
     """A row for each score of a whole task that is a mean over its items, or Matthews' coefficient.
 
-    Models and protocols of one task and metric stand in one covariance: they were asked the same items.
-    Several trainings of a cell are averaged, as their scores are.
+    Models and protocols of one task and metric, ours and imported ones, stand in one covariance: they were
+    asked the same items. Several trainings of a cell are averaged, as their scores are.
     """
     found: dict[tuple[str, str], dict[_Row, list[_Influences]]] = defaultdict(
         lambda: defaultdict(list)
     )
-    for path, record in records:
-        items = _Items(path.with_name(record.items.file))
+    for record in (*(_scored(*one) for one in records), *imported):
+        items = _Items(record.items)
         for metric in record.metrics:
             if metric.subset is None and metric.condition is None:
                 one = items.influences(metric)
                 if one is not None:
-                    checkpoint = CheckpointId.parse(record.model.id)
-                    about = record.protocol.dtype, record.model.commit
-                    row = record.protocol.name, checkpoint.model, checkpoint.variant, *about
-                    found[record.task.name, metric.name][row].append(one)
+                    found[record.task, metric.name][record.row].append(one)
     tables = [_rows(*key, dict(sorted(found[key].items()))) for key in sorted(found)]
     return pd.DataFrame([row for table in tables for row in table], columns=list(COLUMNS)).astype(
         COLUMNS

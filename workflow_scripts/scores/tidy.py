@@ -13,6 +13,7 @@ from workflow_scripts.core.records import Broken, Metric, Record, read_record
 from workflow_scripts.scores.columns import COLUMNS
 from workflow_scripts.scores.errors import with_sound_errors
 from workflow_scripts.scores.files import write_csv
+from workflow_scripts.scores.foreign.imports import SCORES, scored_imports
 from workflow_scripts.scores.imported import read_imported
 from workflow_scripts.scores.influences import item_errors
 
@@ -20,10 +21,13 @@ Files = Mapping[str, Sequence[Path]]  # by what the rule calls them
 
 
 def collect_scores(inputs: Files, _: dict, outputs: Mapping[str, Path]) -> None:
-    """The scores of a study, and how the items they share move them together."""
-    records = whole_records(inputs["records"])
-    write_parquet(collect(record for _, record in records), outputs["scores"])
-    write_parquet(item_errors(records), outputs["errors"])
+    """The scores of a study, with imported ones beside them, and how the items they share move them together."""
+    records, folders = whole_records(inputs["records"]), inputs.get("imports", ())
+    theirs = [pd.read_parquet(folder / SCORES) for folder in folders]
+    scores = collect(record for _, record in records)
+    write_parquet(_in_order(pd.concat([scores, *theirs]).astype(COLUMNS)), outputs["scores"])
+    imported = [one for folder in folders for one in scored_imports(folder)]
+    write_parquet(item_errors(records, imported), outputs["errors"])
 
 
 def merge_scores(inputs: Files, metrics: dict[str, str], outputs: Mapping[str, Path]) -> None:

@@ -9,6 +9,7 @@ from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.compute import Compute
 from workflow_scripts.settings.harmony import Harmony
 from workflow_scripts.settings.hub import Hub
+from workflow_scripts.settings.imports import Imports, import_name
 from workflow_scripts.settings.margins import Margins
 from workflow_scripts.settings.miniature import Miniature
 from workflow_scripts.settings.mmlu import Mmlu
@@ -43,6 +44,10 @@ class Config(Section):
     """Stages of training that chunked checkpoints go through."""
     harmony: Harmony = Harmony()
     """The grid of models and tasks for rankings before and after training."""
+    imports: Imports = ()
+    """Folders that lm-eval or lighteval wrote results into: each file becomes records that are ranked
+    beside ours, under the folder's name. Answers too, where the harness was told to keep them
+    (--log_samples, --save-details)."""
     mmlu: Mmlu = Mmlu()
     """MMLU as published, of the models that are cut into chunks."""
     prompts: Prompts = Prompts()
@@ -67,3 +72,8 @@ class Config(Section):
     the number of a question in it, counted from 0; null is the first question of the first run. And
     what `snakemake explain_training` shows, such as sst2/3: a task and the number of a training
     item; null is the first item of the first task."""
+
+    @property
+    def import_folders(self) -> dict[str, str]:
+        """By the name that their scores go by."""
+        return {import_name(folder): folder for folder in self.imports}

@@ -1,7 +1,7 @@
 """Grids as data: models x tasks x protocols with scores, each described by a file in config/grids."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal, get_args
 
@@ -28,6 +28,7 @@ Name = Annotated[
     ),
 ]
 ATTRIBUTES = ("family", "kind", "parameters_billion", "tokens_billion", "date")
+NEWER_NEEDS = ATTRIBUTES[2:]
 
 
 class GridProtocol(Section):
@@ -76,6 +77,19 @@ class GridRelease(Section):
     """Of which they are"""
 
 
+class GridNewer(Section):
+    """Whether newer models score higher at the same compute: what that is asked with."""
+
+    since: Annotated[
+        str, Field(pattern=r"^\d{4}-\d{2}$", title="a month, such as 2023-11, in quotation marks")
+    ]
+    """The month from which on a model counts as newer"""
+    chance: dict[str, float]
+    """By task, what is scored without any knowledge"""
+    printed: dict[str, dict[str, float]] = Field({})
+    """By protocol and task, by how much newer models are better, as the authors print it"""
+
+
 class GridFile(Section):
     """A file in config/grids; tasks and models it does not describe are those of the tables."""
 
@@ -115,6 +129,10 @@ class GridFile(Section):
     """Whose texts before training are set beside scores after it"""
     release: GridRelease | None = None
     """A second release of the same scores"""
+    newer: GridNewer | None = None
+    """Newer models beside older ones of the same compute"""
+    in_report: bool = True
+    """Whether the report shows it; else its tables and figures are made where they are asked for"""
 
     @property
     def baseline(self) -> str:
@@ -258,3 +276,24 @@ def _contradictions(grid: GridFile, known: Mapping[str, TaskRow] | None) -> Iter
         yield f"pair is {listed(grid.pair)}; expected two tasks of categories."
     if grid.release and grid.release.protocol not in grid.protocols:
         yield f"release.protocol is {grid.release.protocol!r}; expected {protocols}."
+    if grid.newer:
+        yield from _of_newer(grid, grid.newer, seen, protocols)
+
+
+def _of_newer(
+    grid: GridFile, newer: GridNewer, tasks: Collection[str], protocols: str
+) -> Iterator[str]:
+    known = grid.attributes.columns if grid.attributes else {}
+    if missing := [name for name in NEWER_NEEDS if name not in known]:
+        yield f"newer needs attributes.columns.{missing[0]}, which is missing; expected {listed(NEWER_NEEDS)}."
+    named = {"newer.chance": newer.chance}
+    for key, steps in newer.printed.items():
+        named[f"newer.printed.{key}"] = steps
+        if key not in grid.protocols:
+            yield f"newer.printed has the key {shown(key)}; expected {protocols}."
+    for place, of in named.items():
+        for name in of:
+            if name not in tasks:
+                yield f"{place} has the key {shown(name)}; expected a task of categories{hint(name, tasks)}."
+    if lacking := [task for task in tasks if task not in newer.chance]:
+        yield f"newer.chance.{lacking[0]} is missing; expected a number for each task of categories."

@@ -43,7 +43,7 @@ def folder(tmp_path, monkeypatch):
 
 def test_the_grids_of_the_repository_are_read_and_their_files_are_there():
     grids = read_grid_files(ROOT, TASKS)
-    assert list(grids) == ["own", "published"]
+    assert list(grids) == ["own", "published", "test_task"]
     assert grids["own"].drawn == ["direct", "few_shot", "train_before_test"]
     inputs = grid_inputs(grids["published"], ROOT)
     assert {name: [Path(path).name for path in paths] for name, paths in inputs.items()} == {
@@ -58,7 +58,7 @@ def test_a_strangers_grid_in_the_working_directory_stands_beside_them(folder):
     (folder / "config/grids").mkdir(parents=True)
     (folder / "config/grids/a_paper.yaml").write_text(STRANGER)
     grids = read_grid_files(ROOT, TASKS)
-    assert list(grids) == ["a_paper", "own", "published"]
+    assert list(grids) == ["a_paper", "own", "published", "test_task"]
     assert grids["a_paper"].baseline == "before"
     assert grids["a_paper"].category_of == {"rte": "Tasks of ours", "riddles": "Tasks of theirs"}
 
@@ -94,6 +94,31 @@ def test_all_problems_of_a_file_are_said_at_once_with_the_place():
             "or date (did you mean 'family'?)",
         ),
         ("[riddles]", "[rte]", "tasks.riddles is in none of categories; expected it in one."),
+        (
+            "tasks:",
+            "newer: {since: '2023-11', chance: {rte: 0.5}}\ntasks:",
+            "newer needs attributes.columns.parameters_billion, which is missing",
+        ),
+        (
+            "tasks:",
+            "newer: {since: '2023-11', chance: {rte: 0.5}, printed: {befor: {}}}\ntasks:",
+            "newer.printed has the key 'befor'; expected one of before or after",
+        ),
+        (
+            "tasks:",
+            "newer: {since: '2023-11', chance: {rte: 0.5, ridles: 0.1}}\ntasks:",
+            "newer.chance has the key 'ridles'; expected a task of categories (did you mean 'riddles'?)",
+        ),
+        (
+            "tasks:",
+            "newer: {since: '2023-11', chance: {rte: 0.5}}\ntasks:",
+            "newer.chance.riddles is missing; expected a number for each task",
+        ),
+        (
+            "tasks:",
+            "newer: {since: 2023, chance: {}}\ntasks:",
+            "newer.since is 2023; expected a month",
+        ),
         (
             STRANGER,
             "run: true\nprotocols: {odd: {name: odd}}",

@@ -28,7 +28,7 @@ from workflow_scripts.studies.ranking.requests import (
 
 
 def _ranks(settings: Settings) -> Any:
-    return settings.harmony.models or settings.harmony.imported_scores
+    return settings.harmony.models or settings.harmony.imported_scores or settings.imports
 
 
 def _corpus_records(settings: Settings) -> list[str]:

@@ -112,7 +112,8 @@ def _show(table: pd.DataFrame, _: ScoresRequest) -> pd.DataFrame:
 
 def _make(inputs: Inputs, request: ScoresRequest) -> pd.DataFrame:
     theirs = import_all(inputs["imported"], request.metrics, taken={STUDY})
-    return harmony_scores(pd.read_parquet(inputs.one("scores")), request, theirs)
+    scores = pd.read_parquet(inputs.one("scores"))
+    return harmony_scores(scores, request, [scores[scores["study"] != STUDY], *theirs])
 
 
 TABLE = Table(

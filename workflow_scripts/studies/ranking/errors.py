@@ -13,6 +13,7 @@ from workflow_scripts.scores.published_leaderboard import read_panel
 from workflow_scripts.stats.item_errors import ItemErrors, assumed_errors, with_others
 from workflow_scripts.stats.reruns import Reruns
 from workflow_scripts.stats.score_errors import ScoreErrors
+from workflow_scripts.studies.ranking.frame import STUDY
 from workflow_scripts.studies.ranking.requests import GridRequest
 from workflow_scripts.studies.ranking.trainings import (
     published_trainings,
@@ -54,6 +55,12 @@ class KnownErrors:
         return self.correlations.get(task, usual)
 
 
+def labelled(scores: pd.DataFrame) -> pd.Series:
+    """In the grid of a run: each model's name, with where its score is from if that is not the run."""
+    name = scores["model"] + scores["variant"]
+    return name.where(scores["study"] == STUDY, name + " [" + scores["study"] + "]")
+
+
 def read_known(inputs: Inputs, request: GridRequest) -> KnownErrors:
     released = pd.read_csv(inputs.one("correlations")).set_index("task")["correlation"].to_dict()
     if not request.grid.run:
@@ -62,7 +69,7 @@ def read_known(inputs: Inputs, request: GridRequest) -> KnownErrors:
     measured = next(map(pd.read_parquet, inputs["errors"]), None)
     if measured is not None:
         measured = measured[measured["metric"] == measured["task"].map(request.metrics)]
-        measured = measured.assign(label=measured["model"] + measured["variant"])
+        measured = measured.assign(label=labelled(measured))
     reruns = None
     if request.trainings == "published":
         leaderboard, cells = (pd.read_csv(inputs.one(name)) for name in ("leaderboard", "cells"))

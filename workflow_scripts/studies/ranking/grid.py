@@ -21,7 +21,13 @@ from workflow_scripts.settings.sentences import listed
 from workflow_scripts.stats.missing import Completed, complete
 from workflow_scripts.stats.score_errors import ScoreErrors
 from workflow_scripts.stats.shares import share_error
-from workflow_scripts.studies.ranking.errors import Cells, KnownErrors, errors_of_grid, read_known
+from workflow_scripts.studies.ranking.errors import (
+    Cells,
+    KnownErrors,
+    errors_of_grid,
+    labelled,
+    read_known,
+)
 from workflow_scripts.studies.ranking.frame import OWN, STUDY
 from workflow_scripts.studies.ranking.requests import GridRequest
 
@@ -122,6 +128,16 @@ def read_attributes(inputs: Inputs, grid: GridFile) -> pd.DataFrame | None:
             f"{path}, line {at + 2}: {table['model'][at]} stands here a second time; expected each model"
             " once."
         )
+    dates = (
+        table[columns["date"]].dropna().astype(str)
+        if "date" in columns
+        else pd.Series([], dtype=str)
+    )
+    if not (fine := dates.str.fullmatch(r"\d{4}-\d{2}(-\d{2})?")).all():
+        raise UserError(
+            f"{path}, line {fine.idxmin() + 2}: {columns['date']} is {dates[fine.idxmin()]!r}; expected a month or a"
+            " day, such as 2023-11 or 2023-11-30."
+        )
     return table.set_index("model")[list(columns.values())].set_axis(list(columns), axis=1)
 
 
@@ -134,10 +150,7 @@ def make_grids(
     """A grid for each protocol that has a score or should have one, floored where its grid says so."""
     tidy = tidy[tidy["subset"].isna() & (tidy["metric"] == tidy["task"].map(request.metrics))]
     tidy = tidy.assign(origin=tidy["study"].where(tidy["study"] != STUDY, OWN))
-    name = tidy["model"] + tidy["variant"]
-    if request.grid.run:
-        name = name.where(tidy["origin"] == OWN, name + " [" + tidy["origin"] + "]")
-    tidy["label"] = name
+    tidy["label"] = labelled(tidy) if request.grid.run else tidy["model"] + tidy["variant"]
     about = pd.DataFrame(map(dict, request.models)).set_index("model")
     if attributes is not None:
         about = about.drop(columns=attributes.columns, errors="ignore")

@@ -49,6 +49,10 @@ _TABLES: tuple[tuple[str, str, str, Callable[..., StepRequest], str], ...] = (
         *("compute", "The first component of the scores beside parameters and compute."),
         *("sizes", grid_request, "attributes"),
     ),
+    (
+        *("newer", "How much better newer models are than older ones of the same compute."),
+        *("newer", grid_request, "newer"),
+    ),
     ("perplexity", "Bits per byte of texts beside the scores.", "texts", grid_request, "texts"),
     ("bits", "Bits per byte of each text, by model.", "bits", grid_request, "texts"),
     (
@@ -73,7 +77,7 @@ _TABLES: tuple[tuple[str, str, str, Callable[..., StepRequest], str], ...] = (
         *("price", price_request, "release"),
     ),
 )
-_VERSIONS = {"agreement": 3, "agreement_by_size": 3, "components": 4, "compute": 3}
+_VERSIONS = {"agreement": 3, "agreement_by_size": 3, "components": 4, "compute": 3, "newer": 1}
 # A figure's name behind the grid's: its module, the table that it is drawn from, and its caption.
 _FIGURES = (
     (
@@ -120,6 +124,12 @@ _FIGURES = (
         " the tokens of its pre-training are known, beside the compute of that, 6 × parameters × tokens."
         " PC1 is computed within each protocol, and its scale is that protocol's own. Hollow: instruct"
         " models.",
+    ),
+    (
+        *("newer", "newer", "newer"),
+        "{scores}: the score of each model beside the compute of its pre-training, 6 × parameters × tokens, on"
+        " each task as the models are and after training. The lines are one fit of both kinds of models, parted"
+        " by the step that is written above them, with its standard error.",
     ),
     (
         *("perplexity", "texts", "perplexity"),
@@ -205,7 +215,8 @@ def of_grid(name: str, grid: GridFile) -> tuple[Product, ...]:
     scores = f"{grid.title} of {grid.models} models" if grid.models else grid.title
     chosen = [what for what, *_, needs in _TABLES if not needs or getattr(grid, needs)]
     chosen += ["agreement_by_task", *(["agreement_pearson"] if "pearson" in grid.measures else [])]
-    return products(start, *as_of_any_grid(start, scores, name, inputs, chosen))
+    declared = as_of_any_grid(start, scores, name, inputs, chosen)
+    return products(start, *declared, chapter=start if grid.in_report else "")
 
 
 # Read again beside the settings, which have said by now what is wrong with any of the files.

@@ -1,0 +1,306 @@
+"""What lm-eval and lighteval wrote, as records: read whole, checked against itself, refused in a sentence."""
+
+import json
+from dataclasses import replace
+from hashlib import sha256
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.records import make_items, record_fields
+from tests.unit.settings.merged import ROOT, merged
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.items import read_items
+from workflow_scripts.core.records import write_record
+from workflow_scripts.evaluation.names import cluster_of
+from workflow_scripts.scores.foreign import imports
+from workflow_scripts.scores.foreign.requests import ImportRequest, import_request
+from workflow_scripts.scores.tidy import collect_scores
+from workflow_scripts.settings.load import load_settings
+from workflow_scripts.studies.ranking.errors import labelled
+
+DATE = "2026-01-02T03-04-05.000006"
+NAMES = {"lm_eval": {"rte": "rte", "cola": "cola"}, "lighteval": {"mmlu": "mmlu_helm"}}
+METRICS = {"rte": "acc", "cola": "mcc", "mmlu_helm": "em"}
+GOLDS, ANSWERS = (0, 1, 1, 0), ((-1.0, -2.0), (-1.0, -2.0), (-3.0, -0.5), (-0.1, -4.0))
+
+
+def asked(folder, **changes):
+    fields = {"name": "theirs", "folder": str(folder), "stamp": "", "names": NAMES}
+    return ImportRequest(**fields, metrics=METRICS, clusters={"rte": ["question"]}).model_copy(
+        update=changes
+    )
+
+
+def sample(at: int) -> dict:
+    likely, gold = ANSWERS[at], GOLDS[at]
+    return {
+        "doc_id": at,
+        "doc": {"question": f"q{at}"},
+        "target": gold,
+        "arguments": {
+            f"gen_args_{one}": {"arg_0": f"q{at}", "arg_1": text}
+            for one, text in enumerate((" True", " False"))
+        },
+        "resps": [[[str(ll), "False"]] for ll in likely],
+        "filtered_resps": [[str(ll), "False"] for ll in likely],
+        "filter": "none",
+        "metrics": ["acc"],
+        "doc_hash": f"d{at}",
+        "prompt_hash": f"p{at}",
+        "target_hash": f"t{at}",
+        "acc": float((likely[1] > likely[0]) == gold),
+    }
+
+
+def results(**changes) -> dict:
+    hashes = "".join(f"d{at}p{at}t{at}" for at in range(4))
+    return {
+        "results": {"rte": {"alias": "rte", "acc,none": 0.75, "acc_stderr,none": 0.25}},
+        "group_subtasks": {"rte": []},
+        "configs": {"rte": {"task": "rte", "doc_to_text": "{{q}}", "metadata": {"version": 1.0}}},
+        "versions": {"rte": 1.0},
+        "n-shot": {"rte": 0},
+        "n-samples": {"rte": {"original": 4, "effective": 4}},
+        "config": {
+            "model_args": "pretrained=org/net,dtype=float32",
+            "model_dtype": "torch.float32",
+        },
+        "lm_eval_version": "0.4.13",
+        "task_hashes": {"rte": sha256(hashes.encode()).hexdigest()},
+    } | changes
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Writes results of lm-eval with its samples, and gives the folder."""
+
+    def write(of="net", content=None, samples=range(4), change=lambda one: one):
+        place = tmp_path / "theirs" / of
+        place.mkdir(parents=True)
+        text = json.dumps(results() if content is None else content)
+        (place / f"results_{DATE}.json").write_text(text)
+        lines = [json.dumps(change(sample(at))) for at in samples]
+        if lines:
+            (place / f"samples_rte_{DATE}.jsonl").write_text("\n".join(lines) + "\n")
+        return tmp_path / "theirs"
+
+    return write
+
+
+def refused(folder, said: str, tmp_path) -> None:
+    target = tmp_path / "out"
+    with pytest.raises(UserError, match=said) as caught:
+        imports.import_results({}, asked(folder).as_params(), {"folder": target})
+    assert len(caught.value.problems) == 1
+    assert not target.exists(), "nothing is half taken"
+
+
+def test_results_with_samples_become_a_record_with_its_items(folder, tmp_path):
+    out = tmp_path / "out"
+    imports.import_results({}, asked(folder()).as_params(), {"folder": out})
+    (record,) = imports.scored_imports(out)
+    assert record.row == ("theirs", "direct", "org/net", "", "float32", "")
+    (metric,) = record.metrics
+    assert (metric.name, metric.value, metric.n) == ("acc", 0.75, 4)
+    assert (metric.best_constant, metric.chance) == (0.5, 0.5)
+    items = read_items(record.items).to_pydict()
+    assert items["item"] == [f"rte/{at}" for at in range(4)]
+    assert items["gold"] == ["0", "1", "1", "0"] and items["prediction"] == ["0", "0", "1", "0"]
+    assert len(set(items["cluster"])) == 4 and None not in items["cluster"]
+    assert items["correct"] == [True, False, True, True]
+    assert items["loglikelihoods"] == [list(one) for one in ANSWERS]
+    scores = pd.read_parquet(out / imports.SCORES)
+    assert scores[["study", "model", "task", "value", "n", "floor"]].to_numpy().tolist() == [
+        ["theirs", "org/net", "rte", 0.75, 4, 0.5]
+    ]
+
+
+def test_imported_items_are_paired_with_ours(folder, tmp_path):
+    """The same answers to the same items move two scores together, whoever measured them."""
+    out, files = (
+        tmp_path / "out",
+        {name: tmp_path / f"{name}.parquet" for name in ("scores", "errors")},
+    )
+    imports.import_results({}, asked(folder()).as_params(), {"folder": out})
+    ours = [
+        replace(
+            one,
+            item=f"rte/{at}",
+            scores={"acc": right},
+            cluster=cluster_of({"question": f"q{at}"}, ["question"]),
+        )
+        for at, (one, right) in enumerate(zip(make_items(), (1.0, 0.0, 1.0, 1.0), strict=True))
+    ]
+    path = tmp_path / "own.json"
+    write_record(path, ours, **record_fields(model="org/net", task="rte", value=0.75))
+    collect_scores({"records": [path], "imports": [out]}, {}, files)
+    assert set(pd.read_parquet(files["scores"])["study"]) == {"harmony", "theirs"}
+    errors = pd.read_parquet(files["errors"])
+    assert labelled(errors).tolist() == ["org/net", "org/net [theirs]"]
+    first, second = errors["shared"]
+    assert first == pytest.approx(second) and abs(first).sum() > 0
+
+
+@pytest.mark.parametrize(
+    ("folders", "said"),
+    [
+        (
+            ["a/theirs", "b/theirs"],
+            "imports: the scores of 'b/theirs' would be called 'theirs', as are",
+        ),
+        (["a/harmony"], "imports: the scores of 'a/harmony' would be called 'harmony', as are"),
+        (["c"], "imports[0] is 'c'; expected a folder"),
+    ],
+)
+def test_folders_of_imports_are_there_and_have_names_of_their_own(
+    tmp_path, monkeypatch, folders, said
+):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a/theirs", "b/theirs", "a/harmony"):
+        (tmp_path / name).mkdir(parents=True)
+    with pytest.raises(UserError) as caught:
+        load_settings(merged({"imports": folders}), ROOT)
+    (problem,) = caught.value.problems
+    assert problem.startswith(said)
+
+
+def test_a_folder_is_read_again_when_a_file_in_it_changes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "theirs").mkdir()
+    settings = load_settings(merged({"imports": ["theirs"]}), ROOT)
+    before = import_request(settings, "theirs")
+    assert before.names["lighteval"]["mmlu"] == "mmlu_helm" and before.metrics["cola"] == "mcc"
+    (tmp_path / "theirs/results_1.json").write_text("{}")
+    assert import_request(settings, "theirs").stamp != before.stamp
+
+
+def test_the_format_of_2024_has_scores_without_items_and_groups_are_one_task(tmp_path):
+    place = tmp_path / "old"
+    place.mkdir()
+    content = results(
+        results={
+            "mmlu": {"acc,none": 0.6, "acc_stderr,none": 0.004, "brier_score_stderr,none": "N/A"},
+            "mmlu_stem": {"acc,none": 0.5},
+            "mmlu_anatomy": {"acc,none": 0.5, "acc_stderr,none": 0.01, "alias": " - anatomy"},
+        },
+        group_subtasks={"mmlu": ["mmlu_stem"], "mmlu_stem": ["mmlu_anatomy"]},
+        configs={"mmlu_anatomy": {"task": "mmlu_anatomy"}},
+        config={"model_args": "pretrained=/fast/models/Yi-6B/,trust_remote_code=True"},
+        git_hash="ea4fe0c",
+    )
+    content["n-shot"] = {"mmlu": 5, "mmlu_anatomy": 5}
+    for gone in ("n-samples", "lm_eval_version", "task_hashes"):
+        del content[gone]
+    (place / "yi-6b-mmlu.json").write_text(json.dumps(content))
+    (one,) = imports.read_folder(place, asked(place))
+    assert (one.task, one.protocol, one.shots, one.n) == ("mmlu", "few_shot", 5, None)
+    assert (one.model, one.version) == ("local/fast.models.Yi-6B", "ea4fe0c")
+    assert one.scores["acc"].value == 0.6 and one.scores["acc"].stderr == 0.004
+    assert not one.items and "ea4fe0c" in " ".join(imports.compared([one]))
+    # Later versions have the scores of groups apart; a group without one only lists its members.
+    content["groups"] = {"mmlu": content["results"].pop("mmlu")}
+    (place / "yi-6b-mmlu.json").write_text(json.dumps(content))
+    assert [one.task for one in imports.read_folder(place, asked(place))] == ["mmlu"]
+    del content["groups"]
+    content["results"] = {"mmlu": {"alias": "mmlu"}, "mmlu_anatomy": {"acc,none": 0.5}}
+    (place / "yi-6b-mmlu.json").write_text(json.dumps(content))
+    assert [one.task for one in imports.read_folder(place, asked(place))] == ["mmlu_anatomy"]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"samples": range(3)}, "has other items than results_.* was computed from"),
+        (
+            {"content": results(task_hashes={}), "samples": range(3)},
+            "has 3 items; expected 4, as results_",
+        ),
+        (
+            {"content": results(results={"rte": {"acc,none": 0.5}})},
+            r"the mean of acc over its items is 0\.75; expected 0\.5, as results_",
+        ),
+        (
+            {"change": lambda one: one | {"doc_hash": "another"}},
+            "has other items than results_.* was computed from",
+        ),
+        ({"change": lambda one: one | {"doc_id": 0}}, "has 1 items; expected 4"),
+        ({"change": lambda one: {"doc_id": one["doc_id"]}}, "is no whole file of samples"),
+        (
+            {"content": results(results={"rte": {"acc,none": 1.5}}), "samples": ()},
+            r"rte: acc is 1\.5; expected 0 to 1",
+        ),
+        (
+            {"content": results(results={"rte": {"acc,none": "N/A"}}), "samples": ()},
+            r"results\.rte\.acc,none is 'N/A'; expected a number",
+        ),
+        ({"content": results(results={}), "samples": ()}, "holds no score"),
+        (
+            {"content": {"hidden_size": 3}, "samples": ()},
+            "is no result file of lm-eval or lighteval",
+        ),
+        ({"content": [], "samples": ()}, "is no JSON object"),
+        ({"content": results(config={}), "samples": ()}, "names no model"),
+        (
+            {"content": results(**{"n-shot": {}}), "samples": ()},
+            "n-shot of rte is None; expected one",
+        ),
+    ],
+)
+def test_a_broken_foreign_or_doctored_file_is_one_sentence_and_nothing_is_taken(
+    folder, tmp_path, given, said
+):
+    refused(folder(**given), said, tmp_path)
+
+
+def test_a_file_that_was_cut_a_cell_that_stands_twice_and_an_empty_folder(folder, tmp_path):
+    where = folder()
+    path = where / "net" / f"results_{DATE}.json"
+    whole = path.read_text()
+    path.write_text(whole[:-9])
+    refused(where, "cannot be read as JSON", tmp_path)
+    path.write_text(whole)
+    folder(of="again", samples=())
+    refused(where, r"org/net on rte \(direct\) stands in .*again.* too", tmp_path)
+    (tmp_path / "empty").mkdir()
+    refused(tmp_path / "empty", "has no file that ends in .json", tmp_path)
+
+
+def test_lighteval_s_results_and_details_become_one_task_with_subjects(tmp_path):
+    root, model = tmp_path / "light", "org/net"
+    scores = {"mmlu:anatomy|5": [1.0, 0.0], "mmlu:virology|5": [1.0, 1.0, 1.0, 0.0]}
+    found = {key: {"em": sum(of) / len(of), "em_stderr": 0.1} for key, of in scores.items()}
+    content = {
+        "config_general": {"model_config": {"model_name": model, "dtype": "float32"}},
+        "results": found | {"mmlu:_average|5": {"em": 0.6}, "all": {"em": 0.6}},
+        "config_tasks": {key: {"name": key} for key in scores},
+    }
+    place, details = root / "results" / model, root / "details" / model / DATE
+    place.mkdir(parents=True)
+    details.mkdir(parents=True)
+    (place / f"results_{DATE}.json").write_text(json.dumps(content))
+    for key, of in scores.items():
+        rows = [
+            {
+                "doc": {
+                    "id": str(at),
+                    "query": f"q{at}",
+                    "choices": [" A", " B"],
+                    "gold_index": [1],
+                },
+                "metric": {"em": one},
+                "model_response": {"text": [" B" if one else " A"], "logprobs": []},
+            }
+            for at, one in enumerate(of)
+        ]
+        pq.write_table(pa.Table.from_pylist(rows), details / f"details_{key}_{DATE}.parquet")
+    (one,) = imports.read_folder(root, asked(root))
+    assert (one.model, one.task, one.shots, one.n) == (model, "mmlu_helm", 5, 6)
+    assert one.scores["em"].value == pytest.approx(4 / 6), "each question counts the same"
+    assert [item.item for item in one.items][:3] == ["anatomy/0", "anatomy/1", "virology/0"]
+    assert one.items[0].gold == "B" and one.items[0].prediction == "B"
+    (details / f"details_mmlu:anatomy|5_{DATE}.parquet").unlink()
+    with pytest.raises(UserError, match="mmlu has 2 parts and no details of all of them"):
+        imports.read_folder(root, asked(root))

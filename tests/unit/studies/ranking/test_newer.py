@@ -1,0 +1,116 @@
+"""Newer models beside older ones: the fit against scipy's, and against what was printed of the same scores."""
+
+import numpy as np
+import pytest
+from scipy.optimize import curve_fit
+
+from tests.unit.settings.merged import ROOT, merged
+from tests.unit.studies.ranking.test_strangers_grid import inputs, stranger  # noqa: F401
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.render.inputs import Inputs
+from workflow_scripts.settings.grids import grid_inputs
+from workflow_scripts.settings.load import load_settings
+from workflow_scripts.studies.ranking import newer
+from workflow_scripts.studies.ranking.grid import read_grids
+from workflow_scripts.studies.ranking.products import of_grid
+from workflow_scripts.studies.ranking.requests import grid_request, grid_words
+
+TYPED_IN = ("arc_challenge", "arc_challenge_mc", "hellaswag", "hellaswag_mc")
+
+
+def hinge(about, slope, knee, step):
+    logs, of_newer = about
+    return slope * np.maximum(logs - knee, 0) + step * of_newer
+
+
+@pytest.fixture(scope="module")
+def published():
+    settings = load_settings(merged({}), ROOT)
+    request = grid_request(settings, "test_task")
+    files = Inputs(grid_inputs(request.grid, ROOT))
+    return settings, request, newer.TABLE.make(files, request)
+
+
+@pytest.fixture(scope="module")
+def fits(published):
+    return published[2].groupby(["protocol", "task"]).first()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_fit_is_the_least_that_scipy_finds_from_many_starts(seed):
+    rng = np.random.default_rng(seed)
+    logs = rng.uniform(20, 24, 40).round(2)
+    of_newer = rng.integers(0, 2, 40)
+    above = hinge((logs, of_newer), 0.15, rng.uniform(20.5, 23), 0.06) + rng.normal(0, 0.05, 40)
+    found = newer.fit(logs, of_newer, above)
+    squares = np.square(above - hinge((logs, of_newer), *map(found.get, ("slope", "knee", "step"))))
+    least = None
+    for start in np.linspace(20, 23.5, 8):
+        theirs, spread = curve_fit(hinge, (logs, of_newer), above, [0.1, start, 0.0], maxfev=5000)
+        sum_of_them = np.square(above - hinge((logs, of_newer), *theirs)).sum()
+        if least is None or sum_of_them < least[0]:
+            least = sum_of_them, theirs, spread
+    assert squares.sum() <= least[0] + 1e-9
+    if squares.sum() > least[0] - 1e-7 and np.abs(logs - found["knee"]).min() > 1e-3:
+        assert found["step"] == pytest.approx(least[1][2], abs=1e-5)
+        assert found["stderr"] == pytest.approx(np.sqrt(least[2][2, 2]), rel=1e-3)
+
+
+def test_a_line_without_a_knee_is_a_straight_one():
+    logs = np.linspace(20, 24, 12)
+    of_newer = np.arange(12) % 2
+    found = newer.fit(logs, of_newer, 0.5 + 0.01 * (logs - 22) + 0.02 * of_newer)
+    assert found["step"] == pytest.approx(0.02)
+    assert found["slope"] * (20 - found["knee"]) == pytest.approx(0.48)
+
+
+def test_the_steps_are_those_that_the_authors_print(fits):
+    printed = fits.dropna(subset=["printed"])
+    assert len(printed) == 22
+    ours = printed["step"].round(3)
+    apart = (ours - printed["printed"]).abs() > 1e-9
+    # Those of two benchmarks were typed in, and their search stopped short on a third.
+    assert {task for _, task in printed.index[apart]} == {*TYPED_IN, "leaderboard_mmlu_pro"}
+    assert ours["after_mmluaux", "leaderboard_mmlu_pro"] == 0.023
+    assert ours["direct", "mmlu"] == 0.068 and ours["direct", "gsm8k"] == 0.168
+
+
+def test_mmlu_explains_what_they_print_and_scores_after_training_are_floored(published, fits):
+    explained = fits["explained"].round(3)
+    assert explained["direct", "mmlu"] == 0.940 and explained["after_mmluaux", "mmlu"] == 0.990
+    assert explained["direct", "gsm8k"] == 0.908 and explained["after_gsm8kaux", "gsm8k"] == 0.957
+    values = published[2].pivot(index=["task", "model"], columns="protocol", values="value")
+    after = values["after_mmluaux"].fillna(values["after_gsm8kaux"]).dropna()
+    assert len(after) > 700 and (after >= values["direct"][after.index]).all()
+
+
+def test_table_and_figure_show_each_task_under_each_protocol(published, tmp_path):
+    settings, request, table = published
+    files = {kind: tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex")}
+    newer.TABLE.write(table, request, **files)
+    shown = files["md"].read_text()
+    assert "0.068 ± 0.019" in shown and "−0.005 ± 0.009" in shown
+    again = newer.TABLE.read(files["csv"])
+    words = grid_words(settings, "test_task")
+    newer.write_newer(again[again["task"] == "mmlu"], words, tmp_path / "f.pdf", tmp_path / "f.png")
+    assert (tmp_path / "f.png").stat().st_size > 10_000
+    newer.write_newer(again[:0], words, tmp_path / "f.pdf", tmp_path / "f.png")
+
+
+def test_the_grid_is_made_by_its_target_and_not_for_the_report():
+    settings = load_settings(merged({}), ROOT)
+    made = of_grid("test_task", settings.grids["test_task"])
+    assert {one.target for one in made} == {"test_task"} and {one.chapter for one in made} == {""}
+    assert "test_task_newer" in {one.name for one in made if one.kind == "figure"}
+
+
+def test_a_date_that_is_no_month_is_one_sentence_with_its_line(stranger):  # noqa: F811
+    columns = {"family": "house", "parameters_billion": "size", "tokens_billion": "read"}
+    settings = stranger(
+        attributes={"file": "models.csv", "columns": columns | {"date": "trained"}},
+        known="model,house,size,read,trained\na,Ours,1,10,2023-04\nb,Ours,2,20,May 2023\n",
+    )
+    with pytest.raises(
+        UserError, match=r"models\.csv, line 3: trained is 'May 2023'; expected a mon"
+    ):
+        read_grids(inputs(settings), grid_request(settings, "a_paper"))

@@ -1,0 +1,1 @@
+"""What other people's harnesses wrote to disk, read as it is."""
