@@ -33,7 +33,7 @@ HUB = SETTINGS.hub.path
 ON_GPUS = SETTINGS.on_gpus
 # What the jobs of a rule need, read by `snakemake plan`, as functions of wildcards.
 NEEDS = {}
-# Under --sdm conda: the one with flash attention where there are GPUs to run it.
+# Under --sdm conda: the one for GPUs where there are any.
 EVALUATION_ENVIRONMENT = f"../envs/{'gpu' if ON_GPUS else 'lm_eval'}.yaml"
 LIGHTEVAL_ENVIRONMENT = f"../envs/{'gpu' if ON_GPUS else 'lighteval'}.yaml"
 # The chunked checkpoints of the config, by their name in paths.

@@ -77,9 +77,7 @@ def load_model(
         model = AutoModelForCausalLM.from_pretrained(
             folder,
             dtype=torch.float32 if base else getattr(torch, running),
-            attn_implementation=choose_attention(
-                attention, device=device, dtype=running, architecture=manifest.architecture
-            ),
+            attn_implementation=choose_attention(attention, manifest.architecture),
             use_safetensors=True,
             **_OFFLINE,
             **({} if config is None else {"config": config}),
@@ -174,10 +172,8 @@ def best_format(device: str) -> str:
     return "bfloat16" if device == "cuda" and is_ampere_or_newer() else "float32"
 
 
-def choose_attention(
-    wanted: str, *, device: str, dtype: str, architecture: str | None
-) -> str | None:
-    """Flash attention where it can run, PyTorch's own otherwise; None leaves it to transformers.
+def choose_attention(wanted: str, architecture: str | None) -> str | None:
+    """None leaves it to transformers, which takes PyTorch's own; flash-attn runs only where it is asked for.
 
     Gemma 2 caps its attention scores, which PyTorch's own kernels cannot, so it stays eager. The published
     runs have every Gemma eager.
@@ -186,18 +182,7 @@ def choose_attention(
         return "eager" if architecture and architecture.startswith("Gemma") else "sdpa"
     if wanted != "auto":
         return wanted
-    if architecture and architecture.startswith("Gemma2"):
-        return "eager"
-    if device == "cuda" and dtype in ("float16", "bfloat16") and _has_flash_attention():
-        return "flash_attention_2"
-    return None
-
-
-def _has_flash_attention() -> bool:
-    """A flash-attn that transformers can call, on a GPU that it has kernels for."""
-    from transformers.utils import is_flash_attn_2_available
-
-    return is_flash_attn_2_available() and is_ampere_or_newer()
+    return "eager" if architecture and architecture.startswith("Gemma2") else None
 
 
 def is_ampere_or_newer() -> bool:
