@@ -74,7 +74,14 @@ def model_manifest(wildcards):
 
 
 def checkpoint_manifest(wildcards):
-    return manifest_of_checkpoint(CheckpointId.parse(wildcards.checkpoint))
+    return measured_manifest(CheckpointId.parse(wildcards.checkpoint))
+
+
+def measured_manifest(wanted):
+    """Of a checkpoint of these, or of the server that answers for it."""
+    if str(wanted) in SETTINGS.served:
+        return f"{HUB}/served/{wanted.model}/manifest.json"
+    return manifest_of_checkpoint(wanted)
 
 
 def base_manifest(wildcards):
@@ -111,6 +118,7 @@ def all_hub_manifests(wildcards):
     )
     if SETTINGS.requests:
         datasets |= dict.fromkeys(SETTINGS.task(one.task).dataset for one in SETTINGS.suite.tasks)
+    models = [name for name in models if name not in SETTINGS.served or SETTINGS.served[name].check]
     return [manifest_of("model", name) for name in models] + [
         manifest_of("dataset", name) for name in datasets
     ]

@@ -18,6 +18,7 @@ from workflow_scripts.hub.local import changed_since
 from workflow_scripts.hub.manifest import Manifest, differing_sizes, read_manifest
 from workflow_scripts.hub.node_copy import on_this_node
 from workflow_scripts.hub.quantized import quantization
+from workflow_scripts.hub.served import AS_SERVED, load_served
 from workflow_scripts.settings.compute import QUANTIZED
 
 _AMPERE = (8, 0)
@@ -66,6 +67,10 @@ def load_model(
         raise UserError(problems)
     folder = on_this_node(folder, manifest)
     device = choose_device(device)
+    if manifest.served:
+        served, tokenizer = load_served(manifest_path, manifest)
+        threads = torch.get_num_threads()
+        return LoadedModel(served, tokenizer, manifest, "server", AS_SERVED, AS_SERVED, threads)
     dtype = choose_dtype(dtype, device)
     is_quantized = dtype in QUANTIZED
     running = "float16" if is_quantized else dtype
