@@ -39,7 +39,7 @@ class Planner:
     def _measured(self, checkpoint: str, work: list[Amount], start: float = START) -> Need:
         """The model is loaded once: times add up, the largest counts for memory."""
         model = self._on_machine(checkpoint)
-        return model.evaluated(model.loading(start) + sum(map(model.measuring, work)), work)
+        return model.measured(model.loading(start) + sum(map(model.measuring, work)), work)
 
     @cache
     def evaluation(self, checkpoint: str, tasks: tuple[str, ...], shots: int = 0) -> Need:
@@ -269,8 +269,8 @@ class Planner:
         held = settings.devices[self._cluster.gpu].memory_gb
         return [
             f"{what}: it needs {mb / 1_000:.0f} GB on each GPU, and cluster.gpu"
-            f" {self._cluster.gpu!r} has {held}; expected a larger GPU, another number format, or in"
-            " the recipe more gpus and sharded: true."
+            f" {self._cluster.gpu!r} has {held}; expected larger GPUs, more of them in a node for"
+            " an evaluation, another number format, or in the recipe more gpus and sharded: true."
             for what, mb in sizes.items()
             if mb > held * 1_000
         ]

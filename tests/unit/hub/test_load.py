@@ -8,7 +8,7 @@ import torch
 import transformers
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.hub.load import choose_attention, choose_device, load_model
+from workflow_scripts.hub.load import choose_attention, choose_device, load_model, over_cards
 from workflow_scripts.hub.manifest import list_files, read_manifest, write_manifest
 
 CPU = {"device": "cpu", "dtype": "float32", "attention": "auto"}
@@ -43,6 +43,22 @@ def test_a_gpu_is_taken_where_there_is_one_and_missed_where_it_is_asked_for(monk
     assert choose_device("auto") == "cpu"
     with pytest.raises(UserError, match=r"compute\.device is 'cuda'"):
         choose_device("cuda")
+
+
+def test_weights_are_spread_over_the_cards_of_a_job_where_one_does_not_hold_them(
+    model_manifest, monkeypatch
+):
+    manifest = read_manifest(model_manifest).model_copy(update={"parameters": 70_000_000_000})
+    cards = 4
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: cards)
+    monkeypatch.setattr("workflow_scripts.hub.load.room_on", lambda _: 79 * 10**9)
+    told = over_cards(manifest, "bfloat16", "cuda")
+    assert (told["device_map"], sorted(told["max_memory"])) == ("balanced", [0, 1, 2, 3])
+    fits = manifest.model_copy(update={"parameters": 30_000_000_000})
+    assert over_cards(fits, "bfloat16", "cuda") == over_cards(manifest, "bfloat16", "cpu") == {}
+    assert over_cards(fits, "float32", "cuda")["device_map"] == "balanced"
+    cards = 1
+    assert over_cards(manifest, "bfloat16", "cuda") == {}
 
 
 @pytest.mark.parametrize(("yours", "found"), [(None, "1"), ("0", "0")])
