@@ -27,9 +27,8 @@ def main(source: Path, manifest: Path, compute: dict[str, Any], request: dict[st
         weights = load_model(source, **Loading(**compute).loading)
         checked = check_served(served, weights, hub_of(source), seed=0)
         print(f"Checked: {checked}.")
-        taken = taken.model_copy(
-            update={"served": taken.served.model_copy(update={"checked": checked})}
-        )
+        facts = served.facts.model_copy(update={"checked": checked})
+        taken = taken.model_copy(update={"served": facts})
     write_manifest(manifest.parent, taken.model_copy(update={"files": files}))
 
 

@@ -265,7 +265,7 @@ def test_layers_on_several_devices_have_the_scores_of_one(
 ):
     """Layers on the disk stand for those of another card: they too are moved to by accelerate's hooks."""
     found = {}
-    parts = ("gpt_neox.embed_in", "gpt_neox.layers.0", "gpt_neox.rotary_emb", "embed_out")
+    parts = ("gpt_neox.embed_in", "gpt_neox.layers.0", "gpt_neox.rotary_emb", "lm_head")
     layers = AutoModelForCausalLM.from_pretrained(model_manifest.parent).config.num_hidden_layers
     places = dict.fromkeys(parts, "cpu") | {
         f"gpt_neox.layers.{at}": "disk" for at in range(1, layers)

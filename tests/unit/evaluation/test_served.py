@@ -119,15 +119,18 @@ def test_a_shifted_echo_is_caught_with_and_without_the_weights(served, weights, 
 
 
 def test_the_check_says_how_near_the_same_weights_are_and_refuses_others(
-    world, chunkable, model_manifest, tmp_path
+    world, chunkable, model_manifest, tmp_path, monkeypatch
 ):
+    monkeypatch.setattr("workflow_scripts.evaluation.served_check.ITEMS", 40)
     request = {"compute": CPU | {"threads": 1}}
     with serving(chunkable.parent) as (_, endpoint):
         asked = ServedRequest(model="miniature/x", served=Served(endpoint=endpoint)).as_params()
         manifest = tmp_path / "served/manifest.json"
         take_served_model.main(chunkable, manifest, request=asked, **request)
         facts = json.loads(manifest.read_text())["served"]
-        assert facts["checked"].endswith("of its weights") and facts["server"] == f"test {VERSION}"
+        assert (
+            facts["checked"].startswith("40 items within") and facts["server"] == f"test {VERSION}"
+        )
         with pytest.raises(UserError, match="serves other weights"):
             take_served_model.main(
                 model_manifest, tmp_path / "other/manifest.json", request=asked, **request

@@ -120,7 +120,15 @@ def test_full_training_of_a_large_model_needs_several_gpus_and_says_so_before_an
 
 
 def test_a_model_that_no_gpu_of_the_cluster_holds_is_refused_by_name():
-    small = paper_with(cluster={"gpu": "RTX-4090", "gpus_per_node": 1})
+    config = {
+        "source": "huggingface",
+        "compute": {"dtype": "bfloat16", "device": "cuda"},
+        "harmony": {"models": [LARGE, TINY]},
+        "prompts": {"models": []},
+        "chunking": {"checkpoints": []},
+        "cluster": {"gpu": "RTX-4090", "gpus_per_node": 1},
+    }
+    small = planner(config)
     assert any(one.startswith(f"{LARGE} cannot be evaluated") for one in small.too_large())
     assert not any(TINY in one for one in small.too_large())
     assert paper().too_large() == []
