@@ -33,7 +33,7 @@ HUB = SETTINGS.hub.path
 ON_GPUS = SETTINGS.on_gpus
 # What the jobs of a rule need, read by `snakemake plan`, as functions of wildcards.
 NEEDS = {}
-# Under --sdm conda: the one with flash attention where there are GPUs to run it.
+# Under --sdm conda: the one for GPUs where there are any.
 EVALUATION_ENVIRONMENT = f"../envs/{'gpu' if ON_GPUS else 'lm_eval'}.yaml"
 LIGHTEVAL_ENVIRONMENT = f"../envs/{'gpu' if ON_GPUS else 'lighteval'}.yaml"
 # The chunked checkpoints of the config, by their name in paths.
@@ -74,7 +74,14 @@ def model_manifest(wildcards):
 
 
 def checkpoint_manifest(wildcards):
-    return manifest_of_checkpoint(CheckpointId.parse(wildcards.checkpoint))
+    return measured_manifest(CheckpointId.parse(wildcards.checkpoint))
+
+
+def measured_manifest(wanted):
+    """Of a checkpoint of these, or of the server that answers for it."""
+    if str(wanted) in SETTINGS.served:
+        return f"{HUB}/served/{wanted.model}/manifest.json"
+    return manifest_of_checkpoint(wanted)
 
 
 def base_manifest(wildcards):
@@ -111,6 +118,7 @@ def all_hub_manifests(wildcards):
     )
     if SETTINGS.requests:
         datasets |= dict.fromkeys(SETTINGS.task(one.task).dataset for one in SETTINGS.suite.tasks)
+    models = [name for name in models if name not in SETTINGS.served or SETTINGS.served[name].check]
     return [manifest_of("model", name) for name in models] + [
         manifest_of("dataset", name) for name in datasets
     ]

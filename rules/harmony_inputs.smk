@@ -18,7 +18,7 @@ def explained_models(wildcards):
             "harmony.models is an empty list; expected models, whose tokenizers explain_training uses."
         )
     bases = dict.fromkeys(CheckpointId.parse(name).model for name in SETTINGS.harmony.models)
-    return [manifest_of("model", name) for name in bases]
+    return [measured_manifest(CheckpointId(name)) for name in bases]
 
 
 def explained_task_data(wildcards):

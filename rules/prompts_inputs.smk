@@ -30,7 +30,7 @@ def explained_model(wildcards):
         raise UserError(
             "prompts.models is an empty list; expected a model, whose tokenizer explain_prompt uses."
         )
-    return manifest_of("model", SETTINGS.prompt_checkpoints()[0].model)
+    return measured_manifest(CheckpointId(SETTINGS.prompt_checkpoints()[0].model))
 
 
 def explained_datasets(wildcards):

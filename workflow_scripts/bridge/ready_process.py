@@ -2,7 +2,7 @@
 
 There is one for each of the environments in envs/ whose jobs are many and short, because what is imported there may
 not go together: lighteval, for one, switches gradients off as it is imported. Jobs on Slurm, on GPUs or in conda's
-environments start as usual, and so does whatever uses the network.
+environments start as usual, and so does whatever uses the network or asks a server.
 """
 
 import os
@@ -12,7 +12,7 @@ import tempfile
 import threading
 from pathlib import Path
 
-from workflow_scripts.bridge.step import threads_of_libraries
+from workflow_scripts.bridge.step import server_asked, threads_of_libraries
 
 ENVIRONMENTS = {"lm_eval", "lighteval", "reporting"}
 _HERE = Path(__file__).parent
@@ -67,7 +67,7 @@ def have_jobs_forked(workflow, threads: int) -> None:
     def execute_script(self, fname: str, edit: bool = False) -> None:
         environment = _environment(workflow.get_rule(self.rulename), self.wildcards)
         elsewhere = self.container_img or self.conda_env or self.env_modules
-        if elsewhere or environment not in ENVIRONMENTS:
+        if elsewhere or environment not in ENVIRONMENTS or server_asked(self):
             as_usual(self, fname, edit)
             return
         client = f"{sys.executable} -I -S {_CLIENT} {ready.address(environment)}"

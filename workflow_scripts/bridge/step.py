@@ -1,11 +1,13 @@
 """What every step does around its own work: log, threads, offline, and errors a person can read."""
 
+import json
 import os
 import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from workflow_scripts.bridge.gpus import take_gpus
 from workflow_scripts.bridge.journal import in_journal
@@ -23,6 +25,16 @@ def threads_of_libraries(threads: int) -> dict[str, str]:
     return {f"{name}_NUM_THREADS": str(threads) for name in _LIBRARIES}
 
 
+def server_asked(job: Any) -> str | None:
+    """The address of the server that a job asks: its own parameter, or that of the model it was given."""
+    if endpoint := getattr(job.params, "endpoint", None):
+        return endpoint
+    model = getattr(getattr(job, "input", None), "model", None)
+    if not isinstance(model, str) or Path(model).parts[-4:-3] != ("served",):
+        return None
+    return json.loads(Path(model).read_text(encoding="utf-8"))["served"]["endpoint"]
+
+
 @contextmanager
 def step(snakemake, *, network: bool = False) -> Iterator[None]:
     """Run a step's work: everything it prints goes to its log; a UserError ends it in one sentence.
@@ -34,7 +46,7 @@ def step(snakemake, *, network: bool = False) -> Iterator[None]:
     os.environ |= threads_of_libraries(threads) | {"TOKENIZERS_PARALLELISM": "true"}
     log = Path(snakemake.log[0])
     with output_into(log):
-        if not network and (not_held := go_offline()):
+        if not network and (not_held := go_offline(but_for=server_asked(snakemake))):
             print(not_held)
         end_with_the_run()
         try:

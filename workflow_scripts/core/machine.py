@@ -30,6 +30,7 @@ _ERRNOS = {
 }
 _MEMORY_OF_GPU, _GPU = "The GPU has no memory left", "The GPU fails"
 _UNSEEN, _OWN_FAULT = "No GPU is seen", "This machine fails"
+_NO_SERVER = "The server does not answer"
 # What PyTorch raises, by name, for nobody here imports it; older parts of it raise plain RuntimeErrors.
 _TYPES = {"OutOfMemoryError": _MEMORY_OF_GPU, "AcceleratorError": _GPU}
 _MEMORY = {_MEMORY_OF_GPU, _NO_MEMORY}
@@ -87,6 +88,10 @@ class MachineFault(UserError):
     exit_code = 71  # EX_OSERR of sysexits.h
 
 
+class ServerAway(UserError):
+    """What a server was asked has no answer: no fault of the work, and the same on every machine."""
+
+
 def ran_out(error: Exception) -> bool:
     """Whether memory did, so that less at a time may fit."""
     return isinstance(error, RuntimeError) and _problem(error) in _MEMORY
@@ -132,6 +137,8 @@ def _problem(error: BaseException) -> str | None:
         return _NO_MEMORY
     if isinstance(error, MachineFault):
         return _OWN_FAULT
+    if isinstance(error, ServerAway):
+        return _NO_SERVER
     if isinstance(error, FileNotFoundError) and error.errno is None:
         error = _as_opened(error)
     if isinstance(error, OSError) and error.errno in _ERRNOS:

@@ -15,6 +15,8 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.core.one_address import OneAddress
+
 _REMEDY = (
     "This job runs offline and tried to reach {address}. Whatever it wanted must be in the hub folder:"
     " add the model or dataset to the config, so that the rule fetch_model or fetch_dataset brings it."
@@ -40,17 +42,21 @@ def tell_libraries() -> None:
         os.environ.setdefault("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True")
 
 
-def go_offline(*, own_network: bool = True) -> str | None:
+def go_offline(*, own_network: bool = True, but_for: str | None = None) -> str | None:
     """Forbid internet connections in this process, and in what it starts; what of that is not held, in a sentence.
 
     Without a network of its own it is in that of its parent: processes that train together share one.
+    `but_for` is the address of the one server that it asks.
     """
     tell_libraries()
+    reached = OneAddress(but_for) if but_for else None
     # Of each call, where its arguments name the other side.
     for name, at in (("connect", 0), ("connect_ex", 0), ("sendto", -1), ("sendmsg", 3)):
         setattr(socket.socket, name, _refusing(getattr(socket.socket, name), at))
     for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr"):
         setattr(socket, name, _refusing_lookup(getattr(socket, name)))
+    if reached:
+        reached.let_through()
     if own_network and (problem := leave_the_network()):
         return (
             f"Offline in Python alone, since this machine gives no network namespace ({problem}): compiled code"

@@ -1,6 +1,7 @@
 """Run lm-eval's own task on one loaded model and keep everything that a record needs."""
 
 import os
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from workflow_scripts.evaluation.scored_items import ScoredItems
 from workflow_scripts.hub.load import LoadedModel
 from workflow_scripts.hub.manifest import Manifest
 from workflow_scripts.hub.mirror import mirror
+from workflow_scripts.hub.served import ServedModel
 from workflow_scripts.hub.tasks import load_tasks
 from workflow_scripts.settings.generated_code import may_run_code
 
@@ -63,7 +65,8 @@ def run_lm_eval(
         lm = language_model(
             loaded, batch_size=request.compute.batch_size, seed=seed, scored_items=scored_items
         )
-        with counted_tokens(loaded.model) as count:
+        runs_here = not isinstance(loaded.model, ServedModel)
+        with counted_tokens(loaded.model) if runs_here else nullcontext({"tokens": 0}) as count:
             output = ask(lm, tasks, drawn, chat_template=request.chat_template)
         return LmEvalRun(
             tasks=tasks,
@@ -79,10 +82,13 @@ def run_lm_eval(
 
 
 def language_model(loaded: LoadedModel, **options: Any):
-    """lm-eval's view of a loaded model, run by the prefix engine."""
+    """lm-eval's view of a loaded model, run by the prefix engine or the server that has it."""
+    from workflow_scripts.evaluation.engine_of import engine_of
     from workflow_scripts.evaluation.prefix_lm import PrefixLM
 
-    return PrefixLM(pretrained=loaded.model, tokenizer=loaded.tokenizer, **options)
+    return PrefixLM(
+        pretrained=loaded.model, tokenizer=loaded.tokenizer, engine=engine_of(loaded), **options
+    )
 
 
 def ask(

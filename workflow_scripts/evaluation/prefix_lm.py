@@ -38,10 +38,18 @@ _FALLBACK_SLICE = 512
 
 @register_model("prefix")
 class PrefixLM(EncodeOnce):
-    def __init__(self, *args, seed: int = 1234, scored_items: ScoredItems | None = None, **kwargs):
+    def __init__(
+        self,
+        *args,
+        seed: int = 1234,
+        scored_items: ScoredItems | None = None,
+        engine: Any = None,
+        **kwargs,
+    ):
         """As HFLM, whose `batch_size` is for plain batches only.
 
-        `seed` is for generation that draws tokens; `scored_items` keeps what a killed job computed.
+        `seed` is for generation that draws tokens; `scored_items` keeps what a killed job computed; `engine` is
+        another that runs the model, such as a server's.
         """
         super().__init__(*args, **kwargs)
         self.seed, self.scored_items = seed, scored_items
@@ -49,7 +57,7 @@ class PrefixLM(EncodeOnce):
         if self.backend != "causal":
             raise UserError("The prefix engine runs causal language models only.")
         with self._autocast():
-            self.engine = PrefixEngine(self.model)
+            self.engine = engine or PrefixEngine(self.model)
 
     @property
     def engine_used(self) -> str:
@@ -192,12 +200,15 @@ class PrefixLM(EncodeOnce):
             )
         return [self._text(tokens, until) for tokens in answers]
 
-    def _text(self, tokens: list[int], until: list[str]) -> str:
-        """What HFLM makes of generated tokens."""
+    def _text(self, tokens: list[int] | str, until: list[str]) -> str:
+        """What HFLM makes of generated tokens, or of a server's text."""
         end = self.think_end_token
-        if isinstance(end, int) and end in tokens:
-            tokens = tokens[len(tokens) - tokens[::-1].index(end) :]
-        text = self.tok_decode(tokens)
+        if isinstance(tokens, str):
+            text = tokens
+        else:
+            if isinstance(end, int) and end in tokens:
+                tokens = tokens[len(tokens) - tokens[::-1].index(end) :]
+            text = self.tok_decode(tokens)
         if isinstance(end, int):
             text = text.lstrip()
         return postprocess_generated_text(

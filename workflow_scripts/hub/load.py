@@ -18,9 +18,12 @@ from workflow_scripts.hub.local import changed_since
 from workflow_scripts.hub.manifest import Manifest, differing_sizes, read_manifest
 from workflow_scripts.hub.node_copy import on_this_node
 from workflow_scripts.hub.quantized import quantization
+from workflow_scripts.hub.served import AS_SERVED, load_served
+from workflow_scripts.planning.memory import BYTES, room_on
 from workflow_scripts.settings.compute import QUANTIZED
 
 _AMPERE = (8, 0)
+_SHARE_OF_WEIGHTS = 0.85  # of a GPU: where the plan asks for several, they take more of one
 _OFFLINE = {"local_files_only": True, "trust_remote_code": False}
 
 
@@ -64,11 +67,16 @@ def load_model(
     folder = manifest_path.parent
     if problems := differing_sizes(folder, manifest) or changed_since(folder, manifest):
         raise UserError(problems)
+    if manifest.served:
+        served, tokenizer = load_served(manifest_path, manifest)
+        threads = torch.get_num_threads()
+        return LoadedModel(served, tokenizer, manifest, "server", AS_SERVED, AS_SERVED, threads)
     folder = on_this_node(folder, manifest)
     device = choose_device(device)
     dtype = choose_dtype(dtype, device)
     is_quantized = dtype in QUANTIZED
     running = "float16" if is_quantized else dtype
+    spread = over_cards(manifest, dtype, device)
     config = None
     if chunking is not None:
         config, _ = chunked_config(folder, manifest.repository, chunking)
@@ -77,12 +85,11 @@ def load_model(
         model = AutoModelForCausalLM.from_pretrained(
             folder,
             dtype=torch.float32 if base else getattr(torch, running),
-            attn_implementation=choose_attention(
-                attention, device=device, dtype=running, architecture=manifest.architecture
-            ),
+            attn_implementation=choose_attention(attention, manifest.architecture),
             use_safetensors=True,
             **_OFFLINE,
             **({} if config is None else {"config": config}),
+            **({} if base or is_quantized else spread),
             **(quantization(dtype, device) if is_quantized else {}),
         )
     except (OSError, ValueError) as error:
@@ -92,7 +99,7 @@ def load_model(
         model.time_products(False)
     if base is not None:
         manifest = add_base(model, manifest, base, getattr(torch, dtype))
-    if not is_quantized:  # which is where it runs, and cannot be moved
+    if not (is_quantized or hasattr(model, "hf_device_map")):  # which are where they run
         model.to(device)
     model.eval()
     return LoadedModel(
@@ -104,6 +111,26 @@ def load_model(
         model.config._attn_implementation,
         torch.get_num_threads(),
     )
+
+
+def over_cards(manifest: Manifest, dtype: str, device: str) -> dict[str, Any]:
+    """How transformers is told to share the layers out, where a job has several GPUs and needs them.
+
+    Nothing may be left for the host or the disk, which would take a day for what GPUs do in an hour.
+    """
+    import torch
+
+    if device != "cuda" or torch.cuda.device_count() < 2 or dtype in QUANTIZED:
+        return {}
+    room = room_on("cuda:0")
+    if room is None or (manifest.parameters or 0) * BYTES[dtype] <= _SHARE_OF_WEIGHTS * room:
+        return {}
+    cards = range(torch.cuda.device_count())
+    print(f"Spread over {len(cards)} GPUs: the weights do not fit one.", flush=True)
+    return {
+        "device_map": "balanced",
+        "max_memory": {card: room_on(f"cuda:{card}") for card in cards},
+    }
 
 
 def load_tokenizer(manifest_path: Path) -> Any:
@@ -174,10 +201,8 @@ def best_format(device: str) -> str:
     return "bfloat16" if device == "cuda" and is_ampere_or_newer() else "float32"
 
 
-def choose_attention(
-    wanted: str, *, device: str, dtype: str, architecture: str | None
-) -> str | None:
-    """Flash attention where it can run, PyTorch's own otherwise; None leaves it to transformers.
+def choose_attention(wanted: str, architecture: str | None) -> str | None:
+    """None leaves it to transformers, which takes PyTorch's own; flash-attn runs only where it is asked for.
 
     Gemma 2 caps its attention scores, which PyTorch's own kernels cannot, so it stays eager. The published
     runs have every Gemma eager.
@@ -186,18 +211,7 @@ def choose_attention(
         return "eager" if architecture and architecture.startswith("Gemma") else "sdpa"
     if wanted != "auto":
         return wanted
-    if architecture and architecture.startswith("Gemma2"):
-        return "eager"
-    if device == "cuda" and dtype in ("float16", "bfloat16") and _has_flash_attention():
-        return "flash_attention_2"
-    return None
-
-
-def _has_flash_attention() -> bool:
-    """A flash-attn that transformers can call, on a GPU that it has kernels for."""
-    from transformers.utils import is_flash_attn_2_available
-
-    return is_flash_attn_2_available() and is_ampere_or_newer()
+    return "eager" if architecture and architecture.startswith("Gemma2") else None
 
 
 def is_ampere_or_newer() -> bool:

@@ -38,10 +38,24 @@ class HubFile(_Strict):
         return path
 
 
+class ServedFacts(_Strict):
+    """What is known of a server, and how it is asked."""
+
+    endpoint: str
+    name: str = Field(description="What the server calls the model")
+    server: str = Field(default="", description="Its program and version, as it says itself")
+    window: int | None = Field(default=None, description="Tokens, where the server says it")
+    key_variable: str | None = None
+    at_once: int = 1
+    checked: str | None = Field(
+        default=None, description="How far its log-likelihoods are from those of the weights"
+    )
+
+
 class Manifest(_Strict):
     schema_version: Literal[1] = 1
     kind: Literal["model", "dataset"]
-    source: Literal["huggingface", "miniature", "local"]
+    source: Literal["huggingface", "miniature", "local", "served"]
     repository: str = Field(description="Hub name, or the id of a checkpoint made from it")
     revision: str | None = Field(
         description="What the config names, null the default branch; of a checkpoint, its base's commit"
@@ -54,10 +68,13 @@ class Manifest(_Strict):
     parameters: int | None = Field(default=None, description="Models only: stored parameters")
     architecture: str | None = Field(default=None, description="Models only: e.g. Qwen2ForCausalLM")
     files: tuple[HubFile, ...]
+    served: ServedFacts | None = Field(default=None, description="Models on a server only")
 
     @property
     def weights_sha256(self) -> str:
-        """One digest over the files that hold weights, by name and content."""
+        """One digest over the files that hold weights, by name and content; of a server, over what it says it is."""
+        if self.served:
+            return sha256_json([self.served.server, self.served.name])
         weights = {f.path: f.sha256 for f in self.files if f.path.endswith(".safetensors")}
         return sha256_json(weights)
 
@@ -91,7 +108,8 @@ def content_commit(files: tuple[HubFile, ...]) -> str:
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    write_json(folder / MANIFEST, manifest.model_dump(mode="json"))
+    without = None if manifest.served else {"served"}
+    write_json(folder / MANIFEST, manifest.model_dump(mode="json", exclude=without))
 
 
 def seal(folder: Path, files: tuple[HubFile, ...] | None = None, **facts: Any) -> Manifest:

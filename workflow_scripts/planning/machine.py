@@ -4,6 +4,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 
 from workflow_scripts.core.ids import CheckpointId
@@ -21,6 +22,7 @@ from workflow_scripts.planning.memory import (
     adapters_at_once,
     evaluation_bytes,
     least_evaluation_bytes,
+    spread_bytes,
     tokens_within,
     training_bytes,
 )
@@ -35,6 +37,7 @@ _ITEM_SECONDS = 0.006
 # The longest sample of a training over the mean one, and the longest row of several: tasks have samples of many
 # lengths.
 LONGEST_SAMPLE, _LONGEST_ROW = 4, 2
+_USUAL_LENGTH = 1_000  # tokens of an item, where nothing is known of the task
 # Of a trained parameter on disk: itself and AdamW's two moments, in each of the two states that are kept.
 _STORED_OF_TRAINED = 2 * 12
 
@@ -50,6 +53,7 @@ class Machine:
         # What auto comes to, as a job will find out on its card.
         self._auto = "bfloat16" if self.on_gpu and self._device.bfloat16 else "float32"
         self.dtype = self.number_format(settings.compute.dtype)
+        self.gpus_per_node = settings.cluster.gpus_per_node
         self.disk_mb_per_second = settings.cluster.disk_mb_per_second
 
     def number_format(self, wanted: str) -> str:
@@ -252,10 +256,31 @@ class PlacedModel:
             mostly="training",
         )
 
+    def cards(self, length: int, batch: int) -> tuple[int, int]:
+        """The GPUs of an evaluation, and the memory that each needs: one, or where that does not hold the weights as
+        many of a node as do; twice as many each time, as nodes are shared out."""
+        alone = self._least_mb(length)
+        if alone <= self._machine.gpu_mb:
+            return 1, alone
+        cards, needed, longest = 1, alone, LONGEST_SAMPLE * length
+        while needed > self._machine.gpu_mb and 2 * cards <= self._machine.gpus_per_node:
+            cards *= 2
+            needed = spread_bytes(self.size, self._machine.dtype, batch, longest, cards) // MB
+        return cards, needed
+
+    def measured(self, seconds: float, work: list[Amount]) -> Need:
+        """As `evaluated`, of work that may be done over several GPUs."""
+        need = self.evaluated(seconds, work)
+        if not self._machine.on_gpu:
+            return need
+        length = max((one.length for one in work), default=100)
+        cards, each = self.cards(length, self._compute.batch_size)
+        return need if cards == 1 else replace(need, gpus=cards, gpu_mb=each + DEVICE_MB)
+
     @property
     def smallest_mb(self) -> int:
-        """The GPU memory of an evaluation; how much it reads at once follows what the GPU has."""
-        return self._least_mb(1_000) + DEVICE_MB
+        """The memory of each GPU in an evaluation; how much it reads at once follows what there is, or the config."""
+        return self.cards(_USUAL_LENGTH, batch=1)[1] + DEVICE_MB
 
     def _host_mb(self, weights: int, device_mb: int) -> int:
         """With a GPU the weights pass through; without one all of it happens here."""

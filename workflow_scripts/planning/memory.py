@@ -35,6 +35,7 @@ _TRAINED_LOGITS, _BYTES_OF_TRAINED = 1 << 26, 16
 _BYTES_OF_DISTILLED = 40
 # Beside what is kept for going back there are gradients in the making and kernels' own buffers.
 _SPARE = 1.25
+_SPARE_OF_SPREAD = 1.1  # layers over several GPUs come out even on none
 # Tokens of a row that trainings share on a CPU, whose caches a longer one does not fit, and where nobody can
 # measure memory; of a GPU's memory beside the weights, what their adapters may take.
 ROW_ON_A_CPU, _SHARE_OF_ADAPTERS = 1_024, 0.5
@@ -130,6 +131,16 @@ def least_evaluation_bytes(size: Size, dtype: str, length: int, device: str = "c
     tokens = rows * token_bytes(widest, item) + cache
     budget = max(logits / SHARE_OF_LOGITS, tokens / (1 - SHARE_OF_LOGITS))
     return size.weights(dtype) + int(budget / GPU_SHARE)
+
+
+def spread_bytes(size: Size, dtype: str, batch: int, length: int, cards: int) -> int:
+    """On each of several devices that share the layers: its part and one layer more, as they do not come out even.
+
+    Batches are those of the harness, which makes the logits of every token and their log-probabilities.
+    """
+    item, weights = BYTES[dtype], size.weights(dtype)
+    row = length * (token_bytes(size.width, item) + logit_bytes(size.vocabulary, item))
+    return int(_SPARE_OF_SPREAD * (weights // cards + weights // size.layers + batch * row))
 
 
 def positions_at_once(vocabulary: int, *, distilled: bool = False) -> int:

@@ -12,7 +12,7 @@ from functools import cache
 
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.planning.machine import LONGEST_SAMPLE, START, Machine
-from workflow_scripts.planning.memory import BYTES, MB
+from workflow_scripts.planning.memory import BYTES, LIBRARIES_MB, MB
 from workflow_scripts.planning.need import Need
 from workflow_scripts.planning.work import BYTES_A_TOKEN, Amount, Work
 from workflow_scripts.settings.harmony import Together
@@ -39,17 +39,31 @@ class Planner:
     def _measured(self, checkpoint: str, work: list[Amount], start: float = START) -> Need:
         """The model is loaded once: times add up, the largest counts for memory."""
         model = self._on_machine(checkpoint)
-        return model.evaluated(model.loading(start) + sum(map(model.measuring, work)), work)
+        return model.measured(model.loading(start) + sum(map(model.measuring, work)), work)
 
     @cache
     def evaluation(self, checkpoint: str, tasks: tuple[str, ...], shots: int = 0) -> Need:
-        return self._measured(checkpoint, [self._work.test(task, shots) for task in tasks])
+        work = [self._work.test(task, shots) for task in tasks]
+        return self._by_server(checkpoint, self._measured(checkpoint, work))
 
     def mmlu(self, checkpoint: str) -> Need:
         return self._measured(checkpoint, [self._work.mmlu()], _START_LIGHTEVAL)
 
     def prompt_run(self, checkpoint: str, run: str) -> Need:
-        return self._measured(checkpoint, [self._work.prompt_run(run)])
+        need = self._measured(checkpoint, [self._work.prompt_run(run)])
+        return self._by_server(checkpoint, need)
+
+    def _by_server(self, checkpoint: str, need: Need) -> Need:
+        """What a server answers takes no GPU and no weights here, and is put down as if it ran here."""
+        if CheckpointId.parse(checkpoint).model not in self._settings.served:
+            return need
+        return replace(need, gpus=0, gpu_mb=0, mem_mb=LIBRARIES_MB)
+
+    def taking_served(self, model: str) -> Need:
+        """It is asked what it is; and where it is checked, the weights are run here on 200 short items."""
+        if not self._settings.served[model].check:
+            return Need(START, LIBRARIES_MB)
+        return self._measured(model, [Amount(400, 400 * 60, 120)])
 
     def suite_row(self, request: Request, tasks: tuple[str, ...]) -> Need:
         """A submitted model's need; that of one in no table is what is planned for any."""
@@ -235,6 +249,9 @@ class Planner:
             return []
         settings = self._settings
         evaluated = [*settings.harmony.models, *settings.prompts.models]
+        evaluated = [
+            name for name in evaluated if name not in settings.served or settings.served[name].check
+        ]
         evaluated += [str(one) for one in settings.mmlu_checkpoints()]
         sizes = {
             f"{name} cannot be evaluated": self._on_machine(name).smallest_mb
@@ -252,8 +269,8 @@ class Planner:
         held = settings.devices[self._cluster.gpu].memory_gb
         return [
             f"{what}: it needs {mb / 1_000:.0f} GB on each GPU, and cluster.gpu"
-            f" {self._cluster.gpu!r} has {held}; expected a larger GPU, another number format, or in"
-            " the recipe more gpus and sharded: true."
+            f" {self._cluster.gpu!r} has {held}; expected larger GPUs, more of them in a node for"
+            " an evaluation, another number format, or in the recipe more gpus and sharded: true."
             for what, mb in sizes.items()
             if mb > held * 1_000
         ]

@@ -22,10 +22,11 @@ class Loading(Section):
     """Number format of weights and activations; every record has the one that ran. auto is bfloat16
     on a GPU that computes in it, else float32: on a processor, and on a V100, which emulates it."""
     attention: Literal["auto", "eager", "sdpa", "flash_attention_2", "published"] = "auto"
-    """Implementation of attention: auto takes flash attention on a GPU where it is installed, else
-    sdpa, and eager for the architectures that need it; published is eager for every Gemma and sdpa
-    for all others, as the published grid was run. Evaluations read shared prompts once, which
-    PyTorch's own kernels do instead of sdpa and flash attention."""
+    """Implementation of attention: auto takes sdpa, and eager for the architectures that need it;
+    published is eager for every Gemma and sdpa for all others, as the published grid was run.
+    Evaluations read shared prompts once, and training puts samples into one row, which PyTorch's
+    own kernels do instead of sdpa. flash_attention_2 needs the package flash-attn, which you build
+    yourself."""
     threads: int = Field(1, ge=1)
     """CPU threads of one job. Results on a CPU depend on it, so it is fixed here and not taken from
     what a machine offers."""

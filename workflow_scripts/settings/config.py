@@ -15,6 +15,7 @@ from workflow_scripts.settings.miniature import Miniature
 from workflow_scripts.settings.mmlu import Mmlu
 from workflow_scripts.settings.prompts.section import Prompts
 from workflow_scripts.settings.section import Section
+from workflow_scripts.settings.served import Served
 from workflow_scripts.settings.suite import Suite
 from workflow_scripts.settings.tables import Tables
 from workflow_scripts.settings.training import Training
@@ -34,6 +35,8 @@ class Config(Section):
     """The models and tasks the workflow knows."""
     compute: Compute = Compute()
     """How models are run."""
+    served: dict[str, Served] = Field({})
+    """Models that a server answers for, by name or by folder, each with at least its `endpoint`."""
     cluster: Cluster = Cluster()
     """The machines: what jobs ask for is computed from this."""
     miniature: Miniature = Miniature()

@@ -23,6 +23,7 @@ from workflow_scripts.settings.raw import raw_problems
 from workflow_scripts.settings.requests import Request, read_requests
 from workflow_scripts.settings.section import Section
 from workflow_scripts.settings.sentences import hint, sentences, shown
+from workflow_scripts.settings.served import served_models, served_problems
 from workflow_scripts.settings.tables import (
     DeviceRow,
     ModelRow,
@@ -197,10 +198,12 @@ def load_settings(
         problems += error.problems
     problems = problems or _prompt_problems(checked, tables["models"], runs)
     problems = problems or _measures_problems(checked)
+    problems = problems or served_problems(checked, tables["models"])
     problems = problems or explain_problems(checked.explain, runs, tables["tasks"])
     if problems:
         raise UserError(problems)
     fields = {name: getattr(checked, name) for name in Config.model_fields}
+    fields["served"] = served_models(checked, tables["models"])
     settings = Settings.model_construct(
         **fields,
         **tables,

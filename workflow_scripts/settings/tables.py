@@ -68,6 +68,15 @@ Revision = Annotated[
     Field(pattern=r"^\w[\w./-]*$", title="a branch, tag or commit of the repository, or nothing"),
 ]
 
+Endpoint = Annotated[
+    str,
+    AfterValidator(lambda address: address.rstrip("/")),
+    Field(
+        pattern=r"^https?://[^\s/?#@]+(/[^\s?#]*)?$",
+        title="the address of a completions API, such as http://node7:8000/v1",
+    ),
+]
+
 # The six of the published grid in its order, which figures keep, two that it has not, and what nobody
 # has put anywhere.
 Category = Literal[
@@ -107,6 +116,8 @@ class ModelRow(Section):
     """Whether the hub wants an accepted licence and a token"""
     revision: Annotated[Revision | None, BeforeValidator(_blank_is_none)]
     """Blank is the default branch; the lock file holds the commit it resolved to"""
+    endpoint: Annotated[Endpoint | None, BeforeValidator(_blank_is_none)] = None
+    """Address of the completions API of a server that answers for it; blank where it runs here"""
 
     @field_validator("source")
     @classmethod

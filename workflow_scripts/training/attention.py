@@ -2,8 +2,8 @@
 
 transformers keeps packed samples apart with a mask of the whole row, whose cost grows with the square
 of the row. Here short neighbours share one small mask and a long sample has a call of its own, so a
-row costs what its samples cost. On a GPU one call does that, flash-attn's where it is installed and
-PyTorch's otherwise (`varlen.py`), told where the samples end once for all layers.
+row costs what its samples cost. On a GPU one call of PyTorch's does that (`varlen.py`), or of flash-attn's where
+that is asked for, told where the samples end once for all layers.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Attention for rows of several samples on a GPU: one call of a kernel that is told where each sample ends.
 
 It needs no mask and repeats no keys for grouped queries. PyTorch has it since 2.10, for 16 bits and GPUs
-from Ampere on; where flash-attn is installed, transformers calls that with the same arguments.
+from Ampere on; where flash-attn is asked for, transformers calls that with the same arguments.
 """
 
 import torch

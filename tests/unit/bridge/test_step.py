@@ -1,12 +1,19 @@
 """What surrounds every step: the log, the network switch, errors in one sentence, no tokens."""
 
+import errno
 import os
 import socket
 import subprocess
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
 
 from tests.waiting import wait_until
+from workflow_scripts.bridge.step import server_asked
 
 ROOT = Path(__file__).parents[3]
 PREAMBLE = """
@@ -18,6 +25,15 @@ snakemake = SimpleNamespace(
     rule="evaluate_direct", log=["logs/x.log"], threads=1, params=SimpleNamespace()
 )
 """
+
+
+class ModelsAlone(BaseHTTPRequestHandler):
+    def do_GET(self):
+        body = b'{"data": [{"id": "tiny"}]}'
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
 
 
 IN_PYTHON_ALONE = "Offline in Python alone, since this machine gives no network namespace"
@@ -162,6 +178,66 @@ def test_children_reach_nothing_or_the_log_says_that_they_are_not_held(tmp_path)
         port = str(server.getsockname()[1])
         _, log = run(tmp_path, OF_CHILDREN.replace("PORT", port), whole=True)
     assert ("reached False" in log) != (IN_PYTHON_ALONE in log)
+
+
+ASKS_A_SERVER = """
+import asyncio, json, subprocess, sys, urllib.request
+snakemake.params.endpoint = "http://HOST:PORT/v1"
+with step(snakemake):
+    import aiohttp
+    address = snakemake.params.endpoint + "/models"
+    print(json.loads(urllib.request.urlopen(address, timeout=5).read())["data"][0]["id"])
+    async def twice():
+        async with aiohttp.ClientSession() as session:
+            return [(await session.get(address)).status for _ in range(2)]
+    print(asyncio.run(twice()))
+    for elsewhere in ("http://192.0.2.1:PORT/v1", "http://huggingface.co/v1"):
+        try:
+            urllib.request.urlopen(elsewhere, timeout=5)
+        except OSError as error:
+            print(type(getattr(error, "reason", error)).__name__)
+    attempt = "import socket; socket.create_connection(('127.0.0.1', PORT), timeout=5)"
+    print("reached", subprocess.run([sys.executable, "-c", attempt]).returncode == 0)
+"""
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_job_that_asks_a_server_reaches_it_and_nothing_else(tmp_path, host):
+    server = ThreadingHTTPServer(("127.0.0.1", 0), ModelsAlone)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    code = ASKS_A_SERVER.replace("HOST", host).replace("PORT", str(server.server_port))
+    _, log = run(tmp_path, code, whole=True)
+    server.shutdown()
+    server.server_close()
+    answers = [line for line in log.splitlines() if not line.startswith(IN_PYTHON_ALONE)]
+    assert answers[:4] == ["tiny", "[200, 200]", "OfflineError", "OfflineError"], log
+    assert (answers[-1] == "reached False") != (IN_PYTHON_ALONE in log)
+
+
+def test_the_server_of_a_job_is_that_of_the_model_it_was_given(tmp_path):
+    manifest = tmp_path / "hub/served/org/name/manifest.json"
+    manifest.parent.mkdir(parents=True)
+    manifest.write_text('{"served": {"endpoint": "http://node7:8000/v1"}}')
+    for model, expected in (
+        (str(manifest), "http://node7:8000/v1"),
+        (str(tmp_path / "hub/models/org/name/manifest.json"), None),
+    ):
+        job = SimpleNamespace(params=SimpleNamespace(), input=SimpleNamespace(model=model))
+        assert server_asked(job) == expected
+
+
+def test_a_server_that_is_away_is_said_to_be(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = str(closed.getsockname()[1])
+    code = """
+import socket
+snakemake.params.endpoint = "http://127.0.0.1:PORT/v1"
+with step(snakemake):
+    print(socket.socket().connect_ex(("127.0.0.1", PORT)))
+    socket.create_connection(("127.0.0.1", PORT), timeout=5)
+"""
+    _, log = run(tmp_path, code.replace("PORT", port))
+    assert log.startswith(f"{errno.ECONNREFUSED}\n") and "Connection refused" in log
 
 
 def test_where_no_namespace_is_given_the_step_runs_and_says_so_in_a_line(tmp_path):

@@ -36,6 +36,8 @@ HUGGINGFACE, UTILS = "lm_eval.models.huggingface:HFLM", "lm_eval.models.utils"
         f"{UTILS}:handle_stop_sequences": "until eos",
         f"{UTILS}:normalize_gen_kwargs": "gen_kwargs default_max_gen_toks",
         f"{UTILS}:postprocess_generated_text": "generation stop think_end_token",
+        "lm_eval.models.api_models:TemplateAPI.get_batched_requests": "requests cache_keys generate",
+        "lm_eval.models.openai_completions:LocalCompletionsAPI.parse_logprobs": "outputs",
         "lm_eval.utils:get_rolling_token_windows": "token_list prefix_token max_seq_len context_len",
         "lm_eval.utils:make_disjoint_window": "pair",
         "lm_eval.tasks:TaskManager": "include_defaults include_path",

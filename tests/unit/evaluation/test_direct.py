@@ -258,3 +258,26 @@ def test_who_measures_several_models_on_the_same_data_reads_it_once(world, monke
             datasets.load_dataset("allenai/sciq", split="validation")
         assert list(outer) == ["allenai/sciq"]
     assert len(reads) == 2
+
+
+def test_layers_on_several_devices_have_the_scores_of_one(
+    world, model_manifest, tmp_path, monkeypatch
+):
+    """Layers on the disk stand for those of another card: they too are moved to by accelerate's hooks."""
+    found = {}
+    parts = ("gpt_neox.embed_in", "gpt_neox.layers.0", "gpt_neox.rotary_emb", "lm_head")
+    layers = AutoModelForCausalLM.from_pretrained(model_manifest.parent).config.num_hidden_layers
+    places = dict.fromkeys(parts, "cpu") | {
+        f"gpt_neox.layers.{at}": "disk" for at in range(1, layers)
+    }
+    places |= {"gpt_neox.final_layer_norm": "cpu", "gpt_neox.emb_dropout": "cpu"}
+    for name in ("one", "several"):
+        path = tmp_path / f"{name}.json"
+        evaluate_direct(model_manifest, world, path, cell("sst2", "acc", max_test_items=6))
+        items = read_items(path.with_suffix(".parquet")).to_pylist()
+        found[name] = [value for item in items for value in item["loglikelihoods"]]
+        told = {"device_map": places, "offload_folder": str(tmp_path / "disk")}
+        monkeypatch.setattr("workflow_scripts.hub.load.over_cards", lambda *_, told=told: told)
+    engine = read_record(tmp_path / "several.json").protocol.engine
+    assert engine == "plain batches: its layers lie on 2 devices"
+    assert found["several"] == pytest.approx(found["one"], abs=1e-4)

@@ -8,30 +8,19 @@ import torch
 import transformers
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.hub.load import choose_attention, choose_device, load_model
+from workflow_scripts.hub.load import choose_attention, choose_device, load_model, over_cards
 from workflow_scripts.hub.manifest import list_files, read_manifest, write_manifest
 from workflow_scripts.hub.mirror import read_rows
 
 CPU = {"device": "cpu", "dtype": "float32", "attention": "auto"}
 
 
-def test_flash_attention_runs_where_it_can_and_nowhere_else(monkeypatch):
-    def choice(device: str, dtype: str, architecture: str = "Qwen2ForCausalLM") -> str | None:
-        return choose_attention("auto", device=device, dtype=dtype, architecture=architecture)
-
+def test_flash_attention_runs_only_where_it_is_asked_for(monkeypatch):
     monkeypatch.setattr(transformers.utils, "is_flash_attn_2_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (8, 0))
-    assert choice("cuda", "bfloat16") == choice("cuda", "float16") == "flash_attention_2"
-    assert choice("cuda", "float32") is None
-    assert choice("cpu", "bfloat16") is None
-    assert choice("cuda", "bfloat16", "Gemma2ForCausalLM") == "eager"
-    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (7, 5))  # has no kernels
-    assert choice("cuda", "float16") is None
-    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (8, 0))
-    monkeypatch.setattr(transformers.utils, "is_flash_attn_2_available", lambda: False)
-    assert choice("cuda", "bfloat16") is None
-    asked = {"device": "cuda", "dtype": "bfloat16", "architecture": "Gemma2ForCausalLM"}
-    assert choose_attention("sdpa", **asked) == "sdpa"
+    assert choose_attention("auto", "Qwen2ForCausalLM") is None
+    assert choose_attention("auto", "Gemma2ForCausalLM") == "eager"
+    assert choose_attention("flash_attention_2", "Gemma2ForCausalLM") == "flash_attention_2"
+    assert choose_attention("sdpa", "Gemma2ForCausalLM") == "sdpa"
 
 
 @pytest.mark.parametrize(
@@ -44,8 +33,7 @@ def test_flash_attention_runs_where_it_can_and_nowhere_else(monkeypatch):
     ],
 )
 def test_the_published_attention_is_eager_for_every_gemma(architecture, expected):
-    found = choose_attention("published", device="cuda", dtype="float32", architecture=architecture)
-    assert found == expected
+    assert choose_attention("published", architecture) == expected
 
 
 def test_a_gpu_is_taken_where_there_is_one_and_missed_where_it_is_asked_for(monkeypatch):
@@ -56,6 +44,22 @@ def test_a_gpu_is_taken_where_there_is_one_and_missed_where_it_is_asked_for(monk
     assert choose_device("auto") == "cpu"
     with pytest.raises(UserError, match=r"compute\.device is 'cuda'"):
         choose_device("cuda")
+
+
+def test_weights_are_spread_over_the_cards_of_a_job_where_one_does_not_hold_them(
+    model_manifest, monkeypatch
+):
+    manifest = read_manifest(model_manifest).model_copy(update={"parameters": 70_000_000_000})
+    cards = 4
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: cards)
+    monkeypatch.setattr("workflow_scripts.hub.load.room_on", lambda _: 79 * 10**9)
+    told = over_cards(manifest, "bfloat16", "cuda")
+    assert (told["device_map"], sorted(told["max_memory"])) == ("balanced", [0, 1, 2, 3])
+    fits = manifest.model_copy(update={"parameters": 30_000_000_000})
+    assert over_cards(fits, "bfloat16", "cuda") == over_cards(manifest, "bfloat16", "cpu") == {}
+    assert over_cards(fits, "float32", "cuda")["device_map"] == "balanced"
+    cards = 1
+    assert over_cards(manifest, "bfloat16", "cuda") == {}
 
 
 @pytest.mark.parametrize(("yours", "found"), [(None, "1"), ("0", "0")])

@@ -125,7 +125,7 @@ def test_the_plan_refuses_by_name_what_leaves_no_room_for_blocks():
     config = {"source": "huggingface", "compute": {"dtype": "float32", "device": "cuda"}}
     config |= {"harmony": {"models": ["Qwen/Qwen2.5-7B"], "protocols": ["direct"]}}
     config |= {"chunking": {"checkpoints": []}, "prompts": {"models": []}}
-    config |= {"cluster": {"gpu": "V100-32GB"}}
+    config |= {"cluster": {"gpu": "V100-32GB", "gpus_per_node": 1}}
     (problem,) = planner(config).too_large()
     assert problem.startswith("Qwen/Qwen2.5-7B cannot be evaluated: it needs 36 GB")
 

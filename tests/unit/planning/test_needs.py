@@ -13,6 +13,7 @@ from workflow_scripts.planning.needs import Need, Planner
 from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.load import Settings, load_settings
 from workflow_scripts.settings.requests import Request
+from workflow_scripts.settings.served import Served
 from workflow_scripts.settings.suite import OPEN_LLM_LEADERBOARD
 
 LARGE, TINY = "Qwen/Qwen2.5-14B", "EleutherAI/pythia-70m-deduped"
@@ -62,6 +63,42 @@ def test_a_large_model_asks_for_what_it_needs_and_a_tiny_one_for_little():
     assert paper().training_before_test(TINY, ("rte",)).asked_minutes(1, cluster) < 30
 
 
+def test_what_one_gpu_does_not_hold_is_evaluated_over_several_of_a_node():
+    """70 billion parameters in 16 bits are 141 GB."""
+    settings = paper_settings(cluster={"gpus_per_node": 4}.items())
+    row = settings.model(LARGE).model_copy(
+        update={"parameters": 70_600_000_000, "layers": 80, "model": "org/70B"}
+    )
+    settings.models["org/70B"] = row
+    settings = settings.model_copy(
+        update={
+            "harmony": settings.harmony.model_copy(
+                update={"models": ("org/70B",), "protocols": ("direct",)}
+            )
+        }
+    )
+    own = Planner(settings)
+    need = own.evaluation("org/70B", ("hellaswag",))
+    assert need.gpus == 4
+    assert 141_200 / 4 < need.gpu_mb < 80_000
+    assert own.too_large() == []
+    assert Machine(settings).model(LARGE).cards(100, batch=32)[0] == 1
+    small = settings.model_copy(
+        update={"cluster": settings.cluster.model_copy(update={"gpus_per_node": 1})}
+    )
+    assert Planner(small).too_large()[0].startswith("org/70B cannot be evaluated: it needs")
+
+
+def test_what_a_server_answers_needs_no_gpu_and_its_check_does():
+    settings = paper_settings()
+    settings.served[LARGE] = Served(endpoint="http://node7:8000/v1")
+    need = Planner(settings).evaluation(LARGE, ("hellaswag",))
+    assert (need.gpus, need.gpu_mb) == (0, 0) and need.mem_mb < 4_000
+    assert Planner(settings).taking_served(LARGE).gpu_mb > 29_500
+    settings.served[LARGE] = Served(endpoint="http://node7:8000/v1", check=False)
+    assert Planner(settings).taking_served(LARGE).gpus == 0
+
+
 def test_full_training_of_a_large_model_needs_several_gpus_and_says_so_before_anything_runs():
     plan = {"model": LARGE, "num_chunks": 2, "num_layers_per_chunk": 24}
     config = {
@@ -83,7 +120,15 @@ def test_full_training_of_a_large_model_needs_several_gpus_and_says_so_before_an
 
 
 def test_a_model_that_no_gpu_of_the_cluster_holds_is_refused_by_name():
-    small = paper_with(cluster={"gpu": "RTX-4090"})
+    config = {
+        "source": "huggingface",
+        "compute": {"dtype": "bfloat16", "device": "cuda"},
+        "harmony": {"models": [LARGE, TINY]},
+        "prompts": {"models": []},
+        "chunking": {"checkpoints": []},
+        "cluster": {"gpu": "RTX-4090", "gpus_per_node": 1},
+    }
+    small = planner(config)
     assert any(one.startswith(f"{LARGE} cannot be evaluated") for one in small.too_large())
     assert not any(TINY in one for one in small.too_large())
     assert paper().too_large() == []

@@ -244,6 +244,8 @@ class CausalModel:
         from workflow_scripts.evaluation.prefix.packed import PackedRun
         from workflow_scripts.evaluation.prefix.trie import build_trie
 
+        if len(places := set((getattr(self.model, "hf_device_map", None) or {}).values())) > 1:
+            return f"its layers lie on {len(places)} devices"
         if self._other_layers:
             return f"its layers of type {', '.join(sorted(self._other_layers))} keep no such cache"
         trie, _ = build_trie(_PROBE)

@@ -89,9 +89,9 @@ def answer(
     **engine_options: Any,
 ):
     """The outputs in the order of the questions, and the engine that made them."""
-    from workflow_scripts.evaluation.prefix.engine import PrefixEngine
+    from workflow_scripts.evaluation.engine_of import engine_of
 
-    engine = PrefixEngine(loaded.model, **engine_options)
+    engine = engine_of(loaded, **engine_options)
     get: Callable = _likelihoods if spec.decoding.method == "likelihood" else _generated
     answers = get(engine, loaded.tokenizer, spec, questions, prompts, seed, scored_items)
     outputs = [
@@ -136,7 +136,10 @@ def _generated(engine, tokenizer, spec, questions, prompts, seed, scored_items) 
         known=stored.known,
         on_generated=stored.store,
     )
-    texts = (tokenizer.decode(tokens, skip_special_tokens=True) for tokens in generated)
+    texts = (
+        said if isinstance(said, str) else tokenizer.decode(said, skip_special_tokens=True)
+        for said in generated
+    )
     return [{"text": _until(text, decoding.stop)} for text in texts]
 
 

@@ -1,0 +1,52 @@
+"""Models that a server answers for: what it says of itself, and whether its numbers are right."""
+
+from workflow_scripts.settings.compute import Loading
+from workflow_scripts.settings.served import ServedRequest
+
+
+def served_name(wildcards):
+    return f"{wildcards.org}/{wildcards.name}"
+
+
+def served_source(wildcards):
+    """What a server's model has here: all of it, where it is to be checked or lies here anyway."""
+    name = served_name(wildcards)
+    if SETTINGS.served[name].check or SETTINGS.model(name).source != "huggingface":
+        return manifest_of("model", name)
+    return f"{HUB}/submitted/{name}@default/metadata.json"
+
+
+def served_data(wildcards):
+    checked = SETTINGS.served[served_name(wildcards)].check
+    return [manifest_of("dataset", QUESTIONS["mmlu"])] if checked else []
+
+
+rule take_served_model:
+    """Ask a server what it serves, and hold its log-likelihoods against the model's own weights."""
+    input:
+        source=served_source,
+        data=served_data,
+    output:
+        manifest=f"{HUB}/served/{{org}}/{{name}}/manifest.json",
+    log:
+        "logs/take_served_model/{org}--{name}.log",
+    wildcard_constraints:
+        org=one_of(sorted({name.split("/")[0] for name in SETTINGS.served})),
+        name=one_of(sorted({name.split("/")[1] for name in SETTINGS.served})),
+    conda:
+        EVALUATION_ENVIRONMENT
+    threads: SETTINGS.compute.threads
+    resources:
+        **planned(
+            "take_served_model", lambda wildcards: PLANNER.taking_served(served_name(wildcards))
+        ),
+    params:
+        version="take_served_model 1",
+        compute_threads=SETTINGS.compute.threads,
+        endpoint=lambda wildcards: SETTINGS.served[served_name(wildcards)].endpoint,
+        compute=Loading.part_of(SETTINGS.compute).model_dump(),
+        request=lambda wildcards: ServedRequest(
+            model=served_name(wildcards), served=SETTINGS.served[served_name(wildcards)]
+        ).as_params(),
+    script:
+        "../workflow_scripts/steps/take_served_model.py"
