@@ -11,6 +11,7 @@ from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.planning.arithmetic import Speed, rows_together, size_of
 from workflow_scripts.planning.gpu_report import gpu_report
 from workflow_scripts.planning.memory import (
+    BYTES,
     CUDA_MB,
     DEVICE_MB,
     LIBRARIES_MB,
@@ -171,10 +172,8 @@ class PlacedModel:
     def _row(self, keys: TrainingKeys, beside: int = 0) -> int:
         """The tokens for which a GPU has room, calculated once, beside other trainings' adapters."""
 
-        def needed(tokens: int) -> float:
-            return self._training_bytes(keys, tokens) / (keys.gpus if keys.sharded else 1)
-
-        return tokens_within(self._machine.gpu_mb * MB - beside, needed)
+        room = self._machine.gpu_mb * MB - beside
+        return tokens_within(room, lambda tokens: self._training_bytes(keys, tokens))
 
     def _checkpoints(self, keys: TrainingKeys, mean: float) -> tuple[bool, int | None]:
         """Whether activations are calculated twice: where the longest sample would not fit the GPU otherwise;
@@ -195,7 +194,8 @@ class PlacedModel:
         return self.size.trained(_method(keys), keys.lora_rank)
 
     def _training_bytes(self, keys: TrainingKeys, tokens: int, checkpointed: bool = False) -> int:
-        return training_bytes(
+        """Of one device."""
+        parts = training_bytes(
             self.size,
             _method(keys),
             self._machine.number_format(keys.precision),
@@ -203,12 +203,9 @@ class PlacedModel:
             keys.lora_rank,
             checkpointed=checkpointed,
             in_pieces=not (keys.compile or keys.sharded),
+            among=keys.shared_among,
         )
-
-    def _training_mb(self, keys: TrainingKeys, tokens: int, checkpointed: bool) -> int:
-        """Of one device."""
-        needed = self._training_bytes(keys, tokens, checkpointed) // MB
-        return needed // (keys.gpus if keys.sharded else 1)
+        return sum(parts.values())
 
     def _evaluation_mb(self, batch: int, length: int) -> int:
         needed = evaluation_bytes(self.size, self._machine.dtype, batch, length)
@@ -244,12 +241,18 @@ class PlacedModel:
         shares = at_once > 1 and not on_gpu
         twice = keys.gradient_checkpointing in ("yes", "auto" if on_gpu else "yes")
         trained = self._trained(keys)
-        device = self._training_mb(keys, max(length, ROW_ON_A_CPU * shares), twice)
+        row = max(length, ROW_ON_A_CPU * shares)
+        device = self._training_bytes(keys, row, twice) // MB
         device += shares * (at_once - 1) * trained * OF_TRAINED // MB
+        processes = keys.gpus // keys.nodes  # of a node
+        weights = self._weights * (1 if keys.sharded else processes)
+        if on_gpu:  # at the end the first one has what was trained, exactly, beside the weights
+            weights = max(weights, self._weights + trained * BYTES["float32"])
         return Need(
             seconds,
-            self._host_mb(self._weights * keys.gpus, device),
+            self._host_mb(weights, device, processes),
             gpus=keys.gpus * on_gpu,
+            nodes=keys.nodes,
             gpu_mb=(device + DEVICE_MB) * on_gpu,
             disk_mb=math.ceil((trained * _STORED_OF_TRAINED + self._weights) / MB),
             tokens=tokens,
@@ -282,11 +285,11 @@ class PlacedModel:
         """The memory of each GPU in an evaluation; how much it reads at once follows what there is, or the config."""
         return self.cards(_USUAL_LENGTH, batch=1)[1] + DEVICE_MB
 
-    def _host_mb(self, weights: int, device_mb: int) -> int:
+    def _host_mb(self, weights: int, device_mb: int, processes: int = 1) -> int:
         """With a GPU the weights pass through; without one all of it happens here."""
         if self._machine.on_gpu:
-            return CUDA_MB + math.ceil(1.3 * weights / MB)
-        return LIBRARIES_MB + math.ceil(weights / MB) + device_mb
+            return processes * CUDA_MB + math.ceil(1.3 * weights / MB)
+        return processes * (LIBRARIES_MB + device_mb) + math.ceil(weights / MB)
 
 
 def _method(keys: TrainingKeys) -> Method:

@@ -43,6 +43,10 @@ _MOST_TOKENS = 1 << 20  # of a row, however much memory there is
 # What autograd keeps of a layer for each token and unit of width under autocast, measured on Qwen2 and
 # GPT-NeoX by torch.autograd.graph.saved_tensors_hooks: 38 to 59 bytes, with adapters everywhere 67 to 92.
 _KEPT_OF_A_LAYER = {"full": 60, "freeze": 60, "lora": 95, "lora_in_some": 70}
+# Of a layer's linear layers that get adapters, in and out together, over the width.
+_WIDTHS_OF_ADAPTED = {"lora": 20, "lora_in_some": 4}
+# Layers whose weights are gathered at once where several GPUs share them: one runs, and the next is on its way.
+_GATHERED_LAYERS = 2
 
 # Of adapters, whether all linear layers have one or a few, as in the published grid.
 Method = Literal["full", "freeze", "lora", "lora_in_some"]
@@ -66,8 +70,14 @@ class Size:
 
     def trained(self, method: Method, rank: int) -> int:
         """How many of the parameters are trained, or adapters have instead."""
-        adapters = {"lora": 0.001 * rank, "lora_in_some": 0.0003 * rank}
-        return int(self.parameters * ({"full": 1.0, "freeze": 0.6} | adapters)[method])
+        if method in _WIDTHS_OF_ADAPTED:
+            return rank * self.layers * _WIDTHS_OF_ADAPTED[method] * self.width
+        return int(self.parameters * {"full": 1.0, "freeze": 0.6}[method])
+
+    @property
+    def ends(self) -> int:
+        """The parameters of the embeddings, and of the output layer as many."""
+        return self.vocabulary * self.width
 
 
 def token_bytes(width: int, item: int) -> int:
@@ -177,18 +187,36 @@ def training_bytes(
     *,
     checkpointed: bool = False,
     in_pieces: bool = True,
-) -> int:
-    """On all devices together: the weights, what their training keeps, and a row of so many tokens.
+    among: int = 1,
+) -> dict[str, int]:
+    """On one device: the weights, what their training keeps, and a row of so many tokens.
 
-    Checkpointed, one layer's activations are there at once, and the input of each.
+    Checkpointed, one layer's activations are there at once, and the input of each. `among` several that share the
+    weights out, each has its part of all but adapters, and gathers what it needs of the others' for a while.
     """
-    trained = size.trained(method, rank)
-    frozen = size.parameters - (0 if method.startswith("lora") else trained)
+    trained, adapters = size.trained(method, rank), method in _WIDTHS_OF_ADAPTED
+    frozen = size.parameters - (0 if adapters else trained)
+    held = trained if adapters else trained // among
+    # Beside what is trained, shared weights are kept as exactly.
+    item = BYTES["float32" if among > 1 and not adapters else dtype]
     layers = 1 if checkpointed else size.layers
     activations = tokens * size.width * (_KEPT_OF_A_LAYER[method] * layers + 2 * size.layers)
     logits = trained_logit_bytes(tokens, size.vocabulary, in_pieces=in_pieces)
-    weights = trained * BYTES["float32"] + frozen * BYTES[dtype]
-    return weights + step_bytes(activations, logits, trained)
+    return {
+        "weights": held * BYTES["float32"] + frozen * item // among,
+        "gradients and moments": held * BESIDE_TRAINED,
+        "gathered": gathered_bytes(size, dtype, with_gradients=not adapters) * (among > 1),
+        "activations": int(_SPARE * activations),
+        "logits": int(_SPARE * logits),
+    }
+
+
+def gathered_bytes(size: Size, dtype: str, *, with_gradients: bool) -> int:
+    """Of weights that others hold, at most at once: some layers', and the output layer's, which stays from the end
+    of the way forward; and the gradients of the largest of these, also in the format that they are added up in."""
+    layer, item = size.parameters // size.layers, BYTES[dtype]
+    gathered = (_GATHERED_LAYERS * layer + size.ends) * item
+    return gathered + with_gradients * max(layer, size.ends) * (item + BYTES["float32"])
 
 
 def submitted_mb(parameters: int, dtype: str, *, trains: bool, is_delta: bool = False) -> int:

@@ -37,6 +37,14 @@ class TaskRecipe(TrainingKeys):
     learning_rates: Listed[Annotated[float, Field(gt=0)]] = ()
     """Rates to try instead of learning_rate; the best on the items to choose on is taken."""
 
+    @model_validator(mode="after")
+    def _one_gpu(self) -> "TaskRecipe":
+        if self.gpus > 1:
+            raise contradiction(
+                f"gpus is {self.gpus}; expected 1, because trainings of the grid are jobs side by side."
+            )
+        return self
+
     @property
     def protocol_keys(self) -> dict[str, Any]:
         return self.model_dump(mode="json", exclude=set(TrainingKeys.model_fields))

@@ -96,10 +96,18 @@ class TrainingKeys(Section):
     """Compile the model with torch.compile."""
     gpus: int = Field(1, ge=1)
     """GPUs that train side by side."""
+    nodes: int = Field(1, ge=1)
+    """Nodes of a Slurm cluster that have these GPUs, each as many."""
     sharded: bool = False
-    """Share the weights out among them (FSDP), for models too large for one."""
+    """Share weights, gradients and optimiser out among the GPUs of a node (FSDP), for models too
+    large for one; each of several nodes has the whole."""
     tensorboard: bool = False
     """Write TensorBoard files too; needs the package tensorboard."""
+
+    @property
+    def shared_among(self) -> int:
+        """How many GPUs hold one copy of the weights together."""
+        return self.gpus // self.nodes if self.sharded else 1
 
     @property
     def adapters_alone(self) -> bool:
@@ -131,6 +139,13 @@ class TrainingKeys(Section):
                 f"gpus is {self.gpus} and batch_size {self.batch_size}; expected a number that"
                 " divides it."
             )
-        if self.sharded and self.gpus == 1:
-            raise contradiction("sharded is true and gpus is 1; expected 2 or more to share among.")
+        if self.gpus % self.nodes:
+            raise contradiction(
+                f"nodes is {self.nodes} and gpus {self.gpus}; expected a number that divides it."
+            )
+        if self.sharded and self.gpus == self.nodes:
+            on_nodes = f" on {self.nodes} nodes" if self.nodes > 1 else ""
+            raise contradiction(
+                f"sharded is true and gpus is {self.gpus}{on_nodes}; expected 2 or more to share among."
+            )
         return self

@@ -44,7 +44,8 @@ def main(
 
 
 if "snakemake" in globals():
-    with step(snakemake):
+    # Processes on several nodes reach one another over the network.
+    with step(snakemake, own_network=snakemake.params.request["keys"]["nodes"] == 1):
         main(
             Path(snakemake.input.base),
             Path(snakemake.input.samples),

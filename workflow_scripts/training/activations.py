@@ -18,6 +18,7 @@ from workflow_scripts.training.loss import find_head, is_distilled
 from workflow_scripts.training.packing import Order
 from workflow_scripts.training.precision import calculating_in
 from workflow_scripts.training.samples import Samples
+from workflow_scripts.training.sharded import held_here
 from workflow_scripts.training.trained_parameters import trained_parameters
 
 _WEIGHED = (16, 32, 64)  # tokens
@@ -72,7 +73,7 @@ class StepMemory:
         distilled = is_distilled(model)
         with calculating_in(precision, model.device.type):  # which mixed formats need
             in_pieces = in_pieces and (distilled or find_head(model) is not None)
-        trained = sum(p.numel() for p in trained_parameters(model).values())
+        trained = sum(held_here(p).numel() for p in trained_parameters(model).values())
         vocabulary = model.config.get_text_config().vocab_size
         return cls((square, linear, constant), trained, vocabulary, in_pieces, distilled)
 
@@ -115,11 +116,11 @@ class Fitting:
 
 def weigh(model, row: BatchShape, precision: str) -> int:
     """The bytes of all that autograd keeps of a pass over a row, what is there in any case left out."""
-    kept: dict[int, int] = {}
+    noted: dict[int, torch.UntypedStorage] = {}
 
     def note(tensor: Tensor) -> Tensor:
         storage = tensor.untyped_storage()
-        kept[storage.data_ptr()] = storage.nbytes()
+        noted[storage.data_ptr()] = storage
         return tensor
 
     device, was_training = model.device, model.training
@@ -130,10 +131,12 @@ def weigh(model, row: BatchShape, precision: str) -> int:
     hooks = torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor)
     with without_a_trace(device), calculating_in(precision, device.type), hooks:
         output = model(input_ids=tokens, use_cache=False, **_without_logits(model, tokens), **apart)
+    # By now FSDP has given back what it had gathered of a layer's weights, which autograd keeps no bytes of.
+    kept = {place: storage.nbytes() for place, storage in noted.items()}
     del output
     model.train(was_training)
     # Noted now: the first pass of a model in chunks moves its parameters beside one another.
-    there = {tensor.untyped_storage().data_ptr() for tensor in model.parameters()}
+    there = {held_here(tensor).untyped_storage().data_ptr() for tensor in model.parameters()}
     return sum(size for place, size in kept.items() if place not in there)
 
 

@@ -18,6 +18,7 @@ from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training import varlen
+from workflow_scripts.training.precision import calculates_in
 
 NAME = "packed_sdpa"
 _PACKED = (NAME, varlen.NAME)
@@ -139,7 +140,7 @@ def choose_packing(model, keys: TrainingKeys) -> str:
                 raise
             print(f"PyTorch's kernel for packed rows cannot run this model ({error}).")
             continue
-        if difference <= _ALIKE[model.dtype == torch.float32]:
+        if difference <= _ALIKE[calculates_in(model) == torch.float32]:
             return kind
         print(
             f"Packed samples of this model see one another (loss off by {difference:.1e}): padding."

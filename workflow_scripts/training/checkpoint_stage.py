@@ -2,6 +2,7 @@
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from workflow_scripts.training.processes import is_first
 from workflow_scripts.training.requests import StageRequest
 from workflow_scripts.training.run import padding_token, train
 from workflow_scripts.training.samples import read_samples
+from workflow_scripts.training.sharded import sharing
 
 
 def train_stage(
@@ -40,7 +42,8 @@ def train_stage(
     rng = np.random.default_rng(derive_seed(request.seed, "held out", request.recipe))
     samples, held_out = everything.split(request.validation, rng)
     device = choose_device(request.device)
-    load = partial(_load, base_manifest, device, request.attention)
+    shared = sharing(request.keys, device)
+    load = partial(_load, base_manifest, device, request.attention, shared=shared)
     belongs_to = {
         "base": base.commit,
         "data": about_data["sha256"],
@@ -96,5 +99,7 @@ def check_stage(folder: Path, record_path: Path) -> None:
         raise UserError(problems)
 
 
-def _load(manifest: Path, device: str, attention: str, dtype: str):
-    return load_model(manifest, device=device, dtype=dtype, attention=attention).model
+def _load(manifest: Path, device: str, attention: str, dtype: str, shared: Any = None):
+    return load_model(
+        manifest, device=device, dtype=dtype, attention=attention, shared=shared
+    ).model

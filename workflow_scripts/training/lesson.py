@@ -34,8 +34,12 @@ class Lesson:
 
     @property
     def owner(self) -> dict[str, Any]:
-        """All that decides the outcome: a state of anything else is not gone on from."""
-        return {"keys": self.keys.model_dump(mode="json"), "seed": self.seed, **self.belongs_to}
+        """All that decides the outcome: a state of anything else is not gone on from.
+
+        How many GPUs there are does not, but for rounding.
+        """
+        keys = self.keys.model_dump(mode="json", exclude={"gpus", "nodes"})
+        return {"keys": keys, "seed": self.seed, **self.belongs_to}
 
     @property
     def evaluates(self) -> bool:

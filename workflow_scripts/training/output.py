@@ -6,6 +6,7 @@ chat template, generation settings) is linked.
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,14 +35,13 @@ def save_checkpoint(
     """Write the trained model, whole or not at all, its manifest last."""
     base, source = read_manifest(base_manifest), base_manifest.parent
     dtype = _stored_dtype(source)
+    load_with = partial(_with_parameters, load, keys=keys, dtype=str(dtype).removeprefix("torch."))
     with atomic_dir(folder) as temporary:
-        model = _with_parameters(load, parameters, keys)
+        model = load_with(parameters)
         as_adapter = keys.method == "lora" and keys.lora_output == "adapter"
         _save(model, temporary, dtype, as_adapter)
         if last_parameters is not None and keys.keep_last:
-            _save(
-                _with_parameters(load, last_parameters, keys), temporary / "last", dtype, as_adapter
-            )
+            _save(load_with(last_parameters), temporary / "last", dtype, as_adapter)
         for file in base.files:
             if not _is_of_the_base_alone(file.path):
                 for target in (temporary, temporary / "last"):
@@ -60,8 +60,9 @@ def save_checkpoint(
         )
 
 
-def _with_parameters(load, parameters: dict[str, torch.Tensor], keys: TrainingKeys):
-    model = choose_parts(load("float32"), keys)
+def _with_parameters(load, parameters: dict[str, torch.Tensor], keys: TrainingKeys, dtype: str):
+    """In the format that it is stored in: what was trained is rounded to it once, and the model is there once."""
+    model = choose_parts(load(dtype), keys, exact=False)
     set_parameters(model, parameters)
     return model
 

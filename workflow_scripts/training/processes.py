@@ -1,9 +1,15 @@
 """Which of the processes this is that train together, as their environment says; one alone is the first."""
 
 import os
-from contextlib import nullcontext
+import signal
+from collections.abc import Callable
+from contextlib import contextmanager, nullcontext
 
 OUT_OF_MEMORY = 76  # a process says so: all of them start again, with a smaller micro-batch
+
+# Slurm sends SIGUSR1 ahead of the time limit where the profile asks for it, and SIGTERM at
+# preemption; so do people and machines that shut down.
+SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
 
 
 def count() -> int:
@@ -25,3 +31,13 @@ def first_alone(device: str):
     from accelerate import PartialState
 
     return PartialState(cpu=device == "cpu").main_process_first()
+
+
+@contextmanager
+def signals_to(handler: Callable):
+    before = {number: signal.signal(number, handler) for number in SIGNALS}
+    try:
+        yield
+    finally:
+        for number, previous in before.items():
+            signal.signal(number, previous)

@@ -34,7 +34,7 @@ from workflow_scripts.training.trained_parameters import (
     set_parameters,
 )
 from workflow_scripts.training.trainer import PackedTrainer
-from workflow_scripts.training.watching import SaveAndLeave, SaveClock, StopWhenDiverged
+from workflow_scripts.training.watching import SaveAndLeave, StopWhenDiverged
 
 _USUAL_MICRO_BATCH = 8
 
@@ -137,15 +137,18 @@ class Attempt:
         # Adapters start at random, and dropout resumes from here: both are the seed's.
         seed_everything(derive_seed(lesson.seed, "training"), self.device)
         precision = choose_precision(keys.precision, self.device)
-        model = self.load(precision)
-        packing = attention.choose_packing(model, keys)
+        model = self.load(precision if keys.adapters_alone or not keys.sharded else "float32")
         refuse_unusable(model, lesson.samples, keys)
-        model = choose_parts(model, keys)
+        if keys.sharded:  # a first pass before would settle what needs gradients
+            model = choose_parts(model, keys)
+        packing = attention.choose_packing(model, keys)
+        if not keys.sharded:
+            model = choose_parts(model, keys)
         about = report(model, keys.method)
         about |= {"packing": packing, "precision": precision, "device": self.device}
         print("\n".join(f"{name}: {value}" for name, value in about.items()), flush=True)
 
-        watcher = SaveAndLeave(self.state, None if keys.save_every else SaveClock())
+        watcher = SaveAndLeave(self.state, keys.save_every)
         progress = Progress()
         callbacks = [StopWhenDiverged(model.config.vocab_size), watcher, progress]
         keep_best = None
@@ -160,7 +163,7 @@ class Attempt:
         fitting = self.fitting(model, order, precision, padded=padded)
         if self.device == "cuda":
             about["gradient_checkpointing"] = fitting.checkpoints
-        args = self.arguments(micro, precision, fitting.checkpoints)
+        args = self.arguments(micro, fitting.checkpoints)
         trainer = PackedTrainer(
             model,
             args,
@@ -170,8 +173,6 @@ class Attempt:
             callbacks=callbacks,
             precision=precision,
         )
-        if keys.sharded and not trainer.is_fsdp_enabled:
-            print("sharded is true, but weights are shared out on GPUs only: each process has all.")
         trainer.remove_callback(PrinterCallback)  # it would print every step; the bar shows them
         with processes.first_alone(self.device):
             if not is_best_whole(self.state.path):
@@ -232,7 +233,7 @@ class Attempt:
             print(f"Rows of more than {found.most_tokens:,} tokens do not fit and are cut apart.")
         return found
 
-    def arguments(self, micro: int, precision: str, checkpoints: bool) -> TrainingArguments:
+    def arguments(self, micro: int, checkpoints: bool) -> TrainingArguments:
         lesson, keys = self.lesson, self.lesson.keys
         share = keys.batch_size // keys.gpus
         arguments = TrainingArguments(
@@ -251,23 +252,17 @@ class Attempt:
             # and a kill between the two would lose it.
             eval_strategy="steps" if lesson.evaluates else "no",
             eval_steps=lesson.evaluate_every,
-            save_strategy="steps" if keys.save_every else "no",  # or by the clock
-            save_steps=keys.save_every or 1,
+            save_strategy="no",  # but when SaveAndLeave says so
             seed=derive_seed(lesson.seed, "training") % 2**32,
             use_cpu=self.device == "cpu",
-            bf16=keys.sharded and precision == "bfloat16",  # else it is the trainer's own
             activation_checkpointing=checkpoints,
             torch_compile=keys.compile,
             report_to=[],
             remove_unused_columns=False,
             dataloader_pin_memory=self.device == "cuda",
             disable_tqdm=True,
-            **(_SHARDED if keys.sharded else {}),
             ddp_find_unused_parameters=False,
         )
         # It would spread a batch over all GPUs that this process sees, and a row cannot be cut.
         arguments._n_gpu = min(1, arguments.n_gpu)
         return arguments
-
-
-_SHARDED = {"fsdp": True, "fsdp_config": {"fsdp_version": 2}}

@@ -4,8 +4,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from safetensors.torch import load_file, save_file
-from torch import Tensor
+from safetensors.torch import save_file
 from transformers import TrainerCallback
 
 from workflow_scripts.core.errors import UserError
@@ -16,7 +15,7 @@ from workflow_scripts.core.files import (
     sha256_file,
     write_sealed,
 )
-from workflow_scripts.training.trained_parameters import gathered_parameters
+from workflow_scripts.training.trained_parameters import SavedTensors, gathered_parameters
 
 _NOTE = "best.json"
 
@@ -70,8 +69,8 @@ class KeepBest(TrainerCallback):
         best = self._kept()
         return {"step": best["step"], "by": self._metric, "value": best["value"]}
 
-    def tensors(self) -> dict[str, Tensor]:
-        return load_file(self._folder / self._kept()["file"])
+    def tensors(self) -> SavedTensors:
+        return SavedTensors(self._folder / self._kept()["file"])
 
     def _kept(self) -> dict[str, Any]:
         best = self.best()

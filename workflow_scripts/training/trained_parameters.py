@@ -2,10 +2,13 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import safe_open
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.training_keys import (
@@ -15,13 +18,14 @@ from workflow_scripts.settings.training_keys import (
     WRAPPER,
     TrainingKeys,
 )
+from workflow_scripts.training.processes import is_first
 
 _WRAPPER_MODULE = "wrapped_chunk_layers"
 _LAYER = re.compile(r"(?:^|\.)layers\.(\d+)\.")
 
 
-def choose_parts(model, keys: TrainingKeys):
-    """The model with gradients on for what is trained, in float32, and off for all else."""
+def choose_parts(model, keys: TrainingKeys, *, exact: bool = True):
+    """The model with gradients on for what is trained, in float32 where it is to be exact, and off for all else."""
     named = dict(model.named_parameters())
     in_full = set(named) if keys.method == "full" else _matching(model, named, keys.trains)
     if keys.method == "lora":
@@ -30,9 +34,10 @@ def choose_parts(model, keys: TrainingKeys):
         model.requires_grad_(False)
     for name in in_full:
         named[name].requires_grad_(True)
-    for parameter in model.parameters():
-        if parameter.requires_grad:  # small steps vanish in 16 bits
-            parameter.data = parameter.data.to(torch.promote_types(parameter.dtype, torch.float32))
+    for parameter in model.parameters() if exact else ():
+        wide = torch.promote_types(parameter.dtype, torch.float32)
+        if parameter.requires_grad and parameter.dtype != wide:  # small steps vanish in 16 bits
+            parameter.data = parameter.data.to(wide)
     return model
 
 
@@ -76,6 +81,7 @@ def _layer_number(name: str) -> int | None:
 
 def _with_adapters(model, in_full: set[str], keys: TrainingKeys):
     from peft import LoraConfig, get_peft_model
+    from peft.tuners import tuners_utils
 
     targets = list(keys.lora_targets)
     # A layer trained in full needs no adapter beside that.
@@ -88,12 +94,20 @@ def _with_adapters(model, in_full: set[str], keys: TrainingKeys):
         exclude_modules="|".join(map(re.escape, sorted(excluded))) or None,
         task_type="CAUSAL_LM",
     )
+    # PEFT takes weights that are shared out on several nodes for those of tensor parallelism, of which a process
+    # computes a part, and would make the adapters of a part's size.
+    before, tuners_utils._torch_supports_distributed = (
+        tuners_utils._torch_supports_distributed,
+        False,
+    )
     try:
         return get_peft_model(model, config)
     except ValueError as error:
         raise UserError(
             f"lora_targets is {targets}; {type(model).__name__} cannot take adapters there: {error}"
         ) from None
+    finally:
+        tuners_utils._torch_supports_distributed = before
 
 
 def _targets(model, targets: list[str]) -> list[str] | str:
@@ -118,18 +132,37 @@ def trained_parameters(model) -> dict[str, torch.nn.Parameter]:
 
 
 def gathered_parameters(model) -> dict[str, torch.Tensor]:
-    """The trained ones, whole and on the CPU, also where processes hold a part of each."""
+    """The trained ones, whole and on the CPU; where processes hold a part of each, all must ask, and the first alone
+    keeps them: one after another they are put together."""
     found = {}
     for name, parameter in trained_parameters(model).items():
         tensor = parameter.detach()
         if hasattr(tensor, "full_tensor"):
             tensor = tensor.full_tensor()
-        found[name] = tensor.to("cpu", copy=True).contiguous()
+        if is_first():
+            found[name] = tensor.to("cpu", copy=True).contiguous()
     return found
 
 
-def set_parameters(model, tensors: dict[str, torch.Tensor]) -> None:
-    """Give all trained parameters these values, also where processes hold a part of each."""
+class SavedTensors(Mapping[str, torch.Tensor]):
+    """Those of a file, each read when it is asked for."""
+
+    def __init__(self, path: Path):
+        self._file = safe_open(path, framework="pt")
+        self._names = list(self._file.keys())
+
+    def __getitem__(self, name: str) -> torch.Tensor:
+        return self._file.get_tensor(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def set_parameters(model, tensors: Mapping[str, torch.Tensor]) -> None:
+    """Give all trained parameters these values; where processes hold a part of each, all must have the values."""
     trained = trained_parameters(model)
     if tensors.keys() != trained.keys():
         odd = sorted(tensors.keys() ^ trained.keys())
@@ -139,8 +172,10 @@ def set_parameters(model, tensors: dict[str, torch.Tensor]) -> None:
         if hasattr(target, "full_tensor"):
             from torch.distributed.tensor import distribute_tensor
 
+            whole = tensor.to(target.device)
+            # Each takes its part of the values that it has itself.
             tensor = distribute_tensor(
-                tensor.to(target.device), target.device_mesh, target.placements
+                whole, target.device_mesh, target.placements, src_data_rank=None
             )
         target.copy_(tensor)
 
@@ -153,7 +188,7 @@ def report(model, method: str) -> dict[str, Any]:
         groups[_group(name)] += parameter.numel()
     return {
         "method": method,
-        "architecture": type(bare).__name__,
+        "architecture": type(bare).__name__.removeprefix("FSDP"),  # of a class that it makes
         "parameters": sum(p.numel() for p in model.parameters()),
         "trained_parameters": sum(groups.values()),
         "trained": dict(sorted(groups.items())),

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch.utils.data import DataLoader
 from transformers import Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
-from transformers.trainer import TRAINER_STATE_NAME
+from transformers.trainer import SCHEDULER_NAME, TRAINER_STATE_NAME
 
+from workflow_scripts.training import sharded
 from workflow_scripts.training.calling import call_of, sent_to
 from workflow_scripts.training.evaluated import left_as_it_was
 from workflow_scripts.training.lesson import Lesson
@@ -19,7 +20,12 @@ from workflow_scripts.training.packing import Collator, Order, cut
 from workflow_scripts.training.precision import calculating_in
 from workflow_scripts.training.reading import StepsToRead
 from workflow_scripts.training.samples import BLANK, Samples
-from workflow_scripts.training.trained_parameters import gathered_parameters, set_parameters
+from workflow_scripts.training.trained_parameters import (
+    SavedTensors,
+    gathered_parameters,
+    set_parameters,
+    trained_parameters,
+)
 
 
 class PackedTrainer(Trainer):
@@ -49,9 +55,11 @@ class PackedTrainer(Trainer):
         )
         self._lesson, self._order = lesson, order
         self._precision, self._unread = precision, StepsToRead(args.device)
+        self._sharded = sharded.is_sharded(model)
         # Compiled or shared out, a model's end cannot be run by itself.
         with calculating_in(precision, args.device.type):  # which mixed formats need
-            self._head = None if args.torch_compile or args.fsdp else find_head(model)
+            self._head = None if args.torch_compile or self._sharded else find_head(model)
+        sharded.put_apart(model)
         self.model_accepts_loss_kwargs = True  # the loss below divides by the tokens of the step
         self._distilled = is_distilled(model)
 
@@ -81,7 +89,12 @@ class PackedTrainer(Trainer):
         loss = super().training_step(model, first, num_items_in_batch)
         for part in others:
             loss = loss + super().training_step(model, part, num_items_in_batch)
+        if self._sharded and self.accelerator.sync_gradients:
+            sharded.average_gradients(model.parameters())
         return loss
+
+    def _sync_replicated_trainable_parameters(self, model) -> None:
+        """Above, and every process begins with the seed's."""
 
     def compute_loss_context_manager(self) -> AbstractContextManager:
         """Here and not around the model's own forward, as accelerate has it: an evaluation is run as any
@@ -131,6 +144,7 @@ class PackedTrainer(Trainer):
             with left_as_it_was(self.model):
                 scores = score(self.model)
             metrics |= {f"eval_{name}": value for name, value in scores.items()}
+        sharded.put_apart(self.model)
         self.log(dict(metrics))
         self.control = self.callback_handler.on_evaluate(
             self.args, self.state, self.control, metrics
@@ -161,20 +175,41 @@ class PackedTrainer(Trainer):
 
     def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
         """Into a state to resume from: what is trained and nothing else, adapters or not."""
-        tensors = gathered_parameters(self.model)
-        if self.args.should_save:
-            folder = Path(output_dir or self.args.output_dir)
-            folder.mkdir(parents=True, exist_ok=True)
-            save_file(tensors, folder / "model.safetensors")
+        folder = Path(output_dir or self.args.output_dir)
+        folder.mkdir(parents=True, exist_ok=True)
+        if self._sharded:
+            sharded.save_weights(trained_parameters(self.model), folder)
+        elif self.args.should_save:
+            save_file(gathered_parameters(self.model), folder / _WEIGHTS)
 
     def take_over(self, saved: Path) -> None:
         """What the state of the last step holds; resuming from it, `train` would make one step more."""
-        set_parameters(self.model, load_file(saved / "model.safetensors"))
+        self._load_from_checkpoint(str(saved))
         self.state = TrainerState.load_from_json(str(saved / TRAINER_STATE_NAME))
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model=None) -> None:
-        """What `save_model` wrote; transformers would look for files that sharded models write."""
-        set_parameters(self.model, load_file(Path(resume_from_checkpoint, "model.safetensors")))
+        """What `save_model` wrote; transformers would look for whole models."""
+        folder = Path(resume_from_checkpoint)
+        if self._sharded:
+            sharded.load_weights(trained_parameters(self.model), folder)
+        else:
+            set_parameters(self.model, SavedTensors(folder / _WEIGHTS))
+
+    def _save_optimizer_and_scheduler(self, output_dir: str) -> None:
+        if not self._sharded:
+            return super()._save_optimizer_and_scheduler(output_dir)
+        sharded.save_optimizer(self.model, self.optimizer.optimizer, Path(output_dir))
+        if self.args.should_save:
+            torch.save(self.lr_scheduler.state_dict(), Path(output_dir, SCHEDULER_NAME))
+
+    def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
+        if not self._sharded or checkpoint is None:
+            return super()._load_optimizer_and_scheduler(checkpoint)
+        sharded.load_optimizer(self.model, self.optimizer.optimizer, Path(checkpoint))
+        self.lr_scheduler.load_state_dict(torch.load(Path(checkpoint, SCHEDULER_NAME)))
+
+
+_WEIGHTS = "model.safetensors"
 
 
 class _TellEpoch(TrainerCallback):

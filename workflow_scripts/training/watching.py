@@ -4,8 +4,6 @@ import math
 import signal
 import time
 from collections import deque
-from collections.abc import Callable
-from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -13,37 +11,31 @@ from transformers import TrainerCallback
 
 from workflow_scripts.core.errors import Interrupted, UserError
 from workflow_scripts.core.own_job import leave_if_replaced
+from workflow_scripts.training.processes import signals_to
 from workflow_scripts.training.state import StateFolder
 
-# Slurm sends SIGUSR1 ahead of the time limit where the profile asks for it, and SIGTERM at
-# preemption; so do people and machines that shut down.
-SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
 _RECENT = 5
-_SECONDS = 300
-
-
-@contextmanager
-def signals_to(handler: Callable):
-    before = {number: signal.signal(number, handler) for number in SIGNALS}
-    try:
-        yield
-    finally:
-        for number, previous in before.items():
-            signal.signal(number, previous)
+_SECONDS, _TIMES_AS_LONG = 300, 10
 
 
 class SaveClock:
-    """When five minutes' work would be lost, where nobody says after how many steps to save."""
+    """When five minutes' work would be lost, where nobody says after how many steps to save.
+
+    Later where a state takes long to write, which is not to take more than a tenth of the time.
+    """
 
     def __init__(self):
-        self._saved = time.monotonic()
+        self._saved, self._took = time.monotonic(), 0.0
+        self._asked = self._saved
 
     @property
     def due(self) -> bool:
-        return time.monotonic() - self._saved > _SECONDS
+        self._asked = time.monotonic()
+        return self._asked - self._saved > max(_SECONDS, _TIMES_AS_LONG * self._took)
 
     def saved(self) -> None:
         self._saved = time.monotonic()
+        self._took = self._saved - self._asked
 
 
 class Leaving:
@@ -68,10 +60,12 @@ class Leaving:
 
 
 class SaveAndLeave(TrainerCallback):
-    """After a signal: finish the step, save, seal, leave; with a clock, save when it is time, and at the end."""
+    """After a signal: finish the step, save, seal, leave; save after each so many steps, or when it is time, and
+    at the end."""
 
-    def __init__(self, state: StateFolder, clock: SaveClock | None = None):
-        self._state, self.leaving, self._clock = state, Leaving(), clock
+    def __init__(self, state: StateFolder, every: int | None = None):
+        self._state, self.leaving, self._clock = state, Leaving(), SaveClock()
+        self._every = every
         self._group: Any = None
 
     def on_train_begin(self, args, state, control, **kwargs):
@@ -80,8 +74,9 @@ class SaveAndLeave(TrainerCallback):
 
     def on_step_end(self, args, state, control, **kwargs):
         leaving = self.leaving
-        clock = self._clock
-        due = clock is not None and (clock.due or state.global_step >= state.max_steps)
+        by_time = self._clock.due
+        due = state.global_step % self._every == 0 if self._every else by_time
+        due = due or state.global_step >= state.max_steps
         if args.world_size > 1:  # a signal, and the time, reach the processes at different steps
             told = torch.tensor([leaving.wanted, due], dtype=torch.int32)
             torch.distributed.all_reduce(told, torch.distributed.ReduceOp.MAX, self._group)
@@ -93,12 +88,13 @@ class SaveAndLeave(TrainerCallback):
             leave_if_replaced()
 
     def on_save(self, args, state, control, **kwargs):
-        if self._clock is not None:
-            self._clock.saved()
         if args.world_size > 1:  # each writes files of its own
-            torch.distributed.barrier()
+            torch.distributed.barrier(self._group)
         if state.is_world_process_zero:
             self._state.seal(state.global_step)
+        if args.world_size > 1:  # and none leaves before they are sealed, which takes long for many
+            torch.distributed.barrier(self._group)
+        self._clock.saved()
         self.leaving.leave_if_wanted(f"step {state.global_step} of {state.max_steps}")
 
 

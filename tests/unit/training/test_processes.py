@@ -11,19 +11,14 @@ from types import SimpleNamespace
 import pytest
 import torch
 from safetensors.torch import load_file
-from torch.distributed.elastic.utils.distributed import get_free_port
 
 from tests.faults.misfortunes import is_alive
 from tests.processes import ROOT
-from tests.tiny_models import put_in_hub, tiny_model
-from tests.tiny_tokenizers import smallest_tokenizer
-from tests.unit.training.small import drawn_samples, keys_of
+from tests.unit.training.stage import stage_inputs, stage_request
 from tests.waiting import wait_until
 from workflow_scripts.core.machine import MachineFault, is_better_elsewhere
 from workflow_scripts.core.training_record import read_training_record
-from workflow_scripts.training import side_by_side
-from workflow_scripts.training.requests import StageRequest
-from workflow_scripts.training.samples import SampleWriter
+from workflow_scripts.training import launching, side_by_side
 
 # What a process that starts a training runs; the steps around it are those of the rule.
 PARENT = """
@@ -46,15 +41,7 @@ runpy.run_module("workflow_scripts.steps.train_checkpoint", init_globals={"snake
 
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("inputs")
-    model = tiny_model("qwen2", layers=2)
-    manifest = put_in_hub(model, folder / "base", smallest_tokenizer())
-    writer = SampleWriter(folder / "samples")
-    samples = drawn_samples(43)
-    for at in range(len(samples)):
-        writer.add(samples[at])
-    writer.close()
-    return {"base": str(manifest), "samples": str(folder / "samples/samples.json")}
+    return stage_inputs(tmp_path_factory.mktemp("inputs"))
 
 
 class Job:
@@ -63,10 +50,7 @@ class Job:
     def __init__(self, inputs, folder: Path, **changes):
         folder.mkdir(exist_ok=True)
         self.folder, self.log = folder, folder / "log.txt"
-        # Plain steps, as far as AdamW has them: rounding must not decide their direction.
-        keys = keys_of(**{"learning_rate": 1e-4, "warm_up": 0.5, **changes})
-        where = {"seed": 0, "device": "cpu", "attention": "auto", "threads": 1}
-        request = StageRequest(id="org/base+cpt", recipe="own", keys=keys, validation=0.1, **where)
+        request = stage_request(**changes)
         paths = {"folder": str(folder / "out"), "record": str(folder / "record.json")}
         self.about = inputs | paths | {"log": str(self.log), "request": request.as_params()}
 
@@ -124,10 +108,12 @@ def test_two_train_what_one_trains(alone, both):
 
 
 def children_of(process: int) -> list[int]:
+    """Those that train; another writes the log."""
     found = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
-            if int(path.read_text().rpartition(")")[2].split()[1]) == process:
+            parent = int(path.read_text().rpartition(")")[2].split()[1])
+            if parent == process and b"side_by_side" in (path.parent / "cmdline").read_bytes():
                 found.append(int(path.parent.name))
         except (OSError, ValueError):
             continue
@@ -201,59 +187,17 @@ class Ended:
 @pytest.mark.parametrize("polls", [0, 1, 5])
 def test_who_drew_the_others_down_is_believed(monkeypatch, telling, polls):
     """Those that lose touch may be seen to fail before the one that left."""
-    monkeypatch.setattr(side_by_side, "_POLL_SECONDS", 0.01)
-    assert side_by_side._wait([Ended(1), Ended(telling, polls)]) == telling
-    assert side_by_side._wait([Ended(telling, polls), Ended(1)]) == telling
-    assert side_by_side._wait([Ended(0), Ended(0, polls)]) == 0
-    assert side_by_side._wait([Ended(0), Ended(-9, polls)]) == -9
-
-
-SHARDED = """
-import sys
-import torch
-from pathlib import Path
-from safetensors.torch import load_file, save_file
-from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import fully_shard
-from tests.unit.training.small import keys_of, model_of
-from workflow_scripts.training.trained_parameters import choose_parts, gathered_parameters, set_parameters
-
-mesh = init_device_mesh("cpu", (2,))
-model = choose_parts(model_of("qwen2"), keys_of(method="freeze", trains=["layers 1", "*norm*"]))
-whole = gathered_parameters(model)
-fully_shard(model, mesh=mesh)
-parts = dict(model.named_parameters())
-assert all(hasattr(parts[name], "full_tensor") for name in whole)
-assert all(torch.equal(whole[name], found) for name, found in gathered_parameters(model).items())
-set_parameters(model, {name: tensor * 2 for name, tensor in whole.items()})
-again = gathered_parameters(model)
-assert all(torch.equal(again[name], 2 * tensor) for name, tensor in whole.items())
-torch.distributed.destroy_process_group()
-"""
-
-
-@pytest.mark.slow
-def test_sharded_parameters_are_gathered_and_set_whole():
-    """What is saved of them and what a state gives back; the trainer itself shards on GPUs only."""
-    environment = os.environ | {
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(get_free_port()),
-        "WORLD_SIZE": "2",
-        "OMP_NUM_THREADS": "1",
-    }
-    started = [
-        subprocess.Popen(
-            [sys.executable, "-c", SHARDED], cwd=ROOT, env=environment | {"RANK": str(rank)}
-        )
-        for rank in range(2)
-    ]
-    assert [process.wait() for process in started] == [0, 0]
+    monkeypatch.setattr(launching, "_POLL_SECONDS", 0.01)
+    assert launching._wait([Ended(1), Ended(telling, polls)]) == telling
+    assert launching._wait([Ended(telling, polls), Ended(1)]) == telling
+    assert launching._wait([Ended(0), Ended(0, polls)]) == 0
+    assert launching._wait([Ended(0), Ended(-9, polls)]) == -9
 
 
 def test_a_machines_fault_in_one_process_is_the_machines_of_them_all(monkeypatch):
     """Of each process the one that says most counts, not who has only lost touch with it."""
     ended = [SimpleNamespace(poll=lambda n=n: n, kill=lambda: 0, wait=lambda: 0) for n in (1, 71)]
-    monkeypatch.setattr(side_by_side, "_once", lambda *_: side_by_side._wait(ended))
+    monkeypatch.setattr(side_by_side, "_once", lambda *_: launching._wait(ended))
     request = SimpleNamespace(as_params=dict, keys=SimpleNamespace(gpus=2))
     with pytest.raises(MachineFault) as raised:
         side_by_side.train_side_by_side({}, request)

@@ -53,7 +53,8 @@ def test_processes_agree_on_leaving_without_their_gpus(monkeypatch):
     monkeypatch.setattr(torch.distributed, "new_group", lambda *, backend: backend)
     monkeypatch.setattr(torch.distributed, "all_reduce", another_is_asked)
     args = SimpleNamespace(world_size=2, device=torch.device("meta"))
-    state, control = SimpleNamespace(is_world_process_zero=False), TrainerControl()
+    state = SimpleNamespace(is_world_process_zero=False, global_step=1, max_steps=9)
+    control = TrainerControl()
     watcher = SaveAndLeave(None)
     watcher.on_train_begin(args, state, control)
     watcher.on_step_end(args, state, control)
@@ -79,6 +80,7 @@ def test_by_the_clock_a_state_is_kept_when_it_is_time_and_at_the_end(
 ):
     """Where no number of steps is told; the losses are the same."""
     monkeypatch.setattr(watching, "_SECONDS", seconds)
+    monkeypatch.setattr(watching, "_TIMES_AS_LONG", 0)
     sealed, seal = [], StateFolder.seal
     monkeypatch.setattr(
         StateFolder, "seal", lambda self, step: sealed.append(step) or seal(self, step)

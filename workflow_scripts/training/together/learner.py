@@ -121,7 +121,7 @@ class Learner:
         """What came of it; `adapter` is the one of the last step, and `together` how many shared one."""
         selected: dict[str, Any] = {"step": self.state.global_step}
         if self.best is not None:
-            selected, adapter = self.best.selected(), self.best.tensors()
+            selected, adapter = self.best.selected(), dict(self.best.tensors())
         return Trained(
             parameters=adapter,
             keys=self.lesson.keys,
