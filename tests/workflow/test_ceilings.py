@@ -31,7 +31,7 @@ LINES: dict[str, int] = {
     "workflow_scripts/training": 4300,
     "Snakefile": 80,
     "rules": 1750,
-    "tests": 40830,
+    "tests": 40840,
     "bench": 2760,
 }
 MOST_LINES_OF_A_FILE = 320

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -120,17 +121,24 @@ def children_of(process: int) -> list[int]:
     return sorted(found)
 
 
-def is_training(job: Job) -> bool:
-    return "step/s" in job.said
+@contextmanager
+def training(job: Job):
+    """Its process once it trains, which ends with the test whatever becomes of that."""
+    process = job.start()
+    try:
+        wait_until(lambda: "step/s" in job.said, "it trains")
+        yield process
+    finally:
+        process.kill()  # and its children with it
+        process.wait()
 
 
 @pytest.mark.slow
 def test_asked_to_leave_they_save_and_the_same_comes_of_it(inputs, both, tmp_path):
     job = Job(inputs, tmp_path, gpus=2)
-    process = job.start()
-    wait_until(lambda: is_training(job), "it trains")
-    process.send_signal(signal.SIGTERM)
-    assert process.wait() == 75, job.said
+    with training(job) as process:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait() == 75, job.said
     assert "Interrupted" in job.said
     (saved,) = sorted((tmp_path / ".out.training").glob("checkpoint-*"))[-1:]
     held = {path.name for path in saved.iterdir()}
@@ -145,11 +153,10 @@ def test_asked_to_leave_they_save_and_the_same_comes_of_it(inputs, both, tmp_pat
 @pytest.mark.slow
 def test_one_that_dies_takes_the_others_along(inputs, both, tmp_path):
     job = Job(inputs, tmp_path, gpus=2, epochs=200)
-    process = job.start()
-    wait_until(lambda: is_training(job), "it trains")
-    children = children_of(process.pid)
-    os.kill(children[-1], signal.SIGKILL)
-    assert process.wait() == 1
+    with training(job) as process:
+        children = children_of(process.pid)
+        os.kill(children[-1], signal.SIGKILL)
+        assert process.wait() == 1
     assert "A process of the training ended with" in job.said
     assert not [child for child in children if Path(f"/proc/{child}").exists()]
 
@@ -158,12 +165,11 @@ def test_one_that_dies_takes_the_others_along(inputs, both, tmp_path):
 def test_they_end_with_the_process_that_started_them(inputs, tmp_path):
     """Or they would go on writing states beside those of the next run."""
     job = Job(inputs, tmp_path, gpus=2, epochs=200)
-    process = job.start()
-    wait_until(lambda: is_training(job), "it trains")
-    children = children_of(process.pid)
-    assert len(children) == 2
-    process.kill()
-    process.wait()
+    with training(job) as process:
+        children = children_of(process.pid)
+        assert len(children) == 2
+        process.kill()
+        process.wait()
     wait_until(lambda: not any(is_alive(child) for child in children), "they end", 20)
 
 
