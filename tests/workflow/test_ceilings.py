@@ -30,7 +30,7 @@ LINES: dict[str, int] = {
     "workflow_scripts/studies": 10580,
     "workflow_scripts/training": 4300,
     "Snakefile": 80,
-    "rules": 1750,
+    "rules": 1760,
     "tests": 40840,
     "bench": 2760,
 }

@@ -1,5 +1,6 @@
 """transformers' Trainer over packed samples: its loop, optimiser and saved states, our batches and loss."""
 
+import json
 from contextlib import AbstractContextManager
 from itertools import islice
 from pathlib import Path
@@ -9,7 +10,7 @@ import torch
 from safetensors.torch import save_file
 from torch.utils.data import DataLoader
 from transformers import Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
-from transformers.trainer import SCHEDULER_NAME, TRAINER_STATE_NAME
+from transformers.trainer import TRAINER_STATE_NAME
 
 from workflow_scripts.training import sharded
 from workflow_scripts.training.calling import call_of, sent_to
@@ -200,16 +201,18 @@ class PackedTrainer(Trainer):
             return super()._save_optimizer_and_scheduler(output_dir)
         sharded.save_optimizer(self.model, self.optimizer.optimizer, Path(output_dir))
         if self.args.should_save:
-            torch.save(self.lr_scheduler.state_dict(), Path(output_dir, SCHEDULER_NAME))
+            schedule = json.dumps(self.lr_scheduler.state_dict())
+            Path(output_dir, _SCHEDULE).write_text(schedule, encoding="utf-8")
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
         if not self._sharded or checkpoint is None:
             return super()._load_optimizer_and_scheduler(checkpoint)
         sharded.load_optimizer(self.model, self.optimizer.optimizer, Path(checkpoint))
-        self.lr_scheduler.load_state_dict(torch.load(Path(checkpoint, SCHEDULER_NAME)))
+        schedule = Path(checkpoint, _SCHEDULE).read_text(encoding="utf-8")
+        self.lr_scheduler.load_state_dict(json.loads(schedule))
 
 
-_WEIGHTS = "model.safetensors"
+_WEIGHTS, _SCHEDULE = "model.safetensors", "scheduler.json"
 
 
 class _TellEpoch(TrainerCallback):

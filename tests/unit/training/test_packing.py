@@ -185,6 +185,6 @@ def test_a_row_is_not_spread_over_all_gpus_that_a_process_sees(tmp_path, monkeyp
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     lesson, state = Lesson(drawn_samples(8), keys_of(), 0, {}), StateFolder(tmp_path / "s", {})
     attempt = Attempt(model_of, lesson, state, "cuda", 0, tmp_path)
-    arguments = attempt.arguments(4, "float32", checkpoints=False)
+    arguments = attempt.arguments(4, checkpoints=False)
     assert (arguments.n_gpu, arguments.train_batch_size) == (1, 4)
-    assert replace(attempt, device="cpu").arguments(4, "float32", checkpoints=False).n_gpu == 0
+    assert replace(attempt, device="cpu").arguments(4, checkpoints=False).n_gpu == 0
