@@ -28,7 +28,7 @@ LINES: dict[str, int] = {
     "workflow_scripts/stats": 2210,
     "workflow_scripts/steps": 740,
     "workflow_scripts/studies": 10580,
-    "workflow_scripts/training": 4300,
+    "workflow_scripts/training": 4310,
     "Snakefile": 80,
     "rules": 1760,
     "tests": 40840,

@@ -97,6 +97,14 @@ class PackedTrainer(Trainer):
     def _sync_replicated_trainable_parameters(self, model) -> None:
         """Above, and every process begins with the seed's."""
 
+    def create_optimizer(self, model=None) -> torch.optim.Optimizer:
+        """Of shared weights without groups that are empty, as adapters have one: no checkpoint puts those back."""
+        optimizer = super().create_optimizer(model)
+        if self._sharded:
+            groups = optimizer.param_groups
+            groups[:] = [group for group in groups if group["params"]]
+        return optimizer
+
     def compute_loss_context_manager(self) -> AbstractContextManager:
         """Here and not around the model's own forward, as accelerate has it: an evaluation is run as any
         other, and nothing that was put into the model keeps it in memory.
