@@ -1,4 +1,4 @@
-"""A training on two nodes of a real Slurm, two processes on each: asked to leave, and resumed."""
+"""A training on two nodes of a real Slurm, two processes on each, beside one in a single process."""
 
 from pathlib import Path
 
@@ -27,13 +27,12 @@ rule train_checkpoint:
     input: base=BASE, samples=SAMPLES
     output: manifest="out/manifest.json", record="record.json"
     log: "logs/train.log"
-    retries: 1
     threads: 1
     resources: **resources(lambda wildcards: Need(60, 4_000, gpus=4, nodes=2), Cluster(), "gpus", over_nodes=True)
     params: version="1", compute_threads=1, request=REQUEST
     script: ROOT + "/workflow_scripts/steps/train_checkpoint.py"
 """
-KEYS = {"epochs": 8, "save_every": 1_000}
+KEYS = {"epochs": 2}
 
 
 def test_they_train_what_one_process_does(cluster, tmp_path):
@@ -50,20 +49,13 @@ def test_they_train_what_one_process_does(cluster, tmp_path):
     (tmp_path / "Snakefile").write_text(values + SNAKEFILE)
     own = ["--snakefile", str(tmp_path / "Snakefile")]
     run = start_snakemake(tmp_path, *own, *SLURM, **cluster.environment)
-    log = tmp_path / "logs/train.log"
 
-    def trains():
-        assert run.poll() is None, said(tmp_path)
-        return log.exists() and "step/s" in log.read_text()
+    def submitted():
+        return [one for one in cluster.jobs() if cluster.facts(one)["WorkDir"] == str(tmp_path)]
 
-    wait_until(trains, "it trains", patience=300)
-    (job,) = [one for one in cluster.jobs() if cluster.facts(one)["WorkDir"] == str(tmp_path)]
-    assert cluster.facts(job)["NumNodes"] == "2"
-    cluster.ask(
-        "scancel", "--signal=TERM", job
-    )  # to what srun runs, as Slurm does ahead of the limit
-    assert run.wait(timeout=300) == 0, said(tmp_path) + log.read_text()
-    assert "Going on from checkpoint" in log.read_text()
+    (job,) = wait_until(submitted, "its job is there")
+    assert cluster.facts(job)["NumNodes"].split("-")[0] == "2"  # of a waiting one a range
+    assert run.wait(timeout=600) == 0, said(tmp_path)
     together = read_training_record(tmp_path / "record.json")
     for one, other in zip(alone.curve, together.curve, strict=True):
         assert (one.step, one.epoch) == (other.step, other.epoch)
