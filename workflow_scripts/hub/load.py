@@ -78,7 +78,7 @@ def load_model(
     dtype = choose_dtype(dtype, device)
     is_quantized = dtype in QUANTIZED
     running = "float16" if is_quantized else dtype
-    spread = over_cards(manifest, dtype, device)
+    spread = {} if base or shared is not None else over_cards(manifest, dtype, device)
     config = None
     if chunking is not None:
         config, _ = chunked_config(folder, manifest.repository, chunking)
@@ -91,7 +91,7 @@ def load_model(
             use_safetensors=True,
             **_OFFLINE,
             **({} if config is None else {"config": config}),
-            **({} if base or is_quantized or shared is not None else spread),
+            **spread,
             **({} if shared is None else {"distributed_config": shared}),
             **(quantization(dtype, device) if is_quantized else {}),
         )

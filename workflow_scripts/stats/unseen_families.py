@@ -12,7 +12,7 @@ NORMAL = NormalDist().inv_cdf(
 )  # standard deviations that 95 % of normal numbers stay within
 # Ridge penalties to choose from, as shares of the number of models.
 PENALTIES = (1e-6, 1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0)
-_FEWEST = 4  # models of a family, below which their errors say too little by themselves
+FEWEST = 4  # models of a family, below which their errors say too little by themselves
 
 
 class Learned(NamedTuple):
@@ -72,8 +72,8 @@ def learn(models: np.ndarray, target: np.ndarray, families: np.ndarray) -> Learn
     logs = np.log(sizes) - np.log1p(far) / 2
     slope = min(float(across @ logs / max(across @ across, 1e-12)), 0.0)
     scaled = errors / _size(slope, predicted, top, far)
-    large = [of for of in members if len(of) >= _FEWEST]
-    small = [of for of in members if len(of) < _FEWEST]
+    large = [of for of in members if len(of) >= FEWEST]
+    small = [of for of in members if len(of) < FEWEST]
     groups = [*large, *([np.concatenate(small)] if small else [])]
     farthest = max(float((scaled[of] ** 2).mean()) for of in groups)
     spread = np.sqrt(farthest * (len(members) + 1) / len(members))

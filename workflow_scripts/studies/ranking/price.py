@@ -18,14 +18,13 @@ from workflow_scripts.scores.published_leaderboard import read_panel
 from workflow_scripts.stats.agreement import kendall_matrix
 from workflow_scripts.stats.few_tasks import at_random, cheapest, chosen
 from workflow_scripts.stats.principal import component_loadings, principal_components
-from workflow_scripts.stats.unseen_families import NORMAL, learn
+from workflow_scripts.stats.unseen_families import FEWEST, NORMAL, learn
 from workflow_scripts.studies.ranking import frame, labels
 from workflow_scripts.studies.ranking.grid import read_grids
 from workflow_scripts.studies.ranking.requests import GridWords, PriceRequest
 
 BUDGETS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 RANDOM = 10  # sets of tasks drawn for each budget
-_SMALLEST_FAMILY = 4  # whose models' intervals are counted by themselves
 ALL, NONE, CHOSEN, CHEAPEST, DRAWN = "all", "none", "chosen", "cheapest", "random"
 NAMES = {
     CHOSEN: "chosen",
@@ -41,8 +40,9 @@ NOTE = (
     " tau-b of the PC1 so predicted with that of the second release, for which every model was trained on every"
     " task again; all trained again: the PC1 of all tasks of the first release, no model left out. Off: root mean"
     " square of the difference of the two PC1. Within: the share of models whose second PC1 lies within the 95%"
-    " interval of the prediction, which holds by how much another training moves the PC1 of the other families, and the least such share of a family of"
-    f" {_SMALLEST_FAMILY} or more. At random: means over {RANDOM} draws of tasks."
+    " interval of the prediction, which holds by how much another training moves the PC1 of the other families,"
+    " and the least such share of a family of"
+    f" {FEWEST} or more. At random: means over {RANDOM} draws of tasks."
 )
 COLUMNS = Columns(
     {
@@ -137,7 +137,7 @@ def _placed(truth: _Truth, scores_by: Callable[[np.ndarray], pd.DataFrame]) -> d
         found.loc[~others, "half"] = np.hypot(half, NORMAL * moved[others].std(ddof=0))
     off = found["pc1"] - truth.again
     within = off.abs() <= found["half"]
-    large = families.map(families.value_counts()) >= _SMALLEST_FAMILY
+    large = families.map(families.value_counts()) >= FEWEST
     return {
         "tau": _tau(found["pc1"], truth.second),
         "off": float(np.sqrt((off**2).mean())),
@@ -157,7 +157,7 @@ def _make(inputs: Inputs, request: PriceRequest) -> pd.DataFrame:
     second = read_panel(inputs.one("release"))
     models = trained.values.index.intersection(second.index)
     models = models[trained.values.loc[models].notna().all(axis=1)]
-    tasks = [task for task in trained.values if task in second]
+    tasks = [task for task in trained.values if task in second and task in request.prices]
     return price(
         trained.values.loc[models, tasks],
         direct.values.loc[models, tasks],
