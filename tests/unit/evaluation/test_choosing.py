@@ -100,6 +100,16 @@ def test_stop_strings_are_found_when_all_tokens_are_decoded_each_time(family):
     assert stopped > 20
 
 
+def test_a_string_shows_once_the_part_of_a_character_before_it_is_out_of_sight():
+    """Llama's tokenizer shows no byte of a row of which one is no text; later tokens push that one out."""
+    tokenizer = tokenizer_like("llama_2")
+    part, line, word = tokenizer.convert_tokens_to_ids(["<0xA8>", "<0x0A>", "▁fox"])
+    stop = StopStrings(tokenizer, ("\n",), 1)
+    said = [word, part, line, word, word]
+    assert len(tokenizer.encode("\n", add_special_tokens=False)) == 2  # so the last three are looked at
+    assert [stop(said[:end]) for end in range(1, 6)] == [False, False, False, False, True]
+
+
 def test_a_token_that_ends_no_stop_string_is_decoded_once():
     decoded = []
 
@@ -113,4 +123,4 @@ def test_a_token_that_ends_no_stop_string_is_decoded_once():
 
     stop = StopStrings(Noted(), (".",), 2)
     assert not any(stop([0, 1] * at) for at in range(1, 50))
-    assert decoded == [[1]] and stop([0, 1, 2])
+    assert decoded == [[1], [0]] and stop([0, 1, 2])

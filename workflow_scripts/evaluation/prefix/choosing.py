@@ -111,6 +111,8 @@ class StopStrings:
     They look at the last few tokens only, as many as the string itself has and `more`, and decode
     special tokens too, so that a string such as <|im_end|> is found. Asked after each token, a string can be
     there only now if its last character is this token's, which most tokens do not have: they are not decoded.
+    Near a part of a character everything is: Llama's tokenizer shows none of the bytes beside one that stands
+    alone, and all of them once that one is no longer among the last few.
     """
 
     tokenizer: Any
@@ -126,23 +128,29 @@ class StopStrings:
         return lengths
 
     @cached_property
-    def _ends(self) -> Callable[[int], bool]:
-        """Whether a token may be the last one of a string, told from its own text where that can tell."""
+    def _text(self) -> Callable[[int], str]:
+        return cache(lambda token: self.tokenizer.decode([token]))
+
+    @cached_property
+    def _ends(self) -> Callable[[Sequence[int]], bool]:
+        """Whether a string may end with the last token, told from the tokens' own texts where these can tell."""
         last = {string[-1:] for string in self.strings}
         # Some tokenizers take spaces away between tokens, or from the first of them.
         tidies = getattr(self.tokenizer, "clean_up_tokenization_spaces", False)
         if tidies or "" in last or " " in last:
-            return lambda token: True
-        last.add("\ufffd")  # part of a character
+            return lambda generated: True
+        # The tokens that are looked at, and the one that was for the last time a token ago.
+        near = max(self._by_length) + 1
 
-        @cache
-        def ends(token: int) -> bool:
-            return not last.isdisjoint(self.tokenizer.decode([token]))
+        def ends(generated: Sequence[int]) -> bool:
+            return not last.isdisjoint(self._text(generated[-1])) or any(
+                "\ufffd" in self._text(token) for token in generated[-near:]
+            )
 
         return ends
 
     def __call__(self, generated: Sequence[int]) -> bool:
-        return self._ends(generated[-1]) and any(
+        return self._ends(generated) and any(
             string in text
             for length, strings in self._by_length.items()
             for text in [self.tokenizer.decode(generated[-length:])]
