@@ -56,14 +56,18 @@ def run_here(arguments: str, processes: int, meeting: dict[str, str], first: int
 
 def wait_for(started: Sequence[subprocess.Popen]) -> int:
     """A signal to leave is passed to each; where one fails, the others are ended."""
+    passed: list[int] = []
 
     def pass_on(number, frame):
+        passed.append(number)
         for process in started:
             process.send_signal(number)
 
     with signals_to(pass_on):
         try:
-            return _wait(started)
+            code = _wait(started)
+            # Before its first step and behind its last one a process has nothing to save, and just ends.
+            return Interrupted.exit_code if -code in passed else code
         finally:
             for process in started:
                 process.kill()

@@ -106,7 +106,9 @@ def test_a_string_shows_once_the_part_of_a_character_before_it_is_out_of_sight()
     part, line, word = tokenizer.convert_tokens_to_ids(["<0xA8>", "<0x0A>", "▁fox"])
     stop = StopStrings(tokenizer, ("\n",), 1)
     said = [word, part, line, word, word]
-    assert len(tokenizer.encode("\n", add_special_tokens=False)) == 2  # so the last three are looked at
+    assert (
+        len(tokenizer.encode("\n", add_special_tokens=False)) == 2
+    )  # so the last three are looked at
     assert [stop(said[:end]) for end in range(1, 6)] == [False, False, False, False, True]
 
 

@@ -39,6 +39,8 @@ snakemake = SimpleNamespace(
 runpy.run_module("workflow_scripts.steps.train_checkpoint", init_globals={"snakemake": snakemake})
 """
 
+EPOCHS = 12  # a training that is told to leave should not be over before it is
+
 
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory):
@@ -51,7 +53,7 @@ class Job:
     def __init__(self, inputs, folder: Path, **changes):
         folder.mkdir(exist_ok=True)
         self.folder, self.log = folder, folder / "log.txt"
-        request = stage_request(**changes)
+        request = stage_request(**{"epochs": EPOCHS} | changes)
         paths = {"folder": str(folder / "out"), "record": str(folder / "record.json")}
         self.about = inputs | paths | {"log": str(self.log), "request": request.as_params()}
 
@@ -95,7 +97,7 @@ def both(inputs, tmp_path_factory):
 @pytest.mark.slow
 def test_two_train_what_one_trains(alone, both):
     """In steps of which the last of an epoch does not come out even."""
-    assert both.record.facts["steps"] == alone.record.facts["steps"] == 10
+    assert both.record.facts["steps"] == alone.record.facts["steps"] == 10 * EPOCHS
     for one, two in zip(alone.record.curve, both.record.curve, strict=True):
         assert (one.step, one.epoch) == (two.step, two.epoch)
         if one.loss is None:
@@ -187,6 +189,20 @@ class Ended:
         pass
 
     wait = kill
+
+    def send_signal(self, number):
+        self._code, self._polls = -number, 0
+
+
+def test_who_has_nothing_to_save_and_ends_by_the_signal_has_left_as_asked():
+    class Told(Ended):
+        def poll(self):
+            if self._code == 0:
+                os.kill(os.getpid(), signal.SIGTERM)
+            return super().poll()
+
+    assert launching.wait_for([Told(0, 100), Told(0, 100)]) == 75
+    assert launching.wait_for([Ended(-signal.SIGTERM), Ended(0)]) == -signal.SIGTERM
 
 
 @pytest.mark.parametrize("telling", [75, 76])

@@ -3,9 +3,11 @@
 import os
 import random
 import signal
+import time
 from pathlib import Path
 
 import pytest
+from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from tests.tiny_models import tiny_model
 from tests.unit.training.jobs import SERVER, outcome_of, written
@@ -15,8 +17,10 @@ from tests.waiting import wait_until
 SIZES = ((5, 9), (18, 24), (11, 40), (3, 5), (12, 14))
 
 
-def train_to_file(folder: Path) -> None:
+def train_to_file(folder: Path, slowly: bool) -> None:
     """What a process does: train the five, three at once, and write what came of each."""
+    if slowly:  # or it would be done before anyone can tell it to leave
+        register_optimizer_step_post_hook(lambda *_: time.sleep(0.03))
     model = tiny_model("llama", layers=2)
     asked = lessons(SIZES, lora_dropout=0.2, lora_rank=4, save_every=7)
 
@@ -27,9 +31,9 @@ def train_to_file(folder: Path) -> None:
     written(folder, work)
 
 
-def start(folder: Path):
+def start(folder: Path, slowly: bool = False):
     folder.mkdir(parents=True, exist_ok=True)
-    process = SERVER.Process(target=train_to_file, args=(folder,))
+    process = SERVER.Process(target=train_to_file, args=(folder, slowly))
     process.start()
     return process
 
@@ -65,7 +69,7 @@ def test_killed_at_random_moments(undisturbed, tmp_path):
 
 
 def test_a_signal_saves_and_leaves(undisturbed, tmp_path):
-    process = start(tmp_path)
+    process = start(tmp_path, slowly=True)
     wait_until(lambda: list((tmp_path / "state").glob("checkpoint-*/seal.json")), "it saves")
     os.kill(process.pid, signal.SIGTERM)
     process.join()
@@ -91,7 +95,7 @@ def flip(path, at=-1):
 )
 def test_what_was_kept_of_a_training_and_damaged_is_trained_again(undisturbed, tmp_path, damaged):
     """With all that share its steps, whose sums it is part of."""
-    process, state = start(tmp_path), tmp_path / "state"
+    process, state = start(tmp_path, slowly=True), tmp_path / "state"
     wait_until(lambda: saved_after_an_end(state), "one has ended, and the rest is saved")
     os.kill(process.pid, signal.SIGTERM)
     process.join()
