@@ -29,7 +29,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "padded": ("gpt_neox", {"method": "lora", "lora_rank": 8, "packing": False}),
 }
 TOGETHER = {"method": "lora", "lora_rank": 8, "schedule": "linear", "epochs": 2}
-SHORT, LONG = 2, 22  # epochs, of 6 steps each
+SHORT, LONG = 2, 9  # epochs, of 6 steps each
 
 
 def on(device: str, kind: str, folder: Path, epochs: int, **changes: Any):

@@ -293,7 +293,7 @@ def test_killed_at_any_moment_it_goes_on_with_another_number_of_cores_to_the_sam
     folder, _ = finished
     asked = ["harmony", "mmlu", *SMALL]
     rng = random.Random(20261121)
-    for _ in range(4):
+    for _ in range(3):
         process = start_snakemake(tmp_path, *asked)
         try:
             process.wait(timeout=rng.uniform(3, 14))
