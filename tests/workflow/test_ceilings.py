@@ -20,10 +20,10 @@ LINES: dict[str, int] = {
     "workflow_scripts/grid": 1080,
     "workflow_scripts/hub": 2600,
     "workflow_scripts/miniature": 3260,
-    "workflow_scripts/paper": 1950,
+    "workflow_scripts/paper": 2090,
     "workflow_scripts/planning": 2130,
     "workflow_scripts/render": 1280,
-    "workflow_scripts/scores": 1560,
+    "workflow_scripts/scores": 1690,
     "workflow_scripts/settings": 4710,
     "workflow_scripts/stats": 2210,
     "workflow_scripts/steps": 740,
@@ -31,7 +31,7 @@ LINES: dict[str, int] = {
     "workflow_scripts/training": 4310,
     "Snakefile": 80,
     "rules": 1760,
-    "tests": 40840,
+    "tests": 41010,
     "bench": 2760,
 }
 MOST_LINES_OF_A_FILE = 320

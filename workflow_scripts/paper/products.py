@@ -178,6 +178,16 @@ _OWN = (
     *products(
         "paper",
         table(
+            "commands",
+            "How to measure each score again: a command of lm-eval or lighteval, or why there is none.",
+            "paper.commands",
+            inputs={"records": records_of(*(one.name for one in MEASURED if not one.is_timed))},
+        ),
+        chapter="reproduction",
+    ),
+    *products(
+        "paper",
+        table(
             "cost",
             "Planned and actual time, memory and tokens of each rule.",
             "paper.cost",
@@ -215,9 +225,10 @@ _OWN = (
             inputs=lambda settings: {
                 **_tabs(settings),
                 "citations": lambda settings: settings.resource("citations.tsv"),
+                "commands": "results/tables/commands.csv",
             },
             request=_leaderboard,
-            version=2,
+            version=3,
             caption="The leaderboard: a tab for each study, and what each row is made of.",
         ),
         wanted=_tabs,
