@@ -10,6 +10,7 @@ from workflow_scripts.paper.requests import (
     LeaderboardPage,
     PublishedCells,
     Report,
+    Share,
     TablesTold,
     ToldFigure,
     ToldTable,
@@ -249,6 +250,14 @@ BY_NAME = {(one.kind, one.name): one for one in PRODUCTS}
 def wanted(settings: Settings) -> list[Product]:
     """Those that the config has made."""
     return [one for one in PRODUCTS if one.wanted(settings)]
+
+
+def share_request(settings: Settings) -> Share:
+    """What the report tells, but for the times that a run took, which are never twice the same."""
+    told = [*_reported(settings, "table"), *_reported(settings, "figure")]
+    shared = [one for one in told if one.name != "cost"]
+    sentences = {path: one.sentence for one in shared for path in one.files.values()}
+    return Share(workflow_folder=settings.workflow_folder, sentences=sentences)
 
 
 def wanted_records(settings: Settings) -> dict[str, list[str]]:
