@@ -1,6 +1,12 @@
 """The paper: from records to scores, and from the tables of all studies to one report."""
 
-from workflow_scripts.paper.products import prose_files, tables_told, told, told_from
+from workflow_scripts.paper.products import (
+    prose_files,
+    share_request,
+    tables_told,
+    told,
+    told_from,
+)
 from workflow_scripts.paper.requests import shown_config
 
 
@@ -97,3 +103,31 @@ rule paper:
         made_of("paper"),
         rules.collect_numbers.output,
         rules.paper_source.output,
+
+
+use rule collect_scores as share with:
+    """A folder and an archive to share: records in others' formats, tables, figures, config, versions."""
+    input:
+        records=all_records,
+        products=list(share_request(SETTINGS).sentences),
+        scores=rules.merge_scores.output.csv,
+        provenance=rules.gather_provenance.output.provenance,
+        workflow=sorted(
+            map(
+                str,
+                [Path(workflow.basedir, "Snakefile"), *Path(workflow.basedir).glob("rules/*.smk")],
+            )
+        ),
+    output:
+        folder=directory("results/share"),
+        archive="results/share.zip",
+    log:
+        "logs/share.log",
+    localrule: True
+    resources:
+        mem_mb=4000,
+        runtime="2h",
+    params:
+        version=1,
+        function="paper.share.share.share",
+        request=lambda wildcards: share_request(SETTINGS).as_params(),

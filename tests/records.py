@@ -13,12 +13,24 @@ from workflow_scripts.core.records import (
     Provenance,
     Record,
     TaskFacts,
+    TrainingFacts,
     Volatile,
     write_record,
 )
+from workflow_scripts.scores.foreign.requests import ImportRequest
 from workflow_scripts.scores.tidy import collect, whole_records
 
 DIGEST = sha256_text("example")
+TRAINED = TrainingFacts(
+    keys={},
+    samples=1,
+    held_out_samples=0,
+    held_out_split="train",
+    tokens=1,
+    trained_parameters=1,
+    selected={},
+    evaluations=(),
+)
 
 
 def make_items(
@@ -85,3 +97,9 @@ def write_example(path: Path, golds: tuple[str, ...] = ("0", "1", "0", "1"), **o
 def collected(paths: Iterable[Path]):
     """The tidy scores of records."""
     return collect(record for _, record in whole_records(list(paths)))
+
+
+def plain_import(folder: Path) -> ImportRequest:
+    """Of whatever lies in a folder, under the names that it has there."""
+    empty = {"stamp": "", "names": {}, "metrics": {}, "clusters": {}}
+    return ImportRequest(name="theirs", folder=str(folder), **empty)

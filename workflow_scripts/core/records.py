@@ -21,6 +21,9 @@ from workflow_scripts.core.items import Item, read_items, write_items
 from workflow_scripts.core.own_job import leave_if_replaced
 
 SHA256 = r"^[0-9a-f]{64}$"
+ProtocolName = Literal[
+    "direct", "few_shot", "train_before_test", "perplexity", "latency", "prompt_run"
+]
 
 
 class StrictModel(BaseModel):
@@ -50,7 +53,7 @@ class TaskFacts(StrictModel):
 
 
 class Protocol(StrictModel):
-    name: Literal["direct", "few_shot", "train_before_test", "perplexity", "latency", "prompt_run"]
+    name: ProtocolName
     dtype: str
     attention: str = Field(description="The attention that ran, not the one asked for")
     engine: str | None = Field(

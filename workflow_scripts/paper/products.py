@@ -10,6 +10,7 @@ from workflow_scripts.paper.requests import (
     LeaderboardPage,
     PublishedCells,
     Report,
+    Share,
     TablesTold,
     ToldFigure,
     ToldTable,
@@ -178,6 +179,16 @@ _OWN = (
     *products(
         "paper",
         table(
+            "commands",
+            "How to measure each score again: a command of lm-eval or lighteval, or why there is none.",
+            "paper.commands",
+            inputs={"records": records_of(*(one.name for one in MEASURED if not one.is_timed))},
+        ),
+        chapter="reproduction",
+    ),
+    *products(
+        "paper",
+        table(
             "cost",
             "Planned and actual time, memory and tokens of each rule.",
             "paper.cost",
@@ -215,9 +226,10 @@ _OWN = (
             inputs=lambda settings: {
                 **_tabs(settings),
                 "citations": lambda settings: settings.resource("citations.tsv"),
+                "commands": "results/tables/commands.csv",
             },
             request=_leaderboard,
-            version=2,
+            version=3,
             caption="The leaderboard: a tab for each study, and what each row is made of.",
         ),
         wanted=_tabs,
@@ -238,6 +250,14 @@ BY_NAME = {(one.kind, one.name): one for one in PRODUCTS}
 def wanted(settings: Settings) -> list[Product]:
     """Those that the config has made."""
     return [one for one in PRODUCTS if one.wanted(settings)]
+
+
+def share_request(settings: Settings) -> Share:
+    """What the report tells, but for the times that a run took, which are never twice the same."""
+    told = [*_reported(settings, "table"), *_reported(settings, "figure")]
+    shared = [one for one in told if one.name != "cost"]
+    sentences = {path: one.sentence for one in shared for path in one.files.values()}
+    return Share(workflow_folder=settings.workflow_folder, sentences=sentences)
 
 
 def wanted_records(settings: Settings) -> dict[str, list[str]]:

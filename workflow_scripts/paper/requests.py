@@ -76,6 +76,11 @@ class Report(TablesTold):
     links: dict[str, str] = Field({}, description="Other pages beside this one")
 
 
+class Share(StepRequest):
+    workflow_folder: str
+    sentences: dict[str, str] = Field(description="Of each file of a table or a figure")
+
+
 def cost_table(settings: Settings) -> CostTable:
     snakefile = str(Path(settings.workflow_folder, "Snakefile"))
     return CostTable(snakefile=snakefile, config=settings.merged, cluster=settings.cluster)

@@ -130,6 +130,13 @@ def rows_of(record: Record) -> list[dict]:
     ]
 
 
+def reported(record: Record) -> Metric | None:
+    """Of the whole task, the metric that its request asks for, or else the first; None where all are of parts."""
+    whole = {one.name: one for one in record.metrics if one.subset is None and not one.condition}
+    asked = [task["metric"] for task in record.request.get("tasks", {}).values()]
+    return next((whole[name] for name in (*asked, *whole) if name in whole), None)
+
+
 def floor_of(metric: Metric) -> float | None:
     """What a model must beat to have shown anything: the better of a fixed and a random answer."""
     return max((f for f in (metric.best_constant, metric.chance) if f is not None), default=None)

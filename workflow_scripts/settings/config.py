@@ -48,9 +48,9 @@ class Config(Section):
     harmony: Harmony = Harmony()
     """The grid of models and tasks for rankings before and after training."""
     imports: Imports = ()
-    """Folders that lm-eval or lighteval wrote results into: each file becomes records that are ranked
-    beside ours, under the folder's name. Answers too, where the harness was told to keep them
-    (--log_samples, --save-details)."""
+    """Folders that lm-eval or lighteval wrote results into, or that were shared: each file becomes records
+    that are ranked beside ours, under the folder's name. Answers too, where the harness was told to keep
+    them (--log_samples, --save-details)."""
     mmlu: Mmlu = Mmlu()
     """MMLU as published, of the models that are cut into chunks."""
     prompts: Prompts = Prompts()

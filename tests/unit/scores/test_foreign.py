@@ -239,7 +239,7 @@ def test_the_format_of_2024_has_scores_without_items_and_groups_are_one_task(tmp
         ({"content": results(results={}), "samples": ()}, "holds no score"),
         (
             {"content": {"hidden_size": 3}, "samples": ()},
-            "is no result file of lm-eval or lighteval",
+            "is no result file of lm-eval, lighteval or Every",
         ),
         ({"content": [], "samples": ()}, "is no JSON object"),
         ({"content": results(config={}), "samples": ()}, "names no model"),

@@ -40,12 +40,15 @@ class BoardItem:
 
 @dataclass(frozen=True)
 class Details:
-    """What opens for a row: facts by name, a small table of its tasks, and some items."""
+    """What opens for a row: facts by name, a small table of its tasks, how to measure them again, and some items."""
 
     facts: dict[str, Value] = field(default_factory=dict)
     tasks: list[dict[str, Value]] = field(default_factory=list)  # same keys in each, in their order
     percents: tuple[str, ...] = ()  # those of these keys whose numbers are shares, shown in percent
     items: list[BoardItem] = field(default_factory=list)
+    commands: list[dict[str, str]] = field(
+        default_factory=list
+    )  # `of` which scores, and the `line`
 
 
 @dataclass(frozen=True)

@@ -13,16 +13,26 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import atomic_dir, sha256_file, sha256_json, write_json
 from workflow_scripts.core.items import write_items
 from workflow_scripts.core.provenance import package_versions
-from workflow_scripts.core.records import SHA256, ItemsFile, Metric, StrictModel, problems_named
+from workflow_scripts.core.records import (
+    SHA256,
+    ItemsFile,
+    Metric,
+    ProtocolName,
+    StrictModel,
+    problems_named,
+)
 from workflow_scripts.scores.columns import COLUMNS
 from workflow_scripts.scores.errors import with_sound_errors
+from workflow_scripts.scores.foreign.every_eval_ever import (
+    is_every_eval_ever,
+    read_every_eval_ever,
+)
 from workflow_scripts.scores.foreign.lighteval_files import is_lighteval, read_lighteval
 from workflow_scripts.scores.foreign.lm_eval_files import AskedTask, is_lm_eval, read_lm_eval
 from workflow_scripts.scores.foreign.measured import (
     Measured,
     checked,
     each_once,
-    floors_of,
     read_json,
 )
 from workflow_scripts.scores.foreign.requests import ImportRequest
@@ -44,8 +54,10 @@ class ImportedRecord(StrictModel):
     commit: str | None
     dtype: str | None
     task: str
-    protocol: Literal["direct", "few_shot"]
+    protocol: ProtocolName
     shots: int
+    variant: str = ""
+    seed: int | None = None
     definition_sha256: str | None = Field(description="Of the task's definition in that file")
     metrics: tuple[Metric, ...]
     items: ItemsFile
@@ -60,10 +72,9 @@ def import_results(inputs: Mapping[str, Any], request: dict, outputs: dict[str, 
     with atomic_dir(outputs["folder"]) as folder:
         rows = []
         for at, one in enumerate(tqdm(found, "writing records")):
-            best, chance = floors_of(one)
             if one.items:
-                _write_record(folder / f"{at:05}.json", one, asked.name, best, chance)
-            rows += [row | {"study": asked.name} for row in _rows(one, best, chance)]
+                _write_record(folder / f"{at:05}.json", one, asked.name)
+            rows += [row | {"study": asked.name} for row in _rows(one)]
         scores = pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
         with_sound_errors(scores).to_parquet(folder / SCORES, index=False)
 
@@ -75,7 +86,7 @@ def read_folder(folder: Path, asked: ImportRequest) -> list[Measured]:
     problems: list[str] = []
     for path in tqdm(files, f"reading {folder}"):
         try:
-            found += [checked(one) for one in _read(path, asked)]
+            found += [checked(one).with_floors() for one in _read(path, asked)]
         except UserError as error:
             problems += error.problems
     problems += each_once(found)
@@ -101,9 +112,12 @@ def _read(path: Path, asked: ImportRequest) -> list[Measured]:
     elif is_lighteval(content):
         names = ours.get("lighteval", {})
         found = list(read_lighteval(path, content))
+    elif is_every_eval_ever(content):
+        found = list(read_every_eval_ever(path, content))
+        names = ours.get(found[0].harness, {}) if found else {}
     else:
         raise UserError(
-            f"{path} is no result file of lm-eval or lighteval; expected nothing else that ends in .json."
+            f"{path} is no result file of lm-eval, lighteval or Every Eval Ever; expected nothing else that ends in .json."
         )
     if not found:
         raise UserError(f"{path} holds no score; expected one or more.")
@@ -118,9 +132,9 @@ def compared(found: list[Measured]) -> list[str]:
         versions = dict.fromkeys(
             one.version or "not recorded" for one in found if one.harness == harness
         )
-        if list(versions) != [ours.get(harness)]:
+        if harness in ours and list(versions) != [ours[harness]]:
             said.append(
-                f"{harness} was of version {', '.join(versions)}; this run has {ours.get(harness)}."
+                f"{harness} was of version {', '.join(versions)}; this run has {ours[harness]}."
             )
     definitions: dict[str, set[str]] = {}
     for one in found:
@@ -139,9 +153,7 @@ def _what_decides(definition: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in definition.items() if key not in aside}
 
 
-def _write_record(
-    path: Path, one: Measured, study: str, best: float | None, chance: float | None
-) -> None:
+def _write_record(path: Path, one: Measured, study: str) -> None:
     items = path.with_suffix(".parquet")
     write_items(items, list(one.items))
     metrics = [
@@ -150,8 +162,8 @@ def _write_record(
             value=score.value,
             stderr=score.stderr,
             n=len(one.items),
-            best_constant=best,
-            chance=chance,
+            best_constant=score.best_constant,
+            chance=score.chance,
         )
         for name, score in one.scores.items()
     ]
@@ -167,6 +179,8 @@ def _write_record(
         task=one.task,
         protocol=one.protocol,
         shots=one.shots,
+        variant=one.variant,
+        seed=one.seed,
         definition_sha256=sha256_json(_what_decides(one.definition)) if one.definition else None,
         metrics=tuple(metrics),
         items=ItemsFile(file=items.name, sha256=sha256_file(items), n=len(one.items)),
@@ -174,24 +188,24 @@ def _write_record(
     write_json(path, record.model_dump(mode="json"))
 
 
-def _rows(one: Measured, best: float | None, chance: float | None) -> list[dict[str, Any]]:
-    floor = max((value for value in (best, chance) if value is not None), default=None)
+def _rows(one: Measured) -> list[dict[str, Any]]:
     about = {
         "model": one.model,
-        "variant": "",
+        "variant": one.variant,
         "task": one.task,
         "protocol": one.protocol,
         "shots": one.shots,
         "n": one.n,
-        "floor": floor,
-        "chance": chance,
+        "seed": one.seed,
         "dtype": one.dtype,
         "commit": one.commit,
     }
-    return [
-        about | {"metric": name, "value": score.value, "stderr": score.stderr}
-        for name, score in one.scores.items()
-    ]
+    rows = []
+    for name, score in one.scores.items():
+        floors = [value for value in (score.best_constant, score.chance) if value is not None]
+        told = {"metric": name, "value": score.value, "stderr": score.stderr}
+        rows.append(about | told | {"floor": max(floors, default=None), "chance": score.chance})
+    return rows
 
 
 def scored_imports(folder: Path) -> Iterator[ScoredRecord]:
@@ -199,5 +213,5 @@ def scored_imports(folder: Path) -> Iterator[ScoredRecord]:
     for path in sorted(folder.glob("*.json")):
         with problems_named(path):
             one = ImportedRecord.model_validate_json(path.read_text(encoding="utf-8"))
-        row = one.study, one.protocol, one.model, "", one.dtype or "", one.commit or ""
+        row = one.study, one.protocol, one.model, one.variant, one.dtype or "", one.commit or ""
         yield ScoredRecord(path.with_name(one.items.file), row, one.task, one.metrics)

@@ -24,6 +24,8 @@ NO_NAME = "without a name"
 class ForeignScore:
     value: float
     stderr: float | None
+    best_constant: float | None = None
+    chance: float | None = None
 
 
 @dataclass(frozen=True)
@@ -46,14 +48,28 @@ class Measured:
     """The file of the items, where it is another."""
     choices: tuple[tuple[str, ...], ...] = field(default=(), repr=False)
     """Of each item, what there was to choose from."""
+    variant: str = ""
+    seed: int | None = None
+    told_protocol: str | None = None
 
     @property
     def protocol(self) -> str:
-        return "few_shot" if self.shots else "direct"
+        return self.told_protocol or ("few_shot" if self.shots else "direct")
 
     @property
-    def cell(self) -> tuple[str, str, str]:
-        return self.model, self.task, self.protocol
+    def cell(self) -> tuple[str | int | None, ...]:
+        return self.model + self.variant, self.task, self.protocol, self.seed
+
+    def with_floors(self) -> "Measured":
+        """Its scores with the floors that its items tell, where the file tells none."""
+        best, chance = floors_of(self)
+        if best is None and chance is None:
+            return self
+        scores = {
+            name: replace(one, best_constant=best, chance=chance)
+            for name, one in self.scores.items()
+        }
+        return replace(self, scores=scores)
 
 
 def model_name(said: Any, path: Path) -> str:
@@ -90,7 +106,7 @@ def checked(one: Measured) -> Measured:
     where = f"{one.file}: {one.task}"
     for name, score in one.scores.items():
         low, high = RANGES.get(bare(name), (-math.inf, math.inf))
-        if not low <= score.value <= high:
+        if not low - _SAME <= score.value <= high + _SAME:
             raise UserError(f"{where}: {name} is {score.value:g}; expected {low:g} to {high:g}.")
         if score.stderr is not None and score.stderr < 0:
             raise UserError(
@@ -122,7 +138,7 @@ def checked(one: Measured) -> Measured:
 
 def each_once(found: Iterable[Measured]) -> list[str]:
     """The problems of several files that have the same cell."""
-    first: dict[tuple[str, str, str], Measured] = {}
+    first: dict[tuple[str | int | None, ...], Measured] = {}
     problems = []
     for one in found:
         other = first.setdefault(one.cell, one)

@@ -1,0 +1,227 @@
+"""What a run is shared as: others' formats, held to their schemas, and the same scores when it is read back."""
+
+import json
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+from huggingface_hub import parse_eval_result_entries
+from huggingface_hub.repocard_data import model_index_to_eval_results
+
+from tests.records import TRAINED, make_items, plain_import, record_fields, write_example
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.records import Metric, write_record
+from workflow_scripts.paper.share import crate, share
+from workflow_scripts.render.inputs import Inputs
+from workflow_scripts.scores.foreign import every_eval_ever, imports
+from workflow_scripts.scores.tidy import collect_scores
+
+DATA = "every_eval_ever/data/chorus-harmony"
+KEYS = ["protocol", "task", "model", "variant", "metric", "seed"]
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """A folder with records: two models as they are, one trained twice, a group of tasks, and one that broke."""
+    monkeypatch.chdir(tmp_path)
+    folder = Path("results/records/harmony")
+    write_example(folder / "direct/a/sst2.json", golds=("0", "1", "0", "0"), value=0.75)
+    write_example(folder / "direct/b/sst2.json", model="org/net@k2m12+cpt", value=0.5)
+    for seed in (0, 1):
+        fields = record_fields(value=0.5, seed=seed) | {"training": TRAINED}
+        fields["protocol"] = fields["protocol"].model_copy(update={"name": "train_before_test"})
+        items = [replace(one, cluster=f"of {int(one.item[-1]) // 2}") for one in make_items()]
+        write_record(folder / f"train_before_test/a/sst2.{seed}.json", items, **fields)
+    fields = record_fields(task="mmlu", n=8)
+    whole_task = fields["metrics"][0]
+    parts = [whole_task.model_copy(update={"subset": name, "n": 4}) for name in ("law", "art")]
+    fields["metrics"] = (
+        *parts,
+        whole_task,
+        Metric(**whole_task.model_dump() | {"name": "acc_macro"}),
+    )
+    items = [one for name in ("law", "art") for one in make_items(name)]
+    write_record(folder / "direct/a/mmlu.json", items, **fields)
+    broken = {"record": "b/mmlu", "reason": "It ran out of memory.", "log": "logs/b.log"}
+    (folder / "direct/b/mmlu.json").write_text(json.dumps({"broken": broken}))
+    Path("results/tables").mkdir()
+    for name in ("tables/t.csv", "scores.csv", "provenance.json", "Snakefile"):
+        Path("results", name).write_text(name)
+    return tmp_path
+
+
+def shared(target="share") -> Path:
+    records = sorted(map(str, Path("results").rglob("*.json")))
+    records.remove("results/provenance.json")
+    inputs = {"records": records, "products": ["results/tables/t.csv"], "workflow": []}
+    inputs |= {"scores": "results/scores.csv", "provenance": "results/provenance.json"}
+    inputs["workflow"] = ["results/Snakefile"]
+    request = {"workflow_folder": "results", "sentences": {"results/tables/t.csv": "A table."}}
+    outputs = {"folder": Path(target), "archive": Path(f"{target}.zip")}
+    share.share(Inputs(inputs), request, outputs)
+    return Path(target)
+
+
+def scores_and_errors(**inputs) -> tuple[pd.DataFrame, pd.DataFrame]:
+    files = {"scores": Path("scores.parquet"), "errors": Path("errors.parquet")}
+    collect_scores({"records": [], **inputs}, {}, files)
+    scores, errors = (pd.read_parquet(path).drop(columns="study") for path in files.values())
+    scores = scores[scores["subset"].isna()].sort_values(KEYS, ignore_index=True)
+    return scores, errors
+
+
+def test_what_is_read_back_has_the_same_scores_and_errors(run):
+    folder = shared()
+    imports.import_results({}, plain_import(folder / DATA).as_params(), {"folder": Path("back")})
+    theirs = scores_and_errors(imports=[Path("back")])
+    records = [
+        path for path in Path("results/records").rglob("*.json") if "b/mmlu" not in str(path)
+    ]
+    ours = scores_and_errors(records=sorted(records))
+    assert len(ours[0]) == 6 and len(ours[1]) == 5, "trained twice is one row of errors"
+    for one, other in zip(ours, theirs, strict=True):
+        pd.testing.assert_frame_equal(one, other)
+
+
+def test_trained_scores_are_evaluations_and_models_of_their_own(run):
+    folder = shared()
+    found = [json.loads(path.read_text()) for path in (folder / DATA).rglob("*.json")]
+    names = {
+        (
+            one["model_info"]["id"],
+            result["evaluation_name"],
+            "trained_on" in one["model_info"]["additional_details"],
+        )
+        for one in found
+        for result in one["evaluation_results"]
+    }
+    assert ("miniature/Llama-1.4M", "sst2", False) in names
+    assert ("miniature/Llama-1.4M", "sst2/train_before_test", True) in names
+    assert ("org/net@k2m12+cpt", "sst2", False) in names
+    hub = folder / "hub/miniature"
+    values = {
+        path.name: parse_eval_result_entries(
+            yaml.safe_load((path / ".eval_results/chorus.yaml").read_text())
+        )
+        for path in hub.iterdir()
+    }
+    assert [(one.task_id, one.value) for one in values["Llama-1.4M"]] == [
+        ("mmlu", 0.5),
+        ("sst2", 0.75),
+    ]
+    trained = values["Llama-1.4M+train_before_test"]
+    assert [one.notes.split(", ")[0] for one in trained] == ["train-before-test"] * 2
+    index = yaml.safe_load((hub / "Llama-1.4M/model-index.yaml").read_text())
+    name, results = model_index_to_eval_results(index["model-index"])
+    assert name == "miniature/Llama-1.4M" and [one.metric_value for one in results] == [0.5, 0.75]
+
+
+def test_the_command_stands_with_each_evaluation_and_else_the_reason(run):
+    found = [json.loads(path.read_text()) for path in (shared() / DATA).rglob("*.json")]
+    asked = [one["evaluation_results"][0]["generation_config"] for one in found]
+    commands = [one["generation_args"].get("execution_command", "") for one in asked]
+    assert sum(one.startswith("lm-eval run ") for one in commands) == 2
+    assert sum("no_command" in one["additional_details"] for one in asked) == 3
+
+
+def test_every_line_of_items_is_held_to_the_schema_too(run):
+    lines = [
+        json.loads(line)
+        for path in shared().rglob("*_samples.jsonl")
+        for line in path.read_text().splitlines()
+    ]
+    assert len(lines) == 24
+    for line in lines:
+        every_eval_ever.held_to_schema(Path("lines"), line, "instance_level_eval")
+
+
+def test_the_crate_names_what_is_there_and_the_archive_is_the_folder(run):
+    folder = shared()
+    graph = json.loads((folder / crate.METADATA).read_text())["@graph"]
+    entities = {one["@id"]: one for one in graph}
+    parts = [one["@id"] for one in entities["./"]["hasPart"]]
+    assert all((folder / one).exists() for one in parts)
+    assert {path.relative_to(folder).parts[0] for path in folder.rglob("*")} == {
+        *(Path(one).parts[0] for one in parts),
+        crate.METADATA,
+    }
+    assert entities["tables/t.csv"]["description"] == "A table."
+    refers = json.dumps(graph).count('"@id"')
+    assert refers > 30 and entities["#run"]["instrument"] == {"@id": "workflow/Snakefile"}
+    with zipfile.ZipFile("share.zip") as archive:
+        inside = {one.filename for one in archive.infolist() if not one.is_dir()}
+        assert {one.date_time for one in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+    files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    assert inside == files
+    shared("again")
+    assert Path("again.zip").read_bytes() == Path("share.zip").read_bytes()
+
+
+def test_what_cannot_be_shared_is_one_sentence_and_nothing_is_left(run, monkeypatch):
+    def refused(said):
+        with pytest.raises(UserError, match=said) as caught:
+            shared()
+        assert len(caught.value.problems) == 1
+        assert not list(Path().glob("*share*"))
+
+    with monkeypatch.context() as away:
+        away.setattr(every_eval_ever, "_FOLDER", Path("gone"))
+        every_eval_ever._validator.cache_clear()
+        refused(
+            r"The schema gone/.*schema\.json cannot be read .*; expected it as the repository has it"
+        )
+    record = Path("results/records/harmony/direct/a/sst2.json")
+    whole_text = record.read_text()
+    record.write_text(whole_text.replace('"shots": 0', '"shots": 3'))
+    refused(r"sst2\.json was altered")
+    record.write_text(whole_text[:-20])
+    refused(r"sst2\.json is not a JSON record")
+    for path in Path("results/records").rglob("*.json"):
+        if "b/mmlu" not in str(path):
+            path.unlink()
+    refused("There is no record to share; expected a config that measures something")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            lambda one: one["evaluation_results"][0]["score_details"].update(score="high"),
+            "'high' is not of type",
+        ),
+        (
+            lambda one: one.update(schema_version="0.1.0"),
+            r"schema_version is 0\.1\.0; expected 0\.3\.0",
+        ),
+        (
+            lambda one: one["detailed_evaluation_results"].update(checksum="0"),
+            "was altered: its sha256",
+        ),
+        (
+            lambda one: one["evaluation_results"][0].pop("generation_config"),
+            "not how many examples",
+        ),
+        (
+            lambda one: one["evaluation_results"][0]["generation_config"][
+                "additional_details"
+            ].update(protocol="guess"),
+            "has the protocol 'guess'; expected direct, few_shot",
+        ),
+        (
+            lambda one: one["evaluation_results"][0]["score_details"].update(score=0.9),
+            "the mean of acc over its items",
+        ),
+    ],
+)
+def test_a_doctored_evaluation_is_refused_in_a_sentence(run, change, said):
+    folder = shared() / DATA / "org"
+    (path,) = folder.rglob("*.json")
+    content = json.loads(path.read_text())
+    change(content)
+    path.write_text(json.dumps(content))
+    with pytest.raises(UserError, match=said) as caught:
+        imports.import_results({}, plain_import(folder).as_params(), {"folder": Path("back")})
+    assert len(caught.value.problems) == 1 and not Path("back").exists()
