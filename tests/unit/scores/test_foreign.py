@@ -23,15 +23,27 @@ from workflow_scripts.studies.ranking.errors import labelled
 
 DATE = "2026-01-02T03-04-05.000006"
 NAMES = {"lm_eval": {"rte": "rte", "cola": "cola"}, "lighteval": {"mmlu": "mmlu_helm"}}
-METRICS = {"rte": "acc", "cola": "mcc", "mmlu_helm": "em"}
+TASKS = {
+    name: {
+        "harness_task": name,
+        "dataset": data,
+        "subset": part,
+        "metrics": [metric],
+        "shots": [0],
+        "cluster": ["question"] if name == "rte" else [],
+    }
+    for name, data, part, metric in (
+        ("rte", "nyu-mll/glue", "rte", "acc"),
+        ("cola", "nyu-mll/glue", "cola", "mcc"),
+        ("mmlu_helm", "lighteval/mmlu", None, "em"),
+    )
+}
 GOLDS, ANSWERS = (0, 1, 1, 0), ((-1.0, -2.0), (-1.0, -2.0), (-3.0, -0.5), (-0.1, -4.0))
 
 
 def asked(folder, **changes):
     fields = {"name": "theirs", "folder": str(folder), "stamp": "", "names": NAMES}
-    return ImportRequest(**fields, metrics=METRICS, clusters={"rte": ["question"]}).model_copy(
-        update=changes
-    )
+    return ImportRequest.of(fields | {"tasks": TASKS} | changes)
 
 
 def sample(at: int) -> dict:
@@ -172,7 +184,7 @@ def test_a_folder_is_read_again_when_a_file_in_it_changes(tmp_path, monkeypatch)
     (tmp_path / "theirs").mkdir()
     settings = load_settings(merged({"imports": ["theirs"]}), ROOT)
     before = import_request(settings, "theirs")
-    assert before.names["lighteval"]["mmlu"] == "mmlu_helm" and before.metrics["cola"] == "mcc"
+    assert before.names["lighteval"]["mmlu"] == "mmlu_helm" and before.tasks["cola"].metrics == ("mcc",)
     (tmp_path / "theirs/results_1.json").write_text("{}")
     assert import_request(settings, "theirs").stamp != before.stamp
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -63,6 +63,8 @@ def read_lm_eval(
         for name in leaves:
             samples += _samples(path, content, name, asked.get(task, AskedTask()), several)
         numbers = _numbers(path, task, scores)
+        if several:
+            numbers |= _over_members(numbers, [content["results"].get(name, {}) for name in leaves])
         if numbers:
             yield Measured(
                 **about,
@@ -71,6 +73,7 @@ def read_lm_eval(
                 scores=numbers,
                 n=_count(content, leaves),
                 definition=configs[leaves[0]],
+                task_version=(content.get("versions") or {}).get(leaves[0]),
                 items=tuple(item for item, _ in samples),
                 answers=_samples_file(path, leaves[0]) if samples else None,
                 choices=tuple(choices for _, choices in samples),
@@ -127,6 +130,25 @@ def _numbers(path: Path, task: str, scores: Any) -> dict[str, ForeignScore]:
             raise UserError(f"{path}: results.{task}.{key} is {said!r}; expected a number.")
         error = number_of(scores.get(f"{metric}_stderr,{filter_name}"))
         found[metric_name(metric, filter_name)] = ForeignScore(value, error)
+    return found
+
+
+def _over_members(
+    of_group: Iterable[str], members: list[dict[str, Any]]
+) -> dict[str, ForeignScore]:
+    """The mean over the members of a group, each counting the same, as lm-eval's own is over their items."""
+    found = {}
+    for name in of_group:
+        key, _, filter_name = name.partition(",")
+        ends = f",{filter_name or 'none'}"
+        values = [number_of(one.get(f"{key}{ends}")) for one in members]
+        errors = [number_of(one.get(f"{key}_stderr{ends}")) for one in members]
+        if None not in values:
+            error = np.linalg.norm(np.array(errors, dtype=float)) / len(members)
+            found[f"{name}_macro"] = ForeignScore(
+                float(np.mean(np.array(values, dtype=float))),
+                None if np.isnan(error) else float(error),
+            )
     return found
 
 

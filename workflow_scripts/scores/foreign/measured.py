@@ -41,6 +41,7 @@ class Measured:
     scores: dict[str, ForeignScore]
     n: int | None
     definition: dict[str, Any]
+    task_version: Any = None
     items: tuple[Item, ...] = ()
     answers: Path | None = None
     """The file of the items, where it is another."""

@@ -19,7 +19,7 @@ from workflow_scripts.settings.flags import Flag
 from workflow_scripts.settings.requests import GENERATED
 from workflow_scripts.stats.shares import errors_above
 from workflow_scripts.studies.suite import leaderboard
-from workflow_scripts.studies.suite.requests import accepted, read_checks
+from workflow_scripts.studies.suite.requests import accepted
 from workflow_scripts.studies.suite.table_requests import ShownTask, SuiteTables
 
 SUSPICIOUS = 0.95
@@ -147,7 +147,7 @@ def _digest(entry: dict) -> str | None:
 
 def _make(inputs: Inputs, request: SuiteTables) -> pd.DataFrame:
     board = leaderboard.TABLE.read(inputs.one("leaderboard"))
-    return suite_checks(board, read_checks(inputs.one("checks")), request)
+    return suite_checks(board, leaderboard.read_entries(inputs, request), request)
 
 
 def _show(frame: pd.DataFrame, _: SuiteTables) -> pd.DataFrame:
