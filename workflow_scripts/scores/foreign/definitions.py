@@ -25,7 +25,7 @@ def _differences(one: Measured, here: TaskHere) -> Iterator[str]:
     if here.shots and one.shots not in here.shots:
         yield f"{one.shots} examples, ours {_or(here.shots)}"
     if one.harness == "lm_eval" and isinstance(one.task_version, int | float):
-        ours = _versions(here.harness_task).get(theirs.get("task"))
+        ours = _versions(here.harness_task).get(str(theirs.get("task")))
         if ours is not None and one.task_version != ours:
             yield f"version {one.task_version} of the task, ours {ours}"
     if not set(here.metrics) & set(one.scores):

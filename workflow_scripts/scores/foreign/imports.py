@@ -74,6 +74,11 @@ def read_folder(folder: Path, asked: ImportRequest) -> list[Measured]:
             found += [checked(one) for one in _read(path, asked)]
         except UserError as error:
             problems += error.problems
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+            problems.append(
+                f"{path} has the keys of a result file and another shape ({type(error).__name__}: {error});"
+                " expected it as its harness wrote it."
+            )
     problems += each_once(found)
     if not files:
         problems.append(

@@ -20,6 +20,7 @@ from workflow_scripts.scores.foreign.measured import (
 )
 
 KEYS = ("results", "configs", "n-shot")  # of every version
+_DTYPE = re.compile(r"(?:^|,)dtype=([^,]+)")
 _NAMED = re.compile(r"(?:^|,)(?:pretrained|model)=([^,]+)")
 
 
@@ -46,7 +47,7 @@ def read_lm_eval(
         "version": content.get("lm_eval_version") or content.get("git_hash"),
         "model": model_name(_model_of(content, config), path),
         "commit": config.get("model_sha") or None,
-        "dtype": (config.get("model_dtype") or "").removeprefix("torch.") or None,
+        "dtype": _dtype_of(config),
     }
     told = {**(content.get("groups") or {}), **content["results"]}
     # A group that has a score tells of its members; one that has none only lists them.
@@ -88,6 +89,14 @@ def _model_of(content: dict[str, Any], config: dict[str, Any]) -> Any:
     elif isinstance(given, str) and (match := _NAMED.search(given)):
         said = match[1]
     return said
+
+
+def _dtype_of(config: dict[str, Any]) -> str | None:
+    """As it was loaded, or else as it was asked for, unless that was left open."""
+    said, given = config.get("model_dtype"), config.get("model_args")
+    if not said and isinstance(given, str) and (match := _DTYPE.search(given)):
+        said = match[1]
+    return (said or "").removeprefix("torch.").replace("auto", "") or None
 
 
 def _is_scored(scores: Any) -> bool:

@@ -18,8 +18,12 @@ class TaskHere(StepRequest):
     dataset: str
     subset: str | None
     metrics: tuple[str, ...]
-    shots: tuple[int, ...] = Field(description="With which this config asks it; none if it does not")
-    cluster: tuple[str, ...] = Field(description="Columns of its data by which items belong together")
+    shots: tuple[int, ...] = Field(
+        description="With which this config asks it; none if it does not"
+    )
+    cluster: tuple[str, ...] = Field(
+        description="Columns of its data by which items belong together"
+    )
 
 
 class ImportRequest(StepRequest):

@@ -100,7 +100,16 @@ def _row(row: Cells, entry: dict, notes: list[str], tasks: Sequence[ShownTask], 
     scores += [f"{name}_floor" for name in names]
     # A score is a share, whole or not.
     row |= {key: None if row[key] is None else float(row[key]) for key in scores}
-    facts = ("origin", "model_type", "precision", "licence", "protocol", "weight_type", "commit", "note")
+    facts = (
+        "origin",
+        "model_type",
+        "precision",
+        "licence",
+        "protocol",
+        "weight_type",
+        "commit",
+        "note",
+    )
     records = {
         name: record
         for name, path in entry["records"].items()
@@ -117,7 +126,7 @@ def _row(row: Cells, entry: dict, notes: list[str], tasks: Sequence[ShownTask], 
         },
         flag=row["flag"],
         flag_link=row["flag_link"],
-        notes=notes,
+        notes=[row["note"], *notes] if row["origin"] != OWN else notes,
         details=Details(
             facts=_facts(row, records),
             tasks=[_of_task(row, task, records.get(task.task)) for task in tasks],

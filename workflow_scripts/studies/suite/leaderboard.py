@@ -152,8 +152,8 @@ def _show(frame: pd.DataFrame, request: SuiteTables) -> pd.DataFrame:
     models = pd.DataFrame(
         {
             "Model": frame["model"],
-            "Precision": frame["precision"],
-            "Commit": frame["commit"].str[:7],
+            "Precision": frame["precision"].where(frame["precision"] != "", None),
+            "Commit": frame["commit"].str[:7].where(frame["commit"] != "", None),
             "Origin": frame["origin"],
             "Type": frame["model_type"],
             "Protocol": frame["protocol"].str.replace("_", "-"),
