@@ -158,7 +158,7 @@ _OWN = (
             "paper.protocols.differences",
             inputs={
                 **{study: records_of(study) for study in ("harmony", "mmlu", "prompts")},
-                "trainings": training.training_records,
+                "trainings": training.mmlu_trainings,
                 "protocols": published("protocols.yaml"),
             },
             request=published_cells,
