@@ -31,7 +31,7 @@ LINES: dict[str, int] = {
     "workflow_scripts/training": 4310,
     "Snakefile": 80,
     "rules": 1760,
-    "tests": 41120,
+    "tests": 41150,
     "bench": 2760,
 }
 MOST_LINES_OF_A_FILE = 320

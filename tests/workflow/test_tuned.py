@@ -39,8 +39,9 @@ def test_a_model_of_another_architecture_is_trained_once_and_asked_like_any_othe
     result = run_snakemake(tmp_path, made, *config)
     assert jobs_of(result)["train_checkpoint"] == 1, result.stdout + result.stderr
     with (tmp_path / made).open(newline="") as file:
-        rows = {row["variant"]: row["value"] for row in csv.DictReader(file)}
-    assert set(rows) == {"", "+tuned"}
+        scores = {row["model"]: row["value"] for row in csv.DictReader(file)}
+    assert set(scores) == {"miniature/Pythia-0.1M", "miniature/Pythia-0.1M+tuned"}
+    assert all(scores.values()), "both have a score"
     record = read_training_record(tmp_path / f"results/training/{tuned}.json")
     assert record.recipe == "mine" and record.facts["steps"] == 2
     manifest = read_manifest(tmp_path / f"results/checkpoints/{tuned}/manifest.json")

@@ -26,12 +26,12 @@ def test_lm_evals_own_command_line_has_our_numbers_of_a_chunked_checkpoint(
 ):
     folder, record_path = tmp_path / "chunked", tmp_path / "ours.json"
     keys = Checkpoint(
-        model="miniature/Qwen2-0.2M", num_chunks=2, num_layers_per_chunk=2, use_adapters=False
+        model="miniature/Qwen2-0.2M", num_chunks=2, num_layers_per_chunk=1, use_adapters=False
     )
     build_chunked(
         chunkable,
         folder,
-        BuildRequest(id="miniature/Qwen2-0.2M@k2m2-noadapters", checkpoint=keys, seed=0),
+        BuildRequest(id="miniature/Qwen2-0.2M@k2m1-noadapters", checkpoint=keys, seed=0),
     )
     evaluate_direct(folder / "manifest.json", world, record_path, cell("rte", "acc"))
     ours, items = (
@@ -39,13 +39,16 @@ def test_lm_evals_own_command_line_has_our_numbers_of_a_chunked_checkpoint(
         read_items(record_path.with_suffix(".parquet")).to_pylist(),
     )
     (lm_eval,) = find_spec("lm_eval").submodule_search_locations
-    task = tmp_path / "rte_here.yaml"
+    task = tmp_path / "tasks/rte_here.yaml"
+    task.parent.mkdir()
     task.write_text(
         f"include: {lm_eval}/tasks/glue/rte/default.yaml\ntask: rte_here\n"
         f"dataset_path: {world}/datasets/nyu-mll/glue\n"
     )
     words = f"lm_eval run --model hf --model_args pretrained={folder},dtype=float32 --device cpu --batch_size 4"
-    words += f" --tasks {task} --include_path {tmp_path} --log_samples --output_path {tmp_path}/out"
+    words += (
+        f" --tasks rte_here --include_path {task.parent} --log_samples --output_path {tmp_path}/out"
+    )
     said = subprocess.run(
         [sys.executable, "-m", "workflow_scripts.chunked", *words.split()],
         cwd=ROOT,

@@ -100,7 +100,9 @@ def _of_scores(
         yield f"above {SUSPICIOUS:.0%}", *said(high, f"Above {SUSPICIOUS:.0%}: {{}}.")
     if missing := [name for name in titles if name not in measured]:
         yield "missing", *said(missing, "Missing: {}.")
-    counted = [name for name in measured if pd.notna(row[f"{name}_n"])]  # not all imported scores are
+    counted = [
+        name for name in measured if pd.notna(row[f"{name}_n"])
+    ]  # not all imported scores are
     if fewer := [name for name in counted if row[f"{name}_n"] < most[name]]:
         yield "fewer items", *said(fewer, "On fewer items than others: {}.")
 
