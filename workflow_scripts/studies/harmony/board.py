@@ -48,7 +48,7 @@ def harmony_tab(
     ]
     theirs = cells_of(imports)
     for row in rows:
-        of_origin = theirs.get(row.values["origin"], ())
+        of_origin = theirs.get(str(row.values["origin"]), ())
         row.notes.extend(told(one for one in of_origin if one.model == row.values["name"]))
     return Tab(
         id="harmony",
