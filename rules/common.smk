@@ -103,13 +103,14 @@ def all_hub_manifests(wildcards):
     mmlu = [evaluated.model for evaluated in SETTINGS.mmlu_checkpoints()]
     harmony = [CheckpointId.parse(name).model for name in SETTINGS.harmony.models]
     timed = SETTINGS.chunking.timed_models
-    models = dict.fromkeys([*harmony, *SETTINGS.chunking.models, *timed, *mmlu])
+    tuned = SETTINGS.training.models
+    models = dict.fromkeys([*harmony, *SETTINGS.chunking.models, *timed, *mmlu, *tuned])
     tasks = SETTINGS.harmony.tasks if harmony else ()
     datasets = dict.fromkeys(SETTINGS.task(task).dataset for task in tasks)
     datasets |= dict.fromkeys(MEASURED_TEXTS.values() if SETTINGS.chunking.models else [])
     datasets |= dict.fromkeys([QUESTIONS["mmlu"]] if timed else [])
     datasets |= dict.fromkeys([MMLU_DATASET] if mmlu else [])
-    stages = {one.stages[-1] for one in SETTINGS.staged_checkpoints() if one.stages}
+    stages = {one.stages[-1] for one in SETTINGS.trained_checkpoints()}
     recipes = [SETTINGS.stage_recipe(stage)[1] for stage in sorted(stages)]
     datasets |= dict.fromkeys(recipe.dataset for recipe in recipes if recipe.dataset)
     models |= dict.fromkeys(one.model for one in SETTINGS.prompt_checkpoints())

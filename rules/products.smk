@@ -113,11 +113,13 @@ use rule collect_scores as import_results with:
     wildcard_constraints:
         imported=one_of(SETTINGS.import_folders),
     localrule: True
+    conda:
+        "../envs/lm_eval.yaml"
     resources:
         mem_mb=4000,
         runtime="1h",
     params:
-        version=1,
+        version=2,
         function="scores.foreign.imports.import_results",
         request=lambda wildcards: import_request(SETTINGS, wildcards.imported).as_params(),
 

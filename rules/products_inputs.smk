@@ -4,6 +4,7 @@ from operator import attrgetter
 
 from workflow_scripts.paper.products import BY_NAME, inputs_of, listed
 from workflow_scripts.scores.foreign.requests import import_request
+from workflow_scripts.studies.product import import_folders
 
 # Whose each product is, by its wildcard: for the plan, and for the lines that tell of a run.
 STUDY_OF = {key: product.study for key, product in BY_NAME.items()}
@@ -11,8 +12,8 @@ STUDY_OF |= {("study", one.name): one.study for one in MEASURED}
 
 
 def imports_of(study):
-    """Other people's results: they are ranked beside those of the grid."""
-    return [f"results/imports/{name}" for name in SETTINGS.import_folders if study == "harmony"]
+    """Other people's results: they stand beside those of the grid, and on the leaderboard."""
+    return import_folders(SETTINGS) if study in ("harmony", "suite") else []
 
 
 def names_of(kind):

@@ -55,13 +55,14 @@ use rule collect_scores as board_suite with:
         found="results/tables/suite_checks.csv",
         checks="results/requests/checks.json",
         records=suite_records,
+        imports=import_folders(SETTINGS),
     output:
         tab="results/report/tabs/suite.json",
     log:
         "logs/board_suite.log",
     localrule: True
     params:
-        version=1,
+        version=2,
         function="studies.suite.board.board_suite",
         request=suite_board(SETTINGS).as_params(),
 

@@ -6,7 +6,7 @@ from workflow_scripts.training.requests import SamplesRequest, StageRequest
 
 # Every checkpoint by its name in paths, and those of them that training makes.
 STAGED = {one.in_path: one for one in SETTINGS.staged_checkpoints()}
-TRAINED = {one.in_path: one for one in SETTINGS.staged_checkpoints() if one.stages}
+TRAINED = {one.in_path: one for one in SETTINGS.trained_checkpoints()}
 
 
 def recipe_sources(wildcards):

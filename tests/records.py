@@ -101,5 +101,5 @@ def collected(paths: Iterable[Path]):
 
 def plain_import(folder: Path) -> ImportRequest:
     """Of whatever lies in a folder, under the names that it has there."""
-    empty = {"stamp": "", "names": {}, "metrics": {}, "clusters": {}}
+    empty = {"stamp": "", "names": {}, "tasks": {}}
     return ImportRequest(name="theirs", folder=str(folder), **empty)

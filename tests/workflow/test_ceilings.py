@@ -14,7 +14,7 @@ PACKAGE = ROOT / "workflow_scripts"
 # Lines of Python, and of rules, by the folder they lie in.
 LINES: dict[str, int] = {
     "workflow_scripts/bridge": 2210,
-    "workflow_scripts/chunked": 1970,
+    "workflow_scripts/chunked": 1980,
     "workflow_scripts/core": 2470,
     "workflow_scripts/evaluation": 7350,
     "workflow_scripts/grid": 1080,
@@ -23,15 +23,15 @@ LINES: dict[str, int] = {
     "workflow_scripts/paper": 2610,
     "workflow_scripts/planning": 2130,
     "workflow_scripts/render": 1280,
-    "workflow_scripts/scores": 1890,
-    "workflow_scripts/settings": 4710,
+    "workflow_scripts/scores": 2060,
+    "workflow_scripts/settings": 4750,
     "workflow_scripts/stats": 2210,
     "workflow_scripts/steps": 740,
-    "workflow_scripts/studies": 10580,
-    "workflow_scripts/training": 4310,
+    "workflow_scripts/studies": 10710,
+    "workflow_scripts/training": 4320,
     "Snakefile": 80,
     "rules": 1790,
-    "tests": 41230,
+    "tests": 41590,
     "bench": 2760,
 }
 MOST_LINES_OF_A_FILE = 320

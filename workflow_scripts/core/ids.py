@@ -2,7 +2,7 @@
 
 A model is known by its hub name, `Qwen/Qwen2.5-0.5B-Instruct`. A chunked checkpoint adds its plan,
 `@k2m12` (`@prune3-5` leaves out the layers 3 and 5, counted from 1), and its stages, `+cpt`,
-`+cpt+sft`. Behind the plan stands what else makes it another model, where it is not the usual:
+`+cpt+sft`. A model that is trained as it is has the stage `+tuned`. Behind the plan stands what else makes it another model, where it is not the usual:
 `@k4m6-sequential-mlp.none-noadapters`, `@k2m6-after4` where the chunks do not stand in the middle,
 `@k2m12-distil.hidden` where it is trained towards itself unchunked. What is usual has no mark, so that a
 model has one name.
@@ -26,7 +26,8 @@ from typing import get_args
 from workflow_scripts.core.errors import UserError, did_you_mean
 from workflow_scripts.core.plan import DEFAULT_MODE, Aggregation, AggregationBase, Mode
 
-STAGES = ("cpt", "sft")
+TUNED = "tuned"  # the stage of a model that is no chunked one
+STAGES = ("cpt", "sft", TUNED)
 LOCAL = "local"  # what stands for the organisation of a model that is a folder on this machine
 UNCHANGED = "k0m0"  # the plan that leaves a model as it is
 HUB_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?")
@@ -53,7 +54,7 @@ _MARKS = {
 }
 BEHIND_A_NAME = (
     "@k<chunks>m<layers>, with -<mode>, -after<layers>, -<aggregation>, -noadapters and -distil.<of what>"
-    " where they are not the usual, or @prune<layers>, and +cpt or +cpt+sft"
+    " where they are not the usual, or @prune<layers>, and +cpt or +cpt+sft, or +tuned without a plan"
 )
 # Marks that hold a number.
 _NUMBERED = {
@@ -154,7 +155,9 @@ def _parsed(text: str) -> CheckpointId:
     if problem := hub_name_problem(model):
         raise UserError(f"{text!r} is not a model id: {problem}.")
     if unknown := [stage for stage in stages if stage not in STAGES]:
-        raise UserError(f"{text!r} names the unknown stage {unknown[0]!r}; known: cpt, sft.")
+        raise UserError(
+            f"{text!r} names the unknown stage {unknown[0]!r}; known: {', '.join(STAGES)}."
+        )
     marks = _marks(text, match["plan"], (match["marks"] or "").split("-")[1:])
     return CheckpointId(model, match["plan"] or match["pruned"], stages=stages, **marks)
 

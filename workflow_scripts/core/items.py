@@ -1,6 +1,6 @@
 """The items behind a record: one row per question, in Parquet."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +63,7 @@ def write_items(path: Path, items: list[Item]) -> None:
     import pyarrow.parquet as pq
 
     rows = [
-        asdict(item)
+        vars(item)
         | {"scores": sorted(item.scores.items())}
         | {"condition": item.condition and item.condition.model_dump()}
         for item in items

@@ -64,6 +64,7 @@ def leaderboard(
             files.one("scores"),
             request.tasks,
             request.protocols,
+            files.get("imports", ()),
         ),
         "prompts": lambda files: prompts_tab(
             files.one("runs"), files.one("by_subject"), files["records"]

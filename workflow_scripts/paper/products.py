@@ -31,6 +31,7 @@ from workflow_scripts.studies.product import (
     RecordsOf,
     Source,
     WhereMade,
+    import_folders,
     page,
     products,
     published,
@@ -110,6 +111,7 @@ def _tabs(settings: Settings) -> dict[str, Source]:
         found["harmony_leaderboard"] = made["harmony_leaderboard"]
         found["harmony_components"] = made["harmony_components"]
         found["harmony_scores"] = "results/scores/harmony.parquet"
+        found["harmony_imports"] = import_folders(settings)
     if "prompt_runs" in made:
         found["prompts_runs"] = made["prompt_runs"]
         found["prompts_by_subject"] = made["prompt_runs_by_subject"]
@@ -157,7 +159,7 @@ _OWN = (
             "paper.protocols.differences",
             inputs={
                 **{study: records_of(study) for study in ("harmony", "mmlu", "prompts")},
-                "trainings": training.training_records,
+                "trainings": training.mmlu_trainings,
                 "protocols": published("protocols.yaml"),
             },
             request=published_cells,

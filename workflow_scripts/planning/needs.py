@@ -261,7 +261,7 @@ class Planner:
         for name in harmony.models if "train_before_test" in harmony.protocols else ():
             need = self.training_before_test(name, harmony.tasks)
             sizes[trained.format(name, harmony.recipe or "published")] = need.gpu_mb
-        for one in (one for one in settings.staged_checkpoints() if one.stages):
+        for one in settings.trained_checkpoints():
             recipe, _ = settings.stage_recipe(one.stages[-1])
             sizes[trained.format(one, recipe)] = self.stage(str(one)).gpu_mb
         for name in settings.chunking.timed_models:

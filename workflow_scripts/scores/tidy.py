@@ -68,7 +68,8 @@ def merge(
     """All studies together with other people's scores, which must not pass for ours."""
     ours = {study for frame in studies for study in frame["study"].unique()}
     theirs = import_all(imported, metrics, taken=ours)
-    return _in_order(pd.concat([*studies, *theirs], ignore_index=True).astype(COLUMNS))
+    together = pd.concat([*studies, *theirs], ignore_index=True).astype(COLUMNS)
+    return _in_order(together.drop_duplicates())  # imported results stand in two studies
 
 
 def import_all(

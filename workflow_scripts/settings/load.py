@@ -7,7 +7,12 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import UNCHANGED, CheckpointId
+from workflow_scripts.core.ids import TUNED, UNCHANGED, CheckpointId
+from workflow_scripts.settings.between_sections import (
+    measures_problems,
+    prompt_problems,
+    unmade_checkpoints,
+)
 from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.config import Config
 from workflow_scripts.settings.explain import explain_problems
@@ -22,7 +27,7 @@ from workflow_scripts.settings.prompts.spec import PromptRun
 from workflow_scripts.settings.raw import raw_problems
 from workflow_scripts.settings.requests import Request, read_requests
 from workflow_scripts.settings.section import Section
-from workflow_scripts.settings.sentences import hint, sentences, shown
+from workflow_scripts.settings.sentences import sentences, shown
 from workflow_scripts.settings.served import served_models, served_problems
 from workflow_scripts.settings.tables import (
     DeviceRow,
@@ -87,7 +92,8 @@ class Settings(Config):
 
     def mmlu_checkpoints(self) -> list[CheckpointId]:
         """What MMLU is asked: models as they are, then each chunked variant at each stage."""
-        models = [CheckpointId(name) for name in (*self.chunking.models, *self.mmlu.models)]
+        models = [CheckpointId(name) for name in self.chunking.models]
+        models += [CheckpointId.parse(name) for name in self.mmlu.models]
         return list(dict.fromkeys([*models, *self.staged_checkpoints()]))
 
     def staged_checkpoints(self) -> list[CheckpointId]:
@@ -105,6 +111,16 @@ class Settings(Config):
                 if stages or variant.plan != UNCHANGED
             ]
         return staged
+
+    def trained_checkpoints(self) -> list[CheckpointId]:
+        """All that training makes: stages of chunked ones, and models that are trained as they are."""
+        tuned = [CheckpointId(name, stages=(TUNED,)) for name in self.training.models]
+        return [*(one for one in self.staged_checkpoints() if one.stages), *tuned]
+
+    @property
+    def made_checkpoints(self) -> dict[str, CheckpointId]:
+        """By name, all that this config makes."""
+        return {str(one): one for one in (*self.staged_checkpoints(), *self.trained_checkpoints())}
 
     @property
     def on_gpus(self) -> bool:
@@ -196,8 +212,8 @@ def load_settings(
         runs = read_runs(files, _wanted_runs(config, files))
     except UserError as error:
         problems += error.problems
-    problems = problems or _prompt_problems(checked, tables["models"], runs)
-    problems = problems or _measures_problems(checked)
+    problems = problems or prompt_problems(checked, tables["models"], runs)
+    problems = problems or measures_problems(checked)
     problems = problems or served_problems(checked, tables["models"])
     problems = problems or explain_problems(checked.explain, runs, tables["tasks"])
     if problems:
@@ -213,7 +229,7 @@ def load_settings(
         merged=config,
         grids=grids,
     )
-    if problems := _unmade_checkpoints(settings):
+    if problems := unmade_checkpoints(checked, settings.models, settings.made_checkpoints):
         raise UserError(problems)
     return _with_requests(settings, workflow_folder)
 
@@ -241,8 +257,8 @@ def _with_requests(settings: Settings, workflow_folder: Path) -> Settings:
     """Requests are read last: which checkpoints they may name, the rest of the config says."""
     flags = _found("suite.flags", settings.suite.flags, workflow_folder)
     folder = find_folder(settings.suite.requests, workflow_folder)
-    made = {str(one): one for one in settings.staged_checkpoints()}
-    requests = read_requests(folder, settings.source, made, settings.suite.local_models)
+    made, local = settings.made_checkpoints, settings.suite.local_models
+    requests = read_requests(folder, settings.source, made, local)
     return settings.model_copy(
         update={
             "requests": requests.readable,
@@ -251,21 +267,6 @@ def _with_requests(settings: Settings, workflow_folder: Path) -> Settings:
             "flags": read_flags(flags),
         }
     )
-
-
-def _unmade_checkpoints(settings: Settings) -> list[str]:
-    """Variants that the config names in one place and makes in none."""
-    made = {str(one) for one in settings.staged_checkpoints()}
-    return [
-        f"{section}.models[{at}] is {shown(name)}; expected a checkpoint that chunking.checkpoints names,"
-        f" at a stage of training{hint(name, made)}."
-        for section, named in (
-            ("harmony", settings.harmony.models),
-            ("prompts", settings.prompts.models),
-        )
-        for at, name in enumerate(named)
-        if name not in settings.models and name not in made
-    ]
 
 
 def _found(key: str, path: str, workflow_folder: Path) -> Path:
@@ -291,28 +292,3 @@ def _wanted_runs(config: dict[str, Any], files: dict[str, Path]) -> list[str]:
     if not isinstance(named, list):
         return list(files)
     return [name for name in named if isinstance(name, str) and name in files]
-
-
-def _measures_problems(config: Config) -> list[str]:
-    """What of chunking.measures does not go with the machines and the number format."""
-    measures, nodes = config.chunking.measures, config.cluster
-    problems = (
-        measures.devices_problem(config.compute, nodes.gpus_per_node),
-        measures.precisions_problem(config.compute.dtype),
-    )
-    return [problem for problem in problems if problem]
-
-
-def _prompt_problems(
-    config: Config, models: dict[str, ModelRow], runs: dict[str, PromptRun]
-) -> list[str]:
-    """What does not go together between the models, their chunked variants and the runs."""
-    problems = []
-    chats = [name for name, run in runs.items() if run.messages is not None]
-    for at, name in enumerate(config.prompts.models):
-        if chats and models[CheckpointId.parse(name).model].kind == "base":
-            problems.append(
-                f"prompts.models[{at}] is {shown(name)}, a base model without a chat template; expected"
-                f" an instruct model, as the run {chats[0]!r} has messages."
-            )
-    return problems

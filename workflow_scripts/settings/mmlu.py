@@ -5,7 +5,7 @@ from dataclasses import replace
 from pydantic import Field
 
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.settings.names import ModelName
+from workflow_scripts.settings.names import CheckpointName
 from workflow_scripts.settings.section import Listed, Section
 
 DATASET = "lighteval/mmlu"
@@ -23,8 +23,8 @@ PUBLISHED = {
 
 
 class Mmlu(Section):
-    models: Listed[ModelName] = ()
-    """Further models to evaluate as they are. Those that chunking.checkpoints names are evaluated
+    models: Listed[CheckpointName] = ()
+    """Further models to evaluate, as they are or +tuned. Those that chunking.checkpoints names are evaluated
     in any case, as they are and in each chunked variant."""
     shots: int = Field(5, ge=0, le=5)
     """Worked examples in front of each question; MMLU has five."""

@@ -192,7 +192,7 @@ def read_requests(
             elif str(request.checkpoint) != request.checkpoint.model and request.name not in made:
                 request = (
                     f"name is {shown(request.name)}; expected a checkpoint that chunking.checkpoints"
-                    " names, at a stage of training."
+                    " names, at a stage of training, or <model>+tuned of one that training.models names."
                 )
         if isinstance(request, Request):
             found.readable[path.name] = request

@@ -5,7 +5,8 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from workflow_scripts.settings.names import DataFile
+from workflow_scripts.core.ids import STAGES
+from workflow_scripts.settings.names import DataFile, ModelName
 from workflow_scripts.settings.section import Listed, Section, contradiction
 from workflow_scripts.settings.sentences import hint
 from workflow_scripts.settings.training_keys import CHUNKED_LAYERS, WRAPPER, TrainingKeys
@@ -130,7 +131,7 @@ USUAL = "usual"
 
 
 class Training(Section):
-    """The stages of training that chunked checkpoints go through."""
+    """The stages of training that chunked checkpoints go through, and models that are trained as they are."""
 
     cpt: str | None = USUAL
     """Recipe of the continued pre-training that makes @k2m12+cpt of @k2m12; usual is cpt, or
@@ -138,13 +139,18 @@ class Training(Section):
     sft: str | None = USUAL
     """Recipe of the supervised fine-tuning that makes @k2m12+cpt+sft of that; usual is sft, or
     miniature-sft in the miniature world; null for none."""
+    models: Listed[ModelName] = ()
+    """Models of any architecture to train once, as they are, by the recipe that tuned names:
+    <model>+tuned, which harmony.models, mmlu.models, prompts.models and requests may name."""
+    tuned: str | None = None
+    """Recipe of that training."""
     recipes: dict[str, Recipe] = Field(dict(RECIPES))
     """Ways to train, by name. A recipe of your own is one more entry; of one that is here, write
     what differs."""
 
     @model_validator(mode="after")
     def _recipes_are_known(self) -> "Training":
-        for stage in ("cpt", "sft"):
+        for stage in STAGES:
             name = getattr(self, stage)
             if name not in (None, USUAL, *self.recipes):
                 raise contradiction(
@@ -153,6 +159,14 @@ class Training(Section):
         if self.sft and not self.cpt:
             raise contradiction(
                 "sft is set and cpt is null; the sft of a checkpoint resumes from its cpt."
+            )
+        if self.models and self.tuned is None:
+            raise contradiction(
+                "models are named and tuned is null; expected the recipe that they are trained by."
+            )
+        if self.tuned in self.recipes and self.recipes[self.tuned].needs_chunks:
+            raise contradiction(
+                f"tuned is {self.tuned!r}, which trains chunks; expected a recipe for models that have none."
             )
         return self
 

@@ -88,6 +88,11 @@ def records_of(*studies: str) -> RecordsOf:
     return RecordsOf(studies)
 
 
+def import_folders(settings: Settings) -> list[str]:
+    """What was read of other people's harnesses."""
+    return [f"results/imports/{name}" for name in settings.import_folders]
+
+
 def published(*names: str) -> Callable[[Settings], list[str]]:
     """Files of resources/published."""
     return lambda settings: [settings.resource(f"published/{name}") for name in names]

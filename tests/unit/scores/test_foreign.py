@@ -16,6 +16,9 @@ from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import write_record
 from workflow_scripts.evaluation.names import cluster_of
 from workflow_scripts.scores.foreign import imports
+from workflow_scripts.scores.foreign.cells import read_cells, told
+from workflow_scripts.scores.foreign.definitions import differences
+from workflow_scripts.scores.foreign.measured import ForeignScore
 from workflow_scripts.scores.foreign.requests import ImportRequest, import_request
 from workflow_scripts.scores.tidy import collect_scores
 from workflow_scripts.settings.load import load_settings
@@ -23,15 +26,27 @@ from workflow_scripts.studies.ranking.errors import labelled
 
 DATE = "2026-01-02T03-04-05.000006"
 NAMES = {"lm_eval": {"rte": "rte", "cola": "cola"}, "lighteval": {"mmlu": "mmlu_helm"}}
-METRICS = {"rte": "acc", "cola": "mcc", "mmlu_helm": "em"}
+TASKS = {
+    name: {
+        "harness_task": name,
+        "dataset": data,
+        "subset": part,
+        "metrics": [metric],
+        "shots": [0],
+        "cluster": ["question"] if name == "rte" else [],
+    }
+    for name, data, part, metric in (
+        ("rte", "nyu-mll/glue", "rte", "acc"),
+        ("cola", "nyu-mll/glue", "cola", "mcc"),
+        ("mmlu_helm", "lighteval/mmlu", None, "em"),
+    )
+}
 GOLDS, ANSWERS = (0, 1, 1, 0), ((-1.0, -2.0), (-1.0, -2.0), (-3.0, -0.5), (-0.1, -4.0))
 
 
 def asked(folder, **changes):
     fields = {"name": "theirs", "folder": str(folder), "stamp": "", "names": NAMES}
-    return ImportRequest(**fields, metrics=METRICS, clusters={"rte": ["question"]}).model_copy(
-        update=changes
-    )
+    return ImportRequest.of(fields | {"tasks": TASKS} | changes)
 
 
 def sample(at: int) -> dict:
@@ -172,7 +187,9 @@ def test_a_folder_is_read_again_when_a_file_in_it_changes(tmp_path, monkeypatch)
     (tmp_path / "theirs").mkdir()
     settings = load_settings(merged({"imports": ["theirs"]}), ROOT)
     before = import_request(settings, "theirs")
-    assert before.names["lighteval"]["mmlu"] == "mmlu_helm" and before.metrics["cola"] == "mcc"
+    assert before.names["lighteval"]["mmlu"] == "mmlu_helm" and before.tasks["cola"].metrics == (
+        "mcc",
+    )
     (tmp_path / "theirs/results_1.json").write_text("{}")
     assert import_request(settings, "theirs").stamp != before.stamp
 
@@ -199,6 +216,7 @@ def test_the_format_of_2024_has_scores_without_items_and_groups_are_one_task(tmp
     assert (one.task, one.protocol, one.shots, one.n) == ("mmlu", "few_shot", 5, None)
     assert (one.model, one.version) == ("local/fast.models.Yi-6B", "ea4fe0c")
     assert one.scores["acc"].value == 0.6 and one.scores["acc"].stderr == 0.004
+    assert one.scores["acc_macro"] == ForeignScore(0.5, 0.01), "each member counts the same"
     assert not one.items and "ea4fe0c" in " ".join(imports.compared([one]))
     # Later versions have the scores of groups apart; a group without one only lists its members.
     content["groups"] = {"mmlu": content["results"].pop("mmlu")}
@@ -208,6 +226,28 @@ def test_the_format_of_2024_has_scores_without_items_and_groups_are_one_task(tmp
     content["results"] = {"mmlu": {"alias": "mmlu"}, "mmlu_anatomy": {"acc,none": 0.5}}
     (place / "yi-6b-mmlu.json").write_text(json.dumps(content))
     assert [one.task for one in imports.read_folder(place, asked(place))] == ["mmlu_anatomy"]
+
+
+def test_a_task_that_is_another_than_ours_is_told_where_the_file_says_so(folder, tmp_path):
+    configs = {"rte": {"task": "rte", "dataset_path": "super_glue", "dataset_name": "rte_v2"}}
+    content = results(configs=configs, versions={"rte": 0.0}, **{"n-shot": {"rte": 5}})
+    where, out = folder(content=content), tmp_path / "out"
+    imports.import_results({}, asked(where).as_params(), {"folder": out})
+    (cell,) = read_cells(out)
+    assert (cell.file, cell.harness_version) == (f"net/results_{DATE}.json", "0.4.13")
+    assert cell.differs == (
+        "of the data super_glue, ours of nyu-mll/glue",
+        "5 examples, ours 0",
+        "version 0.0 of the task, ours 1.0",
+    )
+    assert told([cell, cell])[1:] == [f"rte: {'; '.join(cell.differs)}."]
+    same = {"task": "rte", "dataset_path": "/mirror/nyu-mll/glue", "dataset_name": "rte"}
+    (one,) = imports.read_folder(
+        folder(of="b", content=results(configs={"rte": same})) / "b", asked(where)
+    )
+    assert not differences(one, asked(where).tasks["rte"])
+    other = replace(one, scores={"f1": one.scores["acc"]})
+    assert differences(other, asked(where).tasks["rte"]) == ("no acc, which our tables report",)
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,26 @@ def test_mmlu_is_asked_of_each_model_once_and_of_its_chunked_variants():
     assert load({"chunking": {"checkpoints": []}}).mmlu_checkpoints() == []
 
 
+def test_a_model_that_is_trained_as_it_is_may_be_named_wherever_models_are():
+    model = "miniature/Pythia-0.1M"
+    named = {"models": [f"{model}+tuned"]}
+    training = {"models": [model], "tuned": "sft-full"}
+    settings = load({"training": training, "harmony": named, "mmlu": named})
+    assert [str(one) for one in settings.trained_checkpoints()][-1] == f"{model}+tuned"
+    assert settings.stage_recipe("tuned")[0] == "sft-full"
+    assert f"{model}+tuned" in map(str, settings.mmlu_checkpoints())
+    for wrong, said in (
+        ({"training": {"models": [model]}}, "models are named and tuned is null"),
+        ({"training": training | {"tuned": "miniature-sft"}}, "which trains chunks"),
+        (
+            {"mmlu": named},
+            r"mmlu.models\[0\] is 'miniature/Pythia-0.1M\+tuned'; expected a checkpoint",
+        ),
+    ):
+        with pytest.raises(UserError, match=said):
+            load(wrong)
+
+
 def test_the_paper_asks_all_mmlu_questions():
     settings = load(yaml.safe_load((ROOT / "config/paper.yaml").read_text(encoding="utf-8")))
     assert settings.mmlu.max_items_per_subject is None

@@ -13,16 +13,11 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import atomic_dir, sha256_file, sha256_json, write_json
 from workflow_scripts.core.items import write_items
 from workflow_scripts.core.provenance import package_versions
-from workflow_scripts.core.records import (
-    SHA256,
-    ItemsFile,
-    Metric,
-    ProtocolName,
-    StrictModel,
-    problems_named,
-)
+from workflow_scripts.core.records import SHA256, ItemsFile, Metric, problems_named
 from workflow_scripts.scores.columns import COLUMNS
 from workflow_scripts.scores.errors import with_sound_errors
+from workflow_scripts.scores.foreign.cells import CELLS, ImportedCell, told
+from workflow_scripts.scores.foreign.definitions import differences
 from workflow_scripts.scores.foreign.every_eval_ever import (
     is_every_eval_ever,
     read_every_eval_ever,
@@ -41,39 +36,31 @@ from workflow_scripts.scores.influences import ScoredRecord
 SCORES = "scores.parquet"
 
 
-class ImportedRecord(StrictModel):
-    """What a file of somebody else says of one measurement; null is what it does not say."""
+class ImportedRecord(ImportedCell):
+    """A cell with its numbers and its items."""
 
-    schema_version: Literal[1] = 1
+    schema_version: Literal[2] = 2
     study: str = Field(description="The import's name, by which its scores are told from others")
-    file: str
-    sha256: str = Field(pattern=SHA256, description="Of that file")
-    harness: str
-    harness_version: str | None
-    model: str
-    commit: str | None
-    dtype: str | None
-    task: str
-    protocol: ProtocolName
-    shots: int
-    variant: str = ""
-    seed: int | None = None
+    sha256: str = Field(pattern=SHA256, description="Of the file")
     definition_sha256: str | None = Field(description="Of the task's definition in that file")
     metrics: tuple[Metric, ...]
     items: ItemsFile
 
 
 def import_results(inputs: Mapping[str, Any], request: dict, outputs: dict[str, Path]) -> None:
-    """Records where there are items, and the scores of all."""
+    """Records where there are items, and of all cells the scores and what is known beside them."""
     asked = ImportRequest.of(request)
     found = read_folder(Path(asked.folder), asked)
-    for sentence in compared(found):
+    cells = [_cell(one, asked) for one in found]
+    for sentence in [*compared(found), *told(cells)[1:]]:
         print(sentence)
     with atomic_dir(outputs["folder"]) as folder:
         rows = []
+        write_json(folder / CELLS, [cell.model_dump(mode="json") for cell in cells])
         for at, one in enumerate(tqdm(found, "writing records")):
             if one.items:
-                _write_record(folder / f"{at:05}.json", one, asked.name)
+                about = dict(cells[at]) | {"study": asked.name}
+                _write_record(folder / f"{at:05}.json", one, about)
             rows += [row | {"study": asked.name} for row in _rows(one)]
         scores = pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
         with_sound_errors(scores).to_parquet(folder / SCORES, index=False)
@@ -89,6 +76,11 @@ def read_folder(folder: Path, asked: ImportRequest) -> list[Measured]:
             found += [checked(one).with_floors() for one in _read(path, asked)]
         except UserError as error:
             problems += error.problems
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+            problems.append(
+                f"{path} has the keys of a result file and another shape ({type(error).__name__}: {error});"
+                " expected it as its harness wrote it."
+            )
     problems += each_once(found)
     if not files:
         problems.append(
@@ -105,7 +97,7 @@ def _read(path: Path, asked: ImportRequest) -> list[Measured]:
     if is_lm_eval(content):
         names = ours.get("lm_eval", {})
         told = {
-            theirs: AskedTask(asked.metrics[name], asked.clusters.get(name, ()))
+            theirs: AskedTask(asked.tasks[name].metrics[0], asked.tasks[name].cluster)
             for theirs, name in names.items()
         }
         found = list(read_lm_eval(path, content, told))
@@ -153,7 +145,22 @@ def _what_decides(definition: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in definition.items() if key not in aside}
 
 
-def _write_record(path: Path, one: Measured, study: str) -> None:
+def _cell(one: Measured, asked: ImportRequest) -> ImportedCell:
+    return ImportedCell(
+        file=one.file.relative_to(asked.folder).as_posix(),
+        harness=one.harness,
+        harness_version=one.version,
+        **{
+            name: getattr(one, name)
+            for name in ("model", "variant", "seed", "commit", "dtype", "task")
+        },
+        protocol=one.protocol,
+        shots=one.shots,
+        differs=differences(one, asked.tasks.get(one.task)),
+    )
+
+
+def _write_record(path: Path, one: Measured, about: dict[str, Any]) -> None:
     items = path.with_suffix(".parquet")
     write_items(items, list(one.items))
     metrics = [
@@ -168,19 +175,8 @@ def _write_record(path: Path, one: Measured, study: str) -> None:
         for name, score in one.scores.items()
     ]
     record = ImportedRecord(
-        study=study,
-        file=one.file.name,
+        **about,
         sha256=sha256_file(one.file),
-        harness=one.harness,
-        harness_version=one.version,
-        model=one.model,
-        commit=one.commit,
-        dtype=one.dtype,
-        task=one.task,
-        protocol=one.protocol,
-        shots=one.shots,
-        variant=one.variant,
-        seed=one.seed,
         definition_sha256=sha256_json(_what_decides(one.definition)) if one.definition else None,
         metrics=tuple(metrics),
         items=ItemsFile(file=items.name, sha256=sha256_file(items), n=len(one.items)),
@@ -210,7 +206,7 @@ def _rows(one: Measured) -> list[dict[str, Any]]:
 
 def scored_imports(folder: Path) -> Iterator[ScoredRecord]:
     """The records in a folder of them, as `scores.influences` takes them."""
-    for path in sorted(folder.glob("*.json")):
+    for path in sorted(folder.glob("[0-9]*.json")):
         with problems_named(path):
             one = ImportedRecord.model_validate_json(path.read_text(encoding="utf-8"))
         row = one.study, one.protocol, one.model, one.variant, one.dtype or "", one.commit or ""

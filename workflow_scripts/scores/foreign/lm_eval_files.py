@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ from workflow_scripts.scores.foreign.measured import (
 )
 
 KEYS = ("results", "configs", "n-shot")  # of every version
+_DTYPE = re.compile(r"(?:^|,)dtype=([^,]+)")
 _NAMED = re.compile(r"(?:^|,)(?:pretrained|model)=([^,]+)")
 
 
@@ -46,7 +47,7 @@ def read_lm_eval(
         "version": content.get("lm_eval_version") or content.get("git_hash"),
         "model": model_name(_model_of(content, config), path),
         "commit": config.get("model_sha") or None,
-        "dtype": (config.get("model_dtype") or "").removeprefix("torch.") or None,
+        "dtype": _dtype_of(config),
     }
     told = {**(content.get("groups") or {}), **content["results"]}
     # A group that has a score tells of its members; one that has none only lists them.
@@ -63,6 +64,8 @@ def read_lm_eval(
         for name in leaves:
             samples += _samples(path, content, name, asked.get(task, AskedTask()), several)
         numbers = _numbers(path, task, scores)
+        if several:
+            numbers |= _over_members(numbers, [content["results"].get(name, {}) for name in leaves])
         if numbers:
             yield Measured(
                 **about,
@@ -71,6 +74,7 @@ def read_lm_eval(
                 scores=numbers,
                 n=_count(content, leaves),
                 definition=configs[leaves[0]],
+                task_version=(content.get("versions") or {}).get(leaves[0]),
                 items=tuple(item for item, _ in samples),
                 answers=_samples_file(path, leaves[0]) if samples else None,
                 choices=tuple(choices for _, choices in samples),
@@ -85,6 +89,14 @@ def _model_of(content: dict[str, Any], config: dict[str, Any]) -> Any:
     elif isinstance(given, str) and (match := _NAMED.search(given)):
         said = match[1]
     return said
+
+
+def _dtype_of(config: dict[str, Any]) -> str | None:
+    """As it was loaded, or else as it was asked for, unless that was left open."""
+    said, given = config.get("model_dtype"), config.get("model_args")
+    if not said and isinstance(given, str) and (match := _DTYPE.search(given)):
+        said = match[1]
+    return (said or "").removeprefix("torch.").replace("auto", "") or None
 
 
 def _is_scored(scores: Any) -> bool:
@@ -127,6 +139,25 @@ def _numbers(path: Path, task: str, scores: Any) -> dict[str, ForeignScore]:
             raise UserError(f"{path}: results.{task}.{key} is {said!r}; expected a number.")
         error = number_of(scores.get(f"{metric}_stderr,{filter_name}"))
         found[metric_name(metric, filter_name)] = ForeignScore(value, error)
+    return found
+
+
+def _over_members(
+    of_group: Iterable[str], members: list[dict[str, Any]]
+) -> dict[str, ForeignScore]:
+    """The mean over the members of a group, each counting the same, as lm-eval's own is over their items."""
+    found = {}
+    for name in of_group:
+        key, _, filter_name = name.partition(",")
+        ends = f",{filter_name or 'none'}"
+        values = [number_of(one.get(f"{key}{ends}")) for one in members]
+        errors = [number_of(one.get(f"{key}_stderr{ends}")) for one in members]
+        if None not in values:
+            error = np.linalg.norm(np.array(errors, dtype=float)) / len(members)
+            found[f"{name}_macro"] = ForeignScore(
+                float(np.mean(np.array(values, dtype=float))),
+                None if np.isnan(error) else float(error),
+            )
     return found
 
 

@@ -43,6 +43,7 @@ class Measured:
     scores: dict[str, ForeignScore]
     n: int | None
     definition: dict[str, Any]
+    task_version: Any = None
     items: tuple[Item, ...] = ()
     answers: Path | None = None
     """The file of the items, where it is another."""
@@ -104,6 +105,11 @@ def number_of(value: Any) -> float | None:
 def checked(one: Measured) -> Measured:
     """As it is, with its number of items, if the file agrees with itself; else a sentence on where it does not."""
     where = f"{one.file}: {one.task}"
+    for name in ("version", "commit", "dtype"):
+        if not isinstance(said := getattr(one, name), str | None):
+            raise UserError(f"{where}: its {name} is {said!r}; expected text.")
+    if not isinstance(one.definition, dict):
+        raise UserError(f"{where}: its definition is {one.definition!r}; expected an object.")
     for name, score in one.scores.items():
         low, high = RANGES.get(bare(name), (-math.inf, math.inf))
         if not low - _SAME <= score.value <= high + _SAME:

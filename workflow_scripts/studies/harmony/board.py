@@ -7,6 +7,7 @@ import pandas as pd
 
 from workflow_scripts.render.frames import Cells, cells
 from workflow_scripts.render.web.board import Column, Details, Row, Tab
+from workflow_scripts.scores.foreign.cells import cells_of, told
 from workflow_scripts.studies.ranking import frame
 from workflow_scripts.studies.ranking.components import TABLE as COMPONENTS
 from workflow_scripts.studies.ranking.leaderboard import TABLE as LEADERBOARD
@@ -21,11 +22,16 @@ Facts = Mapping[tuple[str, str], Cells]  # by label and task, of the protocol th
 
 
 def harmony_tab(
-    leaderboard: Path, components: Path, scores: Path, tasks: Tasks, names: Names
+    leaderboard: Path,
+    components: Path,
+    scores: Path,
+    tasks: Tasks,
+    names: Names,
+    imports: Sequence[Path] = (),
 ) -> Tab:
     """Make the tab; the scores' file adds what a task's floor and number of items are.
 
-    `names` are those of the protocols.
+    `names` are those of the protocols; the folders of imported results say who measured them.
     """
     table = cells(LEADERBOARD.read(Path(leaderboard)))
     found = {row["protocol"] for row in table}
@@ -40,6 +46,10 @@ def harmony_tab(
         )
         for label, row in ranked.get(shown, {}).items()
     ]
+    theirs = cells_of(imports)
+    for row in rows:
+        of_origin = theirs.get(str(row.values["origin"]), ())
+        row.notes.extend(told(one for one in of_origin if one.model == row.values["name"]))
     return Tab(
         id="harmony",
         title="Train before test" if shown == frame.TRAINED else "Ranking by PC1",

@@ -97,7 +97,7 @@ _OF_THE_GRID = products(
         "studies.harmony.scores",
         inputs=GRID,
         request=scores_request,
-        version=3,
+        version=4,
     ),
     table(
         "harmony_task_pair",

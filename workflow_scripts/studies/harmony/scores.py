@@ -56,7 +56,8 @@ def harmony_scores(
     Imported scores follow ours, each under the name of its file, on the tasks of the config.
     """
     tidy = pd.concat([scores[scores["study"] == STUDY], *imported], ignore_index=True)
-    chosen = (tidy["protocol"] == DIRECT) & (tidy["variant"] == "") & tidy["subset"].isna()
+    tidy = tidy.assign(model=tidy["model"] + tidy["variant"].fillna(""))  # as the config names it
+    chosen = (tidy["protocol"] == DIRECT) & tidy["subset"].isna()
     direct = tidy[chosen & (tidy["metric"] == tidy["task"].map(request.metrics))]
     theirs = tidy.loc[(tidy["protocol"] == DIRECT) & (tidy["study"] != STUDY), ["model", "study"]]
     models: list[tuple[str, str, int | None]] = [

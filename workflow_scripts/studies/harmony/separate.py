@@ -45,7 +45,10 @@ def _note(table: pd.DataFrame, asked: SeparateRequest) -> str:
     """An answer for each protocol, on lines of their own, and what the columns mean."""
     parts = table.groupby(["scores", "protocol"], sort=False)
     answers = [" ".join(_answer(rows, asked)) for _, rows in parts]
-    return "\n\n".join([*answers, NOTE.format(first=asked.first, second=asked.second, level=LEVEL)])
+    imports = {name: said for one in asked.grids for name, said in one.imports.items()}
+    about = [f"{name}: {' '.join(said)}" for name, said in imports.items() if said]
+    note = NOTE.format(first=asked.first, second=asked.second, level=LEVEL)
+    return "\n\n".join([*answers, *about, note])
 
 
 def _answer(rows: pd.DataFrame, asked: SeparateRequest) -> Iterator[str]:

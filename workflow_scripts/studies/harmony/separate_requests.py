@@ -8,6 +8,7 @@ from typing import get_args
 from pydantic import BaseModel, ConfigDict
 
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.scores.foreign.cells import ImportedCell, cells_of, told
 from workflow_scripts.settings.grids import OWN_GRID, grid_inputs
 from workflow_scripts.settings.harmony import Protocol
 from workflow_scripts.settings.load import Settings
@@ -16,6 +17,7 @@ from workflow_scripts.settings.request import StepRequest
 from workflow_scripts.settings.sentences import hint, shown
 from workflow_scripts.studies.harmony.grid_files import GRID
 from workflow_scripts.studies.harmony.separate_hours import ModelHours, grid_hours, planners
+from workflow_scripts.studies.product import import_folders
 from workflow_scripts.studies.ranking.requests import GridRequest, grid_request
 
 # What this run has measured. It is read where it is there, and never made for this.
@@ -31,6 +33,7 @@ class SeparateGrid(BaseModel):
     files: dict[str, tuple[str, ...]]
     mixed: bool = False  # whether the two models' scores come from different sources
     hours: dict[str, dict[str, ModelHours]] = {}
+    imports: dict[str, tuple[str, ...]] = {}  # by origin: who measured what, and what differs
 
 
 class SeparateRequest(StepRequest):
@@ -105,7 +108,9 @@ def _grids(settings: Settings, first: str, second: str) -> list[SeparateGrid]:
         if not grid.run
     }
     models = {name: _models_of(files["scores"]) for name, files in others.items()}
-    everywhere = own.union(*imported.values(), *models.values())
+    imports = _imports(settings) if of_us else {}
+    of_imports = [{cell.model for cell in cells} for cells in imports.values()]
+    everywhere = own.union(*imported.values(), *of_imports, *models.values())
     for name in (first, second):
         if name not in everywhere:
             raise UserError(_unknown(name, everywhere, settings))
@@ -114,15 +119,20 @@ def _grids(settings: Settings, first: str, second: str) -> list[SeparateGrid]:
         for name in others
         if {first, second} <= models[name]
     ]
-    run = [own, *imported.values()]
+    notes = {
+        name: tuple(told(cell for cell in cells if cell.model in (first, second)))
+        for name, cells in imports.items()
+    }
+    run = [own, *imported.values(), *of_imports]
     if any({first, second} <= some for some in run):
-        found.insert(0, _of_run(settings, list(imported), of_us))
+        one = _of_run(settings, list(imported), of_us)
+        found.insert(0, one.model_copy(update={"imports": notes}))
     if found:
         return found
     alike = [
         name for name in others if set(settings.grids[name].protocols) <= set(get_args(Protocol))
     ]
-    together = own.union(*imported.values(), *(models[name] for name in alike))
+    together = own.union(*imported.values(), *of_imports, *(models[name] for name in alike))
     if not {first, second} <= together:
         raise UserError(
             f"separate names {shown(first)} and {shown(second)}, which were scored under different protocols;"
@@ -130,7 +140,13 @@ def _grids(settings: Settings, first: str, second: str) -> list[SeparateGrid]:
         )
     files = [*imported, *(path for name in alike for path in others[name]["scores"])]
     once = {Path(path).resolve(): path for path in reversed(files)}
-    return [_of_run(settings, list(once.values())[::-1], of_us, mixed=True)]
+    one = _of_run(settings, list(once.values())[::-1], of_us, mixed=True)
+    return [one.model_copy(update={"imports": notes})]
+
+
+def _imports(settings: Settings) -> dict[str, tuple[ImportedCell, ...]]:
+    """Those that this run has read."""
+    return cells_of([path for path in map(Path, import_folders(settings)) if path.is_dir()])
 
 
 def _of_run(
@@ -164,6 +180,6 @@ def _unknown(name: str, known: set[str], settings: Settings) -> str:
         )
     return (
         f"separate names {shown(name)}, of which there are no scores; expected a model of harmony.models,"
-        " of harmony.imported_scores or of a grid in config/grids"
+        " of harmony.imported_scores, of imports or of a grid in config/grids"
         f"{hint(name, [*known, *settings.harmony.models])}."
     )

@@ -81,9 +81,11 @@ def _pairs(
 
 
 def _called(origins: list[str], one: SeparateGrid) -> str:
+    """Where both come from; results of others are said to be."""
     if not one.asked.grid.run:
         return one.asked.grid.called
-    return joined(list(dict.fromkeys("own scores" if of == OWN else of for of in origins)))
+    names = {OWN: "own scores"} | {of: f"{of}, imported" for of in one.imports}
+    return joined([names.get(of, of) for of in dict.fromkeys(origins)])
 
 
 def _of_pair(

@@ -7,7 +7,7 @@ from workflow_scripts.scores.influences import errors_by_row
 from workflow_scripts.studies.suite.table_requests import SuiteTables
 
 # What tells a row's scores apart, as their errors have them.
-KEY = ["protocol", "model", "variant", "dtype", "commit"]
+KEY = ["protocol", "study", "model", "variant", "dtype", "commit"]
 
 
 def behind_first(
@@ -16,7 +16,7 @@ def behind_first(
     """Columns behind and behind_stderr of rows in their order, the best first.
 
     All rows answered the same items, so that what moves both with another draw of them falls out. The
-    error is unknown where a task is no mean over its items.
+    error is unknown where a task is no mean over its items, or a row was imported without them.
     """
     behind = ranked["average"].iloc[0] - ranked["average"]
     variances = np.zeros(len(ranked))
@@ -26,9 +26,12 @@ def behind_first(
             variances[:] = np.nan
             break
         index, items = errors_by_row(of_task, KEY)
-        of_rows = items.part(index.get_indexer(pd.MultiIndex.from_frame(keys[KEY])))
-        places = np.arange(len(ranked))
-        variances += of_rows.of_difference(places, np.zeros_like(places))
+        theirs = keys["study"] != "suite"  # whose protocol is told by the shots of each task
+        asked = keys["protocol"].mask(theirs, "few_shot" if one.shots else "direct")
+        at = index.get_indexer(pd.MultiIndex.from_frame(keys.assign(protocol=asked)[KEY]))
+        of_rows, places = items.part(at), np.arange(len(ranked))
+        of_task_variances = of_rows.of_difference(places, np.zeros_like(places))
+        variances += np.where((at < 0) | (at[0] < 0), np.nan, of_task_variances)
     stderrs = np.sqrt(variances) / len(request.tasks)
     stderrs[0] = np.nan  # behind itself it is by nothing
     return pd.DataFrame({"behind": behind, "behind_stderr": stderrs}, ranked.index)

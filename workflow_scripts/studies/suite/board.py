@@ -14,9 +14,10 @@ from workflow_scripts.core.records import Record, read_record
 from workflow_scripts.render.frames import Cells, cells
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.web.board import BoardItem, Column, Details, Row, Tab
+from workflow_scripts.studies.ranking.frame import OWN
 from workflow_scripts.studies.suite import checks, leaderboard
 from workflow_scripts.studies.suite.baselines import Baseline, baselines
-from workflow_scripts.studies.suite.requests import accepted, read_checks
+from workflow_scripts.studies.suite.requests import accepted
 from workflow_scripts.studies.suite.table_requests import ShownTask, SuiteBoard
 
 ABOUT = (
@@ -36,7 +37,8 @@ def board_suite(inputs: Inputs, request: dict[str, Any], outputs: dict[str, Path
         leaderboard.TABLE.read(inputs.one("leaderboard")),
         checks.TABLE.read(inputs.one("found")),
     )
-    found = suite_tab(*tables, read_checks(inputs.one("checks")), SuiteBoard.of(request))
+    asked = SuiteBoard.of(request)
+    found = suite_tab(*tables, leaderboard.read_entries(inputs, asked), asked)
     write_json(outputs["tab"], asdict(found))
 
 
@@ -53,7 +55,7 @@ def suite_tab(
         id="suite",
         title="Leaderboard",
         about=" ".join([ABOUT, *(f"{row.model}: {row.detail}" for row in lost.itertuples())]),
-        columns=_columns(tasks),
+        columns=_columns(tasks, imported=bool((board["origin"] != OWN).any())),
         rows=[
             _row(row, entries[row["file"]], notes.get(row["file"], []), tasks, of_a_row)
             for row in cells(board)
@@ -64,7 +66,7 @@ def suite_tab(
     )
 
 
-def _columns(tasks: Sequence[ShownTask]) -> list[Column]:
+def _columns(tasks: Sequence[ShownTask], imported: bool) -> list[Column]:
     return [
         Column("name", "Model", "name"),
         Column("precision", "Precision", "choice"),
@@ -77,6 +79,9 @@ def _columns(tasks: Sequence[ShownTask]) -> list[Column]:
                 f"{task.shots}-shot, {task.shown_as} ({task.metric} of lm-eval).",
             )
             for task in tasks
+        ),
+        Column(
+            "origin", "Origin", "choice", "Own runs, or the folder it was imported from.", imported
         ),
         Column("model_type", "Type", "choice"),
         Column("parameters", "Parameters", "count", ranged=True),
@@ -95,7 +100,16 @@ def _row(row: Cells, entry: dict, notes: list[str], tasks: Sequence[ShownTask], 
     scores += [f"{name}_floor" for name in names]
     # A score is a share, whole or not.
     row |= {key: None if row[key] is None else float(row[key]) for key in scores}
-    facts = ("model_type", "precision", "licence", "protocol", "weight_type", "commit", "note")
+    facts = (
+        "origin",
+        "model_type",
+        "precision",
+        "licence",
+        "protocol",
+        "weight_type",
+        "commit",
+        "note",
+    )
     records = {
         name: record
         for name, path in entry["records"].items()
@@ -112,7 +126,7 @@ def _row(row: Cells, entry: dict, notes: list[str], tasks: Sequence[ShownTask], 
         },
         flag=row["flag"],
         flag_link=row["flag_link"],
-        notes=notes,
+        notes=[row["note"], *notes] if row["origin"] != OWN else notes,
         details=Details(
             facts=_facts(row, records),
             tasks=[_of_task(row, task, records.get(task.task)) for task in tasks],
@@ -137,8 +151,9 @@ def _beside(baseline: Baseline) -> Row:
 
 
 def _id(row: Cells) -> str:
-    """Unique: of the same model in the same precision and protocol, one commit is there once."""
-    parts = (row["model"], row["precision"], row["commit"][:12], row["protocol"])
+    """Unique: of the same model in the same precision and protocol, one commit is there once, from each origin."""
+    parts = [row["model"], row["precision"], row["commit"][:12], row["protocol"]]
+    parts += [row["origin"]] if row["origin"] != OWN else []
     return "~".join(parts)
 
 

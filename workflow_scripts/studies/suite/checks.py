@@ -19,7 +19,7 @@ from workflow_scripts.settings.flags import Flag
 from workflow_scripts.settings.requests import GENERATED
 from workflow_scripts.stats.shares import errors_above
 from workflow_scripts.studies.suite import leaderboard
-from workflow_scripts.studies.suite.requests import accepted, read_checks
+from workflow_scripts.studies.suite.requests import accepted
 from workflow_scripts.studies.suite.table_requests import ShownTask, SuiteTables
 
 SUSPICIOUS = 0.95
@@ -100,7 +100,10 @@ def _of_scores(
         yield f"above {SUSPICIOUS:.0%}", *said(high, f"Above {SUSPICIOUS:.0%}: {{}}.")
     if missing := [name for name in titles if name not in measured]:
         yield "missing", *said(missing, "Missing: {}.")
-    if fewer := [name for name in measured if row[f"{name}_n"] < most[name]]:
+    counted = [
+        name for name in measured if pd.notna(row[f"{name}_n"])
+    ]  # not all imported scores are
+    if fewer := [name for name in counted if row[f"{name}_n"] < most[name]]:
         yield "fewer items", *said(fewer, "On fewer items than others: {}.")
 
 
@@ -147,7 +150,7 @@ def _digest(entry: dict) -> str | None:
 
 def _make(inputs: Inputs, request: SuiteTables) -> pd.DataFrame:
     board = leaderboard.TABLE.read(inputs.one("leaderboard"))
-    return suite_checks(board, read_checks(inputs.one("checks")), request)
+    return suite_checks(board, leaderboard.read_entries(inputs, request), request)
 
 
 def _show(frame: pd.DataFrame, _: SuiteTables) -> pd.DataFrame:

@@ -13,10 +13,12 @@ from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import with_errors
 from workflow_scripts.settings.flags import Flag
+from workflow_scripts.studies.ranking.frame import OWN
 from workflow_scripts.studies.suite.baselines import baselines
 from workflow_scripts.studies.suite.behind import KEY, behind_first
+from workflow_scripts.studies.suite.imported import imported_entries
 from workflow_scripts.studies.suite.requests import accepted, parameters_of, read_checks
-from workflow_scripts.studies.suite.table_requests import ShownTask, SuiteTables
+from workflow_scripts.studies.suite.table_requests import ShownTask, SuiteBoard, SuiteTables
 
 NOTE = (
     "Scores in percent ± standard error; n is in the CSV. Average: the mean of all tasks of the suite, for rows that"
@@ -24,7 +26,9 @@ NOTE = (
     " difference on the same items. A cell that is missing is named and never filled. The first rows are"
     " baselines and no models. Floor: the better of random answers and of one fixed answer. Random"
     " answers: an open question has no such score. A published score is of another protocol, and so are those of"
-    " the Open LLM Leaderboard (table suite_protocol, with its commit of lm-eval). A flag was set by hand, its"
+    " the Open LLM Leaderboard (table suite_protocol, with its commit of lm-eval). Origin: own runs, or the folder"
+    " that results were imported from, whose harness, and where its tasks are others than ours, stand in the CSV's"
+    " note. A flag was set by hand, its"
     " reason is in the last column; the row stays."
 )
 COLUMNS = Columns(
@@ -33,7 +37,7 @@ COLUMNS = Columns(
         **{"parameters": "whole", "model_type": "maybe", "weight_type": "maybe"},
         **{"protocol": "text", "note": "maybe", "file": "text", "row": "text"},
         **{"average": "number", "average_stderr": "number", "missing": "maybe"},
-        **{"behind": "number", "behind_stderr": "number"},
+        **{"origin": "text", "behind": "number", "behind_stderr": "number"},
         **{"flag": "maybe", "flag_link": "maybe"},
     },
     like={".+_n": "whole", ".+": "number"},  # of each task
@@ -50,7 +54,7 @@ def suite_leaderboard(
 
     `errors` are those of the suite's items, as scores.influences has them.
     """
-    scores = scores[(scores["study"] == "suite") & scores["subset"].isna()]
+    scores = scores[scores["subset"].isna()]
     rows = [_row(entry, scores, request) for entry in accepted(checks)]
     columns = list(COLUMNS.named)
     for one in request.tasks:
@@ -63,6 +67,7 @@ def suite_leaderboard(
     )
     if len(ranked := table.dropna(subset=["average"])):
         keys = ranked[["protocol"]].join(ranked[list(_MEASURED)].set_axis(KEY[1:], axis=1))
+        keys = keys.fillna("")  # imported scores may lack number format and commit
         found = behind_first(ranked, keys, errors, request)
         table[found.columns] = found
     return table[columns]
@@ -70,7 +75,7 @@ def suite_leaderboard(
 
 def _row(entry: dict, scores: pd.DataFrame, request: SuiteTables) -> dict[str, Any]:
     submitted = entry["request"]
-    own = _scores_of(entry, scores)
+    own = _scores_of(entry, scores, request)
     flag = next((flag for flag in request.flags if marks(flag, entry)), None)
     row = {
         "model": submitted["name"],
@@ -78,6 +83,7 @@ def _row(entry: dict, scores: pd.DataFrame, request: SuiteTables) -> dict[str, A
         **{key: entry[key] for key in ("commit", "licence", "file", "row")},
         "parameters": parameters_of(entry),
         **{key: submitted[key] for key in _FACTS},
+        "origin": entry.get("origin", OWN),
         "flag": flag and flag.reason,
         "flag_link": flag and flag.link,
     }
@@ -106,11 +112,21 @@ def _row(entry: dict, scores: pd.DataFrame, request: SuiteTables) -> dict[str, A
     return row
 
 
-def _scores_of(entry: dict, scores: pd.DataFrame) -> pd.DataFrame:
+def _scores_of(entry: dict, scores: pd.DataFrame, asked: SuiteTables) -> pd.DataFrame:
     request = entry["request"]
+    if "origin" in entry:  # whose protocol is told by its shots
+        shots = scores["task"].map({one.task: one.shots for one in asked.tasks})
+        return scores[
+            (scores["study"] == entry["origin"])
+            & (scores["model"] == request["name"])
+            & (scores["dtype"].fillna("") == request["precision"])
+            & (scores["commit"].fillna("") == entry["commit"])
+            & (scores["shots"] == shots)
+        ]
     checkpoint = CheckpointId.parse(request["name"])
     own = (
-        (scores["model"] == checkpoint.model)
+        (scores["study"] == "suite")
+        & (scores["model"] == checkpoint.model)
         & (scores["variant"] == checkpoint.variant)
         & (scores["dtype"] == request["precision"])
         & (scores["protocol"] == request["protocol"])
@@ -136,8 +152,9 @@ def _show(frame: pd.DataFrame, request: SuiteTables) -> pd.DataFrame:
     models = pd.DataFrame(
         {
             "Model": frame["model"],
-            "Precision": frame["precision"],
-            "Commit": frame["commit"].str[:7],
+            "Precision": frame["precision"].where(frame["precision"] != "", None),
+            "Commit": frame["commit"].str[:7].where(frame["commit"] != "", None),
+            "Origin": frame["origin"],
             "Type": frame["model_type"],
             "Protocol": frame["protocol"].str.replace("_", "-"),
             "Average": _scores(frame["average"], frame["average_stderr"]),
@@ -179,7 +196,15 @@ def _scores(values: Iterable[float | None], errors: Iterable[float | None]) -> l
 def _make(inputs: Inputs, request: SuiteTables) -> pd.DataFrame:
     scores = pd.read_parquet(inputs.one("scores"))
     errors = pd.read_parquet(inputs.one("errors"))
-    return suite_leaderboard(scores, read_checks(inputs.one("checks")), request, errors)
+    return suite_leaderboard(scores, read_entries(inputs, request), request, errors)
+
+
+def read_entries(inputs: Inputs, request: SuiteTables | SuiteBoard) -> list[dict[str, Any]]:
+    """The requests as they were checked, and others' results as if they were accepted."""
+    return [
+        *read_checks(inputs.one("checks")),
+        *imported_entries(inputs["imports"], request.tasks),
+    ]
 
 
 TABLE = Table(

@@ -3,12 +3,18 @@
 from typing import Any
 
 from workflow_scripts.settings.load import Settings
-from workflow_scripts.studies.product import MeasuredStudy, products, records_of, table
+from workflow_scripts.studies.product import (
+    MeasuredStudy,
+    import_folders,
+    products,
+    records_of,
+    table,
+)
 from workflow_scripts.studies.suite.table_requests import suite_tables
 
 
 def _wanted(settings: Settings) -> Any:
-    return settings.requests or settings.refused_requests
+    return settings.requests or settings.refused_requests or settings.imports
 
 
 MEASURED = (MeasuredStudy("suite", lambda settings: [], _wanted, "suite"),)
@@ -22,9 +28,10 @@ PRODUCTS = products(
             "scores": "results/scores/suite.parquet",
             "errors": "results/scores/suite_errors.parquet",
             "checks": "results/requests/checks.json",
+            "imports": import_folders,
         },
         request=suite_tables,
-        version=3,
+        version=4,
     ),
     table(
         "suite_checks",
@@ -34,9 +41,10 @@ PRODUCTS = products(
             "leaderboard": "results/tables/suite_leaderboard.csv",
             "checks": "results/requests/checks.json",
             "records": records_of("suite"),
+            "imports": import_folders,
         },
         request=suite_tables,
-        version=2,
+        version=3,
     ),
     table(
         "suite_requests",

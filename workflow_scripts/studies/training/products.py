@@ -7,12 +7,15 @@ from workflow_scripts.studies.training.requests import staged_checkpoints
 
 
 def training_records(settings: Settings) -> list[str]:
-    """What trained each checkpoint, and how; beside the measures of perplexity after it."""
-    return [
-        f"results/training/{one.in_path}.json"
-        for one in settings.staged_checkpoints()
-        if one.stages
-    ]
+    """What trained each chunked checkpoint, and how; beside the measures of perplexity after it."""
+    staged = [one for one in settings.staged_checkpoints() if one.stages]
+    return [f"results/training/{one.in_path}.json" for one in staged]
+
+
+def mmlu_trainings(settings: Settings) -> list[str]:
+    """What trained the checkpoints that MMLU is asked of."""
+    asked = [one for one in settings.mmlu_checkpoints() if one.stages]
+    return [f"results/training/{one.in_path}.json" for one in asked]
 
 
 def _perplexity_records(settings: Settings) -> list[str]:

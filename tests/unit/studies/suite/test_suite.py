@@ -17,6 +17,8 @@ from tests.unit.studies.suite.suite_study import (
     entry,
     measure,
 )
+from workflow_scripts.core.files import write_json
+from workflow_scripts.scores.columns import COLUMNS
 from workflow_scripts.scores.influences import item_errors
 from workflow_scripts.scores.tidy import collect, whole_records
 from workflow_scripts.studies.suite import board as board_suite
@@ -24,6 +26,7 @@ from workflow_scripts.studies.suite import checks as found_checks
 from workflow_scripts.studies.suite.board import suite_tab
 from workflow_scripts.studies.suite.chapter import SUITE
 from workflow_scripts.studies.suite.checks import suite_checks
+from workflow_scripts.studies.suite.imported import imported_entries
 from workflow_scripts.studies.suite.leaderboard import TABLE, suite_leaderboard
 from workflow_scripts.studies.suite.table_requests import SuiteBoard
 
@@ -82,6 +85,46 @@ def test_a_row_stands_behind_the_first_by_its_difference_on_the_same_items():
     assert table["behind_stderr"].iloc[1] == pytest.approx(apart.std(ddof=1) / 10**0.5 / 2**0.5)
     written(table)
     assert " 60.0 ± 11.5 |" in Path("suite_leaderboard.md").read_text()
+
+
+def test_results_of_others_are_rows_beside_ours_where_they_were_asked_with_these_shots():
+    """Theirs have no answers: how far the second lies behind the first is said, and its error is not."""
+    own = both(entry("org/good"), GOOD)
+    about = {"harness": "lm_eval", "harness_version": "0.4.2", "model": "org/theirs"}
+    about |= {"file": "r.json", "commit": None, "dtype": None}
+    told = {"sst2": (5, ()), "truth": (0, ("version 1 of the task, ours 2",)), "other": (5, ())}
+    found = [
+        about | {"task": task, "protocol": "few_shot", "shots": shots, "differs": differs}
+        for task, (shots, differs) in told.items()
+    ]
+    write_json(Path("theirs/cells.json"), found)
+    theirs = [
+        {"study": "theirs", "model": "org/theirs", "variant": "", "metric": "acc", "value": 0.5}
+        | {key: one[key] for key in ("task", "protocol", "shots")}
+        for one in found
+    ]
+    records = whole_records([Path(path) for path in own["records"].values()])
+    scores = pd.concat(
+        [
+            collect(record for _, record in records),
+            pd.DataFrame(theirs, columns=list(COLUMNS)).astype(COLUMNS),
+        ]
+    )
+    entries = [own, *imported_entries([Path("theirs")], TASKS)]
+    table = written(suite_leaderboard(scores, entries, asked(), item_errors(records)))
+    assert table["origin"].tolist() == ["own", "theirs"]
+    assert table["average"].tolist() == pytest.approx([0.8, 0.5])
+    assert table["behind"].tolist() == pytest.approx([0, 0.3])
+    assert table["behind_stderr"].isna().all()
+    assert table["note"].iloc[1] == (
+        "Imported, measured by lm_eval 0.4.2. truth: version 1 of the task, ours 2."
+    )
+    found = written(suite_checks(table, entries, asked()), found_checks.TABLE)
+    shown = SuiteBoard(tasks=TASKS, baselines=(), shown_items=2)
+    rows = suite_tab(table, found, entries, shown).rows
+    assert rows[1].values["origin"] == "theirs" and "lm_eval 0.4.2" in rows[1].notes[0]
+    fewer = [one.model_copy(update={"shots": 3}) for one in TASKS]
+    assert not imported_entries([Path("theirs")], fewer)
 
 
 def test_a_missing_cell_is_named_and_its_row_has_no_average():

@@ -1,0 +1,58 @@
+"""Any model trained once on a dataset, whatever its architecture, and then asked like any other."""
+
+import csv
+
+import pytest
+
+from tests.workflow.snakemake import jobs_of, run_snakemake
+from workflow_scripts.core.training_record import read_training_record
+from workflow_scripts.hub.manifest import read_manifest
+
+pytestmark = pytest.mark.workflow
+CONFIG = """
+source: {source}
+training:
+  models: [{model}]
+  tuned: mine
+  recipes:
+    mine:
+      {{data: text, dataset: Salesforce/wikitext, subset: wikitext-103-raw-v1, max_length: 128, max_samples: 40,
+        max_steps: 2, batch_size: 4, learning_rate: 1.0e-3}}
+chunking: {{checkpoints: []}}
+prompts: {{models: []}}
+suite: {{requests: none}}
+harmony: {{models: [{model}, {model}+tuned], tasks: [rte], protocols: [direct], bootstrap_draws: 20}}
+mmlu: {{models: [{model}+tuned], max_items_per_subject: 1}}
+miniature: {{items: 16}}
+"""
+
+
+def write_config(folder, **words: str) -> tuple[str, str]:
+    (folder / "none").mkdir(exist_ok=True)
+    (folder / "mine.yaml").write_text(CONFIG.format(**words))
+    return "--configfile", "mine.yaml"
+
+
+def test_a_model_of_another_architecture_is_trained_once_and_asked_like_any_other(tmp_path):
+    config = write_config(tmp_path, source="miniature", model="miniature/Pythia-0.1M")
+    made, tuned = "results/tables/harmony_scores.csv", "miniature--Pythia-0.1M+tuned"
+    result = run_snakemake(tmp_path, made, *config)
+    assert jobs_of(result)["train_checkpoint"] == 1, result.stdout + result.stderr
+    with (tmp_path / made).open(newline="") as file:
+        scores = {row["model"]: row["value"] for row in csv.DictReader(file)}
+    assert set(scores) == {"miniature/Pythia-0.1M", "miniature/Pythia-0.1M+tuned"}
+    assert all(scores.values()), "both have a score"
+    record = read_training_record(tmp_path / f"results/training/{tuned}.json")
+    assert record.recipe == "mine" and record.facts["steps"] == 2
+    manifest = read_manifest(tmp_path / f"results/checkpoints/{tuned}/manifest.json")
+    assert manifest.architecture == "GPTNeoXForCausalLM"
+    assert record.trained.weights_sha256 != record.base.weights_sha256
+    everything = jobs_of(run_snakemake(tmp_path, "-n", *config))
+    assert everything["evaluate_mmlu"] == 1 and "train_checkpoint" not in everything
+
+
+def test_a_run_on_models_of_the_hub_trains_it_for_every_study_that_names_it(tmp_path):
+    config = write_config(tmp_path, source="huggingface", model="EleutherAI/pythia-410m-deduped")
+    jobs = jobs_of(run_snakemake(tmp_path, "-n", *config))
+    assert (jobs["train_checkpoint"], jobs["evaluate_direct"], jobs["evaluate_mmlu"]) == (1, 2, 1)
+    assert jobs["tokenise_samples"] == 1 and jobs["fetch_model"] == 1

@@ -1,0 +1,54 @@
+"""What is known of each imported cell beside its numbers: who measured it, and where its task is another than ours."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from workflow_scripts.core.records import ProtocolName
+
+CELLS = "cells.json"
+
+
+class ImportedCell(BaseModel):
+    """What a file of somebody else says of one measurement; null is what it does not say."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    file: str = Field(description="In the imported folder")
+    harness: str
+    harness_version: str | None
+    model: str
+    variant: str = ""
+    seed: int | None = None
+    commit: str | None
+    dtype: str | None
+    task: str
+    protocol: ProtocolName
+    shots: int
+    differs: tuple[str, ...] = Field(description="Where its task is another than ours")
+
+
+_ALL = TypeAdapter(tuple[ImportedCell, ...])
+
+
+def read_cells(folder: Path) -> tuple[ImportedCell, ...]:
+    return _ALL.validate_json((folder / CELLS).read_bytes())
+
+
+def told(cells: Iterable[ImportedCell]) -> list[str]:
+    """Who measured these cells, and of each task what differs, each sentence once."""
+    cells = list(cells)
+    by = dict.fromkeys(
+        f"{one.harness} {one.harness_version or '(version not recorded)'}" for one in cells
+    )
+    tasks: dict[str, list[str]] = {}
+    for one in cells:
+        if one.differs:
+            tasks.setdefault(f"{one.task}: {'; '.join(one.differs)}.", [])
+    return [f"Imported, measured by {' and '.join(by)}.", *tasks] if cells else []
+
+
+def cells_of(folders: Sequence[Path]) -> dict[str, tuple[ImportedCell, ...]]:
+    """By the name that their scores go by, that of the folder."""
+    return {folder.name: read_cells(folder) for folder in folders}
