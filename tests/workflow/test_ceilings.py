@@ -25,13 +25,13 @@ LINES: dict[str, int] = {
     "workflow_scripts/render": 1280,
     "workflow_scripts/scores": 1560,
     "workflow_scripts/settings": 4710,
-    "workflow_scripts/stats": 2210,
+    "workflow_scripts/stats": 2300,
     "workflow_scripts/steps": 740,
-    "workflow_scripts/studies": 10580,
+    "workflow_scripts/studies": 10700,
     "workflow_scripts/training": 4310,
     "Snakefile": 80,
     "rules": 1760,
-    "tests": 40840,
+    "tests": 40980,
     "bench": 2760,
 }
 MOST_LINES_OF_A_FILE = 320

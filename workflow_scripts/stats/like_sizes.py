@@ -44,7 +44,7 @@ class LikePairs(NamedTuple):
 
     first: np.ndarray
     second: np.ndarray
-    count: int
+    total: int
     """How many there are in all; of more than a quarter of a million so many are drawn."""
 
 

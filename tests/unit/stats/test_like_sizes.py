@@ -35,7 +35,7 @@ def test_a_size_that_is_none_is_one_sentence():
 
 def test_models_are_of_like_size_up_to_a_factor_of_two_and_unknown_ones_of_none():
     like = like_pairs(sizes(1, 2, 4.1, np.nan))
-    assert (like.first.tolist(), like.second.tolist(), like.count) == ([0], [1], 1)
+    assert (like.first.tolist(), like.second.tolist(), like.total) == ([0], [1], 1)
 
 
 def test_of_many_pairs_of_like_size_some_are_drawn_and_all_are_counted(monkeypatch):
@@ -47,10 +47,10 @@ def test_of_many_pairs_of_like_size_some_are_drawn_and_all_are_counted(monkeypat
     whole = like_pairs(parameters)
     pairs = set(map(frozenset, zip(whole.first, whole.second, strict=True)))
     assert pairs == {frozenset(pair) for pair in np.argwhere(np.triu(like, 1)).tolist()}
-    assert whole.count == len(pairs) == len(whole.first)
+    assert whole.total == len(pairs) == len(whole.first)
     monkeypatch.setattr(like_sizes, "MOST_PAIRS", 50)
     some = like_pairs(parameters)
-    assert (some.count, len(some.first)) == (whole.count, 50)
+    assert (some.total, len(some.first)) == (whole.total, 50)
     assert set(map(frozenset, zip(some.first, some.second, strict=True))) < pairs
 
 

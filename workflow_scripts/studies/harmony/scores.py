@@ -158,7 +158,8 @@ def write_scores_figure(table: pd.DataFrame, request: ModelsRequest, pdf: Path, 
             y = [tasks.index(t) + (at - (len(colours) - 1) / 2) * step for t in rows["task"]]
             ends = reach(*(rows[one] for one in ("value", "low", "high")))
             axes.errorbar(rows["value"], y, xerr=None if len(models) > WITH_ERRORS else ends, fmt="o",
-                          markeredgewidth=0, color=colours[name], label=name, **of_each)  # fmt: skip
+                          markeredgewidth=0, color=colours[name], **of_each)  # fmt: skip
+            axes.plot([], [], "o", markersize=4.5, color=colours[name], label=name)
         for row, task in enumerate(tasks):
             floor = table.loc[table["task"] == task, "floor"].max()
             if pd.notna(floor):

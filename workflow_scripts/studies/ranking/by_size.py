@@ -116,7 +116,7 @@ def _of_group(grid: Grid, group: Group, request: RankingRequest) -> dict[str, An
         **{"groups": reach.groups, "of": reach.of},
     }
     if group.kind == LIKE:
-        return found | {"pairs_of_models": like_pairs(about["parameters"]).count}
+        return found | {"pairs_of_models": like_pairs(about["parameters"]).total}
     draws = max(request.draws // 5, 10)
     ceilings = ceiling_of_pairs(grid.errors.part(scores), draws, request.seed)
     known = _agreement(scores, grid, group).notna()  # over the pairs of tasks that the mean is over

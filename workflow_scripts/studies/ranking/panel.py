@@ -182,6 +182,9 @@ def write_panel_figure(
         gap = max(len(order) / NAMED, 1.0)  # a line of text, in rows
         axes.plot(published["pc1"], np.full(len(published), -gap), "|", color="0.4", markersize=9)
         ends = [*published["pc1"], *table["low"], *table["high"]]
+        if len(order) > CROWD:  # a few intervals of very many reach far beyond all others
+            ends = [*published["pc1"], *np.quantile(table[["low", "high"]], (0.005, 0.995))]
+            axes.set_xlim(min(ends), max(ends))
         last = np.inf
         for row in published.sort_values("rank").itertuples():
             if last - row.pc1 < (max(ends) - min(ends)) / PLACES:
@@ -200,7 +203,9 @@ def write_panel_figure(
             down = of["key"].map(row_of).to_numpy(float) + shift
             across = labels.reach(of["pc1"], of["low"], of["high"])
             look |= {"markersize": 2, "alpha": 0.6} if many else {}
-            look |= {"alpha": 0.1, "rasterized": True} if len(order) > CROWD else {}
+            if len(order) > CROWD:
+                axes.plot([], [], look["fmt"], color=look["color"], label=look.pop("label"))
+                look |= {"alpha": 0.1, "rasterized": True}
             axes.errorbar(of["pc1"], down, xerr=across, linewidth=0.4 if many else 1.2, **look)
             for y, row in zip(down, [] if many else of.itertuples(), strict=not many):
                 axes.annotate(f"{row.tasks}", (row.high, y), xytext=(3, 0), fontsize=6.5, va="center",

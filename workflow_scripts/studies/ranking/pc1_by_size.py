@@ -68,8 +68,8 @@ def _draw_panel(axis, rows: pd.DataFrame, across: str, looks: dict) -> None:
         colour, marker = looks[family]
         axis.plot(
             of[across], of["pc1"], "x" if chunked else marker, color=colour, linestyle="none",
-            markerfacecolor="none" if instruct else colour, markersize=large if own else 4,
-            alpha=0.3 if crowd else None, rasterized=crowd,
+            markerfacecolor="none" if instruct else colour, markersize=2.5 if crowd else large if own else 4,
+            alpha=0.2 if crowd else None, rasterized=crowd,
         )  # fmt: skip
     axis.set_xscale("log")
     wide = rows[across].max() > 30 * rows[across].min()
