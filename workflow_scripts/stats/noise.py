@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.stats.checks import checked_draws, checked_scores
-from workflow_scripts.stats.orders import among, orders, tau_b_by_task
+from workflow_scripts.stats.orders import Orders, among, orders, tau_b_by_task
 from workflow_scripts.stats.score_errors import ScoreErrors
 
 
@@ -69,12 +69,13 @@ def ceiling_of_pairs(errors: ScoreErrors, draws: int, seed: int = 0) -> pd.DataF
     scores = errors.scores
     # Mostly all tasks have the same models.
     sets, of_task = np.unique(scores.notna().to_numpy(), axis=1, return_inverse=True)
-    redrawn, previous = np.zeros((scores.shape[1], sets.shape[1])), None
+    redrawn = np.zeros((scores.shape[1], sets.shape[1]))
+    previous: list[Orders] = []
     for drawn in errors.drawn(checked_draws(draws) + 1, seed):
         whole = orders(drawn)
         now = [among(whole, have) for have in sets.T]
-        if previous is not None:
-            redrawn += np.stack(list(map(tau_b_by_task, previous, now)), axis=1)
+        for at, pair in enumerate(zip(previous, now, strict=False)):
+            redrawn[:, at] += tau_b_by_task(*pair)
         previous = now
     reliability = (redrawn / draws).clip(min=0)[:, of_task]
     ceiling = np.sqrt(reliability * reliability.T)

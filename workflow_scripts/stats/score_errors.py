@@ -18,9 +18,8 @@ from workflow_scripts.stats.item_errors import ItemErrors
 # it exceeds as often what a normal number exceeds in 4 % (`Reruns.spread` is set by that share).
 _STRAYING = 4
 _SIZE_OF_T = 1.46
-SAMPLE = (
-    300  # models, of more of which so many are drawn again where all of them would say the same
-)
+# Models, of more of which so many are drawn again where all of them would say the same.
+SAMPLE = 200
 
 
 @dataclass(frozen=True)

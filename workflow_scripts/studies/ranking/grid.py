@@ -81,7 +81,7 @@ class Grid:
 
 def tasks_of_true(cells: pd.DataFrame) -> dict[str, list[str]]:
     """By label the tasks whose cell is true."""
-    rows = zip(cells.index, cells.to_numpy(), strict=True)
+    rows = zip(cells.index, cells.to_numpy(bool), strict=True)
     return {label: list(cells.columns[row]) for label, row in rows}
 
 

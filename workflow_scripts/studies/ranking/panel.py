@@ -22,9 +22,8 @@ from workflow_scripts.studies.ranking.rank_lines import CROWD, NAMED
 from workflow_scripts.studies.ranking.requests import GridRequest, GridWords
 
 PLACES = 28  # names of panel models that would fit side by side in the figure
-MOST_SETS = (
-    300  # of tasks, from which a place is learnt by themselves; each takes a twentieth of a second
-)
+# Sets of tasks from which a place is learnt by themselves; each takes a twentieth of a second.
+MOST_SETS = 100
 ODD = 2.0  # standard deviations, from which on a task is named as unusual
 NOTE = (
     "PC1 that a model would have on the published leaderboard (61 models, 24 tasks, trained before"
@@ -66,7 +65,7 @@ def on_panel(grids: dict[str, Grid], panel: pd.DataFrame, request: GridRequest) 
     shared = Counter(
         tuple(values.columns[known])
         for values in parts.values()
-        for known in values.notna().to_numpy()
+        for known in values.notna().to_numpy(bool)
     )
     own = {key for key, _ in shared.most_common(MOST_SETS)}
     for name, grid in grids.items():
