@@ -99,8 +99,9 @@ bench-gpu: $(INSTALLED) ## a GPU: exactness and speed, in a report that planning
 bench-dag: $(INSTALLED) ## Snakemake's planning of the published grid, beside a bare workflow; two minutes
 	$(BIN)/python -m bench.dag
 
-bench-ranking: $(INSTALLED) ## tables and figures of the ranking study with 600 models; a minute
-	$(BIN)/python -m bench.ranking
+MODELS ?= 600
+bench-ranking: $(INSTALLED) ## the ranking study of 600 models, a tenth of the cells missing; a minute; MODELS=10000, five
+	$(BIN)/python -m bench.ranking --models $(MODELS)
 
 bench-calibration: $(INSTALLED) ## how often intervals hold, and equal models are called different; five minutes
 	$(BIN)/python -m bench.calibration

@@ -217,10 +217,10 @@ def test_a_reader_of_the_screen_hears_what_things_are(page):
 
 
 def test_of_thousands_of_rows_only_those_in_sight_are_in_the_page(page_of):
-    page = page_of(random_board(4, 5000, items=1))
+    page = page_of(random_board(4, 10_000, items=1))
     page.open()
     rows = "return document.querySelectorAll('.tabulator-row').length"
-    assert page.count() == "5,000 rows"
+    assert page.count() == "10,000 rows"
     assert 10 < page.run(rows) < FEW
     assert page.run("return document.querySelectorAll('*').length") < 40 * FEW
     page.tab_to(".tabulator-row")

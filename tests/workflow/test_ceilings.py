@@ -25,13 +25,13 @@ LINES: dict[str, int] = {
     "workflow_scripts/render": 1280,
     "workflow_scripts/scores": 2060,
     "workflow_scripts/settings": 4750,
-    "workflow_scripts/stats": 2210,
+    "workflow_scripts/stats": 2300,
     "workflow_scripts/steps": 740,
-    "workflow_scripts/studies": 10710,
+    "workflow_scripts/studies": 10830,
     "workflow_scripts/training": 4320,
     "Snakefile": 80,
     "rules": 1790,
-    "tests": 41590,
+    "tests": 41730,
     "bench": 2760,
 }
 MOST_LINES_OF_A_FILE = 320

@@ -17,11 +17,11 @@ from workflow_scripts.core.files import write_text
 from workflow_scripts.paper.chapters import Chapter
 from workflow_scripts.paper.run import is_generated, tell_run
 from workflow_scripts.render.numbers import Numbers, filled
+from workflow_scripts.render.tables import ROWS_READ
 from workflow_scripts.render.web.policy import policy
 
 HERE = Path(__file__).parent / "templates"
 WEB = Path(__file__).parents[1] / "render/web"
-ROWS_SHOWN = 2000  # of a table; a grid of many thousands is for the CSV
 ROWS_OPEN = 12  # up to so many rows a table stands open
 LONG_CELL = 60  # characters, from which on a cell is broken into lines
 WIDE = 2000  # pixels; ten inches, as figures are saved
@@ -68,7 +68,7 @@ def write_page(
         missing=missing,
         sources=sources,
         links=links,
-        rows_shown=ROWS_SHOWN,
+        rows_shown=ROWS_READ,
         rows_open=ROWS_OPEN,
         long_cell=LONG_CELL,
     )

@@ -6,7 +6,7 @@ CSV file by the same columns.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.text import DASH
 from workflow_scripts.scores.files import write_csv
 from workflow_scripts.settings.request import StepRequest
+
+ROWS_READ = 2000  # of a table that people read
 
 
 @dataclass(frozen=True)
@@ -67,9 +69,12 @@ class Table:
     def write(
         self, frame: pd.DataFrame, request: StepRequest, *, csv: Path, md: Path, tex: Path
     ) -> None:
-        """Write the frame as it is to CSV, and as people read it to Markdown and LaTeX."""
+        """Write the frame as it is to CSV, and as people read it to Markdown and LaTeX, where nobody reads thousands."""
         write_csv(frame, csv)
         shown = self.shown(frame, request)
+        if (count := len(shown.rows)) > ROWS_READ:
+            note = f"{shown.note} The first {ROWS_READ:,} of {count:,} rows; all are in the CSV."
+            shown = replace(shown, note=note, rows=shown.rows[:ROWS_READ])
         write_text(md, _markdown(shown))
         write_text(tex, _latex(shown))
 

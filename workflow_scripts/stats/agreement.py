@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.stats.checks import checked_scores
-from workflow_scripts.stats.orders import orders, tau_b
+from workflow_scripts.stats.orders import kendall
 
 
 def kendall_matrix(scores: pd.DataFrame) -> pd.DataFrame:
@@ -19,8 +19,9 @@ def kendall_matrix(scores: pd.DataFrame) -> pd.DataFrame:
     is NaN where fewer than two models are shared, or one of the tasks ties all of them; the diagonal
     is 1 where a task orders any pair at all.
     """
-    tau = tau_b(orders(checked_scores(scores)))
-    return pd.DataFrame(tau, index=scores.columns, columns=scores.columns)
+    return pd.DataFrame(
+        kendall(checked_scores(scores)), index=scores.columns, columns=scores.columns
+    )
 
 
 def mean_of_pairs(matrix: np.ndarray) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.stats.checks import checked_scores
-from workflow_scripts.stats.orders import orders, tau_b
+from workflow_scripts.stats.orders import kendall
 
 
 class CrossAgreement(NamedTuple):
@@ -28,7 +28,7 @@ def cross_agreement(first: pd.DataFrame, second: pd.DataFrame) -> CrossAgreement
         checked_scores(first.loc[models], "first"),
         checked_scores(second.loc[models], "second"),
     )
-    tau = tau_b(orders(np.hstack([one, other])))[: one.shape[1], one.shape[1] :]
+    tau = kendall(np.hstack([one, other]))[: one.shape[1], one.shape[1] :]
     known = (~np.isnan(one)).astype(int).T @ (~np.isnan(other)).astype(int)
     pearson = [
         [_pearson(one[:, a], other[:, b]) for b in range(other.shape[1])]

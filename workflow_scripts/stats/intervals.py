@@ -6,7 +6,7 @@ import numpy as np
 
 from workflow_scripts.stats.agreement import mean_agreement, mean_of_pairs
 from workflow_scripts.stats.checks import TAILS
-from workflow_scripts.stats.orders import orders, tau_b
+from workflow_scripts.stats.orders import kendall
 from workflow_scripts.stats.score_errors import ScoreErrors
 
 
@@ -25,7 +25,7 @@ def interval_drawn(errors: ScoreErrors, draws: int, seed: int = 0) -> Interval:
 
     A draw is noisier than what it is drawn from, and agrees less; so the spread of the draws is taken,
     and set around the measured value m: [m + q_low - mean, m + q_high - mean], within -1 and 1.
-    Unknown where any score lacks its error.
+    Of many models a sample is drawn again. Unknown where any score lacks its error.
     """
     value = mean_agreement(errors.scores)
     low, high = _around(value, _drawn_means(errors, draws, seed))
@@ -47,7 +47,8 @@ def difference_drawn(
 def _drawn_means(errors: ScoreErrors, draws: int, seed: int) -> np.ndarray:
     if not errors.are_known:
         return np.full(draws, np.nan)
-    return np.array([mean_of_pairs(tau_b(orders(values))) for values in errors.drawn(draws, seed)])
+    drawn = errors.sampled().drawn(draws, seed)
+    return np.array([mean_of_pairs(kendall(values)) for values in drawn])
 
 
 def _around(value: float, drawn: np.ndarray) -> Interval:

@@ -29,7 +29,10 @@ class ItemErrors:
 
     def of_difference(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """The variance of the difference of the models in these places; 0 between a model and itself."""
-        together = (self.shared @ self.shared.T)[first, second]
+        if len(first) < len(self.shared) ** 2 // 4:
+            together = np.einsum("pk,pk->p", self.shared[first], self.shared[second])
+        else:  # nearly all pairs
+            together = (self.shared @ self.shared.T)[first, second]
         variances = self.variances
         apart = variances[first] + variances[second] - 2 * together
         return np.where(first == second, 0.0 * apart, apart.clip(0))

@@ -11,6 +11,9 @@ from workflow_scripts.stats.checks import TAILS
 # Of what is left out in turn, and of families: of fewer, models are taken one by one, and the interval is of
 # such families alone.
 _FEWEST, _FEWEST_FAMILIES = 3, 4
+# Of more than so many, what is left out in turn are so many groups of them, dealt at random: each takes the
+# statistic of all others, and a few dozen say how it varies.
+_MOST, _DEALT = 64, 24
 
 
 class Reach(NamedTuple):
@@ -42,8 +45,12 @@ def over_families(statistic: Callable[[np.ndarray], np.ndarray], families: pd.Se
     h_j = n / n_j, the pseudo-values p_j = h_j x - (h_j - 1) x_(j) have the variance
     sum (p_j - mean)^2 / (h_j - 1) / g (the jackknife for groups of unequal size), and the interval is
     Student's with g - 1 degrees of freedom: six families say little of a seventh, and it is as wide.
+    More than 64 families, or models, are first dealt into 24 groups.
     """
     groups, of = groups_of(families)
+    if (found := groups.max(initial=-1) + 1) > _MOST:
+        dealt = np.random.default_rng(0).permutation(found) % _DEALT
+        groups, of = dealt[groups], "groups"
     count = np.bincount(groups, minlength=1)
     whole = np.asarray(statistic(np.ones(len(groups), dtype=bool)), dtype=float)
     if len(count) < _FEWEST:

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.stats.checks import checked_draws, checked_scores
-from workflow_scripts.stats.orders import orders, tau_b_by_task
+from workflow_scripts.stats.orders import Orders, among, orders, tau_b_by_task
 from workflow_scripts.stats.score_errors import ScoreErrors
 
 
@@ -36,8 +36,9 @@ def noise_ceiling(errors: ScoreErrors, draws: int, seed: int = 0) -> pd.DataFram
     `own_redraw` is the mean over draws of tau_b(x, x'), of the measured scores and a draw around them.
     `two_redraws` is the mean of tau_b(x', x''), both sides drawn, as two benchmarks of the same content
     would agree, each with items of its own. Cells without an error are left out; NaN where fewer than
-    two models are left.
+    two models are left. Of many models a sample is drawn.
     """
+    errors = errors.sampled()
     measured = orders(checked_scores(errors.scores.where(errors.stderrs.notna())))
     own, two = np.zeros((2, errors.scores.shape[1]))
     previous = None
@@ -60,15 +61,22 @@ def ceiling_of_pairs(errors: ScoreErrors, draws: int, seed: int = 0) -> pd.DataF
     have. As a correlation of two noisy measures of one thing is the root of the product of their
     reliabilities, so is tau nearly; a task agrees better with one that is measured well than with its
     own like. The redraws start from scores that hold such errors already, so that the ceiling is
-    generous for small tasks, never too low.
+    generous for small tasks, never too low. Of many models a sample is drawn, a fifth as often: what is
+    unsure is then which models it has.
     """
+    every, errors = errors, errors.sampled()
+    draws = draws if errors is every else max(draws // 5, 1)
     scores = errors.scores
-    reliability = np.full((scores.shape[1], scores.shape[1]), np.nan)
-    # Drawn once for each set of models: mostly all tasks have the same.
+    # Mostly all tasks have the same models.
     sets, of_task = np.unique(scores.notna().to_numpy(), axis=1, return_inverse=True)
-    for at, have in enumerate(sets.T):
-        shared = errors.part(scores.mul(np.where(have, 1.0, np.nan), axis=0))
-        redrawn = noise_ceiling(shared, draws, seed)["two_redraws"]
-        reliability[:, of_task == at] = redrawn.clip(lower=0).to_numpy()[:, None]
+    redrawn = np.zeros((scores.shape[1], sets.shape[1]))
+    previous: list[Orders] = []
+    for drawn in errors.drawn(checked_draws(draws) + 1, seed):
+        whole = orders(drawn)
+        now = [among(whole, have) for have in sets.T]
+        for at, pair in enumerate(zip(previous, now, strict=False)):
+            redrawn[:, at] += tau_b_by_task(*pair)
+        previous = now
+    reliability = (redrawn / draws).clip(min=0)[:, of_task]
     ceiling = np.sqrt(reliability * reliability.T)
     return pd.DataFrame(ceiling, index=scores.columns, columns=scores.columns)

@@ -7,6 +7,8 @@ from workflow_scripts.stats.checks import LEVEL, TAILS, checked_scores
 from workflow_scripts.stats.principal import first_components
 from workflow_scripts.stats.score_errors import ScoreErrors
 
+# Drawn at most, if that leaves as many draws of each model as ends of a 95% interval take.
+MOST_RANKS, FEWEST_DRAWS = 2_500_000, 250
 _ROUNDING = (
     1e-9  # of the largest value; sums in another order differ by far less, and models by more
 )
@@ -31,13 +33,14 @@ def rank_ranges(errors: ScoreErrors, draws: int, seed: int = 0) -> pd.DataFrame:
     ranks is kept, to the nearest whole ranks and widened to the rank that the measured scores give: each
     model by itself lies there with 95%. `joint_low` and `joint_high` hold for all models at once: they reach as
     many of each model's standard deviations of ranks as 95% of the draws stay within for every model.
-    NaN where any score lacks its error. Missing cells are refused.
+    NaN where any score lacks its error. Missing cells are refused. Of many models there are fewer draws.
     """
     values = checked_scores(errors.scores)
     if np.isnan(values).any():
         raise ValueError("scores has missing cells; expected models that have them all.")
     if not errors.are_known:
         return pd.DataFrame(np.nan, errors.scores.index, ["low", "high", "joint_low", "joint_high"])
+    draws = min(draws, max(MOST_RANKS // max(len(values), 1), FEWEST_DRAWS))
     # One after the other: all draws of many models at once would fill the memory.
     drawn = (first_components(one[None]) for one in errors.drawn(draws, seed))
     order = _ranks_by_row(np.concatenate(list(drawn)))

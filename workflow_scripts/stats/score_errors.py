@@ -18,6 +18,8 @@ from workflow_scripts.stats.item_errors import ItemErrors
 # it exceeds as often what a normal number exceeds in 4 % (`Reruns.spread` is set by that share).
 _STRAYING = 4
 _SIZE_OF_T = 1.46
+# Models, of more of which so many are drawn again where all of them would say the same.
+SAMPLE = 200
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,14 @@ class ScoreErrors:
         items = {task: self.items[task].part(rows) for task in scores}
         training = self.training.reindex_like(scores)
         return ScoreErrors(scores, items, training, self.stream)
+
+    def sampled(self) -> "ScoreErrors":
+        """Of many models a sample, the same for any grid with as many."""
+        count = len(self.scores)
+        if count <= SAMPLE:
+            return self
+        chosen = np.random.default_rng(0).choice(count, SAMPLE, replace=False)
+        return self.part(self.scores.iloc[np.sort(chosen)])
 
     def floored_by(self, floor: "ScoreErrors", scores: pd.DataFrame) -> "ScoreErrors":
         """Of `scores`, each the better of this and the floor's, where both are known."""

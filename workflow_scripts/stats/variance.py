@@ -86,20 +86,23 @@ def unexplained(values: np.ndarray) -> float:
     """Mean square of what models (rows) and tasks (columns) leave of the values; NaN where nothing is left.
 
     By least squares over the cells that are known; the divisor is their number less that of the effects.
+    Each model's effect is the mean of what the tasks' effects leave of it, so that these alone are solved for.
     """
+    values = values[(~np.isnan(values)).any(axis=1)]
     known = ~np.isnan(values)
     count = known.astype(float)
     filled = np.where(known, values, 0.0)
-    models, tasks = values.shape
-    normal = np.zeros((models + tasks, models + tasks))
-    normal[:models, models:], normal[models:, :models] = count, count.T
-    np.fill_diagonal(normal, np.concatenate([count.sum(axis=1), count.sum(axis=0)]))
-    sums = np.concatenate([filled.sum(axis=1), filled.sum(axis=0)])
-    effects, _, rank, _ = np.linalg.lstsq(normal, sums, rcond=1e-10)
-    free = int(known.sum()) - int(rank)
+    share = count / count.sum(axis=1, keepdims=True)
+    normal = np.diag(count.sum(axis=0)) - count.T @ share
+    sums = filled.sum(axis=0) - share.T @ filled.sum(axis=1)
+    of_tasks, _, rank, _ = np.linalg.lstsq(normal, sums, rcond=1e-10)
+    free = int(known.sum()) - len(values) - int(rank)
     if free < 1:
         return math.nan
-    rest = np.where(known, values - effects[:models, None] - effects[models:], 0.0)
+    off = np.where(known, values - of_tasks, 0.0)
+    rest = np.where(
+        known, off - off.sum(axis=1, keepdims=True) / count.sum(axis=1, keepdims=True), 0.0
+    )
     return float((rest**2).sum() / free)
 
 

@@ -13,12 +13,12 @@ from tests.unit.stories import numbers_of
 from workflow_scripts.paper.chapters import chapters
 from workflow_scripts.paper.latex import size_of, write_paper
 from workflow_scripts.paper.numbers import run_numbers
-from workflow_scripts.paper.page import ROWS_SHOWN, write_page
+from workflow_scripts.paper.page import write_page
 from workflow_scripts.paper.requests import Report, ToldFigure, ToldTable
 from workflow_scripts.paper.run import what_is_missing
 from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.numbers import Number, Numbers
-from workflow_scripts.render.tables import Table
+from workflow_scripts.render.tables import ROWS_READ, Table
 from workflow_scripts.render.web.policy import digest
 from workflow_scripts.settings.request import Nothing
 
@@ -190,10 +190,10 @@ def test_a_table_nobody_tells_of_is_shown_all_the_same(tmp_path):
 
 
 def test_a_long_table_is_cut_and_says_so(tmp_path):
-    text = page(tmp_path, rows=ROWS_SHOWN + 5)
-    assert f"The first {ROWS_SHOWN} of {ROWS_SHOWN + 5} rows; the CSV has all." in text
+    text = page(tmp_path, rows=ROWS_READ + 5)
+    assert f"The first {ROWS_READ} of {ROWS_READ + 5} rows; the CSV has all." in text
     (cut,) = re.findall(r'id="table-mystery".*?</details>', text, re.S)
-    assert cut.count("<tr>") == ROWS_SHOWN + 1
+    assert cut.count("<tr>") == ROWS_READ + 1
 
 
 def test_it_says_what_is_missing_and_why(tmp_path):

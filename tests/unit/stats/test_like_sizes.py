@@ -5,8 +5,10 @@ import pandas as pd
 import pytest
 
 from tests.unit.stats.random_scores import SEEDS, random_scores
+from workflow_scripts.stats import like_sizes
 from workflow_scripts.stats.agreement import kendall_matrix
 from workflow_scripts.stats.like_sizes import (
+    LikePairs,
     bands,
     kendall_of_pairs,
     like_pairs,
@@ -33,13 +35,29 @@ def test_a_size_that_is_none_is_one_sentence():
 
 def test_models_are_of_like_size_up_to_a_factor_of_two_and_unknown_ones_of_none():
     like = like_pairs(sizes(1, 2, 4.1, np.nan))
-    assert list(zip(*np.nonzero(like), strict=True)) == [(0, 1), (1, 0)]
+    assert (like.first.tolist(), like.second.tolist(), like.total) == ([0], [1], 1)
+
+
+def test_of_many_pairs_of_like_size_some_are_drawn_and_all_are_counted(monkeypatch):
+    drawn = np.random.default_rng(0)
+    parameters = pd.Series(np.exp(drawn.uniform(0, 8, 90)))
+    parameters[drawn.random(90) < 0.1] = np.nan
+    size = np.log(parameters.to_numpy())
+    like = np.abs(np.subtract.outer(size, size)) <= np.log(2)
+    whole = like_pairs(parameters)
+    pairs = set(map(frozenset, zip(whole.first, whole.second, strict=True)))
+    assert pairs == {frozenset(pair) for pair in np.argwhere(np.triu(like, 1)).tolist()}
+    assert whole.total == len(pairs) == len(whole.first)
+    monkeypatch.setattr(like_sizes, "MOST_PAIRS", 50)
+    some = like_pairs(parameters)
+    assert (some.total, len(some.first)) == (whole.total, 50)
+    assert set(map(frozenset, zip(some.first, some.second, strict=True))) < pairs
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_over_all_pairs_it_is_kendalls_tau_b_whatever_is_missing_or_tied(seed):
     scores = random_scores(seed, gaps=0.2)
-    every = ~np.eye(len(scores), dtype=bool)
+    every = LikePairs(*np.triu_indices(len(scores), 1), 0)
     pd.testing.assert_frame_equal(kendall_of_pairs(scores, every), kendall_matrix(scores))
 
 

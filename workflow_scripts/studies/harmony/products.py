@@ -81,7 +81,7 @@ _OF_THE_GRID = products(
         "studies.ranking.significance",
         inputs=GRID,
         request=grid_request,
-        version=4,
+        version=5,
     ),
     table(
         "harmony_panel",
@@ -89,7 +89,7 @@ _OF_THE_GRID = products(
         "studies.ranking.panel",
         inputs={**GRID, "published": published("harmony_leaderboard.csv")},
         request=grid_request,
-        version=3,
+        version=4,
     ),
     table(
         "harmony_scores",
@@ -134,7 +134,8 @@ _OF_THE_GRID = products(
             " rank when all models are asked other items (95%); a strong line"
             " joins ranks whose ranges do not meet. A star marks imported scores. Models that lack too"
             " many tasks of a protocol have no rank there. Of more than seventy models some are"
-            " named, and of more than twice as many the ranges are left out."
+            " named, and of more than twice as many the ranges are left out; of more than three hundred the"
+            " lines are of those named on the left, before a haze of all."
         ),
     ),
     figure(
@@ -217,7 +218,8 @@ _OF_THE_GRID = products(
             " of the difference; the thin lines beside a column span the ranks that are compatible"
             " with this order, and within them a model's two ranks are drawn as similar as"
             " possible. A strong line joins ranks whose spans do not meet. A star marks imported"
-            " scores."
+            " scores. Of more than three hundred models the lines are of those named on the left, before"
+            " a haze of all."
         ),
     ),
     figure(

@@ -25,6 +25,7 @@ from workflow_scripts.studies.ranking.labels import (
     reach,
     rule,
 )
+from workflow_scripts.studies.ranking.rank_lines import CROWD
 from workflow_scripts.studies.ranking.requests import ModelsRequest, ScoresRequest
 
 NAMED = 16  # models with a colour and a name of their own in the figure; more go by their families
@@ -140,7 +141,7 @@ def write_scores_figure(table: pd.DataFrame, request: ModelsRequest, pdf: Path, 
     low, high = score_interval(value, error, n, lowest_of(table["metric"]))
     table = table.assign(name=named, low=low, high=high).sort_values("parameters", kind="stable")
     models = list(dict.fromkeys(table["name"]))
-    of_each: dict[str, float] = {"markersize": 4.5, "linewidth": 1}
+    of_each: dict[str, Any] = {"markersize": 4.5, "linewidth": 1}
     colours: dict[str, Any] = model_colours(models)
     if many := len(models) > NAMED:
         family = {row.model: row.family for row in request.models}
@@ -148,6 +149,8 @@ def write_scores_figure(table: pd.DataFrame, request: ModelsRequest, pdf: Path, 
         looks = families(table.assign(family=table["name"]))
         colours = {name: looks[name][0] for name in sorted(set(table["name"]))}
         of_each = {"markersize": 3, "linewidth": 0.5, "alpha": 0.5}
+    if len(models) > CROWD:
+        of_each = {"markersize": 2, "alpha": 0.1, "rasterized": True}
     height = 1.0 + (0.45 if many else 0.3) * len(tasks) + 0.1 * len(colours)
     with drawing(pdf, png, 6.5, height) as (fig, axes):
         step = 0.7 / max(len(colours), 1)
@@ -156,7 +159,8 @@ def write_scores_figure(table: pd.DataFrame, request: ModelsRequest, pdf: Path, 
             y = [tasks.index(t) + (at - (len(colours) - 1) / 2) * step for t in rows["task"]]
             ends = reach(*(rows[one] for one in ("value", "low", "high")))
             axes.errorbar(rows["value"], y, xerr=None if len(models) > WITH_ERRORS else ends, fmt="o",
-                          markeredgewidth=0, color=colours[name], label=name, **of_each)  # fmt: skip
+                          markeredgewidth=0, color=colours[name], **of_each)  # fmt: skip
+            axes.plot([], [], "o", markersize=4.5, color=colours[name], label=name)
         for row, task in enumerate(tasks):
             floor = table.loc[table["task"] == task, "floor"].max()
             if pd.notna(floor):

@@ -224,14 +224,15 @@ def _show(table: pd.DataFrame, request: RankingRequest) -> pd.DataFrame:
     )
 
 
-def _note(_: pd.DataFrame, request: RankingRequest) -> str:
+def _note(table: pd.DataFrame, request: RankingRequest) -> str:
     run = request.grid.run
     of = (
         frame.RAW_AND_MISSING
         if run
         else "Each task with the others, and all pairs, are in the CSV."
     )
-    return _NOTE.format(trainings=frame.TRAININGS[request.trainings], last=of)
+    said = _NOTE.format(trainings=frame.TRAININGS[request.trainings], last=of)
+    return said + frame.of_many(table["models"])
 
 
 TABLE = Table(

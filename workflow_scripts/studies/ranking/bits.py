@@ -1,5 +1,6 @@
 """Bits per byte of each text, as the models are and after training on it: how well each model knows the text."""
 
+from math import ceil
 from pathlib import Path
 
 import pandas as pd
@@ -10,6 +11,7 @@ from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import numbers
 from workflow_scripts.settings.grids import GridFile
 from workflow_scripts.studies.ranking import frame, labels
+from workflow_scripts.studies.ranking.rank_lines import NAMED
 from workflow_scripts.studies.ranking.requests import GridRequest, GridWords
 from workflow_scripts.studies.ranking.texts import bits_rows, read_text_scores
 
@@ -83,7 +85,7 @@ def write_bits(table: pd.DataFrame, request: GridWords, pdf: Path, png: Path) ->
     most = int(table["text"].value_counts().max()) if texts else 5
     names = dict(request.grid.texts) or {text: text for text in texts}
     columns = max(len(texts), 1)
-    size = 1.6 + 3.2 * columns, 1.1 + (0.24 if most <= SPACED else 0.15) * most
+    size = 1.6 + 3.2 * columns, 1.1 + (0.24 if most <= SPACED else 0.15) * min(most, NAMED)
     with labels.drawing(pdf, png, *size, ncols=columns, squeeze=False) as (fig, grid):
         if not texts:
             say_empty(grid[0][0], "No text has a score.")
@@ -96,7 +98,8 @@ def write_bits(table: pd.DataFrame, request: GridWords, pdf: Path, png: Path) ->
                 colour, marker = labels.look_of(key, request.grid)
                 axes.plot(rows[key], rows.index, marker, color=colour, markersize=4, label=name)
             shown = rows["model"] if request.grid.run else rows["model"].str.split("/").str[-1]
-            axes.set_yticks(rows.index, shown, fontsize=8 if most <= SPACED else 6)
+            named = rows.index[:: ceil(most / NAMED)]
+            axes.set_yticks(named, shown[named], fontsize=8 if most <= SPACED else 6)
             axes.set_ylim(-0.7, len(rows) - 0.3)
             axes.set_title(names[text], fontsize=9)
             axes.set_xlabel("bits per byte")

@@ -1,6 +1,5 @@
 """Figure: how the ranking changes from direct evaluation to train-before-test, and how sure each rank is."""
 
-from math import ceil
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,13 @@ from matplotlib.colors import to_rgb
 from workflow_scripts.render.figures import Figure, say_empty
 from workflow_scripts.studies.ranking import labels
 from workflow_scripts.studies.ranking.leaderboard import TABLE
-from workflow_scripts.studies.ranking.rank_lines import NAMED, draw_lines, draw_range, fineness
+from workflow_scripts.studies.ranking.rank_lines import (
+    NAMED,
+    are_named,
+    draw_lines,
+    draw_range,
+    fineness,
+)
 from workflow_scripts.studies.ranking.requests import GridWords
 
 SHADED = 20  # models; the ranges of more would be one fog
@@ -69,8 +74,7 @@ def write_bump(table: pd.DataFrame, request: GridWords, pdf: Path, png: Path) ->
 def _name_models(axes, rows: pd.DataFrame, looks: dict, across: float, side: str) -> None:
     """Equal ranks would lie on one another: they share one label; of very many models some have one."""
     size = 8 if rows["rank"].max() <= SHADED else 6.5
-    each = ceil(rows["rank"].max() / NAMED)
-    for rank, tied in rows[(rows["rank"] - 1) % each == 0].groupby("rank"):
+    for rank, tied in rows[are_named(rows["rank"].to_numpy())].groupby("rank"):
         names = ", ".join(tied["name"])
         text = f"{names} {rank:.0f}" if side == "right" else f"{rank:.0f} {names}"
         colour = looks[tied["family"].iloc[0]][0]

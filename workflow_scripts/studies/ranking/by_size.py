@@ -22,6 +22,7 @@ from workflow_scripts.stats.jackknife import over_families
 from workflow_scripts.stats.like_sizes import (
     FACTOR,
     FEWEST,
+    MOST_PAIRS,
     bands,
     kendall_of_pairs,
     like_pairs,
@@ -95,7 +96,12 @@ def _of_group(grid: Grid, group: Group, request: RankingRequest) -> dict[str, An
     about, count = grid.models.loc[group.models], len(group.models)
 
     def mean(kept: np.ndarray) -> np.ndarray:
-        return np.array(mean_of_pairs(_agreement(scores[kept], grid, group).to_numpy()))
+        left = scores[kept]
+        if (
+            group.kind == LIKE
+        ):  # the pairs, which may be drawn, stay the same: of them those that are left
+            left = scores.mul(np.where(kept, 1.0, np.nan), axis=0)
+        return np.array(mean_of_pairs(_agreement(left, grid, group).to_numpy()))
 
     reach = over_families(mean, about["family"])
     found: dict[str, Any] = {
@@ -110,7 +116,7 @@ def _of_group(grid: Grid, group: Group, request: RankingRequest) -> dict[str, An
         **{"groups": reach.groups, "of": reach.of},
     }
     if group.kind == LIKE:
-        return found | {"pairs_of_models": int(like_pairs(about["parameters"]).sum()) // 2}
+        return found | {"pairs_of_models": like_pairs(about["parameters"]).total}
     draws = max(request.draws // 5, 10)
     ceilings = ceiling_of_pairs(grid.errors.part(scores), draws, request.seed)
     known = _agreement(scores, grid, group).notna()  # over the pairs of tasks that the mean is over
@@ -189,8 +195,11 @@ def _show(table: pd.DataFrame, request: RankingRequest) -> pd.DataFrame:
     )
 
 
-def _note(_: pd.DataFrame, request: RankingRequest) -> str:
+def _note(table: pd.DataFrame, request: RankingRequest) -> str:
     said = _NOTE.format(trainings=frame.TRAININGS[request.trainings])
+    said += frame.of_many(table["models"])
+    if (table["group"].eq(LIKE) & (table["pairs_of_models"] > MOST_PAIRS)).any():
+        said += f" Of the pairs of like size {MOST_PAIRS:,} are drawn at random and counted."
     return f"{said} {frame.RAW_AND_MISSING}" if request.grid.run else said
 
 

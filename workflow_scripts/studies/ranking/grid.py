@@ -74,9 +74,15 @@ class Grid:
         """Those with what could be estimated of their missing cells, and of missing standard errors."""
         return complete(self.errors.part(self.measured))
 
-    def lacking(self, label: str) -> list[str]:
-        """Tasks of this protocol on which the model has no score."""
-        return list(self.values.columns[self.values.loc[label].isna()])
+    def lacking(self) -> dict[str, list[str]]:
+        """By label the tasks of this protocol on which the model has no score."""
+        return tasks_of_true(self.values.isna())
+
+
+def tasks_of_true(cells: pd.DataFrame) -> dict[str, list[str]]:
+    """By label the tasks whose cell is true."""
+    rows = zip(cells.index, cells.to_numpy(bool), strict=True)
+    return {label: list(cells.columns[row]) for label, row in rows}
 
 
 def read_grids(inputs: Inputs, request: GridRequest) -> dict[str, Grid]:
@@ -194,8 +200,9 @@ def _cells(protocol: str, tidy: pd.DataFrame, request: GridRequest, about: pd.Da
         for column in ("value", "stderr", "between", "seeds")
     }
     of_origin = {
-        origin: [task for task in tasks if task in set(group["task"])]
-        for origin, group in cells[cells["origin"] != OWN].groupby("origin")
+        origin: [task for task in tasks if task in of_group]
+        for origin, group in cells[cells["origin"] != OWN].groupby("origin")["task"]
+        for of_group in [set(group)]
     }
     of_origin[OWN] = of_config
     of_us = set(map(str, ids))
@@ -257,8 +264,7 @@ def floored_grid(protocol: str, raw: Grid, floor: Grid) -> Grid:
     own = raw.models["origin"] == OWN
     rows = [label for label in values.index if kept[label] or own[label]]
     tasks = [task for task in values if both[task].any()]
-    absent = tuple(
-        (label, task) for label in rows for task in tasks if pd.isna(values.at[label, task])
-    )
-    errors = raw.errors.floored_by(floor.errors, values.loc[rows, tasks])
+    values = values.loc[rows, tasks]
+    absent = tuple((rows[row], tasks[at]) for row, at in np.argwhere(values.isna().to_numpy()))
+    errors = raw.errors.floored_by(floor.errors, values)
     return Grid(protocol, errors, raw.models.loc[rows], absent)

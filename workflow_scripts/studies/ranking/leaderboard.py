@@ -9,9 +9,9 @@ from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import numbers, percents
 from workflow_scripts.stats.missing import FEWEST
 from workflow_scripts.stats.principal import principal_components
-from workflow_scripts.stats.ranks import rank_ranges, ranks, tiers
+from workflow_scripts.stats.ranks import FEWEST_DRAWS, MOST_RANKS, rank_ranges, ranks, tiers
 from workflow_scripts.studies.ranking import frame
-from workflow_scripts.studies.ranking.grid import Grid, read_grids
+from workflow_scripts.studies.ranking.grid import Grid, read_grids, tasks_of_true
 from workflow_scripts.studies.ranking.requests import RankingRequest
 
 NOTE = (
@@ -70,22 +70,17 @@ def first_component(grid: Grid) -> pd.Series:
     return principal_components(scores).scores[frame.FIRST_COMPONENT]
 
 
-def filled_tasks(grid: Grid, label: str) -> list[str]:
-    """Tasks on which a ranked model's score is estimated."""
-    filled = grid.completed.filled
-    return list(filled.columns[filled.loc[label]])
-
-
 def _of_protocol(grid: Grid, tasks: list[str], request: RankingRequest) -> pd.DataFrame:
     table = grid.models[_ABOUT].rename_axis("label")
     table[["pc1", "rank", *_RANGES, "tier"]] = float("nan")
-    absent = set(grid.absent)
-    reasons = {label: _reason(grid, label, absent) for label in table.index}
+    absent, lacking = set(grid.absent), grid.lacking()
+    reasons = {label: _reason(grid, label, lacking[label], absent) for label in table.index}
     scores, filled = ranked_scores(grid), dict.fromkeys(table.index, "")
     if len(pc1 := first_component(grid)):
         table["pc1"] = pc1
         table["rank"] = ranks(pc1)
-        filled |= {label: " ".join(filled_tasks(grid, label)) for label in pc1.index}
+        tasks_of = tasks_of_true(grid.completed.filled)
+        filled |= {label: " ".join(tasks_of[label]) for label in pc1.index}
         errors = grid.completed.errors.part(scores)
         ranges = rank_ranges(errors, draws=request.draws, seed=request.seed)
         table[_RANGES] = ranges[[name.removeprefix("rank_") for name in _RANGES]]
@@ -108,11 +103,11 @@ def _of_protocol(grid: Grid, tasks: list[str], request: RankingRequest) -> pd.Da
     return table.sort_values(["rank", "label"], kind="stable", ignore_index=True)
 
 
-def _reason(grid: Grid, label: str, absent: set[tuple[str, str]]) -> str:
+def _reason(grid: Grid, label: str, lacking: list[str], absent: set[tuple[str, str]]) -> str:
     """Why a model has no PC1; empty if it has one."""
     if not grid.measured.shape[1]:
         return "no scores"
-    lacking = [task for task in grid.lacking(label) if task not in grid.unmeasured]
+    lacking = [task for task in lacking if task not in grid.unmeasured]
     unasked = [task for task in lacking if (label, task) not in absent]
     of = f"of {grid.measured.shape[1]} tasks"
     said = [
@@ -161,10 +156,17 @@ def _show(table: pd.DataFrame, request: RankingRequest) -> pd.DataFrame:
     )
 
 
+def _note(table: pd.DataFrame, request: RankingRequest) -> str:
+    said = NOTE.format(trainings=frame.TRAININGS[request.trainings])
+    if table.groupby("protocol").size().max() * request.draws > MOST_RANKS:
+        said += f" Of so many models ranks are drawn {FEWEST_DRAWS} times or more, not {request.draws:,}."
+    return said
+
+
 TABLE = Table(
     name="leaderboard",
     title="Harmony leaderboard",
-    note=lambda _, request: NOTE.format(trainings=frame.TRAININGS[request.trainings]),
+    note=_note,
     columns=COLUMNS,
     asks=RankingRequest,
     make=lambda inputs, request: leaderboard(read_grids(inputs, request), request),

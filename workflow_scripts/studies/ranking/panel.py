@@ -1,5 +1,6 @@
 """Each model's place on the published panel of 61 models, from the tasks it was measured on."""
 
+from collections import Counter
 from math import ceil
 from pathlib import Path
 
@@ -17,10 +18,12 @@ from workflow_scripts.stats.placement import fit, place
 from workflow_scripts.studies.ranking import frame, labels
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
 from workflow_scripts.studies.ranking.leaderboard import rank_range
+from workflow_scripts.studies.ranking.rank_lines import CROWD, NAMED
 from workflow_scripts.studies.ranking.requests import GridRequest, GridWords
 
-NAMED = 70  # models whose names have room below one another in the figure
 PLACES = 28  # names of panel models that would fit side by side in the figure
+# Sets of tasks from which a place is learnt by themselves; each takes a twentieth of a second.
+MOST_SETS = 100
 ODD = 2.0  # standard deviations, from which on a task is named as unusual
 NOTE = (
     "PC1 that a model would have on the published leaderboard (61 models, 24 tasks, trained before"
@@ -48,21 +51,39 @@ _OF_PLACE = ("pc1", "low", "high", "rank", "best_rank", "worst_rank", "coverage"
 
 
 def on_panel(grids: dict[str, Grid], panel: pd.DataFrame, request: GridRequest) -> pd.DataFrame:
-    """One row per protocol and model that shares a task with the panel, the panel's rows left out."""
-    rows, fitted = [], {}  # by the tasks, which most models share
+    """One row per protocol and model that shares a task with the panel, the panel's rows left out.
+
+    What a place takes is learnt once for each set of tasks. Of more sets than the most shared ones, models of
+    the others are placed by all tasks, those that they lack estimated as for the leaderboard.
+    """
+    rows, fitted = [], {}
     families = pd.Series({row.model: row.family for row in request.models}, dtype=object)
-    for grid in grids.values():
-        tasks = [task for task in grid.values if task in panel]
-        for about in grid.models.itertuples():
-            measured = grid.values.loc[about.Index, tasks].dropna()
+    parts = {
+        name: grid.measured[[task for task in grid.measured if task in panel]]
+        for name, grid in grids.items()
+    }
+    shared = Counter(
+        tuple(values.columns[known])
+        for values in parts.values()
+        for known in values.notna().to_numpy(bool)
+    )
+    own = {key for key, _ in shared.most_common(MOST_SETS)}
+    for name, grid in grids.items():
+        values, stderrs = parts[name], grid.stderrs[parts[name].columns]
+        completed = grid.completed.errors if len(shared) > len(own) else grid.errors
+        every = completed.scores[values.columns], completed.stderrs[values.columns]
+        for at, about in enumerate(grid.models.itertuples()):
+            measured = values.iloc[at].dropna()
             if measured.empty or _of_panel(about.model, measured, panel):
                 continue
-            key = tuple(measured.index)
+            given, errors = measured, stderrs.iloc[at]
+            if tuple(measured.index) not in own and every[0].iloc[at].notna().all():
+                given, errors = (one.iloc[at] for one in every)
+            key = tuple(given.index)
             if key not in fitted:
                 fitted[key] = fit(panel, list(key), families)
-            errors = grid.stderrs.loc[about.Index]
-            found = place(panel, measured, families, errors, fitted=fitted[key])
-            unusual = found.residuals.dropna().sort_values()
+            found = place(panel, given, families, errors, fitted=fitted[key])
+            unusual = found.residuals[measured.index].dropna().sort_values()
             rows.append(
                 {
                     "protocol": grid.protocol,
@@ -73,7 +94,7 @@ def on_panel(grids: dict[str, Grid], panel: pd.DataFrame, request: GridRequest) 
                     "neighbours": " ".join(found.neighbours.index),
                     "good_at": " ".join(unusual.index[unusual >= ODD][::-1]),
                     "bad_at": " ".join(unusual.index[unusual <= -ODD]),
-                    "outside": " ".join(found.outside),
+                    "outside": " ".join(task for task in found.outside if task in measured),
                     "caution": _caution(request.grid.protocols[grid.protocol]),
                     **unusual.add_prefix(frame.RESIDUAL),
                 }
@@ -119,6 +140,12 @@ def _show(table: pd.DataFrame, request: GridRequest) -> pd.DataFrame:
     )
 
 
+def _note(table: pd.DataFrame, _: GridRequest) -> str:
+    many = f" Of more than {MOST_SETS} sets of tasks those that fewest models share are filled: the tasks that a"
+    many += " model lacks are estimated as for the leaderboard, and how unsure that is widens its interval."
+    return NOTE + (many if len(table) > MOST_SETS else "")
+
+
 def _make(inputs: Inputs, request: GridRequest) -> pd.DataFrame:
     return on_panel(read_grids(inputs, request), read_panel(inputs.one("published")), request)
 
@@ -126,7 +153,7 @@ def _make(inputs: Inputs, request: GridRequest) -> pd.DataFrame:
 TABLE = Table(
     name="panel",
     title="Place on the published panel",
-    note=NOTE,
+    note=_note,
     columns=COLUMNS,
     asks=GridRequest,
     make=_make,
@@ -154,6 +181,9 @@ def write_panel_figure(
         gap = max(len(order) / NAMED, 1.0)  # a line of text, in rows
         axes.plot(published["pc1"], np.full(len(published), -gap), "|", color="0.4", markersize=9)
         ends = [*published["pc1"], *table["low"], *table["high"]]
+        if len(order) > CROWD:  # a few intervals of very many reach far beyond all others
+            ends = [*published["pc1"], *np.quantile(table[["low", "high"]], (0.005, 0.995))]
+            axes.set_xlim(min(ends), max(ends))
         last = np.inf
         for row in published.sort_values("rank").itertuples():
             if last - row.pc1 < (max(ends) - min(ends)) / PLACES:
@@ -172,6 +202,9 @@ def write_panel_figure(
             down = of["key"].map(row_of).to_numpy(float) + shift
             across = labels.reach(of["pc1"], of["low"], of["high"])
             look |= {"markersize": 2, "alpha": 0.6} if many else {}
+            if len(order) > CROWD:
+                axes.plot([], [], look["fmt"], color=look["color"], label=look.pop("label"))
+                look |= {"alpha": 0.1, "rasterized": True}
             axes.errorbar(of["pc1"], down, xerr=across, linewidth=0.4 if many else 1.2, **look)
             for y, row in zip(down, [] if many else of.itertuples(), strict=not many):
                 axes.annotate(f"{row.tasks}", (row.high, y), xytext=(3, 0), fontsize=6.5, va="center",

@@ -10,6 +10,7 @@ from workflow_scripts.settings.grids import GridFile
 from workflow_scripts.studies.ranking import labels
 from workflow_scripts.studies.ranking.frame import OWN
 from workflow_scripts.studies.ranking.leaderboard import TABLE
+from workflow_scripts.studies.ranking.rank_lines import CROWD
 from workflow_scripts.studies.ranking.requests import GridWords
 
 MANY = 25  # models, from which on their marks would hide one another
@@ -56,13 +57,19 @@ def _draw_panel(axis, rows: pd.DataFrame, across: str, looks: dict) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     rows = rows.dropna(subset=[across]).sort_values(across)
-    large = 6.5 if len(rows) <= MANY else 5
-    for row in rows.itertuples():
-        colour, marker = looks[row.family]
+    large, crowd = 6.5 if len(rows) <= MANY else 5, len(rows) > CROWD
+    alike = [
+        rows["family"],
+        rows["variant"] != "",
+        rows["kind"] == "instruct",
+        rows["origin"] == OWN,
+    ]
+    for (family, chunked, instruct, own), of in rows.groupby(alike, sort=False):
+        colour, marker = looks[family]
         axis.plot(
-            getattr(row, across), row.pc1, "x" if row.variant else marker, color=colour,
-            markerfacecolor="none" if row.kind == "instruct" else colour,
-            markersize=large if row.origin == OWN else 4,
+            of[across], of["pc1"], "x" if chunked else marker, color=colour, linestyle="none",
+            markerfacecolor="none" if instruct else colour, markersize=2.5 if crowd else large if own else 4,
+            alpha=0.2 if crowd else None, rasterized=crowd,
         )  # fmt: skip
     axis.set_xscale("log")
     wide = rows[across].max() > 30 * rows[across].min()

@@ -13,7 +13,7 @@ from workflow_scripts.studies.ranking.grid import Grid, read_grids
 from workflow_scripts.studies.ranking.requests import GridRequest
 
 ALL_SHOWN = 10  # models of a protocol, up to which the readable table has every pair
-ALL_TASKS = 100  # and the CSV every pair on every task; of 600 models that would be gigabytes
+ALL_PAIRS = 100  # and the CSV; of thousands of models that would be gigabytes
 NOTE = (
     "Difference of the mean score over the tasks that both models have, in percentage points, with its"
     " standard error, z and two-sided p; tasks won and lost count those on which the pair differs"
@@ -21,8 +21,9 @@ NOTE = (
     f" on one task (or on the mean), and significant is below {LEVEL}. The error is that of a difference"
     " on the same items, in clusters where a task has them, and of another training of each model where"
     f" that is known. Up to {ALL_SHOWN} models all pairs are shown, beyond that each model and the next"
-    " lower by mean score. The CSV has every pair over all tasks, and on single tasks as well up to"
-    f" {ALL_TASKS} models, beyond that neighbours only."
+    " lower by mean score. The CSV has every pair over all tasks and on single tasks up to"
+    f" {ALL_PAIRS} models, beyond that these neighbours over all tasks alone, with p times the number of all"
+    " pairs (Bonferroni's correction, which is never the smaller); `snakemake separate` compares any two."
     f" {RAW_AND_MISSING}"
 )
 COLUMNS = Columns(
@@ -49,6 +50,8 @@ def _of_protocol(grid: Grid) -> pd.DataFrame:
     scores = grid.measured.dropna(how="all")
     scores = scores.loc[scores.mean(axis=1).sort_values(ascending=False, kind="stable").index]
     above, below = np.triu_indices(len(scores), 1)
+    if alone := len(scores) > ALL_PAIRS:
+        above, below = np.arange(len(scores) - 1), np.arange(1, len(scores))
     if not len(above):
         return pd.DataFrame(columns=list(COLUMNS.named))
     pair = pd.DataFrame(
@@ -64,23 +67,26 @@ def _of_protocol(grid: Grid) -> pd.DataFrame:
     tested = ~np.isnan(differences)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.nansum(differences, axis=1) / tested.sum(axis=1)
-    overall = _tested(mean, known.of_mean_differences(above, below))
+    overall = _tested(mean, known.of_mean_differences(above, below), len(scores) if alone else 0)
     overall = overall.assign(task=OVERALL, tasks=tested.sum(axis=1))
-    kept = np.full(len(above), True) if len(scores) <= ALL_TASKS else below == above + 1
     tables, won, lost = [], np.zeros(len(above)), np.zeros(len(above))
     for at, task in enumerate(scores):
-        found = _tested(differences[:, at], errors[:, at])
+        count = int(scores[task].notna().sum()) if alone else 0
+        found = _tested(differences[:, at], errors[:, at], count)
         won += (found["p_holm"] < LEVEL) & (found["difference"] > 0)
         lost += (found["p_holm"] < LEVEL) & (found["difference"] < 0)
-        of_task = pair[kept].join(found.assign(task=task))
-        tables.append(of_task.dropna(subset=["difference"]))
+        of_task = pair.join(found.assign(task=task))
+        if not alone:
+            tables.append(of_task.dropna(subset=["difference"]))
     tables.insert(0, pair.join(overall).assign(won=won, lost=lost))
     return pd.concat(tables, ignore_index=True).reindex(columns=list(COLUMNS.named))
 
 
-def _tested(difference: np.ndarray, stderr: np.ndarray) -> pd.DataFrame:
+def _tested(difference: np.ndarray, stderr: np.ndarray, models: int) -> pd.DataFrame:
+    """By Holm's method over these pairs, or where these are not all by Bonferroni's over those of so many models."""
     z, p = z_test(difference, stderr)
-    found = {"difference": difference, "stderr": stderr, "z": z, "p": p, "p_holm": holm(p)}
+    corrected = np.minimum(p * models * (models - 1) / 2, 1) if models else holm(p)
+    found = {"difference": difference, "stderr": stderr, "z": z, "p": p, "p_holm": corrected}
     return pd.DataFrame(found)
 
 

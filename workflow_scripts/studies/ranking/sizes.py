@@ -12,7 +12,7 @@ from workflow_scripts.stats.ranks import ranks
 from workflow_scripts.studies.ranking import frame
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
 from workflow_scripts.studies.ranking.labels import drawn_from
-from workflow_scripts.studies.ranking.leaderboard import filled_tasks, first_component
+from workflow_scripts.studies.ranking.leaderboard import first_component
 from workflow_scripts.studies.ranking.pc1_by_compute import OPERATIONS, compute
 from workflow_scripts.studies.ranking.pc1_by_size import COMPUTE, PARAMETERS, write_pc1
 from workflow_scripts.studies.ranking.requests import GridRequest, GridWords
@@ -34,7 +34,7 @@ def sizes(grids: dict[str, Grid]) -> pd.DataFrame:
         pc1 = first_component(grid)
         table = grid.models.loc[pc1.index].reindex(columns=list(COLUMNS.named))
         table = table.assign(protocol=protocol, pc1=pc1, rank=ranks(pc1))
-        table["filled"] = [len(filled_tasks(grid, label)) for label in table.index]
+        table["filled"] = grid.completed.filled.sum(axis=1)
         table["compute"] = compute(table["parameters_billion"] * 1e9, table["tokens_billion"])
         found.append(table.sort_values("rank"))
     return COLUMNS.typed(pd.concat(found))

@@ -1,7 +1,6 @@
 """Two tasks side by side: the rank of each model on both, and the ranks that it could as well have."""
 
 from collections.abc import Mapping
-from math import ceil
 from pathlib import Path
 
 import numpy as np
@@ -15,12 +14,19 @@ from workflow_scripts.stats.partial_order import (
     SIGNIFICANT,
     joint_ranks,
     opposed_models,
+    partial_orders,
     rank_bounds,
 )
 from workflow_scripts.studies.ranking import frame, labels
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
 from workflow_scripts.studies.ranking.leaderboard import rank_range
-from workflow_scripts.studies.ranking.rank_lines import NAMED, draw_lines, draw_range, fineness
+from workflow_scripts.studies.ranking.rank_lines import (
+    NAMED,
+    are_named,
+    draw_lines,
+    draw_range,
+    fineness,
+)
 from workflow_scripts.studies.ranking.requests import GridWords, PairRequest
 
 COLUMNS = Columns(
@@ -45,14 +51,15 @@ def two_tasks(grids: Mapping[str, Grid], request: PairRequest) -> pd.DataFrame:
             continue
         values = grid.values[tasks].dropna()
         errors = grid.errors.part(values)
-        ranks, opposed = joint_ranks(errors), opposed_models(errors)
+        above = partial_orders(errors)
+        ranks, opposed = joint_ranks(errors, above), opposed_models(above)
         about = grid.models.loc[values.index, ["model", "variant", "origin", "family"]]
-        for task in tasks:
+        for task, better in zip(tasks, above, strict=True):
             found = about.rename_axis("label").reset_index().assign(protocol=protocol, task=task)
             of = {"value": values[task], "stderr": errors.stderrs[task], "rank": ranks[task]}
+            of |= dict(zip(("best", "worst"), rank_bounds(better), strict=True))
             of["opposed"] = opposed
-            of |= dict(rank_bounds(errors, task).items())
-            found = found.assign(**{name: column.to_numpy() for name, column in of.items()})
+            found = found.assign(**{name: np.asarray(column) for name, column in of.items()})
             rows.append(found.sort_values("rank"))
     return COLUMNS.typed(pd.concat(rows) if rows else pd.DataFrame(columns=list(COLUMNS.named)))
 
@@ -143,14 +150,14 @@ def _draw_panel(axis, rows: pd.DataFrame, names: Mapping[str, str], looks: dict)
         # Beside one another, or the ranges of neighbours would be one bar.
         beside = at + outward * (0.03 + 0.022 * ((ranks[:, at] - 1) % 7))
         draw_range(axis, beside, low[:, at], high[:, at], colours, alpha=0.55, width=0.9)
-    each = ceil(most / NAMED)
     for across, (task, side) in enumerate(zip(tasks, ("right", "left"), strict=True)):
-        for rank, tied in rows[rows["task"] == task].groupby("rank"):
-            if (rank - 1) % each == 0:  # equal models share one label
-                said = ", ".join(tied["name"])
-                text = f"{said} {rank}" if side == "right" else f"{rank} {said}"
-                axis.text(across + (0.21 if across else -0.21), rank, text, ha=side, va="center",
-                          fontsize=6.8, color=looks[tied["family"].iloc[0]][0])  # fmt: skip
+        of_task = rows[rows["task"] == task]
+        named = of_task[are_named(of_task["rank"].to_numpy(float))]
+        for rank, tied in named.groupby("rank"):  # equal models share one label
+            said = ", ".join(tied["name"])
+            text = f"{said} {rank}" if side == "right" else f"{rank} {said}"
+            axis.text(across + (0.21 if across else -0.21), rank, text, ha=side, va="center",
+                      fontsize=6.8, color=looks[tied["family"].iloc[0]][0])  # fmt: skip
     axis.set_xticks([0, 1], [names[task] for task in tasks])
     axis.xaxis.tick_top()
     axis.set_xlim(-1.0, 2.0)

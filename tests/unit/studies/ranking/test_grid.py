@@ -39,7 +39,7 @@ def test_a_missing_cell_is_named_and_stays_missing():
     grid = harmony_grids(scores, [], request())["direct"]
     assert grid.absent == ((MODELS[2], "rte"),)
     assert np.isnan(grid.values.loc[MODELS[2], "rte"])
-    assert grid.lacking(MODELS[2]) == ["rte"]
+    assert grid.lacking()[MODELS[2]] == ["rte"]
     assert grid.completed.errors.scores.notna().all(axis=None), "for ranks it is estimated"
     assert grid.completed.filled.stack().sum() == 1
 

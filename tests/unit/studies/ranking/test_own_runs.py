@@ -1,6 +1,5 @@
 """Own runs in the figures of the published study: two tasks, texts beside tasks, compute."""
 
-import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
@@ -125,8 +124,8 @@ def test_models_stand_at_the_compute_of_their_pretraining(tmp_path, monkeypatch)
     plot = Axes.plot
 
     def listen(axes, *args, **kwargs):
-        if args and np.isscalar(args[0]):
-            places.append(args[0])
+        if args and isinstance(args[0], pd.Series):
+            places.extend(args[0])
         return plot(axes, *args, **kwargs)
 
     monkeypatch.setattr(Axes, "plot", listen)

@@ -21,6 +21,7 @@ from tests.unit.studies.harmony.harmony_study import (
     without,
     written,
 )
+from workflow_scripts.render import tables
 from workflow_scripts.scores.columns import COLUMNS
 from workflow_scripts.scores.imported import read_imported
 from workflow_scripts.scores.influences import item_errors
@@ -137,15 +138,21 @@ def test_a_task_that_was_not_asked_of_a_model_is_not_called_missing():
     assert (theirs["reason"] == "").all()
 
 
-def test_beyond_a_hundred_models_single_tasks_are_for_neighbours_only(monkeypatch):
+def test_beyond_a_hundred_models_there_are_neighbours_alone_and_p_is_no_smaller(monkeypatch):
     scores = study()
     whole = significance.significance(grids(scores))
-    monkeypatch.setattr(significance, "ALL_TASKS", len(MODELS) - 1)
+    monkeypatch.setattr(significance, "ALL_PAIRS", len(MODELS) - 1)
     found = significance.significance(grids(scores))
     neighbours = whole["second_place"] == whole["first_place"] + 1
-    expected = whole[(whole["task"] == OVERALL) | neighbours]
-    pd.testing.assert_frame_equal(found, expected.reset_index(drop=True))
-    assert len(found) < len(whole)
+    expected = whole[(whole["task"] == OVERALL) & neighbours].reset_index(drop=True)
+    same = ["protocol", "first", "second", "difference", "stderr", "p", "tasks"]
+    pd.testing.assert_frame_equal(found[same], expected[same], check_dtype=False)
+    pairs = len(MODELS) * (len(MODELS) - 1) / 2
+    assert found["p_holm"].to_numpy() == pytest.approx(
+        (pairs * found["p"]).clip(upper=1), nan_ok=True
+    )
+    assert not (found["p_holm"] < expected["p_holm"]).any()
+    assert (found["won"] <= expected["won"]).all()
 
 
 def test_the_leaderboard_says_which_scores_are_raw_and_which_floored(tmp_path):
@@ -311,6 +318,36 @@ def test_the_panel_places_own_models_and_says_by_which_protocol_and_on_how_many_
     assert direct["caution"].str.contains("lower bound").all()
     write(panel, table, tmp_path)
     assert "5 of 24" in (tmp_path / "t.md").read_text()
+
+
+def test_beyond_some_sets_of_tasks_a_model_is_placed_by_all_tasks_its_missing_ones_estimated(
+    monkeypatch,
+):
+    made = grids(study(models=PANEL.index[:12], tasks=TASKS))
+    exact = panel.on_panel(made, PANEL, ASKED)
+    holes = grids(
+        without(study(models=PANEL.index[:12], tasks=TASKS), PANEL.index[3], "rte", "direct")
+    )
+    monkeypatch.setattr(panel, "MOST_SETS", 1)
+    filled = panel.on_panel(holes, PANEL, ASKED)
+    row, before = (
+        one[(one["protocol"] == "direct") & (one["model"] == PANEL.index[3])].iloc[0]
+        for one in (filled, exact)
+    )
+    assert row["tasks"] == before["tasks"] - 1
+    assert pd.isna(row["residual_rte"])
+    assert row["low"] < before["pc1"] < row["high"]
+
+
+def test_a_table_of_thousands_of_rows_is_cut_where_people_read_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "ROWS_READ", 2)
+    table = leaderboard.leaderboard(grids(study()), ASKED)
+    csv = written(leaderboard.TABLE, table, tmp_path, ASKED, "t")
+    assert len(rows_of(tmp_path / "t.md")) == 4  # with the head and the rule
+    assert (
+        f"The first 2 of {len(table)} rows; all are in the CSV." in (tmp_path / "t.md").read_text()
+    )
+    assert len(pd.read_csv(csv)) == len(table)
 
 
 def test_a_panel_model_measured_again_is_placed_where_it_stands():
