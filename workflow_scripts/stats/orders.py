@@ -36,9 +36,14 @@ def kendall(values: np.ndarray) -> np.ndarray:
     tau = np.full((tasks, tasks), np.nan)
     for one, other in zip(*np.triu_indices(tasks), strict=True):
         both = known[:, one] & known[:, other]
-        if both.sum() > 1:
-            found = kendalltau(values[both, one], values[both, other], method="asymptotic")
-            tau[one, other] = tau[other, one] = found.statistic
+        pair = values[np.ix_(both, [one, other])]
+        # Of two models scipy divides by their number less two.
+        of_both = (
+            kendalltau(*pair.T, method="asymptotic").statistic
+            if len(pair) > 2
+            else tau_b(orders(pair))[0, 1]
+        )
+        tau[one, other] = tau[other, one] = of_both
     return tau
 
 

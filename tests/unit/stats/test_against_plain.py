@@ -10,7 +10,7 @@ from tests.unit.stats import plain
 from tests.unit.stats.random_scores import SEEDS, published_scores, random_scores, with_errors
 from workflow_scripts.scores.published_leaderboard import TEST_ITEMS
 from workflow_scripts.settings.tables import read_models
-from workflow_scripts.stats import orders
+from workflow_scripts.stats import orders, score_errors
 from workflow_scripts.stats.agreement import kendall_matrix
 from workflow_scripts.stats.intervals import interval_drawn
 from workflow_scripts.stats.jackknife import over_families
@@ -40,6 +40,7 @@ def test_on_random_scores_with_ties_and_missing_cells(seed, gaps, digits, monkey
     # Without an error a score is drawn as it is: those that were tied stay so.
     stderrs = scores * 0 + np.where(np.arange(tasks) % 2, 0.0, 0.3)
     errors = with_errors(scores, stderrs, 0.4, 0.1 * (seed % 2))
+    monkeypatch.setattr(score_errors, "SAMPLE", models)
     same(noise_ceiling(errors, 4, seed), plain.ceilings(errors, 4, seed))
     found = interval_drawn(errors, draws=4, seed=seed)
     if not np.isnan(found).any():
