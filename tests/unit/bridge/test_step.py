@@ -91,6 +91,7 @@ with step(snakemake):
     subprocess.run([sys.executable, "-c", "import os; print(os.environ['HF_TOKEN'] * 3)"])
     subprocess.run("printf 'in %s' pieces-; printf %s $HF_TOKEN; printf ' of %s' $HUB_PASSWORD", shell=True)
     ctypes.CDLL(None).puts(b"\\x1b]0;owned\\x07 " + os.environ["HF_TOKEN"].encode())
+    ctypes.CDLL(None).fflush(None)
     print("\\x1b[2Jgone\\rand http://me:my-password@mirror/x, my-password")
     os.write(2, b"no end")
 """
