@@ -20,7 +20,7 @@ LINES: dict[str, int] = {
     "workflow_scripts/grid": 1080,
     "workflow_scripts/hub": 2600,
     "workflow_scripts/miniature": 3260,
-    "workflow_scripts/paper": 2610,
+    "workflow_scripts/paper": 2620,
     "workflow_scripts/planning": 2130,
     "workflow_scripts/render": 1280,
     "workflow_scripts/scores": 2060,

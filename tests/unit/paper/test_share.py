@@ -13,6 +13,7 @@ from huggingface_hub.repocard_data import model_index_to_eval_results
 
 from tests.records import TRAINED, make_items, plain_import, record_fields, write_example
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.provenance import PACKAGES
 from workflow_scripts.core.records import Metric, write_record
 from workflow_scripts.paper.share import crate, share
 from workflow_scripts.render.inputs import Inputs
@@ -225,3 +226,7 @@ def test_a_doctored_evaluation_is_refused_in_a_sentence(run, change, said):
     with pytest.raises(UserError, match=said) as caught:
         imports.import_results({}, plain_import(folder).as_params(), {"folder": Path("back")})
     assert len(caught.value.problems) == 1 and not Path("back").exists()
+
+
+def test_every_package_of_a_record_has_a_home_in_the_crate():
+    assert set(crate.HOMES) == set(PACKAGES)

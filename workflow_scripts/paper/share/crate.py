@@ -17,10 +17,15 @@ _PROFILES = {
     "https://w3id.org/workflowhub/workflow-ro-crate/1.0": "Workflow RO-Crate",
 }
 _FORMATS = {".md": "text/markdown", ".yaml": "application/yaml", ".tex": "text/x-tex"}
-_HOMES = {
+# Of each of core.provenance.PACKAGES.
+HOMES = {
     "lm_eval": "https://github.com/EleutherAI/lm-evaluation-harness",
     "lighteval": "https://github.com/huggingface/lighteval",
     "transformers": "https://github.com/huggingface/transformers",
+    "tokenizers": "https://github.com/huggingface/tokenizers",
+    "datasets": "https://github.com/huggingface/datasets",
+    "peft": "https://github.com/huggingface/peft",
+    "flash-attn": "https://github.com/Dao-AILab/flash-attention",
     "torch": "https://pytorch.org/",
 }
 WORKFLOW = "workflow/Snakefile"
@@ -45,11 +50,11 @@ def write_crate(folder: Path, files: Mapping[str, str], records: Sequence[Record
     results = [one for one in parts if not one["@id"].startswith("workflow/")]
     software = [
         {
-            "@id": _HOMES.get(name, f"https://pypi.org/project/{name}/") + f"#{number}",
+            "@id": f"{HOMES[name]}#{number}",
             "@type": "SoftwareApplication",
             "name": name,
             "softwareVersion": number,
-            "url": _HOMES.get(name, f"https://pypi.org/project/{name}/"),
+            "url": HOMES[name],
         }
         for name, number in packages
     ]
