@@ -3,17 +3,15 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import Field, TypeAdapter
 
-from workflow_scripts.core.records import ProtocolName
+from workflow_scripts.core.records import ProtocolName, StrictModel
 
 CELLS = "cells.json"
 
 
-class ImportedCell(BaseModel):
+class ImportedCell(StrictModel):
     """What a file of somebody else says of one measurement; null is what it does not say."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     file: str = Field(description="In the imported folder")
     harness: str
@@ -42,10 +40,7 @@ def told(cells: Iterable[ImportedCell]) -> list[str]:
     by = dict.fromkeys(
         f"{one.harness} {one.harness_version or '(version not recorded)'}" for one in cells
     )
-    tasks: dict[str, list[str]] = {}
-    for one in cells:
-        if one.differs:
-            tasks.setdefault(f"{one.task}: {'; '.join(one.differs)}.", [])
+    tasks = dict.fromkeys(f"{one.task}: {'; '.join(one.differs)}." for one in cells if one.differs)
     return [f"Imported, measured by {' and '.join(by)}.", *tasks] if cells else []
 
 
