@@ -124,7 +124,7 @@ class Provenance(StrictModel):
 class Volatile(StrictModel):
     started: str
     finished: str
-    seconds: float = Field(ge=0)
+    seconds: float = Field(ge=0, description="Trainings that share steps count them each")
     host: str
     peak_memory_mb: int = Field(ge=0)
     peak_gpu_memory_mb: int | None = Field(default=None, description="Of the GPU that held most")

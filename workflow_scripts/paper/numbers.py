@@ -37,7 +37,6 @@ def run_numbers(provenance: dict[str, Any]) -> Values:
         "run.records": total("records"),
         "run.items": total("items"),
         "run.tokens": total("tokens"),
-        "run.hours": total("seconds") / 3600,
         "run.models": len(provenance["models"]),
         "run.commits": len(seen["commits"]),
         "run.hosts": len(seen["hosts"]),

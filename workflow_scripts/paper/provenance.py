@@ -18,7 +18,7 @@ def gather(records: list[Path], config: dict[str, Any]) -> dict[str, Any]:
 
     The items beside the records are not read again: collecting the scores has held them together.
     """
-    studies: dict[str, Any] = {}  # counters, of seconds too
+    studies: dict[str, Counter[str]] = {}
     seen: dict[str, set] = {key: set() for key in _SEEN}
     models, datasets, broken = {}, {}, []
     for path in sorted(records):
@@ -30,7 +30,6 @@ def gather(records: list[Path], config: dict[str, Any]) -> dict[str, Any]:
         study["records"] += 1
         study["items"] += record.items.n
         study["tokens"] += record.cost.tokens
-        study["seconds"] += record.volatile.seconds
         models[record.model.id] = (record.model.commit, record.model.weights_sha256)
         datasets[record.task.dataset] = record.task.dataset_commit
         for key, of in _SEEN.items():

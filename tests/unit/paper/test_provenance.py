@@ -16,7 +16,7 @@ def test_a_cell_that_broke_is_named_and_the_others_are_counted(tmp_path):
     found = gather([broken, whole], {"source": "miniature"})
     assert found["broken"] == [about]
     assert found["studies"] == {
-        "harmony": {"items": 4, "records": 1, "seconds": 1.0, "tokens": 100},
+        "harmony": {"items": 4, "records": 1, "tokens": 100},
     }
     assert found == gather([whole, broken], {"source": "miniature"})
 

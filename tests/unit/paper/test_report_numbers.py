@@ -193,10 +193,10 @@ def test_numbers_go_to_json_and_to_latex_and_come_back(tmp_path):
 
 @pytest.mark.parametrize("value", [None, float("nan"), float("inf")])
 def test_a_number_that_is_none_or_nothing_finite_is_not_there(value):
-    numbers = numbers_of({"run.hours": value})
-    assert "run.hours" not in numbers
-    with pytest.raises(UserError, match=r"no number 'run\.hours'"):
-        numbers["run.hours"]
+    numbers = numbers_of({"cost.hours": value})
+    assert "cost.hours" not in numbers
+    with pytest.raises(UserError, match=r"no number 'cost\.hours'"):
+        numbers["cost.hours"]
     with pytest.raises(ValueError, match="twice"):
         Numbers([*numbers.values(), *numbers.values()])
 

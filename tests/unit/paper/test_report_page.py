@@ -67,7 +67,7 @@ TOLD = described("prompt_runs", "mystery", prompt_runs="prompts", mystery="elsew
 def provenance(**changes) -> dict:
     keys = ("commits", "packages", "hosts", "devices", "dtypes", "attention", "engines", "dates")
     return {
-        "studies": {"harmony": {"records": 2, "items": 10, "tokens": 100, "seconds": 36.0}},
+        "studies": {"harmony": {"records": 2, "items": 10, "tokens": 100}},
         "seen": {key: [f"{key} {EVIL}"] for key in keys} | {"devices": ["cpu"]},
         "models": {"a/b": {"commit": "0" * 40, "weights_sha256": "1" * 64}},
         "datasets": {"c/d": "2" * 40},
