@@ -41,7 +41,7 @@ use rule collect_scores as gather_provenance with:
         "logs/gather_provenance.log",
     localrule: True
     params:
-        version=1,
+        version=2,
         function="paper.provenance.gather_provenance",
         request=shown_config(SETTINGS),
 
