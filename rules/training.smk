@@ -51,7 +51,7 @@ rule train_checkpoint:
     resources:
         **planned("train_checkpoint", planned_of("stage"), over_nodes=True),
     params:
-        version="train_checkpoint 1",
+        version="train_checkpoint 2",
         compute_threads=SETTINGS.compute.threads,
         request=stage_request,
     script:

@@ -15,7 +15,7 @@ PACKAGE = ROOT / "workflow_scripts"
 LINES: dict[str, int] = {
     "workflow_scripts/bridge": 2210,
     "workflow_scripts/chunked": 1980,
-    "workflow_scripts/core": 2470,
+    "workflow_scripts/core": 2490,
     "workflow_scripts/evaluation": 7350,
     "workflow_scripts/grid": 1080,
     "workflow_scripts/hub": 2600,
@@ -31,7 +31,7 @@ LINES: dict[str, int] = {
     "workflow_scripts/training": 4320,
     "Snakefile": 80,
     "rules": 1790,
-    "tests": 41740,
+    "tests": 41760,
     "bench": 2760,
 }
 MOST_LINES_OF_A_FILE = 320

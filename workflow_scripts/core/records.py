@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -137,7 +137,28 @@ class Volatile(StrictModel):
     )
 
 
-class Record(StrictModel):
+class Sealed(StrictModel):
+    """A file that vouches for itself: its volatile block has the checksum of all else."""
+
+    if TYPE_CHECKING:  # each kind says itself where the block stands among its fields
+        volatile: Volatile
+
+    def stable_bytes(self) -> bytes:
+        """Without the volatile block: equal for two runs of the same measurement."""
+        return canonical_json(self.model_dump(mode="json", exclude={"volatile"})).encode()
+
+    def write(self, path: Path) -> Self:
+        seal = {"stable_sha256": sha256_bytes(self.stable_bytes())}
+        sealed = self.model_copy(update={"volatile": self.volatile.model_copy(update=seal)})
+        write_json(path, sealed.model_dump(mode="json"))
+        return sealed
+
+    def refuse_altered(self, path: Path) -> None:
+        if self.volatile.stable_sha256 != sha256_bytes(self.stable_bytes()):
+            raise UserError(f"{path} was altered: it is not what its own sha256 says.")
+
+
+class Record(Sealed):
     schema_version: Literal[3] = 3
     study: str
     request: dict[str, Any] = Field(description="Of the step, whole (settings.request)")
@@ -158,10 +179,6 @@ class Record(StrictModel):
             raise ValueError(f"the metric {twice[0][0]!r} (subset {twice[0][1]!r}) stands twice")
         return self
 
-    def stable_bytes(self) -> bytes:
-        """Without the volatile block: equal for two runs of the same measurement."""
-        return canonical_json(self.model_dump(mode="json", exclude={"volatile"})).encode()
-
 
 class Broken(StrictModel):
     """What stands in the place of a record whose cell failed: where, why, and the log that has more."""
@@ -181,10 +198,7 @@ def write_record(path: Path, items: list[Item], **fields) -> Record:
         items=ItemsFile(file=items_path.name, sha256=sha256_file(items_path), n=len(items)),
         **fields,
     )
-    seal = {"stable_sha256": sha256_bytes(record.stable_bytes())}
-    record = record.model_copy(update={"volatile": record.volatile.model_copy(update=seal)})
-    write_json(path, record.model_dump(mode="json"))
-    return record
+    return record.write(path)
 
 
 def read_record(path: Path) -> Record | Broken:
@@ -253,8 +267,7 @@ def _check_items(path: Path, record: Record) -> None:
     ]
     groups = list(zip(table.column("subset").to_pylist(), conditions, strict=True))
     _check_counts(path, record.metrics, groups)
-    if record.volatile.stable_sha256 != sha256_bytes(record.stable_bytes()):
-        raise UserError(f"{path} was altered: it is not what its own sha256 says.")
+    record.refuse_altered(path)
 
 
 def _no_constant(name: str):

@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from workflow_scripts.core.files import write_json
 from workflow_scripts.core.records import (
     ModelFacts,
     Provenance,
+    Sealed,
     StrictModel,
     Volatile,
     problems_named,
@@ -36,8 +36,8 @@ class TrainingSpeed(StrictModel):
     model_flop_use: float | None = Field(description="Of the GPU's peak in bfloat16")
 
 
-class TrainingRecord(StrictModel):
-    schema_version: Literal[1] = 1
+class TrainingRecord(Sealed):
+    schema_version: Literal[2] = 2
     base: ModelFacts
     trained: ModelFacts
     request: dict[str, Any] = Field(description="Of the stage, whole")
@@ -65,11 +65,11 @@ def curve_of(history: list[dict[str, float]]) -> tuple[TrainingStep, ...]:
 
 
 def write_training_record(path: Path, **fields: Any) -> TrainingRecord:
-    record = TrainingRecord(**fields)
-    write_json(path, record.model_dump(mode="json"))
-    return record
+    return TrainingRecord(**fields).write(path)
 
 
 def read_training_record(path: Path) -> TrainingRecord:
     with problems_named(path):
-        return TrainingRecord.model_validate(json.loads(path.read_text(encoding="utf-8")))
+        record = TrainingRecord.model_validate(json.loads(path.read_text(encoding="utf-8")))
+    record.refuse_altered(path)
+    return record

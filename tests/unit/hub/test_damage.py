@@ -7,6 +7,7 @@ import pytest
 
 from tests.records import write_example
 from tests.tiny_models import sealed
+from tests.training_records import training_record
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.damage import find_damage
 from workflow_scripts.steps.verify_files import main
@@ -65,6 +66,15 @@ def test_one_bit_is_found_named_and_set_aside(folder, damaged, aside, said):
     assert not find_damage(folder / "hub", folder / "results"), (
         "what was set aside is not seen again"
     )
+
+
+def test_a_flipped_bit_of_a_training_record_is_found(folder):
+    path = folder / "results/training/m0+sft.json"
+    training_record(base="a/m0", trained="a/m0+sft").write(path)
+    assert not find_damage(folder / "hub", folder / "results")
+    flip(path, at=path.read_bytes().index(b'"steps": 20') + len('"steps": '))
+    (found,) = find_damage(folder / "hub", folder / "results").values()
+    assert found == [f"{path} was altered: it is not what its own sha256 says."]
 
 
 def test_a_missing_file_of_the_hub_is_damage_too(folder):

@@ -3,54 +3,19 @@
 import pandas as pd
 import pytest
 
-from tests.records import record_fields
+from tests.training_records import training_record
 from tests.unit.stories import story
-from workflow_scripts.core.training_record import TrainingRecord, TrainingSpeed, TrainingStep
 from workflow_scripts.scores.tidy import COLUMNS
-from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.studies.chunking.chapter import CHUNKING
 from workflow_scripts.studies.training.curves import write_curves_figure
 from workflow_scripts.studies.training.numbers import training_numbers
 from workflow_scripts.studies.training.requests import StagedCheckpoints
 from workflow_scripts.studies.training.stages import TABLE, stages_table
-from workflow_scripts.training.requests import StageRequest
 
 MODEL = "org/net"
 NAMES = (MODEL, f"{MODEL}@k2m6", f"{MODEL}@k2m6+cpt")
+TRAINED = training_record(base=NAMES[1], trained=NAMES[2])
 ASKED = StagedCheckpoints(checkpoints=NAMES, texts=("magpie (easy)", "wikitext"))
-
-
-def trained() -> TrainingRecord:
-    fields = record_fields(model=NAMES[2])
-    base = fields["model"].model_copy(update={"id": NAMES[1]})
-    asked = StageRequest(
-        id=NAMES[2],
-        recipe="mine",
-        keys=TrainingKeys(),
-        validation=0.1,
-        seed=0,
-        device="cpu",
-        attention="auto",
-        threads=1,
-    )
-    return TrainingRecord(
-        base=base,
-        trained=fields["model"].model_copy(update={"stages": ("cpt",)}),
-        request=asked.as_params(),
-        data={},
-        report={"trained_parameters": 1200},
-        facts={"steps": 20, "tokens": 4000},
-        selected={"step": 10},
-        curve=tuple(
-            TrainingStep(step=step, epoch=step / 20, loss=loss, held_out={"loss": loss + 0.1})
-            for step, loss in ((10, 2.0), (20, 2.5))
-        ),
-        provenance=fields["provenance"],
-        volatile=fields["volatile"],
-        speed=TrainingSpeed(
-            went_on_from_step=0, step_seconds=1.0, tokens_per_second=None, model_flop_use=None
-        ),
-    )
 
 
 def scores(wikitext=(20.0, 40.0, 30.0), magpie=(2.0, 4.0, 3.0)) -> pd.DataFrame:
@@ -78,7 +43,7 @@ def told(table: pd.DataFrame) -> str:
 
 
 def test_perplexity_before_and_after_stands_beside_what_was_trained(tmp_path):
-    table = stages_table(scores(), [trained()], ASKED)
+    table = stages_table(scores(), [TRAINED], ASKED)
     assert list(table["stage"]) == ["untrained", "untrained", "cpt"]
     last = table.iloc[2]
     assert (last["recipe"], last["steps"], last["tokens"]) == ("mine", 20, 4000)
@@ -99,12 +64,12 @@ def test_perplexity_before_and_after_stands_beside_what_was_trained(tmp_path):
     ],
 )
 def test_the_best_trained_checkpoint_is_set_beside_the_whole_model(wikitext, expected):
-    assert expected in told(stages_table(scores(wikitext), [trained()], ASKED))
+    assert expected in told(stages_table(scores(wikitext), [TRAINED], ASKED))
 
 
 @pytest.mark.parametrize("wikitext", [(20.0, None, 30.0), (20.0, 40.0, None), (None, None, None)])
 def test_a_broken_cell_has_a_dash_and_the_others_their_numbers(wikitext, tmp_path):
-    table = stages_table(scores(wikitext), [trained()], ASKED)
+    table = stages_table(scores(wikitext), [TRAINED], ASKED)
     missing = [value is None for value in wikitext]
     assert list(table["wikitext"].isna()) == missing
     assert table["magpie (easy)"].notna().all()
@@ -114,5 +79,5 @@ def test_a_broken_cell_has_a_dash_and_the_others_their_numbers(wikitext, tmp_pat
 
 
 def test_the_curves_are_drawn(tmp_path):
-    write_curves_figure([trained()], tmp_path / "f.pdf", tmp_path / "f.png")
+    write_curves_figure([TRAINED], tmp_path / "f.pdf", tmp_path / "f.png")
     assert (tmp_path / "f.png").stat().st_size > 5000
