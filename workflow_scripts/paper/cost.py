@@ -123,7 +123,7 @@ def _correction(row: dict[str, Any], rate: str | None, cluster: Cluster) -> str 
         elif ratio > 1:
             said.append(f"cluster.reserve at least {ratio:.2g}")
     if row["mem_mb"] > row["planned_mem_mb"]:
-        said.append(f"memory was {row['mem_mb'] / row['planned_mem_mb']:.2g} times the plan")
+        said.append(f"memory was {row['mem_mb'] / row['planned_mem_mb']:.3g} times the plan")
     return "; ".join(said) or None
 
 

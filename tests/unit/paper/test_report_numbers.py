@@ -51,6 +51,15 @@ def test_agreement_rises_or_falls_only_where_its_interval_says_so(difference, lo
     assert "−0.02 to 0.51" in story(HARMONY, HARMONY.values({"harmony_agreement": table}))
 
 
+def test_of_two_models_no_agreement_of_rankings_is_told():
+    values = HARMONY.values({"harmony_agreement": agreement(0.3, 0.1, 0.5)})
+    pairs = {"harmony.direct.pairs": 1, "harmony.direct.pairs_differ": 0}
+    two, three = (story(HARMONY, {**values, **pairs, "harmony.models": n}) for n in (2, 3))
+    assert "raises" in three and "raises" not in two
+    assert "takes more of them" in two
+    assert all("differ significantly: 0 of 1" in told for told in (two, three))
+
+
 def pruning(best: float, whole: float) -> pd.DataFrame:
     rows = [("1, 2", best), ("5", 4 * whole), ("", whole)]
     return pd.DataFrame(
