@@ -31,7 +31,7 @@ LINES: dict[str, int] = {
     "workflow_scripts/training": 4320,
     "Snakefile": 80,
     "rules": 1790,
-    "tests": 41760,
+    "tests": 41780,
     "bench": 2760,
 }
 MOST_LINES_OF_A_FILE = 320

@@ -1,5 +1,6 @@
 """Several processes train what one would; one that leaves takes the others along, and says why."""
 
+import errno
 import json
 import os
 import signal
@@ -224,3 +225,18 @@ def test_a_machines_fault_in_one_process_is_the_machines_of_them_all(monkeypatch
     with pytest.raises(MachineFault) as raised:
         side_by_side.train_side_by_side({}, request)
     assert is_better_elsewhere(raised.value)
+
+
+def test_a_process_that_meets_a_fault_of_the_machine_says_so_as_it_ends(monkeypatch):
+    def train(**paths):
+        raise OSError(errno.ESHUTDOWN, "Cannot send after transport endpoint shutdown")
+
+    arguments = {"paths": {}, "request": stage_request().as_params()}
+    monkeypatch.setattr(sys, "argv", ["side_by_side", json.dumps(arguments)])
+    monkeypatch.setenv(launching.PARENT, str(os.getppid()))
+    monkeypatch.setattr(side_by_side, "end_with", lambda parent: None)
+    monkeypatch.setattr(side_by_side, "go_offline", lambda **_: None)
+    monkeypatch.setattr(side_by_side, "train_stage", train)
+    with pytest.raises(SystemExit) as ended:
+        side_by_side._main()
+    assert ended.value.code == MachineFault.exit_code

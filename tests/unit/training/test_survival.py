@@ -105,6 +105,7 @@ def test_a_signal_saves_and_leaves(undisturbed, tmp_path, number):
     assert f"{signal.Signals(number).name}: will save" in said
     (saved,) = (tmp_path / "state").glob("checkpoint-*")
     step = saved.name.partition("-")[2]
+    assert int(step) < 60, "it leaves after its step, not when it is through"
     assert f"Interrupted after step {step} of 60, which is saved" in said
     assert run(tmp_path, changes) == 0
     assert f"Going on from checkpoint-{step}." in log.read_text()
