@@ -20,7 +20,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.faults.running import kill_snakemake_often
+from tests.faults.running import kill_snakemake_often, real_world, small_world
 from tests.workflow.grid import make_grid
 
 _COLUMNS = "{:<38} {:>6} {:>6} {:>14} {:>14}  {}"
@@ -32,8 +32,10 @@ def main() -> int:
     parser.add_argument("--snakemake", type=int, help="of these, under a real Snakemake; a tenth")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--grid", type=Path, help="a folder in which the small grid was made")
+    parser.add_argument("--real", type=int, help="more of these, of config/paper.yaml; a tenth")
     asked = parser.parse_args()
     under_snakemake = asked.kills // 10 if asked.snakemake is None else asked.snakemake
+    real = asked.kills // 10 if asked.real is None else asked.real
     rng = random.Random(asked.seed)
     with TemporaryDirectory(prefix="chorus-faults-") as temporary:
         folder = Path(temporary)
@@ -44,7 +46,13 @@ def main() -> int:
             )
             (folder / "grid").mkdir()
             grid = make_grid(folder / "grid")
-        outcomes = [kill_snakemake_often(grid, folder / "snakemake", rng, under_snakemake)]
+        outcomes = [
+            kill_snakemake_often(small_world(grid), folder / "snakemake", rng, under_snakemake)
+        ]
+        if real:
+            print("Making config/paper.yaml with stand-ins, likewise.", flush=True)
+            with real_world(folder / "paper") as world:
+                outcomes.append(kill_snakemake_often(world, folder / "killed", rng, real))
         outcomes += _in_hot_process(grid, folder / "hot", rng, asked.kills - under_snakemake)
     print(_COLUMNS.format("what", "times", "runs", "items scored", "steps trained", "lost"))
     for one in outcomes:

@@ -32,10 +32,11 @@ def make_grid(folder: Path) -> Path:
 
 
 def folder_with_hub(finished: Path, folder: Path) -> Path:
-    """A folder with the hub of another, and with what Snakemake knows of it; no results."""
+    """A folder with the hub of another, its requests, and with what Snakemake knows of it; no results."""
     folder.mkdir(exist_ok=True)
-    for name in (".snakemake", "resources"):
-        shutil.copytree(finished / name, folder / name)
+    for name in (".snakemake", "resources", "requests"):
+        if (finished / name).is_dir():
+            shutil.copytree(finished / name, folder / name)
     return folder
 
 

@@ -3,29 +3,18 @@ pretended but the hub, which has stand-ins under the real names.
 """
 
 import re
-import shutil
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from tests.made_once import made_once
-from tests.unit.hub.fake_hub import FakeHub
+from tests.workflow.real_configs import CUTS, configs, real_config
 from tests.workflow.snakemake import ROOT, run_snakemake
-from tests.workflow.stand_in_hub import fill
 from workflow_scripts.core.records import whole_record
 from workflow_scripts.hub.manifest import read_manifest
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
-
-CUTS = ROOT / "tests/workflow/cuts"
-# Of config/requests/paper: one that trains before each test, and one of a checkpoint that is made here.
-REQUESTS = ["Qwen2.5-0.5B-trained-before-test", "Qwen2.5-0.5B-Instruct@k2m12+cpt"]
-
-
-def configs(name: str) -> list[str]:
-    """A config as it is, and behind it the file that cuts it."""
-    return ["--configfile", str(ROOT / f"config/{name}.yaml"), str(CUTS / f"{name}.yaml")]
 
 
 @pytest.fixture(scope="module")
@@ -40,17 +29,12 @@ def finished_of(tmp_path_factory):
 
 
 def _make(folder: Path, name: str) -> dict[tuple[str, str], str]:
-    (folder / "requests").mkdir()
-    for request in REQUESTS:
-        shutil.copy(ROOT / f"config/requests/paper/{request}.yaml", folder / "requests")
     report = folder / "network.txt"
-    with FakeHub() as hub:
-        fill(hub)
+    with real_config(name, folder) as (arguments, environment, hub):
         result = run_snakemake(
             folder,
-            *configs(name),
-            HF_ENDPOINT=hub.url,
-            NO_PROXY="127.0.0.1",
+            *arguments,
+            **environment,
             PYTHONPATH=str(CUTS.parent / "forbid_network"),
             CHORUS_NETWORK_REPORT=str(report),
         )
