@@ -21,9 +21,10 @@ rule build_chunked:
         **planned("build_chunked", planned_of("building"), gpu=False),
     params:
         version="build_chunked 3",
+        function="hub.chunk.make_chunked",
         request=build_request_of,
     script:
-        "../workflow_scripts/steps/build_chunked.py"
+        "../workflow_scripts/steps/files.py"
 
 
 rule verify_chunked:
@@ -45,9 +46,10 @@ rule verify_chunked:
     params:
         version="verify_chunked 1",
         compute_threads=SETTINGS.compute.threads,
+        function="evaluation.parity.verify_chunked",
         request=verify_request(SETTINGS).as_params(),
     script:
-        "../workflow_scripts/steps/verify_chunked.py"
+        "../workflow_scripts/steps/files.py"
 
 
 rule measure_perplexity:

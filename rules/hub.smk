@@ -118,7 +118,7 @@ else:
 rule lock_hub:
     """Fetch every model and dataset of the config, and write their commits into the lock file."""
     input:
-        all_hub_manifests,
+        manifests=all_hub_manifests,
     log:
         "logs/lock_hub.log",
     localrule: True
@@ -130,6 +130,7 @@ rule lock_hub:
         runtime="10m",
     params:
         version=1,
-        lock=str(LOCK_FILE),
+        function="hub.lock.lock_hub",
+        request={"lock": str(LOCK_FILE)},
     script:
-        "../workflow_scripts/steps/lock_hub.py"
+        "../workflow_scripts/steps/files.py"

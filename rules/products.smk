@@ -138,9 +138,10 @@ rule products:
         runtime="30m",
     params:
         version=1,
-        lines=lambda wildcards: listed(SETTINGS),
+        function="paper.products.list_products",
+        request=lambda wildcards: {"lines": listed(SETTINGS)},
     script:
-        "../workflow_scripts/steps/list_products.py"
+        "../workflow_scripts/steps/files.py"
 
 
 rule published:

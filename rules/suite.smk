@@ -22,9 +22,10 @@ checkpoint check_requests:
         runtime="30m",
     params:
         version="check_requests 2",  # raise it when a check changes its meaning
+        function="studies.suite.submissions.write_checks",
         request=SUITE_CHECKS.as_params(),
     script:
-        "../workflow_scripts/steps/check_requests.py"
+        "../workflow_scripts/steps/files.py"
 
 
 # Without an output: asked for by name it always says how the requests stand now.
@@ -43,8 +44,10 @@ rule submit:
         runtime="30m",
     params:
         version="submit 1",
+        function="studies.suite.requests.submit",
+        request={},
     script:
-        "../workflow_scripts/steps/submit.py"
+        "../workflow_scripts/steps/files.py"
 
 
 # What the leaderboard's page shows in its first tab.

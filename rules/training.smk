@@ -27,9 +27,10 @@ rule tokenise_samples:
         **planned("tokenise_samples", planned_of("samples", "recipe"), gpu=False),
     params:
         version="tokenise_samples 2",
+        function="training.data.tokenise_samples",
         request=samples_request,
     script:
-        "../workflow_scripts/steps/tokenise_samples.py"
+        "../workflow_scripts/steps/files.py"
 
 
 rule train_checkpoint:

@@ -14,6 +14,7 @@ rule verify_files:
         runtime="4h",
     params:
         version=1,
-        settings={"hub": HUB},
+        function="hub.damage.verify_files",
+        request={"hub": HUB},
     script:
-        "../workflow_scripts/steps/verify_files.py"
+        "../workflow_scripts/steps/files.py"
