@@ -29,25 +29,17 @@ checkpoint check_requests:
 
 
 # Without an output: asked for by name it always says how the requests stand now.
-rule submit:
+use rule products as submit with:
     """Say of each request whether it is accepted, or why it is refused."""
     input:
         checks=rules.check_requests.output.checks,
     log:
         "logs/submit.log",
     localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version="submit 1",
         function="studies.suite.requests.submit",
         request={},
-    script:
-        "../workflow_scripts/steps/files.py"
 
 
 # What the leaderboard's page shows in its first tab.

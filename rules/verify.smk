@@ -1,14 +1,11 @@
 """Damaged files: `snakemake verify_files` finds them by their checksums, and has them made again."""
 
 
-rule verify_files:
+use rule products as verify_files with:
     """What was damaged since it was written, named and set aside; made again when it is needed."""
     log:
         "logs/verify_files.log",
     localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
     resources:
         mem_mb=2000,
         runtime="4h",
@@ -16,5 +13,3 @@ rule verify_files:
         version=1,
         function="hub.damage.verify_files",
         request={"hub": HUB},
-    script:
-        "../workflow_scripts/steps/files.py"
