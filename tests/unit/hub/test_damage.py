@@ -15,15 +15,14 @@ MODEL, RECORD = "hub/models/a/m1", "results/records/harmony/direct/m1/sst2"
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def folder(here):
     for number in range(2):
-        model = tmp_path / f"hub/models/a/m{number}"
+        model = here / f"hub/models/a/m{number}"
         model.mkdir(parents=True)
         (model / "model.safetensors").write_bytes(bytes(range(200)))
         sealed(model, f"a/m{number}")
-        write_example(tmp_path / f"results/records/harmony/direct/m{number}/sst2.json")
-    return tmp_path
+        write_example(here / f"results/records/harmony/direct/m{number}/sst2.json")
+    return here
 
 
 def flip(path, at=100):

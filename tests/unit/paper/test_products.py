@@ -35,10 +35,9 @@ def settings(**changes):
 
 
 @pytest.fixture
-def nothing(tmp_path, monkeypatch):
+def nothing(here):
     """A config that asks for no model."""
-    (tmp_path / "none").mkdir()
-    monkeypatch.chdir(tmp_path)
+    (here / "none").mkdir()
     return settings(**NOTHING)
 
 

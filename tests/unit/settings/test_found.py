@@ -8,6 +8,8 @@ from workflow_scripts.settings.found import LookUp
 from workflow_scripts.settings.load import load_settings
 from workflow_scripts.settings.tables import ModelRow, TaskRow, read_table
 
+pytestmark = pytest.mark.usefixtures("here")
+
 MODEL, CHAT = "acme/Rocket-1B", "acme/Rocket-1B-Chat"
 
 
@@ -58,11 +60,6 @@ CONFIG = {
     "prompts": {"models": [CHAT]},
     "mmlu": {"models": [MODEL]},
 }
-
-
-@pytest.fixture(autouse=True)
-def in_an_empty_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
 
 
 def load(override, look_up=None):

@@ -149,22 +149,18 @@ def test_settings_are_frozen():
         settings.compute.threads = 8
 
 
-def test_files_of_the_working_directory_come_before_those_beside_the_snakefile(
-    tmp_path, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.csv").write_text("model,task\n")
+def test_files_of_the_working_directory_come_before_those_beside_the_snakefile(here):
+    (here / "mine.csv").write_text("model,task\n")
     found = load({"harmony": {"imported_scores": ["mine.csv"]}}).harmony.imported_scores
     assert found == ("mine.csv",)
-    (tmp_path / "config").mkdir()
-    (tmp_path / "config/tasks.tsv").write_text("task\n")
+    (here / "config").mkdir()
+    (here / "config/tasks.tsv").write_text("task\n")
     with pytest.raises(UserError, match=r"^config/tasks.tsv, line 1: the column harness"):
         load({})
 
 
-def test_a_bad_table_is_named_beside_the_problems_of_the_config(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "models.tsv").write_text("model\n")
+def test_a_bad_table_is_named_beside_the_problems_of_the_config(here):
+    (here / "models.tsv").write_text("model\n")
     with pytest.raises(UserError) as raised:
         load({"tables": {"models": "models.tsv"}, "seed": -1})
     problems = raised.value.problems

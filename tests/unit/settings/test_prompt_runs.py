@@ -18,10 +18,9 @@ MODEL = "miniature/Llama-1.4M-Instruct"
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(here):
     """A working directory with a folder of runs of its own."""
-    monkeypatch.chdir(tmp_path)
-    made = tmp_path / "config/prompts"
+    made = here / "config/prompts"
     made.mkdir(parents=True)
     return made
 

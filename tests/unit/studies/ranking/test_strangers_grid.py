@@ -44,10 +44,9 @@ SCORES = {
 
 
 @pytest.fixture
-def stranger(tmp_path, monkeypatch):
+def stranger(here):
     """Makes the grid's files in the working directory, and gives its settings."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "config/grids").mkdir(parents=True)
+    (here / "config/grids").mkdir(parents=True)
     rows = [
         f"{model},{task},{protocol},{metric},{value}"
         for protocol, of in SCORES.items()
@@ -58,12 +57,10 @@ def stranger(tmp_path, monkeypatch):
 
     def write(kept="", known=MODELS, **changes):
         scores = ["model,task,protocol,metric,value", *(row for row in rows if kept in row)]
-        (tmp_path / "theirs.csv").write_text("\n".join(scores) + "\n")
-        (tmp_path / "models.csv").write_text(known)
+        (here / "theirs.csv").write_text("\n".join(scores) + "\n")
+        (here / "models.csv").write_text(known)
         described = yaml.safe_load(STRANGER) | MORE | changes
-        (tmp_path / "config/grids/a_paper.yaml").write_text(
-            yaml.safe_dump(described, sort_keys=False)
-        )
+        (here / "config/grids/a_paper.yaml").write_text(yaml.safe_dump(described, sort_keys=False))
         return load_settings(merged({}), ROOT)
 
     return write

@@ -7,12 +7,14 @@ import yaml
 
 from tests.unit.settings.merged import ROOT, merged
 from tests.unit.studies.suite.suite_study import PUBLISHED, asked, entry, measure
-from tests.unit.studies.suite.test_suite import GOOD, both, here, leaderboard, tab, written  # noqa: F401
+from tests.unit.studies.suite.test_suite import GOOD, both, leaderboard, tab, written
 from workflow_scripts.settings.load import load_settings
 from workflow_scripts.studies.suite.baselines import baselines
 from workflow_scripts.studies.suite.chapter import SUITE
 from workflow_scripts.studies.suite.leaderboard import TABLE
 from workflow_scripts.studies.suite.table_requests import suite_tables
+
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def test_baselines_stand_above_the_models_and_are_counted_nowhere():

@@ -19,10 +19,7 @@ from workflow_scripts.studies.suite import requests as suite_requests
 from workflow_scripts.studies.suite.requests import lines, read_checks, requests, status_of
 from workflow_scripts.studies.suite.requests_table import TABLE, requests_table
 
-
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def log_of(one, task, at):
@@ -152,8 +149,7 @@ def test_the_command_says_the_lines_and_what_to_do_before_the_first_check(
         read_checks(suite_requests.CHECKS.with_name("none.json"))
 
 
-def test_the_terminal_shows_the_lines_of_this_submission_alone(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_the_terminal_shows_the_lines_of_this_submission_alone(here):
     path = Path("results/requests/submitted.txt")
     path.parent.mkdir(parents=True)
     path.write_text("pending   one.yaml: org/net\n")
