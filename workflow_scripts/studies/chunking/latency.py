@@ -8,11 +8,10 @@ from pathlib import Path
 import pandas as pd
 
 from workflow_scripts.render.figures import (
-    figure,
+    drawing,
     figure_of,
     model_colours,
     name_missing,
-    save_both,
     say_empty,
 )
 from workflow_scripts.render.frames import columns
@@ -139,8 +138,8 @@ def write_latency_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     columns = 1 + len(numbers)
     key = math.ceil((there["variant"].nunique() + len(_STYLES)) / columns)
     size = 2 + 4 * len(numbers), 0.4 + 2.6 * len(models) + 0.18 * key
-    rows, across = len(models), len(numbers)
-    with figure(*size, nrows=rows, ncols=across, sharey="row", squeeze=False) as (fig, grid):
+    shape = {"nrows": len(models), "ncols": len(numbers)}
+    with drawing(pdf, png, *size, **shape, sharey="row", squeeze=False) as (fig, grid):
         if there.empty:
             say_empty(grid[0, 0], "Nothing was measured: all cells of this figure are broken.")
         else:
@@ -156,7 +155,6 @@ def write_latency_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
             name_missing(grid[0, 0], table.loc[table["way"].isna(), "model"])
             legend = grid[0, 0].get_legend_handles_labels()
             fig.legend(*legend, loc="outside lower center", ncols=columns)
-        save_both(fig, pdf, png)
 
 
 _STYLES = {"fused": "-", "loop": "--"}

@@ -10,7 +10,7 @@ import pandas as pd
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.render.figures import PALETTE, figure, figure_of, save_both
+from workflow_scripts.render.figures import PALETTE, drawing, figure_of
 from workflow_scripts.render.frames import columns
 from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import numbers, with_errors
@@ -165,7 +165,7 @@ def write_mmlu_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     colours = LinearSegmentedColormap.from_list("floor", ["0.6", "white", PALETTE[0]])
     reach = max(0.1, np.nanmax(np.abs(above), initial=0.0))
     width, height = 3.0 + 0.3 * max(len(columns), 9), 1.7 + 0.15 * len(subjects)
-    with figure(width=width, height=height) as (fig, axes):
+    with drawing(pdf, png, width, height) as (fig, axes):
         mesh = axes.pcolormesh(
             above, cmap=colours, vmin=-reach, vmax=reach, edgecolors="0.85", linewidth=0.4
         )
@@ -202,7 +202,6 @@ def write_mmlu_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
             loc="outside lower center",
             handletextpad=0,
         )
-        save_both(fig, pdf, png)
 
 
 def drawn_checkpoints(checkpoints: list[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -12,8 +12,7 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import sort_records
-from workflow_scripts.render.figures import figure as styled_figure
-from workflow_scripts.render.figures import figure_of, model_colours, save_both, say_empty
+from workflow_scripts.render.figures import drawing, figure_of, model_colours, rule, say_empty
 from workflow_scripts.render.frames import columns
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.tables import ShownColumns, Table
@@ -184,10 +183,9 @@ def write_prompt_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     runs = list(dict.fromkeys(table["run"]))
     colours = model_colours(list(dict.fromkeys(table["id"])))
     changed = table.drop_duplicates("run").set_index("run")["changed"]
-    with styled_figure(width=7.6, height=1.6 + 0.36 * max(len(runs), 4)) as (fig, axes):
+    with drawing(pdf, png, 7.6, 1.6 + 0.36 * max(len(runs), 4)) as (fig, axes):
         if table.empty:
             say_empty(axes, "No run could be measured.")
-            save_both(fig, pdf, png)
             return
         axes.remove()
         left, right = fig.subplots(1, 2, sharey=True, width_ratios=[3, 2])
@@ -218,10 +216,8 @@ def write_prompt_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
         left.set_ylim(len(runs) - 0.5, -0.5)
         right.tick_params(axis="y", length=0)
         for panel in (left, right):
-            panel.grid(axis="x", color="0.92", linewidth=0.6)
-            panel.set_axisbelow(True)
+            rule(panel, "x", "0.92")
         _legend(fig, left, right)
-        save_both(fig, pdf, png)
 
 
 def _legend(fig, *panels) -> None:

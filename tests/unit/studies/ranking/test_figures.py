@@ -27,6 +27,7 @@ from tests.unit.studies.harmony.harmony_study import (
 from tests.unit.studies.harmony.harmony_study import (
     frame as table_of,
 )
+from workflow_scripts.render import figures
 from workflow_scripts.render.figures import save_both
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.scores.imported import read_imported
@@ -39,7 +40,6 @@ from workflow_scripts.studies.ranking import (
     by_size,
     categories,
     components,
-    labels,
     leaderboard,
     matrices,
     panel,
@@ -140,7 +140,7 @@ def draw(tables, name, folder) -> list[str]:
     inputs = Inputs({"table": tables[of.TABLE.name], "published": LEADERBOARD})
     folder.mkdir()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(labels, "save_both", listen)
+        patch.setattr(figures, "save_both", listen)
         figure = module.FIGURE
         figure.draw(inputs, asked[figure.asks], folder / "f.pdf", folder / "f.png")
     assert (folder / "f.pdf").read_bytes().startswith(b"%PDF")
