@@ -11,6 +11,7 @@ from tests.records import record_fields
 from tests.unit.paper.nearest import of_mmlu, of_the_grid, of_the_prompts, of_the_suite, settings
 from tests.unit.paper.test_reproduction_grid import reruns
 from tests.unit.settings.merged import merged
+from tests.written import written
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.records import ItemsFile, Record
 from workflow_scripts.paper.protocols.differences import NO, TABLE, YES, differences
@@ -273,11 +274,9 @@ def test_over_all_models_a_task_by_another_protocol_has_a_difference_and_no_verd
 
 def test_for_reading_each_difference_is_named_once_with_its_cells(tmp_path):
     table = found(*[record(task, dtype="bfloat16") for task in ("rte", "wic", "sst2")])
-    files = {kind: tmp_path / f"protocol_differences.{kind}" for kind in ("csv", "md", "tex")}
-    asked = PublishedCells(checkpoints=(), runs={})
-    TABLE.write(table, asked, **files)
-    assert len(TABLE.read(files["csv"]).query("decides == @YES")) == 3
-    (line,) = [row for row in files["md"].read_text().splitlines() if "bfloat16" in row]
+    shown = written(TABLE, table, tmp_path, PublishedCells(checkpoints=(), runs={}))
+    assert len(shown.again.query("decides == @YES")) == 3
+    (line,) = [row for row in shown.md.splitlines() if "bfloat16" in row]
     cells = [cell.strip() for cell in line.split("|")]
     assert cells[1:7] == [
         "Train before test", "number format of the test", "float32", "bfloat16", "3", "yes",

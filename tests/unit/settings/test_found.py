@@ -3,6 +3,8 @@
 import pytest
 
 from tests.unit.settings.merged import ROOT, merged
+from tests.unit.settings.test_tables import MODEL as ROCKET
+from tests.unit.settings.test_tables import TASK as COLA
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.found import LookUp
 from workflow_scripts.settings.load import load_settings
@@ -22,33 +24,13 @@ class Asked(LookUp):
     def model(self, name, families):
         self.names.append(name)
         assert "Qwen" in families
-        return {
-            "model": name,
-            "source": "huggingface",
-            "family": "Rocket",
-            "parameters": "1000000",
-            "tokens_billion": "",
-            "layers": "12",
-            "kind": "instruct" if name == CHAT else "base",
-            "licence": "mit",
-            "gated": "no",
-            "revision": "",
-        }
+        kind = "instruct" if name == CHAT else "base"
+        return ROCKET | {"model": name, "layers": "12", "kind": kind}
 
     def task(self, name):
         self.names.append(name)
-        return {
-            "task": name,
-            "harness": "lm_eval",
-            "harness_task": name,
-            "dataset": "acme/questions",
-            "subset": "",
-            "metric": "acc",
-            "filter": "none",
-            "training": "no",
-            "category": "Other",
-            "display_name": name,
-        }
+        named = dict.fromkeys(("task", "harness_task", "display_name"), name)
+        return COLA | named | {"dataset": "acme/questions", "subset": "", "training": "no"}
 
 
 CONFIG = {

@@ -7,6 +7,7 @@ from tempfile import mkdtemp
 import pandas as pd
 
 from tests.unit.settings.merged import merged
+from tests.written import written
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.settings.grids import PUBLISHED_GRID, grid_inputs
 from workflow_scripts.settings.load import load_settings
@@ -54,8 +55,7 @@ def made() -> Path:
     folder = Path(mkdtemp())
     for module, request in STUDY.items():
         table, asked = module.TABLE, request(SETTINGS, PUBLISHED_GRID)
-        files = {kind: folder / f"{table.name}.{kind}" for kind in ("csv", "md", "tex")}
-        table.write(table.make(INPUTS, asked), asked, **files)
+        written(table, table.make(INPUTS, asked), folder, asked)
     return folder
 
 

@@ -6,6 +6,7 @@ from scipy.optimize import curve_fit
 
 from tests.unit.settings.merged import ROOT, merged
 from tests.unit.studies.ranking.test_strangers_grid import inputs, stranger  # noqa: F401
+from tests.written import written
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.settings.grids import grid_inputs
@@ -86,11 +87,9 @@ def test_mmlu_explains_what_they_print_and_scores_after_training_are_floored(pub
 
 def test_table_and_figure_show_each_task_under_each_protocol(published, tmp_path):
     settings, request, table = published
-    files = {kind: tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex")}
-    newer.TABLE.write(table, request, **files)
-    shown = files["md"].read_text()
-    assert "0.068 ± 0.019" in shown and "−0.005 ± 0.009" in shown
-    again = newer.TABLE.read(files["csv"])
+    shown = written(newer.TABLE, table, tmp_path, request)
+    assert "0.068 ± 0.019" in shown.md and "−0.005 ± 0.009" in shown.md
+    again = shown.again
     words = grid_words(settings, "test_task")
     newer.write_newer(again[again["task"] == "mmlu"], words, tmp_path / "f.pdf", tmp_path / "f.png")
     assert (tmp_path / "f.png").stat().st_size > 10_000

@@ -5,6 +5,7 @@ import yaml
 
 from tests.unit.settings.merged import ROOT, merged
 from tests.unit.settings.test_grids import STRANGER
+from tests.written import written
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.settings.grids import grid_inputs
@@ -95,10 +96,9 @@ def test_every_analysis_is_made_of_it(stranger, tmp_path):
     for module, request in requests.items():
         asked = request(settings, "a_paper")
         table = module.TABLE.make(inputs(settings), asked)
-        files = {kind: tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex")}
-        module.TABLE.write(table, asked, **files)
-        assert len(module.TABLE.read(files["csv"])) == len(table) > 0
-        assert "after" in files["md"].read_text()
+        shown = written(module.TABLE, table, tmp_path, asked)
+        assert len(shown.again) == len(table) > 0
+        assert "after" in shown.md
     grids = read_grids(inputs(settings), grid_request(settings, "a_paper"))
     assert len(significance.significance(grids)) > 0
     names = [

@@ -10,11 +10,11 @@ import pytest
 
 from tests.unit.settings.merged import ROOT
 from tests.unit.studies.suite.suite_study import break_off, entry, measure, write_checks
+from tests.written import written
 from workflow_scripts.bridge.closing import closing_words
 from workflow_scripts.bridge.run_lock import run_under_way
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import write_json
-from workflow_scripts.settings.request import Nothing
 from workflow_scripts.studies.suite import requests as suite_requests
 from workflow_scripts.studies.suite.requests import lines, read_checks, requests, status_of
 from workflow_scripts.studies.suite.requests_table import TABLE, requests_table
@@ -108,10 +108,9 @@ def test_a_request_is_one_line_even_where_its_file_could_not_be_read(tmp_path):
         "unchecked  org--far~float32.yaml: org/far in float32: it cannot be reached.",
     ]
     table = requests_table(write_checks(tmp_path / "checks.json", *entries))
-    paths = {kind: tmp_path / f"requests.{kind}" for kind in ("csv", "md", "tex")}
-    TABLE.write(table, Nothing(), **paths)
-    assert "its licence 'x' is not open." in paths["md"].read_text()
-    assert TABLE.read(paths["csv"])["status"].tolist() == table["status"].tolist()
+    found = written(TABLE, table, tmp_path)
+    assert "its licence 'x' is not open." in found.md
+    assert found.again["status"].tolist() == table["status"].tolist()
 
 
 def test_a_checkpoint_has_its_own_parameters_once_it_was_built(tmp_path):
