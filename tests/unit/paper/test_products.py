@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.unit.settings.merged import ROOT, merged
+from tests.unit.settings.merged import ROOT, load
 from workflow_scripts.core.named import named
 from workflow_scripts.paper.products import (
     BY_NAME,
@@ -20,7 +20,6 @@ from workflow_scripts.paper.products import (
     wanted_records,
 )
 from workflow_scripts.paper.studies import STUDIES
-from workflow_scripts.settings.load import load_settings
 
 NOTHING = {
     "harmony": {"models": []},
@@ -31,7 +30,7 @@ NOTHING = {
 
 
 def settings(**changes):
-    return load_settings(merged(changes), ROOT)
+    return load(changes)
 
 
 @pytest.fixture

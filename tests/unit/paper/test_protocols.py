@@ -10,7 +10,7 @@ import yaml
 from tests.records import record_fields
 from tests.unit.paper.nearest import of_mmlu, of_the_grid, of_the_prompts, of_the_suite, settings
 from tests.unit.paper.test_reproduction_grid import reruns
-from tests.unit.settings.merged import merged
+from tests.unit.settings.merged import load
 from tests.written import written
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.records import ItemsFile, Record
@@ -28,7 +28,6 @@ from workflow_scripts.render.verdict import (
     as_table,
 )
 from workflow_scripts.scores.published_protocols import read_protocols
-from workflow_scripts.settings.load import load_settings
 from workflow_scripts.settings.training import RECIPES, Recipe
 from workflow_scripts.studies.ranking.frame import DIRECT, TRAINED
 
@@ -209,7 +208,7 @@ def test_another_form_of_a_published_plan_is_named(tmp_path):
 
 def test_the_paper_has_every_published_model_of_mmlu_and_its_other_form():
     paper = yaml.safe_load((ROOT / "config/paper.yaml").read_text(encoding="utf-8"))
-    asked = published_cells(load_settings(merged(paper), ROOT)).checkpoints
+    asked = published_cells(load(paper)).checkpoints
     variants = {one.removeprefix("Qwen/Qwen2.5-0.5B-Instruct") for one in asked}
     stages = ("+cpt", "+cpt+sft")
     forms = [

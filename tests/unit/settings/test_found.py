@@ -2,12 +2,11 @@
 
 import pytest
 
-from tests.unit.settings.merged import ROOT, merged
+from tests.unit.settings.merged import ROOT, load
 from tests.unit.settings.test_tables import MODEL as ROCKET
 from tests.unit.settings.test_tables import TASK as COLA
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.found import LookUp
-from workflow_scripts.settings.load import load_settings
 from workflow_scripts.settings.tables import ModelRow, TaskRow, read_table
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -42,10 +41,6 @@ CONFIG = {
     "prompts": {"models": [CHAT]},
     "mmlu": {"models": [MODEL]},
 }
-
-
-def load(override, look_up=None):
-    return load_settings(merged(override), ROOT, look_up)
 
 
 def test_what_was_found_once_is_known_without_a_network():

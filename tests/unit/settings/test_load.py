@@ -7,13 +7,13 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from tests.unit.settings.merged import CONFIGS, ROOT, merged
+from tests.unit.settings.merged import CONFIGS, ROOT, load
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.load import load_settings
 
 
-def load(override):
-    return load_settings(merged(override), ROOT)
+def named(config: str):
+    return load(yaml.safe_load((ROOT / f"config/{config}.yaml").read_text(encoding="utf-8")))
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)
@@ -35,7 +35,7 @@ def test_defaults_are_checked_like_what_is_written():
 
 
 def test_the_paper_runs_the_published_grid_and_plans():
-    settings = load(yaml.safe_load((ROOT / "config/paper.yaml").read_text(encoding="utf-8")))
+    settings = named("paper")
     assert (len(settings.harmony.models), len(settings.harmony.tasks)) == (61, 24)
     assert all(settings.task(name).training for name in settings.harmony.tasks)
     published = "mlp.none-adapters4864"
@@ -47,10 +47,7 @@ def test_the_paper_runs_the_published_grid_and_plans():
 
 
 def test_the_exact_paper_is_the_papers_grid_by_the_published_protocol():
-    paper, exact = (
-        load(yaml.safe_load((ROOT / f"config/{name}.yaml").read_text(encoding="utf-8"))).harmony
-        for name in ("paper", "paper_exact")
-    )
+    paper, exact = (named(name).harmony for name in ("paper", "paper_exact"))
     assert (exact.models, exact.tasks) == (paper.models, paper.tasks)
     recipe, affordable = exact.task_recipe("huggingface"), paper.task_recipe("huggingface")
     assert (recipe.precision, affordable.precision) == ("float32", "auto")
@@ -58,15 +55,16 @@ def test_the_exact_paper_is_the_papers_grid_by_the_published_protocol():
     assert exact.test_draw == "published"
 
 
-def test_the_paper_asks_the_published_model_in_all_prompt_runs():
-    settings = load(yaml.safe_load((ROOT / "config/paper.yaml").read_text(encoding="utf-8")))
+def test_the_paper_asks_all_mmlu_questions_and_the_published_model_in_all_prompt_runs():
+    settings = named("paper")
+    assert (settings.mmlu.max_items_per_subject, settings.mmlu.shots) == (None, 5)
     assert settings.prompts.models == ("meta-llama/Llama-3.2-1B-Instruct",)
     assert settings.prompts.max_items_per_subject is None
     assert len(settings.prompt_runs) >= 10
 
 
 def test_the_grid_is_the_whole_miniature_world():
-    settings = load(yaml.safe_load((ROOT / "config/grid.yaml").read_text(encoding="utf-8")))
+    settings = named("grid")
     generated = [name for name, row in settings.models.items() if row.source == "miniature"]
     assert list(settings.harmony.models) == generated
     assert len(settings.harmony.tasks) == 26
@@ -104,12 +102,6 @@ def test_a_model_that_is_trained_as_it_is_may_be_named_wherever_models_are():
     ):
         with pytest.raises(UserError, match=said):
             load(wrong)
-
-
-def test_the_paper_asks_all_mmlu_questions():
-    settings = load(yaml.safe_load((ROOT / "config/paper.yaml").read_text(encoding="utf-8")))
-    assert settings.mmlu.max_items_per_subject is None
-    assert settings.mmlu.shots == 5
 
 
 def test_checkpoints_bear_their_plan_and_mode():

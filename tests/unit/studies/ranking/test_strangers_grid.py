@@ -3,13 +3,12 @@
 import pytest
 import yaml
 
-from tests.unit.settings.merged import ROOT, merged
+from tests.unit.settings.merged import ROOT, load
 from tests.unit.settings.test_grids import STRANGER
 from tests.written import written
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.settings.grids import grid_inputs
-from workflow_scripts.settings.load import load_settings
 from workflow_scripts.studies.ranking import (
     agreement,
     by_size,
@@ -62,7 +61,7 @@ def stranger(here):
         (here / "models.csv").write_text(known)
         described = yaml.safe_load(STRANGER) | MORE | changes
         (here / "config/grids/a_paper.yaml").write_text(yaml.safe_dump(described, sort_keys=False))
-        return load_settings(merged({}), ROOT)
+        return load({})
 
     return write
 

@@ -2,8 +2,7 @@
 
 import json
 
-from tests.unit.settings.merged import ROOT, merged
-from workflow_scripts.settings.load import load_settings
+from tests.unit.settings.merged import load
 from workflow_scripts.studies.suite.submissions import (
     CheckRequests,
     as_if_accepted,
@@ -16,7 +15,7 @@ FILES = ["Llama-0.3M.yaml", "Qwen2-1M-Instruct.yaml", "Qwen2-1M-Instruct@k2m12+c
 
 def asked(**override) -> CheckRequests:
     return check_requests(
-        load_settings(merged(override), ROOT),
+        load(override),
         generated={"Llama-0.3M", "Qwen2-1M-Instruct"},
         source=lambda model, revision: f"hub/{model}@{revision}",
         manifest=lambda checkpoint: f"built/{checkpoint.in_path}",
