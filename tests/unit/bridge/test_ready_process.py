@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import python
 from tests.waiting import wait_until
 from tests.workflow.snakemake import run_snakemake
 from workflow_scripts.bridge.ready_process import ENVIRONMENTS, ReadyProcesses
@@ -138,10 +139,7 @@ def test_everything_ends_with_the_process_that_started_it(tmp_path):
         "import sys; from workflow_scripts.bridge.ready_process import ReadyProcesses\n"
         "print(ReadyProcesses(1).address('lm_eval'))"
     )
-    run = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    address = Path(run.stdout.strip())
+    address = Path(python(code).strip())
     wait_until(lambda: not address.parent.exists(), "the process that was ready has ended")
 
 

@@ -1,13 +1,12 @@
 """What a config has made, by the declarations of its products, and that these name what there is."""
 
-import subprocess
-import sys
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 import yaml
 
+from tests.processes import python
 from tests.unit.settings.merged import ROOT, load
 from workflow_scripts.core.named import named
 from workflow_scripts.paper.products import (
@@ -64,11 +63,8 @@ def test_a_name_is_declared_once():
 def test_the_declarations_import_nothing_heavy():
     """Each Snakemake of a run reads them."""
     code = "import sys, workflow_scripts.paper.products; print(*sys.modules)"
-    said = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
     heavy = {"pandas", "numpy", "torch", "matplotlib", "scipy", "transformers", "pyarrow"}
-    assert heavy & set(said.stdout.split()) == set()
+    assert heavy & set(python(code).split()) == set()
 
 
 @pytest.mark.parametrize("config", ["config.yaml", "first.yaml", "paper.yaml"])

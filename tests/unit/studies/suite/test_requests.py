@@ -2,13 +2,11 @@
 
 import fcntl
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.unit.settings.merged import ROOT
+from tests.processes import python
 from tests.unit.studies.suite.suite_study import break_off, entry, measure, write_checks
 from tests.written import written
 from workflow_scripts.bridge.closing import closing_words
@@ -73,11 +71,8 @@ def test_a_damaged_record_has_failed_and_stops_no_other():
 
 
 def test_saying_how_requests_stand_loads_no_tables():
-    code = (
-        "import sys, workflow_scripts.studies.suite.requests;"
-        "assert not {'pandas', 'pyarrow', 'numpy'} & set(sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+    told = python("import sys, workflow_scripts.studies.suite.requests; print(*sys.modules)")
+    assert not {"pandas", "pyarrow", "numpy"} & set(told.split())
 
 
 def test_a_job_that_was_killed_has_failed_once_no_run_is_under_way():
