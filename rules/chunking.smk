@@ -4,7 +4,7 @@ _MANIFEST = "results/checkpoints/{checkpoint}/manifest.json"
 _REPORT = "results/verified/{checkpoint}.json"
 
 
-rule build_chunked:
+use rule collect_scores as build_chunked with:
     """Cut a model into chunks of layers that run side by side: a checkpoint, its weights linked."""
     input:
         model=base_manifest,
@@ -16,14 +16,12 @@ rule build_chunked:
         checkpoint=one_of(CHECKPOINTS),
     conda:
         "../envs/lm_eval.yaml"
-    threads: 1
     resources:
         **planned("build_chunked", planned_of("building"), gpu=False),
     params:
         version="build_chunked 3",
+        function="hub.chunk.make_chunked",
         request=build_request_of,
-    script:
-        "../workflow_scripts/steps/build_chunked.py"
 
 
 rule verify_chunked:
@@ -45,9 +43,10 @@ rule verify_chunked:
     params:
         version="verify_chunked 1",
         compute_threads=SETTINGS.compute.threads,
+        function="evaluation.parity.verify_chunked",
         request=verify_request(SETTINGS).as_params(),
     script:
-        "../workflow_scripts/steps/verify_chunked.py"
+        "../workflow_scripts/steps/files.py"
 
 
 rule measure_perplexity:
@@ -77,7 +76,7 @@ rule measure_perplexity:
         "../workflow_scripts/steps/measure.py"
 
 
-rule measure_latency:
+use rule measure_perplexity as measure_latency with:
     """Time of a model in many plans, reading and writing, beside the unchanged model."""
     input:
         model=model_manifest,
@@ -88,9 +87,6 @@ rule measure_latency:
     log:
         "logs/measure_latency/{model}.log",
     priority: longest_first("measure_latency")
-    conda:
-        EVALUATION_ENVIRONMENT
-    threads: SETTINGS.compute.threads
     resources:
         **planned("measure_latency", planned_of("latency", "model")),
     params:
@@ -98,8 +94,6 @@ rule measure_latency:
         compute_threads=SETTINGS.compute.threads,
         measurement="evaluation.plan_latency",
         request=asked_of_latency,
-    script:
-        "../workflow_scripts/steps/measure.py"
 
 
 rule chunking:

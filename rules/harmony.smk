@@ -29,25 +29,17 @@ rule explain_training:
 
 
 # Without an output: asked for by name it says what the scores are that there are now, and makes none.
-rule separate:
+use rule products as separate with:
     """Say whether one model is better than another (--config separate="A B"), and what would settle it."""
     input:
         scores=separated_scores,
     log:
         "logs/separate.log",
     localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version="separate 1",
         function="studies.harmony.separate.write_separate",
         request=lambda wildcards: separate_request(SETTINGS).as_params(),
-    script:
-        "../workflow_scripts/steps/files.py"
 
 
 rule harmony:

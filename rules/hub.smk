@@ -15,7 +15,29 @@ else:
         if LOCK_PROBLEMS := departures(LOCK_FILE, Path(HUB), named=sys.argv):
             sys.exit("\n".join(["The hub folder departs from the lock:", *LOCK_PROBLEMS]))
 
-    rule fetch_model:
+    rule fetch_dataset:
+        """Fetch a dataset from the Hugging Face hub, at its locked commit."""
+        output:
+            manifest=f"{HUB}/datasets/{{org}}/{{name}}/manifest.json",
+        log:
+            "logs/fetch_dataset/{org}--{name}.log",
+        retries: 2
+        localrule: True  # compute nodes seldom have the internet
+        conda:
+            "../envs/hub.yaml"
+        threads: 1
+        resources:
+            **planned("fetch_dataset", download_need("dataset"), gpu=False),
+        params:
+            version=1,  # raise when other files are wanted or the manifest changes
+            kind="dataset",
+            repository="{org}/{name}",
+            revision=None,
+            lock=SETTINGS.hub.lock,  # by name: to freeze the commit in use reruns nothing
+        script:
+            "../workflow_scripts/steps/fetch.py"
+
+    use rule fetch_dataset as fetch_model with:
         """Fetch a model from the Hugging Face hub, at its locked commit."""
         output:
             manifest=f"{HUB}/models/{{org}}/{{name}}/manifest.json",
@@ -24,24 +46,18 @@ else:
         wildcard_constraints:
             org=r"(?!local/)[^/]+",  # whose models are folders on this machine
             name=r"[^/@]+",
-        retries: 2
-        localrule: True  # compute nodes seldom have the internet
-        conda:
-            "../envs/hub.yaml"
-        threads: 1
+        localrule: True
         resources:
             **planned("fetch_model", download_need("model"), gpu=False),
         params:
-            version=1,  # raise when other files are wanted or the manifest changes
+            version=1,
             kind="model",
             repository="{org}/{name}",
             revision=model_revision,
-            lock=SETTINGS.hub.lock,  # by name: to freeze the commit in use reruns nothing
-        script:
-            "../workflow_scripts/steps/fetch.py"
+            lock=SETTINGS.hub.lock,
 
     # Beside the one that other studies use: a leaderboard may hold a model at several commits.
-    rule fetch_model_at:
+    use rule fetch_dataset as fetch_model_at with:
         """Fetch a submitted model at the commit its request names."""
         output:
             manifest=f"{HUB}/models/{{org}}/{{name}}@{{commit}}/manifest.json",
@@ -50,11 +66,7 @@ else:
         wildcard_constraints:
             name=r"[^/@]+",
             commit=r"[0-9a-f]{40}",
-        retries: 2
         localrule: True
-        conda:
-            "../envs/hub.yaml"
-        threads: 1
         resources:
             **planned("fetch_model_at", download_need("model"), gpu=False),
         params:
@@ -63,8 +75,6 @@ else:
             repository="{org}/{name}",
             revision="{commit}",
             lock=None,  # which is of the one that other studies use
-        script:
-            "../workflow_scripts/steps/fetch.py"
 
     rule fetch_metadata:
         """Fetch what a request is checked by: all of a repository but its weights."""
@@ -90,35 +100,13 @@ else:
         script:
             "../workflow_scripts/steps/fetch_metadata.py"
 
-    rule fetch_dataset:
-        """Fetch a dataset from the Hugging Face hub, at its locked commit."""
-        output:
-            manifest=f"{HUB}/datasets/{{org}}/{{name}}/manifest.json",
-        log:
-            "logs/fetch_dataset/{org}--{name}.log",
-        retries: 2
-        localrule: True
-        conda:
-            "../envs/hub.yaml"
-        threads: 1
-        resources:
-            **planned("fetch_dataset", download_need("dataset"), gpu=False),
-        params:
-            version=1,
-            kind="dataset",
-            repository="{org}/{name}",
-            revision=None,
-            lock=SETTINGS.hub.lock,
-        script:
-            "../workflow_scripts/steps/fetch.py"
-
 
 # Without an output: asked for by name it always runs, and the lock, which is kept in git and read
 # while the rules are parsed, is never deleted or thought out of date by Snakemake.
 rule lock_hub:
     """Fetch every model and dataset of the config, and write their commits into the lock file."""
     input:
-        all_hub_manifests,
+        manifests=all_hub_manifests,
     log:
         "logs/lock_hub.log",
     localrule: True
@@ -130,6 +118,7 @@ rule lock_hub:
         runtime="10m",
     params:
         version=1,
-        lock=str(LOCK_FILE),
+        function="hub.lock.lock_hub",
+        request={"lock": str(LOCK_FILE)},
     script:
-        "../workflow_scripts/steps/lock_hub.py"
+        "../workflow_scripts/steps/files.py"

@@ -23,8 +23,12 @@ rule take_local_model:
         runtime="2h",
     params:
         version=1,
-        folder=lambda wildcards: SETTINGS.folders[f"{LOCAL}/{wildcards.name}"],
+        function="hub.local.take_local_model",
+        request=lambda wildcards: {
+            "repository": f"{LOCAL}/{wildcards.name}",
+            "folder": SETTINGS.folders[f"{LOCAL}/{wildcards.name}"],
+        },
         # A copy may keep the time of an older original, so that Snakemake alone would not see the change.
         stamps=lambda wildcards: stamps(SETTINGS.folders[f"{LOCAL}/{wildcards.name}"]),
     script:
-        "../workflow_scripts/steps/take_local_model.py"
+        "../workflow_scripts/steps/files.py"

@@ -27,7 +27,7 @@ rule build_world:
         "../workflow_scripts/steps/miniature.py"
 
 
-rule place_miniature_model:
+use rule build_world as place_miniature_model with:
     """Put a trained model of the miniature world, which the repository ships, into the hub folder."""
     output:
         manifest=f"{HUB}/models/{catalogue.ORGANISATION}/{{name}}/manifest.json",
@@ -35,9 +35,6 @@ rule place_miniature_model:
         "logs/place_miniature_model/{name}.log",
     wildcard_constraints:
         name=one_of(catalogue.MODELS),
-    conda:
-        "../envs/miniature.yaml"
-    threads: 1
     resources:
         **planned("place_miniature_model", lambda wildcards: PLANNER.miniature_model(), gpu=False),
     params:
@@ -48,19 +45,14 @@ rule place_miniature_model:
         # It has the digests of all that is placed. As inputs the files would be compared by time, and by
         # where the repository lies.
         made=lambda wildcards: sha256_file(catalogue.SHIPPED / wildcards.name / catalogue.MADE),
-    script:
-        "../workflow_scripts/steps/miniature.py"
 
 
-rule build_faulty_models:
+use rule build_world as build_faulty_models with:
     """Models of the miniature world with one fault each, for requests that must be refused."""
     output:
         manifests=[manifest_of("model", f"miniature/{name}") for name in catalogue.FAULTY],
     log:
         "logs/build_faulty_models.log",
-    conda:
-        "../envs/miniature.yaml"
-    threads: 1
     resources:
         mem_mb=3000,
         runtime="30m",
@@ -70,11 +62,9 @@ rule build_faulty_models:
         folders=[HUB],
         request={},
         tokenizer=sha256_file(catalogue.SHIPPED / catalogue.TOKENIZER),
-    script:
-        "../workflow_scripts/steps/miniature.py"
 
 
-rule build_corpus:
+use rule build_world as build_corpus with:
     """Write what the miniature models are trained on, from the training splits, and their tokenizer."""
     input:
         datasets=rules.build_world.output.datasets,
@@ -84,9 +74,6 @@ rule build_corpus:
         tokenizer=f"{_FOLDER}/{catalogue.TOKENIZER}",
     log:
         "logs/build_corpus.log",
-    conda:
-        "../envs/miniature.yaml"
-    threads: 1
     resources:
         mem_mb=3000,
         runtime="30m",
@@ -95,11 +82,9 @@ rule build_corpus:
         function="miniature.build.build_texts",
         folders=[HUB, _FOLDER],
         request={},
-    script:
-        "../workflow_scripts/steps/miniature.py"
 
 
-rule train_miniature_model:
+use rule build_world as train_miniature_model with:
     """Train a model of the miniature world from nothing, or an instruct model from its base."""
     input:
         texts=rules.build_corpus.output,
@@ -115,9 +100,6 @@ rule train_miniature_model:
     wildcard_constraints:
         name=one_of(catalogue.MODELS),
     priority: lambda wildcards: len(catalogue.MODELS) - catalogue.MODELS.index(wildcards.name)
-    conda:
-        "../envs/miniature.yaml"
-    threads: 1
     resources:
         mem_mb=3000,
         runtime="8h",
@@ -127,8 +109,6 @@ rule train_miniature_model:
         folders=[_FOLDER],
         request=lambda wildcards: {"name": wildcards.name},
         compute_threads=1,
-    script:
-        "../workflow_scripts/steps/miniature.py"
 
 
 # Nothing of a run depends on it: what is shipped changes only when somebody has compared and copied.

@@ -124,7 +124,7 @@ use rule collect_scores as import_results with:
         request=lambda wildcards: import_request(SETTINGS, wildcards.imported).as_params(),
 
 
-# Without an output: asked for by name it always says what there is.
+# Without an output: asked for by name it always says what there is. Others like it take its shape.
 rule products:
     """Name every table, figure and page that this config has made, with a sentence."""
     log:
@@ -138,9 +138,10 @@ rule products:
         runtime="30m",
     params:
         version=1,
-        lines=lambda wildcards: listed(SETTINGS),
+        function="paper.products.list_products",
+        request=lambda wildcards: {"lines": listed(SETTINGS)},
     script:
-        "../workflow_scripts/steps/list_products.py"
+        "../workflow_scripts/steps/files.py"
 
 
 rule published:

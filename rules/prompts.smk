@@ -33,7 +33,7 @@ rule ask_prompt_run:
 
 
 # Apart from asking, so that outputs can be read again without a model.
-rule score_prompt_run:
+use rule collect_scores as score_prompt_run with:
     """Read and judge what a model said in a prompt run; runs no model."""
     input:
         run=OUTPUTS_OF_RUN,
@@ -47,17 +47,10 @@ rule score_prompt_run:
         checkpoint=one_of(one.in_path for one in PROMPT_CHECKPOINTS),
         run=one_of(SETTINGS.prompt_runs),
     localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version="score_prompt_run 1",  # raise it when a parser or a rule changes its meaning
+        function="evaluation.prompts.scoring.score_stored",
         request=reading_request_of,
-    script:
-        "../workflow_scripts/steps/score_prompt_run.py"
 
 
 rule explain_prompt:

@@ -1,7 +1,7 @@
 """Models that a server answers for: what it says of itself, and whether its numbers are right."""
 
 from workflow_scripts.settings.compute import Loading
-from workflow_scripts.settings.served import ServedRequest
+from workflow_scripts.settings.served import TakenRequest
 
 
 rule take_served_model:
@@ -27,9 +27,11 @@ rule take_served_model:
         version="take_served_model 1",
         compute_threads=SETTINGS.compute.threads,
         endpoint=lambda wildcards: SETTINGS.served[served_name(wildcards)].endpoint,
-        compute=Loading.part_of(SETTINGS.compute).model_dump(),
-        request=lambda wildcards: ServedRequest(
-            model=served_name(wildcards), served=SETTINGS.served[served_name(wildcards)]
+        function="evaluation.served_check.take_served_model",
+        request=lambda wildcards: TakenRequest(
+            model=served_name(wildcards),
+            served=SETTINGS.served[served_name(wildcards)],
+            compute=Loading.part_of(SETTINGS.compute),
         ).as_params(),
     script:
-        "../workflow_scripts/steps/take_served_model.py"
+        "../workflow_scripts/steps/files.py"

@@ -22,29 +22,24 @@ checkpoint check_requests:
         runtime="30m",
     params:
         version="check_requests 2",  # raise it when a check changes its meaning
+        function="studies.suite.submissions.write_checks",
         request=SUITE_CHECKS.as_params(),
     script:
-        "../workflow_scripts/steps/check_requests.py"
+        "../workflow_scripts/steps/files.py"
 
 
 # Without an output: asked for by name it always says how the requests stand now.
-rule submit:
+use rule products as submit with:
     """Say of each request whether it is accepted, or why it is refused."""
     input:
         checks=rules.check_requests.output.checks,
     log:
         "logs/submit.log",
     localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version="submit 1",
-    script:
-        "../workflow_scripts/steps/submit.py"
+        function="studies.suite.requests.submit",
+        request={},
 
 
 # What the leaderboard's page shows in its first tab.

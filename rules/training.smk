@@ -6,7 +6,7 @@ _PERPLEXITY = "results/records/training/perplexity/{checkpoint}"
 _TRAINING_RECORD = "results/training/{checkpoint}.json"
 
 
-rule tokenise_samples:
+use rule collect_scores as tokenise_samples with:
     """Tokenise what a training recipe reads, once for all its checkpoints."""
     input:
         model=model_manifest,
@@ -22,14 +22,12 @@ rule tokenise_samples:
         recipe=one_of(SETTINGS.training.recipes),
     conda:
         "../envs/lm_eval.yaml"
-    threads: 1
     resources:
         **planned("tokenise_samples", planned_of("samples", "recipe"), gpu=False),
     params:
         version="tokenise_samples 2",
+        function="training.data.tokenise_samples",
         request=samples_request,
-    script:
-        "../workflow_scripts/steps/tokenise_samples.py"
 
 
 rule train_checkpoint:

@@ -1,19 +1,15 @@
 """Damaged files: `snakemake verify_files` finds them by their checksums, and has them made again."""
 
 
-rule verify_files:
+use rule products as verify_files with:
     """What was damaged since it was written, named and set aside; made again when it is needed."""
     log:
         "logs/verify_files.log",
     localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
     resources:
         mem_mb=2000,
         runtime="4h",
     params:
         version=1,
-        settings={"hub": HUB},
-    script:
-        "../workflow_scripts/steps/verify_files.py"
+        function="hub.damage.verify_files",
+        request={"hub": HUB},

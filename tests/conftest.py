@@ -30,6 +30,13 @@ def pytest_addoption(parser):
     )
 
 
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty folder, which is the working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
 @pytest.fixture(scope="session")
 def finished_grid(tmp_path_factory):
     """A folder in which the small grid was made, on this machine and without misfortune."""

@@ -8,11 +8,11 @@ import pytest
 
 from tests.security.hostile_folder import ESCAPE, SECRET, fill
 from tests.unit.hub.conftest import hub  # noqa: F401
+from tests.written import written
 from workflow_scripts.core.clean_text import plain
 from workflow_scripts.hub.metadata import METADATA
 from workflow_scripts.hub.submission import Rules, check
 from workflow_scripts.miniature.shipped import place
-from workflow_scripts.settings.request import Nothing
 from workflow_scripts.settings.requests import read_requests
 from workflow_scripts.settings.suite import OPEN_LICENCES
 from workflow_scripts.steps import fetch_metadata
@@ -68,9 +68,8 @@ def test_five_verdicts_and_thirty_reasons(checked, tmp_path, capsys):
         assert len(reason) <= 1_001
     # As the terminal, the tables and whoever reads the files get it.
     rows = requests(json.loads(json.dumps(entries)), None)
-    files = {kind: tmp_path / f"table.{kind}" for kind in ("csv", "md", "tex")}
-    TABLE.write(pd.DataFrame(rows, columns=list(TABLE.columns.named)), Nothing(), **files)
-    shown = ["\n".join(lines(rows)), *(path.read_text("utf-8") for path in files.values())]
+    table = written(TABLE, pd.DataFrame(rows, columns=list(TABLE.columns.named)), tmp_path)
+    shown = ["\n".join(lines(rows)), table.csv.read_text("utf-8"), table.md, table.tex]
     for text in shown:
         assert all(file in text for file in ("good-0.yaml", "pipe.yaml"))
         assert is_calm(text) and SECRET not in text and ESCAPE not in text

@@ -1,9 +1,8 @@
 """Parts that anybody can take into another project: they know nothing of the config."""
 
-import subprocess
-import sys
-
 import pytest
+
+from tests.processes import python
 
 IMPORTS_ALL_OF = """
 import importlib, pkgutil, sys
@@ -16,12 +15,6 @@ print(*(name for name in sys.modules if name.startswith("workflow_scripts.")))
 
 @pytest.mark.parametrize("part", ["evaluation.prefix", "chunked"])
 def test_it_is_imported_without_the_settings(part):
-    told = subprocess.run(
-        [sys.executable, "-c", IMPORTS_ALL_OF, f"workflow_scripts.{part}"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    imported = told.stdout.split()
+    imported = python(IMPORTS_ALL_OF, f"workflow_scripts.{part}").split()
     assert f"workflow_scripts.{part}" in imported
     assert not [name for name in imported if name.startswith("workflow_scripts.settings")]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.unit.settings.merged import ROOT, merged
+from tests.unit.settings.merged import load
 from workflow_scripts.evaluation.prompts.requests import (
     explain_request,
     prompt_request,
@@ -19,7 +19,6 @@ from workflow_scripts.evaluation.requests import (
 )
 from workflow_scripts.grid.requests import explain_training_request
 from workflow_scripts.hub.requests import build_request
-from workflow_scripts.settings.load import load_settings
 
 MODEL = "miniature/Qwen2-1M-Instruct"
 REQUESTS = {
@@ -38,7 +37,7 @@ REQUESTS = {
 
 @pytest.mark.parametrize("name", REQUESTS)
 def test_a_step_rebuilds_what_its_rule_asked(name):
-    asked = REQUESTS[name](load_settings(merged({}), ROOT))
+    asked = REQUESTS[name](load({}))
     handed_on = json.loads(json.dumps(asked.as_params()))
     assert type(asked).of(handed_on) == asked
     assert type(asked).of(handed_on).sha256 == asked.sha256
@@ -62,21 +61,21 @@ def test_a_step_rebuilds_what_its_rule_asked(name):
     ],
 )
 def test_changing_one_key_asks_its_users_something_else_and_nobody_besides(changes, changed):
-    before, after = load_settings(merged({}), ROOT), load_settings(merged(changes), ROOT)
+    before, after = load({}), load(changes)
     differing = {name for name, ask in REQUESTS.items() if ask(before) != ask(after)}
     assert differing == changed
 
 
 def test_plans_that_are_the_same_are_measured_once():
     pruned = [[5, 3], [3, 5]]
-    settings = load_settings(merged({"chunking": {"measures": {"pruned": pruned}}}), ROOT)
+    settings = load({"chunking": {"measures": {"pruned": pruned}}})
     plans = perplexity_request(settings, MODEL).plans
     assert [plan.layers_to_prune for plan in plans if plan.mode == "prune"] == [(3, 5)]
 
 
 def variants_timed(checkpoints, model=MODEL, **measures):
     config = {"chunking": {"checkpoints": checkpoints, "measures": measures}}
-    settings = load_settings(merged(config), ROOT)
+    settings = load(config)
     layers = settings.model(model).layers
     return [one.id(layers).variant for one in latency_request(settings, model).plans]
 

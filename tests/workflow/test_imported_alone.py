@@ -5,10 +5,9 @@ import re
 
 import pytest
 
-from tests.unit.settings.merged import ROOT, merged
+from tests.unit.settings.merged import load
 from tests.workflow.snakemake import jobs_of, run_snakemake
 from workflow_scripts.paper.products import wanted
-from workflow_scripts.settings.load import load_settings
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 CONFIG = """
@@ -50,7 +49,7 @@ def test_imported_scores_alone_have_every_table_figure_and_page(tmp_path):
     said = result.stdout + result.stderr
     jobs = jobs_of(result)
     assert not [name for name in jobs if name.startswith(("evaluate_", "fetch_", "build_"))], said
-    settings = load_settings(merged({"harmony": {"models": []}}), ROOT)
+    settings = load({"harmony": {"models": []}})
     settings = settings.model_copy(
         update={"harmony": settings.harmony.model_copy(update={"imported_scores": ("t.csv",)})}
     )

@@ -1,8 +1,13 @@
 """A function of the package, by the name that a rule has for it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import Any
+
+# By the names that a rule has for them, what steps/files.py gives its function beside the request.
+InputFiles = Mapping[str, list[Path]]
+OutputFiles = Mapping[str, Path]
 
 
 def named(function: str) -> Callable[..., Any]:

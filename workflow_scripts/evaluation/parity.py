@@ -4,12 +4,20 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.files import write_json
+from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.evaluation.requests import VerifyRequest
 from workflow_scripts.hub.load import LoadedModel, load_model
 
 # Two ways of summing the same products differ in the last bits, more so in half precision.
 _ALLOWED = {"float32": 1e-4, "float16": 5e-2, "bfloat16": 3e-1}
 _ROWS, _TOKENS = 2, 32
+
+
+def verify_chunked(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
+    """What was found, as JSON; a difference where there must be none is an error."""
+    (checkpoint,), (model,) = inputs["checkpoint"], inputs["model"]
+    write_json(outputs["report"], parity(checkpoint, model, VerifyRequest.of(request)))
 
 
 def parity(checkpoint: Path, model: Path, request: VerifyRequest) -> dict[str, Any]:

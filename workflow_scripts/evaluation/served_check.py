@@ -6,18 +6,37 @@ from typing import Any
 import numpy as np
 
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.core.seeds import derive_seed
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
 from workflow_scripts.evaluation.prompts.questions import read_questions
 from workflow_scripts.evaluation.served import SHIFTED, ServedEngine
-from workflow_scripts.hub.load import LoadedModel
-from workflow_scripts.hub.served import ServedModel
+from workflow_scripts.hub.load import LoadedModel, load_model
+from workflow_scripts.hub.manifest import hub_of, write_manifest
+from workflow_scripts.hub.served import ServedModel, load_served, take_files, take_served
+from workflow_scripts.settings.served import TakenRequest
 
 ITEMS, LONGEST = 200, 60  # and the tokens of an item
 # In nats, of the mean item: number formats and kernels differ by less, and other weights by more.
 ALLOWED = 0.1
 
 Pair = tuple[list[int], list[int]]
+
+
+def take_served_model(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
+    """Write the manifest, last, beside the tokenizer and the configuration."""
+    (source,), manifest = inputs["source"], outputs["manifest"]
+    asked = TakenRequest.of(request)
+    taken = take_served(source, asked)
+    files = take_files(source, manifest.parent)
+    if asked.served.check:
+        served, _ = load_served(manifest, taken)
+        weights = load_model(source, **asked.compute.loading)
+        checked = check_served(served, weights, hub_of(source), seed=0)
+        print(f"Checked: {checked}.")
+        facts = served.facts.model_copy(update={"checked": checked})
+        taken = taken.model_copy(update={"served": facts})
+    write_manifest(manifest.parent, taken.model_copy(update={"files": files}))
 
 
 def check_served(served: ServedModel, weights: LoadedModel, hub: Path, seed: int) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import atomic_dir, write_json
+from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.hub.link_files import link_or_copy
 from workflow_scripts.hub.local import changed_since
 from workflow_scripts.hub.manifest import (
@@ -26,6 +27,12 @@ from workflow_scripts.hub.requests import BuildRequest
 NEW_WEIGHTS = "wrapped_chunk_layers.safetensors"
 _CONFIG, _SINGLE, _INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
 _LINKED = "base.safetensors"  # a single file beside an index would be read alone
+
+
+def make_chunked(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
+    """From the model's manifest to that of the checkpoint, which is written after its files."""
+    (model,) = inputs["model"]
+    build_chunked(model, outputs["manifest"].parent, BuildRequest.of(request))
 
 
 def build_chunked(base_manifest: Path, folder: Path, request: BuildRequest) -> Manifest:

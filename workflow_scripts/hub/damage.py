@@ -6,15 +6,36 @@ What is damaged is set aside under a hidden name, so that the next run makes it 
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+from workflow_scripts.bridge.metadata import remove_damaged_metadata
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import is_altered
+from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.core.records import Broken, read_record, read_without_items
 from workflow_scripts.core.training_record import read_training_record
 from workflow_scripts.hub.manifest import MANIFEST, read_manifest, verify
 
 _SAMPLES = "samples.json"  # of training.samples
 _ASIDE = ".{}.damaged"
+
+
+def verify_files(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
+    """Say what is whole; a UserError names what is not, once that is set aside."""
+    hub, results = Path(request["hub"]), Path("results")
+    notes = list(remove_damaged_metadata(Path(".snakemake")))
+    damaged = find_damage(hub, results)
+    for path in damaged:
+        set_aside(path)
+    if damaged or notes:
+        said = [problem for problems in damaged.values() for problem in problems] + notes
+        again = "is set aside; the next run that needs it makes it again."
+        raise UserError([*said, *(f"{path} {again}" for path in damaged)])
+    files, records = counted(hub, results)
+    print(
+        f"Every file that has a checksum is as it was written: {files:,} files of the hub, of"
+        f" checkpoints and of samples, {records:,} records with their items."
+    )
 
 
 def find_damage(hub: Path, results: Path) -> dict[Path, list[str]]:

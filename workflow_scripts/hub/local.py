@@ -2,13 +2,20 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from workflow_scripts.core.ids import LOCAL
+from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.hub.link_files import link_or_copy
 from workflow_scripts.hub.manifest import MANIFEST, Manifest, facts_of, seal
 from workflow_scripts.settings.folders import files_of_folder
+
+
+def take_local_model(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
+    """Its files are links where the disk can link; the manifest is written last."""
+    take_folder(Path(request["folder"]), request["repository"], outputs["manifest"].parent)
 
 
 def take_folder(folder: Path, repository: str, target: Path) -> Manifest:

@@ -7,11 +7,12 @@ import json
 import re
 from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import write_text
 from workflow_scripts.core.ids import hub_name_problem
+from workflow_scripts.core.named import InputFiles, OutputFiles
 
 if TYPE_CHECKING:
     from workflow_scripts.hub.manifest import Manifest
@@ -65,6 +66,18 @@ def write_lock(path: Path, manifests: Iterable["Manifest"]) -> None:
     }
     rows = [HEADER, *((*key, commits[key]) for key in sorted(commits))]
     write_text(path, "".join("\t".join(row) + "\n" for row in rows))
+
+
+def lock_hub(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
+    """Freeze the commit of every fetched model and dataset; rows of other repositories stay as they are."""
+    if not inputs["manifests"]:
+        raise UserError(
+            "There is nothing to lock: this config fetches nothing from the hub. Name the one that does,"
+            " for instance `snakemake lock_hub --configfile config/paper.yaml`."
+        )
+    from workflow_scripts.hub.manifest import read_manifest
+
+    write_lock(Path(request["lock"]), map(read_manifest, inputs["manifests"]))
 
 
 def departures(lock: Path, hub: Path, named: Collection[str] = ()) -> list[str]:

@@ -6,21 +6,22 @@ from dataclasses import replace
 
 import pandas as pd
 
-from workflow_scripts.render.frames import Cells, Columns
+from workflow_scripts.render.frames import Cells, columns
 from workflow_scripts.render.inputs import Inputs
-from workflow_scripts.render.tables import Table
+from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import numbers
 from workflow_scripts.render.web.board import Row, Tab, Value
 from workflow_scripts.scores.same_command import SameCommand, same_command
 from workflow_scripts.scores.tidy import reported, whole_records
 from workflow_scripts.settings.request import Nothing
 
-COLUMNS = Columns(
-    {
-        **dict.fromkeys(("study", "model", "commit", "dtype", "protocol", "task"), "text"),
-        **{"shots": "whole", "seed": "whole", "metric": "text", "value": "number"},
-        **{"command": "maybe", "said": "text"},
-    }
+COLUMNS = columns(
+    ("text", "study model commit dtype protocol task"),
+    ("whole", "shots seed"),
+    ("text", "metric"),
+    ("number", "value"),
+    ("maybe", "command"),
+    ("text", "said"),
 )
 # By tab of the leaderboard's page, the studies whose records are behind its rows.
 _STUDIES = {
@@ -55,19 +56,17 @@ def _make(inputs: Inputs, _: Nothing) -> pd.DataFrame:
     return COLUMNS.typed(pd.DataFrame(rows, columns=list(COLUMNS.named)))
 
 
-def _show(frame: pd.DataFrame, _: Nothing) -> pd.DataFrame:
+def _show(frame: pd.DataFrame, _: Nothing) -> ShownColumns:
     said = zip(frame["command"], frame["said"], strict=True)
-    return pd.DataFrame(
-        {
-            "study": frame["study"],
-            "model": frame["model"],
-            "task": frame["task"],
-            "protocol": frame["protocol"].str.replace("_", "-"),
-            "metric": frame["metric"],
-            "score": numbers(frame["value"], ".4f"),
-            "how to measure it again": [SameCommand(*one).line for one in said],
-        }
-    )
+    return {
+        "study": frame["study"],
+        "model": frame["model"],
+        "task": frame["task"],
+        "protocol": frame["protocol"].str.replace("_", "-"),
+        "metric": frame["metric"],
+        "score": numbers(frame["value"], ".4f"),
+        "how to measure it again": [SameCommand(*one).line for one in said],
+    }
 
 
 def with_commands(tab: Tab, table: Sequence[Cells]) -> Tab:

@@ -19,20 +19,18 @@ from workflow_scripts.paper.requests import CostTable
 from workflow_scripts.planning.jobs import LIGHT, PlannedJob, planned_jobs, rule_of
 from workflow_scripts.planning.need import Need
 from workflow_scripts.planning.wording import HOUR, clock
-from workflow_scripts.render.frames import Columns
-from workflow_scripts.render.tables import Table
+from workflow_scripts.render.frames import columns
+from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import DASH, numbers
 from workflow_scripts.settings.cluster import Cluster
 
-COLUMNS = Columns(
-    {
-        **{"study": "text", "rule": "text", "jobs": "whole", "measured": "whole"},
-        **{"planned_hours": "number", "hours": "number", "time_ratio": "number"},
-        **{"planned_mem_mb": "whole", "mem_mb": "whole"},
-        **{"planned_gpu_mb": "whole", "gpu_mb": "whole"},
-        **{"planned_tokens": "whole", "tokens": "whole", "token_ratio": "number"},
-        **{"correct": "maybe"},
-    }
+COLUMNS = columns(
+    ("text", "study rule"),
+    ("whole", "jobs measured"),
+    ("number", "planned_hours hours time_ratio"),
+    ("whole", "planned_mem_mb mem_mb planned_gpu_mb gpu_mb planned_tokens tokens"),
+    ("number", "token_ratio"),
+    ("maybe", "correct"),
 )
 # By what a job's model does most of the time, what of the config decides how long it is planned on a GPU.
 _RATES = {"reading": "reading_use", "training": "training_use", "generating": "generating_use"}
@@ -148,7 +146,7 @@ def _records(job: PlannedJob, folder: Path) -> Iterator[Costly]:
                 yield found
 
 
-def _show(table: pd.DataFrame, _: CostTable) -> pd.DataFrame:
+def _show(table: pd.DataFrame, _: CostTable) -> ShownColumns:
     def pair(planned: str, actual: str, say: Callable[[float], str]) -> list[str | None]:
         return [
             None
@@ -157,19 +155,17 @@ def _show(table: pd.DataFrame, _: CostTable) -> pd.DataFrame:
             for one, other in zip(table[planned], table[actual], strict=True)
         ]
 
-    return pd.DataFrame(
-        {
-            "study": table["study"],
-            "rule": table["rule"],
-            "jobs": numbers(table["jobs"], ",d"),
-            "time, planned / actual": pair("planned_hours", "hours", clock),
-            "ratio": numbers(table["time_ratio"], ".2f"),
-            "memory, GB": pair("planned_mem_mb", "mem_mb", lambda mb: f"{mb / 1_000:.1f}"),
-            "GPU memory, GB": pair("planned_gpu_mb", "gpu_mb", lambda mb: f"{mb / 1_000:.1f}"),
-            "tokens, thousands": pair("planned_tokens", "tokens", lambda n: f"{n / 1_000:,.0f}"),
-            "to correct": table["correct"],
-        }
-    )
+    return {
+        "study": table["study"],
+        "rule": table["rule"],
+        "jobs": numbers(table["jobs"], ",d"),
+        "time, planned / actual": pair("planned_hours", "hours", clock),
+        "ratio": numbers(table["time_ratio"], ".2f"),
+        "memory, GB": pair("planned_mem_mb", "mem_mb", lambda mb: f"{mb / 1_000:.1f}"),
+        "GPU memory, GB": pair("planned_gpu_mb", "gpu_mb", lambda mb: f"{mb / 1_000:.1f}"),
+        "tokens, thousands": pair("planned_tokens", "tokens", lambda n: f"{n / 1_000:,.0f}"),
+        "to correct": table["correct"],
+    }
 
 
 TABLE = Table(

@@ -5,7 +5,10 @@ Like the declarations of the studies free of pandas and torch: each Snakemake of
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+from workflow_scripts.core.files import write_text
+from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.paper.requests import (
     LeaderboardPage,
     PublishedCells,
@@ -287,6 +290,11 @@ def _files(
             return one.files["csv"] if one.wanted(settings) else None
     files = source(settings) if callable(source) else source
     return files if isinstance(files, str) else list(files)
+
+
+def list_products(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
+    """Into a file that the terminal shows at the end of the command."""
+    write_text(Path("results/products.txt"), "\n".join(request["lines"]) + "\n")
 
 
 def listed(settings: Settings) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from workflow_scripts.paper.reproduction import TABLE as REPRODUCTION
-from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.frames import columns
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import numbers, percents
@@ -43,14 +43,14 @@ NOTE = (
     " difference was shown. Would show: the smallest difference that would have been shown four times in five. All but z in"
     " percentage points."
 )
-COLUMNS = Columns(
-    {
-        **{"source": "text", "task": "text", "trained_twice": "whole", "released_differ": "whole"},
-        **{"usual": "number", "score_limit": "number", "shift": "number", "task_limit": "number"},
-        **{"shows": "number", "models": "whole", "difference": "number", "error": "number"},
-        **{"z": "number", "farthest": "number", "smallest": "number"},
-        **{"verdict": "text", "because": "maybe"},
-    }
+COLUMNS = columns(
+    ("text", "source task"),
+    ("whole", "trained_twice released_differ"),
+    ("number", "usual score_limit shift task_limit shows"),
+    ("whole", "models"),
+    ("number", "difference error z farthest smallest"),
+    ("text", "verdict"),
+    ("maybe", "because"),
 )
 
 

@@ -35,19 +35,17 @@ _STYLE = {
 
 @dataclass(frozen=True)
 class Figure:
-    """What is drawn from a rule's inputs and request; `draw` saves it by `save_both`."""
+    """What is drawn from a rule's inputs and request; `draw` saves it."""
 
     name: str  # of its files in results/figures
     asks: type[StepRequest]
     draw: Callable[[Inputs, Any, Path, Path], None]  # inputs, request, PDF, PNG
 
 
-def figure_of(
-    table: Table, write: Callable[[pd.DataFrame, Path, Path], None], name: str = ""
-) -> Figure:
-    """The figure that shows one table and asks nothing besides; it has the table's name or its own."""
+def figure_of(table: Table, write: Callable[[pd.DataFrame, Path, Path], None]) -> Figure:
+    """The figure that shows one table and asks nothing besides."""
     return Figure(
-        name or table.name,
+        table.name,
         Nothing,
         lambda inputs, _, pdf, png: write(table.read(inputs.one("table")), pdf, png),
     )
@@ -64,15 +62,22 @@ def _pyplot():
 
 
 @contextmanager
-def figure(width: float, height: float, *, layout: str = "constrained", **grid) -> Iterator[tuple]:
-    """A figure with one axes, or a grid of them, in the house style, closed afterwards."""
+def drawing(pdf: Path, png: Path, width: float, height: float, **grid) -> Iterator[tuple]:
+    """A figure with one axes, or a grid of them, in the house style, saved once it is drawn."""
     plt = _pyplot()
     with plt.rc_context(_STYLE):
-        fig, axes = plt.subplots(figsize=(width, height), layout=layout, **grid)
+        fig, axes = plt.subplots(figsize=(width, height), **{"layout": "constrained"} | grid)
         try:
             yield fig, axes
+            save_both(fig, pdf, png)
         finally:
             plt.close(fig)
+
+
+def rule(axes, axis: str, grey: str = "0.9") -> None:
+    """Fine lines behind what is drawn."""
+    axes.grid(axis=axis, color=grey, linewidth=0.6)
+    axes.set_axisbelow(True)
 
 
 def model_colours(models: list[str]) -> dict[str, object]:
@@ -109,14 +114,13 @@ def save_lines(
 
     Where it holds nothing, because all cells are broken, the figure says so.
     """
-    with figure(width=width, height=height) as (fig, axes):
+    with drawing(pdf, png, width, height) as (fig, axes):
         if table[shown].isna().all():
             say_empty(axes, "Nothing was measured: all cells of this figure are broken.")
         else:
             draw(axes, table)
             axes.set_axisbelow(True)
             fig.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=ncols)
-        save_both(fig, pdf, png)
 
 
 def name_missing(axes, names: Iterable[str]) -> None:

@@ -54,6 +54,11 @@ class Columns:
         return pd.DataFrame(typed).reset_index(drop=True)
 
 
+def columns(*named: tuple[Kind, str], like: Mapping[str, Kind] | None = None) -> Columns:
+    """Columns in this order: a kind, and the names that are of it, with spaces between."""
+    return Columns({name: kind for kind, names in named for name in names.split()}, like or {})
+
+
 def cells(frame: pd.DataFrame) -> list[Cells]:
     """The rows as plain values; whole numbers are int, though a missing one beside them made them float."""
     rows = frame.astype(object).to_dict("records")

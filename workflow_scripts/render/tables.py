@@ -5,7 +5,7 @@ steps/table.py makes and writes it, and whatever reads it again (a figure, a boa
 CSV file by the same columns.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ from workflow_scripts.scores.files import write_csv
 from workflow_scripts.settings.request import StepRequest
 
 ROWS_READ = 2000  # of a table that people read
+# What a table shows, by the heads of its columns: strings, None for what is not there.
+ShownColumns = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Table:
     """Where a table's numbers come from, and how people read them.
 
     `make` computes the frame from the rule's inputs and request; `show` turns a frame, fresh or read
-    again, into strings, None for what is not there. `beside` says how many rows it sets above the frame's.
+    again, into columns of strings. `beside` says how many rows it sets above the frame's.
     """
 
     name: str  # of its files in results/tables, behind the grid's own where it is of any grid
@@ -51,14 +53,14 @@ class Table:
     columns: Columns
     asks: type[StepRequest]
     make: Callable[[Inputs, Any], pd.DataFrame]
-    show: Callable[[pd.DataFrame, Any], pd.DataFrame]
+    show: Callable[[pd.DataFrame, Any], ShownColumns | pd.DataFrame]
     beside: Callable[[pd.DataFrame, Any], int] = lambda frame, request: 0
 
     def read(self, csv: Path) -> pd.DataFrame:
         return self.columns.read(csv)
 
     def shown(self, frame: pd.DataFrame, request: StepRequest) -> ShownTable:
-        strings = self.show(frame, request).astype("string").fillna(DASH)
+        strings = pd.DataFrame(self.show(frame, request)).astype("string").fillna(DASH)
         right = [_is_numeric(strings[column]) for column in strings.columns]
         rows = strings.to_numpy().tolist()
         beside = self.beside(frame, request)

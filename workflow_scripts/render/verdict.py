@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.frames import columns
 from workflow_scripts.render.text import is_known
 
 AGREES, DIFFERS, INCONCLUSIVE = "agrees", "differs", "inconclusive"
@@ -22,14 +22,15 @@ BY_LUCK = (
 GENERATED = "the models and questions here are generated ones"
 NOT_MEASURED = "it was not measured here"
 NOTHING = dict.fromkeys(("difference", "error", "z", "farthest", "smallest"))
-COLUMNS = Columns(
-    {
-        **{"source": "text", "of": "maybe", "item": "text", "metric": "text"},
-        **{"published": "number", "published_stderr": "number", "ours": "number"},
-        **{"ours_stderr": "number", "n": "whole", "difference": "number", "z": "number"},
-        **{"error": "number", "farthest": "number", "smallest": "number"},
-        **{"verdict": "text", "because": "maybe"},
-    }
+COLUMNS = columns(
+    ("text", "source"),
+    ("maybe", "of"),
+    ("text", "item metric"),
+    ("number", "published published_stderr ours ours_stderr"),
+    ("whole", "n"),
+    ("number", "difference z error farthest smallest"),
+    ("text", "verdict"),
+    ("maybe", "because"),
 )
 
 

@@ -5,14 +5,14 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal, get_args
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.harmony import Protocol
 from workflow_scripts.settings.names import find_file
-from workflow_scripts.settings.raw import raw_problems
+from workflow_scripts.settings.raw import checked
 from workflow_scripts.settings.section import Listed, Section
-from workflow_scripts.settings.sentences import hint, listed, sentences, shown
+from workflow_scripts.settings.sentences import hint, listed, shown
 from workflow_scripts.settings.tables import TaskRow
 from workflow_scripts.settings.yaml_files import read_yaml
 
@@ -198,13 +198,8 @@ def _read(path: Path, workflow_folder: Path, tasks: Mapping[str, TaskRow] | None
     content = read_yaml(path)
     if not isinstance(content, dict):
         raise UserError(f"{path} is {shown(content)}; expected a mapping of the keys of a grid.")
-    complaints = raw_problems(content)
-    problems = list(complaints.values())
-    try:
-        grid = GridFile.model_validate(content)
-    except ValidationError as error:
-        problems += sentences(error, GridFile.json_schema(), complaints)
-    else:
+    grid, problems = checked(GridFile, content)
+    if grid is not None:
         problems += _contradictions(grid, tasks)
         problems += [
             f"{key} is {shown(file)}; expected a file, but there is none in the working directory or"
@@ -212,7 +207,7 @@ def _read(path: Path, workflow_folder: Path, tasks: Mapping[str, TaskRow] | None
             for key, file in _named_files(grid)
             if find_file(file, workflow_folder) is None
         ]
-    if problems:
+    if grid is None or problems:
         raise UserError(f"{path}: {problem}" for problem in problems)
     return grid
 

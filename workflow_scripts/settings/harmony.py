@@ -1,12 +1,12 @@
 """The grid of models and tasks that are ranked, before and after training on each task."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from workflow_scripts.settings.names import CheckpointName, CsvFile, LmEvalTaskName, TextFile
-from workflow_scripts.settings.section import Listed, Section, contradiction
+from workflow_scripts.settings.section import Listed, Section
 from workflow_scripts.settings.sentences import hint
 from workflow_scripts.settings.training_keys import TrainingKeys
 
@@ -37,13 +37,10 @@ class TaskRecipe(TrainingKeys):
     learning_rates: Listed[Annotated[float, Field(gt=0)]] = ()
     """Rates to try instead of learning_rate; the best on the items to choose on is taken."""
 
-    @model_validator(mode="after")
-    def _one_gpu(self) -> "TaskRecipe":
+    def contradictions(self) -> Iterator[str]:
+        yield from super().contradictions()
         if self.gpus > 1:
-            raise contradiction(
-                f"gpus is {self.gpus}; expected 1, because trainings of the grid are jobs side by side."
-            )
-        return self
+            yield f"gpus is {self.gpus}; expected 1, because trainings of the grid are jobs side by side."
 
     @property
     def protocol_keys(self) -> dict[str, Any]:
@@ -142,27 +139,17 @@ class Harmony(Section):
     bootstrap_draws: int = Field(1000, ge=10)
     """Draws behind each interval of agreement, components and ranks."""
 
-    @model_validator(mode="after")
-    def _pair_is_of_two_of_the_tasks(self) -> "Harmony":
+    def contradictions(self) -> Iterator[str]:
         if len(self.task_pair) not in (0, 2):
-            raise contradiction(
-                f"task_pair is {list(self.task_pair)}; expected two of harmony.tasks, or none."
-            )
+            yield f"task_pair is {list(self.task_pair)}; expected two of harmony.tasks, or none."
         for task in self.task_pair:
             if task not in self.tasks:
-                raise contradiction(
-                    f"task_pair names {task!r}; expected two of harmony.tasks{hint(task, self.tasks)}."
-                )
-        return self
-
-    @model_validator(mode="after")
-    def _recipe_is_known(self) -> "Harmony":
+                yield f"task_pair names {task!r}; expected two of harmony.tasks{hint(task, self.tasks)}."
         if self.recipe is not None and self.recipe not in self.recipes:
-            raise contradiction(
+            yield (
                 f"recipe is {self.recipe!r}; expected one of the recipes"
                 f"{hint(self.recipe, self.recipes)}."
             )
-        return self
 
     def task_recipe(self, source: str) -> TaskRecipe:
         usual = "miniature" if source == "miniature" else "published"

@@ -1,11 +1,12 @@
 """How times and perplexities of chunk plans are taken."""
 
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from workflow_scripts.settings.compute import Loading
-from workflow_scripts.settings.section import Listed, Section, contradiction
+from workflow_scripts.settings.section import Listed, Section
 
 WIKITEXT = "Salesforce/wikitext"
 MAGPIE = "Magpie-Align/Magpie-Qwen2-Pro-200K-English"
@@ -34,14 +35,13 @@ class LatencyMeasures(Section):
     model as it is. The table has what each costs: nats that a token of the same questions takes
     more."""
 
-    @model_validator(mode="after")
-    def _batches_can_be_filled(self) -> "LatencyMeasures":
+    def contradictions(self) -> Iterator[str]:
+        yield from super().contradictions()
         if max(self.batch_sizes) > self.questions:
-            raise contradiction(
+            yield (
                 f"batch_sizes goes up to {max(self.batch_sizes)}, but questions is"
                 f" {self.questions}; expected as many questions as the largest batch has rows."
             )
-        return self
 
     def precisions_problem(self, usual: str) -> str | None:
         """What plans are timed in anyway."""
@@ -89,11 +89,10 @@ class PerplexityMeasures(Section):
     difficulties: Listed[str] = Field(("easy",), min_length=1)
     """Difficulties of those responses, as the dataset says."""
 
-    @model_validator(mode="after")
-    def _stride_fits(self) -> "PerplexityMeasures":
+    def contradictions(self) -> Iterator[str]:
+        yield from super().contradictions()
         if self.stride > self.window:
-            raise contradiction(
+            yield (
                 f"stride is {self.stride}, more than window, {self.window}; tokens between two"
                 " windows would be scored by none."
             )
-        return self

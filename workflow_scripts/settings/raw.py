@@ -1,4 +1,4 @@
-"""Checks of the config as YAML gave it, which hold at every depth and whatever the key.
+"""Checks of what YAML gave, which hold at every depth and whatever the key, and then those of a section.
 
 Keys are text and stand inside one another, nothing is listed twice, and secrets come from the
 environment.
@@ -6,9 +6,14 @@ environment.
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
-from workflow_scripts.settings.sentences import Location, dotted, looks_secret, shown
+from pydantic import ValidationError
+
+from workflow_scripts.settings.section import Section
+from workflow_scripts.settings.sentences import Location, dotted, looks_secret, sentences, shown
+
+_Kind = TypeVar("_Kind", bound=Section)
 
 _SECRET_KEY = re.compile(
     r"token(?!s|iz)|passw|passphrase|secret|credential|(?:api|access|private)[_-]?key",
@@ -16,6 +21,16 @@ _SECRET_KEY = re.compile(
 )
 _DOTTED_KEY = re.compile(r"[\w-]+(?:\.[\w-]+)+")
 _REMEDY = "expected secrets in the environment alone, the hub's token in the variable HF_TOKEN"
+
+
+def checked(kind: type[_Kind], content: dict[str, Any]) -> tuple[_Kind | None, list[str]]:
+    """The section, where its content makes one, and a sentence for each problem."""
+    complaints = raw_problems(content)
+    said = list(complaints.values())
+    try:
+        return kind.model_validate(content), said
+    except ValidationError as error:
+        return None, said + sentences(error, kind.json_schema(), complaints)
 
 
 def raw_problems(config: Any) -> dict[Location, str]:

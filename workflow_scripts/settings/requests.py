@@ -8,12 +8,12 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field
 
 from workflow_scripts.core.clean_text import plain, shortened
 from workflow_scripts.core.confined import NoAnswer, each_confined
@@ -28,9 +28,9 @@ from workflow_scripts.core.ids import (
     names_a_folder,
 )
 from workflow_scripts.settings.compute import QUANTIZED, Precision
-from workflow_scripts.settings.raw import raw_problems
-from workflow_scripts.settings.section import Section, contradiction, unlike
-from workflow_scripts.settings.sentences import sentences, shown
+from workflow_scripts.settings.raw import checked
+from workflow_scripts.settings.section import Section, unlike
+from workflow_scripts.settings.sentences import shown
 from workflow_scripts.settings.yaml_files import parse_yaml
 
 GENERATED = "miniature/"  # names of the generated world begin so
@@ -96,39 +96,30 @@ class Request(Section):
     """few_shot: asked as it is, with each task's shots; train_before_test: trained on each task
     before its test, by harmony.recipe, and asked without shots."""
 
-    @model_validator(mode="after")
-    def _says_what_its_name_says(self) -> "Request":
+    def contradictions(self) -> Iterator[str]:
         chunked = self.checkpoint.plan is not None
         if chunked != (self.model_type == "chunked"):
-            raise contradiction(
+            yield (
                 f"model_type is {self.model_type!r}, but {shown(self.name)}"
                 f" {'names a chunk plan' if chunked else 'names none'}; expected the two to agree."
             )
         if self.revision is not None and str(self.checkpoint) != self.checkpoint.model:
-            raise contradiction(
+            yield (
                 f"revision is set for the checkpoint {shown(self.name)}; expected null, since it is"
                 " made from the commit that the models table or the lock names."
             )
         if self.revision is not None and self.is_local:
-            raise contradiction(
-                f"revision is set for {shown(self.name)}, a folder on this machine; expected null."
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _weights_go_together(self) -> "Request":
+            yield f"revision is set for {shown(self.name)}, a folder on this machine; expected null."
         if (self.weight_type == "delta") != (self.base is not None):
-            raise contradiction(
+            yield (
                 f"weight_type is {self.weight_type!r} and base is {shown(self.base)}; expected the model"
                 " that a delta is added to as its base, and null otherwise."
             )
         if self.base and self.base.startswith(GENERATED) != self.name.startswith(GENERATED):
-            raise contradiction(
-                f"base is {shown(self.base)}; expected a model of the same source as {shown(self.name)}."
-            )
+            yield f"base is {shown(self.base)}; expected a model of the same source as {shown(self.name)}."
         as_it_is = self.weight_type == "original" and self.protocol == "few_shot"
         if self.precision in QUANTIZED and not as_it_is:
-            raise contradiction(
+            yield (
                 f"precision is {self.precision!r}; expected another with weight_type"
                 f" {self.weight_type!r} and protocol {self.protocol!r}, since quantised weights are neither"
                 " added to nor trained."
@@ -136,11 +127,10 @@ class Request(Section):
         if self.weight_type == "delta" and (
             self.protocol != "few_shot" or self.name != self.checkpoint.model
         ):
-            raise contradiction(
+            yield (
                 "weight_type is 'delta'; expected a model as it is, few_shot: a sum of two models is made"
                 " when it is loaded, and neither trained nor cut."
             )
-        return self
 
     @property
     def is_local(self) -> bool:
@@ -226,13 +216,8 @@ def _read(path: Path) -> dict[str, Any] | str:
         return " ".join(error.problems)
     if not isinstance(raw, dict):
         return f"it is {shown(raw)}; expected a mapping of the keys of a request."
-    complaints = raw_problems(raw)
-    said = list(complaints.values())
-    try:
-        request = Request.model_validate(raw)
-    except ValidationError as error:
-        said += sentences(error, Request.json_schema(), complaints)
-    if said:
+    request, said = checked(Request, raw)
+    if request is None or said:
         return " ".join(
             one.removeprefix(": ").replace("the config has no", "a request has no") for one in said
         )

@@ -2,10 +2,11 @@
 
 import ast
 import inspect
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticCustomError
 
@@ -25,6 +26,16 @@ class Section(BaseModel):
         validate_default=True,
         revalidate_instances="always",
     )
+
+    def contradictions(self) -> Iterator[str]:
+        """A sentence for each of its values that do not go together, of which the first is told."""
+        yield from ()
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> Self:
+        for sentence in self.contradictions():
+            raise contradiction(sentence)
+        return self
 
     @classmethod
     def part_of(cls, whole: "Section") -> Self:

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from workflow_scripts.core.ids import name_of_folder, names_a_folder
+from workflow_scripts.settings.compute import Loading
 from workflow_scripts.settings.request import StepRequest
 from workflow_scripts.settings.section import Section
 from workflow_scripts.settings.sentences import hint, shown
@@ -36,6 +37,12 @@ class ServedRequest(StepRequest):
 
     model: str
     served: Served
+
+
+class TakenRequest(ServedRequest):
+    """And how its weights are loaded, which its numbers are held against."""
+
+    compute: Loading
 
 
 def served_models(config: Any, models: Mapping[str, ModelRow]) -> dict[str, Served]:

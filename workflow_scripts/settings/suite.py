@@ -1,9 +1,11 @@
 """The leaderboard: a suite of tasks with their shots and metrics, and where its requests lie."""
 
-from pydantic import Field, model_validator
+from collections.abc import Iterator
+
+from pydantic import Field
 
 from workflow_scripts.settings.names import Folder, LmEvalTaskName, ModelName
-from workflow_scripts.settings.section import Listed, Section, contradiction
+from workflow_scripts.settings.section import Listed, Section
 
 FOLDER = "config/requests"
 FLAGS = "config/flags.yaml"
@@ -66,9 +68,7 @@ class Suite(Section):
     shown_items: int = Field(2, ge=0)
     """Right answers, and as many wrong ones, that a row of the page shows of each task."""
 
-    @model_validator(mode="after")
-    def _tasks_are_named_once(self) -> "Suite":
+    def contradictions(self) -> Iterator[str]:
         names = [entry.task for entry in self.tasks]
         if twice := [name for name in names if names.count(name) > 1]:
-            raise contradiction(f"tasks names {twice[0]!r} twice; expected each task once.")
-        return self
+            yield f"tasks names {twice[0]!r} twice; expected each task once."

@@ -1,13 +1,13 @@
 """Training: the stages of a checkpoint, their recipes, and what they read."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from workflow_scripts.core.ids import STAGES
 from workflow_scripts.settings.names import DataFile, ModelName
-from workflow_scripts.settings.section import Listed, Section, contradiction
+from workflow_scripts.settings.section import Listed, Section
 from workflow_scripts.settings.sentences import hint
 from workflow_scripts.settings.training_keys import CHUNKED_LAYERS, WRAPPER, TrainingKeys
 
@@ -36,18 +36,15 @@ class SampleKeys(Section):
     max_samples: int | None = Field(None, ge=1)
     """Take the first so many blocks or conversations."""
 
-    @model_validator(mode="after")
-    def _reads_something(self) -> "SampleKeys":
+    def contradictions(self) -> Iterator[str]:
+        yield from super().contradictions()
         if (self.dataset is None) == (not self.files):
-            raise contradiction(
+            yield (
                 f"dataset is {self.dataset!r} and files is {list(self.files)}; expected exactly one of"
                 " them."
             )
         if self.system and self.data == "text":
-            raise contradiction(
-                f"system is {self.system!r} and data is 'text'; expected null, as a text has no messages."
-            )
-        return self
+            yield f"system is {self.system!r} and data is 'text'; expected null, as a text has no messages."
 
 
 class Recipe(SampleKeys, TrainingKeys):
@@ -64,13 +61,10 @@ class Recipe(SampleKeys, TrainingKeys):
             for part in self.trains
         )
 
-    @model_validator(mode="after")
-    def _can_choose(self) -> "Recipe":
+    def contradictions(self) -> Iterator[str]:
+        yield from super().contradictions()
         if self.select == "best" and not self.validation:
-            raise contradiction(
-                "select is 'best' and validation is 0; expected a share to choose the best on."
-            )
-        return self
+            yield "select is 'best' and validation is 0; expected a share to choose the best on."
 
 
 _WIKITEXT: dict[str, Any] = {
@@ -148,27 +142,17 @@ class Training(Section):
     """Ways to train, by name. A recipe of your own is one more entry; of one that is here, write
     what differs."""
 
-    @model_validator(mode="after")
-    def _recipes_are_known(self) -> "Training":
+    def contradictions(self) -> Iterator[str]:
         for stage in STAGES:
             name = getattr(self, stage)
             if name not in (None, USUAL, *self.recipes):
-                raise contradiction(
-                    f"{stage} is {name!r}; expected one of the recipes{hint(name, self.recipes)}."
-                )
+                yield f"{stage} is {name!r}; expected one of the recipes{hint(name, self.recipes)}."
         if self.sft and not self.cpt:
-            raise contradiction(
-                "sft is set and cpt is null; the sft of a checkpoint resumes from its cpt."
-            )
+            yield "sft is set and cpt is null; the sft of a checkpoint resumes from its cpt."
         if self.models and self.tuned is None:
-            raise contradiction(
-                "models are named and tuned is null; expected the recipe that they are trained by."
-            )
+            yield "models are named and tuned is null; expected the recipe that they are trained by."
         if self.tuned in self.recipes and self.recipes[self.tuned].needs_chunks:
-            raise contradiction(
-                f"tuned is {self.tuned!r}, which trains chunks; expected a recipe for models that have none."
-            )
-        return self
+            yield f"tuned is {self.tuned!r}, which trains chunks; expected a recipe for models that have none."
 
     def recipe_name(self, stage: str, source: str) -> str | None:
         """The recipe's name; `usual` is the one that fits where models come from."""

@@ -1,11 +1,12 @@
 """How to train, in keys that each kind of training has: what of a model, how fast, how long."""
 
 import re
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field
 
-from workflow_scripts.settings.section import Listed, Section, contradiction, unlike
+from workflow_scripts.settings.section import Listed, Section, unlike
 from workflow_scripts.settings.sentences import hint
 
 Names = Listed[str]
@@ -121,31 +122,24 @@ class TrainingKeys(Section):
         plain = not self.compile and self.gradient_checkpointing != "yes" and not self.tensorboard
         return self.adapters_alone and self.packing and one_process and plain
 
-    @model_validator(mode="after")
-    def _goes_together(self) -> "TrainingKeys":
+    def contradictions(self) -> Iterator[str]:
+        yield from super().contradictions()
         if self.method == "freeze" and not self.trains:
-            raise contradiction("method is 'freeze' and trains is empty; nothing would be trained.")
+            yield "method is 'freeze' and trains is empty; nothing would be trained."
         if self.method == "full" and self.trains:
-            raise contradiction(
-                "method is 'full' and trains is not empty; expected none of it, because all is trained."
-            )
+            yield "method is 'full' and trains is not empty; expected none of it, because all is trained."
         if self.micro_batch_size and self.batch_size % self.micro_batch_size:
-            raise contradiction(
+            yield (
                 f"micro_batch_size is {self.micro_batch_size} and batch_size {self.batch_size}; expected"
                 " a size that divides it."
             )
         if self.batch_size % self.gpus:
-            raise contradiction(
+            yield (
                 f"gpus is {self.gpus} and batch_size {self.batch_size}; expected a number that"
                 " divides it."
             )
         if self.gpus % self.nodes:
-            raise contradiction(
-                f"nodes is {self.nodes} and gpus {self.gpus}; expected a number that divides it."
-            )
+            yield f"nodes is {self.nodes} and gpus {self.gpus}; expected a number that divides it."
         if self.sharded and self.gpus == self.nodes:
             on_nodes = f" on {self.nodes} nodes" if self.nodes > 1 else ""
-            raise contradiction(
-                f"sharded is true and gpus is {self.gpus}{on_nodes}; expected 2 or more to share among."
-            )
-        return self
+            yield f"sharded is true and gpus is {self.gpus}{on_nodes}; expected 2 or more to share among."

@@ -8,11 +8,7 @@ from workflow_scripts.bridge import closing
 from workflow_scripts.bridge.closing import FAILED, closing_words, words_of_failure
 from workflow_scripts.bridge.interruption import INTERRUPTED
 
-
-@pytest.fixture(autouse=True)
-def here(monkeypatch, tmp_path):
-    """Results and logs lie where the run is."""
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def test_a_table_too_wide_or_too_long_for_a_terminal_is_named_and_not_shown():

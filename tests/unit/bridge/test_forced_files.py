@@ -8,12 +8,11 @@ from workflow_scripts.bridge.forced_files import scores_that_lost_a_record
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "results/scores").mkdir(parents=True)
+def folder(here):
+    (here / "results/scores").mkdir(parents=True)
     for study in ("harmony", "mmlu", "suite"):
-        (tmp_path / f"results/scores/{study}.parquet").touch()
-    return tmp_path
+        (here / f"results/scores/{study}.parquet").touch()
+    return here
 
 
 def test_a_study_that_lost_a_record_has_its_scores_made_again(folder):

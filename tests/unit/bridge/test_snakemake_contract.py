@@ -56,9 +56,8 @@ rule other:
 
 
 @pytest.fixture
-def workflow_in(tmp_path, monkeypatch):
+def workflow_in(here):
     """A workflow as `job_list` has it, before its jobs are looked for."""
-    monkeypatch.chdir(tmp_path)
 
     def make(snakefile: str = CHAIN, **dag) -> Workflow:
         Path("Snakefile").write_text(snakefile)

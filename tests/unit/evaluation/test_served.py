@@ -15,12 +15,16 @@ from workflow_scripts.evaluation.direct import evaluate_direct
 from workflow_scripts.evaluation.prefix.answer import GenerationRequest
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
 from workflow_scripts.evaluation.served import ServedEngine
-from workflow_scripts.evaluation.served_check import check_served, words_of_questions
+from workflow_scripts.evaluation.served_check import (
+    check_served,
+    take_served_model,
+    words_of_questions,
+)
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.hub.manifest import read_manifest, write_manifest
 from workflow_scripts.hub.served import load_served, take_files, take_served
-from workflow_scripts.settings.served import Served, ServedRequest
-from workflow_scripts.steps import take_served_model
+from workflow_scripts.settings.compute import Loading
+from workflow_scripts.settings.served import Served, ServedRequest, TakenRequest
 
 CPU = {"device": "cpu", "dtype": "float32", "attention": "sdpa"}
 
@@ -122,19 +126,19 @@ def test_the_check_says_how_near_the_same_weights_are_and_refuses_others(
     world, chunkable, model_manifest, tmp_path, monkeypatch
 ):
     monkeypatch.setattr("workflow_scripts.evaluation.served_check.ITEMS", 40)
-    request = {"compute": CPU | {"threads": 1}}
     with serving(chunkable.parent) as (_, endpoint):
-        asked = ServedRequest(model="miniature/x", served=Served(endpoint=endpoint)).as_params()
+        request = TakenRequest(
+            model="miniature/x", served=Served(endpoint=endpoint), compute=Loading(**CPU)
+        ).as_params()
         manifest = tmp_path / "served/manifest.json"
-        take_served_model.main(chunkable, manifest, request=asked, **request)
+        take_served_model({"source": [chunkable]}, request, {"manifest": manifest})
         facts = json.loads(manifest.read_text())["served"]
         assert (
             facts["checked"].startswith("40 items within") and facts["server"] == f"test {VERSION}"
         )
         with pytest.raises(UserError, match="serves other weights"):
-            take_served_model.main(
-                model_manifest, tmp_path / "other/manifest.json", request=asked, **request
-            )
+            other = {"manifest": tmp_path / "other/manifest.json"}
+            take_served_model({"source": [model_manifest]}, request, other)
         assert not (tmp_path / "other/manifest.json").exists()
 
 

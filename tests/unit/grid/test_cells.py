@@ -16,9 +16,8 @@ from workflow_scripts.grid.cells import GridCell, give_up, run_cells, training_b
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path / "results/records/harmony/direct/a--model"
+def folder(here):
+    return here / "results/records/harmony/direct/a--model"
 
 
 def cells(folder, tasks=("mnli", "sst2", "cola"), version="1", **decides):

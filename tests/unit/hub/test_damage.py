@@ -9,23 +9,21 @@ from tests.records import write_example
 from tests.tiny_models import sealed
 from tests.training_records import training_record
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.hub.damage import find_damage
-from workflow_scripts.steps.verify_files import main
+from workflow_scripts.hub.damage import find_damage, verify_files
 from workflow_scripts.training.samples import Sample, SampleWriter
 
 MODEL, RECORD = "hub/models/a/m1", "results/records/harmony/direct/m1/sst2"
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def folder(here):
     for number in range(2):
-        model = tmp_path / f"hub/models/a/m{number}"
+        model = here / f"hub/models/a/m{number}"
         model.mkdir(parents=True)
         (model / "model.safetensors").write_bytes(bytes(range(200)))
         sealed(model, f"a/m{number}")
-        write_example(tmp_path / f"results/records/harmony/direct/m{number}/sst2.json")
-    return tmp_path
+        write_example(here / f"results/records/harmony/direct/m{number}/sst2.json")
+    return here
 
 
 def flip(path, at=100):
@@ -41,7 +39,7 @@ def files(folder):
 
 def test_what_is_whole_is_left_as_it_is(folder, capsys):
     before = files(folder)
-    main(folder / "hub")
+    verify_files({}, {"hub": folder / "hub"}, {})
     assert files(folder) == before
     said = capsys.readouterr().out
     assert "as it was written: 2 files of the hub, of checkpoints and of samples, 2 records" in said
@@ -59,7 +57,7 @@ def test_one_bit_is_found_named_and_set_aside(folder, damaged, aside, said):
     before = files(folder)
     flip(folder / damaged, at=0 if damaged.endswith("manifest.json") else 100)
     with pytest.raises(UserError) as error:
-        main(folder / "hub")
+        verify_files({}, {"hub": folder / "hub"}, {})
     assert said in error.value.problems[0]
     assert f"{aside[0]} is set aside" in error.value.problems[-1]
     assert before - files(folder) == set(aside), "the next run makes these anew, and no others"
@@ -95,7 +93,7 @@ def test_the_record_of_a_cell_that_broke_is_whole_and_is_not_counted(folder, cap
     path = folder / "results/records/harmony/direct/m1/sst2.json"
     about = {"record": str(path), "reason": "It died.", "log": "logs/x.log"}
     path.write_text(json.dumps({"broken": about}))
-    main(folder / "hub")
+    verify_files({}, {"hub": folder / "hub"}, {})
     assert "1 records with their items" in capsys.readouterr().out
 
 
@@ -110,13 +108,13 @@ def samples(folder):
 
 
 def test_samples_to_train_on_are_read_too(folder, samples, capsys):
-    main(folder / "hub")
+    verify_files({}, {"hub": folder / "hub"}, {})
     assert (
         ": 5 files of the hub, of checkpoints and of samples, 2 records" in capsys.readouterr().out
     )
     flip(samples / "tokens.bin")
     with pytest.raises(UserError) as error:
-        main(folder / "hub")
+        verify_files({}, {"hub": folder / "hub"}, {})
     assert "tokens.bin was altered" in error.value.problems[0]
     assert not (samples / "samples.json").exists(), "so that they are made again"
 
@@ -126,13 +124,13 @@ def test_snakemakes_notes_are_read_and_a_damaged_one_is_named_and_removed(folder
     for note in notes:
         note.parent.mkdir(parents=True, exist_ok=True)
         note.write_text(json.dumps({"rule": "evaluate_direct"}))
-    main(folder / "hub")
+    verify_files({}, {"hub": folder / "hub"}, {})
     content = bytearray(notes[1].read_bytes())
     content[5] ^= 0x80
     notes[1].write_bytes(content)
     with pytest.raises(UserError) as error:
-        main(folder / "hub")
+        verify_files({}, {"hub": folder / "hub"}, {})
     (said,) = error.value.problems
     assert "@long/b25l" in said and "is removed" in said
     assert [note.exists() for note in notes] == [True, False]
-    main(folder / "hub")
+    verify_files({}, {"hub": folder / "hub"}, {})

@@ -1,11 +1,9 @@
-import runpy
-
 import pytest
 
 from tests.unit.hub.fake_hub import model_files
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.fetch import fetch
-from workflow_scripts.hub.lock import departures, read_lock, write_lock
+from workflow_scripts.hub.lock import departures, lock_hub, read_lock, write_lock
 from workflow_scripts.hub.manifest import MANIFEST, Manifest, write_manifest
 
 HEADER = "kind\trepository\tcommit\n"
@@ -102,8 +100,7 @@ def test_a_locked_commit_outlives_a_new_one_on_the_hub(hub, tmp_path):
     fetched = tmp_path / "models" / "m" / "m"
     fetch("model", "m/m", None, fetched)
     lock = tmp_path / "config" / "hub.lock.tsv"
-    main = runpy.run_path("workflow_scripts/steps/lock_hub.py")["main"]
-    main([fetched / MANIFEST], lock)
+    lock_hub({"manifests": [fetched / MANIFEST]}, {"lock": str(lock)}, {})
     assert read_lock(lock) == {("model", "m/m"): old}
 
     hub.add("model", "m/m", [model_files(seed=1), model_files(seed=2)])

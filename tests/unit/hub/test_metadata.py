@@ -16,9 +16,8 @@ MODEL = "acme/Rocket-1B"
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path / f"hub/submitted/{MODEL}@default"
+def folder(here):
+    return here / f"hub/submitted/{MODEL}@default"
 
 
 def test_all_but_the_weights_come_and_the_list_is_whole(hub, folder):

@@ -13,7 +13,7 @@ import pandas as pd
 import yaml
 
 from tests.records import record_fields
-from tests.unit.settings.merged import ROOT, merged
+from tests.unit.settings.merged import ROOT, load
 from workflow_scripts.core.records import ItemsFile, Record, TrainingFacts
 from workflow_scripts.evaluation.cells import CellsRequest, harmony_cells, suite_cells
 from workflow_scripts.evaluation.prompts.requests import prompt_request, reading_request
@@ -29,7 +29,7 @@ from workflow_scripts.paper.protocols.ours import (
 from workflow_scripts.paper.protocols.verdicts import with_other_protocols
 from workflow_scripts.render.verdict import AGREES, as_table
 from workflow_scripts.scores.published_protocols import read_protocols
-from workflow_scripts.settings.load import Settings, load_settings
+from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.requests import Request
 from workflow_scripts.settings.training import RECIPES, SampleKeys
 from workflow_scripts.settings.training_keys import TrainingKeys
@@ -99,7 +99,7 @@ class Case:
 @cache
 def settings(name: str) -> Settings:
     config = yaml.safe_load((ROOT / f"config/{name}.yaml").read_text(encoding="utf-8"))
-    return load_settings(merged(config), ROOT)
+    return load(config)
 
 
 def measured(

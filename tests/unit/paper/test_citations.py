@@ -5,10 +5,9 @@ import re
 import pytest
 import yaml
 
-from tests.unit.settings.merged import ROOT, merged
+from tests.unit.settings.merged import ROOT, load
 from workflow_scripts.paper.requests import leaderboard_page
 from workflow_scripts.render.citations import CitedWork, bibliography, read_works
-from workflow_scripts.settings.load import load_settings
 
 WORKS = read_works(ROOT / "resources/citations.tsv")
 A = CitedWork("a", "sst2 cola", "Ann Author and Bo Writer", "On {T}asks", "2018", "1804.07461", "")
@@ -33,7 +32,7 @@ def test_what_has_no_work_is_named_and_not_left_out_in_silence():
 @pytest.mark.parametrize("config", ["config.yaml", "paper.yaml", "grid.yaml"])
 def test_whatever_a_shipped_config_measures_can_be_cited(config):
     said = yaml.safe_load((ROOT / "config" / config).read_text(encoding="utf-8"))
-    asked = leaderboard_page(load_settings(merged(said), ROOT), measures=True)
+    asked = leaderboard_page(load(said), measures=True)
     assert set(asked.rests_on) == {"suite", "harmony", "prompts", "chunked"}
     for names in asked.rests_on.values():
         text = bibliography(WORKS, names)

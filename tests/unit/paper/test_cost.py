@@ -3,6 +3,7 @@
 import pytest
 
 from tests.records import make_items, record_fields
+from tests.written import written
 from workflow_scripts.core.files import write_json
 from workflow_scripts.core.records import Cost, write_record
 from workflow_scripts.paper.cost import TABLE, cost_table
@@ -130,12 +131,11 @@ def test_a_cell_that_broke_has_a_time_and_no_tokens(run):
 
 
 def test_the_table_is_written_even_when_nothing_was_measured(run, tmp_path):
-    files = {kind: tmp_path / f"cost.{kind}" for kind in ("csv", "md", "tex")}
     asked = CostTable(snakefile="Snakefile", config={}, cluster=CLUSTER)
     for table in (
         run("evaluate_direct", 1, seconds=7_200, tokens=10),
         cost_table([], {}, CLUSTER, tmp_path),
     ):
-        TABLE.write(table, asked, **files)
-        assert all(path.stat().st_size for path in files.values())
-        assert TABLE.read(files["csv"])["rule"].tolist() == table["rule"].tolist()
+        found = written(TABLE, table, tmp_path, asked)
+        assert found.md and found.tex
+        assert found.again["rule"].tolist() == table["rule"].tolist()

@@ -18,8 +18,8 @@ from tests.unit.studies.harmony.harmony_study import (
     request,
     study,
     without,
-    written,
 )
+from tests.written import written
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import sha256_file, sha256_text
 from workflow_scripts.core.items import Item
@@ -101,8 +101,8 @@ def harmony(folder: Path, scores: pd.DataFrame, **changes):
     grids = harmony_grids(scores, [], asked)
     ranked = ranking(grids, asked)
     made = harmony_tab(
-        str(written(RANKING, ranked, folder, asked)),
-        str(written(COMPONENTS, components(grids, asked), folder, asked)),
+        str(written(RANKING, ranked, folder, asked).csv),
+        str(written(COMPONENTS, components(grids, asked), folder, asked).csv),
         str(folder / "scores.parquet"),
         list(TASK_ROWS),
         PROTOCOLS,
@@ -276,10 +276,9 @@ def test_a_row_has_the_command_of_each_score_or_the_reason(tmp_path):
     write_example(paths[1], task="rte", value=0.5)
     write_example(paths[2], model="org/net@k2m12", value=0.5)
     made = commands.TABLE.make(Inputs({"records": paths}), Nothing())
-    files = {form: tmp_path / f"commands.{form}" for form in ("csv", "md", "tex")}
-    commands.TABLE.write(made, Nothing(), **files)
-    assert "nan" not in files["md"].read_text()
-    table = cells(commands.TABLE.read(files["csv"]))
+    found = written(commands.TABLE, made, tmp_path)
+    assert "nan" not in found.md
+    table = cells(found.again)
     rows = [
         Row(id=name, values={"name": name}) for name in ("miniature/Llama-1.4M", "org/net@k2m12")
     ]

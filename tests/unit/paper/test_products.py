@@ -1,14 +1,13 @@
 """What a config has made, by the declarations of its products, and that these name what there is."""
 
-import subprocess
-import sys
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.unit.settings.merged import ROOT, merged
+from tests.processes import python
+from tests.unit.settings.merged import ROOT, load
 from workflow_scripts.core.named import named
 from workflow_scripts.paper.products import (
     BY_NAME,
@@ -20,7 +19,6 @@ from workflow_scripts.paper.products import (
     wanted_records,
 )
 from workflow_scripts.paper.studies import STUDIES
-from workflow_scripts.settings.load import load_settings
 
 NOTHING = {
     "harmony": {"models": []},
@@ -31,14 +29,13 @@ NOTHING = {
 
 
 def settings(**changes):
-    return load_settings(merged(changes), ROOT)
+    return load(changes)
 
 
 @pytest.fixture
-def nothing(tmp_path, monkeypatch):
+def nothing(here):
     """A config that asks for no model."""
-    (tmp_path / "none").mkdir()
-    monkeypatch.chdir(tmp_path)
+    (here / "none").mkdir()
     return settings(**NOTHING)
 
 
@@ -66,11 +63,8 @@ def test_a_name_is_declared_once():
 def test_the_declarations_import_nothing_heavy():
     """Each Snakemake of a run reads them."""
     code = "import sys, workflow_scripts.paper.products; print(*sys.modules)"
-    said = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
     heavy = {"pandas", "numpy", "torch", "matplotlib", "scipy", "transformers", "pyarrow"}
-    assert heavy & set(said.stdout.split()) == set()
+    assert heavy & set(python(code).split()) == set()
 
 
 @pytest.mark.parametrize("config", ["config.yaml", "first.yaml", "paper.yaml"])

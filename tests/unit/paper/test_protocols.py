@@ -10,7 +10,8 @@ import yaml
 from tests.records import record_fields
 from tests.unit.paper.nearest import of_mmlu, of_the_grid, of_the_prompts, of_the_suite, settings
 from tests.unit.paper.test_reproduction_grid import reruns
-from tests.unit.settings.merged import merged
+from tests.unit.settings.merged import load
+from tests.written import written
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.records import ItemsFile, Record
 from workflow_scripts.paper.protocols.differences import NO, TABLE, YES, differences
@@ -27,7 +28,6 @@ from workflow_scripts.render.verdict import (
     as_table,
 )
 from workflow_scripts.scores.published_protocols import read_protocols
-from workflow_scripts.settings.load import load_settings
 from workflow_scripts.settings.training import RECIPES, Recipe
 from workflow_scripts.studies.ranking.frame import DIRECT, TRAINED
 
@@ -208,7 +208,7 @@ def test_another_form_of_a_published_plan_is_named(tmp_path):
 
 def test_the_paper_has_every_published_model_of_mmlu_and_its_other_form():
     paper = yaml.safe_load((ROOT / "config/paper.yaml").read_text(encoding="utf-8"))
-    asked = published_cells(load_settings(merged(paper), ROOT)).checkpoints
+    asked = published_cells(load(paper)).checkpoints
     variants = {one.removeprefix("Qwen/Qwen2.5-0.5B-Instruct") for one in asked}
     stages = ("+cpt", "+cpt+sft")
     forms = [
@@ -273,11 +273,9 @@ def test_over_all_models_a_task_by_another_protocol_has_a_difference_and_no_verd
 
 def test_for_reading_each_difference_is_named_once_with_its_cells(tmp_path):
     table = found(*[record(task, dtype="bfloat16") for task in ("rte", "wic", "sst2")])
-    files = {kind: tmp_path / f"protocol_differences.{kind}" for kind in ("csv", "md", "tex")}
-    asked = PublishedCells(checkpoints=(), runs={})
-    TABLE.write(table, asked, **files)
-    assert len(TABLE.read(files["csv"]).query("decides == @YES")) == 3
-    (line,) = [row for row in files["md"].read_text().splitlines() if "bfloat16" in row]
+    shown = written(TABLE, table, tmp_path, PublishedCells(checkpoints=(), runs={}))
+    assert len(shown.again.query("decides == @YES")) == 3
+    (line,) = [row for row in shown.md.splitlines() if "bfloat16" in row]
     cells = [cell.strip() for cell in line.split("|")]
     assert cells[1:7] == [
         "Train before test", "number format of the test", "float32", "bfloat16", "3", "yes",

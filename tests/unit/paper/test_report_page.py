@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from tests.unit.stories import numbers_of
+from tests.written import written
 from workflow_scripts.paper.chapters import chapters
 from workflow_scripts.paper.latex import size_of, write_paper
 from workflow_scripts.paper.numbers import run_numbers
@@ -83,8 +84,7 @@ def results(folder: Path, rows: int = 3) -> tuple[list[Path], list[Path]]:
     (folder / "figures").mkdir()
     frame = pd.DataFrame({"Run": [f"{EVIL} {at}" for at in range(rows)], "Score": "0.5"})
     for name in ("prompt_runs", "mystery"):
-        files = {kind: folder / f"tables/{name}.{kind}" for kind in ("csv", "md", "tex")}
-        made_up(name).write(frame, Nothing(), **files)
+        written(made_up(name), frame, folder / "tables")
         (folder / f"figures/{name}.png").write_bytes(PIXEL)
         (folder / f"figures/{name}.pdf").write_bytes(b"%PDF-1.4")
     return sorted((folder / "tables").glob("*.csv")), sorted((folder / "figures").glob("*.png"))
@@ -229,9 +229,8 @@ def test_the_same_results_give_the_same_bytes(tmp_path):
 
 def test_a_table_is_shown_as_its_markdown_has_it(tmp_path):
     frame = pd.DataFrame({"Name": [EVIL, "b"], "Score": ["0.5", None]})
-    files = {kind: tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex")}
-    made_up("t").write(frame, Nothing(), **files)
-    (*_, chapter), _ = chapters(numbers_of({}), [files["csv"]], [], described(t="elsewhere"))
+    csv = written(made_up("t"), frame, tmp_path).csv
+    (*_, chapter), _ = chapters(numbers_of({}), [csv], [], described(t="elsewhere"))
     shown = chapter.tables[0].shown
     assert (shown.title, shown.head) == ("Table t", ["Name", "Score"])
     assert shown.rows == [[EVIL, "0.5"], ["b", "—"]]
@@ -249,9 +248,8 @@ def test_a_table_is_shown_as_its_markdown_has_it(tmp_path):
 )
 def test_a_table_is_printed_where_it_fits_on_a_page(tmp_path, columns, rows, expected):
     frame = pd.DataFrame({f"c{at}": ["x" * 25] * rows for at in range(columns)})
-    files = {kind: tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex")}
-    made_up("t").write(frame, Nothing(), **files)
-    (*_, chapter), _ = chapters(numbers_of({}), [files["csv"]], [], described(t="elsewhere"))
+    csv = written(made_up("t"), frame, tmp_path).csv
+    (*_, chapter), _ = chapters(numbers_of({}), [csv], [], described(t="elsewhere"))
     assert size_of(chapter.tables[0]) == expected
 
 

@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import norm
 
 from tests.unit.paper.test_reproduction_grid import harmony_settings, panel, reruns
+from tests.written import written
 from workflow_scripts.paper.reproduction import TABLE
 from workflow_scripts.paper.requests import Reproduction
 from workflow_scripts.render.verdict import (
@@ -265,18 +266,16 @@ def test_for_reading_what_was_not_measured_shares_a_line(tmp_path):
         *compare_mmlu(published_mmlu(), our_mmlu("virology", -0.3), mmlu_settings()),
         *compare_harmony(panel(), None, harmony_settings(), reruns()),
     ]
-    files = {kind: tmp_path / f"reproduction.{kind}" for kind in ("csv", "md", "tex")}
     asked = Reproduction(
         mmlu=mmlu_settings(),
         prompts=prompt_settings(),
         harmony=harmony_settings(),
         margins=Margins(),
     )
-    TABLE.write(as_table(rows), asked, **files)
-    assert TABLE.read(files["csv"])["verdict"].tolist() == as_table(rows)["verdict"].tolist()
-    assert len(pd.read_csv(files["csv"])) == 2 * 58 + 61 * 26
-    text = files["md"].read_text()
-    lines = [line for line in text.splitlines() if line.startswith("| ")][2:]
+    found = written(TABLE, as_table(rows), tmp_path, asked)
+    assert found.again["verdict"].tolist() == as_table(rows)["verdict"].tolist()
+    assert len(pd.read_csv(found.csv)) == 2 * 58 + 61 * 26
+    lines = [line for line in found.md.splitlines() if line.startswith("| ")][2:]
     assert len(lines) == 58 + 1 + 1
     assert "1,586 numbers" in lines[-1]
     (virology,) = [line for line in lines if "virology" in line]

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.unit.settings.merged import ROOT, merged
+from tests.unit.settings.merged import load
 from tests.unit.studies.harmony.harmony_study import METRICS, frame, harmony_grids, request
 from workflow_scripts.paper.reproduction_by_task import ADDED, by_task
 from workflow_scripts.render.verdict import (
@@ -21,7 +21,6 @@ from workflow_scripts.render.verdict import (
     as_table,
 )
 from workflow_scripts.scores.published_leaderboard import LEADING_COLUMNS, TEST_ITEMS
-from workflow_scripts.settings.load import load_settings
 from workflow_scripts.stats.reruns import Reruns, size_band
 from workflow_scripts.studies.harmony.published import (
     AFTER_TRAINING,
@@ -67,7 +66,7 @@ def compared_panel(ours: pd.DataFrame | None, **changes) -> pd.DataFrame:
 
 @cache
 def known_models() -> tuple[RankedModel, ...]:
-    return harmony_comparison(load_settings(merged({}), ROOT)).models
+    return harmony_comparison(load({})).models
 
 
 @cache

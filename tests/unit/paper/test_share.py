@@ -25,9 +25,8 @@ KEYS = ["protocol", "task", "model", "variant", "metric", "seed"]
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch):
+def run(here):
     """A folder with records: two models as they are, one trained twice, a group of tasks, and one that broke."""
-    monkeypatch.chdir(tmp_path)
     folder = Path("results/records/harmony")
     write_example(folder / "direct/a/sst2.json", golds=("0", "1", "0", "0"), value=0.75)
     write_example(folder / "direct/b/sst2.json", model="org/net@k2m12+cpt", value=0.5)
@@ -51,7 +50,7 @@ def run(tmp_path, monkeypatch):
     Path("results/tables").mkdir()
     for name in ("tables/t.csv", "scores.csv", "provenance.json", "Snakefile"):
         Path("results", name).write_text(name)
-    return tmp_path
+    return here
 
 
 def shared(target="share") -> Path:

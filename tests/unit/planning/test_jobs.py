@@ -28,11 +28,10 @@ rule made_anew:
 """
 
 
-def test_an_output_that_a_job_is_making_anew_stops_no_plan(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "Snakefile").write_text(SNAKEFILE)
+def test_an_output_that_a_job_is_making_anew_stops_no_plan(here):
+    (here / "Snakefile").write_text(SNAKEFILE)
     for name in ("output.txt", "found.txt", "input.txt"):
-        (tmp_path / name).touch()
-    os.utime(tmp_path / "output.txt", (1, 1))
-    jobs = planned_jobs(tmp_path / "Snakefile", {}, ("made_anew",))
+        (here / name).touch()
+    os.utime(here / "output.txt", (1, 1))
+    jobs = planned_jobs(here / "Snakefile", {}, ("made_anew",))
     assert [(job.rule, job.is_done) for job in jobs] == [("found_out", True), ("made_anew", False)]

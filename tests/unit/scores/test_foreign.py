@@ -170,27 +170,23 @@ def test_imported_items_are_paired_with_ours(folder, tmp_path):
         (["c"], "imports[0] is 'c'; expected a folder"),
     ],
 )
-def test_folders_of_imports_are_there_and_have_names_of_their_own(
-    tmp_path, monkeypatch, folders, said
-):
-    monkeypatch.chdir(tmp_path)
+def test_folders_of_imports_are_there_and_have_names_of_their_own(here, folders, said):
     for name in ("a/theirs", "b/theirs", "a/harmony"):
-        (tmp_path / name).mkdir(parents=True)
+        (here / name).mkdir(parents=True)
     with pytest.raises(UserError) as caught:
         load_settings(merged({"imports": folders}), ROOT)
     (problem,) = caught.value.problems
     assert problem.startswith(said)
 
 
-def test_a_folder_is_read_again_when_a_file_in_it_changes(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "theirs").mkdir()
+def test_a_folder_is_read_again_when_a_file_in_it_changes(here):
+    (here / "theirs").mkdir()
     settings = load_settings(merged({"imports": ["theirs"]}), ROOT)
     before = import_request(settings, "theirs")
     assert before.names["lighteval"]["mmlu"] == "mmlu_helm" and before.tasks["cola"].metrics == (
         "mcc",
     )
-    (tmp_path / "theirs/results_1.json").write_text("{}")
+    (here / "theirs/results_1.json").write_text("{}")
     assert import_request(settings, "theirs").stamp != before.stamp
 
 

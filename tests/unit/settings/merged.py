@@ -7,6 +7,9 @@ from typing import Any
 import yaml
 from snakemake.utils import update_config
 
+from workflow_scripts.settings.found import LookUp
+from workflow_scripts.settings.load import Settings, load_settings
+
 ROOT = Path(__file__).parents[3]
 # What lies in the folder to be passed with --configfile; the flags are another file's kind.
 CONFIGS = sorted({*(ROOT / "config").glob("*.yaml")} - {ROOT / "config/flags.yaml"})
@@ -16,3 +19,8 @@ def merged(override: Mapping[Any, Any]) -> dict[str, Any]:
     config = yaml.safe_load((ROOT / "config/config.yaml").read_text(encoding="utf-8"))
     update_config(config, override)
     return config
+
+
+def load(override: Mapping[Any, Any], look_up: LookUp | None = None) -> Settings:
+    """The settings of such a config."""
+    return load_settings(merged(override), ROOT, look_up)

@@ -17,8 +17,7 @@ def problems_of(config) -> list[str]:
 
 
 @pytest.mark.parametrize("bad", BAD_CONFIGS, ids=lambda bad: bad.name)
-def test_each_problem_is_one_sentence(bad: BadConfig, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_each_problem_is_one_sentence(bad: BadConfig, here):
     problems = problems_of(merged(bad.override))
     assert len(problems) == len(bad.problems), problems
     for sentence, texts in zip(problems, bad.problems, strict=True):

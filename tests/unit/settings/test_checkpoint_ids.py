@@ -3,10 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.settings.merged import ROOT, merged
+from tests.unit.settings.merged import load
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.settings.checkpoint import Checkpoint
-from workflow_scripts.settings.load import load_settings
 
 MODEL = "miniature/Qwen2-1M-Instruct"
 LAYERS = 24
@@ -80,7 +79,7 @@ def test_variants_of_one_plan_stand_in_one_config_and_go_through_every_stage():
         plan | {"use_adapters": False},
         plan | {"distillation": True},
     ]
-    settings = load_settings(merged({"chunking": {"checkpoints": variants}}), ROOT)
+    settings = load({"chunking": {"checkpoints": variants}})
     assert [str(one) for one in settings.staged_checkpoints()] == [
         MODEL,
         *(

@@ -2,9 +2,8 @@
 
 import pytest
 
-from tests.unit.settings.merged import ROOT, merged
+from tests.unit.settings.merged import ROOT, load
 from workflow_scripts.planning.machine import Machine
-from workflow_scripts.settings.load import load_settings
 from workflow_scripts.studies.suite.submissions import check_requests
 
 NOTHING_ELSE = {"chunking": {"checkpoints": []}, "prompts": {"models": []}}
@@ -31,7 +30,7 @@ def test_jobs_have_gpus_where_the_config_or_the_machine_says_so(
     override = {"compute": {"device": device}}
     if source == "huggingface":
         override |= NOTHING_ELSE | HUB | {"suite": FIRST}
-    settings = load_settings(merged(override), ROOT)
+    settings = load(override)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert settings.on_gpus == Machine(settings).on_gpu == on_gpus
     asked = check_requests(

@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.hub.fake_hub import safetensors
-from tests.unit.settings.merged import ROOT, merged
+from tests.unit.settings.merged import load
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId, hub_name_problem, name_of_folder
-from workflow_scripts.settings.load import load_settings
+
+pytestmark = pytest.mark.usefixtures("here")
 
 CONFIG = {"model_type": "qwen2", "num_hidden_layers": 12, "architectures": ["Qwen2ForCausalLM"]}
 LEFT_OUT = {"chunking": {"checkpoints": []}, "prompts": {"models": []}}
@@ -29,16 +30,6 @@ def save(folder, **changed):
     for name, content in (files | changed).items():
         if content is not None:
             (folder / name).write_bytes(content)
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def load(override):
-    return load_settings(merged(override), ROOT)
 
 
 @pytest.mark.parametrize("source", ["huggingface", "miniature"])

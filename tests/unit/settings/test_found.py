@@ -2,11 +2,14 @@
 
 import pytest
 
-from tests.unit.settings.merged import ROOT, merged
+from tests.unit.settings.merged import ROOT, load
+from tests.unit.settings.test_tables import MODEL as ROCKET
+from tests.unit.settings.test_tables import TASK as COLA
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.found import LookUp
-from workflow_scripts.settings.load import load_settings
 from workflow_scripts.settings.tables import ModelRow, TaskRow, read_table
+
+pytestmark = pytest.mark.usefixtures("here")
 
 MODEL, CHAT = "acme/Rocket-1B", "acme/Rocket-1B-Chat"
 
@@ -20,33 +23,13 @@ class Asked(LookUp):
     def model(self, name, families):
         self.names.append(name)
         assert "Qwen" in families
-        return {
-            "model": name,
-            "source": "huggingface",
-            "family": "Rocket",
-            "parameters": "1000000",
-            "tokens_billion": "",
-            "layers": "12",
-            "kind": "instruct" if name == CHAT else "base",
-            "licence": "mit",
-            "gated": "no",
-            "revision": "",
-        }
+        kind = "instruct" if name == CHAT else "base"
+        return ROCKET | {"model": name, "layers": "12", "kind": kind}
 
     def task(self, name):
         self.names.append(name)
-        return {
-            "task": name,
-            "harness": "lm_eval",
-            "harness_task": name,
-            "dataset": "acme/questions",
-            "subset": "",
-            "metric": "acc",
-            "filter": "none",
-            "training": "no",
-            "category": "Other",
-            "display_name": name,
-        }
+        named = dict.fromkeys(("task", "harness_task", "display_name"), name)
+        return COLA | named | {"dataset": "acme/questions", "subset": "", "training": "no"}
 
 
 CONFIG = {
@@ -58,15 +41,6 @@ CONFIG = {
     "prompts": {"models": [CHAT]},
     "mmlu": {"models": [MODEL]},
 }
-
-
-@pytest.fixture(autouse=True)
-def in_an_empty_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-
-def load(override, look_up=None):
-    return load_settings(merged(override), ROOT, look_up)
 
 
 def test_what_was_found_once_is_known_without_a_network():

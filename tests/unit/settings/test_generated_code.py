@@ -6,10 +6,9 @@ import pytest
 import yaml
 from snakemake.utils import update_config
 
-from tests.unit.settings.merged import merged
+from tests.unit.settings.merged import load
 from tests.workflow.snakemake import ROOT, run_snakemake
 from workflow_scripts.settings.generated_code import ALLOWED, code_problems
-from workflow_scripts.settings.load import load_settings
 
 ROW = "{0}\tlm_eval\t{0}\topenai/{0}\t\tpass@1\tnone\t\tno\tOther\t{0}\n"
 TASKS = {"harmony": {"tasks": ["sst2", "humaneval"]}, "suite": {"tasks": [{"task": "mbpp", "shots": 3}]}}  # fmt: skip
@@ -27,7 +26,7 @@ def config(tmp_path, monkeypatch):
 def problems(config, runs_code=lambda name: name in ("humaneval", "mbpp")):
     paper = yaml.safe_load((ROOT / "config/paper.yaml").read_text())
     update_config(paper, config)
-    return list(code_problems(load_settings(merged(paper), ROOT), runs_code))
+    return list(code_problems(load(paper), runs_code))
 
 
 def test_each_is_named_by_what_it_does_and_by_its_key(config):

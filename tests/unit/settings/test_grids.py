@@ -35,10 +35,9 @@ def problems(text: str) -> list[str]:
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "theirs.csv").touch()
-    return tmp_path
+def folder(here):
+    (here / "theirs.csv").touch()
+    return here
 
 
 def test_the_grids_of_the_repository_are_read_and_their_files_are_there():

@@ -1,19 +1,17 @@
 """Loading: every config of the repository is valid, and what comes out is what rules need."""
 
-import subprocess
-import sys
-
 import pytest
 import yaml
 from pydantic import ValidationError
 
-from tests.unit.settings.merged import CONFIGS, ROOT, merged
+from tests.processes import python
+from tests.unit.settings.merged import CONFIGS, ROOT, load
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.load import load_settings
 
 
-def load(override):
-    return load_settings(merged(override), ROOT)
+def named(config: str):
+    return load(yaml.safe_load((ROOT / f"config/{config}.yaml").read_text(encoding="utf-8")))
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)
@@ -35,7 +33,7 @@ def test_defaults_are_checked_like_what_is_written():
 
 
 def test_the_paper_runs_the_published_grid_and_plans():
-    settings = load(yaml.safe_load((ROOT / "config/paper.yaml").read_text(encoding="utf-8")))
+    settings = named("paper")
     assert (len(settings.harmony.models), len(settings.harmony.tasks)) == (61, 24)
     assert all(settings.task(name).training for name in settings.harmony.tasks)
     published = "mlp.none-adapters4864"
@@ -47,10 +45,7 @@ def test_the_paper_runs_the_published_grid_and_plans():
 
 
 def test_the_exact_paper_is_the_papers_grid_by_the_published_protocol():
-    paper, exact = (
-        load(yaml.safe_load((ROOT / f"config/{name}.yaml").read_text(encoding="utf-8"))).harmony
-        for name in ("paper", "paper_exact")
-    )
+    paper, exact = (named(name).harmony for name in ("paper", "paper_exact"))
     assert (exact.models, exact.tasks) == (paper.models, paper.tasks)
     recipe, affordable = exact.task_recipe("huggingface"), paper.task_recipe("huggingface")
     assert (recipe.precision, affordable.precision) == ("float32", "auto")
@@ -58,15 +53,16 @@ def test_the_exact_paper_is_the_papers_grid_by_the_published_protocol():
     assert exact.test_draw == "published"
 
 
-def test_the_paper_asks_the_published_model_in_all_prompt_runs():
-    settings = load(yaml.safe_load((ROOT / "config/paper.yaml").read_text(encoding="utf-8")))
+def test_the_paper_asks_all_mmlu_questions_and_the_published_model_in_all_prompt_runs():
+    settings = named("paper")
+    assert (settings.mmlu.max_items_per_subject, settings.mmlu.shots) == (None, 5)
     assert settings.prompts.models == ("meta-llama/Llama-3.2-1B-Instruct",)
     assert settings.prompts.max_items_per_subject is None
     assert len(settings.prompt_runs) >= 10
 
 
 def test_the_grid_is_the_whole_miniature_world():
-    settings = load(yaml.safe_load((ROOT / "config/grid.yaml").read_text(encoding="utf-8")))
+    settings = named("grid")
     generated = [name for name, row in settings.models.items() if row.source == "miniature"]
     assert list(settings.harmony.models) == generated
     assert len(settings.harmony.tasks) == 26
@@ -106,12 +102,6 @@ def test_a_model_that_is_trained_as_it_is_may_be_named_wherever_models_are():
             load(wrong)
 
 
-def test_the_paper_asks_all_mmlu_questions():
-    settings = load(yaml.safe_load((ROOT / "config/paper.yaml").read_text(encoding="utf-8")))
-    assert settings.mmlu.max_items_per_subject is None
-    assert settings.mmlu.shots == 5
-
-
 def test_checkpoints_bear_their_plan_and_mode():
     model = "miniature/Qwen2-1M-Instruct"
     settings = load(
@@ -149,22 +139,18 @@ def test_settings_are_frozen():
         settings.compute.threads = 8
 
 
-def test_files_of_the_working_directory_come_before_those_beside_the_snakefile(
-    tmp_path, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.csv").write_text("model,task\n")
+def test_files_of_the_working_directory_come_before_those_beside_the_snakefile(here):
+    (here / "mine.csv").write_text("model,task\n")
     found = load({"harmony": {"imported_scores": ["mine.csv"]}}).harmony.imported_scores
     assert found == ("mine.csv",)
-    (tmp_path / "config").mkdir()
-    (tmp_path / "config/tasks.tsv").write_text("task\n")
+    (here / "config").mkdir()
+    (here / "config/tasks.tsv").write_text("task\n")
     with pytest.raises(UserError, match=r"^config/tasks.tsv, line 1: the column harness"):
         load({})
 
 
-def test_a_bad_table_is_named_beside_the_problems_of_the_config(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "models.tsv").write_text("model\n")
+def test_a_bad_table_is_named_beside_the_problems_of_the_config(here):
+    (here / "models.tsv").write_text("model\n")
     with pytest.raises(UserError) as raised:
         load({"tables": {"models": "models.tsv"}, "seed": -1})
     problems = raised.value.problems
@@ -180,9 +166,7 @@ def test_loading_stays_light():
     code = (
         "import sys; from pathlib import Path;"
         "from workflow_scripts.settings.load import load_settings;"
-        f"load_settings({{}}, Path({str(ROOT)!r}));"
-        "heavy = {'torch', 'transformers', 'numpy', 'pandas', 'snakemake'};"
-        "print(sorted(heavy & set(sys.modules)))"
+        "load_settings({}, Path()); print(*sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-    assert done.stdout == "[]\n", done.stdout + done.stderr
+    heavy = {"torch", "transformers", "numpy", "pandas", "snakemake"}
+    assert heavy & set(python(code).split()) == set()

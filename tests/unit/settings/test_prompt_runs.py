@@ -6,11 +6,10 @@ import pytest
 import yaml
 
 from tests.tables import cases_beside, table_beside
-from tests.unit.settings.merged import ROOT, merged
+from tests.unit.settings.merged import ROOT, load
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation.prompts.requests import PromptRequest, prompt_request
 from workflow_scripts.grid.requests import explained_task
-from workflow_scripts.settings.load import load_settings
 from workflow_scripts.settings.prompts.files import find_runs, natural
 from workflow_scripts.settings.prompts.templates import TemplateError, render
 
@@ -18,10 +17,9 @@ MODEL = "miniature/Llama-1.4M-Instruct"
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(here):
     """A working directory with a folder of runs of its own."""
-    monkeypatch.chdir(tmp_path)
-    made = tmp_path / "config/prompts"
+    made = here / "config/prompts"
     made.mkdir(parents=True)
     return made
 
@@ -31,7 +29,7 @@ def write(folder: Path, name: str, **keys) -> None:
 
 
 def settings(**prompts):
-    return load_settings(merged({"prompts": prompts}), ROOT)
+    return load({"prompts": prompts})
 
 
 def problems(**prompts) -> list[str]:
@@ -45,7 +43,7 @@ def problems(**prompts) -> list[str]:
 
 
 def test_the_nine_runs_are_the_published_ones():
-    known = load_settings(merged({}), ROOT).prompt_runs
+    known = load({}).prompt_runs
     names = [
         "run1", "run2", "run3", "run4", "run4_first285", "run5", "run6", "run7",
         "run7_text", "run8", "run9",
@@ -89,7 +87,7 @@ def test_the_nine_runs_are_the_published_ones():
 
 
 def test_run_seven_stands_as_it_was_run_and_with_the_prompts_as_text():
-    runs = load_settings(merged({}), ROOT).prompt_runs
+    runs = load({}).prompt_runs
     as_run, as_text = runs["run7"], runs["run7_text"]
     assert (as_run.published, as_text.published) == ("7", None)
     same = {"messages": None, "changed": "", "published": None, "after": None, "extends": None}
@@ -97,7 +95,7 @@ def test_run_seven_stands_as_it_was_run_and_with_the_prompts_as_text():
 
 
 def test_run_four_stands_as_it_was_run_and_as_its_readme_describes_it():
-    runs = load_settings(merged({}), ROOT).prompt_runs
+    runs = load({}).prompt_runs
     described, before = runs["run4_as_described"], runs["run3"]
     assert described.after == "run3" and described.messages != before.messages
     assert (described.decoding, described.shots, described.read) == (
@@ -226,19 +224,19 @@ def test_chunked_checkpoints_and_base_models_with_raw_text_can_be_asked():
 
 
 def test_explain_names_a_run():
-    assert load_settings(merged({"explain": "run6/anatomy/3"}), ROOT).explained() == (
+    assert load({"explain": "run6/anatomy/3"}).explained() == (
         "run6", "anatomy", 3,
     )  # fmt: skip
-    assert load_settings(merged({"explain": "run6"}), ROOT).explained() == ("run6", None, 0)
+    assert load({"explain": "run6"}).explained() == ("run6", None, 0)
     for explain, text in (("rum6", "did you mean 'run6'?"), ("run6/anatomy/x", "run/subject")):
         with pytest.raises(UserError, match="explain is") as raised:
-            load_settings(merged({"explain": explain}), ROOT)
+            load({"explain": explain})
         assert text in str(raised.value)
 
 
 def test_explain_names_a_run_or_a_task_and_each_is_shown_by_its_own_rule():
     def asked(**override):
-        return load_settings(merged(override), ROOT)
+        return load(override)
 
     assert explained_task(asked(explain="nq_open/3")) == ("nq_open", 3)
     assert explained_task(asked(explain="nq_open")) == ("nq_open", 0)
@@ -251,7 +249,7 @@ def test_explain_names_a_run_or_a_task_and_each_is_shown_by_its_own_rule():
 
 def test_what_a_model_is_asked_does_not_hold_how_it_is_read():
     """Or a changed parser would run the model again."""
-    settings = load_settings(merged({}), ROOT)
+    settings = load({})
     request = prompt_request(settings, "run6").as_params()
     assert not {"read", "changed", "after", "published", "extends"} & set(request["asking"])
     asked = PromptRequest.of(request)
@@ -269,7 +267,7 @@ def test_what_a_model_is_asked_does_not_hold_how_it_is_read():
     ],
 )
 def test_the_published_number_formats_hold_where_nothing_else_is_said(source, wanted, found):
-    settings = load_settings(merged({"prompts": {"dtype": wanted}}), ROOT)
+    settings = load({"prompts": {"dtype": wanted}})
     settings = settings.model_copy(update={"source": source})
     assert [prompt_request(settings, run).asking.dtype for run in ("run1", "run6")] == found
 

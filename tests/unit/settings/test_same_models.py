@@ -9,11 +9,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from pydantic_core import PydanticCustomError
 
-from tests.unit.settings.merged import ROOT, merged
+from tests.unit.settings.merged import load
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.plan import BOTH_SIDES, Mode, chunk_plan
 from workflow_scripts.settings.checkpoint import Checkpoint
-from workflow_scripts.settings.load import load_settings
 from workflow_scripts.settings.same_models import refuse_one_model_twice
 
 MODEL, LAYERS = "miniature/Qwen2-1M-Instruct", 4
@@ -180,4 +179,4 @@ def test_what_makes_no_other_model(one, other):
 def test_a_config_that_names_a_model_twice_gets_a_sentence(keys, sentence):
     twice = [{"model": MODEL, "num_chunks": 2, "num_layers_per_chunk": 12}, {"model": MODEL} | keys]
     with pytest.raises(UserError, match=sentence):
-        load_settings(merged({"chunking": {"checkpoints": twice}}), ROOT)
+        load({"chunking": {"checkpoints": twice}})

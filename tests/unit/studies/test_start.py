@@ -1,11 +1,11 @@
 """What a table or a figure must not wait for: most of a small job is the start of its process."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.processes import python
 
 ROOT = Path(__file__).parents[3]
 ROOM = ROOT / "workflow_scripts"
@@ -20,9 +20,7 @@ def imported_with(*modules: str) -> set[str]:
         "for module in sys.argv[1:]: importlib.import_module(module)\n"
         "print(*sys.modules)"
     )
-    command = [sys.executable, "-c", code, *modules]
-    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    return set(result.stdout.split())
+    return set(python(code, *modules).split())
 
 
 def modules_with(constant: str) -> list[str]:

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from workflow_scripts.core.files import sha256_json
 from workflow_scripts.core.items import Item
+from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.core.records import Metric, Record, write_record
 from workflow_scripts.evaluation.floors import Floor
 from workflow_scripts.evaluation.outcome import NO_FLOOR, MetricAndFloor, with_averages
@@ -18,6 +20,12 @@ from workflow_scripts.evaluation.prompts.requests import ReadingRequest
 from workflow_scripts.settings.prompts.spec import LETTER_PARSERS, Reading
 
 STUDY = "prompts"
+
+
+def score_stored(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
+    """From the stored outputs of a run to its record, with the items beside it."""
+    (run,) = inputs["run"]
+    score_prompt_run(run, outputs["record"], ReadingRequest.of(request))
 
 
 def score_prompt_run(outputs_path: Path, record_path: Path, request: ReadingRequest) -> Record:

@@ -17,9 +17,9 @@ from workflow_scripts.paper.protocols.ours import (
     suite_cell,
 )
 from workflow_scripts.paper.requests import PublishedCells
-from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.frames import columns
 from workflow_scripts.render.inputs import Inputs
-from workflow_scripts.render.tables import Table
+from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import numbers
 from workflow_scripts.scores.published_leaderboard import TEST_ITEMS
 from workflow_scripts.scores.published_protocols import (
@@ -39,13 +39,7 @@ NOTE = (
     " number that it touches gets no verdict, but 'other protocol' in the table reproduction. What does not"
     " decide says why. What is not listed is as published."
 )
-COLUMNS = Columns(
-    {
-        **{"study": "text", "of": "text", "item": "text", "protocol": "text", "what": "text"},
-        **{"published": "text", "ours": "text", "decides": "text", "because": "text"},
-        **{"known_from": "text"},
-    }
-)
+COLUMNS = columns(("text", "study of item protocol what published ours decides because known_from"))
 
 
 def differences(
@@ -115,21 +109,19 @@ _STUDIES = {
 }
 
 
-def _show(table: pd.DataFrame, _: PublishedCells) -> pd.DataFrame:
+def _show(table: pd.DataFrame, _: PublishedCells) -> ShownColumns:
     named = ["study", "what", "published", "ours", "decides", "because", "known_from"]
     once = table.groupby(named, sort=False).size().rename("cells").reset_index()
     does = once["decides"].where(once["decides"] == YES, NO + ": " + once["because"])
-    return pd.DataFrame(
-        {
-            "Of": once["study"].map(_STUDIES),
-            "What": once["what"].str.replace("_", " "),
-            "Published": once["published"],
-            "Ours": once["ours"],
-            "Cells": numbers(once["cells"], ",d"),
-            "Decides": does,
-            "Known from": once["known_from"],
-        }
-    )
+    return {
+        "Of": once["study"].map(_STUDIES),
+        "What": once["what"].str.replace("_", " "),
+        "Published": once["published"],
+        "Ours": once["ours"],
+        "Cells": numbers(once["cells"], ",d"),
+        "Decides": does,
+        "Known from": once["known_from"],
+    }
 
 
 TABLE = Table(

@@ -6,14 +6,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.prompts.checks import contradictions
 from workflow_scripts.settings.prompts.section import FOLDER
 from workflow_scripts.settings.prompts.spec import NOT_INHERITED, PromptRun
-from workflow_scripts.settings.raw import raw_problems
-from workflow_scripts.settings.sentences import hint, sentences, shown
+from workflow_scripts.settings.raw import checked
+from workflow_scripts.settings.sentences import hint, shown
 from workflow_scripts.settings.yaml_files import read_yaml
 
 _NAME = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")
@@ -70,12 +68,9 @@ class _Reader:
 
     def _checked(self, merged: dict[str, Any]) -> tuple[PromptRun | None, list[str]]:
         """The run, or None and what is wrong with it."""
-        complaints = raw_problems(merged)
-        said = list(complaints.values())
-        try:
-            run = PromptRun.model_validate(merged)
-        except ValidationError as error:
-            return None, said + sentences(error, PromptRun.json_schema(), complaints)
+        run, said = checked(PromptRun, merged)
+        if run is None:
+            return None, said
         said += contradictions(run)
         after = run.after or merged.get("extends")
         if after is not None and after not in self._files:

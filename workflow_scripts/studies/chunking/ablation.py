@@ -17,7 +17,7 @@ from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import sort_records
 from workflow_scripts.core.training_record import TrainingRecord, read_training_record
-from workflow_scripts.render.frames import Cells, Columns, cells, checkpoint_of
+from workflow_scripts.render.frames import Cells, cells, checkpoint_of, columns
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import (
@@ -53,15 +53,14 @@ NOTE = (
     " what another training would. A score below its floor shows nothing, whatever it is"
     " compared with."
 )
-COLUMNS = Columns(
-    {
-        **{"model": "text", "variant": "text", "stage": "text", "against": "text"},
-        **{"changed": "text", "trained_tokens": "whole", "measure": "text", "n": "whole"},
-        **{"floor": "number", "value": "number", "stderr": "number"},
-        **{"difference": "number", "difference_stderr": "number", "won": "whole", "lost": "whole"},
-        **{"p": "number", "p_holm": "number"},
-        **{"token_seconds": "number", "token_faster": "number"},
-    }
+COLUMNS = columns(
+    ("text", "model variant stage against changed"),
+    ("whole", "trained_tokens"),
+    ("text", "measure"),
+    ("whole", "n"),
+    ("number", "floor value stderr difference difference_stderr"),
+    ("whole", "won lost"),
+    ("number", "p p_holm token_seconds token_faster"),
 )
 SURE = 0.05  # of a corrected p, below which a difference is marked
 # By checkpoint and task: what each question or piece gave.

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.render.figures import PALETTE, figure, figure_of, save_both, say_empty
+from workflow_scripts.render.figures import PALETTE, drawing, figure_of, rule, say_empty
 from workflow_scripts.studies.chunking.ablation import TABLE, is_sure, of_choices
 from workflow_scripts.studies.mmlu.by_subject import METRICS
 from workflow_scripts.studies.training.stages import UNTRAINED
@@ -25,15 +25,10 @@ def write_ablation_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     table = table.assign(layers=[str(id.layout) for id in ids])
     rows = list(dict.fromkeys(zip(table["layers"], table["changed"], strict=True)))
     measures = list(dict.fromkeys(table["measure"]))
-    with figure(
-        width=3.0 + 1.75 * max(2, len(measures)), height=1.5 + 0.42 * max(3, len(rows))
-    ) as (
-        fig,
-        axes,
-    ):
+    size = 3.0 + 1.75 * max(2, len(measures)), 1.5 + 0.42 * max(3, len(rows))
+    with drawing(pdf, png, *size) as (fig, axes):
         if table.empty:
             say_empty(axes, "No two checkpoints of the same layers and stage could be compared.")
-            save_both(fig, pdf, png)
             return
         axes.remove()
         panels = fig.subplots(1, len(measures), sharey=True, squeeze=False)[0]
@@ -47,7 +42,6 @@ def write_ablation_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
             [], [], **_HOLLOW, label="hollow: other texts and questions may not show it"
         )
         fig.legend(handles=[*known, hollow], loc="outside lower center", ncols=4)
-        save_both(fig, pdf, png)
 
 
 def _draw(panel, table: pd.DataFrame, rows: list[tuple[str, str]], measure: str) -> None:
@@ -73,8 +67,7 @@ def _draw(panel, table: pd.DataFrame, rows: list[tuple[str, str]], measure: str)
                 **({} if sure else {"markerfacecolor": "white"}),
             )
     panel.axvline(0, color="0.4", linewidth=0.8, zorder=0)
-    panel.grid(axis="x", color="0.92", linewidth=0.6)
-    panel.set_axisbelow(True)
+    rule(panel, "x", "0.92")
     panel.tick_params(axis="y", length=0)
     panel.set_title(f"MMLU, {measure}" if of_mmlu else measure, fontsize=8.5)
     panel.set_xlabel("points gained" if of_mmlu else "nats per token saved", fontsize=8)

@@ -8,15 +8,14 @@ from pathlib import Path
 import pandas as pd
 
 from workflow_scripts.render.figures import (
-    figure,
+    drawing,
     figure_of,
     model_colours,
     name_missing,
-    save_both,
     say_empty,
 )
-from workflow_scripts.render.frames import Columns
-from workflow_scripts.render.tables import Table
+from workflow_scripts.render.frames import columns
+from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import millisecond, numbers, with_errors
 from workflow_scripts.studies.chunking.frame import (
     USUAL_ADAPTERS,
@@ -38,15 +37,17 @@ NOTE = (
     " layers of one device run as one; loop: one after the other. Faster: the unchanged model's median over"
     " this one's."
 )
-COLUMNS = Columns(
-    {
-        **{"model": "text", "variant": "maybe", "plan": "maybe", "aggregation": "maybe"},
-        **{"adapters": "maybe", "chunks": "whole", "layers_per_chunk": "whole"},
-        **{"batch": "whole", "way": "maybe", "devices": "whole"},
-        **{"prefill_seconds": "number", "prefill_seconds_spread": "number"},
-        **{"prefill_faster": "number", "token_seconds": "number"},
-        **{"token_seconds_spread": "number", "token_faster": "number", "n": "whole"},
-    }
+COLUMNS = columns(
+    ("text", "model"),
+    ("maybe", "variant plan aggregation adapters"),
+    ("whole", "chunks layers_per_chunk batch"),
+    ("maybe", "way"),
+    ("whole", "devices"),
+    (
+        "number",
+        "prefill_seconds prefill_seconds_spread prefill_faster token_seconds token_seconds_spread token_faster",
+    ),
+    ("whole", "n"),
 )
 VARIED = ("aggregation", "adapters", "way", "batch", "devices")
 
@@ -86,27 +87,25 @@ def layers_alone(table: pd.DataFrame) -> pd.Series:
     return (table["aggregation"] == "residual") & table["adapters"].isna()
 
 
-def _show(table: pd.DataFrame, _: MeasuredModels) -> pd.DataFrame:
+def _show(table: pd.DataFrame, _: MeasuredModels) -> ShownColumns:
     known = table["plan"].notna()
-    return pd.DataFrame(
-        {
-            "Model": table["model"],
-            "Plan": table["plan"],
-            "Aggregation": table["aggregation"],
-            "Adapters": [
-                None if not there else "none" if pd.isna(one) else _ADAPTERS.get(one, one)
-                for one, there in zip(table["adapters"], known, strict=True)
-            ],
-            "Batch": numbers(table["batch"], "d"),
-            "Way": table["way"],
-            "Devices": numbers(table["devices"], "d"),
-            "Reading": milliseconds(table, "prefill"),
-            "Reading faster": numbers(table["prefill_faster"], ".2f"),
-            "Writing": milliseconds(table, "token"),
-            "Writing faster": numbers(table["token_faster"], ".2f"),
-            "n": numbers(table["n"], "d"),
-        }
-    )
+    return {
+        "Model": table["model"],
+        "Plan": table["plan"],
+        "Aggregation": table["aggregation"],
+        "Adapters": [
+            None if not there else "none" if pd.isna(one) else _ADAPTERS.get(one, one)
+            for one, there in zip(table["adapters"], known, strict=True)
+        ],
+        "Batch": numbers(table["batch"], "d"),
+        "Way": table["way"],
+        "Devices": numbers(table["devices"], "d"),
+        "Reading": milliseconds(table, "prefill"),
+        "Reading faster": numbers(table["prefill_faster"], ".2f"),
+        "Writing": milliseconds(table, "token"),
+        "Writing faster": numbers(table["token_faster"], ".2f"),
+        "n": numbers(table["n"], "d"),
+    }
 
 
 _ADAPTERS = {USUAL_ADAPTERS: "full width"}
@@ -139,8 +138,8 @@ def write_latency_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     columns = 1 + len(numbers)
     key = math.ceil((there["variant"].nunique() + len(_STYLES)) / columns)
     size = 2 + 4 * len(numbers), 0.4 + 2.6 * len(models) + 0.18 * key
-    rows, across = len(models), len(numbers)
-    with figure(*size, nrows=rows, ncols=across, sharey="row", squeeze=False) as (fig, grid):
+    shape = {"nrows": len(models), "ncols": len(numbers)}
+    with drawing(pdf, png, *size, **shape, sharey="row", squeeze=False) as (fig, grid):
         if there.empty:
             say_empty(grid[0, 0], "Nothing was measured: all cells of this figure are broken.")
         else:
@@ -156,7 +155,6 @@ def write_latency_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
             name_missing(grid[0, 0], table.loc[table["way"].isna(), "model"])
             legend = grid[0, 0].get_legend_handles_labels()
             fig.legend(*legend, loc="outside lower center", ncols=columns)
-        save_both(fig, pdf, png)
 
 
 _STYLES = {"fused": "-", "loop": "--"}

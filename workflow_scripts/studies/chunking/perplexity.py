@@ -6,8 +6,8 @@ import pandas as pd
 
 from workflow_scripts.core.ids import UNCHANGED
 from workflow_scripts.render.figures import PALETTE, figure_of, name_missing, save_lines
-from workflow_scripts.render.frames import Columns
-from workflow_scripts.render.tables import Table
+from workflow_scripts.render.frames import columns
+from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import numbers, perplexity, shown, with_errors
 from workflow_scripts.studies.chunking.frame import (
     chunks_of,
@@ -24,12 +24,12 @@ NOTE = (
     " of the chunks' outputs, as published; residual: the shared input plus what every chunk"
     " changed. Ratio: to the unchanged model."
 )
-COLUMNS = Columns(
-    {
-        **{"model": "text", "task": "text", "chunks": "whole", "plan": "maybe"},
-        **{"aggregation": "maybe", "perplexity": "number", "perplexity_stderr": "number"},
-        **{"bits_per_byte": "number", "ratio": "number", "n": "whole"},
-    }
+COLUMNS = columns(
+    ("text", "model task"),
+    ("whole", "chunks"),
+    ("maybe", "plan aggregation"),
+    ("number", "perplexity perplexity_stderr bits_per_byte ratio"),
+    ("whole", "n"),
 )
 
 
@@ -49,20 +49,18 @@ def perplexity_table(scores: pd.DataFrame, request: MeasuredModels) -> pd.DataFr
     return COLUMNS.typed(rows.sort_values(order, na_position="first"))
 
 
-def _show(table: pd.DataFrame, _: MeasuredModels) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "Model": table["model"],
-            "Text": table["task"],
-            "Chunks": numbers(table["chunks"], "d"),
-            "Plan": table["plan"],
-            "Aggregation": table["aggregation"],
-            "Perplexity": with_errors(table["perplexity"], table["perplexity_stderr"], perplexity),
-            "Bits per byte": numbers(table["bits_per_byte"]),
-            "Ratio": shown(table["ratio"], perplexity),
-            "n": numbers(table["n"], "d"),
-        }
-    )
+def _show(table: pd.DataFrame, _: MeasuredModels) -> ShownColumns:
+    return {
+        "Model": table["model"],
+        "Text": table["task"],
+        "Chunks": numbers(table["chunks"], "d"),
+        "Plan": table["plan"],
+        "Aggregation": table["aggregation"],
+        "Perplexity": with_errors(table["perplexity"], table["perplexity_stderr"], perplexity),
+        "Bits per byte": numbers(table["bits_per_byte"]),
+        "Ratio": shown(table["ratio"], perplexity),
+        "n": numbers(table["n"], "d"),
+    }
 
 
 TABLE = Table(

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 import pandas as pd
 
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.render.frames import Columns
-from workflow_scripts.render.tables import Table
+from workflow_scripts.render.frames import columns
+from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import numbers
 from workflow_scripts.settings.request import Nothing
 
@@ -17,12 +17,11 @@ NOTE = (
     " of the fused way from the plain loop, and from the base model, which is 0 where the plan is"
     " the unchanged one."
 )
-COLUMNS = Columns(
-    {
-        **{"model": "text", "variant": "text", "plan": "text", "depth": "whole"},
-        **{"layers": "whole", "parameters": "whole", "new_parameters": "whole"},
-        **{"fused_from_loop": "number", "fused_from_base": "number", "dtype": "text"},
-    }
+COLUMNS = columns(
+    ("text", "model variant plan"),
+    ("whole", "depth layers parameters new_parameters"),
+    ("number", "fused_from_loop fused_from_base"),
+    ("text", "dtype"),
 )
 
 
@@ -38,19 +37,17 @@ def plans_table(reports: Iterable[dict]) -> pd.DataFrame:
     return COLUMNS.typed(pd.DataFrame(rows))
 
 
-def _show(table: pd.DataFrame, _: Nothing) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "Model": table["model"],
-            "Variant": table["variant"],
-            "Plan": table["plan"],
-            "Depth": numbers(table["depth"], "d"),
-            "Parameters": numbers(table["parameters"], ",d"),
-            "New": numbers(table["new_parameters"], ",d"),
-            "Fused from loop": [f"{d:.1e}" for d in table["fused_from_loop"]],
-            "From base": [f"{d:.1e}" if d else "0" for d in table["fused_from_base"]],
-        }
-    )
+def _show(table: pd.DataFrame, _: Nothing) -> ShownColumns:
+    return {
+        "Model": table["model"],
+        "Variant": table["variant"],
+        "Plan": table["plan"],
+        "Depth": numbers(table["depth"], "d"),
+        "Parameters": numbers(table["parameters"], ",d"),
+        "New": numbers(table["new_parameters"], ",d"),
+        "Fused from loop": [f"{d:.1e}" for d in table["fused_from_loop"]],
+        "From base": [f"{d:.1e}" if d else "0" for d in table["fused_from_base"]],
+    }
 
 
 TABLE = Table(

@@ -3,8 +3,8 @@
 import pandas as pd
 
 from workflow_scripts.core.ids import UNCHANGED
-from workflow_scripts.render.frames import Columns
-from workflow_scripts.render.tables import Table
+from workflow_scripts.render.frames import columns
+from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import numbers, with_errors
 from workflow_scripts.studies.chunking.frame import measured, variants_of, with_broken
 from workflow_scripts.studies.chunking.latency import VARIED, milliseconds, timed, with_speed_up
@@ -18,18 +18,15 @@ NOTE = (
     " token of the same questions takes more than in the usual format, ± standard error over the questions;"
     " nothing is trained."
 )
-COLUMNS = Columns(
-    {
-        **{"model": "text", "variant": "maybe", "plan": "maybe", "aggregation": "maybe"},
-        **{"adapters": "maybe", "precision": "maybe", "batch": "whole"},
-        **{"token_seconds": "number", "token_seconds_spread": "number", "token_faster": "number"},
-        **{
-            "than_usual": "number",
-            "nats_more": "number",
-            "nats_more_stderr": "number",
-            "n": "whole",
-        },
-    }
+COLUMNS = columns(
+    ("text", "model"),
+    ("maybe", "variant plan aggregation adapters precision"),
+    ("whole", "batch"),
+    (
+        "number",
+        "token_seconds token_seconds_spread token_faster than_usual nats_more nats_more_stderr",
+    ),
+    ("whole", "n"),
 )
 _PLAN = ["model", "plan", "aggregation", "adapters"]
 
@@ -55,20 +52,18 @@ def precisions_table(scores: pd.DataFrame, request: MeasuredModels) -> pd.DataFr
     return COLUMNS.typed(rows.sort_values(["model", "precision", "variant", "batch"]))
 
 
-def _show(table: pd.DataFrame, _: MeasuredModels) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "Model": table["model"],
-            "Format": table["precision"],
-            "Variant": table["variant"].replace(f"@{UNCHANGED}", "as it is"),
-            "Batch": numbers(table["batch"], "d"),
-            "Writing": milliseconds(table, "token"),
-            "Faster": numbers(table["token_faster"], ".2f"),
-            "Than usual": numbers(table["than_usual"], ".2f"),
-            "Costs": with_errors(table["nats_more"], table["nats_more_stderr"], _nats),
-            "n": numbers(table["n"], "d"),
-        }
-    )
+def _show(table: pd.DataFrame, _: MeasuredModels) -> ShownColumns:
+    return {
+        "Model": table["model"],
+        "Format": table["precision"],
+        "Variant": table["variant"].replace(f"@{UNCHANGED}", "as it is"),
+        "Batch": numbers(table["batch"], "d"),
+        "Writing": milliseconds(table, "token"),
+        "Faster": numbers(table["token_faster"], ".2f"),
+        "Than usual": numbers(table["than_usual"], ".2f"),
+        "Costs": with_errors(table["nats_more"], table["nats_more_stderr"], _nats),
+        "n": numbers(table["n"], "d"),
+    }
 
 
 def _nats(value: float) -> str:

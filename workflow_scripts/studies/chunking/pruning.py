@@ -6,8 +6,8 @@ import pandas as pd
 
 from workflow_scripts.core.ids import UNCHANGED
 from workflow_scripts.render.figures import PALETTE, figure_of, save_lines
-from workflow_scripts.render.frames import Columns
-from workflow_scripts.render.tables import Table
+from workflow_scripts.render.frames import columns
+from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import numbers, perplexity, with_errors
 from workflow_scripts.studies.chunking.frame import TEXT, measured, with_broken
 from workflow_scripts.studies.chunking.latency import milliseconds, timed
@@ -18,12 +18,11 @@ NOTE = (
     " median milliseconds ± half the distance between the quartiles for reading all prompts in"
     " batches of the smallest size; faster: than the unchanged model, which took turns."
 )
-COLUMNS = Columns(
-    {
-        **{"model": "text", "left_out": "text", "perplexity": "number"},
-        **{"perplexity_stderr": "number", "n": "whole", "prefill_seconds": "number"},
-        **{"prefill_seconds_spread": "number", "prefill_faster": "number"},
-    }
+COLUMNS = columns(
+    ("text", "model left_out"),
+    ("number", "perplexity perplexity_stderr"),
+    ("whole", "n"),
+    ("number", "prefill_seconds prefill_seconds_spread prefill_faster"),
 )
 
 
@@ -51,17 +50,15 @@ def _left_out(plan: str) -> str:
     return "" if plan == UNCHANGED else plan.removeprefix("prune").replace("-", ", ")
 
 
-def _show(table: pd.DataFrame, _: MeasuredModels) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "Model": table["model"],
-            "Layers left out": table["left_out"].replace("", "none"),
-            "Perplexity": with_errors(table["perplexity"], table["perplexity_stderr"], perplexity),
-            "n": numbers(table["n"], "d"),
-            "Time": milliseconds(table, "prefill"),
-            "Faster": numbers(table["prefill_faster"], ".2f"),
-        }
-    )
+def _show(table: pd.DataFrame, _: MeasuredModels) -> ShownColumns:
+    return {
+        "Model": table["model"],
+        "Layers left out": table["left_out"].replace("", "none"),
+        "Perplexity": with_errors(table["perplexity"], table["perplexity_stderr"], perplexity),
+        "n": numbers(table["n"], "d"),
+        "Time": milliseconds(table, "prefill"),
+        "Faster": numbers(table["prefill_faster"], ".2f"),
+    }
 
 
 TABLE = Table(

@@ -10,9 +10,9 @@ from workflow_scripts.core.items import read_items
 from workflow_scripts.core.plan_proposals import CHECK, losses_of, proposals
 from workflow_scripts.core.plan_search import KINDS, Prediction, front
 from workflow_scripts.core.records import Record, whole_record
-from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.frames import columns
 from workflow_scripts.render.inputs import Inputs
-from workflow_scripts.render.tables import Table
+from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import fixed, numbers, perplexity, shown, with_errors
 from workflow_scripts.studies.chunking.requests import SearchedModels
 
@@ -26,19 +26,15 @@ NOTE = (
     " the paired difference; below 1 is better. Front: the best predicted plan of a depth. A dash was not"
     " measured."
 )
-COLUMNS = Columns(
-    {
-        **{
-            "model": "text",
-            "kind": "maybe",
-            "role": "text",
-            "depth": "whole",
-            "speed_up": "number",
-        },
-        **{"plan": "text", "predicted": "number", "perplexity": "number"},
-        **{"perplexity_stderr": "number", "ratio": "number", "against_even": "number"},
-        **{"against_even_stderr": "number", "n": "whole"},
-    }
+COLUMNS = columns(
+    ("text", "model"),
+    ("maybe", "kind"),
+    ("text", "role"),
+    ("whole", "depth"),
+    ("number", "speed_up"),
+    ("text", "plan"),
+    ("number", "predicted perplexity perplexity_stderr ratio against_even against_even_stderr"),
+    ("whole", "n"),
 )
 _ORDER = ("unchanged", "front", "proposed", "evenly spaced", "random")
 
@@ -129,24 +125,22 @@ def times(ratio: float) -> str:
     return fixed(ratio, ".2f" if ratio < 1000 else ",.0f")
 
 
-def _show(table: pd.DataFrame, _: SearchedModels) -> pd.DataFrame:
+def _show(table: pd.DataFrame, _: SearchedModels) -> ShownColumns:
     """Without the random plans, which nobody would train."""
     table = table[table["role"] != "random"]
-    return pd.DataFrame(
-        {
-            "Model": table["model"],
-            "Kind": table["kind"],
-            "Depth": numbers(table["depth"], "d"),
-            "Speed-up": numbers(table["speed_up"], ".2f"),
-            "Plan": table["plan"],
-            "Role": table["role"],
-            "Predicted": shown(table["predicted"], times),
-            "Perplexity": with_errors(table["perplexity"], table["perplexity_stderr"], perplexity),
-            "Ratio": shown(table["ratio"], times),
-            "Against even": with_errors(table["against_even"], table["against_even_stderr"], times),
-            "n": numbers(table["n"], "d"),
-        }
-    )
+    return {
+        "Model": table["model"],
+        "Kind": table["kind"],
+        "Depth": numbers(table["depth"], "d"),
+        "Speed-up": numbers(table["speed_up"], ".2f"),
+        "Plan": table["plan"],
+        "Role": table["role"],
+        "Predicted": shown(table["predicted"], times),
+        "Perplexity": with_errors(table["perplexity"], table["perplexity_stderr"], perplexity),
+        "Ratio": shown(table["ratio"], times),
+        "Against even": with_errors(table["against_even"], table["against_even_stderr"], times),
+        "n": numbers(table["n"], "d"),
+    }
 
 
 TABLE = Table(

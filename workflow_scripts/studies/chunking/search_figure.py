@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.ticker import LogLocator
 
-from workflow_scripts.render.figures import PALETTE, figure, figure_of, save_both, say_empty
+from workflow_scripts.render.figures import PALETTE, drawing, figure_of, say_empty
 from workflow_scripts.render.text import fixed
 from workflow_scripts.studies.chunking.search import TABLE
 
@@ -23,7 +23,8 @@ def write_search_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     """A row a model: on the left the front and what was measured, on the right the one against the other."""
     models = list(dict.fromkeys(table["model"]))
     rows = max(1, len(models))
-    with figure(7.2, 0.8 + 3.2 * rows, nrows=rows, ncols=2, squeeze=False) as (fig, grid):
+    size = 7.2, 0.8 + 3.2 * rows
+    with drawing(pdf, png, *size, nrows=rows, ncols=2, squeeze=False) as (fig, grid):
         if not models:
             for axes in grid[0]:
                 say_empty(axes, "The config names no model to search plans for.")
@@ -33,7 +34,6 @@ def write_search_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
             _draw_truth(right, of[of["ratio"].notna()].drop_duplicates("plan"))
             left.set_title(model, fontsize=9, loc="left")
         fig.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-        save_both(fig, pdf, png)
 
 
 def _draw_front(axes, rows: pd.DataFrame) -> None:

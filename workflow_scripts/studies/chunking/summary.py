@@ -5,8 +5,8 @@ from dataclasses import replace
 import pandas as pd
 
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.render.frames import Cells, Columns, cells, checkpoint_of
-from workflow_scripts.render.tables import Table
+from workflow_scripts.render.frames import Cells, cells, checkpoint_of, columns
+from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import millisecond, numbers, perplexity, shown, with_errors
 from workflow_scripts.studies.chunking.latency import TABLE as LATENCY
 from workflow_scripts.studies.chunking.plans import TABLE as PLANS
@@ -25,14 +25,13 @@ NOTE = (
     " of the checkpoint's layers, aggregation and adapters before training. A dash was not measured."
 )
 _TEXTS = ("wikitext", "magpie")
-COLUMNS = Columns(
-    {
-        **{"model": "text", "variant": "text", "depth": "whole", "parameters": "whole"},
-        **{"n": "whole", "floor": "number"},
-        **{f"{metric}{of}": "number" for metric in METRICS for of in ("", "_stderr", "_z")},
-        **{f"{text}{of}": "number" for text in _TEXTS for of in ("", "_stderr")},
-        **{"batch": "number", "token_seconds": "number", "token_faster": "number"},
-    }
+COLUMNS = columns(
+    ("text", "model variant"),
+    ("whole", "depth parameters n"),
+    ("number", "floor"),
+    ("number", " ".join(f"{metric}{of}" for metric in METRICS for of in ("", "_stderr", "_z"))),
+    ("number", " ".join(f"{text}{of}" for text in _TEXTS for of in ("", "_stderr"))),
+    ("number", "batch token_seconds token_faster"),
 )
 _MADE_FROM = {"plans": PLANS, "mmlu": MMLU, "stages": STAGES, "latency": LATENCY}
 
@@ -85,23 +84,21 @@ def _perplexities(text: dict) -> dict[str, float | None]:
     return found
 
 
-def _show(table: pd.DataFrame, _: SizedCheckpoints) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "Model": table["model"],
-            "Variant": table["variant"].replace("", "as it is"),
-            "Depth": numbers(table["depth"], "d"),
-            "Parameters": numbers(table["parameters"], ",d"),
-            "Floor": numbers(table["floor"]),
-            **{
-                metric: with_errors(table[metric], table[f"{metric}_stderr"])
-                for metric in ("em", "qem", "acc")
-            },
-            **{text.capitalize(): shown(table[text], perplexity) for text in _TEXTS},
-            "Token (ms)": shown(table["token_seconds"], millisecond),
-            "Faster": numbers(table["token_faster"], ".2f"),
-        }
-    )
+def _show(table: pd.DataFrame, _: SizedCheckpoints) -> ShownColumns:
+    return {
+        "Model": table["model"],
+        "Variant": table["variant"].replace("", "as it is"),
+        "Depth": numbers(table["depth"], "d"),
+        "Parameters": numbers(table["parameters"], ",d"),
+        "Floor": numbers(table["floor"]),
+        **{
+            metric: with_errors(table[metric], table[f"{metric}_stderr"])
+            for metric in ("em", "qem", "acc")
+        },
+        **{text.capitalize(): shown(table[text], perplexity) for text in _TEXTS},
+        "Token (ms)": shown(table["token_seconds"], millisecond),
+        "Faster": numbers(table["token_faster"], ".2f"),
+    }
 
 
 TABLE = Table(

@@ -8,15 +8,15 @@ import pandas as pd
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.render.figures import Figure, model_colours
-from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.frames import columns
 from workflow_scripts.render.inputs import Inputs
-from workflow_scripts.render.tables import Table
+from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import numbers, with_errors
 from workflow_scripts.render.words import CLEAR
 from workflow_scripts.scores.errors import lowest_of
 from workflow_scripts.scores.tidy import import_all
 from workflow_scripts.stats.shares import errors_above, score_interval
-from workflow_scripts.studies.ranking.frame import DIRECT, OWN, STUDY, of_kind
+from workflow_scripts.studies.ranking.frame import DIRECT, OWN, STUDY
 from workflow_scripts.studies.ranking.labels import (
     IMPORTED,
     drawing,
@@ -37,15 +37,13 @@ NOTE = (
     " scores: own, or their file."
 )
 _FOUND = ("value", "stderr", "n", "chance", "floor")
-COLUMNS = Columns(
-    {
-        **of_kind("text", "task category model origin"),
-        **of_kind("whole", "parameters"),
-        **of_kind("text", "metric"),
-        **of_kind("number", "value stderr"),
-        **of_kind("whole", "n"),
-        **of_kind("number", "chance floor z"),
-    }
+COLUMNS = columns(
+    ("text", "task category model origin"),
+    ("whole", "parameters"),
+    ("text", "metric"),
+    ("number", "value stderr"),
+    ("whole", "n"),
+    ("number", "chance floor z"),
 )
 
 
@@ -95,21 +93,19 @@ def harmony_scores(
     return table
 
 
-def _show(table: pd.DataFrame, _: ScoresRequest) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "Task": table["task"],
-            "Model": table["model"],
-            **({"Origin": table["origin"]} if (table["origin"] != OWN).any() else {}),
-            "Parameters": numbers(table["parameters"], ",.0f"),
-            "Metric": table["metric"],
-            "Score": with_errors(table["value"], table["stderr"]),
-            "n": numbers(table["n"], ".0f"),
-            "Chance": numbers(table["chance"]),
-            "Floor": numbers(table["floor"]),
-            "Above floor (SE)": numbers(table["z"], "+.1f"),
-        }
-    )
+def _show(table: pd.DataFrame, _: ScoresRequest) -> ShownColumns:
+    return {
+        "Task": table["task"],
+        "Model": table["model"],
+        **({"Origin": table["origin"]} if (table["origin"] != OWN).any() else {}),
+        "Parameters": numbers(table["parameters"], ",.0f"),
+        "Metric": table["metric"],
+        "Score": with_errors(table["value"], table["stderr"]),
+        "n": numbers(table["n"], ".0f"),
+        "Chance": numbers(table["chance"]),
+        "Floor": numbers(table["floor"]),
+        "Above floor (SE)": numbers(table["z"], "+.1f"),
+    }
 
 
 def _make(inputs: Inputs, request: ScoresRequest) -> pd.DataFrame:

@@ -10,7 +10,7 @@ import pandas as pd
 from workflow_scripts.core.words import many
 from workflow_scripts.planning.wording import hours
 from workflow_scripts.render.inputs import Inputs
-from workflow_scripts.render.tables import Table
+from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import fixed, intervals, is_known, numbers, shown, with_errors
 from workflow_scripts.render.words import LEVEL, joined
 from workflow_scripts.studies.harmony.separate_requests import SeparateRequest
@@ -134,28 +134,26 @@ def _chance(p: float, sign: int = 1) -> str:
     return "above 0.99" if p > 0.99 else "below 0.01" if p < 0.01 else f"{p:.2f}"
 
 
-def _show(table: pd.DataFrame, asked: SeparateRequest) -> pd.DataFrame:
+def _show(table: pd.DataFrame, asked: SeparateRequest) -> ShownColumns:
     table = table[table["task"] == OVERALL]
     points = {
         name: 100 * table[name] for name in ("difference", "stderr", "low", "high", "shows_from")
     }
-    return pd.DataFrame(
-        {
-            "Scores": table["scores"],
-            "Protocol": table["protocol"].map(asked.protocols),
-            "Come out anew": table["question"].map(QUESTIONS),
-            "Tasks": numbers(table["tasks"], "d"),
-            "Difference": with_errors(points["difference"], points["stderr"], _two_places),
-            "95% interval": intervals(points["low"], points["high"], _two_places),
-            "First better": shown(table["probability"], _chance),
-            "Shows from": numbers(points["shows_from"], ".2f"),
-            "To settle it": [
-                _needed(*one) if is_known(one[1]) else None
-                for one in zip(table["question"], table["needed"], strict=True)
-            ],
-            asked.unit: shown(table["hours"], hours),
-        }
-    )
+    return {
+        "Scores": table["scores"],
+        "Protocol": table["protocol"].map(asked.protocols),
+        "Come out anew": table["question"].map(QUESTIONS),
+        "Tasks": numbers(table["tasks"], "d"),
+        "Difference": with_errors(points["difference"], points["stderr"], _two_places),
+        "95% interval": intervals(points["low"], points["high"], _two_places),
+        "First better": shown(table["probability"], _chance),
+        "Shows from": numbers(points["shows_from"], ".2f"),
+        "To settle it": [
+            _needed(*one) if is_known(one[1]) else None
+            for one in zip(table["question"], table["needed"], strict=True)
+        ],
+        asked.unit: shown(table["hours"], hours),
+    }
 
 
 def _two_places(value: float) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.frames import columns
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.words import joined
 from workflow_scripts.stats.score_errors import ScoreErrors
@@ -26,17 +26,14 @@ from workflow_scripts.studies.harmony.separate_requests import (
     SeparateGrid,
     SeparateRequest,
 )
-from workflow_scripts.studies.ranking.frame import OVERALL, OWN, of_kind
+from workflow_scripts.studies.ranking.frame import OVERALL, OWN
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
 
 ITEMS, TRAININGS, TASKS = "items", "trainings", "tasks"
-COLUMNS = Columns(
-    {
-        **of_kind("text", "scores protocol question task"),
-        **of_kind("whole", "tasks"),
-        **of_kind("number", "difference stderr low high probability shows_from needed hours"),
-        **of_kind("number", "z p_holm"),
-    }
+COLUMNS = columns(
+    ("text", "scores protocol question task"),
+    ("whole", "tasks"),
+    ("number", "difference stderr low high probability shows_from needed hours z p_holm"),
 )
 
 

@@ -10,9 +10,9 @@ import pandas as pd
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.render.figures import PALETTE, figure, figure_of, save_both
-from workflow_scripts.render.frames import Columns
-from workflow_scripts.render.tables import Table
+from workflow_scripts.render.figures import PALETTE, drawing, figure_of
+from workflow_scripts.render.frames import columns
+from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import numbers, with_errors
 from workflow_scripts.render.words import CLEAR
 from workflow_scripts.stats.shares import errors_above
@@ -34,13 +34,13 @@ NOTE = (
     " variant on all of MMLU, which of chunked models is the one whose mlp adds to nothing (mlp.none);"
     " in the miniature world models and questions are others, and only the shape can be compared."
 )
-COLUMNS = Columns(
-    {
-        **{"subject": "text", "model": "text", "variant": "text", "n": "whole", "floor": "number"},
-        **{f"{metric}{of}": "number" for metric in METRICS for of in ("", "_stderr")},
-        **{"published_qem": "number", "published_stderr": "number"},
-        **{f"{metric}_z": "number" for metric in METRICS},
-    }
+COLUMNS = columns(
+    ("text", "subject model variant"),
+    ("whole", "n"),
+    ("number", "floor"),
+    ("number", " ".join(f"{metric}{of}" for metric in METRICS for of in ("", "_stderr"))),
+    ("number", "published_qem published_stderr"),
+    ("number", " ".join(f"{metric}_z" for metric in METRICS)),
 )
 
 
@@ -111,7 +111,7 @@ def published_scores(table: pd.DataFrame) -> dict[str, tuple[float, float]]:
     return found
 
 
-def _show(table: pd.DataFrame, _: MmluCheckpoints) -> pd.DataFrame:
+def _show(table: pd.DataFrame, _: MmluCheckpoints) -> ShownColumns:
     shown = {
         "Subject": _titles(table["subject"]),
         "Model": table["model"] + table["variant"],
@@ -122,7 +122,7 @@ def _show(table: pd.DataFrame, _: MmluCheckpoints) -> pd.DataFrame:
     for metric in METRICS:
         shown[metric] = with_errors(table[metric], table[f"{metric}_stderr"])
         shown[f"{metric} above by"] = numbers(table[f"{metric}_z"], "+.1f")
-    return pd.DataFrame(shown)
+    return shown
 
 
 def _titles(subjects: Iterable[str]) -> list[str]:
@@ -165,7 +165,7 @@ def write_mmlu_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     colours = LinearSegmentedColormap.from_list("floor", ["0.6", "white", PALETTE[0]])
     reach = max(0.1, np.nanmax(np.abs(above), initial=0.0))
     width, height = 3.0 + 0.3 * max(len(columns), 9), 1.7 + 0.15 * len(subjects)
-    with figure(width=width, height=height) as (fig, axes):
+    with drawing(pdf, png, width, height) as (fig, axes):
         mesh = axes.pcolormesh(
             above, cmap=colours, vmin=-reach, vmax=reach, edgecolors="0.85", linewidth=0.4
         )
@@ -202,7 +202,6 @@ def write_mmlu_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
             loc="outside lower center",
             handletextpad=0,
         )
-        save_both(fig, pdf, png)
 
 
 def drawn_checkpoints(checkpoints: list[tuple[str, str]]) -> list[tuple[str, str]]:

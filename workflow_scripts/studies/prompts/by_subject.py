@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.frames import columns
 from workflow_scripts.render.tables import Table
 from workflow_scripts.studies.prompts.requests import PromptTables
 
@@ -11,12 +11,10 @@ NOTE = (
     " in the format that the run asks for, in percent. The floor and the standard errors are in the CSV"
     " file; with n questions, one is 1/n."
 )
-COLUMNS = Columns(
-    {
-        **{"subject": "text", "model": "text", "variant": "text", "run": "text", "n": "whole"},
-        **{"acc": "number", "stderr": "number", "floor": "number"},
-        **{"acc_strict": "number", "format_met": "number"},
-    }
+COLUMNS = columns(
+    ("text", "subject model variant run"),
+    ("whole", "n"),
+    ("number", "acc stderr floor acc_strict format_met"),
 )
 _METRICS = ("acc", "acc_strict", "format_met")
 

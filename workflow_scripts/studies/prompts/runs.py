@@ -12,11 +12,10 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import sort_records
-from workflow_scripts.render.figures import figure as styled_figure
-from workflow_scripts.render.figures import figure_of, model_colours, save_both, say_empty
-from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.figures import drawing, figure_of, model_colours, rule, say_empty
+from workflow_scripts.render.frames import columns
 from workflow_scripts.render.inputs import Inputs
-from workflow_scripts.render.tables import Table
+from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import number, numbers, p_value, with_errors
 from workflow_scripts.stats.shares import wilson
 from workflow_scripts.stats.significance import mcnemar
@@ -34,15 +33,15 @@ NOTE = (
     " run 4 on 285 questions; in the miniature world models and questions are others, and only the"
     " shape can be compared."
 )
-COLUMNS = Columns(
-    {
-        **{"model": "text", "variant": "text", "run": "text", "changed": "text", "n": "whole"},
-        **{"micro": "number", "micro_stderr": "number", "macro": "number"},
-        **{"macro_stderr": "number", "floor": "number", "format_met": "number"},
-        **{"strict_share": "number", "after": "maybe", "pairs": "whole", "difference": "number"},
-        **{"won": "whole", "lost": "whole", "p": "number"},
-        **{"published_micro": "number", "published_macro": "number"},
-    }
+COLUMNS = columns(
+    ("text", "model variant run changed"),
+    ("whole", "n"),
+    ("number", "micro micro_stderr macro macro_stderr floor format_met strict_share"),
+    ("maybe", "after"),
+    ("whole", "pairs"),
+    ("number", "difference"),
+    ("whole", "won lost"),
+    ("number", "p published_micro published_macro"),
 )
 Right = dict[tuple[str, str], pd.Series]
 _LABEL_WIDTH = 34  # characters beside one run of the figure
@@ -131,7 +130,7 @@ def _compared(id: str, name: str, after: str | None, right: Right) -> dict:
     }
 
 
-def _show(table: pd.DataFrame, _: PromptTables) -> pd.DataFrame:
+def _show(table: pd.DataFrame, _: PromptTables) -> ShownColumns:
     published = zip(
         numbers(table["published_micro"]), numbers(table["published_macro"]), strict=True
     )
@@ -156,7 +155,7 @@ def _show(table: pd.DataFrame, _: PromptTables) -> pd.DataFrame:
     }
     if table[["model", "variant"]].drop_duplicates().shape[0] == 1:
         del shown["Model"]
-    return pd.DataFrame(shown)
+    return shown
 
 
 def _make(inputs: Inputs, request: PromptTables) -> pd.DataFrame:
@@ -184,10 +183,9 @@ def write_prompt_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     runs = list(dict.fromkeys(table["run"]))
     colours = model_colours(list(dict.fromkeys(table["id"])))
     changed = table.drop_duplicates("run").set_index("run")["changed"]
-    with styled_figure(width=7.6, height=1.6 + 0.36 * max(len(runs), 4)) as (fig, axes):
+    with drawing(pdf, png, 7.6, 1.6 + 0.36 * max(len(runs), 4)) as (fig, axes):
         if table.empty:
             say_empty(axes, "No run could be measured.")
-            save_both(fig, pdf, png)
             return
         axes.remove()
         left, right = fig.subplots(1, 2, sharey=True, width_ratios=[3, 2])
@@ -218,10 +216,8 @@ def write_prompt_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
         left.set_ylim(len(runs) - 0.5, -0.5)
         right.tick_params(axis="y", length=0)
         for panel in (left, right):
-            panel.grid(axis="x", color="0.92", linewidth=0.6)
-            panel.set_axisbelow(True)
+            rule(panel, "x", "0.92")
         _legend(fig, left, right)
-        save_both(fig, pdf, png)
 
 
 def _legend(fig, *panels) -> None:

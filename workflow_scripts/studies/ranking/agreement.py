@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.render.frames import Columns
-from workflow_scripts.render.tables import Table
+from workflow_scripts.render.frames import columns
+from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import intervals, numbers
 from workflow_scripts.stats.agreement import (
     agreement_by_category,
@@ -43,13 +43,11 @@ _ORDER = (
     *("protocol", "origins", "measure", "statistic", "first", "second", "value"),
     *(*_INTERVALS, "models", "pairs"),
 )
-COLUMNS = Columns(
-    {
-        **frame.of_kind("text", "protocol statistic"),
-        **frame.of_kind("maybe", "first second"),
-        **frame.of_kind("number", "value"),
-        **frame.of_kind("whole", "models pairs"),
-    },
+COLUMNS = columns(
+    ("text", "protocol statistic"),
+    ("maybe", "first second"),
+    ("number", "value"),
+    ("whole", "models pairs"),
     like={
         "origins|measure": "text",
         "(families|items)_(low|high)": "number",
@@ -202,26 +200,24 @@ def counted(table: pd.DataFrame) -> list[str | None]:
     ]
 
 
-def _show(table: pd.DataFrame, request: RankingRequest) -> pd.DataFrame:
+def _show(table: pd.DataFrame, request: RankingRequest) -> ShownColumns:
     # Pairs are hundreds; they are in the CSV and the figure. Of others' grids so is what is of one task.
     wanted = _OF_ALL if not request.grid.run else set(frame.STATISTICS) - {frame.PAIR}
     table = table[table["statistic"].isin(wanted)]
     about = zip(table["first"], table["second"], strict=True)
     measure = {"Measure": table["measure"].map(frame.MEASURES)} if "measure" in table else {}
     of = {"Of": [_of(first, second, request.names) for first, second in about]}
-    return pd.DataFrame(
-        {
-            "Protocol": table["protocol"].map(request.grid.names),
-            **measure,
-            "Statistic": table["statistic"].map(frame.STATISTICS),
-            **(of if request.grid.run else {}),
-            "Value": numbers(table["value"]),
-            "Over families": counted(table),
-            "Over items": intervals(table["items_low"], table["items_high"]),
-            "Models": numbers(table["models"], ".0f"),
-            "Pairs": numbers(table["pairs"], ".0f"),
-        }
-    )
+    return {
+        "Protocol": table["protocol"].map(request.grid.names),
+        **measure,
+        "Statistic": table["statistic"].map(frame.STATISTICS),
+        **(of if request.grid.run else {}),
+        "Value": numbers(table["value"]),
+        "Over families": counted(table),
+        "Over items": intervals(table["items_low"], table["items_high"]),
+        "Models": numbers(table["models"], ".0f"),
+        "Pairs": numbers(table["pairs"], ".0f"),
+    }
 
 
 def _note(table: pd.DataFrame, request: RankingRequest) -> str:

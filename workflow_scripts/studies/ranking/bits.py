@@ -6,8 +6,8 @@ from pathlib import Path
 import pandas as pd
 
 from workflow_scripts.render.figures import Figure, say_empty
-from workflow_scripts.render.frames import Columns
-from workflow_scripts.render.tables import Table
+from workflow_scripts.render.frames import columns
+from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import numbers
 from workflow_scripts.settings.grids import GridFile
 from workflow_scripts.studies.ranking import frame, labels
@@ -20,10 +20,8 @@ _NOTE_OF_RUN = (
     "Of the last tenth of each text, in n windows; lower is better. After training: on the first eight"
     " tenths, the state chosen on the ninth."
 )
-COLUMNS = Columns(
-    {**frame.of_kind("text", "text model"), "n": "whole"},
-    like={frame.TASK_NAME: "number"},  # of each protocol
-)
+# Behind n, the bits under each protocol.
+COLUMNS = columns(("text", "text model"), ("whole", "n"), like={frame.TASK_NAME: "number"})
 
 
 def bits_table(scores: pd.DataFrame, request: GridRequest) -> pd.DataFrame:
@@ -46,15 +44,13 @@ def _of_texts(key: str, request: GridRequest) -> bool:
     return key == request.grid.baseline or (one.after_training and not one.scores_of)
 
 
-def _show(table: pd.DataFrame, request: GridRequest) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "Text": table["text"].replace(request.grid.texts),
-            "Model": table["model"],
-            **{name: numbers(table[key]) for key, name in _shown(table, request.grid).items()},
-            **({"n": numbers(table["n"], "d")} if table["n"].notna().any() else {}),
-        }
-    )
+def _show(table: pd.DataFrame, request: GridRequest) -> ShownColumns:
+    return {
+        "Text": table["text"].replace(request.grid.texts),
+        "Model": table["model"],
+        **{name: numbers(table[key]) for key, name in _shown(table, request.grid).items()},
+        **({"n": numbers(table["n"], "d")} if table["n"].notna().any() else {}),
+    }
 
 
 def _shown(table: pd.DataFrame, grid: GridFile) -> dict[str, str]:

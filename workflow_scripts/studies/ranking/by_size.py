@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.render.figures import Figure, say_empty
-from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.frames import columns
 from workflow_scripts.render.numbers import Values
-from workflow_scripts.render.tables import Table
+from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import numbers, percents
 from workflow_scripts.stats.agreement import (
     kendall_matrix,
@@ -45,17 +45,15 @@ _NOTE = (
     " Rising: pairs of tasks whose agreement is higher than directly, over the cells that both protocols"
     " have."
 )
-COLUMNS = Columns(
-    {
-        **frame.of_kind("text", "protocol origins group"),
-        **frame.of_kind("number", "smallest largest"),
-        **frame.of_kind("whole", "models families pairs_of_models"),
-        **frame.of_kind("number", "value families_low families_high"),
-        **frame.of_kind("whole", "groups"),
-        **frame.of_kind("maybe", "of"),
-        **frame.of_kind("number", "ceiling rising"),
-        **frame.of_kind("whole", "pairs"),
-    }
+COLUMNS = columns(
+    ("text", "protocol origins group"),
+    ("number", "smallest largest"),
+    ("whole", "models families pairs_of_models"),
+    ("number", "value families_low families_high"),
+    ("whole", "groups"),
+    ("maybe", "of"),
+    ("number", "ceiling rising"),
+    ("whole", "pairs"),
 )
 
 
@@ -179,20 +177,18 @@ def told(table: pd.DataFrame, study: str) -> Values:
     return values
 
 
-def _show(table: pd.DataFrame, request: RankingRequest) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "Protocol": table["protocol"].map(request.grid.names),
-            "Of": named_groups(table),
-            "Models": numbers(table["models"], "d"),
-            "Families": numbers(table["families"], "d"),
-            "Pairs of models": numbers(table["pairs_of_models"], ",d"),
-            "Mean tau-b": numbers(table["value"]),
-            "Over families": counted(table),
-            "Ceiling": numbers(table["ceiling"]),
-            "Rising (%)": percents(table["rising"], ".0f"),
-        }
-    )
+def _show(table: pd.DataFrame, request: RankingRequest) -> ShownColumns:
+    return {
+        "Protocol": table["protocol"].map(request.grid.names),
+        "Of": named_groups(table),
+        "Models": numbers(table["models"], "d"),
+        "Families": numbers(table["families"], "d"),
+        "Pairs of models": numbers(table["pairs_of_models"], ",d"),
+        "Mean tau-b": numbers(table["value"]),
+        "Over families": counted(table),
+        "Ceiling": numbers(table["ceiling"]),
+        "Rising (%)": percents(table["rising"], ".0f"),
+    }
 
 
 def _note(table: pd.DataFrame, request: RankingRequest) -> str:

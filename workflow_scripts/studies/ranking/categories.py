@@ -6,8 +6,8 @@ from pathlib import Path
 import pandas as pd
 
 from workflow_scripts.render.figures import Figure
-from workflow_scripts.render.frames import Columns
-from workflow_scripts.render.tables import Table
+from workflow_scripts.render.frames import columns
+from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import numbers
 from workflow_scripts.settings.tables import CATEGORIES
 from workflow_scripts.studies.ranking import frame
@@ -17,12 +17,8 @@ from workflow_scripts.studies.ranking.grid import Grid, read_grids
 from workflow_scripts.studies.ranking.matrices import draw_matrices, with_means
 from workflow_scripts.studies.ranking.requests import GridRequest, GridWords
 
-COLUMNS = Columns(
-    {
-        **frame.of_kind("text", "protocol measure first second"),
-        **frame.of_kind("number", "value"),
-        **frame.of_kind("whole", "pairs"),
-    }
+COLUMNS = columns(
+    ("text", "protocol measure first second"), ("number", "value"), ("whole", "pairs")
 )
 
 
@@ -37,22 +33,20 @@ def categories(grids: dict[str, Grid], request: GridRequest) -> pd.DataFrame:
     return COLUMNS.typed(pd.DataFrame(rows, columns=list(COLUMNS.named)))
 
 
-def _show(table: pd.DataFrame, request: GridRequest) -> pd.DataFrame:
+def _show(table: pd.DataFrame, request: GridRequest) -> ShownColumns:
     about = ["measure", "first", "second", "pairs"]
     wide = table.pivot(index=about, columns="protocol", values="value")
     wide = wide.loc[list(table[about].drop_duplicates().itertuples(index=False, name=None))]
     rows = wide.reset_index()
     within, names = rows["first"] == rows["second"], request.grid.names
-    return pd.DataFrame(
-        {
-            "Measure": rows["measure"].map(frame.MEASURES),
-            "Categories": ("within " + rows["first"]).where(
-                within, rows["first"] + " and " + rows["second"]
-            ),
-            "Pairs": numbers(rows["pairs"], "d"),
-            **{name: numbers(rows[key]) for key, name in names.items() if key in rows},
-        }
-    )
+    return {
+        "Measure": rows["measure"].map(frame.MEASURES),
+        "Categories": ("within " + rows["first"]).where(
+            within, rows["first"] + " and " + rows["second"]
+        ),
+        "Pairs": numbers(rows["pairs"], "d"),
+        **{name: numbers(rows[key]) for key, name in names.items() if key in rows},
+    }
 
 
 def _note(_: pd.DataFrame, request: GridRequest) -> str:

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.render.figures import Figure, say_empty
-from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.frames import columns
 from workflow_scripts.render.inputs import Inputs
-from workflow_scripts.render.tables import Table
+from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import intervals, numbers, percents
 from workflow_scripts.scores.published_leaderboard import read_panel
 from workflow_scripts.stats.missing import Completed
@@ -57,12 +57,10 @@ _ORDER = (
     "groups",
     "of",
 )
-COLUMNS = Columns(
-    {
-        **frame.of_kind("text", "protocol component"),
-        **frame.of_kind("whole", "models tasks filled"),
-        **frame.of_kind("number", "share"),
-    },
+COLUMNS = columns(
+    ("text", "protocol component"),
+    ("whole", "models tasks filled"),
+    ("number", "share"),
     like={
         "release|origins|group": "text",
         "groups": "whole",
@@ -149,37 +147,33 @@ def _make(inputs: Inputs, request: RankingRequest) -> pd.DataFrame:
     return components(read_grids(inputs, request), request, release)
 
 
-def _show(table: pd.DataFrame, request: RankingRequest) -> pd.DataFrame:
+def _show(table: pd.DataFrame, request: RankingRequest) -> ShownColumns:
     protocols, shares = request.grid.names, percents(table["share"], ".2f")
     table = table.assign(shown_share=shares, protocol=table["protocol"].map(protocols))
     ends = intervals(table["low"], table["high"], lambda share: f"{100 * share:.2f}")
     table = table.assign(shown_interval=ends)
     if request.grid.run:
-        return pd.DataFrame(
-            {
-                "Protocol": table["protocol"],
-                "Models": numbers(table["models"], "d"),
-                "Tasks": numbers(table["tasks"], "d"),
-                "Cells estimated": numbers(table["filled"], "d"),
-                "Component": table["component"].replace("", None),
-                "Share (%)": table["shown_share"],
-                "Interval (%)": table["shown_interval"],
-            }
-        )
-    table = table[table["component"].isin(component_names(SHOWN))]
-    second = request.grid.release
-    releases = {Path(second.file).stem: second.name} if second else {}
-    return pd.DataFrame(
-        {
-            "Scores": [releases.get(name, "all scores") for name in table["release"]],
+        return {
             "Protocol": table["protocol"],
             "Models": numbers(table["models"], "d"),
-            "Of": table["group"].map(_group),
-            "Component": table["component"],
+            "Tasks": numbers(table["tasks"], "d"),
+            "Cells estimated": numbers(table["filled"], "d"),
+            "Component": table["component"].replace("", None),
             "Share (%)": table["shown_share"],
             "Interval (%)": table["shown_interval"],
         }
-    )
+    table = table[table["component"].isin(component_names(SHOWN))]
+    second = request.grid.release
+    releases = {Path(second.file).stem: second.name} if second else {}
+    return {
+        "Scores": [releases.get(name, "all scores") for name in table["release"]],
+        "Protocol": table["protocol"],
+        "Models": numbers(table["models"], "d"),
+        "Of": table["group"].map(_group),
+        "Component": table["component"],
+        "Share (%)": table["shown_share"],
+        "Interval (%)": table["shown_interval"],
+    }
 
 
 def _group(group: str) -> str:

@@ -5,7 +5,6 @@ from typing import Any
 
 import pandas as pd
 
-from workflow_scripts.render.frames import Kind
 from workflow_scripts.stats.score_errors import SAMPLE
 
 STUDY = "harmony"
@@ -70,11 +69,6 @@ TASK_NAME = r"[a-z][a-z0-9_]*"
 def of_many(models: pd.Series) -> str:
     """What is else with so many models, for a note."""
     return _SAMPLED if models.max() > SAMPLE else ""
-
-
-def of_kind(kind: Kind, names: str) -> dict[str, Kind]:
-    """Columns of one kind, their names between spaces."""
-    return dict.fromkeys(names.split(), kind)
 
 
 def titled(of_run: str, of_others: str) -> Callable[[Any], str]:

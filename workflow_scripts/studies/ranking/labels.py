@@ -1,12 +1,12 @@
 """What the figures of a grid share: how protocols and models are called and coloured."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 import pandas as pd
 
-from workflow_scripts.render.figures import PALETTE, figure, save_both
+from workflow_scripts.render.figures import PALETTE
+from workflow_scripts.render.figures import drawing as drawing
+from workflow_scripts.render.figures import rule as rule
 from workflow_scripts.render.tables import Table
 from workflow_scripts.render.text import number
 from workflow_scripts.settings.grids import GridFile
@@ -23,20 +23,6 @@ def drawn_from(table: Table, write: Callable[..., None]) -> Callable[..., None]:
     return lambda inputs, request, pdf, png: write(
         table.read(inputs.one("table")), request, pdf, png
     )
-
-
-@contextmanager
-def drawing(pdf: Path, png: Path, width: float, height: float, **grid) -> Iterator[tuple]:
-    """A figure that is saved once it is drawn."""
-    with figure(width, height, **grid) as (fig, axes):
-        yield fig, axes
-        save_both(fig, pdf, png)
-
-
-def rule(axes, axis: str, grey: str = "0.9") -> None:
-    """Fine lines behind what is drawn."""
-    axes.grid(axis=axis, color=grey, linewidth=0.6)
-    axes.set_axisbelow(True)
 
 
 def reach(values: pd.Series, low: pd.Series, high: pd.Series) -> list[pd.Series]:

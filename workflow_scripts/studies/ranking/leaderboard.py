@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from workflow_scripts.render.frames import Cells, Columns, cells
-from workflow_scripts.render.tables import Table
+from workflow_scripts.render.frames import Cells, cells, columns
+from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import numbers, percents
 from workflow_scripts.stats.missing import FEWEST
 from workflow_scripts.stats.principal import principal_components
@@ -29,18 +29,14 @@ NOTE = (
     " can be said of, because fewer models than that have the task. Standard errors that are missing are those"
     " of the scores nearest to them; the last column counts them."
 )
-COLUMNS = Columns(
-    {
-        **frame.of_kind("text", "protocol label model variant origin"),
-        **frame.of_kind("maybe", "family"),
-        **frame.of_kind("whole", "parameters"),
-        **frame.of_kind("maybe", "kind"),
-        **frame.of_kind(
-            "number", "pc1 rank rank_low rank_high rank_joint_low rank_joint_high tier"
-        ),
-        **frame.of_kind("text", "reason missing filled"),
-        **frame.of_kind("whole", "errors_filled"),
-    },
+COLUMNS = columns(
+    ("text", "protocol label model variant origin"),
+    ("maybe", "family"),
+    ("whole", "parameters"),
+    ("maybe", "kind"),
+    ("number", "pc1 rank rank_low rank_high rank_joint_low rank_joint_high tier"),
+    ("text", "reason missing filled"),
+    ("whole", "errors_filled"),
     like={frame.TASK_NAME: "number"},  # each task's score, and its standard error
 )
 _ABOUT = ["model", "variant", "origin", "family", "parameters", "kind"]
@@ -138,22 +134,20 @@ def what_is_missing(row: Cells, names: Mapping[str, str]) -> str:
     return "; ".join(part for part in said if part)
 
 
-def _show(table: pd.DataFrame, request: RankingRequest) -> pd.DataFrame:
+def _show(table: pd.DataFrame, request: RankingRequest) -> ShownColumns:
     names = {task: name for task, name in request.names.items() if task in table}
     marks = [frame.ESTIMATED if filled else "" for filled in table["filled"]]
     ranked = zip(table["rank"], table["rank_low"], table["rank_high"], marks, strict=True)
-    return pd.DataFrame(
-        {
-            "Protocol": table["protocol"].map(request.grid.names),
-            "Rank": [rank_range(*row) for row in ranked],
-            "Tier": numbers(table["tier"], ".0f"),
-            "Model": table["model"] + table["variant"],
-            "Origin": table["origin"],
-            "PC1": numbers(table["pc1"], ".2f"),
-            **{name: percents(table[task]) for task, name in names.items()},
-            "Missing": [what_is_missing(row, names) for row in cells(table)],
-        }
-    )
+    return {
+        "Protocol": table["protocol"].map(request.grid.names),
+        "Rank": [rank_range(*row) for row in ranked],
+        "Tier": numbers(table["tier"], ".0f"),
+        "Model": table["model"] + table["variant"],
+        "Origin": table["origin"],
+        "PC1": numbers(table["pc1"], ".2f"),
+        **{name: percents(table[task]) for task, name in names.items()},
+        "Missing": [what_is_missing(row, names) for row in cells(table)],
+    }
 
 
 def _note(table: pd.DataFrame, request: RankingRequest) -> str:

@@ -10,20 +10,18 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.render.figures import PALETTE, Figure
-from workflow_scripts.render.frames import Columns
-from workflow_scripts.render.tables import Table
+from workflow_scripts.render.frames import columns
+from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import number, numbers, with_errors
 from workflow_scripts.studies.ranking import frame, labels
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
 from workflow_scripts.studies.ranking.pc1_by_compute import OPERATIONS, compute
 from workflow_scripts.studies.ranking.requests import GridRequest, GridWords
 
-COLUMNS = Columns(
-    {
-        **frame.of_kind("text", "protocol task model"),
-        **frame.of_kind("whole", "newer"),
-        **frame.of_kind("number", "compute value chance slope knee step stderr explained printed"),
-    }
+COLUMNS = columns(
+    ("text", "protocol task model"),
+    ("whole", "newer"),
+    ("number", "compute value chance slope knee step stderr explained printed"),
 )
 _SHOWN = {"printed": ".3f", "models": "d", "newer": "d", "chance": ".2f", "slope": ".3f"}
 _SHOWN |= {"knee": ".2f", "explained": ".3f"}
@@ -81,7 +79,7 @@ def newer_models(grids: dict[str, Grid], request: GridRequest) -> pd.DataFrame:
     return COLUMNS.typed(pd.concat([one for one in found if len(one)] or found))
 
 
-def _show(table: pd.DataFrame, request: GridRequest) -> pd.DataFrame:
+def _show(table: pd.DataFrame, request: GridRequest) -> ShownColumns:
     cells = table.groupby(["task", "protocol"], sort=False)
     fits = cells.first().assign(models=cells.size(), newer=cells["newer"].sum()).reset_index()
     fits = fits.sort_values("task", key=lambda of: of.map(list(request.names).index), kind="stable")
@@ -89,7 +87,7 @@ def _show(table: pd.DataFrame, request: GridRequest) -> pd.DataFrame:
     named["Protocol"] = fits["protocol"].map(request.grid.names)
     named["Step"] = with_errors(fits["step"], fits["stderr"])
     named |= {name.capitalize(): numbers(fits[name], of) for name, of in _SHOWN.items()}
-    return pd.DataFrame(named)
+    return named
 
 
 def _note(_: pd.DataFrame, request: GridRequest) -> str:

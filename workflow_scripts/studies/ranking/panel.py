@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.render.figures import Figure
-from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.frames import columns
 from workflow_scripts.render.inputs import Inputs
-from workflow_scripts.render.tables import Table
+from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import intervals, number, numbers
 from workflow_scripts.scores.published_leaderboard import read_panel
 from workflow_scripts.settings.grids import GridProtocol
@@ -36,15 +36,13 @@ NOTE = (
     " outside of the panel's range is no model of its kind, and its place is guesswork. Generated"
     " (miniature) models answer generated questions: their place shows the machinery and nothing else."
 )
-COLUMNS = Columns(
-    {
-        **frame.of_kind("text", "protocol model variant origin"),
-        **frame.of_kind("whole", "tasks panel_tasks"),
-        **frame.of_kind("number", "pc1 low high"),
-        **frame.of_kind("whole", "rank best_rank worst_rank"),
-        **frame.of_kind("number", "coverage"),
-        **frame.of_kind("text", "neighbours good_at bad_at outside caution"),
-    },
+COLUMNS = columns(
+    ("text", "protocol model variant origin"),
+    ("whole", "tasks panel_tasks"),
+    ("number", "pc1 low high"),
+    ("whole", "rank best_rank worst_rank"),
+    ("number", "coverage"),
+    ("text", "neighbours good_at bad_at outside caution"),
     like={frame.RESIDUAL + frame.TASK_NAME: "number"},
 )
 _OF_PLACE = ("pc1", "low", "high", "rank", "best_rank", "worst_rank", "coverage")
@@ -115,29 +113,27 @@ def _of_panel(model: str, measured: pd.Series, panel: pd.DataFrame) -> bool:
     return model in panel.index and np.allclose(measured, panel.loc[model, measured.index])
 
 
-def _show(table: pd.DataFrame, request: GridRequest) -> pd.DataFrame:
+def _show(table: pd.DataFrame, request: GridRequest) -> ShownColumns:
     def named(column: str) -> list[str]:
         return [", ".join(request.names[task] for task in cell.split()) for cell in table[column]]
 
     ranked = zip(table["rank"], table["best_rank"], table["worst_rank"], strict=True)
     measured = zip(table["tasks"], table["panel_tasks"], strict=True)
-    return pd.DataFrame(
-        {
-            "Protocol": table["protocol"].map(request.grid.names),
-            "Model": table["model"] + table["variant"],
-            "Origin": table["origin"],
-            "Tasks": [f"{n} of {of}" for n, of in measured],
-            "PC1": numbers(table["pc1"], ".0f"),
-            "Interval": intervals(table["low"], table["high"], lambda end: number(end, ".0f")),
-            "Rank": [rank_range(*row) for row in ranked],
-            "Coverage": numbers(table["coverage"], ".2f"),
-            "Neighbours": [cell.replace(" ", ", ") for cell in table["neighbours"]],
-            "Good at": named("good_at"),
-            "Bad at": named("bad_at"),
-            "Outside the panel": named("outside"),
-            "Caution": table["caution"],
-        }
-    )
+    return {
+        "Protocol": table["protocol"].map(request.grid.names),
+        "Model": table["model"] + table["variant"],
+        "Origin": table["origin"],
+        "Tasks": [f"{n} of {of}" for n, of in measured],
+        "PC1": numbers(table["pc1"], ".0f"),
+        "Interval": intervals(table["low"], table["high"], lambda end: number(end, ".0f")),
+        "Rank": [rank_range(*row) for row in ranked],
+        "Coverage": numbers(table["coverage"], ".2f"),
+        "Neighbours": [cell.replace(" ", ", ") for cell in table["neighbours"]],
+        "Good at": named("good_at"),
+        "Bad at": named("bad_at"),
+        "Outside the panel": named("outside"),
+        "Caution": table["caution"],
+    }
 
 
 def _note(table: pd.DataFrame, _: GridRequest) -> str:

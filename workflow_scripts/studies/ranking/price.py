@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.render.figures import PALETTE, Figure
-from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.frames import columns
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.numbers import Values
 from workflow_scripts.render.tables import Table
@@ -44,12 +44,10 @@ NOTE = (
     " and the least such share of a family of"
     f" {FEWEST} or more. At random: means over {RANDOM} draws of tasks."
 )
-COLUMNS = Columns(
-    {
-        **frame.of_kind("text", "way"),
-        **frame.of_kind("number", "budget price tasks tau off within least_within"),
-        **frame.of_kind("maybe", "chosen"),
-    }
+COLUMNS = columns(
+    ("text", "way"),
+    ("number", "budget price tasks tau off within least_within"),
+    ("maybe", "chosen"),
 )
 
 

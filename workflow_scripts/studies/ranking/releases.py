@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.frames import columns
 from workflow_scripts.render.inputs import Inputs
-from workflow_scripts.render.tables import Table
+from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import numbers, percents
 from workflow_scripts.render.verdict import LIMIT
 from workflow_scripts.scores.published_leaderboard import read_panel
@@ -23,13 +23,11 @@ NOTE = (
     " were asked the same, so that items explain less than that; CoLA is left out of it. Below direct: scores of the leaderboard that lie below the direct ones. The last line"
     " is of all tasks."
 )
-COLUMNS = Columns(
-    {
-        **frame.of_kind("maybe", "task"),
-        **frame.of_kind("whole", "cells differing"),
-        **frame.of_kind("number", "furthest"),
-        **frame.of_kind("whole", "tested apart below_direct"),
-    }
+COLUMNS = columns(
+    ("maybe", "task"),
+    ("whole", "cells differing"),
+    ("number", "furthest"),
+    ("whole", "tested apart below_direct"),
 )
 
 
@@ -64,18 +62,16 @@ def _make(inputs: Inputs, request: GridRequest) -> pd.DataFrame:
     return releases(read_grids(inputs, request), request, read_panel(inputs.one("release")))
 
 
-def _show(table: pd.DataFrame, request: GridRequest) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "Task": table["task"].map(request.names).fillna("all tasks"),
-            "Cells": numbers(table["cells"], ",d"),
-            "Differing": numbers(table["differing"], ",d"),
-            "Furthest (points)": percents(table["furthest"]),
-            "Tested": numbers(table["tested"], ",d"),
-            "Apart": numbers(table["apart"], "d"),
-            "Below direct": numbers(table["below_direct"], "d"),
-        }
-    )
+def _show(table: pd.DataFrame, request: GridRequest) -> ShownColumns:
+    return {
+        "Task": table["task"].map(request.names).fillna("all tasks"),
+        "Cells": numbers(table["cells"], ",d"),
+        "Differing": numbers(table["differing"], ",d"),
+        "Furthest (points)": percents(table["furthest"]),
+        "Tested": numbers(table["tested"], ",d"),
+        "Apart": numbers(table["apart"], "d"),
+        "Below direct": numbers(table["below_direct"], "d"),
+    }
 
 
 TABLE = Table(

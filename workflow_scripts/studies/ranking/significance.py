@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.render.frames import Columns
-from workflow_scripts.render.tables import Table
+from workflow_scripts.render.frames import columns
+from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import number, numbers, p_value, with_errors
 from workflow_scripts.render.words import LEVEL
 from workflow_scripts.stats.significance import holm, z_test
-from workflow_scripts.studies.ranking.frame import OVERALL, RAW_AND_MISSING, of_kind
+from workflow_scripts.studies.ranking.frame import OVERALL, RAW_AND_MISSING
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
 from workflow_scripts.studies.ranking.requests import GridRequest
 
@@ -26,14 +26,12 @@ NOTE = (
     " pairs (Bonferroni's correction, which is never the smaller); `snakemake separate` compares any two."
     f" {RAW_AND_MISSING}"
 )
-COLUMNS = Columns(
-    {
-        **of_kind("text", "protocol first second"),
-        **of_kind("whole", "first_place second_place"),
-        **of_kind("text", "task"),
-        **of_kind("number", "difference stderr z p p_holm"),
-        **of_kind("whole", "tasks won lost"),
-    }
+COLUMNS = columns(
+    ("text", "protocol first second"),
+    ("whole", "first_place second_place"),
+    ("text", "task"),
+    ("number", "difference stderr z p p_holm"),
+    ("whole", "tasks won lost"),
 )
 
 
@@ -90,26 +88,24 @@ def _tested(difference: np.ndarray, stderr: np.ndarray, models: int) -> pd.DataF
     return pd.DataFrame(found)
 
 
-def _show(table: pd.DataFrame, request: GridRequest) -> pd.DataFrame:
+def _show(table: pd.DataFrame, request: GridRequest) -> ShownColumns:
     table = table[table["task"] == OVERALL]
     models = table.groupby("protocol")["second_place"].transform("max")
     neighbours = table["second_place"] == table["first_place"] + 1
     table = table[(models <= ALL_SHOWN) | neighbours]
-    return pd.DataFrame(
-        {
-            "Protocol": table["protocol"].map(request.grid.names),
-            "Higher": table["first"],
-            "Lower": table["second"],
-            "Tasks": numbers(table["tasks"], ".0f"),
-            "Difference": with_errors(
-                100 * table["difference"], 100 * table["stderr"], lambda value: number(value, ".2f")
-            ),
-            "z": numbers(table["z"], ".1f"),
-            "p (Holm)": list(map(p_value, table["p_holm"])),
-            "Tasks won": numbers(table["won"], ".0f"),
-            "Tasks lost": numbers(table["lost"], ".0f"),
-        }
-    )
+    return {
+        "Protocol": table["protocol"].map(request.grid.names),
+        "Higher": table["first"],
+        "Lower": table["second"],
+        "Tasks": numbers(table["tasks"], ".0f"),
+        "Difference": with_errors(
+            100 * table["difference"], 100 * table["stderr"], lambda value: number(value, ".2f")
+        ),
+        "z": numbers(table["z"], ".1f"),
+        "p (Holm)": list(map(p_value, table["p_holm"])),
+        "Tasks won": numbers(table["won"], ".0f"),
+        "Tasks lost": numbers(table["lost"], ".0f"),
+    }
 
 
 TABLE = Table(

@@ -5,8 +5,8 @@ from pathlib import Path
 import pandas as pd
 
 from workflow_scripts.render.figures import Figure
-from workflow_scripts.render.frames import Columns
-from workflow_scripts.render.tables import Table
+from workflow_scripts.render.frames import columns
+from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import number, numbers
 from workflow_scripts.stats.ranks import ranks
 from workflow_scripts.studies.ranking import frame
@@ -17,13 +17,11 @@ from workflow_scripts.studies.ranking.pc1_by_compute import OPERATIONS, compute
 from workflow_scripts.studies.ranking.pc1_by_size import COMPUTE, PARAMETERS, write_pc1
 from workflow_scripts.studies.ranking.requests import GridRequest, GridWords
 
-COLUMNS = Columns(
-    {
-        **frame.of_kind("text", "protocol model variant origin family kind"),
-        **frame.of_kind("whole", "parameters"),
-        **frame.of_kind("number", "parameters_billion tokens_billion compute pc1"),
-        **frame.of_kind("whole", "rank filled"),
-    }
+COLUMNS = columns(
+    ("text", "protocol model variant origin family kind"),
+    ("whole", "parameters"),
+    ("number", "parameters_billion tokens_billion compute pc1"),
+    ("whole", "rank filled"),
 )
 
 
@@ -40,21 +38,19 @@ def sizes(grids: dict[str, Grid]) -> pd.DataFrame:
     return COLUMNS.typed(pd.concat(found))
 
 
-def _show(table: pd.DataFrame, request: GridRequest) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "Protocol": table["protocol"].map(request.grid.names),
-            "Rank": [
-                f"{rank}{frame.ESTIMATED if filled else ''}"
-                for rank, filled in zip(table["rank"], table["filled"], strict=True)
-            ],
-            "Model": table["model"],
-            "PC1": numbers(table["pc1"], ".2f"),
-            "Parameters": numbers(table["parameters"], ",d"),
-            "Tokens (billion)": numbers(table["tokens_billion"], ",.0f"),
-            "Compute (FLOP)": [number(value, ".3g") for value in table["compute"]],
-        }
-    )
+def _show(table: pd.DataFrame, request: GridRequest) -> ShownColumns:
+    return {
+        "Protocol": table["protocol"].map(request.grid.names),
+        "Rank": [
+            f"{rank}{frame.ESTIMATED if filled else ''}"
+            for rank, filled in zip(table["rank"], table["filled"], strict=True)
+        ],
+        "Model": table["model"],
+        "PC1": numbers(table["pc1"], ".2f"),
+        "Parameters": numbers(table["parameters"], ",d"),
+        "Tokens (billion)": numbers(table["tokens_billion"], ",.0f"),
+        "Compute (FLOP)": [number(value, ".3g") for value in table["compute"]],
+    }
 
 
 def _note(table: pd.DataFrame, request: GridRequest) -> str:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pandas as pd
 
 from workflow_scripts.render.figures import Figure
-from workflow_scripts.render.frames import Columns
-from workflow_scripts.render.tables import Table
+from workflow_scripts.render.frames import columns
+from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import numbers
 from workflow_scripts.stats.cross_agreement import cross_agreement
 from workflow_scripts.studies.ranking import frame, labels
@@ -15,12 +15,8 @@ from workflow_scripts.studies.ranking.matrices import draw_matrices
 from workflow_scripts.studies.ranking.requests import GridRequest, GridWords
 from workflow_scripts.studies.ranking.texts import read_bits
 
-COLUMNS = Columns(
-    {
-        **frame.of_kind("text", "protocol first second"),
-        **frame.of_kind("number", "value pearson"),
-        **frame.of_kind("whole", "models"),
-    }
+COLUMNS = columns(
+    ("text", "protocol first second"), ("number", "value pearson"), ("whole", "models")
 )
 
 
@@ -34,17 +30,15 @@ def text_pairs(bits: dict[str, pd.DataFrame]) -> pd.DataFrame:
     return COLUMNS.typed(pd.DataFrame(rows, columns=list(COLUMNS.named)))
 
 
-def _show(table: pd.DataFrame, request: GridRequest) -> pd.DataFrame:
+def _show(table: pd.DataFrame, request: GridRequest) -> ShownColumns:
     names = request.grid.texts
-    return pd.DataFrame(
-        {
-            "Protocol": table["protocol"].map(request.grid.names),
-            "Texts": table["first"].replace(names) + " and " + table["second"].replace(names),
-            "Kendall's tau-b": numbers(table["value"]),
-            "Pearson's r": numbers(table["pearson"]),
-            "Models": numbers(table["models"], "d"),
-        }
-    )
+    return {
+        "Protocol": table["protocol"].map(request.grid.names),
+        "Texts": table["first"].replace(names) + " and " + table["second"].replace(names),
+        "Kendall's tau-b": numbers(table["value"]),
+        "Pearson's r": numbers(table["pearson"]),
+        "Models": numbers(table["models"], "d"),
+    }
 
 
 TABLE = Table(

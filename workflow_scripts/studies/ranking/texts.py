@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.render.figures import Figure, say_empty
-from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.frames import columns
 from workflow_scripts.render.inputs import Inputs
-from workflow_scripts.render.tables import Table
+from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import numbers
 from workflow_scripts.scores.imported import BITS
 from workflow_scripts.settings.grids import GridFile
@@ -18,13 +18,8 @@ from workflow_scripts.studies.ranking.grid import Grid, read_grids, read_scores
 from workflow_scripts.studies.ranking.matrices import COLOURS, write_numbers
 from workflow_scripts.studies.ranking.requests import GridRequest, GridWords
 
-COLUMNS = Columns(
-    {
-        **frame.of_kind("text", "panel text"),
-        **frame.of_kind("maybe", "task"),
-        **frame.of_kind("number", "kendall pearson"),
-        **frame.of_kind("whole", "models"),
-    }
+COLUMNS = columns(
+    ("text", "panel text"), ("maybe", "task"), ("number", "kendall pearson"), ("whole", "models")
 )
 
 _KINDS = "{kind} models: bits per byte as they are, scores after training"
@@ -107,18 +102,16 @@ def text_agreement(bits: pd.DataFrame, scores: pd.DataFrame, panel: str) -> pd.D
     return COLUMNS.typed(pd.DataFrame(rows, columns=list(COLUMNS.named)))
 
 
-def _show(table: pd.DataFrame, request: GridRequest) -> pd.DataFrame:
+def _show(table: pd.DataFrame, request: GridRequest) -> ShownColumns:
     texts = request.grid.texts
-    return pd.DataFrame(
-        {
-            "Of": table["panel"].map(panels(request.grid)),
-            "Texts" if texts else "Text": table["text"].map(texts) if texts else table["text"],
-            "Task": table["task"].map(request.names).fillna("mean of all tasks"),
-            "Kendall's tau-b": numbers(table["kendall"]),
-            "Pearson's r": numbers(table["pearson"]),
-            "Models": numbers(table["models"], "d"),
-        }
-    )
+    return {
+        "Of": table["panel"].map(panels(request.grid)),
+        "Texts" if texts else "Text": table["text"].map(texts) if texts else table["text"],
+        "Task": table["task"].map(request.names).fillna("mean of all tasks"),
+        "Kendall's tau-b": numbers(table["kendall"]),
+        "Pearson's r": numbers(table["pearson"]),
+        "Models": numbers(table["models"], "d"),
+    }
 
 
 def _note(_: pd.DataFrame, request: GridRequest) -> str:

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.render.figures import Figure, say_empty
-from workflow_scripts.render.frames import Columns
-from workflow_scripts.render.tables import Table
+from workflow_scripts.render.frames import columns
+from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import with_errors
 from workflow_scripts.stats.partial_order import (
     SIGNIFICANT,
@@ -29,13 +29,11 @@ from workflow_scripts.studies.ranking.rank_lines import (
 )
 from workflow_scripts.studies.ranking.requests import GridWords, PairRequest
 
-COLUMNS = Columns(
-    {
-        **frame.of_kind("text", "protocol task label model variant origin"),
-        **frame.of_kind("maybe", "family"),
-        **frame.of_kind("number", "value stderr"),
-        **frame.of_kind("whole", "rank best worst opposed"),
-    }
+COLUMNS = columns(
+    ("text", "protocol task label model variant origin"),
+    ("maybe", "family"),
+    ("number", "value stderr"),
+    ("whole", "rank best worst opposed"),
 )
 
 
@@ -64,17 +62,15 @@ def two_tasks(grids: Mapping[str, Grid], request: PairRequest) -> pd.DataFrame:
     return COLUMNS.typed(pd.concat(rows) if rows else pd.DataFrame(columns=list(COLUMNS.named)))
 
 
-def _show(table: pd.DataFrame, request: PairRequest) -> pd.DataFrame:
+def _show(table: pd.DataFrame, request: PairRequest) -> ShownColumns:
     ranked = zip(table["rank"], table["best"], table["worst"], strict=True)
-    return pd.DataFrame(
-        {
-            "Protocol": table["protocol"].map(request.grid.names),
-            "Task": table["task"].map(request.names),
-            "Rank": [rank_range(*row) for row in ranked],
-            "Model": table["label"],
-            "Score": with_errors(table["value"], table["stderr"]),
-        }
-    )
+    return {
+        "Protocol": table["protocol"].map(request.grid.names),
+        "Task": table["task"].map(request.names),
+        "Rank": [rank_range(*row) for row in ranked],
+        "Model": table["label"],
+        "Score": with_errors(table["value"], table["stderr"]),
+    }
 
 
 def _title(request: PairRequest) -> str:

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.render.figures import PALETTE, Figure, say_empty
-from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.frames import columns
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.numbers import Values
-from workflow_scripts.render.tables import Table
+from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import numbers, percents
 from workflow_scripts.scores.published_leaderboard import read_panel
 from workflow_scripts.stats.variance import PARTS, RELIABLE, WANTED, of_rerun, variance_of
@@ -37,14 +37,12 @@ _TRAININGS = {
     "published": "what the two published releases of other models say of their like",
     "unknown": "nothing, as no cell was trained twice",
 }
-COLUMNS = Columns(
-    {
-        **frame.of_kind("text", "protocol origins group"),
-        **frame.of_kind("number", "smallest largest"),
-        **frame.of_kind("whole", "models tasks"),
-        **frame.of_kind("number", " ".join((*PARTS, "observed", "left", "reliability"))),
-        **frame.of_kind("whole", " ".join(_ENOUGH)),
-    }
+COLUMNS = columns(
+    ("text", "protocol origins group"),
+    ("number", "smallest largest"),
+    ("whole", "models tasks"),
+    ("number", " ".join((*PARTS, "observed", "left", "reliability"))),
+    ("whole", " ".join(_ENOUGH)),
 )
 
 
@@ -95,18 +93,16 @@ def told(table: pd.DataFrame, study: str) -> Values:
     }
 
 
-def _show(table: pd.DataFrame, request: GridRequest) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "Protocol": table["protocol"].map(request.grid.names),
-            "Of": named_groups(table),
-            "Models": numbers(table["models"], "d"),
-            "Tasks": numbers(table["tasks"], "d"),
-            **{f"{name.capitalize()} (%)": percents(table[of]) for of, name in _NAMES.items()},
-            "Reliability": numbers(table["reliability"]),
-            **{f"Tasks for {wanted:g}": numbers(table[of], ",d") for of, wanted in _ENOUGH.items()},
-        }
-    )
+def _show(table: pd.DataFrame, request: GridRequest) -> ShownColumns:
+    return {
+        "Protocol": table["protocol"].map(request.grid.names),
+        "Of": named_groups(table),
+        "Models": numbers(table["models"], "d"),
+        "Tasks": numbers(table["tasks"], "d"),
+        **{f"{name.capitalize()} (%)": percents(table[of]) for of, name in _NAMES.items()},
+        "Reliability": numbers(table["reliability"]),
+        **{f"Tasks for {wanted:g}": numbers(table[of], ",d") for of, wanted in _ENOUGH.items()},
+    }
 
 
 def _note(_: pd.DataFrame, request: GridRequest) -> str:

@@ -12,7 +12,7 @@ from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import Broken, read_record
 from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.inputs import Inputs
-from workflow_scripts.render.tables import Table
+from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.words import CLEAR
 from workflow_scripts.scores.errors import lowest_of
 from workflow_scripts.settings.flags import Flag
@@ -153,16 +153,14 @@ def _make(inputs: Inputs, request: SuiteTables) -> pd.DataFrame:
     return suite_checks(board, leaderboard.read_entries(inputs, request), request)
 
 
-def _show(frame: pd.DataFrame, _: SuiteTables) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "Model": frame["model"],
-            "Precision": frame["precision"],
-            "Commit": frame["commit"].astype("string").str[:7],
-            "Protocol": frame["protocol"].astype("string").str.replace("_", "-"),
-            "Found": frame["detail"],
-        }
-    )
+def _show(frame: pd.DataFrame, _: SuiteTables) -> ShownColumns:
+    return {
+        "Model": frame["model"],
+        "Precision": frame["precision"],
+        "Commit": frame["commit"].astype("string").str[:7],
+        "Protocol": frame["protocol"].astype("string").str.replace("_", "-"),
+        "Found": frame["detail"],
+    }
 
 
 TABLE = Table(

@@ -15,6 +15,8 @@ from typing import Any
 from workflow_scripts.bridge.run_lock import run_under_way
 from workflow_scripts.core.clean_text import plain
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.files import write_text
+from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.core.records import Broken, read_without_items
 from workflow_scripts.settings.requests import ASIDE, UNCHECKED
 
@@ -108,6 +110,14 @@ def _line(row: dict[str, Any]) -> str:
     facts = f"{what}, {row['parameters']:,} parameters, {row['licence']}"
     reason = f": {row['reason']} ({row['log']})" if row["reason"] else ""
     return f"{row['status']:<10} {facts}{reason}"
+
+
+def submit(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
+    """Beside the checks the same lines, which the terminal shows at the end of a command."""
+    (checks,) = inputs["checks"]
+    said = "\n".join(lines(requests(read_checks(checks), run_under_way(Path(".snakemake")))))
+    print(said)
+    write_text(checks.with_name("submitted.txt"), said + "\n")
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from workflow_scripts.bridge.run_lock import run_under_way
-from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.frames import columns
 from workflow_scripts.render.tables import Table
 from workflow_scripts.settings.request import Nothing
 from workflow_scripts.studies.suite.requests import read_checks, requests
@@ -17,13 +17,12 @@ NOTE = (
     " not begun. Running, finished. Failed: some of its tasks could not be measured; the reason is"
     " the first one's, and the next run tries them again."
 )
-COLUMNS = Columns(
-    {
-        **{"request": "text", "name": "maybe", "precision": "maybe", "model_type": "maybe"},
-        **{"weight_type": "maybe", "protocol": "maybe", "note": "maybe", "commit": "maybe"},
-        **{"licence": "maybe", "parameters": "whole", "status": "text", "reason": "maybe"},
-        **{"log": "maybe"},
-    }
+COLUMNS = columns(
+    ("text", "request"),
+    ("maybe", "name precision model_type weight_type protocol note commit licence"),
+    ("whole", "parameters"),
+    ("text", "status"),
+    ("maybe", "reason log"),
 )
 
 

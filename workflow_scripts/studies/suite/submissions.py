@@ -5,11 +5,13 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.core.files import write_json
 from workflow_scripts.core.ids import CheckpointId
+from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.packs import suite_logs, suite_records
 from workflow_scripts.settings.request import StepRequest
-from workflow_scripts.settings.requests import GENERATED, Request
+from workflow_scripts.settings.requests import ASIDE, GENERATED, Request
 
 # Stands for any; its digits repeat nothing, which Snakemake would take for a mistake.
 _ANY_COMMIT = "9a3c5e1f7b2d4068ace13579bdf02468f1e0d2c3"
@@ -72,6 +74,37 @@ def check_requests(
         open_licences=settings.suite.open_licences,
         on_gpu=settings.on_gpus,
     )
+
+
+def write_checks(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
+    """An entry a request: why it is refused, or what it is, and where its records and logs will lie."""
+    from workflow_scripts.hub.submission import Rules, check
+
+    asked = CheckRequests.of(request)
+    read = asked.submissions
+    verdicts = check(
+        {file: one.request for file, one in read.items()},
+        {file: Path(one.source) for file, one in read.items()},
+        Rules(memory_mb=asked.memory_mb, open_licences=asked.open_licences, on_gpu=asked.on_gpu),
+        bases={file: Path(one.base_source) for file, one in read.items() if one.base_source},
+    )
+    verdicts |= {file: {"reason": why} for file, why in asked.refused.items()}
+    verdicts |= {file: {"reason": why, "status": ASIDE} for file, why in asked.aside.items()}
+    known = {
+        file: one.model_dump(mode="json", exclude={"source", "base_source"})
+        for file, one in read.items()
+    }
+    unread: dict[str, Any] = {
+        "request": None,
+        "row": None,
+        "built": None,
+        "records": {},
+        "logs": {},
+    }
+    entries = [
+        {"file": file, **known.get(file, unread), **verdicts[file]} for file in sorted(verdicts)
+    ]
+    write_json(outputs["checks"], entries)
 
 
 def as_if_accepted(request: CheckRequests, last: Path) -> list[dict[str, Any]]:

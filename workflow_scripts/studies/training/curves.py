@@ -6,7 +6,7 @@ from pathlib import Path
 
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.training_record import TrainingRecord, read_training_record
-from workflow_scripts.render.figures import Figure, figure, model_colours, save_both
+from workflow_scripts.render.figures import Figure, drawing, model_colours, rule
 from workflow_scripts.settings.request import Nothing
 
 _HANDLE, _LETTER = 0.6, 0.085  # inches, in the legend
@@ -23,14 +23,13 @@ def write_curves_figure(records: Sequence[TrainingRecord], pdf: Path, png: Path)
     colours = model_colours(variants)
     stages = [stage for stage in _STAGES if stage in by_stage]
     width = 3.4 * len(stages) + 0.4
-    with figure(width=width, height=3.4, ncols=len(stages), squeeze=False) as (fig, grid):
+    with drawing(pdf, png, width, 3.4, ncols=len(stages), squeeze=False) as (fig, grid):
         for axes, stage in zip(grid[0], stages, strict=True):
             for record in by_stage[stage]:
                 _draw(axes, record, colours[_variant(record)])
             axes.set_title(_STAGES[stage], fontsize=9)
             axes.set_xlabel("step")
-            axes.grid(color="0.9", linewidth=0.6)
-            axes.set_axisbelow(True)
+            rule(axes, "both")
         grid[0][0].set_ylabel("loss, nats per token")
         handles, labels = grid[0][0].get_legend_handles_labels()
         if len(models) == 1:  # its name once, and not in front of each variant
@@ -38,7 +37,6 @@ def write_curves_figure(records: Sequence[TrainingRecord], pdf: Path, png: Path)
             labels = [label.removeprefix(*models) for label in labels]
         abreast = width / (_HANDLE + _LETTER * max(map(len, labels)))
         fig.legend(handles, labels, loc="outside lower center", ncols=max(1, int(abreast)))
-        save_both(fig, pdf, png)
 
 
 def _draw(axes, record: TrainingRecord, colour) -> None:

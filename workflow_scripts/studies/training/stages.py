@@ -7,8 +7,8 @@ import pandas as pd
 
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.training_record import TrainingRecord, read_training_record
-from workflow_scripts.render.frames import Columns
-from workflow_scripts.render.tables import Table
+from workflow_scripts.render.frames import columns
+from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import numbers, perplexity, with_errors
 from workflow_scripts.studies.training.requests import StagedCheckpoints
 
@@ -18,12 +18,13 @@ NOTE = (
     " the loss of its own held-out samples, in nats per token, at the state that is kept."
 )
 UNTRAINED = "untrained"  # in place of a stage
-COLUMNS = Columns(
-    {
-        **{"model": "text", "variant": "maybe", "stage": "text", "recipe": "maybe"},
-        **{"trained_parameters": "whole", "steps": "whole", "tokens": "whole"},
-        **{"held_out_loss": "number"},
-    },
+COLUMNS = columns(
+    ("text", "model"),
+    ("maybe", "variant"),
+    ("text", "stage"),
+    ("maybe", "recipe"),
+    ("whole", "trained_parameters steps tokens"),
+    ("number", "held_out_loss"),
     like={r"(wikitext|magpie)( \(.+\))?( stderr)?": "number"},
 )
 
@@ -78,22 +79,20 @@ def _held_out(record: TrainingRecord) -> float | None:
     return found[-1] if found else None
 
 
-def _show(table: pd.DataFrame, _: StagedCheckpoints) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "Model": table["model"],
-            "Variant": table["variant"],
-            "Recipe": table["recipe"],
-            "Trained": numbers(table["trained_parameters"], ",d"),
-            "Steps": numbers(table["steps"], ",d"),
-            "Tokens": numbers(table["tokens"], ",d"),
-            "Held out": numbers(table["held_out_loss"]),
-            **{
-                text.capitalize(): with_errors(table[text], table[f"{text} stderr"], perplexity)
-                for text in texts_of(table)
-            },
-        }
-    )
+def _show(table: pd.DataFrame, _: StagedCheckpoints) -> ShownColumns:
+    return {
+        "Model": table["model"],
+        "Variant": table["variant"],
+        "Recipe": table["recipe"],
+        "Trained": numbers(table["trained_parameters"], ",d"),
+        "Steps": numbers(table["steps"], ",d"),
+        "Tokens": numbers(table["tokens"], ",d"),
+        "Held out": numbers(table["held_out_loss"]),
+        **{
+            text.capitalize(): with_errors(table[text], table[f"{text} stderr"], perplexity)
+            for text in texts_of(table)
+        },
+    }
 
 
 TABLE = Table(

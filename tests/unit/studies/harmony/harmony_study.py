@@ -5,10 +5,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.render.tables import Table
 from workflow_scripts.scores.columns import COLUMNS
 from workflow_scripts.settings.grids import read_grid_files
-from workflow_scripts.settings.request import StepRequest
 from workflow_scripts.settings.tables import read_models, read_tasks
 from workflow_scripts.studies.ranking.errors import KnownErrors
 from workflow_scripts.studies.ranking.grid import Grid, make_grids
@@ -49,15 +47,6 @@ def request(protocols=BOTH, models=MODELS, tasks=TASKS, draws: int = 20) -> Rank
 
 def harmony_grids(scores: pd.DataFrame, imported: list, asked: RankingRequest) -> dict[str, Grid]:
     return make_grids(pd.concat([scores, *imported], ignore_index=True), asked, KnownErrors())
-
-
-def written(
-    table: Table, frame: pd.DataFrame, folder: Path, asked: StepRequest, stem: str = ""
-) -> Path:
-    """The table's CSV; Markdown and LaTeX lie beside it."""
-    files = {kind: folder / f"{stem or table.name}.{kind}" for kind in ("csv", "md", "tex")}
-    table.write(frame, asked, **files)
-    return files["csv"]
 
 
 def score(model: str, task: str, protocol: str, value: float, **other) -> dict:

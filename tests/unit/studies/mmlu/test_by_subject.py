@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 
+from tests.written import written
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.scores.tidy import COLUMNS
 from workflow_scripts.studies.mmlu.by_subject import (
@@ -86,17 +87,16 @@ def test_published_numbers_stand_beside_their_own_variant_alone(table):
 
 
 def test_the_table_is_readable_and_its_csv_exact(table, tmp_path):
-    csv, md, tex = (tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex"))
-    TABLE.write(table, CHECKPOINTS, csv=csv, md=md, tex=tex)
-    pd.testing.assert_frame_equal(TABLE.read(csv), table)
-    assert TABLE.read(csv)["acc"].tolist()[4] == 0.45
-    text = md.read_text()
+    found = written(TABLE, table, tmp_path, CHECKPOINTS)
+    pd.testing.assert_frame_equal(found.again, table)
+    assert found.again["acc"].tolist()[4] == 0.45
+    text = found.md
     assert "| all questions (micro)        | org/net " in text
     assert "0.450 ± 0.050" in text
     assert "+1.1" in text
     assert "∞" not in text
     assert "0.250 ± 0.040" in text
-    assert r"\toprule" in tex.read_text()
+    assert r"\toprule" in found.tex
 
 
 def test_the_figure_is_drawn_from_the_csv_with_the_same_bytes_each_time(table, tmp_path):

@@ -6,10 +6,10 @@ from tempfile import mkdtemp
 
 import pandas as pd
 
-from tests.unit.settings.merged import merged
+from tests.unit.settings.merged import load
+from tests.written import written
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.settings.grids import PUBLISHED_GRID, grid_inputs
-from workflow_scripts.settings.load import load_settings
 from workflow_scripts.studies.ranking import (
     agreement,
     bits,
@@ -34,7 +34,7 @@ from workflow_scripts.studies.ranking.requests import (
 
 ROOT = Path(__file__).parents[4]
 PUBLISHED = ROOT / "resources/published"
-SETTINGS = load_settings(merged({}), ROOT)
+SETTINGS = load({})
 WORDS = grid_words(SETTINGS, PUBLISHED_GRID)
 INPUTS = Inputs(grid_inputs(WORDS.grid, ROOT))
 # Each table with its request.
@@ -54,8 +54,7 @@ def made() -> Path:
     folder = Path(mkdtemp())
     for module, request in STUDY.items():
         table, asked = module.TABLE, request(SETTINGS, PUBLISHED_GRID)
-        files = {kind: folder / f"{table.name}.{kind}" for kind in ("csv", "md", "tex")}
-        table.write(table.make(INPUTS, asked), asked, **files)
+        written(table, table.make(INPUTS, asked), folder, asked)
     return folder
 
 

@@ -6,6 +6,7 @@ from matplotlib.text import Text
 from tests.unit.settings.test_tables import LM_HARMONY_MODELS, LM_HARMONY_TASKS
 from tests.unit.studies.published.published_study import ROOT, SETTINGS, WORDS, made
 from workflow_scripts.paper.products import wanted
+from workflow_scripts.render import figures
 from workflow_scripts.render.figures import save_both
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.studies.ranking import (
@@ -15,7 +16,6 @@ from workflow_scripts.studies.ranking import (
     by_size,
     categories,
     components,
-    labels,
     matrices,
     pearson,
     price,
@@ -55,7 +55,7 @@ def draw(name: str, folder) -> list[str]:
 
     module, of = DRAWN[name]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(labels, "save_both", listen)
+        patch.setattr(figures, "save_both", listen)
         table = Inputs({"table": made() / f"{of.TABLE.name}.csv"})
         module.FIGURE.draw(table, WORDS, folder / f"{name}.pdf", folder / f"{name}.png")
     return written

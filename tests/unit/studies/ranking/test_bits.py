@@ -5,7 +5,8 @@ from itertools import combinations
 import pytest
 from scipy.stats import kendalltau
 
-from tests.unit.studies.harmony.harmony_study import WORDS, frame, request, written
+from tests.unit.studies.harmony.harmony_study import WORDS, frame, request
+from tests.written import written
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.studies.ranking import bits, text_pairs
 from workflow_scripts.studies.ranking.texts import bits_by_protocol
@@ -27,12 +28,11 @@ def scores(*protocols):
 
 def drawn(module, table, folder) -> str:
     """The figure from the table as it is read again, and the table as people read it."""
-    csv = written(module.TABLE, table, folder, request())
-    again = module.TABLE.read(csv)
-    assert module.TABLE.shown(again, request()) == module.TABLE.shown(table, request())
-    module.FIGURE.draw(Inputs({"table": csv}), WORDS, folder / "f.pdf", folder / "f.png")
+    found = written(module.TABLE, table, folder, request())
+    assert module.TABLE.shown(found.again, request()) == module.TABLE.shown(table, request())
+    module.FIGURE.draw(Inputs({"table": found.csv}), WORDS, folder / "f.pdf", folder / "f.png")
     assert (folder / "f.png").stat().st_size > 1000
-    return csv.with_suffix(".md").read_text()
+    return found.md
 
 
 @pytest.mark.parametrize("protocols", [("direct", "train_before_test"), ("direct",), ()], ids=str)

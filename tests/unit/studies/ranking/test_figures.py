@@ -22,11 +22,12 @@ from tests.unit.studies.harmony.harmony_study import (
     score,
     study,
     without,
-    written,
 )
 from tests.unit.studies.harmony.harmony_study import (
     frame as table_of,
 )
+from tests.written import written
+from workflow_scripts.render import figures
 from workflow_scripts.render.figures import save_both
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.scores.imported import read_imported
@@ -39,7 +40,6 @@ from workflow_scripts.studies.ranking import (
     by_size,
     categories,
     components,
-    labels,
     leaderboard,
     matrices,
     panel,
@@ -121,7 +121,7 @@ def made(case: str) -> dict[str, Path]:
         (panel.TABLE, panel.on_panel(grids, read_panel(LEADERBOARD), asked)),
     ]
     folder = Path(mkdtemp())
-    return {table.name: written(table, frame, folder, asked) for table, frame in frames}
+    return {table.name: written(table, frame, folder, asked).csv for table, frame in frames}
 
 
 def draw(tables, name, folder) -> list[str]:
@@ -140,7 +140,7 @@ def draw(tables, name, folder) -> list[str]:
     inputs = Inputs({"table": tables[of.TABLE.name], "published": LEADERBOARD})
     folder.mkdir()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(labels, "save_both", listen)
+        patch.setattr(figures, "save_both", listen)
         figure = module.FIGURE
         figure.draw(inputs, asked[figure.asks], folder / "f.pdf", folder / "f.png")
     assert (folder / "f.pdf").read_bytes().startswith(b"%PDF")
@@ -179,7 +179,7 @@ def many_models() -> dict[str, Path]:
         ),
     ]
     folder = Path(mkdtemp())
-    return {table.name: written(table, frame, folder, asked) for table, frame in frames}
+    return {table.name: written(table, frame, folder, asked).csv for table, frame in frames}
 
 
 def test_of_very_many_models_names_thin_out_and_the_figure_keeps_its_size(tmp_path):
@@ -223,7 +223,7 @@ def test_the_ranking_names_every_ranked_model_and_marks_imported_ones_beside_our
     scores = study(("train_before_test",), tasks=list(TEST_ITEMS)) if own else study().iloc[:0]
     grids = harmony_grids(scores, [read_imported(LEADERBOARD, METRICS)], asked)
     table = leaderboard.leaderboard(grids, asked)
-    csv = written(leaderboard.TABLE, table, tmp_path, asked)
+    csv = written(leaderboard.TABLE, table, tmp_path, asked).csv
     texts = " ".join(draw({"leaderboard": csv}, "bump", tmp_path / "a"))
     assert ("* imported scores" in texts) == own
     title = "train-before-test (ours raw scores)" if own else "train-before-test (imported scores)"

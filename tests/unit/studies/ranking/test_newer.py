@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy.optimize import curve_fit
 
-from tests.unit.settings.merged import ROOT, merged
+from tests.unit.settings.merged import ROOT, load
 from tests.unit.studies.ranking.test_strangers_grid import inputs, stranger  # noqa: F401
+from tests.written import written
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.settings.grids import grid_inputs
-from workflow_scripts.settings.load import load_settings
 from workflow_scripts.studies.ranking import newer
 from workflow_scripts.studies.ranking.grid import read_grids
 from workflow_scripts.studies.ranking.products import of_grid
@@ -25,7 +25,7 @@ def hinge(about, slope, knee, step):
 
 @pytest.fixture(scope="module")
 def published():
-    settings = load_settings(merged({}), ROOT)
+    settings = load({})
     request = grid_request(settings, "test_task")
     files = Inputs(grid_inputs(request.grid, ROOT))
     return settings, request, newer.TABLE.make(files, request)
@@ -86,11 +86,9 @@ def test_mmlu_explains_what_they_print_and_scores_after_training_are_floored(pub
 
 def test_table_and_figure_show_each_task_under_each_protocol(published, tmp_path):
     settings, request, table = published
-    files = {kind: tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex")}
-    newer.TABLE.write(table, request, **files)
-    shown = files["md"].read_text()
-    assert "0.068 ± 0.019" in shown and "−0.005 ± 0.009" in shown
-    again = newer.TABLE.read(files["csv"])
+    shown = written(newer.TABLE, table, tmp_path, request)
+    assert "0.068 ± 0.019" in shown.md and "−0.005 ± 0.009" in shown.md
+    again = shown.again
     words = grid_words(settings, "test_task")
     newer.write_newer(again[again["task"] == "mmlu"], words, tmp_path / "f.pdf", tmp_path / "f.png")
     assert (tmp_path / "f.png").stat().st_size > 10_000
@@ -98,7 +96,7 @@ def test_table_and_figure_show_each_task_under_each_protocol(published, tmp_path
 
 
 def test_the_grid_is_made_by_its_target_and_not_for_the_report():
-    settings = load_settings(merged({}), ROOT)
+    settings = load({})
     made = of_grid("test_task", settings.grids["test_task"])
     assert {one.target for one in made} == {"test_task"} and {one.chapter for one in made} == {""}
     assert "test_task_newer" in {one.name for one in made if one.kind == "figure"}

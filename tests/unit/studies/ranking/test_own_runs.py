@@ -15,8 +15,8 @@ from tests.unit.studies.harmony.harmony_study import (
     request,
     study,
     without,
-    written,
 )
+from tests.written import written
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.studies.ranking import leaderboard, pc1_by_compute, texts, two_tasks
 from workflow_scripts.studies.ranking.requests import ComputeRequest, PairRequest
@@ -37,10 +37,10 @@ def beside_tasks(bits):
 
 def drawn(module, table, asked, folder):
     """The figure from the table as it is read again."""
-    csv = written(module.TABLE, table, folder, request())
-    module.FIGURE.draw(Inputs({"table": csv}), asked, folder / "f.pdf", folder / "f.png")
+    found = written(module.TABLE, table, folder, request())
+    module.FIGURE.draw(Inputs({"table": found.csv}), asked, folder / "f.pdf", folder / "f.png")
     assert (folder / "f.png").stat().st_size > 5000
-    return csv.with_suffix(".md").read_text()
+    return found.md
 
 
 def test_the_pair_has_a_row_per_protocol_task_and_model_that_has_both(tmp_path):
@@ -130,7 +130,7 @@ def test_models_stand_at_the_compute_of_their_pretraining(tmp_path, monkeypatch)
 
     monkeypatch.setattr(Axes, "plot", listen)
     table = leaderboard.leaderboard(grids(), request())
-    csv = written(leaderboard.TABLE, table, tmp_path, request())
+    csv = written(leaderboard.TABLE, table, tmp_path, request()).csv
     base = "miniature/Qwen2-1M-Instruct"  # and its chunked variant with it
     asked = ComputeRequest(**dict(WORDS), tokens={base: 0.5, "miniature/Llama-0.3M": 2.0})
     files = tmp_path / "f.pdf", tmp_path / "f.png"

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from tests.unit.settings.merged import ROOT, merged
-from workflow_scripts.settings.load import load_settings
+from tests.unit.settings.merged import load
 from workflow_scripts.studies.ranking.requests import (
     ComputeRequest,
     GridRequest,
@@ -33,7 +32,7 @@ HARMONY = {
 
 
 def settings(**changes):
-    return load_settings(merged({"harmony": HARMONY | changes}), ROOT)
+    return load({"harmony": HARMONY | changes})
 
 
 @pytest.mark.parametrize(

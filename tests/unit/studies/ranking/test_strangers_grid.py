@@ -3,12 +3,12 @@
 import pytest
 import yaml
 
-from tests.unit.settings.merged import ROOT, merged
+from tests.unit.settings.merged import ROOT, load
 from tests.unit.settings.test_grids import STRANGER
+from tests.written import written
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.settings.grids import grid_inputs
-from workflow_scripts.settings.load import load_settings
 from workflow_scripts.studies.ranking import (
     agreement,
     by_size,
@@ -44,10 +44,9 @@ SCORES = {
 
 
 @pytest.fixture
-def stranger(tmp_path, monkeypatch):
+def stranger(here):
     """Makes the grid's files in the working directory, and gives its settings."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "config/grids").mkdir(parents=True)
+    (here / "config/grids").mkdir(parents=True)
     rows = [
         f"{model},{task},{protocol},{metric},{value}"
         for protocol, of in SCORES.items()
@@ -58,13 +57,11 @@ def stranger(tmp_path, monkeypatch):
 
     def write(kept="", known=MODELS, **changes):
         scores = ["model,task,protocol,metric,value", *(row for row in rows if kept in row)]
-        (tmp_path / "theirs.csv").write_text("\n".join(scores) + "\n")
-        (tmp_path / "models.csv").write_text(known)
+        (here / "theirs.csv").write_text("\n".join(scores) + "\n")
+        (here / "models.csv").write_text(known)
         described = yaml.safe_load(STRANGER) | MORE | changes
-        (tmp_path / "config/grids/a_paper.yaml").write_text(
-            yaml.safe_dump(described, sort_keys=False)
-        )
-        return load_settings(merged({}), ROOT)
+        (here / "config/grids/a_paper.yaml").write_text(yaml.safe_dump(described, sort_keys=False))
+        return load({})
 
     return write
 
@@ -98,10 +95,9 @@ def test_every_analysis_is_made_of_it(stranger, tmp_path):
     for module, request in requests.items():
         asked = request(settings, "a_paper")
         table = module.TABLE.make(inputs(settings), asked)
-        files = {kind: tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex")}
-        module.TABLE.write(table, asked, **files)
-        assert len(module.TABLE.read(files["csv"])) == len(table) > 0
-        assert "after" in files["md"].read_text()
+        shown = written(module.TABLE, table, tmp_path, asked)
+        assert len(shown.again) == len(table) > 0
+        assert "after" in shown.md
     grids = read_grids(inputs(settings), grid_request(settings, "a_paper"))
     assert len(significance.significance(grids)) > 0
     names = [

@@ -19,8 +19,8 @@ from tests.unit.studies.harmony.harmony_study import (
     score,
     study,
     without,
-    written,
 )
+from tests.written import written
 from workflow_scripts.render import tables
 from workflow_scripts.scores.columns import COLUMNS
 from workflow_scripts.scores.imported import read_imported
@@ -50,13 +50,13 @@ def grids(scores, imported=(), protocols=BOTH, **wanted):
 
 def write(module, table, folder):
     """The table's files; that it reads the same when it is read again is held here for all of them."""
-    csv = written(module.TABLE, table, folder, ASKED, "t")
-    again = module.TABLE.shown(module.TABLE.read(csv), ASKED)
-    assert again == module.TABLE.shown(table, ASKED)
+    found = written(module.TABLE, table, folder, ASKED)
+    assert module.TABLE.shown(found.again, ASKED) == module.TABLE.shown(table, ASKED)
+    return found
 
 
-def rows_of(path):
-    return [line for line in path.read_text().splitlines() if line.startswith("| ")]
+def rows_of(text):
+    return [line for line in text.splitlines() if line.startswith("| ")]
 
 
 def test_the_imported_leaderboard_gets_its_published_components_and_ranks():
@@ -85,15 +85,13 @@ def test_a_model_with_a_missing_cell_is_ranked_by_an_estimate_and_the_table_says
     )
     others = trained.drop(index=MODELS[2])
     assert (others["filled"] == "").all()
-    write(leaderboard, table, tmp_path)
+    shown = write(leaderboard, table, tmp_path)
     (line,) = [
-        line
-        for line in rows_of(tmp_path / "t.md")
-        if "| estimated: RTE" in line and "floored" not in line
+        line for line in rows_of(shown.md) if "| estimated: RTE" in line and "floored" not in line
     ]
     assert "| train-before-test" in line
     assert f"| {estimated['rank']:.0f}† (" in line
-    assert pd.read_csv(tmp_path / "t.csv")["rte_stderr"].notna().sum() > 5
+    assert pd.read_csv(shown.csv)["rte_stderr"].notna().sum() > 5
     found = components.components(grids(scores), ASKED)
     assert found.groupby("protocol")["filled"].first().to_dict() == {
         **{"direct": 0, "train_before_test": 1, FLOORED: 1}
@@ -109,9 +107,9 @@ def test_a_model_that_lacks_most_tasks_is_not_ranked_and_the_table_says_why(tmp_
     row = table[table["protocol"] == "train_before_test"].set_index("label").loc[MODELS[2]]
     assert row[["pc1", "rank"]].isna().all()
     assert (row["reason"], row["filled"]) == ("3 of 5 tasks missing", "")
-    write(leaderboard, table, tmp_path)
+    shown = write(leaderboard, table, tmp_path)
     said = "3 of 5 tasks missing: MNLI, RTE, GSM8K"
-    assert any(said in line for line in rows_of(tmp_path / "t.md"))
+    assert any(said in line for line in rows_of(shown.md))
 
 
 def test_a_missing_standard_error_costs_no_range_and_is_counted():
@@ -158,8 +156,8 @@ def test_beyond_a_hundred_models_there_are_neighbours_alone_and_p_is_no_smaller(
 def test_the_leaderboard_says_which_scores_are_raw_and_which_floored(tmp_path):
     table = leaderboard.leaderboard(grids(study()), ASKED)
     assert table["protocol"].unique().tolist() == ["direct", "train_before_test", FLOORED]
-    write(leaderboard, table, tmp_path)
-    text = (tmp_path / "t.md").read_text()
+    shown = write(leaderboard, table, tmp_path)
+    text = shown.md
     assert "shows raw scores" in text
     assert "| train-before-test, floored " in text
 
@@ -214,8 +212,8 @@ def test_a_ceiling_is_of_the_pairs_that_the_mean_beside_it_is_of():
 def test_the_agreement_table_shows_intervals_ceilings_tasks_and_categories_but_not_all_pairs(
     tmp_path,
 ):
-    write(agreement, agreement.agreement(grids(study()), ASKED), tmp_path)
-    lines = rows_of(tmp_path / "t.md")
+    shown = write(agreement, agreement.agreement(grids(study()), ASKED), tmp_path)
+    lines = rows_of(shown.md)
     (mean,) = [
         line for line in lines if line.startswith("| direct ") and "| mean agreement " in line
     ]
@@ -301,8 +299,8 @@ def test_beyond_ten_models_the_readable_table_has_neighbours_only(tmp_path):
                 models=models[:count],
             )
         )
-        write(significance, kept, tmp_path)
-        assert len(rows_of(tmp_path / "t.md")) == 2 + lines
+        shown = write(significance, kept, tmp_path)
+        assert len(rows_of(shown.md)) == 2 + lines
 
 
 def test_the_panel_places_own_models_and_says_by_which_protocol_and_on_how_many_tasks(tmp_path):
@@ -316,8 +314,8 @@ def test_the_panel_places_own_models_and_says_by_which_protocol_and_on_how_many_
     assert table["coverage"].between(0.85, 1).all()
     direct = table[table["protocol"] == "direct"]
     assert direct["caution"].str.contains("lower bound").all()
-    write(panel, table, tmp_path)
-    assert "5 of 24" in (tmp_path / "t.md").read_text()
+    shown = write(panel, table, tmp_path)
+    assert "5 of 24" in shown.md
 
 
 def test_beyond_some_sets_of_tasks_a_model_is_placed_by_all_tasks_its_missing_ones_estimated(
@@ -342,12 +340,10 @@ def test_beyond_some_sets_of_tasks_a_model_is_placed_by_all_tasks_its_missing_on
 def test_a_table_of_thousands_of_rows_is_cut_where_people_read_it(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "ROWS_READ", 2)
     table = leaderboard.leaderboard(grids(study()), ASKED)
-    csv = written(leaderboard.TABLE, table, tmp_path, ASKED, "t")
-    assert len(rows_of(tmp_path / "t.md")) == 4  # with the head and the rule
-    assert (
-        f"The first 2 of {len(table)} rows; all are in the CSV." in (tmp_path / "t.md").read_text()
-    )
-    assert len(pd.read_csv(csv)) == len(table)
+    shown = written(leaderboard.TABLE, table, tmp_path, ASKED)
+    assert len(rows_of(shown.md)) == 4  # with the head and the rule
+    assert f"The first 2 of {len(table)} rows; all are in the CSV." in shown.md
+    assert len(shown.again) == len(table)
 
 
 def test_a_panel_model_measured_again_is_placed_where_it_stands():
@@ -375,19 +371,19 @@ def test_every_table_can_be_made_from_little_and_from_much(tmp_path, case):
     }[case]
     made = grids(scores, protocols=protocols)
     ranking = leaderboard.leaderboard(made, ASKED)
-    write(leaderboard, ranking, tmp_path)
-    assert len(rows_of(tmp_path / "t.md")) == 2 + len(ranking)
-    shown = set(ranking["protocol"].map(PROTOCOLS))
-    assert len(shown) == {"three protocols": 4}.get(case, 1)
-    write(agreement, agreement.agreement(made, ASKED), tmp_path)
-    assert "| mean agreement" in (tmp_path / "t.md").read_text()
-    write(components, components.components(made, ASKED), tmp_path)
-    assert all(name in (tmp_path / "t.md").read_text() for name in shown)
-    write(significance, significance.significance(made), tmp_path)
-    assert (tmp_path / "t.tex").read_text().count(r"\toprule") == 2
-    write(panel, panel.on_panel(made, PANEL, ASKED), tmp_path)
+    shown = write(leaderboard, ranking, tmp_path)
+    assert len(rows_of(shown.md)) == 2 + len(ranking)
+    named = set(ranking["protocol"].map(PROTOCOLS))
+    assert len(named) == {"three protocols": 4}.get(case, 1)
+    shown = write(agreement, agreement.agreement(made, ASKED), tmp_path)
+    assert "| mean agreement" in shown.md
+    shown = write(components, components.components(made, ASKED), tmp_path)
+    assert all(name in shown.md for name in named)
+    shown = write(significance, significance.significance(made), tmp_path)
+    assert shown.tex.count(r"\toprule") == 2
+    shown = write(panel, panel.on_panel(made, PANEL, ASKED), tmp_path)
     measured = sum(grid.values.notna().any(axis=1).sum() for grid in made.values())
-    assert len(pd.read_csv(tmp_path / "t.csv")) == measured
+    assert len(pd.read_csv(shown.csv)) == measured
 
 
 def test_seeds_part_the_variance_of_training_from_that_of_items():

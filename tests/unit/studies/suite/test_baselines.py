@@ -5,14 +5,15 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.unit.settings.merged import ROOT, merged
+from tests.unit.settings.merged import ROOT, load
 from tests.unit.studies.suite.suite_study import PUBLISHED, asked, entry, measure
-from tests.unit.studies.suite.test_suite import GOOD, both, here, leaderboard, tab, written  # noqa: F401
-from workflow_scripts.settings.load import load_settings
+from tests.unit.studies.suite.test_suite import GOOD, both, leaderboard, tab, written
 from workflow_scripts.studies.suite.baselines import baselines
 from workflow_scripts.studies.suite.chapter import SUITE
 from workflow_scripts.studies.suite.leaderboard import TABLE
 from workflow_scripts.studies.suite.table_requests import suite_tables
+
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def test_baselines_stand_above_the_models_and_are_counted_nowhere():
@@ -52,7 +53,7 @@ def test_the_tab_has_baselines_beside_its_rows():
 def test_published_baselines_are_of_tasks_of_the_suite_and_of_real_questions(source, names):
     paper = yaml.safe_load((ROOT / "config/paper.yaml").read_text(encoding="utf-8"))
     config = paper if source == "huggingface" else {}
-    settings = load_settings(merged(config), ROOT)
+    settings = load(config)
     found = suite_tables(settings).baselines
     assert [one.task for one in found] == names
     assert all(0 < one.percent < 100 for one in found)

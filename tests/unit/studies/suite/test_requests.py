@@ -2,27 +2,22 @@
 
 import fcntl
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.unit.settings.merged import ROOT
+from tests.processes import python
 from tests.unit.studies.suite.suite_study import break_off, entry, measure, write_checks
+from tests.written import written
 from workflow_scripts.bridge.closing import closing_words
 from workflow_scripts.bridge.run_lock import run_under_way
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import write_json
-from workflow_scripts.settings.request import Nothing
 from workflow_scripts.studies.suite import requests as suite_requests
 from workflow_scripts.studies.suite.requests import lines, read_checks, requests, status_of
 from workflow_scripts.studies.suite.requests_table import TABLE, requests_table
 
-
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def log_of(one, task, at):
@@ -76,11 +71,8 @@ def test_a_damaged_record_has_failed_and_stops_no_other():
 
 
 def test_saying_how_requests_stand_loads_no_tables():
-    code = (
-        "import sys, workflow_scripts.studies.suite.requests;"
-        "assert not {'pandas', 'pyarrow', 'numpy'} & set(sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+    told = python("import sys, workflow_scripts.studies.suite.requests; print(*sys.modules)")
+    assert not {"pandas", "pyarrow", "numpy"} & set(told.split())
 
 
 def test_a_job_that_was_killed_has_failed_once_no_run_is_under_way():
@@ -111,10 +103,9 @@ def test_a_request_is_one_line_even_where_its_file_could_not_be_read(tmp_path):
         "unchecked  org--far~float32.yaml: org/far in float32: it cannot be reached.",
     ]
     table = requests_table(write_checks(tmp_path / "checks.json", *entries))
-    paths = {kind: tmp_path / f"requests.{kind}" for kind in ("csv", "md", "tex")}
-    TABLE.write(table, Nothing(), **paths)
-    assert "its licence 'x' is not open." in paths["md"].read_text()
-    assert TABLE.read(paths["csv"])["status"].tolist() == table["status"].tolist()
+    found = written(TABLE, table, tmp_path)
+    assert "its licence 'x' is not open." in found.md
+    assert found.again["status"].tolist() == table["status"].tolist()
 
 
 def test_a_checkpoint_has_its_own_parameters_once_it_was_built(tmp_path):
@@ -152,8 +143,7 @@ def test_the_command_says_the_lines_and_what_to_do_before_the_first_check(
         read_checks(suite_requests.CHECKS.with_name("none.json"))
 
 
-def test_the_terminal_shows_the_lines_of_this_submission_alone(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_the_terminal_shows_the_lines_of_this_submission_alone(here):
     path = Path("results/requests/submitted.txt")
     path.parent.mkdir(parents=True)
     path.write_text("pending   one.yaml: org/net\n")

@@ -2,17 +2,20 @@
 
 import json
 
-from tests.unit.settings.merged import ROOT, merged
-from workflow_scripts.settings.load import load_settings
-from workflow_scripts.steps.check_requests import main
-from workflow_scripts.studies.suite.submissions import CheckRequests, as_if_accepted, check_requests
+from tests.unit.settings.merged import load
+from workflow_scripts.studies.suite.submissions import (
+    CheckRequests,
+    as_if_accepted,
+    check_requests,
+    write_checks,
+)
 
 FILES = ["Llama-0.3M.yaml", "Qwen2-1M-Instruct.yaml", "Qwen2-1M-Instruct@k2m12+cpt.yaml"]
 
 
 def asked(**override) -> CheckRequests:
     return check_requests(
-        load_settings(merged(override), ROOT),
+        load(override),
         generated={"Llama-0.3M", "Qwen2-1M-Instruct"},
         source=lambda model, revision: f"hub/{model}@{revision}",
         manifest=lambda checkpoint: f"built/{checkpoint.in_path}",
@@ -67,7 +70,7 @@ def test_the_check_has_an_entry_for_each_file_and_says_why_it_is_not_taken(tmp_p
         open_licences=(),
         on_gpu=False,
     )
-    main(tmp_path / "checks.json", refused.as_params())
+    write_checks({}, refused.as_params(), {"checks": tmp_path / "checks.json"})
     nothing = {"request": None, "row": None, "built": None, "records": {}, "logs": {}}
     assert json.loads((tmp_path / "checks.json").read_text()) == [
         {"file": "a.yaml", **nothing, "reason": "it is of the hub.", "status": "left aside"},

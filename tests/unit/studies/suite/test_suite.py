@@ -30,13 +30,10 @@ from workflow_scripts.studies.suite.imported import imported_entries
 from workflow_scripts.studies.suite.leaderboard import TABLE, suite_leaderboard
 from workflow_scripts.studies.suite.table_requests import SuiteBoard
 
+pytestmark = pytest.mark.usefixtures("here")
+
 GOOD, POOR = [True] * 8 + [False] * 2, [True] * 2 + [False] * 8
 OTHER = "1" * 40
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
 
 
 def leaderboard(*entries, flags=()):

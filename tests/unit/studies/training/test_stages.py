@@ -5,6 +5,7 @@ import pytest
 
 from tests.training_records import training_record
 from tests.unit.stories import story
+from tests.written import written
 from workflow_scripts.scores.tidy import COLUMNS
 from workflow_scripts.studies.chunking.chapter import CHUNKING
 from workflow_scripts.studies.training.curves import write_curves_figure
@@ -31,11 +32,10 @@ def scores(wikitext=(20.0, 40.0, 30.0), magpie=(2.0, 4.0, 3.0)) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
 
 
-def written(table: pd.DataFrame, folder) -> str:
-    files = {kind: folder / f"t.{kind}" for kind in ("csv", "md", "tex")}
-    TABLE.write(table, ASKED, **files)
-    pd.testing.assert_frame_equal(TABLE.read(files["csv"]), table)
-    return files["md"].read_text()
+def shown(table: pd.DataFrame, folder) -> str:
+    found = written(TABLE, table, folder, ASKED)
+    pd.testing.assert_frame_equal(found.again, table)
+    return found.md
 
 
 def told(table: pd.DataFrame) -> str:
@@ -50,7 +50,7 @@ def test_perplexity_before_and_after_stands_beside_what_was_trained(tmp_path):
     assert last["held_out_loss"] == pytest.approx(2.1), "of the state that was kept"
     assert list(table["magpie (easy)"]) == [2, 4, 3]
     assert list(table.columns[-2:]) == ["wikitext", "wikitext stderr"]
-    text = written(table, tmp_path)
+    text = shown(table, tmp_path)
     assert "| 30 ± 0.30" in text and "1,200" in text
 
 
@@ -73,7 +73,7 @@ def test_a_broken_cell_has_a_dash_and_the_others_their_numbers(wikitext, tmp_pat
     missing = [value is None for value in wikitext]
     assert list(table["wikitext"].isna()) == missing
     assert table["magpie (easy)"].notna().all()
-    lines = written(table, tmp_path).splitlines()[-3:]
+    lines = shown(table, tmp_path).splitlines()[-3:]
     assert [line.rstrip(" |").endswith("—") for line in lines] == missing
     assert told(table) == ""
 
