@@ -66,7 +66,8 @@ def import_results(inputs: Mapping[str, Any], request: dict, outputs: dict[str, 
         cells = [_cell(one, study, asked) for one, study in zip(found, named, strict=True)]
         for sentence in [*compared(found), *told(cells)[1:]]:
             print(sentence)
-        rows, records = [], []
+        rows: list[dict[str, Any]] = []
+        records: list[ImportedRecord] = []
         for at, one in enumerate(found):
             if (items := folder / f"{at:05}.parquet").exists():
                 records.append(_record(items, one, dict(cells[at])))

@@ -83,8 +83,9 @@ def _measured(
             raise UserError(f"{path}: results.{lacking} has no number {name}; expected one.")
         values = np.array(said, dtype=float)
         errors = [number_of(content["results"][key].get(f"{name}_stderr")) for key in keys]
-        for key, part_value, part_error in zip(parts and keys, values, errors, strict=False):
-            parts[_part(key)][name] = ForeignScore(float(part_value), part_error, n=sizes[key])
+        for key, value, error in zip(keys, values, errors, strict=True):
+            if several:
+                parts[_part(key)][name] = ForeignScore(float(value), error, n=sizes[key])
         shares = np.array([sizes[key] for key in keys], dtype=float) / sum(sizes.values())
         spread = np.linalg.norm(shares * np.array(errors, dtype=float))
         scores[name] = ForeignScore(

@@ -64,7 +64,8 @@ def read_lm_eval(
         several, samples = leaves != [task], []
         for name in leaves:
             samples += _samples(path, content, name, asked.get(task, AskedTask()), several)
-        numbers, of_leaves = _numbers(path, task, scores), {}
+        numbers = _numbers(path, task, scores)
+        of_leaves: dict[str, Any] = {}
         if several:
             of_leaves = {name: content["results"].get(name, {}) for name in leaves}
             numbers |= _over_members(numbers, list(of_leaves.values()))

@@ -186,6 +186,8 @@ def _floored(
     scores: dict[str, ForeignScore], chosen: Sequence[tuple[Item, tuple[str, ...]]]
 ) -> dict[str, ForeignScore]:
     """With the best fixed answer and chance, of items that are choices between given answers."""
+    if not chosen:
+        return scores
     right: list[str | None] = []  # a harness says which answer it is, or what
     for item, answers in chosen:
         by_place = {str(at): answer for at, answer in enumerate(answers)}
