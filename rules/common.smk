@@ -107,7 +107,7 @@ def all_hub_manifests(wildcards):
     models = dict.fromkeys([*harmony, *SETTINGS.chunking.models, *timed, *mmlu, *tuned])
     tasks = SETTINGS.harmony.tasks if harmony else ()
     datasets = dict.fromkeys(SETTINGS.task(task).dataset for task in tasks)
-    datasets |= dict.fromkeys(MEASURED_TEXTS.values() if SETTINGS.chunking.models else [])
+    datasets |= dict.fromkeys(MEASURED_TEXTS.values() if SETTINGS.compared_checkpoints() else [])
     datasets |= dict.fromkeys([QUESTIONS["mmlu"]] if timed else [])
     datasets |= dict.fromkeys([MMLU_DATASET] if mmlu else [])
     stages = {one.stages[-1] for one in SETTINGS.trained_checkpoints()}

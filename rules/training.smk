@@ -1,4 +1,4 @@
-"""Training: continued pre-training and fine-tuning of chunked checkpoints, stage by stage."""
+"""Training: the stages of chunked checkpoints, and other models trained once."""
 
 from workflow_scripts.evaluation.requests import stage_perplexity_request
 
@@ -57,7 +57,7 @@ rule train_checkpoint:
 
 
 rule measure_stage_perplexity:
-    """Perplexity of a checkpoint after its stages of training."""
+    """Perplexity of a checkpoint after its stages of training, or of a model before."""
     input:
         model=checkpoint_manifest,
         data=[manifest_of("dataset", name) for name in MEASURED_TEXTS.values()],
@@ -69,7 +69,7 @@ rule measure_stage_perplexity:
     log:
         "logs/measure_stage_perplexity/{checkpoint}.log",
     wildcard_constraints:
-        checkpoint=one_of(STAGED),
+        checkpoint=one_of(COMPARED),
     priority: longest_first("measure_stage_perplexity")
     conda:
         EVALUATION_ENVIRONMENT
@@ -86,6 +86,6 @@ rule measure_stage_perplexity:
 
 
 rule training:
-    """Study: continued pre-training and fine-tuning of chunked checkpoints, stage by stage."""
+    """Study: the training of chunked checkpoints stage by stage, and of other models once."""
     input:
         made_of("training"),

@@ -4,8 +4,8 @@ from workflow_scripts.settings.training import SampleKeys
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.requests import SamplesRequest, StageRequest
 
-# Every checkpoint by its name in paths, and those of them that training makes.
-STAGED = {one.in_path: one for one in SETTINGS.staged_checkpoints()}
+# Every checkpoint that is compared by its name in paths, and those of them that training makes.
+COMPARED = {one.in_path: one for one in SETTINGS.compared_checkpoints()}
 TRAINED = {one.in_path: one for one in SETTINGS.trained_checkpoints()}
 
 

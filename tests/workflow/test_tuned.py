@@ -36,12 +36,18 @@ def write_config(folder, **words: str) -> tuple[str, str]:
 def test_a_model_of_another_architecture_is_trained_once_and_asked_like_any_other(tmp_path):
     config = write_config(tmp_path, source="miniature", model="miniature/Pythia-0.1M")
     made, tuned = "results/tables/harmony_scores.csv", "miniature--Pythia-0.1M+tuned"
-    result = run_snakemake(tmp_path, made, *config)
+    result = run_snakemake(tmp_path, made, "training", *config)
     assert jobs_of(result)["train_checkpoint"] == 1, result.stdout + result.stderr
     with (tmp_path / made).open(newline="") as file:
         scores = {row["model"]: row["value"] for row in csv.DictReader(file)}
     assert set(scores) == {"miniature/Pythia-0.1M", "miniature/Pythia-0.1M+tuned"}
     assert all(scores.values()), "both have a score"
+    with (tmp_path / "results/tables/training_stages.csv").open(newline="") as file:
+        stages = {row["stage"]: row for row in csv.DictReader(file)}
+    assert list(stages) == ["untrained", "tuned"] and stages["tuned"]["steps"] == "2"
+    read = [float(row["wikitext"]) for row in stages.values()]
+    assert read[1] < read[0], "it was trained on such text"
+    assert (tmp_path / "results/figures/training_curves.png").stat().st_size > 5000
     record = read_training_record(tmp_path / f"results/training/{tuned}.json")
     assert record.recipe == "mine" and record.facts["steps"] == 2
     manifest = read_manifest(tmp_path / f"results/checkpoints/{tuned}/manifest.json")

@@ -49,10 +49,21 @@ def leaves_its_folder(path: str) -> bool:
     return pure.is_absolute() or ".." in pure.parts or odd
 
 
+_unseen: set[Path] = set()  # folders that atomic_dir has not put into their place yet
+
+
 @contextmanager
 def atomic_path(target: Path | str) -> Iterator[Path]:
-    """Give a temporary path to write a file to; rename it to `target` if the block succeeds."""
+    """Give a temporary path to write a file to; rename it to `target` if the block succeeds.
+
+    Inside a folder of `atomic_dir`, which is flushed and renamed as a whole, that would only cost time.
+    """
     target = Path(target)
+    if not _unseen.isdisjoint(target.parents):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.unlink(missing_ok=True)  # it may be a link to a file that stays
+        yield target
+        return
     temporary = _fresh_sibling(target)
     try:
         yield temporary
@@ -70,6 +81,7 @@ def atomic_dir(target: Path | str) -> Iterator[Path]:
     target = Path(target)
     temporary = _fresh_sibling(target)
     temporary.mkdir()
+    _unseen.add(temporary)
     try:
         yield temporary
         for path in (*temporary.rglob("*"), temporary):
@@ -81,6 +93,7 @@ def atomic_dir(target: Path | str) -> Iterator[Path]:
         _flush_to_disk(target.parent)
         shutil.rmtree(retired, ignore_errors=True)
     finally:
+        _unseen.discard(temporary)
         shutil.rmtree(temporary, ignore_errors=True)
 
 

@@ -112,10 +112,18 @@ class Settings(Config):
             ]
         return staged
 
+    def compared_checkpoints(self) -> list[CheckpointId]:
+        """What the study of training holds side by side: those, and other models before and after theirs."""
+        others = [
+            CheckpointId(name, stages=stages)
+            for name in self.training.models
+            for stages in ((), (TUNED,))
+        ]
+        return list(dict.fromkeys([*self.staged_checkpoints(), *others]))
+
     def trained_checkpoints(self) -> list[CheckpointId]:
         """All that training makes: stages of chunked ones, and models that are trained as they are."""
-        tuned = [CheckpointId(name, stages=(TUNED,)) for name in self.training.models]
-        return [*(one for one in self.staged_checkpoints() if one.stages), *tuned]
+        return [one for one in self.compared_checkpoints() if one.stages]
 
     @property
     def made_checkpoints(self) -> dict[str, CheckpointId]:

@@ -44,6 +44,15 @@ def test_a_folder_is_replaced_as_a_whole(tmp_path):
     assert os.listdir(tmp_path) == ["model"]
 
 
+def test_a_file_that_is_linked_into_a_new_folder_is_replaced_there_alone(tmp_path):
+    (base := tmp_path / "config.json").write_text("base")
+    with atomic_dir(tmp_path / "model") as temporary:
+        os.link(base, temporary / "config.json")
+        write_text(temporary / "config.json", "another")
+    assert base.read_text() == "base"
+    assert (tmp_path / "model/config.json").read_text() == "another"
+
+
 KILLED_WRITER = """
 import sys, time
 from pathlib import Path
@@ -118,8 +127,7 @@ def test_of_a_folder_each_file_each_folder_and_itself_come_before_its_name(
     tmp_path, told_to_the_disk
 ):
     with atomic_dir(tmp_path / "model") as temporary:
-        (temporary / "last").mkdir()
-        (temporary / "last/weights").write_text("some")
+        write_text(temporary / "last/weights", "some")
     *flushed, rename, last = told_to_the_disk
     within = [".model.tmp-/last", ".model.tmp-/last/weights", ".model.tmp-"]
     assert sorted(flushed) == sorted(f"flush {one}" for one in within)

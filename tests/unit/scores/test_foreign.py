@@ -16,7 +16,7 @@ from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import write_record
 from workflow_scripts.evaluation.names import cluster_of
 from workflow_scripts.scores.foreign import imports
-from workflow_scripts.scores.foreign.cells import read_cells, told
+from workflow_scripts.scores.foreign.cells import cells_of, read_cells, told
 from workflow_scripts.scores.foreign.definitions import differences
 from workflow_scripts.scores.foreign.measured import ForeignScore
 from workflow_scripts.scores.foreign.requests import ImportRequest, import_request
@@ -28,7 +28,7 @@ DATE = "2026-01-02T03-04-05.000006"
 NAMES = {"lm_eval": {"rte": "rte", "cola": "cola"}, "lighteval": {"mmlu": "mmlu_helm"}}
 TASKS = {
     name: {
-        "harness_task": name,
+        "harness_task": "mmlu" if name == "mmlu_helm" else name,
         "dataset": data,
         "subset": part,
         "metrics": [metric],
@@ -213,6 +213,7 @@ def test_the_format_of_2024_has_scores_without_items_and_groups_are_one_task(tmp
     assert (one.model, one.version) == ("local/fast.models.Yi-6B", "ea4fe0c")
     assert one.scores["acc"].value == 0.6 and one.scores["acc"].stderr == 0.004
     assert one.scores["acc_macro"] == ForeignScore(0.5, 0.01), "each member counts the same"
+    assert one.parts == {"mmlu_anatomy": {"acc": ForeignScore(0.5, 0.01)}}
     assert not one.items and "ea4fe0c" in " ".join(imports.compared([one]))
     # Later versions have the scores of groups apart; a group without one only lists its members.
     content["groups"] = {"mmlu": content["results"].pop("mmlu")}
@@ -304,6 +305,32 @@ def test_a_file_that_was_cut_a_cell_that_stands_twice_and_an_empty_folder(folder
     refused(tmp_path / "empty", "has no file that ends in .json", tmp_path)
 
 
+def test_a_task_that_was_asked_with_several_numbers_of_examples_is_kept_apart(folder, tmp_path):
+    """That which this config asks with goes by the folder's name, or else what is usual in the folder."""
+    for of, shots in (("a", 5), ("b", 25), ("c", 0)):
+        content = results(
+            **{"n-shot": {"rte": shots}},
+            config={"model_args": "pretrained=org/net,dtype=float32"},
+        )
+        where = folder(of=of, content=content)
+    other = results(**{"n-shot": {"rte": 5}}, config={"model_args": "pretrained=org/other"})
+    folder(of="d", content=other)
+
+    def named(shots):
+        out, tasks = tmp_path / "out", TASKS | {"rte": TASKS["rte"] | {"shots": shots}}
+        imports.import_results({}, asked(where, tasks=tasks).as_params(), {"folder": out})
+        scores = pd.read_parquet(out / imports.SCORES)
+        assert [one.row[0] for one in imports.scored_imports(out)] == scores["study"].tolist()
+        assert {one.study for one in read_cells(out)} == set(cells_of([out]))
+        return {(row.model, row.shots): row.study for row in scores.itertuples() if row.shots}
+
+    net, other = "org/net", ("org/other", 5)
+    assert named([25]) == {(net, 5): "theirs (5-shot)", (net, 25): "theirs", other: "theirs"}
+    assert named([]) == {(net, 5): "theirs", (net, 25): "theirs (25-shot)", other: "theirs"}
+    folder(of="again", content=content | {"n-shot": {"rte": 25}})
+    refused(where, r"org/net on rte \(few_shot\) stands in .* too", tmp_path / "refused")
+
+
 def test_lighteval_s_results_and_details_become_one_task_with_subjects(tmp_path):
     root, model = tmp_path / "light", "org/net"
     scores = {"mmlu:anatomy|5": [1.0, 0.0], "mmlu:virology|5": [1.0, 1.0, 1.0, 0.0]}
@@ -337,6 +364,24 @@ def test_lighteval_s_results_and_details_become_one_task_with_subjects(tmp_path)
     assert one.scores["em"].value == pytest.approx(4 / 6), "each question counts the same"
     assert [item.item for item in one.items][:3] == ["anatomy/0", "anatomy/1", "virology/0"]
     assert one.items[0].gold == "B" and one.items[0].prediction == "B"
+    assert {(part, score.value, score.n) for _, part, score in one.everything if part} == {
+        ("anatomy", 0.5, 2),
+        ("virology", 0.75, 4),
+    }
+    assert not differences(one, asked(root).tasks["mmlu_helm"].model_copy(update={"shots": (5,)}))
+    fewer = replace(one, definition=one.definition | {"effective_num_docs": 4})
+    assert not any("is defined in" in said for said in imports.compared([one, fewer]))
+    apart = imports.read_folder(root, asked(root, names={}))
+    assert [other.task for other in apart] == ["mmlu:anatomy", "mmlu:virology"]
+    older = replace(one, definition={"prompt_function": "mmlu_helm", "version": 0})
+    assert differences(older, asked(root).tasks["mmlu_helm"])[1:] == (
+        "prompt_function is 'mmlu_helm', ours 'mmlu_prompt'",
+    )
+    content["results"]["mmlu:anatomy|5"]["em"] = 1.0
+    content["results"]["mmlu:virology|5"]["em"] = 0.5  # the whole comes out the same
+    (place / f"results_{DATE}.json").write_text(json.dumps(content))
+    with pytest.raises(UserError, match=r"the mean of em of anatomy over its items is 0\.5"):
+        imports.read_folder(root, asked(root))
     (details / f"details_mmlu:anatomy|5_{DATE}.parquet").unlink()
     with pytest.raises(UserError, match="mmlu has 2 parts and no details of all of them"):
         imports.read_folder(root, asked(root))

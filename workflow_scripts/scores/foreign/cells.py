@@ -1,5 +1,6 @@
 """What is known of each imported cell beside its numbers: who measured it, and where its task is another than ours."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -13,6 +14,7 @@ CELLS = "cells.json"
 class ImportedCell(StrictModel):
     """What a file of somebody else says of one measurement; null is what it does not say."""
 
+    study: str = Field(description="By which its scores are told from others")
     file: str = Field(description="In the imported folder")
     harness: str
     harness_version: str | None
@@ -45,5 +47,8 @@ def told(cells: Iterable[ImportedCell]) -> list[str]:
 
 
 def cells_of(folders: Sequence[Path]) -> dict[str, tuple[ImportedCell, ...]]:
-    """By the name that their scores go by, that of the folder."""
-    return {folder.name: read_cells(folder) for folder in folders}
+    """By the name that their scores go by."""
+    found: dict[str, list[ImportedCell]] = defaultdict(list)
+    for cell in (cell for folder in folders for cell in read_cells(folder)):
+        found[cell.study].append(cell)
+    return {name: tuple(cells) for name, cells in found.items()}

@@ -8,6 +8,19 @@ from workflow_scripts.hub.tasks import definitions_of
 from workflow_scripts.scores.foreign.measured import Measured
 from workflow_scripts.scores.foreign.requests import TaskHere
 
+# What decides of lighteval's tasks, as the pinned version has it and writes it; importing that takes seconds.
+_LIGHTEVAL: dict[str, dict[str, Any]] = {
+    "mmlu": {
+        "version": 0,
+        "prompt_function": "mmlu_prompt",
+        "evaluation_splits": ["test"],
+        "few_shots_split": "dev",
+        "few_shots_select": None,
+        "generation_size": 5,
+        "stop_sequence": ["\n"],
+    }
+}
+
 
 def differences(one: Measured, here: TaskHere | None) -> tuple[str, ...]:
     """Data, examples, version and metric, in half a sentence each; none of a task that we do not have."""
@@ -24,6 +37,10 @@ def _differences(one: Measured, here: TaskHere) -> Iterator[str]:
         yield f"of {part} of these data, ours of {here.subset}"
     if here.shots and one.shots not in here.shots:
         yield f"{one.shots} examples, ours {_or(here.shots)}"
+    if one.harness == "lighteval":
+        for key, ours in _LIGHTEVAL.get(here.harness_task, {}).items():
+            if theirs.get(key, ours) != ours:
+                yield f"{key} is {theirs[key]!r}, ours {ours!r}"
     if one.harness == "lm_eval" and isinstance(one.task_version, int | float):
         ours = _versions(here.harness_task).get(str(theirs.get("task")))
         if ours is not None and one.task_version != ours:

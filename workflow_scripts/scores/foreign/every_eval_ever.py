@@ -18,8 +18,7 @@ from workflow_scripts.scores.foreign.measured import ForeignScore, Measured, mod
 VERSION = "0.3.0"
 _FOLDER = Path(__file__).parent / "vendor/every_eval_ever"
 KEYS = ("schema_version", "evaluation_id", "model_info", "evaluation_results")
-# Parameters of a metric that is of a part of a task.
-_OF_PARTS = {"subset", *Condition.model_fields}
+_VARIED = Condition.model_fields.keys()
 
 
 def is_every_eval_ever(content: dict[str, Any]) -> bool:
@@ -52,7 +51,7 @@ def _validator(kind: str) -> Any:
 
 
 def read_every_eval_ever(path: Path, content: dict[str, Any]) -> Iterator[Measured]:
-    """One for each evaluation of a whole task; what is of its parts is left out."""
+    """One for each evaluation of a task, with its parts; what was varied within it is left out."""
     held_to_schema(path, content)
     if not content["schema_version"].startswith("0.3"):
         raise UserError(
@@ -61,21 +60,26 @@ def read_every_eval_ever(path: Path, content: dict[str, Any]) -> Iterator[Measur
     model, library = content["model_info"], content["eval_library"]
     known = model["additional_details"]
     name, variant = _model_and_variant(model["id"], path)
-    scores: dict[str, dict[str, ForeignScore]] = defaultdict(dict)
+    scores: dict[str, dict[str | None, dict[str, ForeignScore]]] = defaultdict(
+        lambda: defaultdict(dict)
+    )
     of_task: dict[str, dict[str, Any]] = {}
     for result in content["evaluation_results"]:
         metric = result["metric_config"]
         about = metric.get("metric_parameters") or {}
-        if not about.keys() & _OF_PARTS:
+        if not about.keys() & _VARIED:
             task, detail = result["evaluation_name"], result["score_details"]
-            uncertainty = detail.get("uncertainty") or {}
-            of_task.setdefault(task, result | {"n": uncertainty.get("num_samples")})
+            part, uncertainty = about.get("subset"), detail.get("uncertainty") or {}
+            n = uncertainty.get("num_samples")
+            if part is None:
+                of_task.setdefault(task, result | {"n": n})
             called = metric.get("metric_name") or metric.get("metric_id") or "score"
-            scores[task][called] = ForeignScore(
+            scores[task.removesuffix(f"/{part}")][part][called] = ForeignScore(
                 detail["score"],
                 (uncertainty.get("standard_error") or {}).get("value"),
                 about.get("best_constant"),
                 about.get("chance"),
+                None if part is None else n,
             )
     items = _items(path, content)
     for task, first in of_task.items():
@@ -101,7 +105,8 @@ def read_every_eval_ever(path: Path, content: dict[str, Any]) -> Iterator[Measur
             shots=int(asked["num_fewshot"]),
             told_protocol=protocol,
             seed=int(str(seed)) if str(seed).isdecimal() else None,
-            scores=scores[task],
+            scores=scores[task][None],
+            parts={part: of for part, of in scores[task].items() if part is not None},
             n=first["n"],
             definition={},
             items=tuple(items.get(task, ())),

@@ -1,12 +1,13 @@
 """A folder that other people's harnesses wrote into, as records with their items: each file whole, or none."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
-from pydantic import Field
+from pydantic import Field, TypeAdapter
 from tqdm import tqdm
 
 from workflow_scripts.core.errors import UserError
@@ -33,47 +34,62 @@ from workflow_scripts.scores.foreign.measured import (
 from workflow_scripts.scores.foreign.requests import ImportRequest
 from workflow_scripts.scores.influences import ScoredRecord
 
-SCORES = "scores.parquet"
+SCORES, RECORDS = "scores.parquet", "records.json"
 
 
 class ImportedRecord(ImportedCell):
     """A cell with its numbers and its items."""
 
-    schema_version: Literal[2] = 2
-    study: str = Field(description="The import's name, by which its scores are told from others")
+    schema_version: Literal[3] = 3
     sha256: str = Field(pattern=SHA256, description="Of the file")
     definition_sha256: str | None = Field(description="Of the task's definition in that file")
     metrics: tuple[Metric, ...]
     items: ItemsFile
 
 
+_ALL = TypeAdapter(tuple[ImportedRecord, ...])
+
+
 def import_results(inputs: Mapping[str, Any], request: dict, outputs: dict[str, Path]) -> None:
     """Records where there are items, and of all cells the scores and what is known beside them."""
     asked = ImportRequest.of(request)
-    found = read_folder(Path(asked.folder), asked)
-    cells = [_cell(one, asked) for one in found]
-    for sentence in [*compared(found), *told(cells)[1:]]:
-        print(sentence)
     with atomic_dir(outputs["folder"]) as folder:
-        rows = []
-        write_json(folder / CELLS, [cell.model_dump(mode="json") for cell in cells])
-        for at, one in enumerate(tqdm(found, "writing records")):
+
+        def items_written(at: int, one: Measured) -> Measured:
+            """Without its items: those of thousands of files are not held together."""
             if one.items:
-                about = dict(cells[at]) | {"study": asked.name}
-                _write_record(folder / f"{at:05}.json", one, about)
-            rows += [row | {"study": asked.name} for row in _rows(one)]
+                write_items(folder / f"{at:05}.parquet", list(one.items))
+            return replace(one, items=(), choices=())
+
+        found = read_folder(Path(asked.folder), asked, items_written)
+        named = origins(found, asked)
+        cells = [_cell(one, study, asked) for one, study in zip(found, named, strict=True)]
+        for sentence in [*compared(found), *told(cells)[1:]]:
+            print(sentence)
+        rows: list[dict[str, Any]] = []
+        records: list[ImportedRecord] = []
+        for at, one in enumerate(found):
+            if (items := folder / f"{at:05}.parquet").exists():
+                records.append(_record(items, one, dict(cells[at])))
+            rows += [row | {"study": named[at]} for row in _rows(one)]
+        write_json(folder / CELLS, [cell.model_dump(mode="json") for cell in cells])
+        write_json(folder / RECORDS, [record.model_dump(mode="json") for record in records])
         scores = pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
         with_sound_errors(scores).to_parquet(folder / SCORES, index=False)
 
 
-def read_folder(folder: Path, asked: ImportRequest) -> list[Measured]:
-    """All that is wrong with any of the files at once, a sentence each."""
+def read_folder(
+    folder: Path,
+    asked: ImportRequest,
+    keep: Callable[[int, Measured], Measured] = lambda at, one: one,
+) -> list[Measured]:
+    """All that is wrong with any of the files at once, a sentence each; `keep` is given each with its place."""
     files = sorted(folder.rglob("*.json"))
     found: list[Measured] = []
     problems: list[str] = []
     for path in tqdm(files, f"reading {folder}"):
         try:
-            found += [checked(one).with_floors() for one in _read(path, asked)]
+            read = [checked(one).with_floors() for one in _read(path, asked)]
         except UserError as error:
             problems += error.problems
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
@@ -81,6 +97,9 @@ def read_folder(folder: Path, asked: ImportRequest) -> list[Measured]:
                 f"{path} has the keys of a result file and another shape ({type(error).__name__}: {error});"
                 " expected it as its harness wrote it."
             )
+        else:
+            for one in read:
+                found.append(keep(len(found), one))
     problems += each_once(found)
     if not files:
         problems.append(
@@ -103,7 +122,7 @@ def _read(path: Path, asked: ImportRequest) -> list[Measured]:
         found = list(read_lm_eval(path, content, told))
     elif is_lighteval(content):
         names = ours.get("lighteval", {})
-        found = list(read_lighteval(path, content))
+        found = list(read_lighteval(path, content, names))
     elif is_every_eval_ever(content):
         found = list(read_every_eval_ever(path, content))
         names = ours.get(found[0].harness, {}) if found else {}
@@ -140,13 +159,38 @@ def compared(found: list[Measured]) -> list[str]:
 
 
 def _what_decides(definition: dict[str, Any]) -> dict[str, Any]:
-    """Without what may differ between two that ask the same: versions, and the number of examples."""
+    """Without what may differ between two that ask the same: versions, and the numbers of examples and items."""
     aside = ("metadata", "num_fewshot", "group", "group_alias", "task_alias", "tag")
+    aside += ("num_fewshots", "original_num_docs", "effective_num_docs")
     return {key: value for key, value in definition.items() if key not in aside}
 
 
-def _cell(one: Measured, asked: ImportRequest) -> ImportedCell:
+def origins(found: list[Measured], asked: ImportRequest) -> list[str]:
+    """The name that the scores of each go by: the folder's.
+
+    Where a model was asked a task with several numbers of examples, it is that of those with a number that this config
+    asks with, or else with the one that is usual in the folder; behind the others' name stands theirs.
+    """
+    asked_with: dict[tuple[str | int | None, ...], set[int]] = defaultdict(set)
+    usual: dict[str, Counter[int]] = defaultdict(Counter)
+    for one in found:
+        asked_with[one.cell].add(one.shots)
+        usual[one.task][one.shots] += 1
+
+    def first(one: Measured) -> int:
+        here = asked.tasks.get(one.task)
+        ours, of_task = here.shots if here else (), usual[one.task]
+        return min(asked_with[one.cell], key=lambda n: (n not in ours, -of_task[n], n))
+
+    return [
+        asked.name if one.shots == first(one) else f"{asked.name} ({one.shots}-shot)"
+        for one in found
+    ]
+
+
+def _cell(one: Measured, study: str, asked: ImportRequest) -> ImportedCell:
     return ImportedCell(
+        study=study,
         file=one.file.relative_to(asked.folder).as_posix(),
         harness=one.harness,
         harness_version=one.version,
@@ -160,28 +204,28 @@ def _cell(one: Measured, asked: ImportRequest) -> ImportedCell:
     )
 
 
-def _write_record(path: Path, one: Measured, about: dict[str, Any]) -> None:
-    items = path.with_suffix(".parquet")
-    write_items(items, list(one.items))
+def _record(items: Path, one: Measured, about: dict[str, Any]) -> ImportedRecord:
+    """Beside its items, which are there; `one` knows their number."""
+    n = one.n or 0
     metrics = [
         Metric(
             name=name,
+            subset=part,
             value=score.value,
             stderr=score.stderr,
-            n=len(one.items),
+            n=score.n or n,
             best_constant=score.best_constant,
             chance=score.chance,
         )
-        for name, score in one.scores.items()
+        for name, part, score in one.everything
     ]
-    record = ImportedRecord(
+    return ImportedRecord(
         **about,
         sha256=sha256_file(one.file),
         definition_sha256=sha256_json(_what_decides(one.definition)) if one.definition else None,
         metrics=tuple(metrics),
-        items=ItemsFile(file=items.name, sha256=sha256_file(items), n=len(one.items)),
+        items=ItemsFile(file=items.name, sha256=sha256_file(items), n=n),
     )
-    write_json(path, record.model_dump(mode="json"))
 
 
 def _rows(one: Measured) -> list[dict[str, Any]]:
@@ -191,23 +235,23 @@ def _rows(one: Measured) -> list[dict[str, Any]]:
         "task": one.task,
         "protocol": one.protocol,
         "shots": one.shots,
-        "n": one.n,
         "seed": one.seed,
         "dtype": one.dtype,
         "commit": one.commit,
     }
     rows = []
-    for name, score in one.scores.items():
+    for name, part, score in one.everything:
         floors = [value for value in (score.best_constant, score.chance) if value is not None]
-        told = {"metric": name, "value": score.value, "stderr": score.stderr}
-        rows.append(about | told | {"floor": max(floors, default=None), "chance": score.chance})
+        told = {"subset": part, "metric": name, "value": score.value, "stderr": score.stderr}
+        told |= {"n": score.n if part else one.n, "chance": score.chance}
+        rows.append(about | told | {"floor": max(floors, default=None)})
     return rows
 
 
 def scored_imports(folder: Path) -> Iterator[ScoredRecord]:
     """The records in a folder of them, as `scores.influences` takes them."""
-    for path in sorted(folder.glob("[0-9]*.json")):
-        with problems_named(path):
-            one = ImportedRecord.model_validate_json(path.read_text(encoding="utf-8"))
+    with problems_named(folder / RECORDS):
+        records = _ALL.validate_json((folder / RECORDS).read_bytes())
+    for one in records:
         row = one.study, one.protocol, one.model, one.variant, one.dtype or "", one.commit or ""
-        yield ScoredRecord(path.with_name(one.items.file), row, one.task, one.metrics)
+        yield ScoredRecord(folder / one.items.file, row, one.task, one.metrics)

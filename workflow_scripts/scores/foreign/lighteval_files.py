@@ -1,6 +1,6 @@
 """lighteval's results_*.json, and its details, Parquet files in a folder beside."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +24,20 @@ def is_lighteval(content: dict[str, Any]) -> bool:
     return all(isinstance(content.get(key), dict) for key in KEYS)
 
 
-def read_lighteval(path: Path, content: dict[str, Any]) -> Iterator[Measured]:
-    """One for each task; parts of a task, such as subjects, are its items' subsets."""
+def read_lighteval(
+    path: Path, content: dict[str, Any], known: Container[str]
+) -> Iterator[Measured]:
+    """One for each task; of a known one the parts, such as subjects, are its items' subsets.
+
+    Only of those is it known that lighteval's names with one beginning (mmlu:anatomy, arc:easy) are of one task.
+    """
     general = content["config_general"]
+    version = general.get("lighteval_sha")
     model = general.get("model_config") or {}
     about = {
         "file": path,
         "harness": "lighteval",
-        "version": general.get("lighteval_sha") or None,
+        "version": None if version == "?" else version or None,  # of a package, and not of a clone
         "model": model_name(model.get("model_name") or general.get("model_name"), path),
         "commit": general.get("model_sha") or None,
         "dtype": model.get("dtype") or general.get("model_dtype") or None,
@@ -44,7 +50,9 @@ def read_lighteval(path: Path, content: dict[str, Any]) -> Iterator[Measured]:
                 raise UserError(
                     f"{path}: results.{key} ends in {shots!r}; expected a number of examples."
                 )
-            parts.setdefault((name.split(":")[0].split("|")[-1], int(shots)), []).append(key)
+            whole, name = name.split(":")[0].split("|")[-1], name.split("|")[-1]
+            task = whole if whole in known else name
+            parts.setdefault((task, int(shots)), []).append(key)
     for (task, shots), keys in parts.items():
         yield _measured(path, content, task, keys, about | {"shots": shots})
 
@@ -64,30 +72,43 @@ def _measured(
             f"{path}: {task} has {len(keys)} parts and no details of all of them; expected the folder details"
             " beside the folder results (--save-details)."
         )
-    scores = {}
+    scores: dict[str, ForeignScore] = {}
+    parts: dict[str, dict[str, ForeignScore]] = {_part(key): {} for key in keys if several}
     for name in content["results"][keys[0]]:
         if name.endswith("_stderr"):
             continue
-        said = {key: number_of(content["results"][key].get(name)) for key in keys}
-        if lacking := [key for key in keys if said[key] is None]:
-            raise UserError(f"{path}: results.{lacking[0]} has no number {name}; expected one.")
-        shares = np.array([sizes[key] for key in keys], dtype=float) / sum(sizes.values())
-        value = float(shares @ np.array([said[key] for key in keys], dtype=float))
+        said = [number_of(content["results"][key].get(name)) for key in keys]
+        if None in said:
+            lacking = keys[said.index(None)]
+            raise UserError(f"{path}: results.{lacking} has no number {name}; expected one.")
+        values = np.array(said, dtype=float)
         errors = [number_of(content["results"][key].get(f"{name}_stderr")) for key in keys]
+        for key, value, error in zip(keys, values, errors, strict=True):
+            if several:
+                parts[_part(key)][name] = ForeignScore(float(value), error, n=sizes[key])
+        shares = np.array([sizes[key] for key in keys], dtype=float) / sum(sizes.values())
         spread = np.linalg.norm(shares * np.array(errors, dtype=float))
-        error = None if np.isnan(spread) else float(spread)
-        scores[name] = ForeignScore(value, error)
+        scores[name] = ForeignScore(
+            float(shares @ values), None if np.isnan(spread) else float(spread)
+        )
     definition = content["config_tasks"].get(keys[0]) or {}
+    aside = ("name", "full_name", "hf_subset") if several else ()  # of its first part
     return Measured(
         **about,
         task=task,
         scores=scores,
         n=len(found) or None,
-        definition=definition if isinstance(definition, dict) else {},
+        definition={key: value for key, value in dict(definition).items() if key not in aside},
         items=tuple(item for item, _ in found),
         answers=_folder_of_details(path) if found else None,
         choices=tuple(choices for _, choices in found),
+        parts=parts,
     )
+
+
+def _part(key: str) -> str:
+    """Of a task, such as its subject; nothing of a task without."""
+    return key.rpartition("|")[0].partition(":")[2]
 
 
 def _folder_of_details(path: Path) -> Path:
@@ -109,7 +130,7 @@ def _details(path: Path, key: str, of_several: bool) -> list[tuple[Item, tuple[s
     file = folder / f"details_{key}_{folder.name}.parquet"
     if not file.is_file():
         return []
-    subset = key.rpartition("|")[0].partition(":")[2] or None
+    subset = _part(key) or None
     try:
         rows = pq.read_table(file).to_pylist()
         by_item: dict[str, list[dict[str, Any]]] = {}

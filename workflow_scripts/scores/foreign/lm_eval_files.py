@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -64,8 +65,10 @@ def read_lm_eval(
         for name in leaves:
             samples += _samples(path, content, name, asked.get(task, AskedTask()), several)
         numbers = _numbers(path, task, scores)
+        of_leaves: dict[str, Any] = {}
         if several:
-            numbers |= _over_members(numbers, [content["results"].get(name, {}) for name in leaves])
+            of_leaves = {name: content["results"].get(name, {}) for name in leaves}
+            numbers |= _over_members(numbers, list(of_leaves.values()))
         if numbers:
             yield Measured(
                 **about,
@@ -78,6 +81,13 @@ def read_lm_eval(
                 items=tuple(item for item, _ in samples),
                 answers=_samples_file(path, leaves[0]) if samples else None,
                 choices=tuple(choices for _, choices in samples),
+                parts={
+                    name: {
+                        metric: replace(one, n=_count(content, [name]))
+                        for metric, one in _numbers(path, name, found).items()
+                    }
+                    for name, found in of_leaves.items()
+                },
             )
 
 
@@ -223,8 +233,8 @@ def _item(
         likely = [float(answer[0]) for answer in answers]
         choices = tuple(continuation.removeprefix(" ") for _, continuation in requests)
         lengths = [len(text) if asked.metric == "acc_norm" else 1 for text in choices]
-        prediction = int(np.argmax([ll / max(n, 1) for ll, n in zip(likely, lengths, strict=True)]))
-        gold = _gold(first["target"], choices, int(np.argmax(likely)), scores.get("acc"))
+        prediction = _highest([ll / max(n, 1) for ll, n in zip(likely, lengths, strict=True)])
+        gold = _gold(first["target"], choices, _highest(likely), scores.get("acc"))
         if item["correct"] is None and gold is not None:
             item["correct"] = prediction == gold
         gold_text = None if gold is None else str(gold)
@@ -236,6 +246,10 @@ def _item(
     answer, whole = answers[0], first["resps"][0]
     text = whole[0] if isinstance(whole, list) else whole
     return Item(gold=gold_text, prediction=str(answer), text=str(text), **item), ()
+
+
+def _highest(values: list[float]) -> int:
+    return max(range(len(values)), key=values.__getitem__)
 
 
 def _arguments(said: Any) -> list[list[str]]:

@@ -2,14 +2,12 @@
 
 import json
 import math
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
-
-import numpy as np
-import pandas as pd
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import hub_name_problem, name_of_folder
@@ -26,6 +24,8 @@ class ForeignScore:
     stderr: float | None
     best_constant: float | None = None
     chance: float | None = None
+    n: int | None = None
+    """Of a part of a task."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,8 @@ class Measured:
     variant: str = ""
     seed: int | None = None
     told_protocol: str | None = None
+    parts: dict[str, dict[str, ForeignScore]] = field(default_factory=dict)
+    """By part of the task, such as a subject, as the items have it."""
 
     @property
     def protocol(self) -> str:
@@ -59,18 +61,26 @@ class Measured:
 
     @property
     def cell(self) -> tuple[str | int | None, ...]:
+        """Which may stand there once with each number of examples."""
         return self.model + self.variant, self.task, self.protocol, self.seed
+
+    @property
+    def everything(self) -> Iterator[tuple[str, str | None, ForeignScore]]:
+        """Name, part and score, those of the whole task first."""
+        for part, scores in ((None, self.scores), *self.parts.items()):
+            for name, score in scores.items():
+                yield name, part, score
 
     def with_floors(self) -> "Measured":
         """Its scores with the floors that its items tell, where the file tells none."""
-        best, chance = floors_of(self)
-        if best is None and chance is None:
+        if not self.items or len(self.choices) != len(self.items) or not all(self.choices):
             return self
-        scores = {
-            name: replace(one, best_constant=best, chance=chance)
-            for name, one in self.scores.items()
-        }
-        return replace(self, scores=scores)
+        chosen: dict[str | None, list[tuple[Item, tuple[str, ...]]]] = defaultdict(list)
+        for pair in zip(self.items, self.choices, strict=True):
+            chosen[pair[0].subset].append(pair)
+        whole = [pair for of_part in chosen.values() for pair in of_part]
+        parts = {part: _floored(of, chosen[part]) for part, of in self.parts.items()}
+        return replace(self, scores=_floored(self.scores, whole), parts=parts)
 
 
 def model_name(said: Any, path: Path) -> str:
@@ -110,13 +120,14 @@ def checked(one: Measured) -> Measured:
             raise UserError(f"{where}: its {name} is {said!r}; expected text.")
     if not isinstance(one.definition, dict):
         raise UserError(f"{where}: its definition is {one.definition!r}; expected an object.")
-    for name, score in one.scores.items():
+    for name, part, score in one.everything:
         low, high = RANGES.get(bare(name), (-math.inf, math.inf))
+        what = f"{name} of {part}" if part else name
         if not low - _SAME <= score.value <= high + _SAME:
-            raise UserError(f"{where}: {name} is {score.value:g}; expected {low:g} to {high:g}.")
+            raise UserError(f"{where}: {what} is {score.value:g}; expected {low:g} to {high:g}.")
         if score.stderr is not None and score.stderr < 0:
             raise UserError(
-                f"{where}: the error of {name} is {score.stderr:g}; expected 0 or more."
+                f"{where}: the error of {what} is {score.stderr:g}; expected 0 or more."
             )
     if not one.items:
         return one
@@ -128,18 +139,33 @@ def checked(one: Measured) -> Measured:
     twice = [item for item, count in Counter(item.item for item in one.items).items() if count > 1]
     if twice:
         raise UserError(f"{there}: the item {twice[0]} stands there twice; expected each once.")
-    subsets = pd.Series([item.subset or "" for item in one.items])
-    for name, score in one.scores.items():
-        values = pd.Series([item.scores.get(name, math.nan) for item in one.items])
-        of_parts = values.groupby(subsets).mean()
-        # A group's score is the mean over its items, or that of its tasks' means.
-        means = (values.mean(), of_parts.mean())
-        if values.notna().all() and min(abs(mean - score.value) for mean in means) > _SAME:
+    by_part: dict[str | None, list[Item]] = defaultdict(list)
+    for item in one.items:
+        by_part[item.subset].append(item)
+    for name, part, score in one.everything:
+        items = list(by_part.values()) if part is None else [by_part[part]]
+        what, n = f"{name} of {part}" if part else name, sum(map(len, items))
+        if not n:  # not told of the items
+            continue
+        if score.n is not None and score.n != n:
             raise UserError(
-                f"{there}: the mean of {name} over its items is {means[0]:.6g}; expected"
+                f"{there} has {n} items of {part}; expected {score.n}, as {one.file.name} says."
+            )
+        means = _means(name, items)
+        if means and min(abs(mean - score.value) for mean in means) > _SAME:
+            raise UserError(
+                f"{there}: the mean of {what} over its items is {means[0]:.6g}; expected"
                 f" {score.value:.6g}, as {one.file.name} says."
             )
     return replace(one, n=len(one.items))
+
+
+def _means(name: str, parts: Sequence[Sequence[Item]]) -> tuple[float, float] | None:
+    """Over all items, and of the means of the parts, which is a group's score too; None unless each has this score."""
+    values = [[item.scores[name] for item in part if name in item.scores] for part in parts]
+    if not all(values) or list(map(len, values)) != list(map(len, parts)):
+        return None
+    return fmean(value for part in values for value in part), fmean(map(fmean, values))
 
 
 def each_once(found: Iterable[Measured]) -> list[str]:
@@ -147,7 +173,7 @@ def each_once(found: Iterable[Measured]) -> list[str]:
     first: dict[tuple[str | int | None, ...], Measured] = {}
     problems = []
     for one in found:
-        other = first.setdefault(one.cell, one)
+        other = first.setdefault((*one.cell, one.shots), one)
         if other is not one:
             problems.append(
                 f"{one.file}: {one.model} on {one.task} ({one.protocol}) stands in {other.file} too; expected"
@@ -156,13 +182,16 @@ def each_once(found: Iterable[Measured]) -> list[str]:
     return problems
 
 
-def floors_of(one: Measured) -> tuple[float | None, float | None]:
-    """The best fixed answer and chance, of a choice between given answers; None where it is none."""
-    if not one.items or len(one.choices) != len(one.items) or not all(one.choices):
-        return None, None
-    right = []  # a harness says which answer it is, or what
-    for item, answers in zip(one.items, one.choices, strict=True):
+def _floored(
+    scores: dict[str, ForeignScore], chosen: Sequence[tuple[Item, tuple[str, ...]]]
+) -> dict[str, ForeignScore]:
+    """With the best fixed answer and chance, of items that are choices between given answers."""
+    if not chosen:
+        return scores
+    right: list[str | None] = []  # a harness says which answer it is, or what
+    for item, answers in chosen:
         by_place = {str(at): answer for at, answer in enumerate(answers)}
         right.append(by_place.get(item.gold or "", item.gold))
     best = None if None in right else max(Counter(right).values()) / len(right)
-    return best, float(np.mean([1 / len(answers) for answers in one.choices]))
+    chance = fmean(1 / len(answers) for _, answers in chosen)
+    return {name: replace(one, best_constant=best, chance=chance) for name, one in scores.items()}

@@ -4,13 +4,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from workflow_scripts.core.ids import CheckpointId
+from workflow_scripts.core.ids import TUNED, CheckpointId
 from workflow_scripts.core.training_record import TrainingRecord, read_training_record
 from workflow_scripts.render.figures import Figure, drawing, model_colours, rule
 from workflow_scripts.settings.request import Nothing
 
 _HANDLE, _LETTER = 0.6, 0.085  # inches, in the legend
-_STAGES = {"cpt": "Continued pre-training", "sft": "Supervised fine-tuning"}
+_STAGES = {
+    "cpt": "Continued pre-training",
+    "sft": "Supervised fine-tuning",
+    TUNED: "Models trained once",
+}
 
 
 def write_curves_figure(records: Sequence[TrainingRecord], pdf: Path, png: Path) -> None:

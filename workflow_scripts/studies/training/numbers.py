@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from workflow_scripts.core.ids import CheckpointId
+from workflow_scripts.core.ids import TUNED, CheckpointId
 from workflow_scripts.render.numbers import Values
 from workflow_scripts.studies.training.stages import UNTRAINED
 
@@ -12,9 +12,9 @@ _TEXT = "wikitext"
 
 
 def training_numbers(table: pd.DataFrame) -> Values:
-    """The trained checkpoint that reads wikitext best, beside itself untrained and the whole model."""
+    """The trained chunks that read wikitext best, beside themselves untrained and the whole model."""
     table = table.set_index(table["model"] + table["variant"].fillna(""))
-    trained = table[table["stage"] != UNTRAINED].dropna(subset=[_TEXT])
+    trained = table[~table["stage"].isin([UNTRAINED, TUNED])].dropna(subset=[_TEXT])
     if trained.empty:
         return {}
     best = str(trained[_TEXT].idxmin())

@@ -3,13 +3,12 @@
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.plan_measures import MEASURED_TEXTS
 from workflow_scripts.studies.product import MeasuredStudy, figure, products, table
-from workflow_scripts.studies.training.requests import staged_checkpoints
+from workflow_scripts.studies.training.requests import compared_checkpoints
 
 
 def training_records(settings: Settings) -> list[str]:
-    """What trained each chunked checkpoint, and how; beside the measures of perplexity after it."""
-    staged = [one for one in settings.staged_checkpoints() if one.stages]
-    return [f"results/training/{one.in_path}.json" for one in staged]
+    """What trained each checkpoint, and how; beside the measures of perplexity after it."""
+    return [f"results/training/{one.in_path}.json" for one in settings.trained_checkpoints()]
 
 
 def mmlu_trainings(settings: Settings) -> list[str]:
@@ -21,7 +20,7 @@ def mmlu_trainings(settings: Settings) -> list[str]:
 def _perplexity_records(settings: Settings) -> list[str]:
     return [
         f"results/records/training/perplexity/{one.in_path}/{text}.json"
-        for one in settings.staged_checkpoints()
+        for one in settings.compared_checkpoints()
         for text in MEASURED_TEXTS
     ]
 
@@ -34,7 +33,7 @@ PRODUCTS = products(
         "Perplexity after each stage of training, and what the stage trained.",
         "studies.training.stages",
         inputs={"scores": "results/scores/training.parquet", "records": training_records},
-        request=staged_checkpoints,
+        request=compared_checkpoints,
     ),
     figure(
         "training_curves",
@@ -44,7 +43,7 @@ PRODUCTS = products(
         version=2,
         caption=(
             "The loss of each optimiser step (thin) and of the held-out samples (dots), in nats"
-            " per counted token: one panel a stage, one colour a chunked checkpoint. With the"
+            " per counted token: one panel a stage, one colour a chunk plan or model. With the"
             " usual recipes the first stage is continued pre-training on wikitext and the second"
             " fine-tuning on conversations. What distillation adds to the loss of a step is not in"
             " that of the held-out samples."

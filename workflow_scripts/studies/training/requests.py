@@ -4,16 +4,16 @@ from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.request import StepRequest
 
 
-class StagedCheckpoints(StepRequest):
+class ComparedCheckpoints(StepRequest):
     """The checkpoints of training, in the order of the table, and the texts that they read."""
 
     checkpoints: tuple[str, ...]
     texts: tuple[str, ...]
 
 
-def staged_checkpoints(settings: Settings) -> StagedCheckpoints:
-    names = [str(one) for one in settings.staged_checkpoints()]
-    return StagedCheckpoints(checkpoints=names, texts=measured_texts(settings))
+def compared_checkpoints(settings: Settings) -> ComparedCheckpoints:
+    names = [str(one) for one in settings.compared_checkpoints()]
+    return ComparedCheckpoints(checkpoints=names, texts=measured_texts(settings))
 
 
 def measured_texts(settings: Settings) -> list[str]:

@@ -10,7 +10,7 @@ from workflow_scripts.core.training_record import TrainingRecord, read_training_
 from workflow_scripts.render.frames import columns
 from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import numbers, perplexity, with_errors
-from workflow_scripts.studies.training.requests import StagedCheckpoints
+from workflow_scripts.studies.training.requests import ComparedCheckpoints
 
 NOTE = (
     "Perplexity ± standard error of wikitext's validation text and of Magpie's responses (their"
@@ -40,7 +40,7 @@ def text_of(rows: pd.DataFrame) -> pd.Series:
 
 
 def stages_table(
-    scores: pd.DataFrame, trained: Sequence[TrainingRecord], request: StagedCheckpoints
+    scores: pd.DataFrame, trained: Sequence[TrainingRecord], request: ComparedCheckpoints
 ) -> pd.DataFrame:
     """One row a checkpoint, in the given order; a column of perplexity and its error a text."""
     rows = scores[scores["metric"] == "perplexity"]
@@ -79,7 +79,7 @@ def _held_out(record: TrainingRecord) -> float | None:
     return found[-1] if found else None
 
 
-def _show(table: pd.DataFrame, _: StagedCheckpoints) -> ShownColumns:
+def _show(table: pd.DataFrame, _: ComparedCheckpoints) -> ShownColumns:
     return {
         "Model": table["model"],
         "Variant": table["variant"],
@@ -100,7 +100,7 @@ TABLE = Table(
     title="Perplexity after each stage of training",
     note=NOTE,
     columns=COLUMNS,
-    asks=StagedCheckpoints,
+    asks=ComparedCheckpoints,
     make=lambda inputs, request: stages_table(
         pd.read_parquet(inputs.one("scores")),
         [read_training_record(path) for path in inputs["records"]],

@@ -10,13 +10,13 @@ from workflow_scripts.scores.tidy import COLUMNS
 from workflow_scripts.studies.chunking.chapter import CHUNKING
 from workflow_scripts.studies.training.curves import write_curves_figure
 from workflow_scripts.studies.training.numbers import training_numbers
-from workflow_scripts.studies.training.requests import StagedCheckpoints
+from workflow_scripts.studies.training.requests import ComparedCheckpoints
 from workflow_scripts.studies.training.stages import TABLE, stages_table
 
 MODEL = "org/net"
 NAMES = (MODEL, f"{MODEL}@k2m6", f"{MODEL}@k2m6+cpt")
 TRAINED = training_record(base=NAMES[1], trained=NAMES[2])
-ASKED = StagedCheckpoints(checkpoints=NAMES, texts=("magpie (easy)", "wikitext"))
+ASKED = ComparedCheckpoints(checkpoints=NAMES, texts=("magpie (easy)", "wikitext"))
 
 
 def scores(wikitext=(20.0, 40.0, 30.0), magpie=(2.0, 4.0, 3.0)) -> pd.DataFrame:
@@ -65,6 +65,16 @@ def test_perplexity_before_and_after_stands_beside_what_was_trained(tmp_path):
 )
 def test_the_best_trained_checkpoint_is_set_beside_the_whole_model(wikitext, expected):
     assert expected in told(stages_table(scores(wikitext), [TRAINED], ASKED))
+
+
+def test_a_model_trained_as_it_is_has_a_row_and_is_not_among_the_chunks():
+    names = (*NAMES, f"{MODEL}+tuned")
+    better = scores((30.0, 40.0, 20.0), (2.0, 4.0, 3.0))
+    tuned = better[better["variant"] == ""].assign(variant="+tuned", value=10.0)
+    asked = ASKED.model_copy(update={"checkpoints": names})
+    table = stages_table(pd.concat([better, tuned]), [TRAINED], asked)
+    assert table["stage"].tolist()[-1] == "tuned" and table["wikitext"].tolist()[-1] == 10
+    assert f"{NAMES[2]} reads wikitext best" in told(table)
 
 
 @pytest.mark.parametrize("wikitext", [(20.0, None, 30.0), (20.0, 40.0, None), (None, None, None)])
