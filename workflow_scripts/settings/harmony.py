@@ -122,6 +122,18 @@ class Harmony(Section):
     recipes: dict[str, TaskRecipe] = Field(dict(RECIPES))
     """Ways to train before a test, by name. One of your own is one more entry; of one that is here,
     write what differs."""
+    budget: str | None = Field(
+        None,
+        pattern=r"^\d+(\.\d+)?(%|h)$",
+        title="a share such as 10%, hours such as 40h, or null",
+    )
+    """What all training before the test may take: a share of what training on every task takes,
+    such as 10%, or hours, such as 40h (of GPUs, where jobs have them). Models are then trained on
+    the tasks that say most, for that price, about a new model's place on `panel`; null trains on
+    all."""
+    panel: CsvFile | None = None
+    """Models with scores on all tasks, among which others are placed: a CSV file in the columns of
+    imported_scores; null is resources/published/harmony_leaderboard.csv."""
     seeds: Listed[Annotated[int, Field(ge=0)]] = ()
     """Train each cell once with each of these seeds; tables show the mean. Empty: once, with the
     seed of the config."""
@@ -153,6 +165,19 @@ class Harmony(Section):
                 raise contradiction(
                     f"task_pair names {task!r}; expected two of harmony.tasks{hint(task, self.tasks)}."
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _budget_pays_for_trainings(self) -> "Harmony":
+        if self.budget is None:
+            return self
+        if not self.models or "train_before_test" not in self.protocols:
+            raise contradiction(
+                f"budget is {self.budget!r}, and nothing is trained; expected models, and train_before_test"
+                " among the protocols, or no budget."
+            )
+        if self.budget.endswith("%") and not 0 < float(self.budget[:-1]) <= 100:
+            raise contradiction(f"budget is {self.budget!r}; expected a share up to 100%.")
         return self
 
     @model_validator(mode="after")
