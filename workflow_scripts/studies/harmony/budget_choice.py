@@ -16,7 +16,12 @@ from workflow_scripts.studies.harmony.budget_requests import (
     panel_file,
 )
 
-CHOICE = Path("results/budget.json")
+FOLDER = Path("results/budget")
+
+
+def choice_file(settings: Settings) -> Path:
+    """One for each way that the section harmony was written: a look at another budget leaves those of a run alone."""
+    return FOLDER / f"{sha256_json(settings.harmony.model_dump(mode='json'))[:12]}.json"
 
 
 def within_budget(settings: Settings, *, chooses: bool) -> Settings:
@@ -31,16 +36,17 @@ def within_budget(settings: Settings, *, chooses: bool) -> Settings:
 
 
 def _choice(settings: Settings, chooses: bool) -> Choice:
-    kept = read_sealed(CHOICE)
+    file = choice_file(settings)
+    kept = read_sealed(file)
     if chooses:
         asked, panel = budget_request(settings), Path(panel_file(settings))
         made_of = sha256_json([asked.as_params(), sha256_file(panel)])
         if kept is None or kept["made_of"] != made_of:
             kept = {"made_of": made_of, **_chosen(panel, asked).model_dump(mode="json")}
-            write_sealed(CHOICE, kept)
+            write_sealed(file, kept)
     if kept is None:
         raise UserError(
-            f"{CHOICE} is missing or altered, which says what harmony.budget pays for; expected the same"
+            f"{file} is missing or altered, which says what harmony.budget pays for; expected the same"
             " command from the beginning."
         )
     return Choice.model_validate({key: kept[key] for key in Choice.model_fields})

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.words import many
 from workflow_scripts.render.figures import Figure
 from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.inputs import Inputs
@@ -38,7 +39,9 @@ NOTE = (
     " models of the config, in hours and as a share of all tasks. Off: root mean square of the error of PC1; ranks:"
     " median error of the rank; half width: median of the 95% interval's; within: share of such intervals that hold."
     " What another training would move is in none of them, so all tasks may have no error. At random:"
-    f" means over {RANDOM} draws. The tasks of `harmony.budget` were chosen before anything was trained."
+    f" means over {RANDOM} draws. The tasks of `harmony.budget` were chosen before anything was trained. The panel's families"
+    " have helped to choose, so that chosen tasks look somewhat better than they are; `published_price` leaves each"
+    " family out of that too."
 )
 COLUMNS = Columns(
     {
@@ -69,22 +72,25 @@ def choose(path: Path, asked: BudgetRequest) -> Choice:
 def _panel(path: Path, asked: BudgetRequest) -> tuple[pd.DataFrame, pd.Series]:
     """The panel, which must have each of the tasks and none of the models, and the families of its models."""
     panel = panel_of(path, asked.metrics).scores
-    problems = [
-        f"harmony.tasks has {task!r}, on which the panel {path} has no scores; expected tasks of the panel"
-        f" alone with harmony.budget{hint(task, panel.columns)}."
-        for task in asked.prices
-        if task not in panel
-    ]
-    problems += [
-        f"harmony.models has {shown(name)}, a model of the panel {path}, whose place is known; expected models"
-        " that the panel lacks with harmony.budget, or another harmony.panel."
-        for name in asked.trained
-        if name in panel.index
-    ]
+    problems = []
+    if lacking := [task for task in asked.prices if task not in panel]:
+        problems.append(
+            f"harmony.tasks has {shown(lacking[0])}{_more(lacking)}, on which the panel {path} has no scores;"
+            f" expected tasks of the panel alone with harmony.budget{hint(lacking[0], panel.columns)}."
+        )
+    if placed := [name for name in asked.trained if name in panel.index]:
+        problems.append(
+            f"harmony.models has {shown(placed[0])}{_more(placed)}, of the panel {path}, whose place is known;"
+            " expected models that the panel lacks with harmony.budget, or another harmony.panel."
+        )
     if problems:
         raise UserError(problems)
     known = {row.model: row.family for row in asked.models}
     return panel, pd.Series(known, dtype=object).reindex(panel.index)
+
+
+def _more(names: list[str]) -> str:
+    return f" and {many(len(names) - 1, 'other')}" if len(names) > 1 else ""
 
 
 def budget_curve(panel: pd.DataFrame, families: pd.Series, asked: BudgetRequest) -> pd.DataFrame:

@@ -11,7 +11,12 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.load import load_settings
 from workflow_scripts.settings.packs import harmony_records, packs, tasks_of
 from workflow_scripts.studies.harmony import budget_table
-from workflow_scripts.studies.harmony.budget_choice import CHOICE, budget_told, within_budget
+from workflow_scripts.studies.harmony.budget_choice import (
+    FOLDER,
+    budget_told,
+    choice_file,
+    within_budget,
+)
 from workflow_scripts.studies.harmony.budget_requests import budget_request
 
 TASKS = ["mnli", "rte", "gsm8k", "nq_open", "arc_easy", "sst2", "boolq", "piqa", "truthfulqa_mc2"]
@@ -30,7 +35,7 @@ def in_a_folder(tmp_path, monkeypatch):
 def problems_of(**harmony) -> list[str]:
     with pytest.raises(UserError) as raised:
         within_budget(settings_of(**harmony), chooses=True)
-    assert not CHOICE.exists()
+    assert not FOLDER.exists()
     return raised.value.problems
 
 
@@ -85,7 +90,7 @@ def test_hours_and_shares_of_any_config_are_kept_to(seed):
 
 def test_what_was_chosen_is_better_than_the_cheapest_and_told_with_its_price():
     settings = within_budget(settings_of(), chooses=True)
-    kept = json.loads(CHOICE.read_text())["value"]
+    kept = json.loads(choice_file(settings).read_text())["value"]
     assert kept["off_of_all"] < kept["off"] < kept["off_of_cheapest"]
     (sentence,) = budget_told(settings)
     assert f"{len(settings.paid_tasks)} of {len(TASKS) - 1} tasks" in sentence
@@ -95,29 +100,32 @@ def test_what_was_chosen_is_better_than_the_cheapest_and_told_with_its_price():
 
 def test_a_rerun_keeps_the_choice_and_another_budget_chooses_anew(monkeypatch):
     first = within_budget(settings_of(), chooses=True)
-    written = CHOICE.read_bytes()
+    written = choice_file(first).read_bytes()
     with monkeypatch.context() as patch:
         patch.delattr(budget_table, "choose")
         assert within_budget(settings_of(), chooses=True).paid_tasks == first.paid_tasks
     more = within_budget(settings_of("60%"), chooses=True)
     assert len(more.paid_tasks) > len(first.paid_tasks)
-    within_budget(settings_of(), chooses=True)
-    assert CHOICE.read_bytes() == written
+    assert choice_file(first).read_bytes() == written, "a look at another budget leaves it alone"
 
 
 def test_a_job_takes_what_was_chosen_and_never_chooses():
     chosen = within_budget(settings_of(), chooses=True).paid_tasks
-    # What a job's machine would pay for does not matter to it.
-    assert within_budget(settings_of("90%"), chooses=False).paid_tasks == chosen
-    CHOICE.write_text("{}")
-    with pytest.raises(UserError, match=r"results/budget\.json is missing or altered"):
+    # On a machine by which everything has another price.
+    elsewhere = settings_of()
+    cluster = elsewhere.cluster.model_copy(update={"training_use": 0.01})
+    changed = elsewhere.model_copy(update={"cluster": cluster, "source": "huggingface"})
+    assert budget_request(changed).prices != budget_request(elsewhere).prices
+    assert within_budget(changed, chooses=False).paid_tasks == chosen
+    choice_file(elsewhere).write_text("{}")
+    with pytest.raises(UserError, match=r"results/budget/\w+\.json is missing or altered"):
         within_budget(settings_of(), chooses=False)
 
 
 def test_without_a_budget_nothing_is_chosen_or_written():
     settings = settings_of(None)
     assert within_budget(settings, chooses=True) is settings
-    assert not CHOICE.exists()
+    assert not FOLDER.exists()
 
 
 def test_what_cannot_be_paid_for_is_a_sentence(tmp_path):
@@ -129,8 +137,11 @@ def test_what_cannot_be_paid_for_is_a_sentence(tmp_path):
     (sentence,) = problems_of(tasks=["truthfulqa_mc2"])
     assert sentence.endswith("is none.")
     panel = panel_csv(tmp_path / "panel.csv", 12)
-    (sentence,) = problems_of(tasks=["mnli", "arc_easy"], panel=panel, budget="60%")
-    assert "harmony.tasks has 'arc_easy'" in sentence and "panel.csv has no scores" in sentence
+    (sentence,) = problems_of(tasks=["mnli", "arc_easy", "sciq", "piqa"], panel=panel, budget="60%")
+    assert (
+        "harmony.tasks has 'arc_easy' and 2 others" in sentence
+        and "panel.csv has no scores" in sentence
+    )
     few = panel_csv(tmp_path / "few.csv", 9)
     (sentence,) = problems_of(tasks=["mnli", "rte"], panel=few, budget="60%")
     assert "9 models with a score on each of its 3 tasks" in sentence and "at least 10" in sentence
@@ -142,7 +153,7 @@ def test_a_model_of_the_panel_has_its_place_already(tmp_path):
     table["model"] = table["model"].replace("org/m3", "miniature/Llama-1.4M")
     table.to_csv(panel, index=False)
     (sentence,) = problems_of(tasks=["mnli", "rte"], panel=panel, budget="60%")
-    assert "harmony.models has 'miniature/Llama-1.4M', a model of the panel" in sentence
+    assert "harmony.models has 'miniature/Llama-1.4M', of the panel" in sentence
 
 
 def test_the_choice_follows_the_panel_that_is_named(tmp_path):
