@@ -66,9 +66,9 @@ class Recipe(SampleKeys, TrainingKeys):
 
     @model_validator(mode="after")
     def _can_choose(self) -> "Recipe":
-        if self.select == "best" and not self.validation:
+        if self.select != "last" and not self.validation:
             raise contradiction(
-                "select is 'best' and validation is 0; expected a share to choose the best on."
+                f"select is {self.select!r} and validation is 0; expected a share to choose the best on."
             )
         return self
 
