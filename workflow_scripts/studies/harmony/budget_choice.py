@@ -75,7 +75,7 @@ def budget_told(settings: Settings) -> list[str]:
         f" {len(choice.tasks)} of {len(asked.prices)} tasks, {', '.join(names[task] for task in choice.tasks)};"
         f" {hours(price)} of {hours(whole)} {asked.unit}, {100 * price / whole:.1f}%. By the panel"
         f" ({panel_file(settings)}), each of its families placed by the others, the PC1 of a new model is then"
-        f" expected to be off by {choice.off:.0f} and its rank by {choice.ranks:.0f}; with the cheapest tasks by"
-        f" {choice.off_of_cheapest:.0f}, trained on all of them by {choice.off_of_all:.0f} and"
-        f" {choice.ranks_of_all:.0f}. results/tables/harmony_budget.md has other prices."
+        f" expected to be off by {choice.off:.0f} and its rank by {choice.ranks:.0f}; with the cheapest tasks in"
+        f" their place PC1 by {choice.off_of_cheapest:.0f}, and trained on all tasks by {choice.off_of_all:.0f}, its"
+        f" rank by {choice.ranks_of_all:.0f}. results/tables/harmony_budget.md has other prices."
     ]

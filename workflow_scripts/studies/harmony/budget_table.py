@@ -71,8 +71,13 @@ def choose(path: Path, asked: BudgetRequest) -> Choice:
 
 def _panel(path: Path, asked: BudgetRequest) -> tuple[pd.DataFrame, pd.Series]:
     """The panel, which must have each of the tasks and none of the models, and the families of its models."""
-    panel = panel_of(path, asked.metrics).scores
+    panel, protocol = panel_of(path, asked.metrics)
     problems = []
+    if protocol != frame.TRAINED:
+        problems.append(
+            f"harmony.panel {path} has scores under {protocol}; expected scores after training"
+            f" ({frame.TRAINED}) with harmony.budget, which chooses what is trained."
+        )
     if lacking := [task for task in asked.prices if task not in panel]:
         problems.append(
             f"harmony.tasks has {shown(lacking[0])}{_more(lacking)}, on which the panel {path} has no scores;"

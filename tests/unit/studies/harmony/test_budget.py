@@ -147,6 +147,13 @@ def test_what_cannot_be_paid_for_is_a_sentence(tmp_path):
     assert "9 models with a score on each of its 3 tasks" in sentence and "at least 10" in sentence
 
 
+def test_a_panel_of_untrained_models_chooses_no_trainings(tmp_path):
+    panel = panel_csv(tmp_path / "panel.csv", 12)
+    pd.read_csv(panel).assign(protocol="few_shot").to_csv(panel, index=False)
+    (sentence,) = problems_of(tasks=["mnli", "rte"], panel=panel, budget="60%")
+    assert "panel.csv has scores under few_shot; expected scores after training" in sentence
+
+
 def test_a_model_of_the_panel_has_its_place_already(tmp_path):
     panel = panel_csv(tmp_path / "panel.csv", 12)
     table = pd.read_csv(panel)
