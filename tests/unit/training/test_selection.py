@@ -78,7 +78,7 @@ def test_the_best_by_what_a_caller_measures(tmp_path, larger, step):
 def test_patience_ends_with_the_first_evaluation_that_is_no_better(tmp_path, save_every):
     def trained_with(folder, measured, **keys):
         values = iter(measured)
-        usual = {"evaluate_every": 2, "max_steps": 12, "save_every": save_every}
+        usual = {"evaluate_every": 2, "max_steps": 12, "save_every": save_every, "warm_up": 0.0}
         return train_small(
             folder,
             score=lambda model: {"accuracy": next(values)},

@@ -50,7 +50,7 @@ def panel_file(settings: Settings) -> str:
 
 def budget_request(settings: Settings) -> BudgetRequest:
     """Prices are of the config's models together, as `snakemake plan` reckons, without loading them."""
-    said, models = str(settings.harmony.budget), settings.harmony.models
+    said, models = settings.harmony.budget or "100%", settings.harmony.models
     every = settings.model_copy(update={"paid_tasks": None})
     tasks = tasks_of(every, "harmony", "train_before_test")
     prices = _prices(Planner(every), every, tasks)
