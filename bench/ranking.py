@@ -146,7 +146,7 @@ def _jobs(kind: str, settings: Settings, folder: Path) -> dict[str, tuple[str, s
             "imported": list(settings.harmony.imported_scores),
             "errors": results / "scores/harmony_errors.parquet",
             "correlations": PUBLISHED / "items/correlations.csv",
-            "published": PUBLISHED / "harmony_leaderboard.csv",
+            "panel": PUBLISHED / "harmony_leaderboard.csv",
             "table": results / f"tables/harmony_{DRAWN_FROM.get(name, name)}.csv",
         }
         made = {"table": ("csv", "md", "tex"), "figure": ("pdf", "png")}[kind]

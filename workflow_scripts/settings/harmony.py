@@ -119,6 +119,18 @@ class Harmony(Section):
     recipes: dict[str, TaskRecipe] = Field(dict(RECIPES))
     """Ways to train before a test, by name. One of your own is one more entry; of one that is here,
     write what differs."""
+    budget: str | None = Field(
+        None,
+        pattern=r"^\d+(\.\d+)?(%|h)$",
+        title="a share such as 10%, hours such as 40h, or null",
+    )
+    """What all training before the test may take: a share of what training on every task takes,
+    such as 10%, or hours, such as 40h (of GPUs, where jobs have them). Models are then trained on
+    the tasks that say most, for that price, about a new model's place on `panel`; null trains on
+    all."""
+    panel: CsvFile | None = None
+    """Models with scores on all tasks, among which others are placed: a CSV file in the columns of
+    imported_scores; null is resources/published/harmony_leaderboard.csv."""
     seeds: Listed[Annotated[int, Field(ge=0)]] = ()
     """Train each cell once with each of these seeds; tables show the mean. Empty: once, with the
     seed of the config."""
@@ -145,6 +157,13 @@ class Harmony(Section):
         for task in self.task_pair:
             if task not in self.tasks:
                 yield f"task_pair names {task!r}; expected two of harmony.tasks{hint(task, self.tasks)}."
+        if self.budget and (not self.models or "train_before_test" not in self.protocols):
+            yield (
+                f"budget is {self.budget!r}, and nothing is trained; expected models, and train_before_test"
+                " among the protocols, or no budget."
+            )
+        if self.budget and self.budget.endswith("%") and not 0 < float(self.budget[:-1]) <= 100:
+            yield f"budget is {self.budget!r}; expected a share up to 100%."
         if self.recipe is not None and self.recipe not in self.recipes:
             yield (
                 f"recipe is {self.recipe!r}; expected one of the recipes"

@@ -63,8 +63,8 @@ class Recipe(SampleKeys, TrainingKeys):
 
     def contradictions(self) -> Iterator[str]:
         yield from super().contradictions()
-        if self.select == "best" and not self.validation:
-            yield "select is 'best' and validation is 0; expected a share to choose the best on."
+        if self.select != "last" and not self.validation:
+            yield f"select is {self.select!r} and validation is 0; expected a share to choose the best on."
 
 
 _WIKITEXT: dict[str, Any] = {

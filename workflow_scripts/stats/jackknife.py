@@ -38,6 +38,15 @@ def groups_of(families: pd.Series) -> tuple[np.ndarray, str]:
     return codes, "families"
 
 
+def few_groups(families: pd.Series) -> tuple[np.ndarray, str]:
+    """The same, dealt into 24 groups at random where they are more than 64."""
+    groups, of = groups_of(families)
+    if (found := groups.max(initial=-1) + 1) <= _MOST:
+        return groups, of
+    dealt = np.random.default_rng(0).permutation(found) % _DEALT
+    return dealt[groups], "groups"
+
+
 def over_families(statistic: Callable[[np.ndarray], np.ndarray], families: pd.Series) -> Reach:
     """The statistic's 95% interval by leaving out one family at a time.
 
@@ -47,10 +56,7 @@ def over_families(statistic: Callable[[np.ndarray], np.ndarray], families: pd.Se
     Student's with g - 1 degrees of freedom: six families say little of a seventh, and it is as wide.
     More than 64 families, or models, are first dealt into 24 groups.
     """
-    groups, of = groups_of(families)
-    if (found := groups.max(initial=-1) + 1) > _MOST:
-        dealt = np.random.default_rng(0).permutation(found) % _DEALT
-        groups, of = dealt[groups], "groups"
+    groups, of = few_groups(families)
     count = np.bincount(groups, minlength=1)
     whole = np.asarray(statistic(np.ones(len(groups), dtype=bool)), dtype=float)
     if len(count) < _FEWEST:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.stats.checks import checked_scores
-from workflow_scripts.stats.jackknife import groups_of
+from workflow_scripts.stats.jackknife import few_groups
 from workflow_scripts.stats.principal import principal_components
 from workflow_scripts.stats.unseen_families import NORMAL, Learned, learn
 
@@ -98,7 +98,7 @@ def fit(panel: pd.DataFrame, tasks: list[str], families: pd.Series) -> Fitted:
     """Learn from the panel what placing models measured on these tasks takes."""
     tasks = [task for task in panel.columns if task in tasks]  # in the order of `place`
     standard, target, means, spreads = _standardised(panel, tasks)
-    groups, _ = groups_of(families.reindex(panel.index))
+    groups, _ = few_groups(families.reindex(panel.index))
     unseen = without_families(panel, tasks, families)
     held = (unseen["low"] <= unseen["pc1"]) & (unseen["pc1"] <= unseen["high"])
     others = [
@@ -118,7 +118,7 @@ def without_families(panel: pd.DataFrame, tasks: list[str], families: pd.Series)
     intervals that hold is what a new family's model may count on.
     """
     standard, target, _, _ = _standardised(panel, tasks)
-    groups, _ = groups_of(families.reindex(panel.index))
+    groups, _ = few_groups(families.reindex(panel.index))
     found = pd.DataFrame(
         index=panel.index, columns=["pc1", "predicted", "low", "high"], dtype=float
     )
@@ -128,6 +128,33 @@ def without_families(panel: pd.DataFrame, tasks: list[str], families: pd.Series)
         predicted, half = learned.predicted(standard[out]), learned.half_width(standard[out])
         found[out] = np.column_stack([target[out], predicted, predicted - half, predicted + half])
     return found
+
+
+class Expected(NamedTuple):
+    """How wrong the place of a model of a further family is, by the panel's own families."""
+
+    off: float
+    """Root mean square of the error of PC1."""
+    ranks: float
+    """Median error of the rank."""
+    half: float
+    """Median half width of the 95% interval."""
+    coverage: float
+    """Share of such intervals that hold."""
+
+
+def expected(panel: pd.DataFrame, tasks: list[str], families: pd.Series) -> Expected:
+    """Of models measured on these tasks, each of the panel's placed by the other families alone."""
+    unseen = without_families(panel, tasks, families)
+    pc1, predicted = unseen["pc1"].to_numpy(), unseen["predicted"].to_numpy()
+    own = np.sort(pc1)
+    # As many models of the panel are passed by mistake as lie between a model and where it is placed.
+    passed = np.searchsorted(own, predicted) - np.searchsorted(own, pc1)
+    passed -= predicted > pc1  # itself
+    half = (unseen["high"] - unseen["low"]) / 2
+    held = unseen["pc1"].between(unseen["low"], unseen["high"])
+    off = float(np.sqrt(((predicted - pc1) ** 2).mean()))
+    return Expected(off, float(np.median(np.abs(passed))), float(half.median()), float(held.mean()))
 
 
 def _measured_tasks(panel: pd.DataFrame, measured: pd.Series) -> tuple[list[str], np.ndarray]:

@@ -57,10 +57,11 @@ def learn(models: np.ndarray, target: np.ndarray, families: np.ndarray) -> Learn
     least = np.inf
     for penalty in PENALTIES:
         inverse = np.linalg.inv(design.T @ design + penalty * free)
-        hat = design @ inverse @ design.T
-        rest, errors, far = target - hat @ target, np.empty(len(target)), np.empty(len(target))
+        rest = target - design @ (inverse @ (design.T @ target))
+        errors, far = np.empty(len(target)), np.empty(len(target))
         for of in members:
-            without = np.linalg.inv(np.eye(len(of)) - hat[np.ix_(of, of)])
+            hat = design[of] @ inverse @ design[of].T  # of these alone: of thousands all is large
+            without = np.linalg.inv(np.eye(len(of)) - hat)
             errors[of], far[of] = without @ rest[of], np.diag(without) - 1
         if (errors**2).sum() < least:
             least, best = (errors**2).sum(), (inverse, errors, far)

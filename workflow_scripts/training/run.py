@@ -152,8 +152,8 @@ class Attempt:
         progress = Progress()
         callbacks = [StopWhenDiverged(model.config.vocab_size), watcher, progress]
         keep_best = None
-        if keys.select == "best" and lesson.evaluates:
-            keep_best = KeepBest(self.state.path, *lesson.best_by)
+        if keys.select != "last" and lesson.evaluates:
+            keep_best = KeepBest(self.state.path, lesson.best_by, keys.select)
             callbacks.insert(0, keep_best)
         if keys.tensorboard and processes.is_first():
             callbacks.append(to_tensorboard(self.tensorboard_folder))
@@ -180,7 +180,8 @@ class Attempt:
             latest = self.state.latest()
         if latest is not None:
             print(f"Going on from {latest.name}.", flush=True)
-        if latest is not None and step_of(latest) >= args.max_steps:
+        end = (keep_best.ended if keep_best else None) or args.max_steps
+        if latest is not None and step_of(latest) >= end:
             trainer.take_over(latest)
             progress.first_step = trainer.state.global_step
         else:

@@ -32,10 +32,14 @@ def is_best_whole(folder: Path) -> bool:
 
 
 class KeepBest(TrainerCallback):
-    """By one of the evaluation's metrics; of equals, the earlier."""
+    """By one of the evaluation's metrics; of equals, the earlier. With patience the training ends with the
+    first evaluation that is no better.
+    """
 
-    def __init__(self, folder: Path, metric: str, larger_is_better: bool):
-        self._folder, self._metric, self._sign = folder, metric, 1 if larger_is_better else -1
+    def __init__(self, folder: Path, best_by: tuple[str, bool], select: str):
+        self._metric, larger_is_better = best_by
+        self._folder, self._sign = folder, 1 if larger_is_better else -1
+        self._ends = select == "patience"
 
     def on_evaluate(self, args, state, control, metrics=None, model=None, **kwargs):
         value = metrics.get(f"eval_{self._metric}")
@@ -47,6 +51,10 @@ class KeepBest(TrainerCallback):
         best = self.best()
         # After a kill some evaluations are done again, and come out as they did.
         if best and self._sign * best["value"] >= self._sign * value:
+            if self._ends and best["step"] < state.global_step:
+                control.should_training_stop = True
+                if state.is_world_process_zero:
+                    write_sealed(self._folder / _NOTE, best | {"ended": state.global_step})
             return
         tensors = gathered_parameters(model)
         if not state.is_world_process_zero:
@@ -63,6 +71,11 @@ class KeepBest(TrainerCallback):
 
     def best(self) -> dict[str, Any] | None:
         return read_sealed(self._folder / _NOTE)
+
+    @property
+    def ended(self) -> int | None:
+        """The step at which patience was over."""
+        return (self.best() or {}).get("ended")
 
     def selected(self) -> dict[str, Any]:
         """Of the state that is kept: its step, and by which metric and value."""

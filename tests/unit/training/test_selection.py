@@ -74,6 +74,31 @@ def test_the_best_by_what_a_caller_measures(tmp_path, larger, step):
     assert list(evaluations(trained, "other")) == [1, 2, 3, 4, 5, 6]
 
 
+@pytest.mark.parametrize("save_every", [3, 100])
+def test_patience_ends_with_the_first_evaluation_that_is_no_better(tmp_path, save_every):
+    def trained_with(folder, measured, **keys):
+        values = iter(measured)
+        usual = {"evaluate_every": 2, "max_steps": 12, "save_every": save_every, "warm_up": 0.0}
+        return train_small(
+            folder,
+            score=lambda model: {"accuracy": next(values)},
+            best_by=("accuracy", True),
+            **usual | keys,
+        )
+
+    found = [0.1, 0.5, 0.4, 0.9, 0.8, 0.2]
+    patient = trained_with(tmp_path / "a", found, select="patience")
+    assert patient.selected == {"step": 4, "by": "accuracy", "value": 0.5}
+    assert patient.facts["steps"] == 6 and list(evaluations(patient, "accuracy")) == [2, 4, 6]
+    until_then = trained_with(tmp_path / "b", found, max_steps=4, schedule="constant")
+    constant = trained_with(tmp_path / "c", found, select="patience", schedule="constant")
+    assert same(constant.parameters, until_then.parameters)
+    # Killed before its record was written: what is lost is done again, and ends where it ended.
+    again = trained_with(tmp_path / "a", [] if save_every == 3 else found, select="patience")
+    assert again.facts["steps"] == 6 and again.selected == patient.selected
+    assert same(again.parameters, patient.parameters)
+
+
 def test_evaluating_changes_nothing_about_the_training(tmp_path):
     keys = {"method": "lora", "lora_dropout": 0.2, "max_steps": 6}
     often = train_small(tmp_path / "a", "llama", held_out=HELD_OUT, evaluate_every=1, **keys)

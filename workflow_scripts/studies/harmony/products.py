@@ -7,12 +7,12 @@ from workflow_scripts.settings.grids import OWN_GRID
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.packs import harmony_records
 from workflow_scripts.studies.harmony import text_products
+from workflow_scripts.studies.harmony.budget_requests import budget_request, panel_file
 from workflow_scripts.studies.harmony.grid_files import GRID
 from workflow_scripts.studies.product import (
     MeasuredStudy,
     figure,
     products,
-    published,
     table,
 )
 from workflow_scripts.studies.ranking.products import as_of_any_grid
@@ -48,6 +48,28 @@ MEASURED = (
         _ranks,
         "harmony",
     ),
+)
+_OF_THE_BUDGET = products(
+    "harmony",
+    table(
+        "harmony_budget",
+        "How wrong a model's place is by what its trainings take, and what harmony.budget chose.",
+        "studies.harmony.budget_table",
+        inputs={"panel": panel_file},
+        request=budget_request,
+    ),
+    figure(
+        "harmony_budget",
+        "How wrong a model's place is by what its trainings take.",
+        "studies.harmony.budget_table",
+        request=budget_request,
+        caption=(
+            "The expected error of a new model's PC1 on the panel, by what its training on some of the tasks"
+            " takes: on tasks that are chosen by what they cost and say, the cheapest, and tasks at random. Each"
+            " family of the panel is placed by the models of the others. The star is what harmony.budget pays for."
+        ),
+    ),
+    wanted=lambda settings: settings.harmony.budget is not None,
 )
 _OF_THE_GRID = products(
     "harmony",
@@ -85,11 +107,11 @@ _OF_THE_GRID = products(
     ),
     table(
         "harmony_panel",
-        "The place of each model on the published leaderboard, with an interval.",
+        "The place of each model on the published leaderboard, or another panel, with an interval.",
         "studies.ranking.panel",
-        inputs={**GRID, "published": published("harmony_leaderboard.csv")},
+        inputs={**GRID, "panel": panel_file},
         request=grid_request,
-        version=4,
+        version=5,
     ),
     table(
         "harmony_scores",
@@ -224,16 +246,13 @@ _OF_THE_GRID = products(
     ),
     figure(
         "harmony_panel",
-        "The place of each model on the published leaderboard.",
+        "The place of each model on the published leaderboard, or another panel.",
         "studies.ranking.panel",
-        inputs={
-            "table": "results/tables/harmony_panel.csv",
-            "published": published("harmony_leaderboard.csv"),
-        },
+        inputs={"table": "results/tables/harmony_panel.csv", "panel": panel_file},
         request=grid_words,
-        version=2,
+        version=3,
         caption=(
-            "Where the models of this study would stand on the published panel of 61 models,"
+            "Where the models of this study would stand on the panel, the published one of 61 models or another,"
             " predicted from the tasks they were measured on, whose number is written behind the"
             " 95% interval. The panel is trained before the test: a direct score puts a model too"
             " low. Generated models answer generated questions, so their place only shows that the"
@@ -257,4 +276,4 @@ _OF_THE_GRID = products(
     wanted=_ranks,
 )
 
-PRODUCTS = _OF_THE_GRID + text_products.PRODUCTS
+PRODUCTS = _OF_THE_GRID + _OF_THE_BUDGET + text_products.PRODUCTS

@@ -64,24 +64,34 @@ def grid_hours(
     asked: GridRequest, of_models: Mapping[str, Planner], settings: Settings
 ) -> dict[str, dict[str, ModelHours]]:
     """By protocol and model, with one training each."""
-    threads, shots = settings.compute.threads, settings.harmony.shots
-
-    def spent(need: Need) -> float:
-        return need.seconds * (need.gpus or threads) / HOUR
-
-    def of_model(planner: Planner, name: str, protocol: str, trains: bool) -> ModelHours:
-        start, tasks = spent(planner.evaluation(name, ())), {}
-        for task in asked.names:
-            test = planner.evaluation(name, (task,), shots if protocol == "few_shot" else 0)
-            whole = planner.training_before_test(name, (task,)) if trains else test
-            training = max(0.0, spent(whole) - spent(test))
-            tasks[task] = TaskHours(testing=spent(test) - start, training=training)
-        return ModelHours(start=start, tasks=tasks)
-
     return {
         key: {
-            name: of_model(planner, name, key, protocol.after_training)
+            name: model_hours(
+                planner,
+                name,
+                asked.names,
+                trains=protocol.after_training,
+                shots=settings.harmony.shots if key == "few_shot" else 0,
+                threads=settings.compute.threads,
+            )
             for name, planner in of_models.items()
         }
         for key, protocol in asked.grid.protocols.items()
     }
+
+
+def model_hours(
+    planner: Planner, name: str, tasks: Iterable[str], *, trains: bool, shots: int, threads: int
+) -> ModelHours:
+    """On GPUs, or of so many threads where none are asked for."""
+
+    def spent(need: Need) -> float:
+        return need.seconds * (need.gpus or threads) / HOUR
+
+    start, found = spent(planner.evaluation(name, ())), {}
+    for task in tasks:
+        test = planner.evaluation(name, (task,), shots)
+        whole = planner.training_before_test(name, (task,)) if trains else test
+        training = max(0.0, spent(whole) - spent(test))
+        found[task] = TaskHours(testing=spent(test) - start, training=training)
+    return ModelHours(start=start, tasks=found)

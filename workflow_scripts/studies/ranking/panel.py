@@ -1,4 +1,4 @@
-"""Each model's place on the published panel of 61 models, from the tasks it was measured on."""
+"""Each model's place on a panel, the published one of 61 models or another, from the tasks it was measured on."""
 
 from collections import Counter
 from math import ceil
@@ -12,9 +12,10 @@ from workflow_scripts.render.frames import columns
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import intervals, number, numbers
-from workflow_scripts.scores.published_leaderboard import read_panel
+from workflow_scripts.scores.panel import panel_of
 from workflow_scripts.settings.grids import GridProtocol
 from workflow_scripts.stats.placement import fit, place
+from workflow_scripts.stats.principal import principal_components
 from workflow_scripts.studies.ranking import frame, labels
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
 from workflow_scripts.studies.ranking.leaderboard import rank_range
@@ -26,8 +27,8 @@ PLACES = 28  # names of panel models that would fit side by side in the figure
 MOST_SETS = 100
 ODD = 2.0  # standard deviations, from which on a task is named as unusual
 NOTE = (
-    "PC1 that a model would have on the published leaderboard (61 models, 24 tasks, trained before"
-    " tested, floored), predicted from the tasks it was measured on, with a 95% interval and the ranks"
+    "PC1 that a model would have on the panel (where harmony.panel names no other, the published leaderboard of 61"
+    " models on 24 tasks, trained before tested, floored), predicted from the tasks it was measured on, with a 95% interval and the ranks"
     " it spans, as a model of a family that the panel lacks needs them. Coverage: the share of the panel's"
     " own models that lie in such an interval when they are placed from the same tasks by the other"
     " families alone. Neighbours: the panel"
@@ -48,8 +49,12 @@ COLUMNS = columns(
 _OF_PLACE = ("pc1", "low", "high", "rank", "best_rank", "worst_rank", "coverage")
 
 
-def on_panel(grids: dict[str, Grid], panel: pd.DataFrame, request: GridRequest) -> pd.DataFrame:
+def on_panel(
+    grids: dict[str, Grid], panel: pd.DataFrame, request: GridRequest, of: str = frame.TRAINED
+) -> pd.DataFrame:
     """One row per protocol and model that shares a task with the panel, the panel's rows left out.
+
+    `of` is the protocol of the panel's scores.
 
     What a place takes is learnt once for each set of tasks. Of more sets than the most shared ones, models of
     the others are placed by all tasks, those that they lack estimated as for the leaderboard.
@@ -93,7 +98,7 @@ def on_panel(grids: dict[str, Grid], panel: pd.DataFrame, request: GridRequest) 
                     "good_at": " ".join(unusual.index[unusual >= ODD][::-1]),
                     "bad_at": " ".join(unusual.index[unusual <= -ODD]),
                     "outside": " ".join(task for task in found.outside if task in measured),
-                    "caution": _caution(request.grid.protocols[grid.protocol]),
+                    "caution": _caution(grid.protocol, request.grid.protocols[grid.protocol], of),
                     **unusual.add_prefix(frame.RESIDUAL),
                 }
             )
@@ -102,10 +107,12 @@ def on_panel(grids: dict[str, Grid], panel: pd.DataFrame, request: GridRequest) 
     return table.reindex(columns=[*COLUMNS.named, *residuals])
 
 
-def _caution(protocol: GridProtocol) -> str:
+def _caution(name: str, protocol: GridProtocol, of: str) -> str:
+    if of != frame.TRAINED:
+        return "" if name == of else f"the panel's scores are {of.replace('_', '-')}"
     if not protocol.after_training:
         return "not fine-tuned, unlike the panel: a lower bound"
-    return "" if protocol.floored_by else "raw; the panel looks floored"
+    return "" if protocol.floored_by else "raw; the published panel looks floored"
 
 
 def _of_panel(model: str, measured: pd.Series, panel: pd.DataFrame) -> bool:
@@ -143,12 +150,13 @@ def _note(table: pd.DataFrame, _: GridRequest) -> str:
 
 
 def _make(inputs: Inputs, request: GridRequest) -> pd.DataFrame:
-    return on_panel(read_grids(inputs, request), read_panel(inputs.one("published")), request)
+    panel = panel_of(inputs.one("panel"), request.metrics)
+    return on_panel(read_grids(inputs, request), panel.scores, request, panel.protocol)
 
 
 TABLE = Table(
     name="panel",
-    title="Place on the published panel",
+    title="Place on the panel",
     note=_note,
     columns=COLUMNS,
     asks=GridRequest,
@@ -158,7 +166,7 @@ TABLE = Table(
 
 
 def write_panel_figure(
-    table: pd.DataFrame, published: pd.DataFrame, request: GridWords, pdf: Path, png: Path
+    table: pd.DataFrame, panel: pd.DataFrame, request: GridWords, pdf: Path, png: Path
 ) -> None:
     """The panel's models as a row of ticks on top; below, each model's place with its interval.
 
@@ -173,26 +181,25 @@ def write_panel_figure(
         order = list(dict.fromkeys([*best, *order]))
     names = table.drop_duplicates("key").set_index("key")["name"]
     height = 2.6 + 0.32 * max(min(len(order), 0.6 * NAMED if many else NAMED), 1)
+    places = principal_components(panel).scores["PC1"].sort_values(ascending=False)
     with labels.drawing(pdf, png, 8, height) as (fig, axes):
         gap = max(len(order) / NAMED, 1.0)  # a line of text, in rows
-        axes.plot(published["pc1"], np.full(len(published), -gap), "|", color="0.4", markersize=9)
-        ends = [*published["pc1"], *table["low"], *table["high"]]
+        axes.plot(places, np.full(len(places), -gap), "|", color="0.4", markersize=9)
+        ends = [*places, *table["low"], *table["high"]]
         if len(order) > CROWD:  # a few intervals of very many reach far beyond all others
-            ends = [*published["pc1"], *np.quantile(table[["low", "high"]], (0.005, 0.995))]
+            ends = [*places, *np.quantile(table[["low", "high"]], (0.005, 0.995))]
             axes.set_xlim(min(ends), max(ends))
         last = np.inf
-        for row in published.sort_values("rank").itertuples():
-            if last - row.pc1 < (max(ends) - min(ends)) / PLACES:
+        for rank, (model, pc1) in enumerate(places.items(), start=1):
+            if last - pc1 < (max(ends) - min(ends)) / PLACES:
                 continue  # its name would lie on the last one
-            last = row.pc1
+            last = pc1
             axes.annotate(
-                f"{row.rank} {row.model.split('/')[-1]}", (row.pc1, -1.15 * gap), rotation=60,
+                f"{rank} {model.split('/')[-1]}", (pc1, -1.15 * gap), rotation=60,
                 fontsize=6.5, va="bottom", annotation_clip=False,
             )  # fmt: skip
         if not len(table):
-            axes.text(
-                published["pc1"].mean(), 0, "No model shares a task with the panel.", ha="center"
-            )
+            axes.text(places.mean(), 0, "No model shares a task with the panel.", ha="center")
         row_of = {key: row for row, key in enumerate(order)}
         for _, of, shift, look in labels.beside(table, request.grid, gap=0.22):
             down = of["key"].map(row_of).to_numpy(float) + shift
@@ -206,10 +213,10 @@ def write_panel_figure(
                 axes.annotate(f"{row.tasks}", (row.high, y), xytext=(3, 0), fontsize=6.5, va="center",
                               textcoords="offset points", color="0.35")  # fmt: skip
         named = range(0, len(order), ceil(gap * 1.7) if many else 1)
-        axes.set_yticks([-gap, *named], ["published panel", *(names[order[row]] for row in named)])
+        axes.set_yticks([-gap, *named], ["panel", *(names[order[row]] for row in named)])
         axes.set_ylim(max(len(order), 1) - 0.4, -1.2 * gap)
         behind = "" if many else "; number of tasks measured behind it"
-        axes.set_xlabel(f"PC1 on the published panel, 95% interval{behind}")
+        axes.set_xlabel(f"PC1 on the panel, 95% interval{behind}")
         labels.rule(axes, "x", "0.92")
         axes.spines["left"].set_visible(False)
         axes.tick_params(axis="y", length=0, labelsize=6.5 if many else None)
@@ -221,6 +228,8 @@ FIGURE = Figure(
     name="panel",
     asks=GridWords,
     draw=lambda inputs, request, pdf, png: write_panel_figure(
-        TABLE.read(inputs.one("table")), pd.read_csv(inputs.one("published")), request, pdf, png
+        TABLE.read(inputs.one("table")),
+        panel_of(inputs.one("panel"), request.metrics).scores,
+        *(request, pdf, png),
     ),
 )

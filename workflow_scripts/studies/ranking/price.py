@@ -1,6 +1,7 @@
 """How well a part of the trainings ranks the models: each family placed by the others, against a second release."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +19,7 @@ from workflow_scripts.scores.published_leaderboard import read_panel
 from workflow_scripts.stats.agreement import kendall_matrix
 from workflow_scripts.stats.few_tasks import at_random, cheapest, chosen
 from workflow_scripts.stats.principal import component_loadings, principal_components
-from workflow_scripts.stats.unseen_families import FEWEST, NORMAL, learn
+from workflow_scripts.stats.unseen_families import FEWEST, learn
 from workflow_scripts.studies.ranking import frame, labels
 from workflow_scripts.studies.ranking.grid import read_grids
 from workflow_scripts.studies.ranking.requests import GridWords, PriceRequest
@@ -39,10 +40,9 @@ NOTE = (
     " PC1 is predicted from its scores on them, by what the models of all other families say. Tau: Kendall's"
     " tau-b of the PC1 so predicted with that of the second release, for which every model was trained on every"
     " task again; all trained again: the PC1 of all tasks of the first release, no model left out. Off: root mean"
-    " square of the difference of the two PC1. Within: the share of models whose second PC1 lies within the 95%"
-    " interval of the prediction, which holds by how much another training moves the PC1 of the other families,"
-    " and the least such share of a family of"
-    f" {FEWEST} or more. At random: means over {RANDOM} draws of tasks."
+    " square of the difference of the predicted PC1 from that of the second release on the first one's component, which"
+    " is what is predicted: of the other families both releases are known. Within: the share of models for which it lies"
+    f" in the 95% interval of the prediction, and the least such share of a family of {FEWEST} or more. At random: means over {RANDOM} draws of tasks."
 )
 COLUMNS = columns(
     ("text", "way"),
@@ -54,8 +54,6 @@ COLUMNS = columns(
 class _Truth(NamedTuple):
     """By model."""
 
-    first: pd.Series
-    """The first component of the first release."""
     again: pd.Series
     """The second release on that same component."""
     second: pd.Series
@@ -77,7 +75,6 @@ def price(
     prices = pd.Series(request.prices, dtype=float)[list(trained.columns)]
     prices = prices / prices.sum()
     truth = _Truth(
-        first=principal_components(trained).scores["PC1"],
         again=100
         * ((second - trained.mean()) / trained.std(ddof=0))
         @ component_loadings(trained)["PC1"],
@@ -89,7 +86,8 @@ def price(
         about = {"price": prices[taken].sum(), "tasks": len(taken), "chosen": " ".join(taken)}
         return about | _placed(truth, lambda others: trained[choose(trained[others])])
 
-    again = {"tasks": len(prices), "tau": _tau(truth.first, truth.second)}
+    first = principal_components(trained).scores["PC1"]
+    again = {"tasks": len(prices), "tau": _tau(first, truth.second)}
     none = {"tasks": 0, **_placed(truth, lambda _: direct)}
     rows = [
         {"way": ALL, "budget": 1.0, "price": 1.0, **again},
@@ -121,18 +119,17 @@ def _whatever_the_scores(tasks: list[str], _: pd.DataFrame) -> list[str]:
 
 def _placed(truth: _Truth, scores_by: Callable[[np.ndarray], pd.DataFrame]) -> dict[str, float]:
     """Each family's models placed by the others', on the scores that are chosen by those given."""
-    families, moved = truth.families, truth.again - truth.first
-    found = pd.DataFrame(index=truth.first.index, columns=["pc1", "half"], dtype=float)
+    families = truth.families
+    found = pd.DataFrame(index=truth.again.index, columns=["pc1", "half"], dtype=float)
     for family in families.unique():
         others = (families != family).to_numpy()
         scores = scores_by(others)
         known = scores[others]
         standard = ((scores - known.mean()) / known.std(ddof=0)).to_numpy()
-        component, groups = (one[others].to_numpy() for one in (truth.first, families))
+        component, groups = (one[others].to_numpy() for one in (truth.again, families))
         learned = learn(standard[others], component, groups)
         found.loc[~others, "pc1"] = learned.predicted(standard[~others])
-        half = learned.half_width(standard[~others])
-        found.loc[~others, "half"] = np.hypot(half, NORMAL * moved[others].std(ddof=0))
+        found.loc[~others, "half"] = learned.half_width(standard[~others])
     off = found["pc1"] - truth.again
     within = off.abs() <= found["half"]
     large = families.map(families.value_counts()) >= FEWEST
@@ -175,11 +172,13 @@ def told(table: pd.DataFrame, study: str) -> Values:
     }
 
 
+def tasks_named(cells: pd.Series, names: Mapping[str, str]) -> list[str]:
+    """Of each row the tasks as people call them; nothing where they are several draws."""
+    told = [cell.split() if isinstance(cell, str) else [] for cell in cells]
+    return [", ".join(names[task] for task in tasks) for tasks in told]
+
+
 def _show(table: pd.DataFrame, request: PriceRequest) -> pd.DataFrame:
-    named = [
-        ", ".join(request.names[task] for task in cell.split()) if isinstance(cell, str) else ""
-        for cell in table["chosen"]
-    ]
     return pd.DataFrame(
         {
             "Tasks": table["way"].map(NAMES),
@@ -190,7 +189,7 @@ def _show(table: pd.DataFrame, request: PriceRequest) -> pd.DataFrame:
             "Off": numbers(table["off"], ".0f"),
             "Within": numbers(table["within"], ".2f"),
             "Least within": numbers(table["least_within"], ".2f"),
-            "Which": named,
+            "Which": tasks_named(table["chosen"], request.names),
         }
     )
 
@@ -206,23 +205,33 @@ TABLE = Table(
 )
 
 
-def write_price(table: pd.DataFrame, request: GridWords, pdf: Path, png: Path) -> None:
-    """Price across, agreement with the second release up, a line for each way to choose."""
+@contextmanager
+def drawn_by_price(
+    table: pd.DataFrame, shown: str, names: Mapping[str, str], pdf: Path, png: Path
+) -> Iterator[Any]:
+    """Axes with price across and the column `shown` up, a line for each way to choose; others across all prices."""
     with labels.drawing(pdf, png, 5.5, 3.8) as (_, axes):
         for colour, way, marker in zip(PALETTE, (CHOSEN, CHEAPEST, DRAWN), "os^", strict=False):
             rows = table[table["way"] == way].sort_values("price")
             axes.plot(
-                100 * rows["price"], rows["tau"], marker=marker, color=colour, label=NAMES[way]
+                100 * rows["price"], rows[shown], marker=marker, color=colour, label=names[way]
             )
         for way, style in ((ALL, "--"), (NONE, ":")):
-            for value in table.loc[table["way"] == way, "tau"]:
-                axes.axhline(value, color="0.4", linestyle=style, linewidth=1, label=NAMES[way])
+            for value in table.loc[table["way"] == way, shown]:
+                axes.axhline(value, color="0.4", linestyle=style, linewidth=1, label=names[way])
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter("{x:g}")
+        axes.set_xticks([100 * budget for budget in BUDGETS])
+        axes.minorticks_off()
+        labels.rule(axes, "both")
+        yield axes
+        axes.legend(fontsize=8)
+
+
+def write_price(table: pd.DataFrame, request: GridWords, pdf: Path, png: Path) -> None:
+    with drawn_by_price(table, "tau", NAMES, pdf, png) as axes:
         axes.set_xlabel("price, % of the tokens of training on all tasks")
         axes.set_ylabel("tau-b with the second release")
-        labels.rule(axes, "both")
-        axes.legend(fontsize=8, loc="lower right")
 
 
 FIGURE = Figure(name="price", asks=GridWords, draw=labels.drawn_from(TABLE, write_price))

@@ -77,7 +77,14 @@ _TABLES: tuple[tuple[str, str, str, Callable[..., StepRequest], str], ...] = (
         *("price", price_request, "release"),
     ),
 )
-_VERSIONS = {"agreement": 3, "agreement_by_size": 3, "components": 4, "compute": 3, "newer": 1}
+_VERSIONS = {
+    "agreement": 3,
+    "agreement_by_size": 3,
+    "components": 4,
+    "compute": 3,
+    "newer": 1,
+    "price": 3,
+}
 # A figure's name behind the grid's: its module, the table that it is drawn from, and its caption.
 _FIGURES = (
     (

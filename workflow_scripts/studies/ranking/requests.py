@@ -67,6 +67,11 @@ class GridWords(TasksRequest):
         order = list(self.grid.categories or CATEGORIES)
         return tuple(sorted(self.tasks, key=lambda row: order.index(row.category)))
 
+    @property
+    def metrics(self) -> dict[str, str]:
+        """The metric that tables report of each task."""
+        return {row.task: row.metric for row in self.tasks}
+
 
 class ModelsRequest(StepRequest):
     """All known models."""
@@ -79,11 +84,6 @@ class GridRequest(GridWords, ModelsRequest):
 
     wanted: dict[Protocol, Wanted]
     trainings: Trainings = "unknown"
-
-    @property
-    def metrics(self) -> dict[str, str]:
-        """The metric that tables report of each task."""
-        return {row.task: row.metric for row in self.tasks}
 
 
 class RankingRequest(GridRequest):

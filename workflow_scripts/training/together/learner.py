@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import TrainerState, get_scheduler
+from transformers import TrainerControl, TrainerState, get_scheduler
 
 from workflow_scripts.core.seeds import derive_seed
 from workflow_scripts.training.lesson import Lesson
@@ -31,7 +31,10 @@ class Learner:
         self.state = TrainerState(max_steps=lesson.steps)
         self._epoch_steps: tuple[int, list[list[int]]] = (-1, [])
         self._diverged = StopWhenDiverged(vocabulary)
-        self.best = KeepBest(folder, *lesson.best_by) if keys.select == "best" else None
+        self._control = TrainerControl()
+        self.best = None
+        if keys.select != "last":
+            self.best = KeepBest(folder, lesson.best_by, keys.select)
 
         parameter = torch.nn.Parameter(stack.values[slot])
         parameter.grad = stack.gradients[slot]
@@ -52,7 +55,8 @@ class Learner:
 
     @property
     def over(self) -> bool:
-        return self.state.global_step >= self.state.max_steps
+        ended = self._control.should_training_stop
+        return ended or self.state.global_step >= self.state.max_steps
 
     def next_batch(self) -> list[Sample]:
         epoch, step = divmod(self.state.global_step, self._per_epoch)
@@ -102,7 +106,7 @@ class Learner:
         metrics = {f"eval_{name}": value for name, value in found.items()}
         self.note(self.state.global_step, metrics)
         if self.best is not None:
-            self.best.on_evaluate(None, self.state, None, metrics, model)
+            self.best.on_evaluate(None, self.state, self._control, metrics, model)
 
     def go_on_from(self, state: TrainerState, tensors: dict[str, Tensor]) -> None:
         self.state = state

@@ -101,7 +101,7 @@ def made(request, tmp_path):
         write_cell(records[-1], protocol, model, task, at, lost)
     outputs = {name: tmp_path / f"{name}.parquet" for name in ("scores", "errors")}
     collect_scores({"records": records}, {}, outputs)
-    inputs = outputs | {"imported": [], "published": LEADERBOARD, "correlations": CORRELATIONS}
+    inputs = outputs | {"imported": [], "panel": LEADERBOARD, "correlations": CORRELATIONS}
     for name, asked in TABLES.items():
         files = [tmp_path / f"harmony_{name}.{kind}" for kind in ("csv", "md", "tex")]
         table.main(module(name), inputs, asked.as_params(), *files)

@@ -446,3 +446,6 @@ def test_a_part_of_the_trainings_ranks_as_a_plain_count_of_the_same_tasks_says()
     chosen = table[table["way"] == price.CHOSEN].set_index("budget")["tau"]
     drawn = table[table["way"] == price.DRAWN].set_index("budget")["tau"]
     assert (chosen > drawn).all()
+    # Of models whose family nothing was learned from, against a second release.
+    placed = table[table["way"].isin([price.CHOSEN, price.CHEAPEST])]
+    assert (placed["within"] >= 0.95).all() and (placed["least_within"] >= 0.75).all()

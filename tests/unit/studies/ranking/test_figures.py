@@ -137,7 +137,7 @@ def draw(tables, name, folder) -> list[str]:
         GridWords: WORDS,
         ModelsRequest: ModelsRequest(models=request().models),
     }
-    inputs = Inputs({"table": tables[of.TABLE.name], "published": LEADERBOARD})
+    inputs = Inputs({"table": tables[of.TABLE.name], "panel": LEADERBOARD})
     folder.mkdir()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(figures, "save_both", listen)

@@ -70,6 +70,19 @@ def test_to_the_ninth_place(kind, tmp_path):
     assert chosen == {True, False}, "which epoch is chosen should differ, or it shows nothing"
 
 
+@pytest.mark.usefixtures("exact_norms")
+def test_those_without_patience_end_and_make_room_as_they_do_alone(tmp_path):
+    model = tiny_model("llama", layers=2).double()
+    asked = lessons(select="patience", epochs=4)
+    found = together(model, asked, tmp_path / "together", at_once=3)
+    ended = set()
+    for one in asked:
+        single = alone(model, one, tmp_path / one.name)
+        assert_same(found[one.name], single, 1e-9)
+        ended.add(single.facts["steps"] < one.steps)
+    assert ended == {True, False}
+
+
 def test_the_optimisers_too(tmp_path):
     model = tiny_model("llama", layers=2).double()
     asked = lessons(((9, 9), (18, 24)), max_steps=4, save_every=6)  # steps of both: after three

@@ -1,0 +1,66 @@
+"""A panel from a CSV file: the published leaderboard as it is, and scores in the columns of imported ones."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.scores.panel import panel_of
+from workflow_scripts.scores.published_leaderboard import read_panel
+from workflow_scripts.settings.tables import read_tasks
+
+ROOT = Path(__file__).parents[3]
+PUBLISHED = ROOT / "resources/published"
+METRICS = {name: row.full_metric for name, row in read_tasks(ROOT / "config/tasks.tsv").items()}
+
+
+def written(path: Path, models: int, **columns) -> Path:
+    rows = [
+        {"model": f"org/m{at}", "task": task, "protocol": "few_shot", "metric": "acc"}
+        | {"value": (at + shift) / 100}
+        for at in range(models)
+        for shift, task in enumerate(("rte", "mnli"))
+    ]
+    pd.DataFrame(rows).assign(**columns).to_csv(path, index=False)
+    return path
+
+
+def test_the_published_leaderboard_is_read_as_it_is():
+    found = panel_of(PUBLISHED / "harmony_leaderboard.csv", METRICS)
+    pd.testing.assert_frame_equal(
+        found.scores, read_panel(PUBLISHED / "harmony_leaderboard.csv"), check_names=False
+    )
+    assert found.protocol == "train_before_test"
+
+
+def test_of_several_protocols_those_after_training_count_and_texts_are_no_tasks():
+    found = panel_of(PUBLISHED / "harmony_cells.csv", METRICS)
+    long = pd.read_csv(PUBLISHED / "harmony_cells.csv")
+    long = long[(long["protocol"] == "train_before_test") & (long["metric"] != "bits_per_byte")]
+    wide = long.pivot(index="model", columns="task", values="value")
+    assert found.scores.shape == (61, 24)
+    pd.testing.assert_frame_equal(
+        found.scores.sort_index().sort_index(axis=1), wide, check_names=False
+    )
+
+
+def test_models_with_a_hole_are_left_out_and_another_protocol_will_do(tmp_path):
+    path = written(tmp_path / "archive.csv", 12)
+    table = pd.read_csv(path)
+    table.drop(index=3).to_csv(path, index=False)  # of org/m1 on mnli
+    found = panel_of(path, METRICS)
+    assert found.protocol == "few_shot"
+    assert list(found.scores.columns) == ["rte", "mnli"]
+    assert len(found.scores) == 11 and "org/m1" not in found.scores.index
+    assert found.scores.loc["org/m4", "mnli"] == 0.05
+
+
+def test_what_is_no_panel_is_a_sentence(tmp_path):
+    with pytest.raises(UserError, match="9 models with a score on each of its 2 tasks"):
+        panel_of(written(tmp_path / "few.csv", 9), METRICS)
+    path = written(tmp_path / "two.csv", 12)
+    both = pd.concat([pd.read_csv(path), pd.read_csv(path).assign(protocol="direct")])
+    both.to_csv(path, index=False)
+    with pytest.raises(UserError, match="scores under direct and few_shot; a panel is expected"):
+        panel_of(path, METRICS)

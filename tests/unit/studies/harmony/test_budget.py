@@ -1,0 +1,194 @@
+"""harmony.budget: which trainings it pays for, that the choice is kept, and what cannot be paid for."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.unit.settings.merged import ROOT, merged
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.settings.load import load_settings
+from workflow_scripts.settings.packs import harmony_records, packs, tasks_of
+from workflow_scripts.studies.harmony import budget_table
+from workflow_scripts.studies.harmony.budget_choice import (
+    FOLDER,
+    budget_told,
+    choice_file,
+    within_budget,
+)
+from workflow_scripts.studies.harmony.budget_requests import budget_request
+
+TASKS = ["mnli", "rte", "gsm8k", "nq_open", "arc_easy", "sst2", "boolq", "piqa", "truthfulqa_mc2"]
+
+
+def settings_of(budget="30%", **harmony):
+    changes = {"models": ["miniature/Llama-1.4M"], "tasks": TASKS, "budget": budget}
+    return load_settings(merged({"harmony": changes | harmony}), ROOT)
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def problems_of(**harmony) -> list[str]:
+    with pytest.raises(UserError) as raised:
+        within_budget(settings_of(**harmony), chooses=True)
+    assert not FOLDER.exists()
+    return raised.value.problems
+
+
+def panel_csv(path, models: int) -> str:
+    generator = np.random.default_rng(39)
+    ability = generator.normal(size=models)
+    rows = [
+        {
+            "model": f"org/m{at}",
+            "task": task,
+            "protocol": "train_before_test",
+            "metric": "acc",
+            "value": 1 / (1 + np.exp(-ability[at] - generator.normal() * 0.3)),
+        }
+        for at in range(models)
+        for task in ("mnli", "rte", "sst2")
+    ]
+    pd.DataFrame(rows).to_csv(path, index=False)
+    return str(path)
+
+
+def test_what_is_trained_is_what_was_paid_for_and_the_rest_is_measured_as_it_is():
+    settings = within_budget(settings_of(), chooses=True)
+    asked = budget_request(settings)
+    paid, whole = (
+        sum(asked.prices[task] for task in settings.paid_tasks),
+        sum(asked.prices.values()),
+    )
+    assert 0 < paid <= 0.3 * whole * 1.000001
+    assert "truthfulqa_mc2" not in asked.prices, "it has no training split"
+    trained = tasks_of(settings, "harmony", "train_before_test")
+    assert 0 < len(trained) < len(TASKS) - 1 and set(trained) == set(settings.paid_tasks)
+    assert tasks_of(settings, "harmony", "direct") == tuple(TASKS)
+    records = harmony_records(settings, ["m"])
+    assert len(records) == len(TASKS) + len(trained)
+    jobs = [pack.tasks for pack in packs(settings) if pack.base == "train_before_test"]
+    assert sum(jobs, ()) == trained
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_hours_and_shares_of_any_config_are_kept_to(seed):
+    generator = np.random.default_rng([39, seed])
+    tasks = list(generator.choice(TASKS[:-1], 5, replace=False))
+    whole = sum(budget_request(settings_of("100%", tasks=tasks)).prices.values())
+    share = generator.uniform(0.5, 1)
+    by_hours = within_budget(settings_of(f"{whole * share:.9f}h", tasks=tasks), chooses=True)
+    by_share = within_budget(settings_of(f"{100 * share:.9f}%", tasks=tasks), chooses=True)
+    assert by_hours.paid_tasks == by_share.paid_tasks
+    assert sum(map(budget_request(by_hours).prices.get, by_hours.paid_tasks)) <= whole * share
+    assert within_budget(settings_of("100%", tasks=tasks), chooses=True).paid_tasks == tuple(tasks)
+
+
+def test_what_was_chosen_is_better_than_the_cheapest_and_told_with_its_price():
+    settings = within_budget(settings_of(), chooses=True)
+    kept = json.loads(choice_file(settings).read_text())["value"]
+    assert kept["off_of_all"] < kept["off"] < kept["off_of_cheapest"]
+    (sentence,) = budget_told(settings)
+    assert f"{len(settings.paid_tasks)} of {len(TASKS) - 1} tasks" in sentence
+    assert f"off by {kept['off']:.0f} and its rank" in sentence and "CPU hours" in sentence
+    assert budget_told(settings_of(None)) == []
+
+
+def test_a_rerun_keeps_the_choice_and_another_budget_chooses_anew(monkeypatch):
+    first = within_budget(settings_of(), chooses=True)
+    written = choice_file(first).read_bytes()
+    with monkeypatch.context() as patch:
+        patch.delattr(budget_table, "choose")
+        assert within_budget(settings_of(), chooses=True).paid_tasks == first.paid_tasks
+    more = within_budget(settings_of("60%"), chooses=True)
+    assert len(more.paid_tasks) > len(first.paid_tasks)
+    assert choice_file(first).read_bytes() == written, "a look at another budget leaves it alone"
+
+
+def test_a_job_takes_what_was_chosen_and_never_chooses():
+    chosen = within_budget(settings_of(), chooses=True).paid_tasks
+    # On a machine by which everything has another price.
+    elsewhere = settings_of()
+    cluster = elsewhere.cluster.model_copy(update={"training_use": 0.01})
+    changed = elsewhere.model_copy(update={"cluster": cluster, "source": "huggingface"})
+    assert budget_request(changed).prices != budget_request(elsewhere).prices
+    assert within_budget(changed, chooses=False).paid_tasks == chosen
+    choice_file(elsewhere).write_text("{}")
+    with pytest.raises(UserError, match=r"results/budget/\w+\.json is missing or altered"):
+        within_budget(settings_of(), chooses=False)
+
+
+def test_without_a_budget_nothing_is_chosen_or_written():
+    settings = settings_of(None)
+    assert within_budget(settings, chooses=True) is settings
+    assert not FOLDER.exists()
+
+
+def test_what_cannot_be_paid_for_is_a_sentence(tmp_path):
+    (sentence,) = problems_of(budget="0.5%")
+    assert (
+        "harmony.budget is '0.5%'" in sentence and "the cheapest of harmony.tasks takes" in sentence
+    )
+    assert "(" in sentence and sentence.endswith("%).")
+    (sentence,) = problems_of(tasks=["truthfulqa_mc2"])
+    assert sentence.endswith("is none.")
+    panel = panel_csv(tmp_path / "panel.csv", 12)
+    (sentence,) = problems_of(tasks=["mnli", "arc_easy", "sciq", "piqa"], panel=panel, budget="60%")
+    assert (
+        "harmony.tasks has 'arc_easy' and 2 others" in sentence
+        and "panel.csv has no scores" in sentence
+    )
+    few = panel_csv(tmp_path / "few.csv", 9)
+    (sentence,) = problems_of(tasks=["mnli", "rte"], panel=few, budget="60%")
+    assert "9 models with a score on each of its 3 tasks" in sentence and "at least 10" in sentence
+
+
+def test_a_panel_of_untrained_models_chooses_no_trainings(tmp_path):
+    panel = panel_csv(tmp_path / "panel.csv", 12)
+    pd.read_csv(panel).assign(protocol="few_shot").to_csv(panel, index=False)
+    (sentence,) = problems_of(tasks=["mnli", "rte"], panel=panel, budget="60%")
+    assert "panel.csv has scores under few_shot; expected scores after training" in sentence
+
+
+def test_a_model_of_the_panel_has_its_place_already(tmp_path):
+    panel = panel_csv(tmp_path / "panel.csv", 12)
+    table = pd.read_csv(panel)
+    table["model"] = table["model"].replace("org/m3", "miniature/Llama-1.4M")
+    table.to_csv(panel, index=False)
+    (sentence,) = problems_of(tasks=["mnli", "rte"], panel=panel, budget="60%")
+    assert "harmony.models has 'miniature/Llama-1.4M', of the panel" in sentence
+
+
+def test_the_choice_follows_the_panel_that_is_named(tmp_path):
+    asked = {"tasks": ["mnli", "rte", "sst2"], "budget": "40%"}
+    panel = panel_csv(tmp_path / "panel.csv", 30)
+    before = within_budget(settings_of(**asked, panel=panel), chooses=True).paid_tasks
+    table = pd.read_csv(panel)
+    # What was chosen says nothing any more.
+    noise = np.random.default_rng(1).uniform(size=len(table))
+    table["value"] = table["value"].where(~table["task"].isin(before), noise)
+    table.to_csv(panel, index=False)
+    after = within_budget(settings_of(**asked, panel=panel), chooses=True).paid_tasks
+    assert len(before) == len(after) == 1 and before != after
+
+
+def test_the_table_has_the_choice_all_tasks_and_each_way_at_each_price(tmp_path):
+    settings = within_budget(settings_of(tasks=TASKS[:-1]), chooses=True)
+    asked = budget_request(settings)
+    panel = settings.resource("published/harmony_leaderboard.csv")
+    table = budget_table.budget_curve(*budget_table._panel(panel, asked), asked)
+    paid, whole = table.iloc[0], table.iloc[1]
+    assert set(paid["chosen"].split()) == set(settings.paid_tasks)
+    assert (whole["price"], whole["tasks"]) == (1, len(TASKS) - 1)
+    wide = table[2:].pivot_table(index="price", columns="way", values="off")
+    assert {"chosen", "cheapest", "random"} == set(wide.columns)
+    assert (table["off"] >= whole["off"] - 1e-9).all()
+    files = {kind: tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex")}
+    budget_table.TABLE.write(table, asked, **files)
+    assert "harmony.budget" in files["md"].read_text()
+    budget_table.write_budget(table, asked, tmp_path / "f.pdf", tmp_path / "f.png")
+    assert (tmp_path / "f.png").stat().st_size > 5000

@@ -1,0 +1,54 @@
+"""The panel: models with a score on each of its tasks, among which other models are placed."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.scores.files import read_theirs
+from workflow_scripts.scores.imported import read_imported
+from workflow_scripts.scores.published_leaderboard import PROTOCOL, is_leaderboard, read_panel
+from workflow_scripts.settings.sentences import listed
+
+FEWEST_MODELS = 10  # that a place can be learned from
+
+
+class Panel(NamedTuple):
+    scores: pd.DataFrame
+    """Models in rows, tasks in columns, as fractions."""
+    protocol: str
+
+
+def panel_of(path: Path, metrics: Mapping[str, str]) -> Panel:
+    """Without the models that lack a score.
+
+    Of scores under several protocols those after training count, and of several seeds their mean.
+    """
+    if is_leaderboard(list(read_theirs(path, "a line for each score").columns)):
+        return Panel(read_panel(path).dropna(), PROTOCOL)
+    scores = read_imported(path, metrics, others=True)
+    scores = scores[scores["task"].isin(list(metrics)) & scores["subset"].isna()]
+    protocols = set(scores["protocol"])
+    protocol = PROTOCOL if PROTOCOL in protocols else next(iter(protocols), "")
+    if protocol != PROTOCOL and len(protocols) > 1:
+        raise UserError(
+            f"{path} has scores under {listed(sorted(protocols))}; a panel is expected to have scores of one"
+            f" protocol, or {PROTOCOL} among them."
+        )
+    scores = scores[scores["protocol"] == protocol]
+    scores = scores.assign(
+        model=(scores["model"] + scores["variant"]).astype(object),
+        task=scores["task"].astype(object),
+        value=scores["value"].astype(float),
+    )
+    wide = scores.groupby(["model", "task"], sort=False)["value"].mean().unstack()
+    wide = wide.reindex(index=scores["model"].unique(), columns=scores["task"].unique())
+    whole = wide.dropna()
+    if len(whole) < FEWEST_MODELS:
+        raise UserError(
+            f"{path} has {len(whole)} models with a score on each of its {wide.shape[1]} tasks; a panel is"
+            f" expected to have at least {FEWEST_MODELS}."
+        )
+    return Panel(whole.rename_axis(index="model", columns=None), protocol)
