@@ -160,8 +160,8 @@ def compared(found: list[Measured]) -> list[str]:
 
 def _what_decides(definition: dict[str, Any]) -> dict[str, Any]:
     """Without what may differ between two that ask the same: versions, and the numbers of examples and items."""
-    aside = ("metadata", "num_fewshot", "group", "group_alias", "task_alias", "tag")
-    aside += ("num_fewshots", "original_num_docs", "effective_num_docs")
+    aside = {"metadata", "num_fewshot", "group", "group_alias", "task_alias", "tag"}
+    aside |= {"num_fewshots", "original_num_docs", "effective_num_docs"}
     return {key: value for key, value in definition.items() if key not in aside}
 
 

@@ -9,9 +9,9 @@ import pandas as pd
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.words import many
 from workflow_scripts.render.figures import Figure
-from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.frames import columns
 from workflow_scripts.render.inputs import Inputs
-from workflow_scripts.render.tables import Table
+from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import numbers, percents
 from workflow_scripts.scores.panel import panel_of
 from workflow_scripts.settings.sentences import hint, shown
@@ -43,12 +43,8 @@ NOTE = (
     " have helped to choose, so that chosen tasks look somewhat better than they are; `published_price` leaves each"
     " family out of that too."
 )
-COLUMNS = Columns(
-    {
-        **frame.of_kind("text", "way"),
-        **frame.of_kind("number", "hours price tasks off ranks half coverage"),
-        **frame.of_kind("maybe", "chosen"),
-    }
+COLUMNS = columns(
+    ("text", "way"), ("number", "hours price tasks off ranks half coverage"), ("maybe", "chosen")
 )
 
 
@@ -126,20 +122,18 @@ def _make(inputs: Inputs, asked: BudgetRequest) -> pd.DataFrame:
     return budget_curve(*_panel(inputs.one("panel"), asked), asked)
 
 
-def _show(table: pd.DataFrame, asked: BudgetRequest) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "Tasks": table["way"].map(_WAYS),
-            asked.unit: numbers(table["hours"], ".3g"),
-            "Price (%)": percents(table["price"], ".1f"),
-            "Number": numbers(table["tasks"], ".0f"),
-            "Off": numbers(table["off"], ".0f"),
-            "Ranks": numbers(table["ranks"], ".1f"),
-            "Half width": numbers(table["half"], ".0f"),
-            "Within": numbers(table["coverage"], ".2f"),
-            "Which": tasks_named(table["chosen"], asked.names),
-        }
-    )
+def _show(table: pd.DataFrame, asked: BudgetRequest) -> ShownColumns:
+    return {
+        "Tasks": table["way"].map(_WAYS),
+        asked.unit: numbers(table["hours"], ".3g"),
+        "Price (%)": percents(table["price"], ".1f"),
+        "Number": numbers(table["tasks"], ".0f"),
+        "Off": numbers(table["off"], ".0f"),
+        "Ranks": numbers(table["ranks"], ".1f"),
+        "Half width": numbers(table["half"], ".0f"),
+        "Within": numbers(table["coverage"], ".2f"),
+        "Which": tasks_named(table["chosen"], asked.names),
+    }
 
 
 TABLE = Table(

@@ -13,7 +13,7 @@ from workflow_scripts.render.figures import PALETTE, Figure
 from workflow_scripts.render.frames import columns
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.numbers import Values
-from workflow_scripts.render.tables import Table
+from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import numbers, percents
 from workflow_scripts.scores.published_leaderboard import read_panel
 from workflow_scripts.stats.agreement import kendall_matrix
@@ -178,20 +178,18 @@ def tasks_named(cells: pd.Series, names: Mapping[str, str]) -> list[str]:
     return [", ".join(names[task] for task in tasks) for tasks in told]
 
 
-def _show(table: pd.DataFrame, request: PriceRequest) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "Tasks": table["way"].map(NAMES),
-            "Budget (%)": percents(table["budget"], ".0f"),
-            "Price (%)": percents(table["price"], ".1f"),
-            "Number": numbers(table["tasks"], ".0f"),
-            "Tau": numbers(table["tau"], ".3f"),
-            "Off": numbers(table["off"], ".0f"),
-            "Within": numbers(table["within"], ".2f"),
-            "Least within": numbers(table["least_within"], ".2f"),
-            "Which": tasks_named(table["chosen"], request.names),
-        }
-    )
+def _show(table: pd.DataFrame, request: PriceRequest) -> ShownColumns:
+    return {
+        "Tasks": table["way"].map(NAMES),
+        "Budget (%)": percents(table["budget"], ".0f"),
+        "Price (%)": percents(table["price"], ".1f"),
+        "Number": numbers(table["tasks"], ".0f"),
+        "Tau": numbers(table["tau"], ".3f"),
+        "Off": numbers(table["off"], ".0f"),
+        "Within": numbers(table["within"], ".2f"),
+        "Least within": numbers(table["least_within"], ".2f"),
+        "Which": tasks_named(table["chosen"], request.names),
+    }
 
 
 TABLE = Table(
