@@ -67,7 +67,7 @@ test-protections: $(INSTALLED) ## without each protection its test must fail; ha
 
 HUB ?= resources/hub-first
 test-real: $(INSTALLED) ## with the real weights that config/first.yaml has fetched; HUB=runs/first/resources/hub-first
-	$(BIN)/python -m pytest tests/real --real-hub $(HUB)
+	$(BIN)/python -m pytest tests/real --real-hub $(HUB) $(if $(SERVER),--real-server $(SERVER))
 
 generate: $(INSTALLED) ## write config/config.yaml and schema.json again from workflow_scripts/settings
 	$(BIN)/python -m workflow_scripts.settings.generate

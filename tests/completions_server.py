@@ -1,7 +1,8 @@
 """A small server of the completions API over one model, for tests: tokens or texts, echo, logprobs, stop strings.
 
 It does what such servers do, and on demand what some do wrong: `shifts` takes the number beside an echoed token from
-the logits behind it, as llama.cpp's server in Python does; `takes_tokens` and `starts` are about prompts.
+the logits behind it, as llama.cpp's server in Python does; `off_by` is how its numbers are rounded; `takes_tokens` and
+`starts` are about prompts.
 """
 
 import json
@@ -21,6 +22,7 @@ NAME, VERSION = "tiny", "1.2.3"
 class Completions:
     folder: Path
     shifts: bool = False
+    off_by: float = 0.0
     takes_tokens: bool = True
     starts: bool = False  # each text with the end token, as if that began one
     key: str | None = None
@@ -81,7 +83,7 @@ class Completions:
                 tops.append(None)
                 continue
             best = int(logits[row].argmax())
-            numbers.append(float(logits[row, tokens[at]]))
+            numbers.append(float(logits[row, tokens[at]]) + self.off_by * (-1) ** at)
             shown = {
                 self.tokenizer.decode([one]): float(logits[row, one]) for one in (tokens[at], best)
             }

@@ -16,6 +16,7 @@ VOCABULARY = 61
 PLAN = {"num_layers_per_chunk": 2, "num_chunks": 2, "adapter_hidden_size": 6}
 FAMILIES = ("qwen2", "qwen3", "llama")  # which can be cut into chunks
 CHUNKED = ("fused", "loop")  # of six layers, of which the chunks hold 1 to 4
+DISTILLED = {"distillation": True, "logits_distillation": True}
 _GROUPED = {"num_key_value_heads": 2}
 _WIDE_HEADS = {"num_key_value_heads": 1, "head_dim": 16}
 _CAPPED = {
@@ -59,9 +60,11 @@ def tiny_model(
     """The same weights each time, but for those drawn without a seed; `changes` are keys of its config."""
     if seed is not None:
         torch.manual_seed(seed)
-    if kind in CHUNKED:
+    if kind in (*CHUNKED, "distilled"):
         base = tiny_model("qwen2", layers=6, seed=None, **changes)
-        return chunked_model(base, **PLAN, chunk_execution=kind)
+        return chunked_model(
+            base, **PLAN, **(DISTILLED if kind == "distilled" else {"chunk_execution": kind})
+        )
     shape = _shape(vocabulary, layers, window)
     name, peculiar = _KINDS.get(kind, _KINDS["qwen2"])
     keys = shape | peculiar | changes

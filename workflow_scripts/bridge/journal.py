@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import quote
 
 from workflow_scripts.bridge.run_lock import this_run
-from workflow_scripts.core.files import write_json
+from workflow_scripts.core.files import this_boot, write_json
 from workflow_scripts.core.machine import is_better_elsewhere
 from workflow_scripts.core.own_job import VARIABLE, is_mine, read_entry
 
@@ -35,6 +35,7 @@ def in_journal(rule: str, log: Path) -> Iterator[None]:
         "writer": f"{socket.gethostname()}:{os.getpid()}:{time.time_ns()}",
         "host": socket.gethostname(),
         "process": os.getpid(),
+        "boot": this_boot(),
         "slurm_job": os.environ.get("SLURM_JOB_ID"),
         "started": time.time(),
         # Nobody wrote how it ended: whoever ran it before was killed.

@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from workflow_scripts.core.files import is_running
+from workflow_scripts.core.files import is_running, this_boot
 
 POLL_SECONDS = 0.5
 _MAIN = "CHORUS_MAIN_PROCESS"
@@ -45,14 +45,17 @@ def sweep_stale_lock(state: Path) -> None:
 
 
 def _sweep(locks: Path, begun: IO) -> None:
-    """A lock of another host, or one that was there before anybody had begun, is not ours to judge."""
+    """A lock of another host, or one that was there before anybody had begun, is not ours to judge.
+
+    A machine is the same after it was started again, and, as long as it was not, under any name.
+    """
     begun.seek(0)
-    host = begun.read()
+    host, _, boot = begun.read().partition(" ")
     if not locks.is_dir() or not any(locks.iterdir()):
         begun.truncate(0)
-        begun.write(socket.gethostname())
+        begun.write(f"{socket.gethostname()} {this_boot()}")
         begun.flush()
-    elif host == socket.gethostname():
+    elif host == socket.gethostname() or (boot and boot == this_boot()):
         shutil.rmtree(locks)
         print("The lock of an earlier run, which was killed, is removed.", file=sys.stderr)
 

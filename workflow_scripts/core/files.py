@@ -151,6 +151,13 @@ def _make_folder(folder: Path) -> None:
         _flush_to_disk(folder.parent)
 
 
+def this_boot() -> str:
+    """Of the kernel: no process is alive that ran under another one. Empty where it does not tell."""
+    with suppress(OSError):
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    return ""
+
+
 def is_running(process: int) -> bool:
     try:
         os.kill(process, 0)

@@ -19,6 +19,9 @@ from workflow_scripts.settings.served import TakenRequest
 ITEMS, LONGEST = 200, 60  # and the tokens of an item
 # In nats, of the mean item: number formats and kernels differ by less, and other weights by more.
 ALLOWED = 0.1
+# By so much nearer is what a shifted echo says to what it is taken from. That is of unlikely tokens, of which rounding
+# changes more: llama.cpp's, of 4-bit weights and 8-bit activations, is off by 0.11 there.
+_NEARER = 10
 
 Pair = tuple[list[int], list[int]]
 
@@ -50,7 +53,7 @@ def check_served(served: ServedModel, weights: LoadedModel, hub: Path, seed: int
         return f"{len(pairs)} items within {apart:.2g} of its weights"
     # What a server says that takes each token's number from the logits behind it.
     behind = [([*context, *word], word) for context, word in pairs]
-    is_shifted = _mean_difference(theirs, _scores(engine, behind)) <= ALLOWED
+    is_shifted = _mean_difference(theirs, _scores(engine, behind)) <= apart / _NEARER
     raise UserError(
         f"The log-likelihoods of {facts.name!r} at {facts.endpoint} ({facts.server}) are not those of"
         f" {weights.manifest.repository} in {weights.dtype}: {len(pairs)} items differ by {apart:.2f} in the mean;"

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from workflow_scripts.planning.memory import Method, Size
+from workflow_scripts.planning.memory import Method, Size, TrainingWay
 from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.names import find_file
 from workflow_scripts.settings.tables import DeviceRow, ModelRow, Tables, read_devices
@@ -79,25 +79,23 @@ class Speed:
         return self.reading(size, tokens * rows, passes=tokens)
 
     def training(
-        self,
-        size: Size,
-        method: Method,
-        tokens: float,
-        passes: float,
-        *,
-        checkpointed: bool = False,
-        gpus: int = 1,
+        self, size: Size, way: TrainingWay, tokens: float, passes: float, *, gpus: int = 1
     ) -> float:
-        """Forward and back; the weights of a model that is frozen, or adapted, need no gradients.
+        """Forward and back; weights that are frozen, or adapted, need no gradients, and a teacher reads once more.
 
         `passes` are those of one GPU, each of which has its share of the tokens.
         """
-        operations = TRAINING_OPERATIONS if method == "full" else FROZEN_OPERATIONS
-        operations += READING_OPERATIONS * checkpointed
+        once_more = way.checkpointed + way.distilled
+        of_weights = TRAINING_OPERATIONS - FROZEN_OPERATIONS
+        operations = FROZEN_OPERATIONS + of_weights * way.trained_share
+        operations += READING_OPERATIONS * once_more
         computing = operations * size.parameters * tokens / self.trained_operations / gpus
-        launches = _LAUNCHES[method] * (_LAUNCHES_CHECKPOINTED if checkpointed else 1)
+        launches = _LAUNCHES[way.method] * (_LAUNCHES_CHECKPOINTED if way.checkpointed else 1)
         return self._seconds(
-            size, computing, passes * (_TIMES_READ + checkpointed), passes * launches
+            size,
+            computing,
+            passes * (_TIMES_READ + once_more),
+            passes * (launches + way.distilled),
         )
 
     def training_together(

@@ -18,8 +18,8 @@ from workflow_scripts.planning.memory import (
     MB,
     OF_TRAINED,
     ROW_ON_A_CPU,
-    Method,
     Size,
+    TrainingWay,
     adapters_at_once,
     evaluation_bytes,
     least_evaluation_bytes,
@@ -28,6 +28,7 @@ from workflow_scripts.planning.memory import (
     training_bytes,
 )
 from workflow_scripts.planning.need import Need
+from workflow_scripts.planning.ways import method_of, way_of
 from workflow_scripts.planning.work import Amount
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.training_keys import TrainingKeys
@@ -71,15 +72,16 @@ class Machine:
 
     @cache
     def model(self, checkpoint: str) -> "PlacedModel":
-        row = self._settings.model(CheckpointId.parse(checkpoint).model)
-        return PlacedModel(self, size_of(row))
+        one = CheckpointId.parse(checkpoint)
+        return PlacedModel(self, size_of(self._settings.model(one.model)), one)
 
 
 class PlacedModel:
     """One model on the machine: how long its work takes, and what a job of it needs."""
 
-    def __init__(self, machine: Machine, size: Size):
+    def __init__(self, machine: Machine, size: Size, checkpoint: CheckpointId):
         self._machine, self.size, self._compute = machine, size, machine.compute
+        self._checkpoint = checkpoint
         self._weights = size.weights(machine.dtype)
         self._speed = machine.speed(machine.dtype)
 
@@ -122,10 +124,9 @@ class PlacedModel:
             rows = max(1.0, min(rows, within / max(1, mean)))
         return self._training_speed(keys).training(
             self.size,
-            _method(keys),
+            self._way(keys, checkpointed),
             keys.epochs * tokens,
             keys.epochs * items / rows / keys.gpus,
-            checkpointed=checkpointed,
             gpus=keys.gpus,
         )
 
@@ -150,7 +151,7 @@ class PlacedModel:
         ]
         return self._training_speed(keys).training_together(
             self.size,
-            _method(keys),
+            method_of(keys),
             keys.epochs * sum(tokens for _, tokens in trainings),
             rows_together(steps, fitting, row),
             sum(count for count, _ in steps),
@@ -190,21 +191,17 @@ class PlacedModel:
 
     # ----- memory, and jobs -------------------------------------------------------------------------
 
+    def _way(self, keys: TrainingKeys, checkpointed: bool = False) -> TrainingWay:
+        way = way_of(keys, self.size, self._checkpoint)
+        return replace(way, checkpointed=checkpointed)
+
     def _trained(self, keys: TrainingKeys) -> int:
-        return self.size.trained(_method(keys), keys.lora_rank)
+        return self._way(keys).trained(self.size)
 
     def _training_bytes(self, keys: TrainingKeys, tokens: int, checkpointed: bool = False) -> int:
         """Of one device."""
-        parts = training_bytes(
-            self.size,
-            _method(keys),
-            self._machine.number_format(keys.precision),
-            tokens,
-            keys.lora_rank,
-            checkpointed=checkpointed,
-            in_pieces=not (keys.compile or keys.sharded),
-            among=keys.shared_among,
-        )
+        dtype = self._machine.number_format(keys.precision)
+        parts = training_bytes(self.size, self._way(keys, checkpointed), dtype, tokens)
         return sum(parts.values())
 
     def _evaluation_mb(self, batch: int, length: int) -> int:
@@ -290,11 +287,6 @@ class PlacedModel:
         if self._machine.on_gpu:
             return processes * CUDA_MB + math.ceil(1.3 * weights / MB)
         return processes * (LIBRARIES_MB + device_mb) + math.ceil(weights / MB)
-
-
-def _method(keys: TrainingKeys) -> Method:
-    few = keys.method == "lora" and "all-linear" not in keys.lora_targets
-    return "lora_in_some" if few else keys.method
 
 
 def _micro_batch(keys: TrainingKeys) -> int:

@@ -68,16 +68,38 @@ class Size:
     def weights(self, dtype: str) -> int:
         return self.parameters * BYTES[dtype]
 
-    def trained(self, method: Method, rank: int) -> int:
-        """How many of the parameters are trained, or adapters have instead."""
-        if method in _WIDTHS_OF_ADAPTED:
-            return rank * self.layers * _WIDTHS_OF_ADAPTED[method] * self.width
-        return int(self.parameters * {"full": 1.0, "freeze": 0.6}[method])
-
     @property
     def ends(self) -> int:
         """The parameters of the embeddings, and of the output layer as many."""
         return self.vocabulary * self.width
+
+
+@dataclass(frozen=True)
+class TrainingWay:
+    """How a model is trained, as far as memory and time follow from it."""
+
+    method: Method
+    rank: int = 8
+    share: float = 0.0  # of the model's own parameters that are trained, unless all are
+    checkpointed: bool = False
+    in_pieces: bool = True  # whether the logits of a long row are made so
+    distilled: bool = False  # whether a teacher's pass goes before each step
+    among: int = 1  # GPUs that share the weights out
+
+    @property
+    def trained_share(self) -> float:
+        return 1.0 if self.method == "full" else self.share
+
+    def in_full(self, size: Size) -> int:
+        """How many of the model's own parameters are trained."""
+        return int(size.parameters * self.trained_share)
+
+    def of_adapters(self, size: Size) -> int:
+        """How many parameters the adapters have, all of which are trained."""
+        return self.rank * size.layers * _WIDTHS_OF_ADAPTED.get(self.method, 0) * size.width
+
+    def trained(self, size: Size) -> int:
+        return self.in_full(size) + self.of_adapters(size)
 
 
 def token_bytes(width: int, item: int) -> int:
@@ -178,34 +200,25 @@ def tokens_within(room: float, needed: Callable[[int], float]) -> int:
     return bisect_right(range(1, _MOST_TOKENS + 1), room, key=needed)
 
 
-def training_bytes(
-    size: Size,
-    method: Method,
-    dtype: str,
-    tokens: int,
-    rank: int = 8,
-    *,
-    checkpointed: bool = False,
-    in_pieces: bool = True,
-    among: int = 1,
-) -> dict[str, int]:
+def training_bytes(size: Size, way: TrainingWay, dtype: str, tokens: int) -> dict[str, int]:
     """On one device: the weights, what their training keeps, and a row of so many tokens.
 
-    Checkpointed, one layer's activations are there at once, and the input of each. `among` several that share the
-    weights out, each has its part of all but adapters, and gathers what it needs of the others' for a while.
+    Checkpointed, one layer's activations are there at once, and the input of each. Several that share the weights
+    out have each its part of all but adapters, and gather what they need of the others' for a while.
     """
-    trained, adapters = size.trained(method, rank), method in _WIDTHS_OF_ADAPTED
-    frozen = size.parameters - (0 if adapters else trained)
-    held = trained if adapters else trained // among
-    # Beside what is trained, shared weights are kept as exactly.
-    item = BYTES["float32" if among > 1 and not adapters else dtype]
-    layers = 1 if checkpointed else size.layers
-    activations = tokens * size.width * (_KEPT_OF_A_LAYER[method] * layers + 2 * size.layers)
-    logits = trained_logit_bytes(tokens, size.vocabulary, in_pieces=in_pieces)
+    in_full, among = way.in_full(size), way.among
+    held = way.of_adapters(size) + in_full // among
+    # Where some of them are trained, shared weights are all kept as exactly.
+    item = BYTES["float32" if among > 1 and in_full else dtype]
+    layers = 1 if way.checkpointed else size.layers
+    activations = tokens * size.width * (_KEPT_OF_A_LAYER[way.method] * layers + 2 * size.layers)
+    logits = trained_logit_bytes(
+        tokens, size.vocabulary, in_pieces=way.in_pieces, distilled=way.distilled
+    )
     return {
-        "weights": held * BYTES["float32"] + frozen * item // among,
+        "weights": held * BYTES["float32"] + (size.parameters - in_full) * item // among,
         "gradients and moments": held * BESIDE_TRAINED,
-        "gathered": gathered_bytes(size, dtype, with_gradients=not adapters) * (among > 1),
+        "gathered": gathered_bytes(size, dtype, with_gradients=in_full > 0) * (among > 1),
         "activations": int(_SPARE * activations),
         "logits": int(_SPARE * logits),
     }

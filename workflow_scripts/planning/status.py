@@ -21,7 +21,7 @@ from workflow_scripts.bridge.run_lock import is_run_alive
 from workflow_scripts.core.broken import broken_cells
 from workflow_scripts.core.clean_text import plain_lines
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import is_running
+from workflow_scripts.core.files import is_running, this_boot
 from workflow_scripts.planning.jobs import planned_jobs
 from workflow_scripts.planning.measured import Pace, learn, took
 from workflow_scripts.planning.progress import Seen, ends, most_at_once, seen
@@ -76,12 +76,15 @@ def living(known: Mapping[str, Mapping[str, Any]]) -> set[str]:
     """The logs of jobs that still run: by their process on this host, elsewhere by Slurm."""
     running = {log: entry for log, entry in known.items() if entry["state"] == "running"}
     in_slurm = _slurm_jobs() if any(entry["slurm_job"] for entry in running.values()) else None
-    here = socket.gethostname()
+    here, boot = socket.gethostname(), this_boot()
 
     def lives(entry: Mapping[str, Any]) -> bool:
         if entry["slurm_job"] and in_slurm is not None:
             return entry["slurm_job"] in in_slurm
-        return entry["host"] != here or is_running(entry["process"])
+        if entry["host"] != here:
+            return True
+        # The number of a process that died with the machine may be another's by now.
+        return entry.get("boot", boot) == boot and is_running(entry["process"])
 
     return {log for log, entry in running.items() if lives(entry)}
 

@@ -8,6 +8,7 @@ import pytest
 from workflow_scripts.bridge import journal
 from workflow_scripts.core import own_job
 from workflow_scripts.core.errors import Interrupted
+from workflow_scripts.planning.status import living
 from workflow_scripts.training.state import StateFolder
 
 
@@ -30,6 +31,18 @@ def test_a_job_is_running_then_done_or_failed(folder):
     with pytest.raises(ValueError, match="no"), journal.in_journal("a", log):
         raise ValueError("no")
     assert journal.entries()[str(log)]["state"] == "failed"
+
+
+def test_who_runs_is_told_by_its_process_and_the_boot_that_it_ran_in(folder):
+    """A process of another boot may have the number of one that lives."""
+    with journal.in_journal("a", folder / "a.log"):
+        running = journal.entries()
+        assert living(running) == set(running)
+        ((log, entry),) = running.items()
+        assert not living({log: entry | {"boot": "an-earlier-one"}})
+        assert not living({log: entry | {"process": 2**22 + 1}})
+        elsewhere = entry | {"boot": "another", "host": "another", "slurm_job": None}
+        assert living({log: elsewhere}) == {log}
 
 
 def take_over(log):

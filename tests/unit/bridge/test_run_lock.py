@@ -11,6 +11,7 @@ import pytest
 
 from tests.processes import ROOT
 from workflow_scripts.bridge import run_lock
+from workflow_scripts.core.files import this_boot
 
 HOLDER = """
 import sys, time
@@ -82,11 +83,26 @@ def test_a_run_may_go_on_once_the_other_has_ended(state, run_in):
 
 def test_the_lock_of_another_host_or_of_a_run_we_know_nothing_of_stays(state):
     """However often somebody here asks."""
-    for begun in ("", "", "another-host", "another-host"):
+    for begun in ("", "", "another-host", "another-host", "another-host another-boot"):
         (state / "chorus.begun").write_text(begun)
         run_lock.sweep_stale_lock(state)
         assert (state / "locks/0.output.lock").exists()
         run_lock._held.pop().close()  # whoever asked ends
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [
+        f"{socket.gethostname()} an-earlier-boot",
+        f"{socket.gethostname()}",  # as it was written before boots were
+        f"an-earlier-name {this_boot()}",
+    ],
+)
+def test_the_lock_of_an_earlier_boot_goes_and_that_of_this_machine_under_another_name(state, begun):
+    """A power cut, or a laptop in another network, a container that was started again."""
+    (state / "chorus.begun").write_text(begun)
+    run_lock.sweep_stale_lock(state)
+    assert not (state / "locks").exists()
 
 
 BEGINNER = """

@@ -107,8 +107,10 @@ def test_tokens_and_texts_have_the_scores_of_the_weights(served, weights, world,
     assert isinstance(server.asked[-1]["prompt"], str) == (not takes_tokens)
 
 
-def test_a_shifted_echo_is_caught_with_and_without_the_weights(served, weights, world):
-    engine, _ = served(shifts=True)
+@pytest.mark.parametrize("off_by", [0.0, 0.15])
+def test_a_shifted_echo_is_caught_with_and_without_the_weights(served, weights, world, off_by):
+    """Also where rounding alone would be too much."""
+    engine, _ = served(shifts=True, off_by=off_by)
     pairs = words_of_questions(weights.tokenizer, world, 0)[:20]
     with pytest.raises(UserError, match=r"cannot be believed.*shifted by one"):
         engine.loglikelihoods(pairs, window=100)

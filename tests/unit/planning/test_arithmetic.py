@@ -8,14 +8,21 @@ from workflow_scripts.planning.arithmetic import (
     Speed,
     half_peak,
 )
-from workflow_scripts.planning.memory import Size, evaluation_bytes, submitted_mb, training_bytes
+from workflow_scripts.planning.memory import (
+    Size,
+    TrainingWay,
+    evaluation_bytes,
+    submitted_mb,
+    training_bytes,
+)
 
 GB = 1e9
 FOURTEEN = Size(parameters=14_000_000_000, layers=40, vocabulary=152_000)
 
 
-def needed(*arguments, **options) -> int:
-    return sum(training_bytes(*arguments, **options).values())
+def needed(method, tokens, **way) -> int:
+    """Of 14 billion parameters in 16 bits."""
+    return sum(training_bytes(FOURTEEN, TrainingWay(method, **way), "bfloat16", tokens).values())
 
 
 SPEED = Speed("bfloat16", operations=1e14, trained_operations=1e14, bandwidth=1e12, layer=0.0)
@@ -27,11 +34,11 @@ def test_weights_take_two_bytes_a_parameter_in_bfloat16_and_four_in_float32():
 
 
 def test_full_training_takes_sixteen_bytes_a_parameter_and_adapters_little_beside_the_weights():
-    full = needed(FOURTEEN, "full", "bfloat16", tokens=1)
+    full = needed("full", 1)
     assert full == pytest.approx(14 * 16 * GB, rel=0.001)  # more than two cards of 80 GB
-    adapted = needed(FOURTEEN, "lora", "bfloat16", tokens=1)
+    adapted = needed("lora", 1)
     assert 28 * GB < adapted < 31 * GB
-    frozen = needed(FOURTEEN, "freeze", "bfloat16", tokens=1)
+    frozen = needed("freeze", 1, share=0.6)
     assert adapted < frozen < full
 
 
@@ -49,18 +56,20 @@ def test_reading_takes_two_operations_for_each_parameter_and_token():
 def test_training_takes_six_and_four_where_weights_need_no_gradients_and_two_more_calculated_twice():
     small = Size(parameters=1_000_000_000, layers=16, vocabulary=128_256)
 
-    def seconds(method, **more):
-        return SPEED.training(small, method, 1e6, 1, **more)
+    def seconds(method, gpus=1, **way):
+        return SPEED.training(small, TrainingWay(method, **way), 1e6, 1, gpus=gpus)
 
     assert seconds("full") == pytest.approx(60)
     assert seconds("lora") == pytest.approx(40)
+    assert seconds("lora", share=0.5) == seconds("freeze", share=0.5) == pytest.approx(50)
     assert seconds("full", gpus=4) == pytest.approx(15)
     assert seconds("full", checkpointed=True) == pytest.approx(80)
+    assert seconds("full", distilled=True) == pytest.approx(80), "the teacher reads all once more"
 
 
 def test_rows_too_short_to_keep_a_gpu_busy_wait_for_the_weights():
     # A pass reads 28e9 bytes forward and as many back, at 1e12 a second; 10 tokens compute for 6 ms.
-    seconds = SPEED.training(FOURTEEN, "lora", tokens=1e4, passes=1e3)
+    seconds = SPEED.training(FOURTEEN, TrainingWay("lora"), tokens=1e4, passes=1e3)
     assert seconds == pytest.approx(1e3 * 2 * 0.028)
 
 
@@ -81,8 +90,8 @@ def test_a_small_model_on_a_gpu_waits_for_its_launches_and_a_processor_does_one_
 
 
 def test_calculating_twice_saves_the_activations_of_all_layers_but_one():
-    once = needed(FOURTEEN, "lora", "bfloat16", tokens=10_000)
-    twice = needed(FOURTEEN, "lora", "bfloat16", tokens=10_000, checkpointed=True)
+    once = needed("lora", 10_000)
+    twice = needed("lora", 10_000, checkpointed=True)
     spared = 10_000 * FOURTEEN.width * 95 * 39
     assert once - twice == pytest.approx(1.25 * spared, rel=1e-6)  # with a quarter to spare
 

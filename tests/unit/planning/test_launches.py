@@ -9,10 +9,11 @@ from peft import LoraConfig, get_peft_model
 from transformers import Qwen2Config, Qwen2ForCausalLM
 
 from bench.launches import Launches
+from tests.tiny_models import chunked_model, tiny_model
 from workflow_scripts.planning.arithmetic import (
     Speed,
 )
-from workflow_scripts.planning.memory import Size
+from workflow_scripts.planning.memory import Size, TrainingWay
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.together.products import Groups
 from workflow_scripts.training.together.stack import AdapterStack
@@ -88,9 +89,23 @@ def checkpointed_step(model):
 @pytest.mark.parametrize("checkpointed", [False, True])
 def test_a_training_step_launches_as_many_kernels_a_layer_as_planned(method, checkpointed):
     counted = of_a_layer(checkpointed_step if checkpointed else step, method)
-    planned = WAITS.training(ONE_LAYER, method, 1, passes=1, checkpointed=checkpointed)
+    way = TrainingWay(method, checkpointed=checkpointed)
+    planned = WAITS.training(ONE_LAYER, way, 1, passes=1)
     assert counted / of_a_layer(forward) == pytest.approx(planned, rel=0.15)
     assert WAITS.reading(ONE_LAYER, 1, passes=1) == 1
+
+
+def test_a_teacher_s_pass_launches_what_reading_does():
+    def made(layers, method, **taught):
+        plan = {"num_chunks": 2, "num_layers_per_chunk": 1, "layers_before_chunks": 1}
+        base = tiny_model("qwen2", layers=layers + 2)
+        return chunked_model(base, **plan, chunk_execution="loop", **taught)
+
+    more = of_a_layer(step, made=partial(made, logits_distillation=True))
+    more -= of_a_layer(step, made=made)
+    planned = WAITS.training(ONE_LAYER, TrainingWay("full", distilled=True), 1, passes=1)
+    planned -= WAITS.training(ONE_LAYER, TrainingWay("full"), 1, passes=1)
+    assert more / of_a_layer(forward, made=made) == pytest.approx(planned, rel=0.15)
 
 
 @pytest.mark.parametrize("method", list(TARGETS))

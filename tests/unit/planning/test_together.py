@@ -1,13 +1,23 @@
 """What the plan says of trainings that share their steps."""
 
+import re
 from math import ceil
 
 import numpy as np
 import pytest
 
-from tests.unit.planning.test_needs import TINY, paper_settings, paper_with, planner, training_alone
+from tests.unit.planning.test_needs import (
+    ROOT,
+    TINY,
+    paper_settings,
+    paper_with,
+    planner,
+    training_alone,
+)
 from workflow_scripts.planning.arithmetic import rows_together
 from workflow_scripts.planning.machine import Machine
+from workflow_scripts.planning.needs import Planner
+from workflow_scripts.settings.packs import packs
 
 TASKS = ("rte", "hellaswag", "cola", "gsm8k")
 
@@ -42,6 +52,27 @@ def test_both_ways_are_priced_whichever_is_chosen():
     assert apart.seconds * apart.by_together["auto"] == pytest.approx(shared.seconds)
     assert shared.seconds * shared.by_together["1"] == pytest.approx(apart.seconds)
     assert shared.seconds < some.seconds < apart.seconds
+
+
+@pytest.mark.parametrize("gpu", ["A100-80GB", "H100"])
+@pytest.mark.parametrize("tasks", [6, 24])
+def test_the_docs_hours_of_the_papers_grid_are_the_plans(gpu, tasks):
+    settings = paper_settings(cluster={"gpu": gpu, "tasks_per_job": tasks})
+    own, hours = Planner(settings), np.zeros((2, 2))
+    kind = ("harmony", "train_before_test")
+    parts = [pack.tasks for pack in packs(settings) if (pack.study, pack.protocol) == kind]
+    for name in settings.harmony.models:
+        for part in parts:
+            need = own.training_before_test(name, part)
+            both = [
+                need.seconds * need.gpus / 3600 * need.by_together[way] for way in ("1", "auto")
+            ]
+            hours[0] += both
+            hours[1] += np.multiply(both, settings.models[name].parameters < 1e9)
+    (apart, shared), small = hours.round().astype(int)
+    line = rf"\| {gpu} \| {tasks}(?:, as in config/paper.yaml)? \| (.*) \|"
+    (found,) = re.findall(line, (ROOT / "docs/planning.md").read_text(encoding="utf-8"))
+    assert found == f"{apart} | {shared} | {small[0]} and {small[1]}"
 
 
 def test_who_waits_for_launches_gains_and_who_computes_does_not():

@@ -176,6 +176,25 @@ def test_they_end_with_the_process_that_started_them(inputs, tmp_path):
     wait_until(lambda: not any(is_alive(child) for child in children), "they end", 20)
 
 
+SAYS = """
+import sys
+from workflow_scripts.training import launching
+launching._ONE = "says"
+launching.run_here("", 2, {"PYTHONPATH": sys.argv[1]})
+"""
+
+
+def test_what_they_say_is_read_while_they_work(tmp_path):
+    """Each of two, whatever it is said by."""
+    (tmp_path / "says.py").write_text("import time\nprint('at work')\ntime.sleep(600)\n")
+    command = [sys.executable, "-c", SAYS, str(tmp_path)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert [process.stdout.readline() for _ in range(2)] == ["at work\n"] * 2
+        finally:
+            process.send_signal(signal.SIGTERM)  # which it passes on
+
+
 class Ended:
     """A process that ends so many polls from now."""
 

@@ -28,6 +28,16 @@ VARIANTS: dict[str, tuple[str, dict[str, Any], tuple[dict[str, int], ...]]] = {
     "lora": ("llama", LORA, (TWO,)),
     "lora beside layers": ("qwen2", LORA | {"trains": ["layers 1", "*norm*"]}, (ON_TWO_NODES,)),
     "chunked": ("fused", {"method": "freeze", "trains": ["wrapper", "chunked_layers"]}, (TWO,)),
+    "distilled": ("distilled", {}, (TWO,)),
+    "distilled in part": (
+        "distilled",
+        {
+            "method": "freeze",
+            "trains": ["wrapper", "chunked_layers"],
+            "gradient_checkpointing": "yes",
+        },
+        (TWO,),
+    ),
 }
 
 
