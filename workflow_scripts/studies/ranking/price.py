@@ -223,7 +223,7 @@ def drawn_by_price(
         axes.minorticks_off()
         labels.rule(axes, "both")
         yield axes
-        axes.legend(fontsize=8)
+        axes.legend(fontsize=8, frameon=True, framealpha=1, edgecolor="white")
 
 
 def write_price(table: pd.DataFrame, request: GridWords, pdf: Path, png: Path) -> None:
