@@ -1,9 +1,10 @@
 """Train a checkpoint through one stage; after a kill or a signal the same job resumes where it stopped.
 
-In: the manifest of the stage before, and the recipe's samples. Out: the checkpoint's manifest, written after its
-files, and its training record. The state to resume from lies beside the checkpoint, hidden.
+In: the manifests of the stage before, and of the same training on fewer tokens, if any; the recipe's samples. Out: the
+checkpoint's manifest, written after its files, and its training record. The state to resume from lies beside, hidden.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,13 @@ from workflow_scripts.bridge.step import step
 
 
 def main(
-    base: Path, samples: Path, manifest: Path, record: Path, version: str, request: dict[str, Any]
+    base: Path,
+    samples: Path,
+    manifest: Path,
+    record: Path,
+    version: str,
+    request: dict[str, Any],
+    shorter: Sequence[Path] = (),
 ) -> None:
     from workflow_scripts.core.finished import finish_once
     from workflow_scripts.training.checkpoint_stage import check_stage, state_beside, train_stage
@@ -19,12 +26,10 @@ def main(
     from workflow_scripts.training.side_by_side import train_side_by_side
 
     stage, folder = StageRequest.of(request), manifest.parent
-    paths = {
-        "base_manifest": base,
-        "samples_summary": samples,
-        "folder": folder,
-        "record_path": record,
-    }
+    paths = {"base_manifest": base, "samples_summary": samples}
+    paths |= {"folder": folder, "record_path": record}
+    if shorter:
+        (paths["shorter"],) = shorter
 
     def work() -> None:
         if stage.keys.gpus == 1:
@@ -34,7 +39,7 @@ def main(
 
     finish_once(
         work,
-        inputs=[base, samples],
+        inputs=[base, samples, *shorter],
         outputs=[manifest, record],
         version=version,
         request=request,
@@ -53,4 +58,5 @@ if "snakemake" in globals():
             Path(snakemake.output.record),
             snakemake.params.version,
             snakemake.params.request,
+            [Path(path) for path in snakemake.input.shorter],
         )

@@ -84,8 +84,8 @@ def computed(keys: str):
     # Here, or all tests of the settings would wait for them.
     import torch
 
+    from workflow_scripts.chunked.architectures import Qwen2ChunkingForCausalLM
     from workflow_scripts.chunked.configuration import Qwen2ChunkingConfig
-    from workflow_scripts.chunked.modeling import Qwen2ChunkingForCausalLM
 
     config = Qwen2ChunkingConfig(**SHAPE, **Checkpoint.model_validate_json(keys).keys)
     model = Qwen2ChunkingForCausalLM(config).train()
