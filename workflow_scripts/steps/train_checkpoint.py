@@ -4,7 +4,6 @@ In: the manifests of the stage before, and of the same training on fewer tokens,
 checkpoint's manifest, written after its files, and its training record. The state to resume from lies beside, hidden.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ def main(
     record: Path,
     version: str,
     request: dict[str, Any],
-    shorter: Sequence[Path] = (),
+    shorter: Path | None = None,
 ) -> None:
     from workflow_scripts.core.finished import finish_once
     from workflow_scripts.training.checkpoint_stage import check_stage, state_beside, train_stage
@@ -26,10 +25,8 @@ def main(
     from workflow_scripts.training.side_by_side import train_side_by_side
 
     stage, folder = StageRequest.of(request), manifest.parent
-    paths = {"base_manifest": base, "samples_summary": samples}
-    paths |= {"folder": folder, "record_path": record}
-    if shorter:
-        (paths["shorter"],) = shorter
+    paths = {"base_manifest": base, "samples_summary": samples, "folder": folder}
+    paths |= {"record_path": record} | ({"shorter": shorter} if shorter else {})
 
     def work() -> None:
         if stage.keys.gpus == 1:
@@ -39,7 +36,7 @@ def main(
 
     finish_once(
         work,
-        inputs=[base, samples, *shorter],
+        inputs=[path for path in (base, samples, shorter) if path],
         outputs=[manifest, record],
         version=version,
         request=request,
@@ -58,5 +55,5 @@ if "snakemake" in globals():
             Path(snakemake.output.record),
             snakemake.params.version,
             snakemake.params.request,
-            [Path(path) for path in snakemake.input.shorter],
+            next(map(Path, snakemake.input.shorter), None),
         )
