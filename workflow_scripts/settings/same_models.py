@@ -51,7 +51,8 @@ def made_of(checkpoint: "Checkpoint", layers: int) -> tuple[Any, ...]:
         checkpoint.temperature if checkpoint.logits_distillation else None,
     )
     if not plan.chunks:
-        return checkpoint.model, plan, taught
+        # One chunk is what the unchanged model is, and learns nothing from it.
+        return checkpoint.model, plan, taught if checkpoint.mode == "prune" else None
     return (
         *(checkpoint.model, plan, aggregation, base if aggregation == "mlp" else None),
         *(

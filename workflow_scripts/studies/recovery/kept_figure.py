@@ -18,8 +18,8 @@ def write_kept_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     """A row a model, a panel a measure."""
     models, measures = (list(dict.fromkeys(table[name])) for name in ("model", "measure"))
     width, height = 0.4 + 2.6 * len(measures), 0.9 + 2.7 * len(models)
-    rows_and_columns = {"nrows": len(models), "ncols": len(measures), "squeeze": False}
-    with figure(width, height, **rows_and_columns) as (fig, panels):
+    rows, columns = len(models), len(measures)
+    with figure(width, height, nrows=rows, ncols=columns, squeeze=False) as (fig, panels):
         for row, model in zip(panels, models, strict=True):
             for axes, measure in zip(row, measures, strict=True):
                 of = table[(table["model"] == model) & (table["measure"] == measure)]
