@@ -17,8 +17,8 @@ from collections.abc import Callable
 import torch
 from transformers import DynamicCache, Qwen2Config, Qwen2ForCausalLM
 
+from workflow_scripts.chunked.architectures import Qwen2ChunkingForCausalLM
 from workflow_scripts.chunked.configuration import Qwen2ChunkingConfig
-from workflow_scripts.chunked.modeling import Qwen2ChunkingForCausalLM
 
 LAYERS, VOCABULARY, CACHED, STEPS = 24, 1000, 64, 8
 # (hidden size, inner size as a multiple of it)

@@ -107,7 +107,8 @@ def all_hub_manifests(wildcards):
     timed = SETTINGS.chunking.timed_models
     tuned = SETTINGS.training.models
     models = dict.fromkeys([*harmony, *SETTINGS.chunking.models, *timed, *mmlu, *tuned])
-    tasks = SETTINGS.harmony.tasks if harmony else ()
+    recovers = SETTINGS.training.recovery_tokens and SETTINGS.chunking.checkpoints
+    tasks = SETTINGS.harmony.tasks if harmony or recovers else ()
     datasets = dict.fromkeys(SETTINGS.task(task).dataset for task in tasks)
     datasets |= dict.fromkeys(MEASURED_TEXTS.values() if SETTINGS.compared_checkpoints() else [])
     datasets |= dict.fromkeys([QUESTIONS["mmlu"]] if timed else [])

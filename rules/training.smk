@@ -35,6 +35,7 @@ rule train_checkpoint:
     input:
         base=stage_before,
         samples=samples_of_stage,
+        shorter=shorter_recovery,
     output:
         manifest="results/checkpoints/{checkpoint}/manifest.json",
         record=_TRAINING_RECORD,
@@ -69,7 +70,7 @@ rule measure_stage_perplexity:
     log:
         "logs/measure_stage_perplexity/{checkpoint}.log",
     wildcard_constraints:
-        checkpoint=one_of(COMPARED),
+        checkpoint=one_of(COMPARED | RECOVERED),
     priority: longest_first("measure_stage_perplexity")
     conda:
         EVALUATION_ENVIRONMENT
@@ -83,6 +84,12 @@ rule measure_stage_perplexity:
         request=stage_perplexity_request(SETTINGS).as_params(),
     script:
         "../workflow_scripts/steps/measure.py"
+
+
+rule recovery:
+    """Study: what chunks and dropped layers cost at equal speed, and what training on few tokens brings back."""
+    input:
+        made_of("recovery"),
 
 
 rule training:

@@ -6,6 +6,8 @@ from workflow_scripts.training.requests import SamplesRequest, StageRequest
 
 # Every checkpoint that is compared by its name in paths, and those of them that training makes.
 COMPARED = {one.in_path: one for one in SETTINGS.compared_checkpoints()}
+RECOVERED = {one.in_path: one for one in SETTINGS.recovered_checkpoints()}
+RECOVERY_BASES = in_paths(SETTINGS.chunking.models if RECOVERED else [])
 TRAINED = {one.in_path: one for one in SETTINGS.trained_checkpoints()}
 
 
@@ -20,6 +22,14 @@ def trained_of(wildcards):
 
 def stage_before(wildcards):
     return manifest_of_checkpoint(trained_of(wildcards).before)
+
+
+def shorter_recovery(wildcards):
+    """The same training on the next smaller number of tokens, of which it is the beginning."""
+    wanted = trained_of(wildcards)
+    alike = [one for one in RECOVERED.values() if one.recovered and one.before == wanted.before]
+    shorter = [one for one in alike if one.recovered < (wanted.recovered or 0)]
+    return [manifest_of_checkpoint(max(shorter, key=lambda one: one.recovered))] if shorter else []
 
 
 def samples_of_stage(wildcards):

@@ -9,7 +9,7 @@ import torch
 import transformers
 from transformers import AutoModelForCausalLM
 
-from workflow_scripts.chunked import configuration
+from workflow_scripts.chunked.architectures import ARCHITECTURES
 from workflow_scripts.hub.manifest import seal
 
 VOCABULARY = 61
@@ -19,6 +19,7 @@ CHUNKED = ("fused", "loop")  # of six layers, of which the chunks hold 1 to 4
 DISTILLED = {"distillation": True, "logits_distillation": True}
 _GROUPED = {"num_key_value_heads": 2}
 _WIDE_HEADS = {"num_key_value_heads": 1, "head_dim": 16}
+_EXPERTS = {"num_experts_per_tok": 2}
 _CAPPED = {
     "attn_logit_softcapping": 2.0,
     "final_logit_softcapping": 5.0,
@@ -35,6 +36,9 @@ _KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "qwen3": ("Qwen3", _GROUPED | {"head_dim": 16}),
     "gemma": ("Gemma", _WIDE_HEADS),
     "gemma2": ("Gemma2", _WIDE_HEADS | _CAPPED | {"sliding_window": 9, "attn_implementation": "eager"}),
+    "mistral": ("Mistral", _GROUPED | {"sliding_window": None}),
+    "mixtral": ("Mixtral", _GROUPED | _EXPERTS | {"num_local_experts": 4, "sliding_window": None}),
+    "qwen3_moe": ("Qwen3Moe", _GROUPED | _EXPERTS | {"head_dim": 16, "num_experts": 4, "moe_intermediate_size": 12, "mlp_only_layers": [1]}),
     "cohere": ("Cohere", _GROUPED | {"logit_scale": 0.3}),
     "granite": ("Granite", _GROUPED | {"logits_scaling": 4.0}),
     "windowed": ("Mistral", _GROUPED | {"sliding_window": 9}),
@@ -113,9 +117,9 @@ def base_model(family: str, layers: int, attention: str = "sdpa"):
 def chunked_model(base, **keys: Any):
     """The base's weights, cut into chunks, and new modules that are not what they start as."""
     old = base.config
-    shape = {name: getattr(old, name) for name in _shape(0, 0, 0)}
-    shape |= {"num_key_value_heads": old.num_key_value_heads, "head_dim": base.model.layers[0].self_attn.head_dim}  # fmt: skip
-    chunking = getattr(configuration, f"{old.model_type.capitalize()}ChunkingConfig")
+    shape = {k: v for k, v in old.to_dict().items() if k not in ("model_type", "architectures")}
+    shape["head_dim"] = base.model.layers[0].self_attn.head_dim
+    chunking = {one.base: one.config for one in ARCHITECTURES}[old.model_type]
     keys = {"aggregation_base": "residual"} | keys  # as the config's checkpoints have it
     config = chunking(**shape, attn_implementation=old._attn_implementation, **keys)
     model = AutoModelForCausalLM.from_config(config).eval()

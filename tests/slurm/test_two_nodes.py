@@ -24,7 +24,7 @@ from workflow_scripts.planning.need import Need
 from workflow_scripts.settings.cluster import Cluster
 
 rule train_checkpoint:
-    input: base=BASE, samples=SAMPLES
+    input: base=BASE, samples=SAMPLES, shorter=[]
     output: manifest="out/manifest.json", record="record.json"
     log: "logs/train.log"
     threads: 1

@@ -5,8 +5,13 @@ model = AutoModelForCausalLM.from_pretrained(folder)  # "model_type": "qwen2_chu
 """
 
 from transformers import AutoConfig, AutoModel, AutoModelForCausalLM
+from transformers.conversion_mapping import (
+    get_checkpoint_conversion_mapping,
+    register_checkpoint_conversion_mapping,
+)
 
-from workflow_scripts.chunked.modeling import ARCHITECTURES, ChunkedForCausalLM
+from workflow_scripts.chunked.architectures import ARCHITECTURES
+from workflow_scripts.chunked.modeling import ChunkedForCausalLM
 
 __all__ = ["ChunkedForCausalLM"]
 
@@ -14,3 +19,8 @@ for _architecture in ARCHITECTURES:
     AutoConfig.register(_architecture.config.model_type, _architecture.config, exist_ok=True)
     AutoModel.register(_architecture.config, _architecture.model, exist_ok=True)
     AutoModelForCausalLM.register(_architecture.config, _architecture.causal_lm, exist_ok=True)
+    # A file has each expert by itself, and a model all of a layer as one.
+    if _weights := get_checkpoint_conversion_mapping(_architecture.base):
+        register_checkpoint_conversion_mapping(
+            _architecture.config.model_type, _weights, overwrite=True
+        )

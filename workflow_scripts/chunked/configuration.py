@@ -8,7 +8,16 @@ nothing and whose adapters are as wide as the model's own MLP. What Chorus write
 from collections.abc import Iterator
 from typing import Literal, cast, get_args
 
-from transformers import LlamaConfig, PreTrainedConfig, Qwen2Config, Qwen3Config
+from transformers import (
+    Gemma2Config,
+    LlamaConfig,
+    MistralConfig,
+    MixtralConfig,
+    PreTrainedConfig,
+    Qwen2Config,
+    Qwen3Config,
+    Qwen3MoeConfig,
+)
 
 from workflow_scripts.core.errors import UserError, did_you_mean
 from workflow_scripts.core.plan import (
@@ -61,11 +70,11 @@ class ChunkingKeys(PreTrainedConfig):
             self.adapter_hidden_size = self.intermediate_size
         if problems := list(self._problems()):
             raise UserError(problems)
-        if not self.plan().chunks and self.distilled:
+        if self.distilled and not (self.plan().chunks or self.chunking_mode == "prune"):
             raise UserError(
                 f"distillation is set, but the plan ({self.chunking_mode}, num_chunks"
-                f" {self.num_chunks}, num_layers_per_chunk {self.num_layers_per_chunk}) has no"
-                " chunks to teach; expected distillation and logits_distillation to be false."
+                f" {self.num_chunks}, num_layers_per_chunk {self.num_layers_per_chunk}) is the unchanged"
+                " model's; expected distillation and logits_distillation to be false."
             )
 
     def _problems(self) -> Iterator[str]:
@@ -115,3 +124,19 @@ class Qwen3ChunkingConfig(ChunkingKeys, Qwen3Config):
 
 class LlamaChunkingConfig(ChunkingKeys, LlamaConfig):
     model_type = "llama_chunking"
+
+
+class MistralChunkingConfig(ChunkingKeys, MistralConfig):
+    model_type = "mistral_chunking"
+
+
+class Gemma2ChunkingConfig(ChunkingKeys, Gemma2Config):
+    model_type = "gemma2_chunking"
+
+
+class MixtralChunkingConfig(ChunkingKeys, MixtralConfig):
+    model_type = "mixtral_chunking"
+
+
+class Qwen3MoeChunkingConfig(ChunkingKeys, Qwen3MoeConfig):
+    model_type = "qwen3_moe_chunking"

@@ -33,6 +33,12 @@ class Depth(GradientCheckpointingLayer):
         self.act_fn = layer.mlp.act_fn
         self.heads = attention.q_proj.out_features // self.head_dim
         self.key_heads = attention.k_proj.out_features // self.head_dim
+        # Of a model all of whose layers see a window, as Mistral 7B's first version: attention with masks has it
+        # in them, and flash attention is told.
+        keys, window = attention.config, None
+        if getattr(keys, "layer_types", None) is None:
+            window = getattr(keys, "sliding_window", None)
+        self.window = {} if window is None else {"sliding_window": window}
         self.stacks: list[Siblings] = []
 
     def prepare(self, layers: tuple[nn.Module, ...], adapters: list[nn.Module] | None) -> None:
@@ -106,6 +112,7 @@ class Depth(GradientCheckpointingLayer):
                 attention_mask,
                 dropout=module.attention_dropout if module.training else 0.0,
                 scaling=module.scaling,
+                **self.window,
                 **kwargs,
             )
         return out.reshape(n, k, self.heads * self.head_dim).transpose(0, 1)

@@ -1,12 +1,29 @@
 """What a chunked model learns from itself run unchunked: hidden states, logits, or both.
 
 Both losses stand beside the language model's own and count the same tokens: those whose successor
-has a label. The teacher is the same weights in their original order, as they are at that step.
+has a label. The teacher is the same weights in their original order, as they are at that step: where low-rank
+adapters alone are trained, the unchanged model itself.
 """
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+
+
+@contextmanager
+def adapters_off(model) -> Iterator[None]:
+    """Without the low-rank adapters that PEFT has put beside the weights, and without touching their gradients."""
+    beside = [one for one in model.modules() if getattr(one, "_disable_adapters", None) is False]
+    for one in beside:
+        one._disable_adapters = True
+    try:
+        yield
+    finally:
+        for one in beside:
+            one._disable_adapters = False
 
 
 def hidden_loss(teacher: list[Tensor], student: list[Tensor], places: Tensor) -> Tensor:

@@ -16,7 +16,8 @@ from torch import Tensor, nn
 from workflow_scripts.chunked.depth import Depth, SharedInputs
 from workflow_scripts.chunked.products import Timing
 from workflow_scripts.chunked.side_by_side import side_by_side
-from workflow_scripts.chunked.stacked import Watch
+from workflow_scripts.chunked.stacked import Watch, has_hooks, kinds_of
+from workflow_scripts.chunked.windows import slots_of
 from workflow_scripts.chunked.wrapper import WrappedChunkLayers
 from workflow_scripts.core.plan import ChunkPlan
 
@@ -49,7 +50,8 @@ class SharedStage(nn.Module):
         self.run = run
         self.model = (model,)  # in a tuple, so that nothing is registered a second time
         self.number = number
-        self.depths = nn.ModuleList([Depth(model.layers[number], slot, run.timing)])
+        fusible = [Depth(model.layers[number], slot, run.timing)] if model.is_fusible else []
+        self.depths = nn.ModuleList(fusible)
 
     def prepare(self) -> None:
         self.depths[0].prepare((self.model[0].layers[self.number],), None)
@@ -72,7 +74,9 @@ class DeviceChunks(nn.Module):
         self.model = (model,)
         self.numbers = tuple(zip(*chunks, strict=True))  # by depth, as they run
         self.depths = nn.ModuleList(
-            Depth(model.layers[row[0]], at, run.timing) for at, row in enumerate(self.numbers, slot)
+            Depth(model.layers[row[0]], at, run.timing)
+            for at, row in enumerate(self.numbers, slot)
+            if model.is_fusible
         )
 
     @property
@@ -207,7 +211,10 @@ class PlannedLayers(nn.ModuleList):
     def build_stages(self) -> nn.ModuleList:
         shared, chunks, end = self.plan.start, self.plan.chunks, self.plan.end
         order = (*shared, *(number for chunk in chunks for number in chunk), *end)
-        for slot, number in enumerate(order):
+        kinds = (
+            self.model[0].config.layer_types if self.model[0].mixes_windows else [""] * len(self)
+        )
+        for number, slot in slots_of(order, kinds).items():
             self[number].self_attn.layer_idx = slot
         devices = min(self.devices, len(chunks))
         depths = devices * len(chunks[0]) if chunks else 0
@@ -216,7 +223,7 @@ class PlannedLayers(nn.ModuleList):
         if chunks:
             stages.append(ChunkStage(run, model, chunks, len(shared), devices))
         stages += [SharedStage(run, model, number, behind + at) for at, number in enumerate(end)]
-        self.kinds = _kinds(self[order[0]])
+        self.kinds = kinds_of(self[order[0]])
         return nn.ModuleList(stages).train(model.training)
 
     def __getitem__(self, index):
@@ -249,7 +256,8 @@ class PlannedLayers(nn.ModuleList):
         layers = [layer for layer in self if not isinstance(layer, nn.Identity)]
         parameters = list(self.parameters())
         return (
-            all(_kinds(layer) == self.kinds and not _has_hooks(layer) for layer in layers)
+            self.model[0].is_fusible
+            and all(kinds_of(layer) == self.kinds and not has_hooks(layer) for layer in layers)
             and all(len(devices) == 1 for devices in self._devices())
             and sum(1 for layer in layers for _ in layer.parameters()) == len(parameters)
             and not any(p.device.type == "cpu" and p.is_shared() for p in parameters)
@@ -304,15 +312,3 @@ def _recorded(stage: nn.Module, states: list[Tensor]):
         return out
 
     return run
-
-
-def _kinds(layer: nn.Module) -> tuple[type, ...]:
-    return tuple(type(module) for module in (layer, layer.self_attn, layer.mlp))
-
-
-def _has_hooks(layer: nn.Module) -> bool:
-    # accelerate moves inputs between devices by `_hf_hook`.
-    return any(
-        hasattr(module, "_hf_hook") or module._forward_hooks or module._forward_pre_hooks
-        for module in (layer, layer.self_attn, layer.mlp)
-    )

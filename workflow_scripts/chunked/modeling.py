@@ -1,38 +1,27 @@
-"""Chunked Qwen2, Qwen3 and Llama: the base models, with another order of running their layers."""
+"""Chunked models: a base model of transformers with another order of running its layers.
+
+`architectures.py` says of which there is one.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 from torch import nn
-from transformers import (
-    GenerationConfig,
-    LlamaForCausalLM,
-    LlamaModel,
-    PreTrainedModel,
-    Qwen2ForCausalLM,
-    Qwen2Model,
-    Qwen3ForCausalLM,
-    Qwen3Model,
-)
+from transformers import GenerationConfig, PreTrainedModel
 from transformers.modeling_outputs import CausalLMOutputWithPast
-from transformers.utils.output_capturing import OutputRecorder
 
-from workflow_scripts.chunked.configuration import (
-    ChunkingKeys,
-    LlamaChunkingConfig,
-    Qwen2ChunkingConfig,
-    Qwen3ChunkingConfig,
-)
+from workflow_scripts.chunked.configuration import ChunkingKeys
 from workflow_scripts.chunked.devices import chunk_device_map
 from workflow_scripts.chunked.distillation import (
+    adapters_off,
     at,
     hidden_loss,
     language_loss,
     logits_loss,
     places_of,
 )
-from workflow_scripts.chunked.layer_order import ChunkStage, PlannedLayers, SharedStage
+from workflow_scripts.chunked.layer_order import PlannedLayers
 from workflow_scripts.chunked.pieces import summed_in_pieces
 from workflow_scripts.chunked.published import Loaded, renamings
 from workflow_scripts.chunked.wrapper import WrappedChunkLayers
@@ -81,11 +70,16 @@ class ChunkedModel(_Chunked):
     """Mixed into a base model in front of it."""
 
     layers: PlannedLayers
+    # Whether its layers are those of the Llama family, which can run as one; others run one after the other.
+    is_fusible = True
+    mixes_windows = False  # whether each layer finds its own mask, of a window or of all
 
     def __init__(self, config: ChunkingKeys):
         super().__init__(config)
         plan = config.plan()
         used = {*plan.start, *plan.end, *(n for chunk in plan.chunks for n in chunk)}
+        if config.distilled:  # its teacher runs them all
+            used = set(range(len(self.layers)))
         # A pruned layer leaves its number behind, so that the others keep their names.
         layers = [layer if n in used else nn.Identity() for n, layer in enumerate(self.layers)]
         pruned = [str(n) for n in range(len(layers)) if n not in used]
@@ -100,7 +94,9 @@ class ChunkedModel(_Chunked):
 
         All layers must be there, which those of a pruned model are not.
         """
-        _refuse_sliding_windows(self.config, unchanged=plan.start == tuple(range(len(self.layers))))
+        unchanged = plan.start == tuple(range(len(self.layers)))
+        if not (unchanged or self.mixes_windows):
+            _refuse_sliding_windows(self.config)
         self.layers.release()
         self.layers.plan = plan
         if plan.chunks:
@@ -123,9 +119,9 @@ class ChunkedModel(_Chunked):
         return super()._apply(fn, recurse)
 
 
-def _refuse_sliding_windows(config: ChunkingKeys, unchanged: bool) -> None:
+def _refuse_sliding_windows(config: ChunkingKeys) -> None:
     types = set(getattr(config, "layer_types", None) or ["full_attention"])
-    if types != {"full_attention"} and not unchanged:
+    if types != {"full_attention"}:
         raise UserError(
             f"layer_types has {', '.join(sorted(types))}; expected full_attention in all layers,"
             " because the layers of a chunk share one attention call (set use_sliding_window to"
@@ -207,6 +203,11 @@ class ChunkedForCausalLM(_Chunked):
         outputs = CausalLMOutputWithPast(loss=loss / items)
         return outputs if return_dict else outputs.to_tuple()
 
+    def _logits(self, hidden: torch.Tensor) -> torch.Tensor:
+        logits = self.lm_head(hidden)
+        cap = getattr(self.config, "final_logit_softcapping", None)
+        return logits if cap is None else cap * torch.tanh(logits / cap)
+
     def _taught(self, inputs, options, labels, places) -> tuple[torch.Tensor, dict]:
         """The language model's loss and those of distillation, summed; and the latter by name.
 
@@ -215,7 +216,11 @@ class ChunkedForCausalLM(_Chunked):
         keys, layers = self.config, self.model.layers
         with layers.recording() as student:
             ours = at(places, self.model(**inputs, **options).last_hidden_state)
-        with torch.no_grad(), layers.recording(unchunked=True) as teacher:
+        with (
+            torch.no_grad(),
+            adapters_off(self.model),
+            layers.recording(unchunked=True) as teacher,
+        ):
             theirs = at(places, self.model(**inputs, **options).last_hidden_state)
         losses = {}
         if keys.distillation:
@@ -223,11 +228,11 @@ class ChunkedForCausalLM(_Chunked):
             losses["hidden"] = hidden_loss(teacher[-behind:], student[-behind:], places)
 
         def losses_of(hidden, wanted, taught):
-            logits = self.lm_head(hidden)
+            logits = self._logits(hidden)
             found = [language_loss(logits, wanted)]
             if keys.logits_distillation:
                 with torch.no_grad():
-                    taught = self.lm_head(taught)
+                    taught = self._logits(taught)
                 found.append(logits_loss(taught, logits, keys.temperature))
             return found
 
@@ -244,51 +249,3 @@ class ChunkedForCausalLM(_Chunked):
         if keys.logits_distillation:
             losses["logits"] = each[1]
         return total, losses
-
-
-_RECORDED = {"hidden_states": [OutputRecorder(SharedStage), OutputRecorder(ChunkStage)]}
-
-
-class Qwen2ChunkingModel(ChunkedModel, Qwen2Model):
-    config: Qwen2ChunkingConfig
-    _can_record_outputs = Qwen2Model._can_record_outputs | _RECORDED
-
-
-class Qwen2ChunkingForCausalLM(ChunkedForCausalLM, Qwen2ForCausalLM):
-    config: Qwen2ChunkingConfig
-    _model_class = Qwen2ChunkingModel
-
-
-class Qwen3ChunkingModel(ChunkedModel, Qwen3Model):
-    config: Qwen3ChunkingConfig
-    _can_record_outputs = Qwen3Model._can_record_outputs | _RECORDED
-
-
-class Qwen3ChunkingForCausalLM(ChunkedForCausalLM, Qwen3ForCausalLM):
-    config: Qwen3ChunkingConfig
-    _model_class = Qwen3ChunkingModel
-
-
-class LlamaChunkingModel(ChunkedModel, LlamaModel):
-    config: LlamaChunkingConfig
-    _can_record_outputs = LlamaModel._can_record_outputs | _RECORDED
-
-
-class LlamaChunkingForCausalLM(ChunkedForCausalLM, LlamaForCausalLM):
-    config: LlamaChunkingConfig
-    _model_class = LlamaChunkingModel
-
-
-@dataclass(frozen=True)
-class Architecture:
-    base: str  # the model_type of the models that it chunks
-    config: type[ChunkingKeys]
-    model: type[ChunkedModel]
-    causal_lm: type[ChunkedForCausalLM]
-
-
-ARCHITECTURES = (
-    Architecture("qwen2", Qwen2ChunkingConfig, Qwen2ChunkingModel, Qwen2ChunkingForCausalLM),
-    Architecture("qwen3", Qwen3ChunkingConfig, Qwen3ChunkingModel, Qwen3ChunkingForCausalLM),
-    Architecture("llama", LlamaChunkingConfig, LlamaChunkingModel, LlamaChunkingForCausalLM),
-)

@@ -168,3 +168,15 @@ def is_plain(module: nn.Module, kind: type | None = None) -> bool:
     """Nothing of its own happens when it is called: the right class, and no hooks."""
     hooks = module._forward_hooks or module._forward_pre_hooks or module._backward_hooks
     return not hooks and (kind is None or type(module) is kind)
+
+
+def kinds_of(layer: nn.Module) -> tuple[type, ...]:
+    return tuple(type(module) for module in (layer, layer.self_attn, layer.mlp))
+
+
+def has_hooks(layer: nn.Module) -> bool:
+    # accelerate moves inputs between devices by `_hf_hook`.
+    return any(
+        hasattr(module, "_hf_hook") or module._forward_hooks or module._forward_pre_hooks
+        for module in (layer, layer.self_attn, layer.mlp)
+    )

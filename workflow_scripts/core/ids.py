@@ -2,7 +2,9 @@
 
 A model is known by its hub name, `Qwen/Qwen2.5-0.5B-Instruct`. A chunked checkpoint adds its plan,
 `@k2m12` (`@prune3-5` leaves out the layers 3 and 5, counted from 1), and its stages, `+cpt`,
-`+cpt+sft`. A model that is trained as it is has the stage `+tuned`. Behind the plan stands what else makes it another model, where it is not the usual:
+`+cpt+sft`. A model that is trained as it is has the stage `+tuned`; what was trained back towards the unchanged model
+says on how many thousand tokens, `+recovery.300k`. Behind the plan stands what else makes it another model, where it is
+not the usual:
 `@k4m6-sequential-mlp.none-noadapters`, `@k2m6-after4` where the chunks do not stand in the middle,
 `@k2m12-distil.hidden` where it is trained towards itself unchunked. What is usual has no mark, so that a
 model has one name.
@@ -27,14 +29,16 @@ from workflow_scripts.core.errors import UserError, did_you_mean
 from workflow_scripts.core.plan import DEFAULT_MODE, Aggregation, AggregationBase, Mode
 
 TUNED = "tuned"  # the stage of a model that is no chunked one
-STAGES = ("cpt", "sft", TUNED)
+RECOVERY = "recovery"  # and behind it on how many thousand tokens: recovery.300k
+STAGES = ("cpt", "sft", TUNED, RECOVERY)
+_STAGE = re.compile(rf"cpt|sft|{TUNED}|{RECOVERY}\.[1-9]\d*k")
 LOCAL = "local"  # what stands for the organisation of a model that is a folder on this machine
 UNCHANGED = "k0m0"  # the plan that leaves a model as it is
 HUB_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?")
 _CHECKPOINT = re.compile(
     r"(?P<model>[^@+]+)"
-    r"(?:@(?:(?P<plan>k\d+m\d+)(?P<marks>(?:-[^@+-]+)*)|(?P<pruned>prune\d+(?:-\d+)*)))?"
-    r"(?P<stages>(?:\+[a-z]+)*)"
+    r"(?:@(?P<plan>k\d+m\d+|prune\d+(?:-\d+)*)(?P<marks>(?:-[^@+-]+)*))?"
+    r"(?P<stages>(?:\+[a-z]+(?:\.[0-9a-z]+)?)*)"
 )
 USUAL_AGGREGATION = "mlp.residual"
 _AGGREGATIONS = (
@@ -54,7 +58,8 @@ _MARKS = {
 }
 BEHIND_A_NAME = (
     "@k<chunks>m<layers>, with -<mode>, -after<layers>, -<aggregation>, -noadapters and -distil.<of what>"
-    " where they are not the usual, or @prune<layers>, and +cpt or +cpt+sft, or +tuned without a plan"
+    " where they are not the usual, or @prune<layers>, and +cpt, +cpt+sft or +recovery.<thousand tokens>k, or +tuned"
+    " without a plan"
 )
 # Marks that hold a number.
 _NUMBERED = {
@@ -126,6 +131,12 @@ class CheckpointId:
         return replace(self, stages=(), distillation=None)
 
     @property
+    def recovered(self) -> int | None:
+        """On how many thousand tokens its last stage was trained back towards the unchanged model."""
+        stage, _, tokens = (self.stages or ("",))[-1].partition(".")
+        return int(tokens.removesuffix("k")) if stage == RECOVERY else None
+
+    @property
     def before(self) -> "CheckpointId":
         """What its last stage was trained from."""
         return replace(self, stages=self.stages[:-1])
@@ -154,12 +165,13 @@ def _parsed(text: str) -> CheckpointId:
     stages = tuple(match["stages"].split("+")[1:])
     if problem := hub_name_problem(model):
         raise UserError(f"{text!r} is not a model id: {problem}.")
-    if unknown := [stage for stage in stages if stage not in STAGES]:
+    if unknown := [stage for stage in stages if not _STAGE.fullmatch(stage)]:
         raise UserError(
-            f"{text!r} names the unknown stage {unknown[0]!r}; known: {', '.join(STAGES)}."
+            f"{text!r} names the unknown stage {unknown[0]!r}; known: {', '.join(STAGES[:-1])} and"
+            f" {RECOVERY}.<thousand tokens>k."
         )
     marks = _marks(text, match["plan"], (match["marks"] or "").split("-")[1:])
-    return CheckpointId(model, match["plan"] or match["pruned"], stages=stages, **marks)
+    return CheckpointId(model, match["plan"], stages=stages, **marks)
 
 
 def _marks(text: str, plan: str | None, marks: list[str]) -> dict[str, str]:
@@ -184,6 +196,11 @@ def _marks(text: str, plan: str | None, marks: list[str]) -> dict[str, str]:
         raise UserError(
             f"{text!r} has {marks[0]!r} behind the plan of the unchanged model, which has no chunks;"
             f" expected @{UNCHANGED} alone."
+        )
+    if (plan or "").startswith("prune") and (odd := found.keys() - {"distillation"}):
+        raise UserError(
+            f"{text!r} has {found[min(odd)]!r} behind a plan that leaves layers out, which has no chunks;"
+            " expected none but a mark of distillation."
         )
     return found
 

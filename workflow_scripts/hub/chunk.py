@@ -83,7 +83,7 @@ def _refuse_a_second_name(request: BuildRequest, config) -> None:
 
 def chunked_config(folder: Path, name: str, keys: dict[str, Any]):
     """The base model's configuration with the keys that chunk it, and the architecture for it."""
-    from workflow_scripts.chunked.modeling import ARCHITECTURES
+    from workflow_scripts.chunked.architectures import ARCHITECTURES
 
     base = json.loads((folder / _CONFIG).read_text(encoding="utf-8"))
     known = {architecture.base: architecture for architecture in ARCHITECTURES}

@@ -43,6 +43,7 @@ from workflow_scripts.studies.product import (
 )
 from workflow_scripts.studies.prompts import products as prompts
 from workflow_scripts.studies.ranking import products as grids
+from workflow_scripts.studies.recovery import products as recovery
 from workflow_scripts.studies.suite import products as suite
 from workflow_scripts.studies.training import products as training
 
@@ -246,7 +247,7 @@ _OWN = (
 PRODUCTS = (
     *(*grids.PRODUCTS, *harmony.PRODUCTS),
     *(*chunking.SUMMARY, *chunking.ABLATION, *training.PRODUCTS),
-    *(*chunking.UNTRAINED, *mmlu.PRODUCTS, *chunking.SEARCH),
+    *(*chunking.UNTRAINED, *mmlu.PRODUCTS, *chunking.SEARCH, *recovery.PRODUCTS),
     *(*prompts.PRODUCTS, *suite.PRODUCTS, *_OWN),
 )
 BY_NAME = {(one.kind, one.name): one for one in PRODUCTS}

@@ -26,7 +26,7 @@ from workflow_scripts.settings.section import Listed, Section, contradiction
 
 # Of another architecture, as is known before anything is fetched; families not named here may be of
 # the right one, and build_chunked looks.
-_UNCUT_FAMILIES = ("GPT-2", "Gemma", "Pythia")
+_UNCUT_FAMILIES = ("GPT-2", "Pythia")
 
 
 class Checkpoint(Section):
@@ -126,9 +126,8 @@ class Checkpoint(Section):
         plan = self.plan(layers)
         chunks = plan.chunks
         if self.mode == "prune":
-            return CheckpointId(
-                self.model, "prune" + "-".join(map(str, sorted(set(self.layers_to_prune))))
-            )
+            left_out = "-".join(map(str, sorted(set(self.layers_to_prune))))
+            return CheckpointId(self.model, f"prune{left_out}", distillation=self._distillation)
         if not chunks:
             return CheckpointId(self.model, UNCHANGED)
         return CheckpointId(
@@ -182,9 +181,10 @@ class Checkpoint(Section):
         except UserError as error:
             raise contradiction(f"for {self.model}, {error}") from None
         for key in ("distillation", "logits_distillation"):
-            if getattr(self, key) and not plan.chunks:
+            if getattr(self, key) and not (plan.chunks or self.mode == "prune"):
                 raise contradiction(
-                    f"{key} is true, but the plan has no chunks to teach; expected false."
+                    f"{key} is true, but the plan is the unchanged model's, which has nothing to learn from"
+                    " itself; expected false."
                 )
         return self
 
@@ -192,6 +192,6 @@ class Checkpoint(Section):
 def refuse_uncut(key: str, model: str, known: Known) -> None:
     if known.models and (family := known.models[model].family) in _UNCUT_FAMILIES:
         raise contradiction(
-            f"{key} is {model!r}, of the family {family}; only models built like Qwen2, Qwen3 or Llama"
-            " can be cut into chunks."
+            f"{key} is {model!r}, of the family {family}; only models built like Qwen2, Qwen3, Llama, Mistral,"
+            " Gemma 2, Mixtral or Qwen3-MoE can be cut into chunks."
         )

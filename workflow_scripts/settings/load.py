@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import TUNED, UNCHANGED, CheckpointId
+from workflow_scripts.core.ids import RECOVERY, TUNED, UNCHANGED, CheckpointId
 from workflow_scripts.settings.between_sections import (
     measures_problems,
     prompt_problems,
@@ -125,7 +125,18 @@ class Settings(Config):
 
     def trained_checkpoints(self) -> list[CheckpointId]:
         """All that training makes: stages of chunked ones, and models that are trained as they are."""
-        return [one for one in self.compared_checkpoints() if one.stages]
+        known = [*self.compared_checkpoints(), *self.recovered_checkpoints()]
+        return [one for one in known if one.stages]
+
+    def recovered_checkpoints(self) -> list[CheckpointId]:
+        """Each chunked or pruned model before it is trained back towards what it was, and after so many tokens."""
+        thousands = sorted(set(self.training.recovery_tokens))
+        return [
+            CheckpointId.parse(name) if not more else replace(CheckpointId.parse(name), stages=more)
+            for name in self.checkpoints()
+            for more in [(), *((f"{RECOVERY}.{number}k",) for number in thousands)]
+            if thousands and (more or CheckpointId.parse(name).plan != UNCHANGED)
+        ]
 
     @property
     def made_checkpoints(self) -> dict[str, CheckpointId]:
@@ -153,9 +164,13 @@ class Settings(Config):
 
     def stage_recipe(self, stage: str) -> tuple[str, Recipe]:
         """Its name, and the recipe."""
-        name = self.training.recipe_name(stage, self.source)
+        kind, _, tokens = stage.partition(".")
+        name = self.training.recipe_name(kind, self.source)
         assert name is not None, f"no checkpoint has the stage {stage}, which has no recipe"
-        return name, self.training.recipes[name]
+        recipe = self.training.recipes[name]
+        if tokens:
+            recipe = self.training.recovered(recipe, int(tokens.removesuffix("k")))
+        return name, recipe
 
     def prompt_checkpoints(self) -> list[CheckpointId]:
         """The models and checkpoints that are asked in the prompt runs."""

@@ -77,12 +77,15 @@ def _cut(tasks: tuple[str, ...], tasks_per_job: int | None) -> dict[str, tuple[s
     return {"": cut[0]} if len(cut) == 1 else {f"_{n}": p for n, p in enumerate(cut, start=1)}
 
 
-def harmony_records(settings: Settings, models: list[str]) -> list[str]:
-    """The records of the grid that the config asks for, of models as paths spell them."""
+def harmony_records(
+    settings: Settings, models: list[str], protocol: Protocol | None = None
+) -> list[str]:
+    """The records of the grid that the config asks for, of models as paths spell them; or those of one protocol."""
+    protocols = settings.harmony.protocols if protocol is None else (protocol,)
     return [
         path.format(checkpoint=model)
         for study, protocol in RULES
-        if study == "harmony" and protocol in settings.harmony.protocols
+        if study == "harmony" and protocol in protocols
         for model in models
         for path in _whole(settings, study, protocol).records()
     ]

@@ -46,14 +46,18 @@ def made_of(checkpoint: "Checkpoint", layers: int) -> tuple[Any, ...]:
             plan = ChunkPlan((), (layers_of,), plan.end)
             if aggregation != "mlp":
                 plan = ChunkPlan((*layers_of, *plan.end), (), ())
+    taught = (
+        *(checkpoint.distillation, checkpoint.logits_distillation),
+        checkpoint.temperature if checkpoint.logits_distillation else None,
+    )
     if not plan.chunks:
-        return checkpoint.model, plan
+        # One chunk is what the unchanged model is, and learns nothing from it.
+        return checkpoint.model, plan, taught if checkpoint.mode == "prune" else None
     return (
         *(checkpoint.model, plan, aggregation, base if aggregation == "mlp" else None),
         *(
             checkpoint.use_adapters,
             checkpoint.adapter_hidden_size if checkpoint.use_adapters else None,
         ),
-        *(checkpoint.distillation, checkpoint.logits_distillation),
-        checkpoint.temperature if checkpoint.logits_distillation else None,
+        taught,
     )

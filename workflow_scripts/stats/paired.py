@@ -46,3 +46,23 @@ def paired_means(
     from scipy.stats import t  # of what is slow to import, where it is needed
 
     return PairedMeans(difference, stderr, float(2 * t.sf(abs(difference) / stderr, pieces - 1)))
+
+
+def paired_ratio(first: np.ndarray, second: np.ndarray) -> tuple[float, float | None]:
+    """sum(second) / sum(first) over the same pieces, and its standard error.
+
+    The error is the delta method's: from the spread of second - ratio * first, so that what both find hard adds
+    nothing to it. NaN where the first sum is 0, and no error of one piece.
+    """
+    one, other = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    if len(one) != len(other) or not len(one):
+        raise ValueError(
+            f"first has {len(one)} pieces and second {len(other)}; expected the same, at least one."
+        )
+    if not (whole := float(one.sum())):
+        return math.nan, None
+    ratio, n = float(other.sum()) / whole, len(one)
+    if n == 1:
+        return ratio, None
+    spread = float(((other - ratio * one) ** 2).sum()) / (n - 1)
+    return ratio, math.sqrt(spread * n) / abs(whole)

@@ -1,7 +1,7 @@
 """Train a checkpoint through one stage; after a kill or a signal the same job resumes where it stopped.
 
-In: the manifest of the stage before, and the recipe's samples. Out: the checkpoint's manifest, written after its
-files, and its training record. The state to resume from lies beside the checkpoint, hidden.
+In: the manifests of the stage before, and of the same training on fewer tokens, if any; the recipe's samples. Out: the
+checkpoint's manifest, written after its files, and its training record. The state to resume from lies beside, hidden.
 """
 
 from pathlib import Path
@@ -11,7 +11,13 @@ from workflow_scripts.bridge.step import step
 
 
 def main(
-    base: Path, samples: Path, manifest: Path, record: Path, version: str, request: dict[str, Any]
+    base: Path,
+    samples: Path,
+    manifest: Path,
+    record: Path,
+    version: str,
+    request: dict[str, Any],
+    shorter: Path | None = None,
 ) -> None:
     from workflow_scripts.core.finished import finish_once
     from workflow_scripts.training.checkpoint_stage import check_stage, state_beside, train_stage
@@ -19,12 +25,8 @@ def main(
     from workflow_scripts.training.side_by_side import train_side_by_side
 
     stage, folder = StageRequest.of(request), manifest.parent
-    paths = {
-        "base_manifest": base,
-        "samples_summary": samples,
-        "folder": folder,
-        "record_path": record,
-    }
+    paths = {"base_manifest": base, "samples_summary": samples, "folder": folder}
+    paths |= {"record_path": record} | ({"shorter": shorter} if shorter else {})
 
     def work() -> None:
         if stage.keys.gpus == 1:
@@ -34,7 +36,7 @@ def main(
 
     finish_once(
         work,
-        inputs=[base, samples],
+        inputs=[path for path in (base, samples, shorter) if path],
         outputs=[manifest, record],
         version=version,
         request=request,
@@ -53,4 +55,5 @@ if "snakemake" in globals():
             Path(snakemake.output.record),
             snakemake.params.version,
             snakemake.params.request,
+            next(map(Path, snakemake.input.shorter), None),
         )

@@ -1,12 +1,15 @@
 """One stage of a checkpoint: of the stage before it, a recipe and its samples make the next."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import numpy as np
 
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.seeds import derive_seed
 from workflow_scripts.core.training_record import (
     TrainingRecord,
@@ -15,6 +18,7 @@ from workflow_scripts.core.training_record import (
     read_training_record,
     write_training_record,
 )
+from workflow_scripts.core.words import many
 from workflow_scripts.hub.load import choose_device, load_model, load_tokenizer
 from workflow_scripts.hub.manifest import read_manifest, verify
 from workflow_scripts.hub.recording import Recording, model_facts
@@ -26,6 +30,9 @@ from workflow_scripts.training.run import padding_token, train
 from workflow_scripts.training.samples import read_samples
 from workflow_scripts.training.sharded import sharing
 
+# In a checkpoint's folder, hidden so that no manifest has it: what a longer training goes on from.
+KEPT_STATE = ".state"
+
 
 def train_stage(
     base_manifest: Path,
@@ -33,8 +40,12 @@ def train_stage(
     folder: Path,
     record_path: Path,
     request: StageRequest,
+    shorter: Path | None = None,
 ) -> TrainingRecord | None:
-    """Train, write the checkpoint and then its record. Of several processes the first one writes."""
+    """Train, write the checkpoint and then its record. Of several processes the first one writes.
+
+    `shorter` is the manifest of what the same training made on fewer tokens: this one goes on from its end.
+    """
     recording = Recording()
     provenance = recording.provenance(request)
     base = read_manifest(base_manifest)
@@ -52,9 +63,14 @@ def train_stage(
         "packages": provenance.packages,
         "device": device,
     }
+    lesson = Lesson(samples, request.keys, request.seed, belongs_to, held_out)
+    goes_on = CheckpointId.parse(request.id).recovered is not None
+    if goes_on:
+        refuse_too_few(lesson, request)
+        lesson = replace(lesson, goes_on_from=shorter and shorter.parent / KEPT_STATE)
     trained = train(
         load,
-        Lesson(samples, request.keys, request.seed, belongs_to, held_out),
+        lesson,
         state_beside(folder),
         device=device,
         padding_token=padding_token(load_tokenizer(base_manifest)),
@@ -71,6 +87,8 @@ def train_stage(
         id=request.id,
         keys=request.keys,
     )
+    if goes_on:
+        copytree(state_beside(folder), folder / KEPT_STATE, dirs_exist_ok=True)
     return write_training_record(
         record_path,
         base=model_facts(base),
@@ -85,6 +103,17 @@ def train_stage(
         volatile=recording.volatile(device),
         speed=TrainingSpeed(**trained.speed),
     )
+
+
+def refuse_too_few(lesson: Lesson, request: StageRequest) -> None:
+    """Whose record would say that it was trained on more than there is."""
+    keys = request.keys
+    if keys.max_steps is not None and lesson.steps < keys.max_steps:
+        raise UserError(
+            f"{request.id} is to be trained in {keys.max_steps} steps of {keys.batch_size} samples, but the"
+            f" {len(lesson.samples)} samples of the recipe {request.recipe!r} are enough for {lesson.steps} in"
+            f" {many(keys.epochs, 'epoch')}; expected more epochs, or fewer tokens in training.recovery_tokens."
+        )
 
 
 def state_beside(folder: Path) -> Path:

@@ -86,6 +86,13 @@ def _with_adapters(model, in_full: set[str], keys: TrainingKeys):
     targets = list(keys.lora_targets)
     # A layer trained in full needs no adapter beside that.
     excluded = {name.rpartition(".")[0] for name in in_full}
+    # A layer that is left out is there for its teacher alone.
+    left_out = set(getattr(model.config, "layers_to_prune", None) or ())
+    excluded |= {
+        name
+        for name, _ in model.named_modules()
+        if left_out and (_layer_number(f"{name}.") or 0) + 1 in left_out
+    }
     config = LoraConfig(
         r=keys.lora_rank,
         lora_alpha=keys.lora_alpha,

@@ -8,6 +8,7 @@ import torch.nn.functional as F
 
 import workflow_scripts.chunked  # noqa: F401 (registers the chunked classes)
 from tests.tiny_models import VOCABULARY
+from workflow_scripts.chunked.wrapper import activation_of
 from workflow_scripts.core.plan import chunk_plan
 
 
@@ -57,7 +58,19 @@ def reference_loss(base, config, new, ids: torch.Tensor, labels: torch.Tensor) -
 
 
 def _logits(base, states: list[torch.Tensor]) -> torch.Tensor:
-    return base.lm_head(base.model.norm(states[-1]))[0]
+    logits = base.lm_head(base.model.norm(states[-1]))[0]
+    cap = getattr(base.config, "final_logit_softcapping", None)
+    return logits if cap is None else cap * torch.tanh(logits / cap)
+
+
+def _mask(config, number: int, tokens: int) -> torch.Tensor:
+    """What a layer may not see: what comes later, and what its window does not reach."""
+    kinds = getattr(config, "layer_types", None)
+    slides = kinds is None or kinds[number] == "sliding_attention"
+    window = getattr(config, "sliding_window", None) if slides else None
+    apart = torch.arange(tokens)[:, None] - torch.arange(tokens)
+    hidden = (apart < 0) | (apart >= (window or tokens))
+    return torch.zeros(tokens, tokens).masked_fill(hidden, torch.finfo(torch.float32).min)
 
 
 def _states(base, config, new, row: torch.Tensor) -> list[torch.Tensor]:
@@ -69,16 +82,16 @@ def _states(base, config, new, row: torch.Tensor) -> list[torch.Tensor]:
     positions = torch.arange(tokens)[None]
     x = base.model.embed_tokens(row[None])
     rotary = base.model.rotary_emb(x, positions)
-    causal = torch.full((tokens, tokens), torch.finfo(x.dtype).min).triu(1)[None, None]
 
     def layer(number: int, x: torch.Tensor) -> torch.Tensor:
-        return base.model.layers[number](x, attention_mask=causal, position_embeddings=rotary)
+        mask = _mask(base.config, number, tokens)[None, None].to(x.dtype)
+        return base.model.layers[number](x, attention_mask=mask, position_embeddings=rotary)
 
     def adapter(number: int, x: torch.Tensor) -> torch.Tensor:
         if not config.use_adapters:
             return x
         up, down = (new[f"adapters.{number}.{name}_proj.weight"] for name in ("up", "down"))
-        return x + F.silu(x @ up.T) @ down.T
+        return x + activation_of(config)(x @ up.T) @ down.T
 
     states = [x]
     for number in plan.start:
@@ -108,7 +121,7 @@ def _aggregate(config, new, outputs, shared):
     x = torch.cat(outputs, dim=-1) @ new["aggregation.proj.weight"].T
     x = x + new.get("aggregation.proj.bias", 0)
     gate, up = (x @ new[f"aggregation.{name}_proj.weight"].T for name in ("gate", "up"))
-    x = (F.silu(gate) * up) @ new["aggregation.down_proj.weight"].T
+    x = (activation_of(config)(gate) * up) @ new["aggregation.down_proj.weight"].T
     return x + {"residual": total, "mean": mean, "none": 0}[config.aggregation_base]
 
 

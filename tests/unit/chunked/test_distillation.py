@@ -92,6 +92,46 @@ def test_the_teacher_learns_nothing_and_evaluation_is_the_plain_loss():
     assert ours == pytest.approx(theirs, abs=1e-6)
 
 
+def test_beside_low_rank_adapters_the_teacher_is_the_unchanged_model():
+    """However far they have been trained, and though they stand in the layers that it runs."""
+    from peft import LoraConfig, get_peft_model
+
+    base, ids = base_model("qwen2", 6), fresh_ids(2, 8)
+    model = chunked_model(base, **MEAN, logits_distillation=True, temperature=1.0).train()
+    lora = LoraConfig(r=2, target_modules=["q_proj", "down_proj"], init_lora_weights=False)
+    adapted = get_peft_model(model, lora).train()
+    total = adapted(input_ids=ids, labels=ids).loss
+    total.backward()
+    with torch.no_grad():
+        taught = F.log_softmax(base(ids).logits[:, :-1], dim=-1)
+        logits = adapted.eval()(input_ids=ids).logits[:, :-1]  # the adapters are back
+    found = F.log_softmax(logits, dim=-1)
+    apart = (taught.exp() * (taught - found)).sum(-1).mean()
+    wanted = F.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten())
+    assert apart > 0.1
+    assert total.item() == pytest.approx((wanted + apart).item(), rel=1e-5)
+    trained = {n: p for n, p in adapted.named_parameters() if p.requires_grad}
+    assert trained and all("lora_" in name and p.grad is not None for name, p in trained.items())
+
+
+@pytest.mark.parametrize("learns", [{"distillation": True}, {"logits_distillation": True}, BOTH])
+def test_a_pruned_model_is_taught_by_all_layers_and_runs_those_that_are_left(learns):
+    base, ids = base_model("qwen3", 6), fresh_ids(2, 8)
+    keys = {"chunking_mode": "prune", "layers_to_prune": [2, 5]}
+    model = chunked_model(base, **keys, **learns).train()
+    expected = reference_loss(base, model.config, {}, ids, ids)
+    loss = model(ids, labels=ids).loss
+    loss.backward()
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-4)
+    untaught = {n for n, p in model.named_parameters() if p.grad is None}
+    assert untaught and all(
+        name.startswith(("model.layers.1.", "model.layers.4.")) for name in untaught
+    )
+    with torch.no_grad():
+        plain = chunked_model(base, **keys).eval()
+        assert torch.equal(model.eval()(ids).logits, plain(ids).logits)
+
+
 def test_adapters_around_a_distilled_model_get_its_loss():
     """PEFT hands on `return_dict=None`, which means as the config has it."""
     from peft import LoraConfig, get_peft_model

@@ -13,7 +13,7 @@ import workflow_scripts.chunked  # noqa: F401 (registers the chunked classes)
 from tests.tiny_models import edit_config
 from tests.unit.chunked.published import HIDDEN, INNER, PLANS, WRAPPER, Published
 from tests.unit.chunked.reference import fresh_ids
-from workflow_scripts.chunked.modeling import Qwen2ChunkingForCausalLM
+from workflow_scripts.chunked.architectures import Qwen2ChunkingForCausalLM
 from workflow_scripts.core.errors import UserError
 
 

@@ -148,7 +148,7 @@ def test_a_fresh_process_needs_one_import_and_no_remote_code(tmp_path):
         ({"chunking_mode": "prune"}, "layers_to_prune is empty"),
         ({"use_adapters": "yes"}, "use_adapters is 'yes'; expected true or false"),
         ({"chunk_execution": "fuse"}, "Did you mean 'fused'?"),
-        ({"num_layers_per_chunk": 0, "num_chunks": 0, "distillation": True}, "has no chunks to teach"),
+        ({"num_layers_per_chunk": 0, "num_chunks": 0, "distillation": True}, "is the unchanged model's"),
         ({"use_sliding_window": True, "max_window_layers": 3, "sliding_window": 4}, "expected full_attention in all"),
     ],
 )  # fmt: skip

@@ -13,6 +13,7 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from tests.tiny_models import tiny_model
 from tests.unit.contracts.names import assert_takes, takes
+from workflow_scripts.chunked.architectures import ARCHITECTURES
 
 GENERATION = "transformers.generation.utils:GenerationMixin"
 SCORED = "module query key value attention_mask"
@@ -84,11 +85,12 @@ def test_its_source_reads(text, where):
     assert text in inspect.getsource(where)
 
 
-@pytest.mark.parametrize("kind", ["llama", "qwen2", "qwen3"])
-def test_forward_walks_a_slice_of_layers(kind):
+@pytest.mark.parametrize(
+    "model", [one.model for one in ARCHITECTURES], ids=lambda one: one.__name__
+)
+def test_forward_walks_a_slice_of_layers(model):
     """Behind that slice a chunked model puts its stages."""
-    name = f"{kind.capitalize()}Model"
-    model = resolve_name(f"transformers.models.{kind}.modeling_{kind}:{name}")
+    model = model.__bases__[1]  # behind what chunks it
     walked = re.findall(r"in (?:enumerate\()?self\.layers(\S*)", inspect.getsource(model.forward))
     assert len(walked) == 1
     assert walked[0].startswith("[")

@@ -59,6 +59,15 @@ def test_the_spelling_that_the_paths_and_the_paper_use():
     assert str(every.shape) == str(taught.shape) == "org/net@k4m6-sequential-last-noadapters"
 
 
+def test_what_was_trained_back_says_on_how_much_and_a_plan_of_dropped_layers_what_it_learned_from():
+    id = CheckpointId.parse("org/net@prune3-15-distil.logits.t3+recovery.300k")
+    assert (id.plan, id.distillation, id.recovered) == ("prune3-15", "distil.logits.t3", 300)
+    assert str(id.before) == "org/net@prune3-15-distil.logits.t3"
+    assert str(id.shape) == "org/net@prune3-15"
+    assert CheckpointId.parse("org/net@k2m6+cpt").recovered is None
+    assert CheckpointId.parse(str(id)) == id
+
+
 NO_NAMES = [
     *("", "gpt2", "a/b/c", "../secrets", "org/..", "/etc/passwd", "org/na me", "org/name\n"),
     *("org/a--b", "org/.hidden", "org/" + "x" * 200),
@@ -82,6 +91,13 @@ NO_PLANS = (
     ),
     *("k2m12-distil.logits.t2", "k2m12-distil.both.t3.0", "k2m12-distil.hidden.t3", "prune3-mean"),
     *("k2m12-distil.hidden-mean", "k2m12-mean-last", "k2m12-mean-mean", "k2m12-noadapters-mean"),
+    *(
+        "k2m12+recovery",
+        "k2m12+recovery.100",
+        "k2m12+recovery.0k",
+        "k2m12+cpt.100k",
+        "prune3-noadapters",
+    ),
     *("k2m12-noadapters-adapters8", "k2m12-adapters0", "k2m12-mean/.."),
 )
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import ttest_rel
 
 from tests.unit.stats.random_scores import SEEDS
-from workflow_scripts.stats.paired import paired_means
+from workflow_scripts.stats.paired import paired_means, paired_ratio
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -41,6 +41,20 @@ def test_texts_that_differ_by_chance_alone_are_called_different_as_often_as_it_s
         first = generator.normal(3, 1, 40) * size
         alarms.append(paired_means(first, first + generator.normal(0, 0.3, 40) * size, size).p)
     assert np.mean(np.array(alarms) < 0.05) == pytest.approx(0.05, abs=0.02)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_error_of_a_ratio_is_that_of_drawing_the_questions_again(seed):
+    generator = np.random.default_rng(seed)
+    first = (generator.random(500) < 0.4).astype(float)
+    second = np.where(generator.random(500) < 0.8, first, generator.random(500) < 0.3)
+    ratio, stderr = paired_ratio(first, second)
+    drawn = generator.integers(0, 500, (4000, 500))
+    again = second[drawn].sum(1) / first[drawn].sum(1)
+    assert ratio == pytest.approx(second.sum() / first.sum())
+    assert stderr == pytest.approx(again.std(), rel=0.1)
+    assert paired_ratio(first, first) == (1.0, 0.0)
+    assert np.isnan(paired_ratio(0 * first, second)[0])
 
 
 def test_the_same_model_twice_and_a_single_piece():

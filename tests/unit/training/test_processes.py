@@ -33,7 +33,7 @@ snakemake = SimpleNamespace(
     rule="train_checkpoint",
     log=[about["log"]],
     threads=1,
-    input=SimpleNamespace(base=about["base"], samples=about["samples"]),
+    input=SimpleNamespace(base=about["base"], samples=about["samples"], shorter=[]),
     output=SimpleNamespace(manifest=about["folder"] + "/manifest.json", record=about["record"]),
     params=SimpleNamespace(compute_threads=1, version="1", request=about["request"]),
 )

@@ -15,7 +15,7 @@ import pandas as pd
 
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.items import read_items
-from workflow_scripts.core.records import sort_records
+from workflow_scripts.core.records import Record, sort_records
 from workflow_scripts.core.training_record import TrainingRecord, read_training_record
 from workflow_scripts.render.frames import Cells, cells, checkpoint_of, columns
 from workflow_scripts.render.inputs import Inputs
@@ -70,7 +70,8 @@ Answers = dict[tuple[str, str], pd.DataFrame]
 def read_answers(records: Iterable[Path]) -> Answers:
     """By checkpoint and measure, from the items of records; of broken ones nothing.
 
-    Of a text the nats and tokens of each piece; of MMLU whether each question was right.
+    Of a text the nats and tokens of each piece; of MMLU, and of the tasks of the grid, whether each question was
+    right.
     """
     found: Answers = {}
     for path, record in sort_records(records)[0]:
@@ -83,11 +84,21 @@ def read_answers(records: Iterable[Path]) -> Answers:
             for metric in METRICS:
                 found[record.model.id, metric] = scores[metric] == 1.0
             continue
+        if record.study == "harmony":
+            task, metric = task_of(record)
+            found[record.model.id, task] = scores[metric] == 1.0
+            continue
         read = [(condition or {}).get("difficulty") for condition in frame["condition"]]
         text = text_of(scores.assign(task=record.task.name, difficulty=pd.array(read, "string")))
         for name, pieces in scores.groupby(text):
             found[record.model.id, name] = pieces[["nats", "tokens"]]
     return found
+
+
+def task_of(record: Record) -> tuple[str, str]:
+    """The task of a cell by the name that the config knows it by, and the metric that tables report of it."""
+    ((task, about),) = record.request["tasks"].items()
+    return task, about["metric"]
 
 
 def chunking_ablation(

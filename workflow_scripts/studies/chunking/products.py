@@ -48,7 +48,7 @@ def _reports(settings: Settings) -> list[str]:
     return [f"results/verified/{name}.json" for name in in_paths(settings.checkpoints())]
 
 
-def _searched(settings: Settings) -> list[str]:
+def searched_records(settings: Settings) -> list[str]:
     text = settings.chunking.search.text
     models = in_paths(settings.chunking.searched_models)
     return [f"results/records/chunk_search/perplexity/{model}/{text}.json" for model in models]
@@ -208,7 +208,7 @@ SEARCH = products(
         "chunking_search",
         "Plans that are worth training, beside evenly spaced ones of the same depth.",
         "studies.chunking.search",
-        inputs={"records": _searched},
+        inputs={"records": searched_records},
         request=searched_models,
     ),
     figure(

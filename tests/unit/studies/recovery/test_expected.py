@@ -1,0 +1,81 @@
+"""What is expected of plans that nobody has trained, from some that were, in a world with a known rule."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from workflow_scripts.core.ids import CheckpointId
+from workflow_scripts.core.plan_search import Prediction, sensitivities
+from workflow_scripts.settings.plan_search import PlanSearch
+from workflow_scripts.studies.chunking.requests import SearchedModels
+from workflow_scripts.studies.recovery.expected import TABLE, candidate_of, expected_table
+
+MODEL, LAYERS = "org/name", 12
+ASKED = SearchedModels(
+    models=[MODEL], search=PlanSearch(models=[MODEL], speed_ups=(1.2, 1.5)), seed=0
+)
+FORM = "-residual-noadapters-distil.logits"
+TRAINED = [
+    f"@k2m2{FORM}",
+    f"@k2m3{FORM}",
+    f"@k3m2-after1{FORM}",
+    "@prune4-distil.logits",
+    "@prune6-7-distil.logits",
+]
+LEFT = {"chunks": 0.3, "left out": 0.6}  # of a plan's cost, after training
+
+
+@pytest.fixture
+def prediction():
+    generator = np.random.default_rng(4)
+    return Prediction(
+        LAYERS, {one.name: generator.uniform(0.1, 2) for one in sensitivities(LAYERS)}
+    )
+
+
+def kept_of(prediction, noise=0.0):
+    generator, rows = np.random.default_rng(9), []
+    for variant in TRAINED:
+        kind = "left out" if "prune" in variant else "chunks"
+        cost = prediction.of(candidate_of(LAYERS, CheckpointId.parse(MODEL + variant)))
+        left = LEFT[kind] * (1 + noise * generator.normal())
+        rows.append((f"{variant}+recovery.100k", kind, 102_400, np.exp(-cost * left)))
+        rows.append((variant, kind, 0, np.exp(-cost)))  # untrained: of no use here
+    table = pd.DataFrame(rows, columns=["variant", "kind", "tokens", "kept"])
+    return table.assign(model=MODEL, measure="wikitext", kept_stderr=0.01)
+
+
+def test_where_each_plan_keeps_the_same_share_all_are_foretold_exactly(prediction, tmp_path):
+    table = expected_table(MODEL, prediction, kept_of(prediction), ASKED)
+    seen = table.dropna(subset=["kept"])
+    assert len(seen) == len(TRAINED)
+    assert list(seen["expected"]) == pytest.approx(list(seen["kept"]))
+    assert set(table["role"]) == {"proposed", "evenly spaced", "trained"}
+    assert (
+        table["n"] == table["kind"].map({"chunks": 3, "left out": 2}) - table["kept"].notna()
+    ).all()
+    for _, alike in table.groupby(["kind", "depth"]):
+        best = alike[alike["role"] == "proposed"]["expected"]
+        even = alike[alike["role"] == "evenly spaced"]["expected"]
+        assert even.empty or best.max() >= even.max()
+    TABLE.write(table, ASKED, **{kind: tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex")})
+    pd.testing.assert_frame_equal(TABLE.read(tmp_path / "t.csv"), table)
+
+
+def test_where_shares_differ_the_interval_is_around_what_is_expected(prediction):
+    table = expected_table(MODEL, prediction, kept_of(prediction, noise=0.2), ASKED)
+    known = table[table["n"] > 1]
+    assert ((known["low"] < known["expected"]) & (known["expected"] < known["high"])).all()
+    assert table.loc[table["n"] == 1, "low"].isna().all()
+
+
+def test_trained_plans_are_known_by_the_names_that_a_search_has():
+    names = ("k2m3", "k3m2-after1", "k2m4-sequential_with_shared_start_and_end", "prune3-5")
+    for name in names:
+        assert (
+            candidate_of(
+                LAYERS, CheckpointId.parse(f"{MODEL}@{name}{FORM if name[0] == 'k' else ''}")
+            ).name
+            == name
+        )
+    assert candidate_of(LAYERS, CheckpointId.parse(f"{MODEL}@k4m3-sequential")) is None

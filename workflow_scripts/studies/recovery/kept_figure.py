@@ -1,0 +1,70 @@
+"""Figure: what is kept of the unchanged model's quality against how much faster a cut model writes."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from workflow_scripts.render.figures import drawing, figure_of, model_colours, rule
+from workflow_scripts.studies.recovery.kept import AS_IT_IS, CHUNKS, LEFT_OUT, TABLE
+
+_STYLES = {
+    CHUNKS: {"linestyle": "-", "marker": "o"},
+    LEFT_OUT: {"linestyle": "--", "marker": "s"},
+    AS_IT_IS: {"linestyle": "", "marker": "D"},  # trained likewise
+}
+
+
+def write_kept_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
+    """A row a model, a panel a measure."""
+    models, measures = (list(dict.fromkeys(table[name])) for name in ("model", "measure"))
+    width, height = 0.4 + 2.6 * len(measures), 0.9 + 2.7 * len(models)
+    rows, columns = len(models), len(measures)
+    with drawing(pdf, png, width, height, nrows=rows, ncols=columns, squeeze=False) as (
+        fig,
+        panels,
+    ):
+        for row, model in zip(panels, models, strict=True):
+            for axes, measure in zip(row, measures, strict=True):
+                of = table[(table["model"] == model) & (table["measure"] == measure)]
+                _draw(axes, of)
+                axes.set_title(f"{model}: {measure}" if len(models) > 1 else measure, fontsize=8.5)
+        for axes in panels[-1]:
+            axes.set_xlabel("times as fast in writing")
+        for row in panels:
+            row[0].set_ylabel("kept of the unchanged model's")
+        fig.legend(*panels[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+
+
+def _draw(axes, rows: pd.DataFrame) -> None:
+    unchanged = rows[(rows["kind"] == AS_IT_IS) & (rows["variant"] == "")].iloc[0]
+    own = 2 * unchanged["stderr"] / unchanged["value"]
+    if pd.notna(own):
+        axes.axhspan(1 - own, 1 + own, color="0.9", zorder=0)
+        axes.axhline(1, color="0.6", linewidth=0.8, zorder=0)
+    if pd.notna(unchanged["floor"]):
+        axes.axhline(
+            unchanged["floor"] / unchanged["value"], color="0.4", linestyle=":", linewidth=1
+        )
+    cut = rows[rows["variant"] != ""]
+    colours = model_colours(sorted(cut["tokens"].dropna().unique().tolist()))
+    for tokens, colour in colours.items():
+        for kind, style in _STYLES.items():
+            line = cut[(cut["tokens"] == tokens) & (cut["kind"] == kind)].sort_values("faster")
+            if line.empty:
+                continue
+            axes.errorbar(
+                line["faster"],
+                line["kept"],
+                yerr=2 * line["kept_stderr"].fillna(0),
+                color=colour,
+                **style,
+                markersize=4,
+                linewidth=1.2,
+                capsize=2,
+                label=f"{kind}, {tokens:,} tokens" if tokens else f"{kind}, untrained",
+            )
+    rule(axes, "both", "0.92")
+    axes.set_ylim(bottom=0)
+
+
+FIGURE = figure_of(TABLE, write_kept_figure)
