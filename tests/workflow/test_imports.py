@@ -1,11 +1,12 @@
-"""A run with `imports` alone: what lm-eval wrote becomes scores, a table, rows of the leaderboard and an answer."""
+"""A run with `imports` alone: what lm-eval wrote, or another run shared, becomes scores, tables and answers."""
 
 import csv
 import json
 
+import pandas as pd
 import pytest
 
-from tests.workflow.snakemake import jobs_of, run_snakemake
+from tests.workflow.snakemake import jobs_of, run_snakemake, with_config
 
 pytestmark = pytest.mark.workflow
 CONFIG = """
@@ -85,3 +86,27 @@ def test_imported_results_have_scores_tables_rows_of_the_leaderboard_and_an_answ
     said = " ".join((result.stdout + result.stderr).split())
     assert "(theirs, imported, 2 tasks): org/better is ahead of org/worse by" in said
     assert "sst2: of the data elsewhere/sst2, ours of nyu-mll/glue." in said
+
+
+@pytest.mark.slow
+def test_what_a_run_shares_gives_another_run_the_same_tables(tmp_path):
+    """Before and after training; only whose scores they are is another."""
+    here, there = tmp_path / "here", tmp_path / "there"
+    tables = [f"results/tables/harmony_{one}.csv" for one in ("scores", "leaderboard", "agreement")]
+    nothing = {"chunking": {"checkpoints": []}, "prompts": {"models": []}}
+    for folder in (here, there):
+        (folder / "none").mkdir(parents=True)
+    config = with_config(here, **nothing, suite={"requests": "none"})
+    result = run_snakemake(here, "share", *tables, *config)
+    assert jobs_of(result)["train_before_test"] == 4, result.stdout + result.stderr
+    shared = here / "results/share/every_eval_ever/data/chorus-harmony"
+    without = {"imports": [str(shared)], "harmony": {"models": []}, "suite": {"requests": "none"}}
+    result = run_snakemake(there, *tables, *with_config(there, **nothing, **without))
+    assert set(jobs_of(result)) & {"evaluate_direct", "train_before_test"} == set()
+    for name in tables:
+        ours, theirs = (pd.read_csv(folder / name) for folder in (here, there))
+        assert len(ours) > 3
+        # How large a model is stands in the models table, which the generated ones are not in.
+        of_others = ["origin", "label", "parameters"]
+        ours, theirs = (table.drop(columns=of_others, errors="ignore") for table in (ours, theirs))
+        pd.testing.assert_frame_equal(ours, theirs)

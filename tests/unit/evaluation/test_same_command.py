@@ -1,4 +1,4 @@
-"""The commands that records give others, run as they stand by lm-eval's own command line."""
+"""The commands that records give others, run as they stand by the harnesses' own command lines."""
 
 import shlex
 import sys
@@ -6,14 +6,19 @@ import sys
 import pytest
 
 from tests.cells import cell
+from tests.processes import python
 from tests.records import TRAINED, make_items, plain_import, record_fields
+from tests.unit.settings.merged import ROOT, merged
 from workflow_scripts.core.items import read_items
-from workflow_scripts.core.records import write_record
+from workflow_scripts.core.records import read_record, write_record
 from workflow_scripts.evaluation.direct import evaluate_direct
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.tasks import _manager
+from workflow_scripts.scores.foreign.definitions import differences
 from workflow_scripts.scores.foreign.imports import read_folder
+from workflow_scripts.scores.foreign.requests import import_request
 from workflow_scripts.scores.same_command import MOST_NAMED, same_command
+from workflow_scripts.settings.load import load_settings
 
 MODEL = "miniature/Pythia-0.1M"
 
@@ -62,6 +67,56 @@ def test_three_commands_find_what_their_records_have(world, model_manifest, tmp_
         assert {item.item: item.scores for item in again.items} == {
             item["item"]: dict(item["scores"]) for item in items
         }
+
+
+OF_LIGHTEVAL = """
+import os, shlex, sys
+from pathlib import Path
+
+import torch
+
+torch.set_num_threads(1)
+from workflow_scripts.evaluation import lighteval_run, mmlu
+from workflow_scripts.evaluation.requests import MmluRequest
+from workflow_scripts.scores.same_command import same_command
+from workflow_scripts.settings.compute import Compute
+
+manifest, hub, out = map(Path, sys.argv[1:])
+asked = MmluRequest(shots=5, max_items_per_subject=2, seed=0,
+                    compute=Compute(device="cpu", batch_size=4))
+record = mmlu.evaluate_mmlu(manifest, hub, out / "ours.json", asked)
+words = shlex.split(same_command(out / "ours.json", record).line, comments=True)
+from lighteval.__main__ import app
+from lighteval.tasks.tasks.mmlu import TASKS_TABLE
+
+(here := out / "here").mkdir()
+for one in (*(hub / "models").iterdir(), *(hub / "datasets").iterdir()):
+    (here / one.name).symlink_to(one)
+os.chdir(here)
+with lighteval_run._only(list(TASKS_TABLE)):
+    app([*words[1:], "--output-dir", str(out / "theirs"), "--save-details"])
+"""
+
+
+@pytest.mark.slow
+def test_the_command_of_mmlu_finds_the_same_answers(world, model_manifest, tmp_path):
+    """lighteval, whose registry of all tasks cannot be imported with the pinned versions, has that of MMLU here."""
+    home = {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path), "HOME": str(tmp_path)}
+    python(OF_LIGHTEVAL, model_manifest, world, tmp_path, **home)
+    record, folder = read_record(tmp_path / "ours.json"), tmp_path / "theirs"
+    request = import_request(load_settings(merged({"imports": [str(folder)]}), ROOT), "theirs")
+    (theirs,) = read_folder(folder, request)
+    assert not differences(theirs, request.tasks["mmlu_helm"])
+    assert (theirs.model, theirs.task, theirs.shots) == (MODEL, record.task.name, 5)
+    assert theirs.n == record.items.n == 57 * 2
+    ours = {(one.name, one.subset): one for one in record.metrics}
+    for name, part, score in theirs.everything:
+        assert score.value == pytest.approx(ours[name, part].value), part
+        assert score.chance == pytest.approx(ours[name, part].chance)
+    items = {item["item"]: item for item in read_items(tmp_path / "ours.parquet").to_pylist()}
+    for item in theirs.items:
+        own = items[item.item]
+        assert (item.text, item.gold, item.correct) == (own["text"], own["gold"], own["correct"])
 
 
 @pytest.fixture

@@ -1,0 +1,113 @@
+"""The harnesses' own command lines on the real model, imported, beside what Chorus measures of the same items."""
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.cells import cell
+from tests.processes import python
+from tests.unit.settings.merged import ROOT, merged
+from workflow_scripts.core.items import read_items
+from workflow_scripts.core.records import read_record
+from workflow_scripts.evaluation.direct import evaluate_direct
+from workflow_scripts.scores.foreign.definitions import differences
+from workflow_scripts.scores.foreign.imports import read_folder
+from workflow_scripts.scores.foreign.requests import import_request
+from workflow_scripts.scores.same_command import same_command
+from workflow_scripts.settings.load import load_settings
+
+pytestmark = pytest.mark.real
+ITEMS = 40
+
+OF_LM_EVAL = """
+import sys
+from lm_eval.__main__ import cli_evaluate
+
+cli_evaluate()
+"""
+
+# Three of lighteval's modules of tasks cannot be imported: one downloads, and two fail with the pinned versions.
+OF_LIGHTEVAL = """
+import sys
+from types import ModuleType
+
+for name in ("tiny_benchmarks", "mix_eval", "mix_eval.main", "mt_bench", "mt_bench.main"):
+    sys.modules[f"lighteval.tasks.tasks.{name}"] = ModuleType(name)
+from lighteval.__main__ import app
+
+app()
+"""
+
+OURS_OF_MMLU = """
+import sys
+from pathlib import Path
+from workflow_scripts.evaluation.mmlu import evaluate_mmlu
+from workflow_scripts.evaluation.requests import MmluRequest
+from workflow_scripts.settings.compute import Compute
+
+manifest, hub, record = map(Path, sys.argv[1:])
+asked = MmluRequest(shots=5, max_items_per_subject=1, seed=0,
+                    compute=Compute(device="cpu", batch_size=4))
+evaluate_mmlu(manifest, hub, record, asked)
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(hub, tmp_path_factory):
+    """Where a command finds models and data by their names on the hub, without a network."""
+    folder = tmp_path_factory.mktemp("elsewhere")
+    for kind in ("models", "datasets"):
+        for one in (hub / kind).glob("*/*"):
+            (folder / one.parent.name).mkdir(exist_ok=True)
+            (folder / one.parent.name / one.name).symlink_to(one)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("task", "metric"), [("arc_challenge", "acc_norm"), ("cola", "mcc"), ("mmlu_helm", "em")]
+)
+def test_both_have_the_same_scores_item_by_item(hub, manifest, folder, tmp_path, task, metric):
+    path, home = tmp_path / "ours.json", {"HOME": str(tmp_path), "HF_HUB_OFFLINE": "1"}
+    if task == "mmlu_helm":
+        python(OURS_OF_MMLU, manifest, hub, path, **home)
+        own_program, saving = OF_LIGHTEVAL, ["--save-details", "--output-dir"]
+    else:
+        evaluate_direct(manifest, hub, path, cell(task, metric, max_test_items=ITEMS))
+        own_program, saving = OF_LM_EVAL, ["--log_samples", "--output_path"]
+    record = read_record(path)
+    _, *words = shlex.split(same_command(path, record).line, comments=True)
+    there = f"import os; os.chdir({str(folder)!r})\n"
+    theirs_folder = tmp_path / "theirs"
+    python(there + own_program, *words, *saving, theirs_folder, **home)
+    settings = load_settings(merged({"imports": [str(theirs_folder)]}), ROOT)
+    request = import_request(settings, "theirs")
+    (theirs,) = read_folder(Path(theirs_folder), request)
+    assert not differences(theirs, request.tasks[task].model_copy(update={"shots": ()}))
+    assert (theirs.model, theirs.task, theirs.shots, theirs.n) == (
+        *(record.model.id, task, record.task.shots),
+        record.items.n,
+    )
+    ours = {(one.name, one.subset): one for one in record.metrics}
+    for name, part, score in theirs.everything:
+        assert score.value == pytest.approx(ours[name, part].value), (name, part)
+        assert score.stderr == pytest.approx(ours[name, part].stderr, nan_ok=True), (name, part)
+    own_items = {
+        item["item"]: item for item in read_items(path.with_suffix(".parquet")).to_pylist()
+    }
+    assert {item.item for item in theirs.items} == own_items.keys()
+    apart = []
+    for item in theirs.items:
+        own = own_items[item.item]
+        assert (item.gold, item.prediction, item.correct) == (
+            *(own["gold"], own["prediction"]),
+            own["correct"],
+        )
+        assert item.cluster == own["cluster"]
+        if item.loglikelihoods:
+            both = zip(item.loglikelihoods, own["loglikelihoods"], strict=True)
+            apart += [abs(one - other) for one, other in both]
+        else:
+            assert item.text == own["text"]
+    print(f"{task}: {len(own_items)} items, log-likelihoods within {max(apart, default=0):.1g}")
+    assert max(apart, default=0) < 2e-3
