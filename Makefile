@@ -22,7 +22,7 @@ help: ## this list
 
 install: $(INSTALLED) ## install into .venv; PYTHON=python3.12 takes another Python; HASHES=yes, by checksums
 
-demo: $(INSTALLED) ## install, run the miniature world, say where to look; six minutes on 2 cores
+demo: $(INSTALLED) ## install, run the miniature world, say where to look; seven to ten minutes on 2 cores
 	$(BIN)/snakemake
 	@echo 'Start with results/report/index.html; tables lie in results/tables, figures in results/figures, and results/README.md says what is where.'
 
@@ -47,7 +47,7 @@ clean: ## remove results and logs; the hub folder and the installation stay
 ##@ Test
 
 # Each study is run from end to end.
-test: $(INSTALLED) ## install, run what one runs before a commit; eleven minutes on 2 cores
+test: $(INSTALLED) ## install, run what one runs before a commit; a quarter of an hour on 2 cores
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m 'not (slow or slurm or chromium)'
 
 test-all: $(INSTALLED) ## every test, half an hour: kills, whole worlds again, a browser, Slurm; skips what cannot run
