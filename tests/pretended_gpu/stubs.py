@@ -1,10 +1,14 @@
 """What a PyTorch without CUDA lacks in Python: `torch.cuda`, and the kernels of attention that only GPUs have."""
 
 import ctypes
+import os
+import re
 import time
 from contextlib import nullcontext
+from functools import partial
 from itertools import pairwise
 from types import SimpleNamespace
+from typing import Any
 
 import torch
 
@@ -13,10 +17,8 @@ HOPPER = (9, 0)
 
 
 class _Stream:
-    device = torch.device("cuda", 0)
-
-    def __init__(self, *_, **__):
-        pass
+    def __init__(self, device=None, *_, **__):
+        self.device = torch.device("cuda", _number(device))
 
     def wait_stream(self, other) -> None:
         pass
@@ -51,55 +53,123 @@ class _Event:
         return True
 
 
+def _number(device: Any) -> int:
+    """Of a card, however it is named; without a name of the one that is current."""
+    if device is None or isinstance(device, int):
+        return torch.cuda.current_device() if device in (None, -1) else device
+    index = torch.device(device).index
+    return torch.cuda.current_device() if index is None else index
+
+
 def put_in_place(library: ctypes.CDLL) -> None:
+    """As many cards as CUDA_VISIBLE_DEVICES names of those that the machine is pretended to have."""
     cuda, c = torch.cuda, torch._C
     library.pretended_waits.restype = library.pretended_record.restype = ctypes.c_long
     for of_memory in ("held", "most_held"):
         getattr(library, f"pretended_{of_memory}").restype = ctypes.c_size_t
-    library.pretended_memory.argtypes = [ctypes.c_size_t]
+    library.pretended_memory.argtypes = [ctypes.c_int, ctypes.c_size_t]
+    library.pretended_dies.argtypes = [ctypes.c_int, ctypes.c_long, ctypes.c_char_p]
+    library.pretended_is_dead.restype = ctypes.c_bool
     library.pretended_replay.argtypes = library.pretended_forget.argtypes = [ctypes.c_long]
-    nothing = {
-        "_lazy_init", "empty_cache", "ipc_collect", "set_device", "set_stream", "synchronize",
-        "set_sync_debug_mode",
-    }  # fmt: skip
+    there = range(int(os.environ.get("CHORUS_PRETENDED_GPUS", "1")))
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES", ",".join(map(str, there)))
+    seen = [int(one) for one in re.findall(r"\d+", visible) if int(one) in there]
+    library.pretended_count(len(seen))
+    nothing = {"empty_cache", "ipc_collect", "set_stream", "set_sync_debug_mode"}
     for name in nothing:
         setattr(cuda, name, lambda *_, **__: None)
-    for name in ("is_available", "is_initialized", "is_bf16_supported", "_is_compiled"):
+    for name in ("is_initialized", "is_bf16_supported", "_is_compiled"):
         setattr(cuda, name, lambda *_, **__: True)
-    cuda.current_device = lambda: 0
-    cuda.memory_reserved = cuda.memory_allocated = lambda device=None: library.pretended_held()
-    cuda.max_memory_allocated = lambda device=None: library.pretended_most_held()
-    cuda.reset_peak_memory_stats = lambda device=None: library.pretended_forget_most()
+
+    def initialised() -> None:
+        if not seen:
+            raise RuntimeError("No CUDA GPUs are available")
+
+    cuda._lazy_init = initialised
+    cuda.is_available = lambda: bool(seen)
+    cuda.device_count = lambda: len(seen)
+
+    # Not ctypes' own, which have no hash, and each by itself: PyTorch keeps them in dictionaries.
+    def current_card() -> int:
+        return library.pretended_current()
+
+    def set_card(device: Any) -> None:
+        library.pretended_set_current(_number(device))
+
+    cuda.current_device, cuda.set_device = current_card, set_card
+    c._cuda_getDevice, c._cuda_setDevice = partial(current_card), partial(set_card)
+
+    def asked(device=None) -> int:
+        """Of a card that is dead nothing can be asked."""
+        if library.pretended_is_dead(_number(device)):
+            raise torch.AcceleratorError("CUDA error: unspecified launch failure")
+        return _number(device)
+
+    cuda.synchronize = asked
+    cuda.memory_reserved = cuda.memory_allocated = lambda device=None: library.pretended_held(
+        _number(device)
+    )
+    cuda.max_memory_allocated = lambda device=None: library.pretended_most_held(_number(device))
+    cuda.reset_peak_memory_stats = lambda device=None: library.pretended_forget_most(
+        _number(device)
+    )
     cuda.get_sync_debug_mode = lambda: 0
     cuda.is_current_stream_capturing = lambda: False
-    cuda.device_count = lambda: 1
 
     def pretend(capability: tuple[int, int] = HOPPER, memory: int = MEMORY) -> None:
-        """The card that there is from now on."""
-        library.pretended_memory(memory)
+        """The cards that there are from now on."""
+        for card in range(len(seen)):
+            library.pretended_memory(card, memory)
         major, minor = capability
         found = SimpleNamespace(name="Pretended GPU", major=major, minor=minor, total_memory=memory)
         cuda.get_device_capability = lambda device=None: capability
         cuda.get_device_name = lambda device=None: found.name
         cuda.get_device_properties = lambda device=None: found
-        cuda.mem_get_info = lambda device=None: (memory - library.pretended_held(), memory)
+
+        cuda.mem_get_info = lambda device=None: (
+            memory - library.pretended_held(asked(device)),
+            memory,
+        )
 
     cuda.pretend = pretend
+    cuda.die = lambda card, operations=0, file="": library.pretended_dies(
+        card, operations, str(file).encode()
+    )
     pretend()
     cuda.Stream, cuda.Event = _Stream, _Event
-    cuda.current_stream = cuda.default_stream = lambda device=None: _Stream()
+    cuda.current_stream = cuda.default_stream = _Stream
     cuda.stream = lambda stream: nullcontext()
-    cuda.default_generators = (torch.Generator(device="cuda"),)
+    cuda.default_generators = tuple(
+        torch.Generator(device=f"cuda:{card}") for card in range(len(seen))
+    )
     cuda.waits = library.pretended_waits  # how often the host would have waited for the device
-    for name in ("_cuda_getDevice", "_cuda_exchangeDevice", "_cuda_maybeExchangeDevice"):
-        setattr(c, name, lambda *_: 0)
-    for name in ("_cuda_setDevice", "_cuda_synchronize", "_host_emptyCache"):
+    c._cuda_getDeviceCount = lambda: len(seen)
+    for name in ("exchange", "maybeExchange"):
+        setattr(c, f"_cuda_{name}Device", partial(_exchanged, library))
+    for name in ("exchange", "maybe_exchange"):
+        setattr(cuda, f"_{name}_device", partial(_exchanged, library))
+    for name in ("_cuda_synchronize", "_host_emptyCache"):
         setattr(c, name, lambda *_: None)
-    c._cuda_getDeviceCount = lambda: 1
     c._cuda_getCurrentRawStream = lambda device: 0
     _record_graphs(library)
     _copy_storages()
     _attend(library)
+    _plan_death(seen)
+
+
+def _exchanged(library: ctypes.CDLL, card: int) -> int:
+    before = library.pretended_current()
+    if card >= 0:
+        library.pretended_set_current(card)
+    return before
+
+
+def _plan_death(seen: list[int]) -> None:
+    """CHORUS_PRETENDED_DEATH is a card of the machine, how many operations it does for a process before it dies, and a
+    file that is made then; for processes to come it lives, as one that a machine has set back."""
+    card, operations, file = os.environ.get("CHORUS_PRETENDED_DEATH", ",,").split(",")
+    if card and int(card) in seen:
+        torch.cuda.die(seen.index(int(card)), int(operations), file)
 
 
 def _record_graphs(library: ctypes.CDLL) -> None:
@@ -139,11 +209,11 @@ def _copy_storages() -> None:
         return bytes_of(self).clone().untyped_storage()
 
     def to_cuda(self, device=None, non_blocking=False):
-        return bytes_of(self).to("cuda").untyped_storage()
+        return bytes_of(self).to(f"cuda:{_number(device)}").untyped_storage()
 
     def to(self, *, device, non_blocking=False):
         if torch.device(device).type == "cuda":
-            return to_cuda(self)
+            return to_cuda(self, device)
         return of_host[1](self, device=device, non_blocking=non_blocking)
 
     for kind in (torch.storage._StorageBase, torch.UntypedStorage):

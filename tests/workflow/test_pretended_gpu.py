@@ -1,11 +1,13 @@
 """The small world's measurements on a GPU that is pretended: what only runs on GPUs runs, and gives the CPU's
-numbers."""
+numbers, also where the GPU dies amid a job; and jobs that share the cards of a machine."""
 
 import json
+import os
+from itertools import pairwise
 
 import pytest
 
-from tests.workflow.snakemake import run_snakemake, with_config
+from tests.workflow.snakemake import ROOT, command, run_for, run_snakemake, with_config
 from workflow_scripts.core.records import read_record
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow, pytest.mark.compiler]
@@ -40,9 +42,11 @@ def test_the_world_on_a_gpu_gives_the_cpus_numbers(finished, tmp_path, pretended
         prompts={"runs": RUNS},
     )
     targets = [*OTHERS, *(f"results/records/{name}" for name in UNTRAINED)]
-    result = run_snakemake(tmp_path, *targets, *arguments, **pretended_gpu)
+    died = tmp_path / "died"
+    dies = {"CHORUS_PRETENDED_DEATH": f"0,5000,{died}"}  # amid the first job that does so much
+    result = run_snakemake(tmp_path, *targets, *arguments, **pretended_gpu, **dies)
     assert result.returncode == 0, result.stdout + result.stderr
-    assert not list(tmp_path.glob("results/broken/*"))
+    assert died.exists() and not list(tmp_path.glob("results/broken/*"))
     for name in UNTRAINED:
         here, there = (read_record(f / "results/records" / name) for f in (tmp_path, finished[0]))
         assert here.volatile.peak_gpu_memory_mb is not None
@@ -65,3 +69,68 @@ def test_tasks_train_together_in_16_bits_and_are_tested(tmp_path, pretended_gpu)
         training = json.loads(path.read_text())["training"]
         assert training["together"] == 2
         assert training["ran"]["packing"] == "varlen" and training["ran"]["precision"] == "bfloat16"
+
+
+SNAKEFILE = """
+import sys
+sys.path.insert(0, ROOT)
+from workflow_scripts.bridge.gpus import share_gpus
+
+onstart:
+    share_gpus(workflow)
+
+rule all:
+    input: expand("{n}.txt", n=range(6))
+
+rule one:
+    output: "{n}.txt"
+    log: "logs/{n}.log"
+    retries: 1
+    resources: mem_mb=1000, runtime=5, gpu=1
+    script: "one.py"
+"""
+ONE = """
+import os, sys, time
+from pathlib import Path
+sys.path.insert(0, ROOT)
+from workflow_scripts.bridge.step import step
+with step(snakemake):
+    import torch
+    begun = time.time()
+    ones = torch.ones(8, device="cuda")
+    for _ in range(200):
+        ones += 1
+        time.sleep(0.002)
+    assert float(ones[0]) == 201 and torch.cuda.device_count() == 1
+    said = f"{os.environ['CUDA_VISIBLE_DEVICES']} {begun} {time.time()}"
+    Path(snakemake.output[0]).write_text(said)
+"""
+
+
+def test_jobs_have_a_card_each_and_one_whose_card_dies_is_tried_again(tmp_path, pretended_gpu):
+    for name, text in {"Snakefile": SNAKEFILE, "one.py": ONE}.items():
+        (tmp_path / name).write_text(text.replace("ROOT", repr(str(ROOT))))
+    programs, died = tmp_path / "programs", tmp_path / "died"
+    programs.mkdir()
+    (programs / "nvidia-smi").write_text(
+        "#!/bin/sh\necho GPU 0: pretended\necho GPU 1: pretended\n"
+    )
+    (programs / "nvidia-smi").chmod(0o755)
+    environment = pretended_gpu | {
+        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+        "TMPDIR": str(tmp_path),
+        "CHORUS_PRETENDED_GPUS": "2",
+        "CHORUS_PRETENDED_DEATH": f"1,50,{died}",
+    }
+    words = command(
+        tmp_path, "--cores", "6", "--show-failed-logs", snakefile=tmp_path / "Snakefile"
+    )
+    result = run_for(tmp_path, *words, **environment)
+    said = result.stdout + result.stderr
+    assert result.returncode == 0 and died.exists(), said
+    assert "The GPU fails (CUDA error: unspecified launch failure)" in said
+    jobs = [(tmp_path / f"{n}.txt").read_text().split() for n in range(6)]
+    for card in ("0", "1"):
+        times = sorted((float(begun), float(ended)) for of, begun, ended in jobs if of == card)
+        assert times, f"card {card} has done nothing"
+        assert all(one[1] <= other[0] for one, other in pairwise(times)), times

@@ -16,6 +16,7 @@ from transformers import AttentionInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 
+from workflow_scripts.core.machine import machine_problem
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training import varlen
 from workflow_scripts.training.precision import calculates_in
@@ -136,7 +137,7 @@ def choose_packing(model, keys: TrainingKeys) -> str:
             if kind == "varlen":
                 _differentiate(model)
         except RuntimeError as error:
-            if kind != "varlen":
+            if kind != "varlen" or machine_problem(error):
                 raise
             print(f"PyTorch's kernel for packed rows cannot run this model ({error}).")
             continue

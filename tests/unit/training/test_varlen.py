@@ -124,6 +124,16 @@ def test_what_the_kernel_refuses_goes_in_stretches(
     assert f"cannot run this model ({said}" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("error", [torch.OutOfMemoryError, torch.AcceleratorError])
+def test_what_fails_on_the_device_is_no_reason_to_train_otherwise(on_a_gpu, monkeypatch, error):
+    def fails(*_, **__):
+        raise error("CUDA error: unspecified launch failure")
+
+    monkeypatch.setattr(varlen, "kernel", fails)
+    with pytest.raises(error, match="unspecified"):
+        choose_packing(tiny_model("llama"), keys_of(max_length=64))
+
+
 @pytest.mark.parametrize(
     ("card", "kind", "changes", "fits"),
     [
