@@ -31,7 +31,7 @@ LINES: dict[str, int] = {
     "workflow_scripts/training": 4390,
     "Snakefile": 80,
     "rules": 1760,
-    "tests": 43140,
+    "tests": 43500,
     "bench": 2820,
 }
 MOST_LINES_OF_A_FILE = 320

@@ -5,7 +5,7 @@ from pathlib import Path
 from workflow_scripts.settings.load import load_settings
 from workflow_scripts.studies.chunking import requests as chunking
 from workflow_scripts.studies.mmlu.requests import mmlu_checkpoints
-from workflow_scripts.studies.training.requests import staged_checkpoints
+from workflow_scripts.studies.training.requests import compared_checkpoints
 
 ROOT = Path(__file__).parents[4]
 MODEL = "miniature/Qwen2-1M-Instruct"
@@ -17,7 +17,7 @@ def test_each_request_holds_what_the_config_names_and_comes_back_from_params():
     settings = load_settings({"chunking": {"checkpoints": checkpoints}}, ROOT)
     for ask in (
         chunking.measured_models,
-        staged_checkpoints,
+        compared_checkpoints,
         chunking.sized_checkpoints,
         mmlu_checkpoints,
         chunking.ablated_checkpoints,
@@ -27,7 +27,7 @@ def test_each_request_holds_what_the_config_names_and_comes_back_from_params():
     measured = chunking.measured_models(settings)
     assert measured.models == (MODEL,)
     assert measured.texts == ("magpie (easy)", "wikitext")
-    staged = staged_checkpoints(settings)
+    staged = compared_checkpoints(settings)
     sized = chunking.sized_checkpoints(settings)
     assert staged.checkpoints == tuple(one.id for one in sized.checkpoints)
     assert staged.checkpoints[:3] == (MODEL, f"{MODEL}@k2m12", f"{MODEL}@k2m12+cpt")

@@ -88,7 +88,7 @@ def test_results_of_others_are_rows_beside_ours_where_they_were_asked_with_these
     """Theirs have no answers: how far the second lies behind the first is said, and its error is not."""
     own = both(entry("org/good"), GOOD)
     about = {"harness": "lm_eval", "harness_version": "0.4.2", "model": "org/theirs"}
-    about |= {"file": "r.json", "commit": None, "dtype": None}
+    about |= {"study": "theirs", "file": "r.json", "commit": None, "dtype": None}
     told = {"sst2": (5, ()), "truth": (0, ("version 1 of the task, ours 2",)), "other": (5, ())}
     found = [
         about | {"task": task, "protocol": "few_shot", "shots": shots, "differs": differs}
