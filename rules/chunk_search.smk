@@ -19,6 +19,7 @@ rule measure_plan_search:
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
+    retries: retries(2)
     resources:
         **planned("measure_plan_search", planned_of("plan_search", "model")),
     params:

@@ -65,6 +65,7 @@ rule measure_perplexity:
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
+    retries: retries(2)
     resources:
         **planned("measure_perplexity", perplexity_need),
     params:

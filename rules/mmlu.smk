@@ -21,6 +21,7 @@ rule evaluate_mmlu:
     conda:
         LIGHTEVAL_ENVIRONMENT
     threads: SETTINGS.compute.threads
+    retries: retries(2)
     resources:
         **planned("evaluate_mmlu", planned_of("mmlu")),
     params:

@@ -21,6 +21,7 @@ rule ask_prompt_run:
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
+    retries: retries(2)
     resources:
         **planned("ask_prompt_run", prompt_need),
     params:

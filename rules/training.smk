@@ -75,6 +75,7 @@ rule measure_stage_perplexity:
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
+    retries: retries(2)
     resources:
         **planned("measure_stage_perplexity", planned_of("perplexity")),
     params:
