@@ -16,10 +16,10 @@ rule measure_plan_search:
     wildcard_constraints:
         text=SETTINGS.chunking.search.text,
     priority: longest_first("measure_plan_search")
+    retries: retries(2)
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
-    retries: retries(2)
     resources:
         **planned("measure_plan_search", planned_of("plan_search", "model")),
     params:

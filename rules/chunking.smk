@@ -62,10 +62,10 @@ rule measure_perplexity:
     log:
         "logs/measure_perplexity/{model}.log",
     priority: longest_first("measure_perplexity")
+    retries: retries(2)
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
-    retries: retries(2)
     resources:
         **planned("measure_perplexity", perplexity_need),
     params:

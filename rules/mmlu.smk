@@ -18,10 +18,10 @@ rule evaluate_mmlu:
     wildcard_constraints:
         checkpoint=one_of([*RECOVERED, *(one.in_path for one in MMLU_CHECKPOINTS)]),
     priority: longest_first("evaluate_mmlu")
+    retries: retries(2)
     conda:
         LIGHTEVAL_ENVIRONMENT
     threads: SETTINGS.compute.threads
-    retries: retries(2)
     resources:
         **planned("evaluate_mmlu", planned_of("mmlu")),
     params:

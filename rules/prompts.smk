@@ -18,10 +18,10 @@ rule ask_prompt_run:
         checkpoint=one_of(one.in_path for one in PROMPT_CHECKPOINTS),
         run=one_of(SETTINGS.prompt_runs),
     priority: longest_first("ask_prompt_run")
+    retries: retries(2)
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
-    retries: retries(2)
     resources:
         **planned("ask_prompt_run", prompt_need),
     params:

@@ -72,10 +72,10 @@ rule measure_stage_perplexity:
     wildcard_constraints:
         checkpoint=one_of(COMPARED | RECOVERED),
     priority: longest_first("measure_stage_perplexity")
+    retries: retries(2)
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
-    retries: retries(2)
     resources:
         **planned("measure_stage_perplexity", planned_of("perplexity")),
     params:
