@@ -43,7 +43,6 @@ def run_here(arguments: str, processes: int, meeting: dict[str, str], first: int
     """So many processes, the first of which has this number among all; how it ended."""
     environment = os.environ | meeting
     environment |= {"LOCAL_WORLD_SIZE": str(processes), PARENT: str(os.getpid())}
-    environment["PYTHONUNBUFFERED"] = "1"  # what they say is in the log when they say it
     return wait_for(
         [
             subprocess.Popen(

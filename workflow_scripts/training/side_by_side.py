@@ -4,7 +4,9 @@ import json
 import os
 import sys
 import traceback
+from io import TextIOWrapper
 from pathlib import Path
+from typing import cast
 
 from torch.distributed.elastic.utils.distributed import get_free_port
 
@@ -41,7 +43,8 @@ def _once(arguments: str, request: StageRequest) -> int:
 
 
 def _main() -> None:
-    """One of the processes."""
+    """One of the processes; what it says is in the log when it says it, in whole lines."""
+    cast(TextIOWrapper, sys.stdout).reconfigure(line_buffering=True)
     end_with(int(os.environ[PARENT]))
     go_offline(own_network=False)
     arguments = json.loads(sys.argv[1])

@@ -180,19 +180,29 @@ SAYS = """
 import sys
 from workflow_scripts.training import launching
 launching._ONE = "says"
-launching.run_here("", 2, {"PYTHONPATH": sys.argv[1]})
+launching.run_here(sys.argv[2], 2, {"PYTHONPATH": sys.argv[1]})
+"""
+AT_WORK = """
+import time
+from workflow_scripts.training import side_by_side
+
+def train(**paths):
+    print("at work")
+    time.sleep(600)
+
+side_by_side.train_stage = train
+side_by_side._main()
 """
 
 
 def test_what_they_say_is_read_while_they_work(tmp_path):
     """Each of two, whatever it is said by."""
-    (tmp_path / "says.py").write_text("import time\nprint('at work')\ntime.sleep(600)\n")
-    command = [sys.executable, "-c", SAYS, str(tmp_path)]
+    (tmp_path / "says.py").write_text(AT_WORK)
+    arguments = json.dumps({"paths": {}, "request": stage_request().as_params()})
+    command = [sys.executable, "-c", SAYS, str(tmp_path), arguments]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:
-            said = ""
-            while said.count("at work") < 2:  # of both, perhaps in one line
-                said += process.stdout.readline()
+            assert [process.stdout.readline() for _ in range(2)] == ["at work\n"] * 2
         finally:
             process.send_signal(signal.SIGTERM)  # which it passes on
 
