@@ -27,11 +27,11 @@ LINES: dict[str, int] = {
     "workflow_scripts/settings": 4810,
     "workflow_scripts/stats": 2380,
     "workflow_scripts/steps": 410,
-    "workflow_scripts/studies": 11650,
+    "workflow_scripts/studies": 11660,
     "workflow_scripts/training": 4390,
     "Snakefile": 80,
     "rules": 1760,
-    "tests": 43500,
+    "tests": 43510,
     "bench": 2820,
 }
 MOST_LINES_OF_A_FILE = 320

@@ -131,12 +131,13 @@ class Settings(Config):
     def recovered_checkpoints(self) -> list[CheckpointId]:
         """Each chunked or pruned model before it is trained back towards what it was, and after so many tokens."""
         thousands = sorted(set(self.training.recovery_tokens))
-        return [
-            CheckpointId.parse(name) if not more else replace(CheckpointId.parse(name), stages=more)
+        longer = [(f"{RECOVERY}.{number}k",) for number in thousands]
+        found = [
+            replace(CheckpointId.parse(name), stages=stages)
             for name in self.checkpoints()
-            for more in [(), *((f"{RECOVERY}.{number}k",) for number in thousands)]
-            if thousands and (more or CheckpointId.parse(name).plan != UNCHANGED)
+            for stages in ((), *longer)
         ]
+        return [one for one in found if thousands and (one.stages or one.plan != UNCHANGED)]
 
     @property
     def made_checkpoints(self) -> dict[str, CheckpointId]:

@@ -1,7 +1,9 @@
 """What MMLU as published measures and has made."""
 
+from collections.abc import Iterable
 from typing import Any
 
+from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.studies.mmlu.requests import mmlu_checkpoints
 from workflow_scripts.studies.product import MeasuredStudy, figure, products, published, table
@@ -11,11 +13,12 @@ def _wanted(settings: Settings) -> Any:
     return settings.mmlu_checkpoints()
 
 
+def answers_of(checkpoints: Iterable[CheckpointId]) -> list[str]:
+    return [f"results/records/mmlu/few_shot/{one.in_path}/mmlu_helm.json" for one in checkpoints]
+
+
 def _records(settings: Settings) -> list[str]:
-    return [
-        f"results/records/mmlu/few_shot/{one.in_path}/mmlu_helm.json"
-        for one in settings.mmlu_checkpoints()
-    ]
+    return answers_of(settings.mmlu_checkpoints())
 
 
 def _published(settings: Settings) -> list[str]:

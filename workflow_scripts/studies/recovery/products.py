@@ -2,11 +2,12 @@
 
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.packs import harmony_records
-from workflow_scripts.settings.plan_measures import MEASURED_TEXTS
 from workflow_scripts.studies.chunking.products import searched_records
 from workflow_scripts.studies.chunking.requests import searched_models
+from workflow_scripts.studies.mmlu.products import answers_of
 from workflow_scripts.studies.product import figure, products, table
 from workflow_scripts.studies.recovery.requests import recovered_checkpoints, recovered_ids
+from workflow_scripts.studies.training.products import perplexities_of, trainings_of
 
 
 def _wanted(settings: Settings) -> bool:
@@ -15,21 +16,16 @@ def _wanted(settings: Settings) -> bool:
 
 def _records(settings: Settings) -> list[str]:
     """Of each model: the perplexity of the texts, the tasks of the grid as they are, and MMLU."""
-    names = [one.in_path for one in recovered_ids(settings)]
+    checkpoints = recovered_ids(settings)
     return [
-        *(
-            f"results/records/training/perplexity/{name}/{text}.json"
-            for name in names
-            for text in MEASURED_TEXTS
-        ),
-        *harmony_records(settings, names, "direct"),
-        *(f"results/records/mmlu/few_shot/{name}/mmlu_helm.json" for name in names),
+        *perplexities_of(checkpoints),
+        *harmony_records(settings, [one.in_path for one in checkpoints], "direct"),
+        *answers_of(checkpoints),
     ]
 
 
 def _trainings(settings: Settings) -> list[str]:
-    trained = [one for one in recovered_ids(settings) if one.stages]
-    return [f"results/training/{one.in_path}.json" for one in trained]
+    return trainings_of(recovered_ids(settings))
 
 
 PRODUCTS = products(
