@@ -44,7 +44,7 @@ def _once(arguments: str, request: StageRequest) -> int:
 
 def _main() -> None:
     """One of the processes; what it says is in the log when it says it, in whole lines."""
-    cast(TextIOWrapper, sys.stdout).reconfigure(line_buffering=True)
+    cast(TextIOWrapper, sys.stdout).reconfigure(line_buffering=True, write_through=False)
     end_with(int(os.environ[PARENT]))
     go_offline(own_network=False)
     arguments = json.loads(sys.argv[1])

@@ -7,9 +7,8 @@ import torch
 from transformers import DynamicCache
 
 from tests.tiny_models import FAMILIES, PLAN, base_model, chunked_model
-from tests.unit.chunked.reference import fresh_ids, padded, reference_logits
+from tests.unit.chunked.reference import assert_equal, fresh_ids, padded, reference_logits
 
-EXACT = 1e-5
 PLANS = {
     "sequential": {"num_layers_per_chunk": 2},
     "uniform": {"num_layers_per_chunk": 4},
@@ -22,12 +21,6 @@ PLANS = {
     "prune": {"layers_to_prune": [1, 4, 8]},
 }
 LAYERS = 8
-
-
-def assert_equal(ours, reference, real=None):
-    real = torch.ones(ours.shape[:2], dtype=torch.bool) if real is None else real.bool()
-    scale = max(1.0, float(reference.abs().max()))
-    assert float((ours - reference)[real].abs().max()) <= EXACT * scale
 
 
 @pytest.mark.parametrize("execution", ["fused", "loop"])

@@ -8,7 +8,7 @@ import torch
 from transformers import AutoModelForCausalLM, DynamicCache, StaticCache
 
 from tests.tiny_models import PLAN, base_model, chunked_model
-from tests.unit.chunked.reference import fresh_ids, reference_logits
+from tests.unit.chunked.reference import assert_equal, fresh_ids, reference_logits
 from workflow_scripts.chunked import layer_order
 from workflow_scripts.chunked.layer_order import ChunkStage
 from workflow_scripts.chunked.side_by_side import side_by_side
@@ -81,7 +81,7 @@ def test_the_loop_spread_is_the_loop_to_the_last_bit(family, keys, devices):
     assert torch.equal(
         over(ids, attention_mask=mask).logits, model(ids, attention_mask=mask).logits
     )
-    assert torch.allclose(over(ids).logits, reference_logits(base, model, ids), atol=1e-5)
+    assert_equal(over(ids).logits, reference_logits(base, model, ids))
     written = {"max_new_tokens": 5, "do_sample": False, "attention_mask": mask}
     assert torch.equal(over.generate(ids, **written), model.generate(ids, **written))
 
@@ -96,7 +96,7 @@ def test_the_fused_chunks_of_each_device_give_the_reference_with_and_without_a_c
     base, model = of_family(family, **keys)
     over, ids = spread(model, devices), fresh_ids(2, 7)
     expected = reference_logits(base, model, ids)
-    assert torch.allclose(over(ids).logits, expected, atol=1e-5)
+    assert_equal(over(ids).logits, expected)
     assert over.model.layers.run.fused
     for cache in (
         DynamicCache(config=over.config),
@@ -105,7 +105,7 @@ def test_the_fused_chunks_of_each_device_give_the_reference_with_and_without_a_c
     ):
         steps = [over(ids[:, :4], past_key_values=cache).logits]
         steps += [over(ids[:, at : at + 1], past_key_values=cache).logits for at in (4, 5, 6)]
-        assert torch.allclose(torch.cat(steps, dim=1), expected, atol=1e-5)
+        assert_equal(torch.cat(steps, dim=1), expected)
 
 
 @pytest.mark.parametrize("execution", ["fused", "loop"])
@@ -143,7 +143,7 @@ def test_all_devices_are_sent_their_inputs_before_any_of_them_works(monkeypatch)
     monkeypatch.setattr(layer_order.DeviceChunks, "forward", noted_forward)
     # The same processor by another name, so that inputs are sent there.
     monkeypatch.setattr(layer_order.DeviceChunks, "device", torch.device("cpu", 0))
-    assert torch.allclose(over(ids).logits, expected, atol=1e-5)
+    assert_equal(over(ids).logits, expected)
     columns = len(columns_of(over))
     sent = [("sent", threading.current_thread().name)] * columns
     assert order == [*sent, *[("ran", None)] * columns]
@@ -156,7 +156,7 @@ def test_what_threads_would_spoil_runs_in_turn(threads_of):
     over = spread(model)
     seen = threads_of(over)
     growing = DynamicCache()
-    assert torch.allclose(over(ids, past_key_values=growing).logits, model(ids).logits, atol=1e-5)
+    assert_equal(over(ids, past_key_values=growing).logits, model(ids).logits)
     over(ids, output_attentions=True)
     over.train()(ids)
     assert seen == {threading.current_thread().name}
@@ -231,7 +231,7 @@ def test_a_model_that_was_spread_can_be_moved_saved_and_put_back(tmp_path):
     expected = model(ids).logits
     over(ids)
     over.double().float()
-    assert torch.allclose(over(ids).logits, expected, atol=1e-5)
+    assert_equal(over(ids).logits, expected)
     over.save_pretrained(tmp_path)
     loaded = AutoModelForCausalLM.from_pretrained(tmp_path)
     assert torch.equal(loaded(ids).logits, model(ids).logits)

@@ -183,12 +183,13 @@ launching._ONE = "says"
 launching.run_here(sys.argv[2], 2, {"PYTHONPATH": sys.argv[1]})
 """
 AT_WORK = """
-import time
+import os, time
 from workflow_scripts.training import side_by_side
 
 def train(**paths):
     print("at work")
-    time.sleep(600)
+    time.sleep(60)
+    os._exit(1)  # with nothing said at the end, which is too late
 
 side_by_side.train_stage = train
 side_by_side._main()
@@ -200,7 +201,9 @@ def test_what_they_say_is_read_while_they_work(tmp_path):
     (tmp_path / "says.py").write_text(AT_WORK)
     arguments = json.dumps({"paths": {}, "request": stage_request().as_params()})
     command = [sys.executable, "-c", SAYS, str(tmp_path), arguments]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=ROOT, env=buffered, stdout=pipe, text=True) as process:
         try:
             assert [process.stdout.readline() for _ in range(2)] == ["at work\n"] * 2
         finally:
