@@ -25,11 +25,8 @@ def stage_before(wildcards):
 
 
 def shorter_recovery(wildcards):
-    """The same training on the next smaller number of tokens, of which it is the beginning."""
-    wanted = trained_of(wildcards)
-    alike = [one for one in RECOVERED.values() if one.recovered and one.before == wanted.before]
-    shorter = [one for one in alike if one.recovered < (wanted.recovered or 0)]
-    return [manifest_of_checkpoint(max(shorter, key=lambda one: one.recovered))] if shorter else []
+    shorter = SETTINGS.shorter_recovery(trained_of(wildcards))
+    return [manifest_of_checkpoint(shorter)] if shorter else []
 
 
 def samples_of_stage(wildcards):

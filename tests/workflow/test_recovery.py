@@ -39,3 +39,7 @@ def test_each_cut_is_trained_back_and_stands_beside_the_model(tmp_path):
     jobs = jobs_of(more)
     assert jobs["train_checkpoint"] == 3 and "build_chunked" not in jobs
     assert jobs["evaluate_direct"] == jobs["evaluate_mmlu"] == 3
+    # The study of trainings has other trainings, of which this config has none.
+    assert "train_checkpoint" not in jobs_of(
+        run_snakemake(tmp_path, "-n", "training", *CONFIG, "longer.yaml")
+    )

@@ -35,7 +35,7 @@ def size_of(row: ModelRow) -> Size:
     """As far as the models table tells."""
     published = _VOCABULARY.get(row.family, _USUAL_VOCABULARY)
     vocabulary = _MINIATURE_VOCABULARY if row.source == "miniature" else published
-    return Size(row.parameters, row.layers, vocabulary)
+    return Size(row.parameters, row.layers, vocabulary, row.active_parameters)
 
 
 @dataclass(frozen=True)
@@ -63,16 +63,20 @@ class Speed:
         peak, bandwidth = device.peak(dtype) * threads, device.bandwidth_gb_s * 1e9
         return cls(dtype, peak, peak, bandwidth, device.layer_us * 1e-6, is_gpu=False)
 
-    def _seconds(self, size: Size, computing: float, readings: float, launched: float) -> float:
-        """A GPU computes, reads the weights and is told what comes next at once; a processor launches nothing
-        while it computes. Launched are passes forward, or what comes to as much."""
-        device = max(computing, readings * size.weights(self.dtype) / self.bandwidth)
+    def _seconds(self, size: Size, computing: float, read: float, launched: float) -> float:
+        """A GPU computes, reads so many bytes of weights and is told what comes next at once; a processor launches
+        nothing while it computes. Launched are passes forward, or what comes to as much."""
+        device = max(computing, read / self.bandwidth)
         launching = launched * size.layers * self.layer
         return max(device, launching) if self.is_gpu else device + launching
 
+    def _read(self, size: Size, tokens: float, passes: float) -> float:
+        """Bytes of weights, each once in a pass; of experts those that its share of the tokens goes to."""
+        return passes * size.read(self.dtype, tokens / passes) if passes else 0.0
+
     def reading(self, size: Size, tokens: float, passes: float) -> float:
-        computing = READING_OPERATIONS * size.parameters * tokens / self.operations
-        return self._seconds(size, computing, passes, passes)
+        computing = READING_OPERATIONS * size.computing * tokens / self.operations
+        return self._seconds(size, computing, self._read(size, tokens, passes), passes)
 
     def generating(self, size: Size, tokens: float, rows: float = 1) -> float:
         """So many tokens are generated one after another, each for all rows of a batch at once."""
@@ -89,12 +93,12 @@ class Speed:
         of_weights = TRAINING_OPERATIONS - FROZEN_OPERATIONS
         operations = FROZEN_OPERATIONS + of_weights * way.trained_share
         operations += READING_OPERATIONS * once_more
-        computing = operations * size.parameters * tokens / self.trained_operations / gpus
+        computing = operations * size.computing * tokens / self.trained_operations / gpus
         launches = _LAUNCHES[way.method] * (_LAUNCHES_CHECKPOINTED if way.checkpointed else 1)
         return self._seconds(
             size,
             computing,
-            passes * (_TIMES_READ + once_more),
+            (_TIMES_READ + once_more) * self._read(size, tokens / gpus, passes),
             passes * (launches + way.distilled),
         )
 
@@ -103,9 +107,11 @@ class Speed:
     ) -> float:
         """Of trainings that share `passes` over a frozen model, in which their own steps, added up, are `steps`."""
         of_a_pass, of_a_step = _LAUNCHES_TOGETHER[method]
-        computing = FROZEN_OPERATIONS * size.parameters * tokens / self.trained_operations
+        computing = FROZEN_OPERATIONS * size.computing * tokens / self.trained_operations
         launched = passes * of_a_pass + steps * of_a_step
-        return self._seconds(size, computing, passes * _TIMES_READ, launched)
+        return self._seconds(
+            size, computing, _TIMES_READ * self._read(size, tokens, passes), launched
+        )
 
 
 def rows_together(trainings: Sequence[tuple[int, float]], at_once: int, row: float) -> int:

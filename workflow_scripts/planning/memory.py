@@ -59,14 +59,24 @@ class Size:
     parameters: int
     layers: int
     vocabulary: int
+    active: int | None = None  # the parameters that a token passes through, where those are not all
+
+    @property
+    def computing(self) -> int:
+        """The parameters that are calculated with for each token."""
+        return self.active or self.parameters
 
     @property
     def width(self) -> int:
-        """The hidden state's: a layer has about twelve times its square in parameters."""
-        return math.ceil(math.sqrt(self.parameters / (12 * self.layers)))
+        """The hidden state's: a layer has about twelve times its square in the parameters of a token."""
+        return math.ceil(math.sqrt(self.computing / (12 * self.layers)))
 
     def weights(self, dtype: str) -> int:
         return self.parameters * BYTES[dtype]
+
+    def read(self, dtype: str, tokens: float) -> float:
+        """Bytes of the weights that a pass over so many tokens reads: at most, all experts."""
+        return min(self.parameters, self.computing * max(1.0, tokens)) * BYTES[dtype]
 
     @property
     def ends(self) -> int:

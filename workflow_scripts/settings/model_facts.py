@@ -7,6 +7,9 @@ from typing import Any
 
 from workflow_scripts.core.errors import UserError
 
+# How models of experts call what they have of them, and how wide one is.
+_EXPERTS = ("num_local_experts", "num_experts", "n_routed_experts")
+_EXPERT_WIDTH = ("moe_intermediate_size", "intermediate_size")
 _LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
 # A word of its name says that it was tuned to follow a chat.
 _TUNED = re.compile(r"instruct|chat|it|sft|dpo|orpo|kto|rlhf|ppo|assistant", re.IGNORECASE)
@@ -39,6 +42,7 @@ def model_cells(
         "source": source,
         "family": _family(name, source, files.config, families),
         "parameters": str(files.parameters),
+        "active_parameters": _active_parameters(files),
         "tokens_billion": "",
         "layers": str(_layers(name, files.config)),
         "kind": "instruct" if _follows_a_chat(name, files) else "base",
@@ -46,6 +50,25 @@ def model_cells(
         "gated": "yes" if files.is_gated else "no",
         "revision": "",
     }
+
+
+def _active_parameters(files: ModelFiles) -> str:
+    """Without the three matrices of each expert that a token is not sent to; blank where there are none."""
+
+    def number(*keys: str, otherwise: int = 0) -> int:
+        return next(
+            (files.config[key] for key in keys if type(files.config.get(key)) is int), otherwise
+        )
+
+    dense, step = (
+        files.config.get("mlp_only_layers") or (),
+        number("decoder_sparse_step", otherwise=1),
+    )
+    layers = range(number("first_k_dense_replace"), number("num_hidden_layers"))
+    sparse = [layer for layer in layers if (layer + 1) % max(1, step) == 0 and layer not in dense]
+    expert = 3 * number("hidden_size") * number(*_EXPERT_WIDTH)
+    idle = (number(*_EXPERTS) - number("num_experts_per_tok")) * len(sparse) * expert
+    return str(files.parameters - idle) if 0 < idle < files.parameters else ""
 
 
 def _layers(name: str, config: dict[str, Any]) -> int:

@@ -56,6 +56,11 @@ Text = Annotated[
     ),
 ]
 WholeNumber = Annotated[int, BeforeValidator(_whole_number)]
+WholeNumberOrNone = Annotated[
+    int | None,
+    BeforeValidator(lambda cell: _whole_number(cell) if cell else None),
+    Field(title="a whole number of at least 1, or nothing"),
+]
 Tokens = Annotated[
     float | None,
     BeforeValidator(_number_or_none),
@@ -104,6 +109,8 @@ class ModelRow(Section):
     """Models that share a colour in figures"""
     parameters: WholeNumber = Field(ge=1)
     """As published, tied embeddings counted once"""
+    active_parameters: WholeNumberOrNone = Field(None, ge=1)
+    """Those that a token passes through, of a mixture of experts; blank where that is all"""
     tokens_billion: Tokens = Field(None, gt=0)
     """Tokens of pre-training, in billions; blank where nobody says"""
     layers: WholeNumber = Field(ge=1)

@@ -81,6 +81,18 @@ def test_generating_reads_all_weights_once_a_token():
     assert batch == pytest.approx(28)
 
 
+def test_of_a_mixture_of_experts_a_token_passes_through_few_and_a_batch_reads_all():
+    mixture = Size(parameters=47_000_000_000, layers=32, vocabulary=32_000, active=13_000_000_000)
+    alike = replace(mixture, parameters=mixture.active, active=None)
+    assert SPEED.reading(mixture, 1e6, passes=10) == SPEED.reading(alike, 1e6, passes=10)
+    assert SPEED.training(mixture, TrainingWay("lora"), 1e6, 10) == pytest.approx(520)
+    # One token at a time reads what it passes through, 26e9 bytes; of 1,000 rows some token goes to each expert.
+    assert SPEED.generating(mixture, tokens=100) == pytest.approx(2.6)
+    few = replace(SPEED, operations=1e18)
+    assert few.generating(mixture, tokens=100, rows=1_000) == pytest.approx(9.4)
+    assert mixture.weights("bfloat16") == 94 * GB
+
+
 def test_a_small_model_on_a_gpu_waits_for_its_launches_and_a_processor_does_one_after_another():
     small = Size(parameters=1_000_000, layers=24, vocabulary=2_048)
     slow = replace(SPEED, dtype="float32", operations=1e10, layer=1e-3)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.tiny_models import tiny_model
 from tests.unit.hub.fake_hub import safetensors
 from tests.unit.settings.merged import load
 from workflow_scripts.core.errors import UserError
@@ -52,6 +53,19 @@ def test_a_folder_stands_wherever_a_model_may(here, source):
     assert settings.chunking.models == list(settings.mmlu.models) == [name]
     row = settings.model(name)
     assert (row.layers, row.parameters, row.family, row.kind) == (12, 500, "Qwen", "instruct")
+
+
+@pytest.mark.parametrize(("kind", "sparse"), [("mixtral", 3), ("qwen3_moe", 2), ("qwen3", 0)])
+def test_of_a_mixture_of_experts_is_known_what_a_token_passes_through(here, kind, sparse):
+    """As much as the same model has with only so many experts, but for the rows that choose among all."""
+    tiny_model(kind).save_pretrained(here / "mine")
+    (here / "mine/tokenizer.json").write_text("{}")
+    settings = load({"harmony": {"models": ["./mine"], "tasks": ["sst2"]}} | LEFT_OUT)
+    row = settings.model("local/mine")
+    fewer = tiny_model(kind, **({"num_local_experts": 2, "num_experts": 2} if sparse else {}))
+    chosen = fewer.num_parameters() + sparse * 2 * fewer.config.hidden_size
+    assert row.active_parameters == (chosen if sparse else None)
+    assert row.parameters == tiny_model(kind).num_parameters()
 
 
 def test_a_folder_may_be_anywhere(here, tmp_path_factory):

@@ -24,7 +24,7 @@ def perplexities_of(checkpoints: Iterable[CheckpointId]) -> list[str]:
 
 def training_records(settings: Settings) -> list[str]:
     """Of each checkpoint that is trained, beside the measures of perplexity after it."""
-    return trainings_of(settings.trained_checkpoints())
+    return trainings_of(settings.compared_checkpoints())
 
 
 def mmlu_trainings(settings: Settings) -> list[str]:
