@@ -35,6 +35,7 @@ NOTE = (
 )
 COLUMNS = columns(
     ("text", "model kind"),
+    ("text", "learns_from"),
     ("whole", "tokens depth"),
     ("number", "speed_up"),
     ("text", "plan role"),
@@ -67,25 +68,26 @@ def expected_table(
     for row in cut.dropna(subset=["kept"]).itertuples():
         candidate = candidate_of(layers, CheckpointId.parse(f"{row.model}{row.variant}"))
         if candidate is not None and row.kind in _KINDS.values():
-            trained[candidate, int(row.tokens)] = row.kept, row.kept_stderr
+            trained[candidate, (int(row.tokens), row.learns_from)] = row.kept, row.kept_stderr
     found = proposals(prediction, request.search.depths(layers), request.search, request.seed)
     roles: dict[Candidate, str] = {
         one.candidate: one.role for one in reversed(found) if one.role != "random"
     }
     roles |= {one: roles.get(one, "trained") for one, _ in trained}
     rows = []
-    for tokens in sorted({tokens for _, tokens in trained}):
+    for way in sorted({way for _, way in trained}):
         for candidate, role in roles.items():
             others = {
                 other: of[0]
-                for (other, number), of in trained.items()
-                if number == tokens and other.kind == candidate.kind and other != candidate
+                for (other, its), of in trained.items()
+                if its == way and other.kind == candidate.kind and other != candidate
             }
             costs = [(prediction.of(other), one) for other, one in others.items()]
-            of_own = trained.get((candidate, tokens), (None, None))
+            of_own = trained.get((candidate, way), (None, None))
             rows.append(
                 {
-                    **{"model": model, "kind": _KINDS[candidate.kind], "tokens": tokens},
+                    **{"model": model, "kind": _KINDS[candidate.kind]},
+                    **{"tokens": way[0], "learns_from": way[1]},
                     **{"depth": candidate.depth, "speed_up": layers / candidate.depth},
                     **{"plan": candidate.name, "role": role, "n": len(costs)},
                     **_expected(prediction.of(candidate), costs),
@@ -93,8 +95,8 @@ def expected_table(
                 }
             )
     table = pd.DataFrame(rows, columns=list(COLUMNS.named))
-    order = ["kind", "tokens", "depth", "expected"]
-    return COLUMNS.typed(table.sort_values(order, ascending=[True, True, False, False]))
+    order = ["kind", "learns_from", "tokens", "depth", "expected"]
+    return COLUMNS.typed(table.sort_values(order, ascending=[True, True, True, False, False]))
 
 
 def _expected(cost: float, others: list[tuple[float, float]]) -> dict[str, float | None]:
@@ -126,6 +128,7 @@ def _show(table: pd.DataFrame, _: SearchedModels) -> ShownColumns:
     return {
         "Model": table["model"],
         "Kind": table["kind"],
+        "Learns from": table["learns_from"],
         "Tokens": numbers(table["tokens"], ",d"),
         "Speed-up": numbers(table["speed_up"], ".2f"),
         "Plan": table["plan"],

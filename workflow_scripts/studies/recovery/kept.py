@@ -28,6 +28,7 @@ from workflow_scripts.studies.recovery.requests import MMLU, RecoveredCheckpoint
 
 NOTE = (
     "Tokens: those that the plan was trained on towards the unchanged model; 0 is the plan as it is cut."
+    " Learns from: the unchanged model's logits, hidden states or both beside the text, or the text alone."
     " Faster: how many times as fast it writes a token, in answers of the length and the batches named in"
     " chunking.measures, the faster of its ways of running, median over rounds in which it takes turns with"
     " the unchanged model. Of a text the perplexity, of tasks and MMLU the share right, each ± standard error;"
@@ -37,13 +38,15 @@ NOTE = (
     " training: what is kept above it is not the cut's."
 )
 COLUMNS = columns(
-    ("text", "model variant kind plan"),
+    ("text", "model variant kind plan learns_from"),
     ("whole", "tokens"),
     ("number", "token_seconds token_seconds_spread faster"),
     ("text", "measure"),
     ("whole", "n"),
     ("number", "value stderr floor kept kept_stderr"),
 )
+# By the mark of what a checkpoint is trained towards beside the text, if that is anything.
+_LEARNS_FROM = {"distil.logits": "logits", "distil.hidden": "hidden states", "distil.both": "both"}
 AS_IT_IS, CHUNKS, LEFT_OUT = "as it is", "chunks", "left out"
 Floors = dict[tuple[str, str], float]
 
@@ -66,6 +69,7 @@ def kept_table(
             "variant": id.variant,
             "kind": _kind(id),
             "plan": id.layout.variant.removeprefix("@") or UNCHANGED,
+            "learns_from": _learns_from(id.distillation) if id.stages else None,
             "tokens": tokens.get(name) if id.stages else 0,
             **by_shape.get(str(id.shape), {}),
         }
@@ -75,6 +79,12 @@ def kept_table(
             of = _of_measure(answers.get((name, measure)), answers.get((id.model, measure)))
             rows.append(about | {"measure": measure, "floor": floors.get((name, measure))} | of)
     return COLUMNS.typed(pd.DataFrame(rows, columns=list(COLUMNS.named)))
+
+
+def _learns_from(mark: str | None) -> str:
+    """The temperature, where it is not the usual one, as in the mark."""
+    kind = next((kind for kind in _LEARNS_FROM if mark and mark.startswith(kind)), None)
+    return _LEARNS_FROM[kind] + (mark or "").removeprefix(kind) if kind else "text"
 
 
 def _kind(id: CheckpointId) -> str:
@@ -161,6 +171,7 @@ def _show(table: pd.DataFrame, request: RecoveredCheckpoints) -> pd.DataFrame:
     lines: dict[str, Any] = {
         "Model": first["model"] if several else None,
         "Plan": first["plan"],
+        "Learns from": first["learns_from"],
         "Tokens": numbers(first["tokens"], ",d"),
         "Token (ms)": with_errors(
             first["token_seconds"], first["token_seconds_spread"], millisecond

@@ -12,6 +12,7 @@ _STYLES = {
     LEFT_OUT: {"linestyle": "--", "marker": "s"},
     AS_IT_IS: {"linestyle": "", "marker": "D"},  # trained likewise
 }
+_FILLED = ("full", "none", "left", "bottom")  # by what they learn from, where that differs
 
 
 def write_kept_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
@@ -45,24 +46,26 @@ def _draw(axes, rows: pd.DataFrame) -> None:
         axes.axhline(
             unchanged["floor"] / unchanged["value"], color="0.4", linestyle=":", linewidth=1
         )
-    cut = rows[rows["variant"] != ""]
+    cut = rows[rows["variant"] != ""].sort_values("faster")
     colours = model_colours(sorted(cut["tokens"].dropna().unique().tolist()))
-    for tokens, colour in colours.items():
-        for kind, style in _STYLES.items():
-            line = cut[(cut["tokens"] == tokens) & (cut["kind"] == kind)].sort_values("faster")
-            if line.empty:
-                continue
-            axes.errorbar(
-                line["faster"],
-                line["kept"],
-                yerr=2 * line["kept_stderr"].fillna(0),
-                color=colour,
-                **style,
-                markersize=4,
-                linewidth=1.2,
-                capsize=2,
-                label=f"{kind}, {tokens:,} tokens" if tokens else f"{kind}, untrained",
-            )
+    cut = cut.assign(learns_from=cut["learns_from"].fillna(""))
+    teachers = [one for one in cut.loc[cut["kind"] != AS_IT_IS, "learns_from"].unique() if one]
+    lines = cut.groupby(["tokens", "kind", "learns_from"])
+    for (tokens, kind, teacher), line in lines:
+        said = f"{kind}, {tokens:,} tokens" if tokens else f"{kind}, untrained"
+        several = len(teachers) > 1 and teacher in teachers
+        axes.errorbar(
+            line["faster"],
+            line["kept"],
+            yerr=2 * line["kept_stderr"].fillna(0),
+            color=colours[tokens],
+            **_STYLES[kind],
+            fillstyle=_FILLED[teachers.index(teacher) % len(_FILLED)] if several else "full",
+            markersize=4,
+            linewidth=1.2,
+            capsize=2,
+            label=f"{said}, from {teacher}" if several else said,
+        )
     rule(axes, "both", "0.92")
     axes.set_ylim(bottom=0)
 

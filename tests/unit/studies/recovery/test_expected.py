@@ -42,11 +42,16 @@ def kept_of(prediction, noise=0.0):
         rows.append((f"{variant}+recovery.100k", kind, 102_400, np.exp(-cost * left)))
         rows.append((variant, kind, 0, np.exp(-cost)))  # untrained: of no use here
     table = pd.DataFrame(rows, columns=["variant", "kind", "tokens", "kept"])
-    return table.assign(model=MODEL, measure="wikitext", kept_stderr=0.01)
+    return table.assign(model=MODEL, measure="wikitext", kept_stderr=0.01, learns_from="logits")
 
 
 def test_where_each_plan_keeps_the_same_share_all_are_foretold_exactly(prediction, tmp_path):
     table = expected_table(MODEL, prediction, kept_of(prediction), ASKED)
+    # What learned otherwise is no example of these.
+    others = kept_of(prediction).assign(learns_from="both", kept=0.5)
+    apart = expected_table(MODEL, prediction, pd.concat([kept_of(prediction), others]), ASKED)
+    alike = apart[apart["learns_from"] == "logits"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(alike, table.reset_index(drop=True))
     seen = table.dropna(subset=["kept"])
     assert len(seen) == len(TRAINED)
     assert list(seen["expected"]) == pytest.approx(list(seen["kept"]))

@@ -10,9 +10,17 @@ from workflow_scripts.studies.recovery.requests import RecoveredCheckpoints
 
 MODEL = "org/name"
 CUT = f"{MODEL}@k2m6-residual-noadapters-distil.logits"
+BOTH = f"{MODEL}@k2m6-residual-noadapters-distil.both.t3"
 DROPPED = f"{MODEL}@prune3-4-distil.logits"
 ASKED = RecoveredCheckpoints(
-    checkpoints=[MODEL, CUT, f"{CUT}+recovery.2k", DROPPED, f"{DROPPED}+recovery.2k"],
+    checkpoints=[
+        MODEL,
+        CUT,
+        f"{CUT}+recovery.2k",
+        DROPPED,
+        f"{DROPPED}+recovery.2k",
+        f"{BOTH}+recovery.2k",
+    ],
     measures=["wikitext", "arc_easy"],
 )
 COLUMNS = ("plan", "aggregation", "way", "token_seconds", "token_faster")
@@ -48,7 +56,7 @@ def answers_of(checkpoints, seed=3):
 
 
 def table_of(answers):
-    trained = [Trained(f"{CUT}+recovery.2k", 2048), Trained(f"{DROPPED}+recovery.2k", 2048)]
+    trained = [Trained(f"{one}+recovery.2k", 2048) for one in (CUT, DROPPED, BOTH)]
     return kept_table(ASKED, answers, {(MODEL, "arc_easy"): 0.25}, trained, TIMES)
 
 
@@ -65,9 +73,10 @@ def test_ratios_are_of_the_same_pieces_and_speeds_of_the_faster_way(tmp_path):
     assert by.loc[(MODEL, "wikitext"), "kept_stderr"] == 0
     assert by.loc[(CUT, "wikitext"), "kept_stderr"] > 0
     of = table[table["measure"] == "wikitext"]
-    assert list(of["kind"]) == [AS_IT_IS, CHUNKS, CHUNKS, LEFT_OUT, LEFT_OUT]
-    assert list(of["faster"]) == [1, 2, 2, 1.25, 1.25]
-    assert list(of["tokens"]) == [0, 0, 2048, 0, 2048]
+    assert list(of["kind"]) == [AS_IT_IS, CHUNKS, CHUNKS, LEFT_OUT, LEFT_OUT, CHUNKS]
+    assert list(of["faster"]) == [1, 2, 2, 1.25, 1.25, 2]
+    assert list(of["tokens"]) == [0, 0, 2048, 0, 2048, 2048]
+    assert list(of["learns_from"].fillna("")) == ["", "", "logits", "", "logits", "both.t3"]
     TABLE.write(table, ASKED, **{kind: tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex")})
     pd.testing.assert_frame_equal(TABLE.read(tmp_path / "t.csv"), table)
     write_kept_figure(table, tmp_path / "f.pdf", tmp_path / "f.png")
