@@ -179,14 +179,26 @@ A_CENTURY = 3e9
 def longest_first(rule):
     """The priority of jobs that only tables wait for: behind whatever else is ready, and the longest first.
 
-    So no long job is left for the end, when nothing can run beside it.
+    So no long job is left for the end, when nothing can run beside it. Those of the recovery study come with its
+    trainings instead.
     """
 
     @signed
     def priority(wildcards):
+        if wildcards.get("checkpoint") in RECOVERED:
+            return cheapest_first(wildcards)
         return NEEDS[rule](wildcards).seconds - A_CENTURY
 
     return priority
+
+
+@signed
+def cheapest_first(wildcards):
+    """Of trainings: all on few tokens, and what is measured of them, before any on more.
+
+    So who stops the study, or is stopped, has whole curves of fewer tokens.
+    """
+    return -(CheckpointId.parse(wildcards.checkpoint).recovered or 0)
 
 
 def planned_of(kind, wildcard="checkpoint"):

@@ -43,6 +43,7 @@ rule train_checkpoint:
         "logs/train_checkpoint/{checkpoint}.log",
     wildcard_constraints:
         checkpoint=one_of(TRAINED),
+    priority: cheapest_first
     retries: retries(5)  # a job that was asked to leave, or killed, resumes where it stopped
     conda:
         EVALUATION_ENVIRONMENT

@@ -16,6 +16,7 @@ import yaml
 from tests.bad_configs import COMMAND_LINES
 from tests.unit.settings.merged import CONFIGS
 from tests.workflow.snakemake import ROOT, SMALL, jobs_of, run_for, run_snakemake
+from workflow_scripts.core.ids import CheckpointId
 
 pytestmark = pytest.mark.workflow
 
@@ -129,41 +130,62 @@ def test_a_dry_run_of_two_studies_plans_what_they_are_asked(name, planned):
     assert (jobs["table"], jobs["figure"]) == (1 + 2, 1 + 1)
 
 
-# In a process of its own: of each job its rule, its priority and the seconds that it is planned with.
+# In a process of its own: of each job its rule, its priority, the seconds that it is planned with and its checkpoint.
 PRIORITIES = """
 import json, sys
 from pathlib import Path
 from snakemake.api import SnakemakeApi
-from snakemake.settings.types import DAGSettings, OutputSettings, ResourceSettings
+from snakemake.settings.types import ConfigSettings, DAGSettings, OutputSettings, ResourceSettings
 from workflow_scripts.bridge.job_list import _build
+snakefile, targets, configs = Path(sys.argv[1]), sys.argv[2:3], map(Path, sys.argv[3:])
 with SnakemakeApi(OutputSettings(dryrun=True, enable_file_logging=False)) as api:
-    made = api.workflow(ResourceSettings(cores=2), snakefile=Path(sys.argv[1]))
-    workflow = made.dag(DAGSettings()).workflow_api._workflow
+    config = ConfigSettings(configfiles=list(configs))
+    made = api.workflow(ResourceSettings(cores=2), config_settings=config, snakefile=snakefile)
+    workflow = made.dag(DAGSettings(targets=set(targets))).workflow_api._workflow
     _build(workflow)
     needs = workflow.globals["NEEDS"]
     for job in workflow.dag.jobs:
         of = job.rule.expand_priority(job.wildcards, job.input, 1)
         need = needs.get(job.rule.name)
-        print(json.dumps([job.rule.name, of, need and need(job.wildcards).seconds]))
+        seconds = need and need(job.wildcards).seconds
+        print(json.dumps([job.rule.name, of, seconds, job.wildcards.get("checkpoint")]))
 """
 
 
+def priorities(folder, *arguments):
+    program = [sys.executable, "-c", PRIORITIES, ROOT / "Snakefile", *arguments]
+    result = run_for(folder, *program, PYTHONPATH=str(ROOT))
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
 def test_what_only_tables_wait_for_is_started_last_and_the_longest_of_it_first(tmp_path):
-    program = [sys.executable, "-c", PRIORITIES, ROOT / "Snakefile"]
-    result = run_for(tmp_path, *program, PYTHONPATH=str(ROOT))
-    jobs = [json.loads(line) for line in result.stdout.splitlines()]
-    last = {rule for rule, priority, _ in jobs if priority < 0}
+    jobs = priorities(tmp_path)
+    last = {rule for rule, priority, *_ in jobs if priority < 0}
     assert last == {
         *("evaluate_direct", "train_before_test", "evaluate_mmlu", "ask_prompt_run"),
         *("measure_perplexity", "measure_latency", "measure_stage_perplexity"),
     }
     assert {"train_checkpoint", "table", "place_miniature_model"} <= {
-        rule for rule, priority, _ in jobs if priority == 0
+        rule for rule, priority, *_ in jobs if priority == 0
     }
-    by_priority = [
-        seconds for _, priority, seconds in sorted(jobs, key=lambda job: -job[1]) if priority < 0
-    ]
+    by_priority = [job[2] for job in sorted(jobs, key=lambda job: -job[1]) if job[1] < 0]
     assert len(set(by_priority)) > 5 and by_priority == sorted(by_priority, reverse=True)
+
+
+def test_what_costs_few_tokens_of_recovery_is_trained_and_measured_before_any_longer_training(
+    tmp_path,
+):
+    jobs = priorities(tmp_path, "recovery", ROOT / "config/recovery.yaml")
+    recovered = [
+        (CheckpointId.parse(checkpoint).recovered, priority, rule)
+        for rule, priority, _, checkpoint in jobs
+        if checkpoint and "recovery." in checkpoint
+    ]
+    assert {rule for *_, rule in recovered} == {
+        *("train_checkpoint", "measure_stage_perplexity", "evaluate_direct", "evaluate_mmlu")
+    }
+    order = [tokens for tokens, *_ in sorted(recovered, key=lambda one: -one[1])]
+    assert order == sorted(order) and len(set(order)) == 4
 
 
 # In a process of its own: in which environment a model is evaluated, and whether its job asks for a GPU.
