@@ -24,6 +24,8 @@ from workflow_scripts.settings.sentences import listed
 REQUIRED = ("model", "task", "protocol", "metric", "value")
 KNOWN = (*(column for column in COLUMNS if column != "study"), "unit")
 PROTOCOLS = get_args(Protocol)
+# Studies of a run whose scores its ranking has no use for.
+UNRANKED = ("chunking", "mmlu", "prompts", "suite", "training")
 UNITS = {"fraction": 1, "percent": 100}
 BITS = "bits_per_byte"  # of a text
 LEAST = {"stderr": 0, "n": 1, "shots": 0}
@@ -39,10 +41,13 @@ def read_imported(
 ) -> pd.DataFrame:
     """The scores of one file; `metrics` has the metric that tables report for every known task.
 
-    `others` says that a task may have further metrics beside that one, which are left out.
+    `others` says that a task may have further metrics beside that one, which are left out, as they are of a
+    run's own scores.
     """
     expected = f"a header with {', '.join(REQUIRED)}, and a line for each score"
     frame = read_theirs(path, expected, dtype="string", keep_default_na=False, na_values=[""])
+    if "study" in frame:
+        frame, others = _of_a_run(path, frame), True
     if is_leaderboard(list(frame.columns)):
         frame = _from_leaderboard(path, frame, metrics)
     problems = _column_problems(path, frame)
@@ -62,6 +67,17 @@ def read_imported(
     frame = frame.reindex(columns=list(COLUMNS)).astype(COLUMNS)
     frame = with_sound_errors(frame.fillna({"variant": ""}))
     return frame.assign(study=pd.array([path.stem] * len(frame), "string"))
+
+
+def _of_a_run(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
+    """Of results/scores.csv what was ranked there; rows keep their numbers."""
+    ranked = frame[~frame["study"].isin(UNRANKED)]
+    if ranked.empty:
+        raise UserError(
+            f"{path} has scores of {listed(sorted(frame['study'].dropna().unique()))}; expected some of the"
+            " study harmony, or of imported ones."
+        )
+    return ranked.drop(columns="study")
 
 
 def _reported_alone(frame: pd.DataFrame, metrics: Mapping[str, str]) -> pd.DataFrame:

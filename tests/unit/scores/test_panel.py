@@ -6,6 +6,8 @@ import pandas as pd
 import pytest
 
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.paper.products import MEASURED
+from workflow_scripts.scores.imported import UNRANKED
 from workflow_scripts.scores.panel import panel_of
 from workflow_scripts.scores.published_leaderboard import read_panel
 from workflow_scripts.settings.tables import read_tasks
@@ -54,6 +56,26 @@ def test_models_with_a_hole_are_left_out_and_another_protocol_will_do(tmp_path):
     assert list(found.scores.columns) == ["rte", "mnli"]
     assert len(found.scores) == 11 and "org/m1" not in found.scores.index
     assert found.scores.loc["org/m4", "mnli"] == 0.05
+
+
+def test_the_scores_of_a_run_are_a_panel_by_what_was_ranked_there(tmp_path):
+    """All in one file: its own ranking, scores that it imported, and those of other studies."""
+    own = pd.read_csv(written(tmp_path / "own.csv", 12)).assign(study="harmony")
+    theirs = own.assign(study="archive", model=own["model"] + "-theirs", value=own["value"] / 2)
+    suite = own.head(3).assign(study="suite", shots=25, value=0.9)
+    answers = own.head(2).assign(
+        study="mmlu", task="mmlu", metric="acc", protocol="likeliest letter"
+    )
+    path = tmp_path / "scores.csv"
+    pd.concat([answers, own, suite, theirs]).to_csv(path, index=False)
+    found = panel_of(path, METRICS).scores
+    assert len(found) == 24 and list(found.columns) == ["rte", "mnli"]
+    assert found.loc["org/m4"].tolist() == pytest.approx([0.04, 0.05])
+    assert found.loc["org/m4-theirs"].tolist() == pytest.approx([0.02, 0.025])
+    answers.to_csv(path, index=False)
+    with pytest.raises(UserError, match="has scores of mmlu; expected some of the study harmony"):
+        panel_of(path, METRICS)
+    assert {*UNRANKED, "harmony"} == {one.study for one in MEASURED}
 
 
 def test_what_is_no_panel_is_a_sentence(tmp_path):
