@@ -16,7 +16,7 @@ def clock(monkeypatch):
     timed = []
 
     def tell(**seconds):
-        def of(way, x, weight):
+        def of(way, x, weight, others):
             timed.append(way.__name__)
             return seconds.get(way.__name__, 1.0)
 
@@ -70,6 +70,16 @@ def test_each_kind_of_product_is_timed_once_for_each_number_of_threads(clock):
     finally:
         torch.set_num_threads(before)
     assert len(timed) == 3 * once
+
+
+@pytest.mark.parametrize(("width", "read"), [(512, 2**26), (511, 0)])
+def test_wide_weights_are_timed_after_as_much_was_read_as_a_cache_holds(width, read, monkeypatch):
+    """Repeated at one place they would come from there, where another way may be the fastest than in a model."""
+    between = []
+    monkeypatch.setattr(products, "_found", {})
+    monkeypatch.setattr(torch.Tensor, "sum", lambda tensor: between.append(tensor.nbytes))
+    fastest_here(torch.randn(2, 1, 512), torch.randn(2, width, 512))
+    assert len(between) >= len(WAYS) and set(between) == {read}
 
 
 @torch.no_grad()
