@@ -25,7 +25,7 @@ def stage_before(wildcards):
 
 
 def shorter_recovery(wildcards):
-    shorter = SETTINGS.shorter_recovery(trained_of(wildcards))
+    shorter = trained_of(wildcards).shorter_of(RECOVERED.values())
     return [manifest_of_checkpoint(shorter)] if shorter else []
 
 

@@ -141,6 +141,12 @@ class CheckpointId:
         """What its last stage was trained from."""
         return replace(self, stages=self.stages[:-1])
 
+    def shorter_of(self, known: Iterable["CheckpointId"]) -> "CheckpointId | None":
+        """The same recovery on the next smaller number of tokens, from whose end this one goes on."""
+        alike = [one for one in known if one.before == self.before]
+        shorter = [one for one in alike if 0 < (one.recovered or 0) < (self.recovered or 0)]
+        return max(shorter, key=lambda one: one.recovered or 0, default=None)
+
     def __str__(self) -> str:
         return self.model + self.variant
 

@@ -190,7 +190,7 @@ class Planner:
     def stage(self, checkpoint: str) -> Need:
         """The last stage of a checkpoint's training, from where a shorter one of its kind ends."""
         wanted = CheckpointId.parse(checkpoint)
-        shorter = self._settings.shorter_recovery(wanted)
+        shorter = wanted.shorter_of(self._settings.recovered_checkpoints())
         recipe = self._settings.stage_recipe(wanted.stages[-1])[1]
         samples, each = self._work.stage_samples(recipe)
         held_out = samples * recipe.validation

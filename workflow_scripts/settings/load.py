@@ -139,12 +139,6 @@ class Settings(Config):
         ]
         return [one for one in found if thousands and (one.stages or one.plan != UNCHANGED)]
 
-    def shorter_recovery(self, wanted: CheckpointId) -> CheckpointId | None:
-        """The same training on the next smaller number of tokens, of which `wanted` is the continuation."""
-        alike = [one for one in self.recovered_checkpoints() if one.before == wanted.before]
-        shorter = [one for one in alike if 0 < (one.recovered or 0) < (wanted.recovered or 0)]
-        return max(shorter, key=lambda one: one.recovered or 0, default=None)
-
     @property
     def made_checkpoints(self) -> dict[str, CheckpointId]:
         """By name, all that this config makes."""

@@ -56,11 +56,8 @@ Text = Annotated[
     ),
 ]
 WholeNumber = Annotated[int, BeforeValidator(_whole_number)]
-WholeNumberOrNone = Annotated[
-    int | None,
-    BeforeValidator(lambda cell: _whole_number(cell) if cell else None),
-    Field(title="a whole number of at least 1, or nothing"),
-]
+_OR_NOTHING = Field(title="a whole number of at least 1, or nothing")
+WholeNumberOrNone = Annotated[WholeNumber | None, BeforeValidator(_blank_is_none), _OR_NOTHING]
 Tokens = Annotated[
     float | None,
     BeforeValidator(_number_or_none),
@@ -258,8 +255,7 @@ def read_table(row_type: type[Row], path: Path, *, may_be_empty: bool = False) -
     header = lines[0][1] if lines else []
     if problems := _header_problems(path, header, columns):
         raise UserError(problems)
-    rows: dict[str, Row] = {}
-    line_of: dict[str, int] = {}
+    rows, line_of = dict[str, Row](), dict[str, int]()
     for line, cells in lines[1:]:
         where = f"{path}, line {line}"
         if len(cells) != len(header):
@@ -317,8 +313,7 @@ def _cell_problems(
     problems = []
     for problem in error.errors(include_url=False):
         column = str(problem["loc"][0])
-        said = problem.get("ctx", {}).get("text")  # by the checks of this file
-        expected = said or expectation(columns[column], {})
+        expected = problem.get("ctx", {}).get("text") or expectation(columns[column], {})
         problems.append(
             f"{where}, column {column}: the value is {shown(cells[column])}; expected {expected}."
         )
