@@ -25,6 +25,11 @@ class Orders(NamedTuple):
     tied: np.ndarray
     """By task whether any two models score the same."""
 
+    @property
+    def above(self) -> np.ndarray:
+        """The models that score higher."""
+        return self.apart & ~self.below
+
 
 def kendall(values: np.ndarray) -> np.ndarray:
     """Kendall's tau-b between any two columns (tasks) over the rows (models) that both have; NaN is missing."""
@@ -82,16 +87,11 @@ def tau_b(one: Orders) -> np.ndarray:
     both = (models @ models.T).astype(np.int64)
     both *= both - 1
     shared, ordered = both.copy(), both.copy()  # where no models are tied, all pairs are ordered
-    unlike = np.zeros((tasks, tasks), np.int64)
-    complete = one.has_score.all(axis=1)
-    strict = complete & ~one.tied
+    unlike, above = np.zeros((tasks, tasks), np.int64), one.above
     for task in range(tasks):
-        parted = one.below[task] ^ one.below[task:]
-        if not strict[task]:
-            parted &= one.apart[task]
-        for later in np.flatnonzero(~strict[task:]):
-            parted[later] &= one.apart[task + later]
-        unlike[task, task:] = unlike[task:, task] = _count(parted)
+        # Who is below here and above there is above here and below there, seen from the other model.
+        opposed = 2 * _count(one.below[task] & above[task:])
+        unlike[task, task:] = unlike[task:, task] = opposed
     for some in np.flatnonzero(one.tied):
         shared[some] = shared[:, some] = _count(one.apart & one.apart[some])
         ordered[some] = _count(_among(one.apart[some], one))
@@ -100,17 +100,24 @@ def tau_b(one: Orders) -> np.ndarray:
 
 def among(one: Orders, models: np.ndarray) -> Orders:
     """The same orders of these models alone."""
-    word = np.packbits(np.pad(models, (0, -len(models) % _WORD)), bitorder="little").view(np.uint64)
-    apart = np.where(models[:, None], one.apart & word, np.uint64(0))
-    return one._replace(apart=apart, known=one.known & word, has_score=one.has_score & models)
+    bits = np.zeros(one.known.shape[1] * _WORD, bool)
+    bits[: len(models)] = models
+    word = np.packbits(bits, bitorder="little").view(np.uint64)
+    return one._replace(
+        below=one.below.compress(models, axis=1),
+        apart=one.apart.compress(models, axis=1) & word,
+        known=one.known & word,
+        has_score=one.has_score.compress(models, axis=1),
+    )
 
 
 def tau_b_by_task(one: Orders, other: Orders) -> np.ndarray:
     """Kendall's tau-b of each task between two sets of scores of the same models."""
-    both = one.apart & other.apart
-    unlike = _count((one.below ^ other.below) & both)
-    ordered = _count(_among(one.apart, other)), _count(_among(other.apart, one))
-    return _tau(_count(both), unlike, *ordered)
+    unlike = 2 * _count(one.below & other.above)
+    shared = _count(one.apart & other.apart)
+    if np.array_equal(one.has_score, other.has_score):  # of one model they order the same others
+        return _tau(shared, unlike, _count(one.apart), _count(other.apart))
+    return _tau(shared, unlike, _count(_among(one.apart, other)), _count(_among(other.apart, one)))
 
 
 def _among(pairs: np.ndarray, of: Orders) -> np.ndarray:

@@ -42,8 +42,8 @@ class Learned(NamedTuple):
 def learn(models: np.ndarray, target: np.ndarray, families: np.ndarray) -> Learned:
     """b = (X'X + n p D)^-1 X'y with a constant that D leaves free, and the errors of unseen families.
 
-    With the hat matrix H, family g is predicted by the others with the errors e_g = (I - H_gg)^-1 r_g,
-    and the diagonal of (I - H_gg)^-1 - I says how far its models lie from the others' (their leverage).
+    Family g is predicted by the others, whose inverse A_g is without its part of X'X, with the errors e_g, and
+    the diagonal of X_g A_g X_g' says how far its models lie from the others' (their leverage).
     The penalty p is that of the least sum of squared errors. Their size is modelled as
     exp(slope y) sqrt(1 + leverage), by least squares on logarithms with a slope of at most 0, times a
     spread s, where s^2 is (F + 1) / F times the mean square of the family that strays farthest of F: each
@@ -54,18 +54,16 @@ def learn(models: np.ndarray, target: np.ndarray, families: np.ndarray) -> Learn
     free = len(design) * np.eye(design.shape[1])
     free[0, 0] = 0.0
     members = [np.flatnonzero(families == one) for one in np.unique(families)]
-    least = np.inf
-    for penalty in PENALTIES:
-        inverse = np.linalg.inv(design.T @ design + penalty * free)
-        rest = target - design @ (inverse @ (design.T @ target))
-        errors, far = np.empty(len(target)), np.empty(len(target))
-        for of in members:
-            hat = design[of] @ inverse @ design[of].T  # of these alone: of thousands all is large
-            without = np.linalg.inv(np.eye(len(of)) - hat)
-            errors[of], far[of] = without @ rest[of], np.diag(without) - 1
-        if (errors**2).sum() < least:
-            least, best = (errors**2).sum(), (inverse, errors, far)
-    inverse, errors, far = best
+    gram, moment = design.T @ design, design.T @ target
+    penalised = gram + np.multiply.outer(PENALTIES, free)  # with all penalties at once
+    tried, fars = np.empty((2, len(PENALTIES), len(target)))
+    for of in members:
+        own = design[of]
+        others = np.linalg.inv(penalised - own.T @ own)
+        tried[:, of] = target[of] - others @ (moment - own.T @ target[of]) @ own.T
+        fars[:, of] = (own @ others * own).sum(axis=-1)
+    least = (tried**2).sum(axis=1).argmin()
+    inverse, errors, far = np.linalg.inv(penalised[least]), tried[least], fars[least]
     predicted, top = target - errors, float((target - errors).max())
     # An error near 0 says little of its size and would have a logarithm without bound.
     sizes = np.maximum(np.abs(errors), np.median(np.abs(errors)) / 10 + 1e-12)
@@ -78,7 +76,7 @@ def learn(models: np.ndarray, target: np.ndarray, families: np.ndarray) -> Learn
     groups = [*large, *([np.concatenate(small)] if small else [])]
     farthest = max(float((scaled[of] ** 2).mean()) for of in groups)
     spread = np.sqrt(farthest * (len(members) + 1) / len(members))
-    return Learned(inverse @ design.T @ target, inverse, errors, slope, top, spread)
+    return Learned(inverse @ moment, inverse, errors, slope, top, spread)
 
 
 def _size(slope: float, predicted: np.ndarray, top: float, far: np.ndarray) -> np.ndarray:
