@@ -11,7 +11,7 @@ BENCH := $(VENV)/bench
 .DELETE_ON_ERROR:
 .PHONY: help install demo status requests clean test test-all test-slurm test-faults test-protections test-real \
 	generate bench-chunks bench-evaluation bench-training bench-together bench-gpu bench-dag bench-ranking \
-	bench-calibration bench-price bench-items
+	bench-calibration bench-price bench-items bench-stopping
 
 # A line that begins with ##@ heads a group, what follows ## behind a target is its sentence.
 help: ## this list
@@ -112,6 +112,9 @@ bench-price: $(INSTALLED) ## how well a part of the trainings ranks models, of t
 
 bench-items: $(INSTALLED) ## what scores on a few random items miss, and their correction by other models' answers; half a minute
 	$(BIN)/python -m bench.random_items
+
+bench-stopping: $(INSTALLED) ## how often harmony.stop is wrong, and what it saves, of the published scores; a minute
+	$(BIN)/python -m bench.stopping
 
 BRINGS = Some 220 packages come into $(VENV), PyTorch among them (on Linux with CUDA, unless another build of it is there\
  already). 50 are for lighteval alone: with conda, `snakemake --sdm conda` puts it into an environment of its own.

@@ -77,6 +77,15 @@ RECIPES: Mapping[str, TaskRecipe] = {
 }
 
 
+class Stop(Section):
+    """What is enough to know; looked at after each task."""
+
+    half_width: float | None = Field(None, gt=0)
+    """The PC1 of every model, to so much on either side."""
+    order: Listed[CheckpointName] = ()
+    """Of these models, which is above which."""
+
+
 class Harmony(Section):
     models: Listed[CheckpointName] = (
         "miniature/Llama-1.4M",
@@ -128,6 +137,9 @@ class Harmony(Section):
     such as 10%, or hours, such as 40h (of GPUs, where jobs have them). Models are then trained on
     the tasks that say most, for that price, about a new model's place on `panel`; null trains on
     all."""
+    stop: Stop | None = None
+    """Train on the tasks of the budget one after the other, one more with each command, and no more
+    once this is known; null trains on them at once."""
     panel: CsvFile | None = None
     """Models with scores on all tasks, among which others are placed: a CSV file in the columns of
     imported_scores; null is resources/published/harmony_leaderboard.csv."""
@@ -162,6 +174,16 @@ class Harmony(Section):
                 f"budget is {self.budget!r}, and nothing is trained; expected models, and train_before_test"
                 " among the protocols, or no budget."
             )
+        if self.stop and not self.budget:
+            yield "stop is set, and budget is null; expected a budget, whose tasks are trained on in turn."
+        if self.stop and (self.stop.half_width is None) == (not self.stop.order):
+            yield "stop is expected to have half_width or order, one of the two."
+        order = self.stop.order if self.stop else ()
+        if order and len(set(order)) < max(2, len(order)):
+            yield f"stop.order is {list(order)}; expected two different models or more."
+        for name in order:
+            if name not in self.models:
+                yield f"stop.order names {name!r}; expected harmony.models{hint(name, self.models)}."
         if self.budget and self.budget.endswith("%") and not 0 < float(self.budget[:-1]) <= 100:
             yield f"budget is {self.budget!r}; expected a share up to 100%."
         if self.recipe is not None and self.recipe not in self.recipes:

@@ -1,6 +1,6 @@
 """Which few tasks say most, for their price, about how models rank on all."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import combinations
 
 import numpy as np
@@ -12,22 +12,38 @@ from workflow_scripts.stats.principal import component_loadings
 _SHRINKAGE = 0.1
 
 
-def chosen(scores: pd.DataFrame, prices: pd.Series, budget: float) -> list[str]:
-    """The tasks of at most this price that leave least of the first principal component uncertain.
+class _Known:
+    """How much of the first principal component sets of tasks tell.
 
     With the correlations R of the tasks, drawn a tenth of the way to those of tasks that have nothing in
     common, and the component's loadings b, models that are measured on the tasks S leave the variance
-    b'Rb - (Rb)_S' R_SS^-1 (Rb)_S of it. Beginning with none, the task is added, put in one's place or put
-    with a second one in one's place that leaves least, until no such step leaves less. Only the correlations
-    are asked, and not which tasks would have predicted these very models best: of thousands of sets the
-    best one is best by luck, and models of a further family are predicted worse by it.
+    b'Rb - (Rb)_S' R_SS^-1 (Rb)_S of it. Only the correlations are asked, and not which tasks would have
+    predicted these very models best: of thousands of sets the best one is best by luck, and models of a
+    further family are predicted worse by it.
+    """
+
+    def __init__(self, scores: pd.DataFrame) -> None:
+        self.share = (1 - _SHRINKAGE) * np.corrcoef(scores.to_numpy(dtype=float), rowvar=False)
+        self.share += _SHRINKAGE * np.eye(scores.shape[1])
+        self.with_all = (
+            self.share @ component_loadings(scores)["PC1"].reindex(scores.columns).to_numpy()
+        )
+
+    def by(self, sets: np.ndarray) -> np.ndarray:
+        """Of sets of one size in rows."""
+        parts = self.share[sets[:, :, None], sets[:, None, :]]
+        weights = np.linalg.solve(parts, self.with_all[sets][..., None])[..., 0]
+        return (self.with_all[sets] * weights).sum(axis=1)
+
+
+def chosen(scores: pd.DataFrame, prices: pd.Series, budget: float) -> list[str]:
+    """The tasks of at most this price that leave least of the first principal component uncertain.
+
+    Beginning with none, the task is added, put in one's place or put with a second one in one's place that
+    leaves least, until no such step leaves less.
     """
     tasks = list(scores.columns)
-    price = prices.reindex(tasks).to_numpy(dtype=float)
-    share = (1 - _SHRINKAGE) * np.corrcoef(scores.to_numpy(dtype=float), rowvar=False)
-    share += _SHRINKAGE * np.eye(len(tasks))
-    with_all = share @ component_loadings(scores)["PC1"].reindex(tasks).to_numpy()
-
+    price, known = prices.reindex(tasks).to_numpy(dtype=float), _Known(scores)
     best: tuple[int, ...] = ()
     most = 0.0
     while True:
@@ -36,14 +52,26 @@ def chosen(scores: pd.DataFrame, prices: pd.Series, budget: float) -> list[str]:
             sets = sets[price[sets].sum(axis=1) <= budget]
             if not len(sets):
                 continue
-            parts = share[sets[:, :, None], sets[:, None, :]]
-            weights = np.linalg.solve(parts, with_all[sets][..., None])[..., 0]
-            known = (with_all[sets] * weights).sum(axis=1)
-            if known.max() > most + 1e-9:
-                most, further = float(known.max()), tuple(sets[known.argmax()])
+            told = known.by(sets)
+            if told.max() > most + 1e-9:
+                most, further = float(told.max()), tuple(sets[told.argmax()])
         if further == best:
             return [tasks[at] for at in best]
         best = further
+
+
+def in_turn(scores: pd.DataFrame, prices: pd.Series, tasks: Iterable[str]) -> list[str]:
+    """These tasks in the order to train on them: next is the one that tells most more for its price."""
+    every, known = list(scores.columns), _Known(scores)
+    left, told = [every.index(task) for task in tasks], 0.0
+    taken: list[int] = []
+    while left:
+        more = known.by(np.array([[*taken, one] for one in left])) - told
+        per_price = more / prices.reindex([every[one] for one in left]).to_numpy(dtype=float)
+        best = int(per_price.argmax())
+        told += more[best]
+        taken.append(left.pop(best))
+    return [every[one] for one in taken]
 
 
 def _steps(taken: tuple[int, ...], count: int) -> Iterator[np.ndarray]:

@@ -4,6 +4,7 @@ Each Snakemake of a run reads this, so what computes the choice is imported only
 """
 
 from pathlib import Path
+from typing import Any
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import read_sealed, sha256_file, sha256_json, write_sealed
@@ -12,9 +13,11 @@ from workflow_scripts.settings.load import Settings
 from workflow_scripts.studies.harmony.budget_requests import (
     BudgetRequest,
     Choice,
+    LooksRequest,
     budget_request,
     panel_file,
 )
+from workflow_scripts.studies.ranking.requests import grid_request
 
 FOLDER = Path("results/budget")
 
@@ -25,31 +28,72 @@ def choice_file(settings: Settings) -> Path:
 
 
 def within_budget(settings: Settings, *, chooses: bool) -> Settings:
-    """The settings with the tasks that harmony.budget pays for.
+    """The settings with the tasks that harmony.budget pays for; with harmony.stop, those whose turn has come.
 
     The Snakemake that was typed chooses, unless the choice stands on disk that was made of the same models,
-    prices and panel; those inside jobs, which may see other machines, take what stands there.
+    prices and panel, and goes on by a task where the last look was not enough; those inside jobs, which may
+    see other machines, take what stands there.
     """
     if settings.harmony.budget is None:
         return settings
-    return settings.model_copy(update={"paid_tasks": _choice(settings, chooses).tasks})
+    kept = _kept(settings, chooses)
+    return settings.model_copy(update={"paid_tasks": _choice(kept).tasks[: kept["begun"]]})
 
 
-def _choice(settings: Settings, chooses: bool) -> Choice:
+def _kept(settings: Settings, chooses: bool) -> dict[str, Any]:
+    """The choice, what it was made of, and how many of its tasks are begun."""
     file = choice_file(settings)
     kept = read_sealed(file)
     if chooses:
         asked, panel = budget_request(settings), Path(panel_file(settings))
-        made_of = sha256_json([asked.as_params(), sha256_file(panel)])
+        made_of, before = sha256_json([asked.as_params(), sha256_file(panel)]), kept
         if kept is None or kept["made_of"] != made_of:
             kept = {"made_of": made_of, **_chosen(panel, asked).model_dump(mode="json")}
+        kept = {**kept, "begun": _begun(settings, kept)}
+        if kept != before:
             write_sealed(file, kept)
     if kept is None:
         raise UserError(
             f"{file} is missing or altered, which says what harmony.budget pays for; expected the same"
             " command from the beginning."
         )
+    return kept
+
+
+def _choice(kept: dict[str, Any]) -> Choice:
     return Choice.model_validate({key: kept[key] for key in Choice.model_fields})
+
+
+def _begun(settings: Settings, kept: dict[str, Any]) -> int:
+    """All tasks at once, or with harmony.stop those that were looked at, and one more unless that was enough."""
+    most = len(kept["tasks"])
+    if settings.harmony.stop is None:
+        return most
+    for begun in range(1, most):
+        look = read_sealed(look_file(settings, begun))
+        if look is None or look["made_of"] != kept["made_of"] or look["enough"]:
+            return begun
+    return most
+
+
+def look_file(settings: Settings, begun: int | None = None) -> Path:
+    """Whether what is known after so many tasks is enough; None are those that are begun."""
+    file = choice_file(settings)
+    return file.with_name(f"{file.stem}_look{begun or len(settings.paid_tasks or ())}.json")
+
+
+def looks_request(settings: Settings) -> LooksRequest:
+    kept, stop = _kept(settings, chooses=False), settings.harmony.stop
+    assert stop is not None, "it is asked with harmony.stop alone"
+    return LooksRequest(
+        **dict(grid_request(settings)),
+        made_of=kept["made_of"],
+        turn=settings.paid_tasks or (),
+        most=len(kept["tasks"]),
+        prices=budget_request(settings).prices,
+        half_width=stop.half_width,
+        order=stop.order,
+    )
 
 
 def _chosen(panel: Path, asked: BudgetRequest) -> Choice:
@@ -67,10 +111,10 @@ def budget_told(settings: Settings) -> list[str]:
     """For the plan: what was chosen, at which price, and how wrong places are expected to be."""
     if settings.harmony.budget is None:
         return []
-    asked, choice = budget_request(settings), _choice(settings, chooses=False)
+    asked, choice = budget_request(settings), _choice(_kept(settings, chooses=False))
     names, whole = asked.names, sum(asked.prices.values())
     price = sum(asked.prices[task] for task in choice.tasks)
-    return [
+    told = [
         f"harmony.budget {asked.said} ({hours(asked.hours)} {asked.unit}): models are trained on"
         f" {len(choice.tasks)} of {len(asked.prices)} tasks, {', '.join(names[task] for task in choice.tasks)};"
         f" {hours(price)} of {hours(whole)} {asked.unit}, {100 * price / whole:.1f}%. By the panel"
@@ -79,3 +123,24 @@ def budget_told(settings: Settings) -> list[str]:
         f" their place PC1 by {choice.off_of_cheapest:.0f}, and trained on all tasks by {choice.off_of_all:.0f}, its"
         f" rank by {choice.ranks_of_all:.0f}. results/tables/harmony_budget.md has other prices."
     ]
+    begun = settings.paid_tasks or ()
+    if settings.harmony.stop and begun:
+        so_far = sum(asked.prices[task] for task in begun)
+        told.append(
+            f"harmony.stop: they are trained on one task after the other. This run has {len(begun)} of"
+            f" {len(choice.tasks)}, the last of them {names[begun[-1]]}: {hours(so_far)} {asked.unit},"
+            f" {100 * so_far / whole:.1f}% of all tasks." + _expected_looks(choice, asked)
+        )
+    return told
+
+
+def _expected_looks(choice: Choice, asked: BudgetRequest) -> str:
+    if asked.half_width is None:
+        return ""
+    if choice.looks is None:
+        return f" Half of the panel's models would not be known to {asked.half_width:g} from all of these."
+    price = sum(asked.prices[task] for task in choice.tasks[: choice.looks])
+    return (
+        f" Half of the panel's models would be known to {asked.half_width:g} after {choice.looks},"
+        f" {100 * price / sum(asked.prices.values()):.1f}%."
+    )

@@ -9,6 +9,7 @@ from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.packs import tasks_of
 from workflow_scripts.studies.harmony.separate_hours import model_hours
 from workflow_scripts.studies.ranking.requests import (
+    GridRequest,
     ModelsRequest,
     TasksRequest,
     models_request,
@@ -24,6 +25,7 @@ class BudgetRequest(TasksRequest, ModelsRequest):
     unit: str
     prices: dict[str, float]
     trained: tuple[str, ...]
+    half_width: float | None
     seed: int
 
     @property
@@ -37,11 +39,25 @@ class Choice(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     tasks: tuple[str, ...]
+    """In the order in which they tell most more for their price."""
+    looks: int | None
+    """After how many of them half of the panel's models would be known as well as is wanted."""
     off: float
     ranks: float
     off_of_all: float
     ranks_of_all: float
     off_of_cheapest: float
+
+
+class LooksRequest(GridRequest):
+    """What is wanted, the tasks that were trained on in their turn, and how many of them there can be at most."""
+
+    made_of: str
+    turn: tuple[str, ...]
+    most: int
+    prices: dict[str, float]
+    half_width: float | None
+    order: tuple[str, ...]
 
 
 def panel_file(settings: Settings) -> str:
@@ -74,6 +90,7 @@ def budget_request(settings: Settings) -> BudgetRequest:
         unit=unit,
         prices=prices,
         trained=models,
+        half_width=settings.harmony.stop and settings.harmony.stop.half_width,
         seed=settings.seed,
     )
 

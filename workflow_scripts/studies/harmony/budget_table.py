@@ -15,8 +15,10 @@ from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import numbers, percents
 from workflow_scripts.scores.panel import panel_of
 from workflow_scripts.settings.sentences import hint, shown
-from workflow_scripts.stats.few_tasks import at_random, cheapest, chosen
+from workflow_scripts.stats.few_tasks import at_random, cheapest, chosen, in_turn
+from workflow_scripts.stats.looks import quantile
 from workflow_scripts.stats.placement import Expected, expected
+from workflow_scripts.stats.unseen_families import NORMAL
 from workflow_scripts.studies.harmony.budget_requests import BudgetRequest, Choice
 from workflow_scripts.studies.ranking import frame, labels
 from workflow_scripts.studies.ranking.price import (
@@ -51,18 +53,30 @@ COLUMNS = columns(
 def choose(path: Path, asked: BudgetRequest) -> Choice:
     panel, families = _panel(path, asked)
     prices = pd.Series(asked.prices, dtype=float)
-    tasks = chosen(panel, prices, asked.hours)
+    tasks = in_turn(panel, prices, chosen(panel, prices, asked.hours))
     found = expected(panel, tasks, families)
     whole = expected(panel, list(prices.index), families)
     cheap = expected(panel, cheapest(prices, asked.hours), families)
     return Choice(
-        tasks=tuple(task for task in prices.index if task in tasks),
+        tasks=tuple(tasks),
+        looks=_looks(panel, families, tasks, asked.half_width),
         off=found.off,
         ranks=found.ranks,
         off_of_all=whole.off,
         ranks_of_all=whole.ranks,
         off_of_cheapest=cheap.off,
     )
+
+
+def _looks(
+    panel: pd.DataFrame, families: pd.Series, tasks: list[str], half_width: float | None
+) -> int | None:
+    """After how many of the tasks the median of the panel's models is known to the half width at a look."""
+    if half_width is None:
+        return None
+    wider = quantile(len(tasks)) / NORMAL
+    halves = (expected(panel, tasks[:look], families).half for look in range(1, len(tasks) + 1))
+    return next((at for at, half in enumerate(halves, 1) if wider * half <= half_width), None)
 
 
 def _panel(path: Path, asked: BudgetRequest) -> tuple[pd.DataFrame, pd.Series]:

@@ -7,6 +7,7 @@ from workflow_scripts.settings.grids import OWN_GRID
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.packs import harmony_records
 from workflow_scripts.studies.harmony import text_products
+from workflow_scripts.studies.harmony.budget_choice import looks_request
 from workflow_scripts.studies.harmony.budget_requests import budget_request, panel_file
 from workflow_scripts.studies.harmony.grid_files import GRID
 from workflow_scripts.studies.product import (
@@ -70,6 +71,17 @@ _OF_THE_BUDGET = products(
         ),
     ),
     wanted=lambda settings: settings.harmony.budget is not None,
+)
+_OF_ITS_LOOKS = products(
+    "harmony",
+    table(
+        "harmony_looks",
+        "What is known of the models after each task, and whether harmony.stop has what it wants.",
+        "studies.harmony.looks",
+        inputs={**GRID, "panel": panel_file},
+        request=looks_request,
+    ),
+    wanted=lambda settings: settings.harmony.stop is not None,
 )
 _OF_THE_GRID = products(
     "harmony",
@@ -276,4 +288,4 @@ _OF_THE_GRID = products(
     wanted=_ranks,
 )
 
-PRODUCTS = _OF_THE_GRID + _OF_THE_BUDGET + text_products.PRODUCTS
+PRODUCTS = _OF_THE_GRID + _OF_THE_BUDGET + _OF_ITS_LOOKS + text_products.PRODUCTS

@@ -8,13 +8,16 @@ import pytest
 
 from tests.unit.settings.merged import ROOT, merged
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.settings.load import load_settings
 from workflow_scripts.settings.packs import harmony_records, packs, tasks_of
-from workflow_scripts.studies.harmony import budget_table
+from workflow_scripts.studies.harmony import budget_table, looks
 from workflow_scripts.studies.harmony.budget_choice import (
     FOLDER,
     budget_told,
     choice_file,
+    look_file,
+    looks_request,
     within_budget,
 )
 from workflow_scripts.studies.harmony.budget_requests import budget_request
@@ -85,7 +88,8 @@ def test_hours_and_shares_of_any_config_are_kept_to(seed):
     by_share = within_budget(settings_of(f"{100 * share:.9f}%", tasks=tasks), chooses=True)
     assert by_hours.paid_tasks == by_share.paid_tasks
     assert sum(map(budget_request(by_hours).prices.get, by_hours.paid_tasks)) <= whole * share
-    assert within_budget(settings_of("100%", tasks=tasks), chooses=True).paid_tasks == tuple(tasks)
+    every = within_budget(settings_of("100%", tasks=tasks), chooses=True).paid_tasks
+    assert sorted(every) == sorted(tasks)
 
 
 def test_what_was_chosen_is_better_than_the_cheapest_and_told_with_its_price():
@@ -192,3 +196,85 @@ def test_the_table_has_the_choice_all_tasks_and_each_way_at_each_price(tmp_path)
     assert "harmony.budget" in files["md"].read_text()
     budget_table.write_budget(table, asked, tmp_path / "f.pdf", tmp_path / "f.png")
     assert (tmp_path / "f.png").stat().st_size > 5000
+
+
+def looked(settings, enough: bool) -> None:
+    """As the job does that ends a run."""
+    asked = looks_request(settings)
+    table = pd.DataFrame(
+        {"look": [len(asked.turn)], "task": asked.turn[-1], "price": 0.1, "model": "m"}
+    )
+    table = table.assign(pc1=0.0, low=-1.0, high=1.0, above="", enough=int(enough))
+    table.to_csv("looks.csv", index=False)
+    look_file(settings).parent.mkdir(parents=True, exist_ok=True)
+    looks.write_look(
+        Inputs({"looks": ["looks.csv"]}), {"made_of": asked.made_of}, {"look": look_file(settings)}
+    )
+
+
+def test_each_command_trains_on_one_task_more_until_that_is_enough():
+    asked = {"stop": {"half_width": 200}, "budget": "60%"}
+    first = within_budget(settings_of(**asked), chooses=True)
+    every = json.loads(choice_file(first).read_text())["value"]["tasks"]
+    assert len(every) > 3 and list(first.paid_tasks) == every[:1]
+    again = within_budget(settings_of(**asked), chooses=True)
+    assert again.paid_tasks == first.paid_tasks, "what was not looked at is not done"
+    looked(first, enough=False)
+    inside = within_budget(settings_of(**asked), chooses=False)
+    assert inside.paid_tasks == first.paid_tasks, "a job of the run goes on with what the run began"
+    second = within_budget(settings_of(**asked), chooses=True)
+    assert list(second.paid_tasks) == every[:2]
+    assert within_budget(settings_of(**asked), chooses=False).paid_tasks == second.paid_tasks
+    assert looks_request(second).turn == second.paid_tasks and looks_request(second).most == len(
+        every
+    )
+    looked(second, enough=True)
+    assert within_budget(settings_of(**asked), chooses=True).paid_tasks == second.paid_tasks
+    _, sentence = budget_told(second)
+    assert f"This run has 2 of {len(every)}" in sentence and "would be known to 200" in sentence
+
+
+def test_looks_of_another_choice_are_none(tmp_path):
+    asked = {"stop": {"half_width": 200}, "budget": "60%", "tasks": ["mnli", "rte", "sst2"]}
+    panel = panel_csv(tmp_path / "panel.csv", 30)
+    first = within_budget(settings_of(**asked, panel=panel), chooses=True)
+    looked(first, enough=True)
+    pd.read_csv(panel).assign(value=lambda table: table["value"] ** 2).to_csv(panel, index=False)
+    again = within_budget(settings_of(**asked, panel=panel), chooses=True)
+    assert len(again.paid_tasks) == 1 and look_file(again) == look_file(first)
+    looked(again, enough=False)
+    assert len(within_budget(settings_of(**asked, panel=panel), chooses=True).paid_tasks) >= 1
+
+
+@pytest.mark.parametrize("width", [5.0, 5000.0])
+def test_a_width_is_enough_when_every_model_is_known_to_it(width):
+    settings = within_budget(settings_of(stop={"half_width": width}, budget="60%"), chooses=True)
+    asked = looks_request(settings).model_copy(update={"turn": ("mnli", "rte"), "most": 4})
+    panel = budget_table._panel(
+        settings.resource("published/harmony_leaderboard.csv"), budget_request(settings)
+    )[0]
+    scores = panel.iloc[[3, 20]].set_axis(["new/a", "new/b"])
+    table = looks.looks(scores, scores * np.nan, panel, asked)
+    assert list(table["look"]) == [1, 1, 2, 2] and looks.is_enough(table) == (width > 1000)
+    told = looks.TABLE.shown(table, asked).note
+    assert ("no more is trained" in told) == (width > 1000)
+
+
+def test_an_order_is_enough_when_the_better_model_is_known():
+    names = ["miniature/Llama-1.4M", "miniature/Llama-0.3M"]
+    stop = {"order": names}
+    settings = within_budget(settings_of(models=names, stop=stop, budget="60%"), chooses=True)
+    asked = looks_request(settings).model_copy(update={"turn": ("mnli",), "most": 4})
+    panel = budget_table._panel(
+        settings.resource("published/harmony_leaderboard.csv"), budget_request(settings)
+    )[0]
+    ordered = panel.sort_values("mnli")
+    apart = ordered.iloc[[0, -1]].set_axis(names)
+    table = looks.looks(apart, apart * np.nan, panel, asked)
+    assert looks.is_enough(table)
+    assert dict(zip(table["model"], table["above"], strict=True)) == {
+        names[1]: names[0],
+        names[0]: "",
+    }
+    alike = ordered.iloc[[30, 31]].set_axis(names)
+    assert not looks.is_enough(looks.looks(alike, alike * np.nan, panel, asked))
