@@ -243,7 +243,8 @@ def _draw_shares(axis, table: pd.DataFrame, request: GridWords) -> None:
         if "low" in of:
             ends["yerr"] = [100 * side for side in labels.reach(of["share"], of["low"], of["high"])]
         axis.errorbar(np.arange(len(of)) + shift, 100 * of["share"], **ends, **look)
-    axis.set_xticks(range(SHOWN), component_names(SHOWN))
+    shown = component_names(min(SHOWN, table["component"].nunique()))
+    axis.set_xticks(range(len(shown)), shown)
     axis.set_ylim(0, 100)
     labels.rule(axis, "y")
 
