@@ -30,7 +30,6 @@ from workflow_scripts.settings.grids import OWN_GRID
 from workflow_scripts.settings.load import Settings, load_settings
 from workflow_scripts.settings.request import StepRequest
 from workflow_scripts.studies.ranking.requests import (
-    compute_request,
     grid_request,
     grid_words,
     models_request,
@@ -64,7 +63,7 @@ ASKED: dict[str, dict[str, Callable[[Settings], StepRequest]]] = {
         "by_size": grid_words,
         "variance": grid_words,
         "pc1_by_size": grid_words,
-        "pc1_by_compute": compute_request,
+        "pc1_by_compute": grid_words,
         "two_tasks": grid_words,
         "bump": grid_words,
         "panel": grid_words,

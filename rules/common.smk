@@ -11,7 +11,6 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import UNCHANGED, CheckpointId, in_paths
 from workflow_scripts.hub.lock import read_lock
 from workflow_scripts.hub.look_up import look_up_model, look_up_task, runs_code
-from workflow_scripts.paper.products import MEASURED, wanted, wanted_records
 from workflow_scripts.planning.needs import Planner
 from workflow_scripts.settings.found import LookUp
 from workflow_scripts.settings.mmlu import DATASET as MMLU_DATASET
@@ -23,6 +22,9 @@ from workflow_scripts.studies.harmony.budget_choice import budget_told, within_b
 with mending():
     WHO_KNOWS = LookUp(look_up_model, look_up_task, runs_code)
     SETTINGS = checked_settings(workflow, config, WHO_KNOWS)
+    # The products of each grid are declared when this is imported: what is wrong with its file has been said.
+    from workflow_scripts.paper.products import MEASURED, wanted, wanted_records
+
     SETTINGS = within_budget(SETTINGS, chooses=is_main_process(workflow))
     LOCK_FILE = find_file(SETTINGS.hub.lock, Path(workflow.basedir)) or Path(SETTINGS.hub.lock)
     read_lock(LOCK_FILE)  # what is wrong with it is said now, not by the first job

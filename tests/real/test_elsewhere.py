@@ -27,16 +27,11 @@ from lm_eval.__main__ import cli_evaluate
 cli_evaluate()
 """
 
-# Three of lighteval's modules of tasks cannot be imported: one downloads, and two fail with the pinned versions.
 OF_LIGHTEVAL = """
-import sys
-from types import ModuleType
+import runpy, sys
 
-for name in ("tiny_benchmarks", "mix_eval", "mix_eval.main", "mt_bench", "mt_bench.main"):
-    sys.modules[f"lighteval.tasks.tasks.{name}"] = ModuleType(name)
-from lighteval.__main__ import app
-
-app()
+sys.argv.insert(1, "lighteval")
+runpy.run_module("workflow_scripts.chunked", run_name="__main__")
 """
 
 OURS_OF_MMLU = """

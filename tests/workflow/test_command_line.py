@@ -273,6 +273,17 @@ def test_list_names_every_rule_with_a_script(tmp_path):
     assert set(declared) <= set(result.stdout.split())
 
 
+def test_what_is_wrong_with_the_file_of_a_grid_is_said_without_a_traceback(tmp_path):
+    (tmp_path / "config/grids").mkdir(parents=True)
+    (tmp_path / "config/grids/mine.yaml").write_text(
+        "protocols: {zero: {name: zero-shot}}\nscorse: [x.csv]\n"
+    )
+    result = run_snakemake(tmp_path, "-n")
+    said = result.stdout + result.stderr
+    assert result.returncode != 0 and "Traceback" not in said and "File " not in said, said
+    assert "config/grids/mine.yaml: scorse is a list" in said and "did you mean 'scores'?" in said
+
+
 def test_the_linter_is_content_with_both_sources(tmp_path):
     for config in ("config.yaml", "paper.yaml"):
         result = run_snakemake(tmp_path, "--lint", "--configfile", str(ROOT / "config" / config))

@@ -43,6 +43,7 @@ from workflow_scripts.studies.product import (
 )
 from workflow_scripts.studies.prompts import products as prompts
 from workflow_scripts.studies.ranking import products as grids
+from workflow_scripts.studies.ranking.requests import models_request
 from workflow_scripts.studies.recovery import products as recovery
 from workflow_scripts.studies.suite import products as suite
 from workflow_scripts.studies.training import products as training
@@ -263,7 +264,8 @@ def share_request(settings: Settings) -> Share:
     told = [*_reported(settings, "table"), *_reported(settings, "figure")]
     shared = [one for one in told if one.name != "cost"]
     sentences = {path: one.sentence for one in shared for path in one.files.values()}
-    return Share(workflow_folder=settings.workflow_folder, sentences=sentences)
+    models = models_request(settings).models
+    return Share(workflow_folder=settings.workflow_folder, sentences=sentences, models=models)
 
 
 def wanted_records(settings: Settings) -> dict[str, list[str]]:

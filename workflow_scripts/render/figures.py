@@ -99,6 +99,17 @@ def say_empty(axes, sentence: str) -> None:
     axes.text(0.5, 0.5, sentence, ha="center", va="center", wrap=True, transform=axes.transAxes)
 
 
+def legend_below(fig, axes, ncols: int, **how: Any) -> None:
+    """What the axes show, below the figure: in so many columns, or as many as its width has room for."""
+    handles, names = axes.get_legend_handles_labels()
+    for abreast in range(ncols, 0, -1):
+        below = fig.legend(handles, names, loc="outside lower center", ncols=abreast, **how)
+        if below.get_window_extent().width <= fig.bbox.width:
+            return
+        if abreast > 1:
+            below.remove()
+
+
 def save_lines(
     table: pd.DataFrame,
     shown: str,
@@ -120,7 +131,7 @@ def save_lines(
         else:
             draw(axes, table)
             axes.set_axisbelow(True)
-            fig.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=ncols)
+            legend_below(fig, axes, ncols)
 
 
 def name_missing(axes, names: Iterable[str]) -> None:

@@ -51,6 +51,8 @@ def same_command(path: Path, record: Record) -> SameCommand:
     )
     if own:
         said += f"; {', '.join(own)} of the record: by Chorus, not printed by {versions[0]}"
+    if not by_lm_eval:
+        said += "; run by `python -m workflow_scripts.chunked` where it cannot import its tasks"
     if record.model.repository.startswith(GENERATED):
         said += "; model and data are generated (docs/sharing.md says where)"
     return SameCommand(shlex.join(words), said)

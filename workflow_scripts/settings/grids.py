@@ -47,7 +47,7 @@ class GridProtocol(Section):
 
 
 class GridTask(Section):
-    """A task that the table of tasks lacks."""
+    """A task that the table of tasks lacks, or has with another metric than these scores are of."""
 
     name: Words
     """Name in tables and figures"""
@@ -110,7 +110,7 @@ class GridFile(Section):
     categories: dict[str, Listed[Name]] = Field({})
     """The tasks in their order; those of the table where not said"""
     tasks: dict[str, GridTask] = Field({})
-    """Tasks that the table of tasks lacks"""
+    """Tasks that the table of tasks lacks, or has with another metric"""
     attributes: GridAttributes | None = None
     """What is known of the models"""
     measures: Listed[Literal["kendall", "pearson"]] = ("kendall",)

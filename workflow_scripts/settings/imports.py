@@ -18,10 +18,17 @@ def import_name(folder: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]+", "_", Path(folder).name).strip("._-") or "imported"
 
 
+def paths_in(folder: Path) -> list[Path]:
+    """All that lies below it; a link in it to a folder is entered, and none further down, which might lead back."""
+    links = (one for one in folder.glob("*") if one.is_symlink() and one.is_dir())
+    return sorted(path for top in (folder, *links) for path in top.rglob("*"))
+
+
 def import_stamp(folder: str, workflow_folder: Path) -> str:
     """Another one when a file in it is: of their paths, sizes and times."""
     found = find_folder(folder, workflow_folder) or Path(folder)
-    stats = {path.relative_to(found).as_posix(): path.stat() for path in sorted(found.rglob("*"))}
+    there = [path for path in paths_in(found) if path.exists()]
+    stats = {path.relative_to(found).as_posix(): path.stat() for path in there}
     return sha256_json({name: [stat.st_size, stat.st_mtime_ns] for name, stat in stats.items()})
 
 

@@ -70,13 +70,13 @@ def test_three_commands_find_what_their_records_have(world, model_manifest, tmp_
 
 
 OF_LIGHTEVAL = """
-import os, shlex, sys
+import os, runpy, shlex, sys
 from pathlib import Path
 
 import torch
 
 torch.set_num_threads(1)
-from workflow_scripts.evaluation import lighteval_run, mmlu
+from workflow_scripts.evaluation import mmlu
 from workflow_scripts.evaluation.requests import MmluRequest
 from workflow_scripts.scores.same_command import same_command
 from workflow_scripts.settings.compute import Compute
@@ -86,21 +86,18 @@ asked = MmluRequest(shots=5, max_items_per_subject=2, seed=0,
                     compute=Compute(device="cpu", batch_size=4))
 record = mmlu.evaluate_mmlu(manifest, hub, out / "ours.json", asked)
 words = shlex.split(same_command(out / "ours.json", record).line, comments=True)
-from lighteval.__main__ import app
-from lighteval.tasks.tasks.mmlu import TASKS_TABLE
-
 (here := out / "here").mkdir()
 for one in (*(hub / "models").iterdir(), *(hub / "datasets").iterdir()):
     (here / one.name).symlink_to(one)
 os.chdir(here)
-with lighteval_run._only(list(TASKS_TABLE)):
-    app([*words[1:], "--output-dir", str(out / "theirs"), "--save-details"])
+sys.argv = ["chunked", *words, "--output-dir", str(out / "theirs"), "--save-details"]
+runpy.run_module("workflow_scripts.chunked", run_name="__main__")
 """
 
 
 @pytest.mark.slow
 def test_the_command_of_mmlu_finds_the_same_answers(world, model_manifest, tmp_path):
-    """lighteval, whose registry of all tasks cannot be imported with the pinned versions, has that of MMLU here."""
+    """As docs/sharing.md has it run: lighteval alone stops at tasks that the pinned versions cannot import."""
     home = {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path), "HOME": str(tmp_path)}
     python(OF_LIGHTEVAL, model_manifest, world, tmp_path, **home)
     record, folder = read_record(tmp_path / "ours.json"), tmp_path / "theirs"

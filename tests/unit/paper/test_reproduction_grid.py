@@ -20,6 +20,7 @@ from workflow_scripts.render.verdict import (
     NOT_MEASURED,
     as_table,
 )
+from workflow_scripts.scores.foreign.cells import KnownModel
 from workflow_scripts.scores.published_leaderboard import LEADING_COLUMNS, TEST_ITEMS
 from workflow_scripts.stats.reruns import Reruns, size_band
 from workflow_scripts.studies.harmony.published import (
@@ -34,7 +35,6 @@ from workflow_scripts.studies.harmony.requests import (
 )
 from workflow_scripts.studies.ranking.frame import FLOORED
 from workflow_scripts.studies.ranking.leaderboard import leaderboard
-from workflow_scripts.studies.ranking.requests import RankedModel
 from workflow_scripts.studies.ranking.trainings import published_reruns
 
 MOST_OF_A_KIND = 0.08  # of scores that differ by luck, in any family or size
@@ -65,7 +65,7 @@ def compared_panel(ours: pd.DataFrame | None, **changes) -> pd.DataFrame:
 
 
 @cache
-def known_models() -> tuple[RankedModel, ...]:
+def known_models() -> tuple[KnownModel, ...]:
     return harmony_comparison(load({})).models
 
 

@@ -12,15 +12,22 @@ from huggingface_hub import parse_eval_result_entries
 from huggingface_hub.repocard_data import model_index_to_eval_results
 
 from tests.records import TRAINED, make_items, plain_import, record_fields, write_example
+from tests.unit.settings.merged import ROOT, load
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.provenance import PACKAGES
 from workflow_scripts.core.records import Metric, write_record
 from workflow_scripts.paper.share import crate, share
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.scores.foreign import every_eval_ever, imports
+from workflow_scripts.scores.foreign.cells import KnownModel
 from workflow_scripts.scores.tidy import collect_scores
+from workflow_scripts.settings.grids import CORRELATIONS
+from workflow_scripts.studies.harmony import scores as harmony_scores
+from workflow_scripts.studies.ranking import leaderboard
+from workflow_scripts.studies.ranking.requests import ranking_request, scores_request
 
 DATA = "every_eval_ever/data/chorus-harmony"
+NET = KnownModel(model="org/net", family="Nets", parameters=7_000, kind="base", tokens_billion=0.5)
 KEYS = ["protocol", "task", "subset", "model", "variant", "metric", "seed"]
 
 
@@ -60,6 +67,7 @@ def shared(target="share") -> Path:
     inputs |= {"scores": "results/scores.csv", "provenance": "results/provenance.json"}
     inputs["workflow"] = ["results/Snakefile"]
     request = {"workflow_folder": "results", "sentences": {"results/tables/t.csv": "A table."}}
+    request["models"] = [NET.model_dump()]
     outputs = {"folder": Path(target), "archive": Path(f"{target}.zip")}
     share.share(Inputs(inputs), request, outputs)
     return Path(target)
@@ -84,6 +92,37 @@ def test_what_is_read_back_has_the_same_scores_and_errors(run):
     assert set(ours[0]["subset"].dropna()) == {"law", "art"}
     for one, other in zip(ours, theirs, strict=True):
         pd.testing.assert_frame_equal(one, other)
+
+
+def test_a_model_that_the_table_of_models_lacks_has_the_size_it_had_where_it_was_measured(run):
+    """In the tables that figures by size are drawn from; a model that the table has is as it is there."""
+    about = ["protocol", "model", "variant", "family", "parameters", "kind", "tokens_billion"]
+    folder = shared()
+    imports.import_results({}, plain_import(folder / DATA).as_params(), {"folder": Path("back")})
+    asked = ranking_request(load({"harmony": {"models": []}}))
+    elsewhere = KnownModel(**NET.model_dump() | {"family": "Ours", "tokens_billion": None})
+
+    def by_size(imported, *models, **inputs):
+        scores_and_errors(**inputs)
+        files = {"scores": "scores.parquet", "errors": "errors.parquet", "imported": []}
+        files |= {"correlations": str(ROOT / CORRELATIONS)}
+        request = asked.model_copy(update={"models": (*asked.models, *models)})
+        made = leaderboard.TABLE.make(Inputs(files | {"imports": imported}), request)
+        return made.sort_values(about, ignore_index=True)[about]
+
+    records = [one for one in Path("results/records").rglob("*.json") if "b/mmlu" not in str(one)]
+    ours = by_size([], NET, records=sorted(records))
+    assert ours[ours["model"] == "org/net"]["parameters"].tolist() == [NET.parameters]
+    back = [Path("back")]
+    pd.testing.assert_frame_equal(by_size(back, imports=back), ours)
+    assert set(by_size(back, elsewhere, imports=back)["family"]) >= {"Ours"}
+    scored = harmony_scores.TABLE.make(
+        Inputs({"scores": "scores.parquet", "imported": [], "imports": back}),
+        scores_request(load({"harmony": {"models": []}})),
+    )
+    sizes = dict(zip(scored["model"], scored["parameters"], strict=True))
+    assert sizes["org/net@k2m12+cpt"] == NET.parameters
+    assert sizes["miniature/Llama-1.4M"] == 1377920, "as in the table of models"
 
 
 def test_trained_scores_are_evaluations_and_models_of_their_own(run):

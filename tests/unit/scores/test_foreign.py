@@ -190,6 +190,25 @@ def test_a_folder_is_read_again_when_a_file_in_it_changes(here):
     assert import_request(settings, "theirs").stamp != before.stamp
 
 
+def test_a_folder_of_links_to_several_folders_is_read_as_if_they_lay_in_it(
+    folder, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    theirs, all_of_them = folder(), tmp_path / "all"
+    all_of_them.mkdir()
+    (all_of_them / "colleague").symlink_to(theirs)
+    (theirs / "net" / "back").symlink_to(all_of_them)  # a link further down is not gone into
+    (found,) = imports.read_folder(all_of_them, asked(all_of_them))
+    assert found.file == all_of_them / "colleague/net" / f"results_{DATE}.json"
+    settings = load_settings(merged({"imports": ["all"]}), ROOT)
+    before = import_request(settings, "all").stamp
+    found.file.write_text(found.file.read_text() + " ")
+    assert import_request(settings, "all").stamp != before, "a file behind a link was changed"
+    (all_of_them / "moved").symlink_to(tmp_path / "nowhere")
+    assert import_request(settings, "all").stamp
+    refused(all_of_them, "moved cannot be read as JSON .*No such file", tmp_path)
+
+
 def test_the_format_of_2024_has_scores_without_items_and_groups_are_one_task(tmp_path):
     place = tmp_path / "old"
     place.mkdir()

@@ -16,7 +16,8 @@ from workflow_scripts.core.ids import CheckpointId, hub_name_problem
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import Metric, Record
 from workflow_scripts.scores.errors import RANGES, bare
-from workflow_scripts.scores.foreign.every_eval_ever import VERSION, held_to_schema
+from workflow_scripts.scores.foreign.cells import KnownModel
+from workflow_scripts.scores.foreign.every_eval_ever import BASE, VERSION, held_to_schema
 from workflow_scripts.scores.same_command import same_command
 from workflow_scripts.scores.tidy import reported
 from workflow_scripts.settings.requests import GENERATED
@@ -24,14 +25,14 @@ from workflow_scripts.settings.requests import GENERATED
 _LOWER = ("perplexity", "per_byte", "empty_answers", "truncated_prompts")
 
 
-def write_evaluation(path: Path, record: Record, folder: Path) -> None:
+def write_evaluation(path: Path, record: Record, base: KnownModel | None, folder: Path) -> None:
     """The record that lies at `path`, into a datastore's folder."""
     checkpoint = CheckpointId.parse(record.model.id)
     organisation, _, name = str(checkpoint).partition("/")
     seal = record.volatile.stable_sha256 or record.items.sha256
     stem = str(uuid.UUID(bytes=bytes.fromhex(seal[:32]), version=4))
     target = folder / "data" / f"chorus-{record.study}" / organisation / name / f"{stem}.json"
-    content = _evaluation(path, record)
+    content = _evaluation(path, record, base)
     lines = list(_lines(path, record, content))
     if lines:
         items = target.with_name(f"{stem}_samples.jsonl")
@@ -48,7 +49,7 @@ def write_evaluation(path: Path, record: Record, folder: Path) -> None:
     write_json(target, content)
 
 
-def _evaluation(path: Path, record: Record) -> dict[str, Any]:
+def _evaluation(path: Path, record: Record, base: KnownModel | None) -> dict[str, Any]:
     started, finished = (
         str(int(datetime.fromisoformat(one).timestamp()))
         for one in (record.volatile.started, record.volatile.finished)
@@ -82,12 +83,12 @@ def _evaluation(path: Path, record: Record) -> dict[str, Any]:
             "version": record.task.harness_version,
             "additional_details": dict(record.provenance.packages),
         },
-        "model_info": _model(record),
+        "model_info": _model(record, base),
         "evaluation_results": [_result(record, metric, asked) for metric in record.metrics],
     }
 
 
-def _model(record: Record) -> dict[str, Any]:
+def _model(record: Record, base: KnownModel | None) -> dict[str, Any]:
     served = (record.protocol.engine or "").startswith("served")
     details = {
         "deployment_type": "externally_managed" if served else "self_deployed",
@@ -96,6 +97,10 @@ def _model(record: Record) -> dict[str, Any]:
         "weights_sha256": record.model.weights_sha256,
         "dtype": record.protocol.dtype,
     }
+    if record.model.parameters is not None:
+        details["parameters"] = str(record.model.parameters)
+    if base is not None:
+        details[BASE] = base.model_dump_json()
     if record.training is not None:
         details["trained_on"] = record.task.name
         details["training"] = json.dumps(record.training.keys, sort_keys=True)

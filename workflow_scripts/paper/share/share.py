@@ -9,6 +9,7 @@ from tqdm import tqdm
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import atomic_dir, atomic_path, write_text
+from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.paper.requests import Share
 from workflow_scripts.paper.share.crate import write_crate
 from workflow_scripts.paper.share.every_eval_ever import write_evaluation
@@ -41,13 +42,15 @@ def share(inputs: Inputs, request: dict[str, Any], outputs: dict[str, Path]) -> 
         raise UserError(
             "There is no record to share; expected a config that measures something, and a cell that is not broken."
         )
+    known = {one.model: one for one in asked.models}
     with atomic_dir(outputs["folder"]) as folder:
         for path, record in tqdm(records, "sharing records"):
             for file in (path, path.with_name(record.items.file)):
                 inside = file.relative_to(_RECORDS) if file.is_relative_to(_RECORDS) else file.name
                 _copy(file, folder / "records" / inside)
             if record.protocol.name != "latency":  # a time, and no evaluation
-                write_evaluation(path, record, folder / "every_eval_ever")
+                base = known.get(CheckpointId.parse(record.model.id).model)
+                write_evaluation(path, record, base, folder / "every_eval_ever")
         write_hub_files([record for _, record in records], folder / "hub")
         files = {"README.md": "What lies where."}
         write_text(folder / "README.md", _README)

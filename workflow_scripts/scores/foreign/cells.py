@@ -11,6 +11,16 @@ from workflow_scripts.core.records import ProtocolName, StrictModel
 CELLS = "cells.json"
 
 
+class KnownModel(StrictModel):
+    """A row of the table of models, as far as rankings use it."""
+
+    model: str
+    family: str
+    parameters: int = Field(ge=1)
+    kind: str
+    tokens_billion: float | None = Field(None, gt=0)
+
+
 class ImportedCell(StrictModel):
     """What a file of somebody else says of one measurement; null is what it does not say."""
 
@@ -20,6 +30,10 @@ class ImportedCell(StrictModel):
     harness_version: str | None
     model: str
     variant: str = ""
+    parameters: int | None = None
+    base: KnownModel | None = Field(
+        None, description="The model, or what it was made from, as whoever measured it knows that"
+    )
     seed: int | None = None
     commit: str | None
     dtype: str | None
@@ -44,6 +58,15 @@ def told(cells: Iterable[ImportedCell]) -> list[str]:
     )
     tasks = dict.fromkeys(f"{one.task}: {'; '.join(one.differs)}." for one in cells if one.differs)
     return [f"Imported, measured by {' and '.join(by)}.", *tasks] if cells else []
+
+
+def known_beside(models: Iterable[KnownModel], folders: Iterable[Path]) -> tuple[KnownModel, ...]:
+    """These, and others that imported cells are of, as whoever measured them knows them."""
+    known = {one.model: one for one in models}
+    for cell in (cell for folder in folders for cell in read_cells(folder)):
+        if cell.base is not None:
+            known.setdefault(cell.base.model, cell.base)
+    return tuple(known.values())
 
 
 def cells_of(folders: Sequence[Path]) -> dict[str, tuple[ImportedCell, ...]]:

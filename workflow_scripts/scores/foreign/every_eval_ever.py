@@ -12,10 +12,12 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import sha256_file, sha256_text
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.items import Item
-from workflow_scripts.core.records import ProtocolName
+from workflow_scripts.core.records import ProtocolName, problems_named
+from workflow_scripts.scores.foreign.cells import KnownModel
 from workflow_scripts.scores.foreign.measured import ForeignScore, Measured, model_name
 
 VERSION = "0.3.0"
+BASE = "base_model"  # in what is said of a model: its row in the table of models, or its base's
 _FOLDER = Path(__file__).parent / "vendor/every_eval_ever"
 KEYS = ("schema_version", "evaluation_id", "model_info", "evaluation_results")
 _VARIED = Condition.model_fields.keys()
@@ -60,6 +62,10 @@ def read_every_eval_ever(path: Path, content: dict[str, Any]) -> Iterator[Measur
     model, library = content["model_info"], content["eval_library"]
     known = model["additional_details"]
     name, variant = _model_and_variant(model["id"], path)
+    base, parameters = None, known.get("parameters", "")
+    if BASE in known:
+        with problems_named(path):
+            base = KnownModel.model_validate_json(known[BASE])
     scores: dict[str, dict[str | None, dict[str, ForeignScore]]] = defaultdict(
         lambda: defaultdict(dict)
     )
@@ -99,6 +105,8 @@ def read_every_eval_ever(path: Path, content: dict[str, Any]) -> Iterator[Measur
             version=library["version"],
             model=name,
             variant=variant,
+            parameters=int(parameters) if parameters.isdecimal() else None,
+            base=base,
             commit=known.get("commit") or known.get("sha"),
             dtype=known.get("dtype"),
             task=asked.get("task", task),

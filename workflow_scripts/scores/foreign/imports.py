@@ -33,6 +33,7 @@ from workflow_scripts.scores.foreign.measured import (
 )
 from workflow_scripts.scores.foreign.requests import ImportRequest
 from workflow_scripts.scores.influences import ScoredRecord
+from workflow_scripts.settings.imports import paths_in
 
 SCORES, RECORDS = "scores.parquet", "records.json"
 
@@ -40,13 +41,14 @@ SCORES, RECORDS = "scores.parquet", "records.json"
 class ImportedRecord(ImportedCell):
     """A cell with its numbers and its items."""
 
-    schema_version: Literal[3] = 3
+    schema_version: Literal[4] = 4
     sha256: str = Field(pattern=SHA256, description="Of the file")
     definition_sha256: str | None = Field(description="Of the task's definition in that file")
     metrics: tuple[Metric, ...]
     items: ItemsFile
 
 
+_AS_TOLD = ("model", "variant", "parameters", "base", "seed", "commit", "dtype", "task")
 _ALL = TypeAdapter(tuple[ImportedRecord, ...])
 
 
@@ -84,7 +86,8 @@ def read_folder(
     keep: Callable[[int, Measured], Measured] = lambda at, one: one,
 ) -> list[Measured]:
     """All that is wrong with any of the files at once, a sentence each; `keep` is given each with its place."""
-    files = sorted(folder.rglob("*.json"))
+    # A link that leads nowhere is a file that cannot be read, and no reason to take the others alone.
+    files = [one for one in paths_in(folder) if one.suffix == ".json" or not one.exists()]
     found: list[Measured] = []
     problems: list[str] = []
     for path in tqdm(files, f"reading {folder}"):
@@ -194,10 +197,7 @@ def _cell(one: Measured, study: str, asked: ImportRequest) -> ImportedCell:
         file=one.file.relative_to(asked.folder).as_posix(),
         harness=one.harness,
         harness_version=one.version,
-        **{
-            name: getattr(one, name)
-            for name in ("model", "variant", "seed", "commit", "dtype", "task")
-        },
+        **{name: getattr(one, name) for name in _AS_TOLD},
         protocol=one.protocol,
         shots=one.shots,
         differs=differences(one, asked.tasks.get(one.task)),

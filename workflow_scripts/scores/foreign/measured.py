@@ -13,6 +13,7 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import hub_name_problem, name_of_folder
 from workflow_scripts.core.items import Item
 from workflow_scripts.scores.errors import RANGES, bare
+from workflow_scripts.scores.foreign.cells import KnownModel
 
 _SAME = 1e-6  # how near the mean of the items must come to the score beside them
 NO_NAME = "without a name"
@@ -51,6 +52,8 @@ class Measured:
     """Of each item, what there was to choose from."""
     variant: str = ""
     seed: int | None = None
+    parameters: int | None = None
+    base: KnownModel | None = None
     told_protocol: str | None = None
     parts: dict[str, dict[str, ForeignScore]] = field(default_factory=dict)
     """By part of the task, such as a subject, as the items have it."""

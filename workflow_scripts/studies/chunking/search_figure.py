@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.ticker import LogLocator
 
-from workflow_scripts.render.figures import PALETTE, drawing, figure_of, say_empty
+from workflow_scripts.render.figures import PALETTE, drawing, figure_of, legend_below, say_empty
 from workflow_scripts.render.text import fixed
 from workflow_scripts.studies.chunking.search import TABLE
 
@@ -33,7 +33,7 @@ def write_search_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
             _draw_front(left, of)
             _draw_truth(right, of[of["ratio"].notna()].drop_duplicates("plan"))
             left.set_title(model, fontsize=9, loc="left")
-        fig.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+        legend_below(fig, grid[0][0], 2)
 
 
 def _draw_front(axes, rows: pd.DataFrame) -> None:

@@ -18,7 +18,6 @@ from workflow_scripts.studies.product import (
 )
 from workflow_scripts.studies.ranking.products import as_of_any_grid
 from workflow_scripts.studies.ranking.requests import (
-    compute_request,
     grid_request,
     grid_words,
     models_request,
@@ -91,7 +90,7 @@ _OF_THE_GRID = products(
         "studies.ranking.leaderboard",
         inputs=GRID,
         request=ranking_request,
-        version=3,
+        version=4,
     ),
     table(
         "harmony_agreement",
@@ -131,7 +130,7 @@ _OF_THE_GRID = products(
         "studies.harmony.scores",
         inputs=GRID,
         request=scores_request,
-        version=4,
+        version=5,
     ),
     table(
         "harmony_task_pair",
@@ -233,10 +232,11 @@ _OF_THE_GRID = products(
         "The first principal component of each model beside the compute of its pre-training.",
         "studies.ranking.pc1_by_compute",
         of="harmony_leaderboard",
-        request=compute_request,
+        request=grid_words,
         caption=(
             "The first principal component of each model beside the compute of its pre-training,"
-            " 6 × parameters × tokens, for the models whose tokens are in the models table. PC1 is"
+            " 6 × parameters × tokens, for the models whose tokens are known, by the models table or"
+            " who shared their scores. PC1 is"
             " computed within each protocol, and its scale is that protocol's own. Hollow:"
             " instruct models. Crosses: chunked variants, at the compute of their base."
         ),

@@ -2,9 +2,10 @@
 
 from pydantic import Field
 
+from workflow_scripts.scores.foreign.cells import KnownModel
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.request import StepRequest
-from workflow_scripts.studies.ranking.requests import RankedModel, hub_models
+from workflow_scripts.studies.ranking.requests import hub_models
 
 
 class HarmonyComparison(StepRequest):
@@ -12,7 +13,7 @@ class HarmonyComparison(StepRequest):
 
     source: str
     margin: float = Field(description="Within which the difference of two scores does not matter")
-    models: tuple[RankedModel, ...] = Field(
+    models: tuple[KnownModel, ...] = Field(
         (),
         description="Those of the hub that are known: how far they stray goes by family and size",
     )

@@ -1,19 +1,20 @@
 """The score of each model on each task of the Harmony study, beside what it must beat."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.render.figures import Figure, model_colours
+from workflow_scripts.render.figures import Figure, legend_below, model_colours
 from workflow_scripts.render.frames import columns
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import numbers, with_errors
 from workflow_scripts.render.words import CLEAR
 from workflow_scripts.scores.errors import lowest_of
+from workflow_scripts.scores.foreign.cells import known_beside
 from workflow_scripts.scores.tidy import import_all
 from workflow_scripts.stats.shares import errors_above, score_interval
 from workflow_scripts.studies.ranking.frame import DIRECT, OWN, STUDY
@@ -48,21 +49,26 @@ COLUMNS = columns(
 
 
 def harmony_scores(
-    scores: pd.DataFrame, request: ScoresRequest, imported: Sequence[pd.DataFrame] = ()
+    scores: pd.DataFrame,
+    request: ScoresRequest,
+    imported: Sequence[pd.DataFrame] = (),
+    imports: Iterable[Path] = (),
 ) -> pd.DataFrame:
     """One row per task and model, in the order of the config, primary metric only.
 
     Imported scores follow ours, each under the name of its file, on the tasks of the config.
     """
     tidy = pd.concat([scores[scores["study"] == STUDY], *imported], ignore_index=True)
-    tidy = tidy.assign(model=tidy["model"] + tidy["variant"].fillna(""))  # as the config names it
+    sizes = {one.model: one.parameters for one in known_beside(request.models, imports)}
+    named = tidy["model"] + tidy["variant"].fillna("")  # as the config names it
+    tidy = tidy.assign(size=tidy["model"].map(sizes), model=named)
     chosen = (tidy["protocol"] == DIRECT) & tidy["subset"].isna()
     direct = tidy[chosen & (tidy["metric"] == tidy["task"].map(request.metrics))]
-    theirs = tidy.loc[(tidy["protocol"] == DIRECT) & (tidy["study"] != STUDY), ["model", "study"]]
-    models: list[tuple[str, str, int | None]] = [
-        (STUDY, *sized) for sized in request.parameters.items()
+    theirs = tidy.loc[
+        (tidy["protocol"] == DIRECT) & (tidy["study"] != STUDY), ["model", "study", "size"]
     ]
-    models += [(row.study, row.model, None) for row in theirs.drop_duplicates().itertuples()]
+    models: list[tuple[Any, ...]] = [(STUDY, *sized) for sized in request.parameters.items()]
+    models += [tuple(row) for row in theirs.drop_duplicates()[["study", "model", "size"]].values]
     keys, found = direct[["study", "model", "task"]], direct[list(_FOUND)]
     cells: dict[tuple, list[dict[Any, Any]]] = {}
     for key, one in zip(keys.itertuples(index=False), found.to_dict("records"), strict=True):
@@ -111,7 +117,8 @@ def _show(table: pd.DataFrame, _: ScoresRequest) -> ShownColumns:
 def _make(inputs: Inputs, request: ScoresRequest) -> pd.DataFrame:
     theirs = import_all(inputs["imported"], request.metrics, taken={STUDY})
     scores = pd.read_parquet(inputs.one("scores"))
-    return harmony_scores(scores, request, [scores[scores["study"] != STUDY], *theirs])
+    theirs = [scores[scores["study"] != STUDY], *theirs]
+    return harmony_scores(scores, request, theirs, inputs.get("imports", ()))
 
 
 TABLE = Table(
@@ -171,7 +178,7 @@ def write_scores_figure(table: pd.DataFrame, request: ModelsRequest, pdf: Path, 
         )
         rule(axes, "x")
         ncols = 4 if many else 2
-        fig.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=ncols)
+        legend_below(fig, axes, ncols)
 
 
 FIGURE = Figure(

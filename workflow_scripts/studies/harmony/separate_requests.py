@@ -146,7 +146,11 @@ def _grids(settings: Settings, first: str, second: str) -> list[SeparateGrid]:
 
 def _imports(settings: Settings) -> dict[str, tuple[ImportedCell, ...]]:
     """Those that this run has read."""
-    return cells_of([path for path in map(Path, import_folders(settings)) if path.is_dir()])
+    return cells_of(list(map(Path, _read_folders(settings))))
+
+
+def _read_folders(settings: Settings) -> tuple[str, ...]:
+    return tuple(path for path in import_folders(settings) if Path(path).is_dir())
 
 
 def _of_run(
@@ -158,7 +162,7 @@ def _of_run(
         if of_us or name not in _GATHERED
     }
     missing = {} if of_us else dict.fromkeys(_GATHERED, ())
-    files |= {"imported": tuple(imported), **missing}
+    files |= {"imported": tuple(imported), "imports": _read_folders(settings), **missing}
     return SeparateGrid(asked=grid_request(settings, OWN_GRID), files=files, mixed=mixed)
 
 

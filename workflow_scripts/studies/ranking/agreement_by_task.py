@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from workflow_scripts.render.figures import Figure, say_empty
+from workflow_scripts.render.figures import Figure, legend_below, say_empty
 from workflow_scripts.studies.ranking import labels
 from workflow_scripts.studies.ranking.agreement import TABLE
 from workflow_scripts.studies.ranking.frame import MEAN, TASK, TASK_CEILING
@@ -41,7 +41,7 @@ def write_agreement_by_task(table: pd.DataFrame, request: GridWords, pdf: Path, 
         axes.set_ylim(len(order) - 0.4, -0.6)
         axes.set_xlabel(f"mean tau-b with the other tasks, {labels.interval_over(rows)}")
         labels.rule(axes, "x")
-        fig.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+        legend_below(fig, axes, 3)
 
 
 FIGURE = Figure(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from workflow_scripts.render.figures import Figure, say_empty
+from workflow_scripts.render.figures import Figure, legend_below, say_empty
 from workflow_scripts.render.frames import columns
 from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import numbers
@@ -100,7 +100,7 @@ def write_bits(table: pd.DataFrame, request: GridWords, pdf: Path, png: Path) ->
             axes.set_title(names[text], fontsize=9)
             axes.set_xlabel("bits per byte")
             labels.rule(axes, "x")
-        fig.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+        legend_below(fig, grid[0][0], 3)
 
 
 FIGURE = Figure(name="bits", asks=GridWords, draw=labels.drawn_from(TABLE, write_bits))

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.colors import to_rgb
 
-from workflow_scripts.render.figures import Figure, say_empty
+from workflow_scripts.render.figures import Figure, legend_below, say_empty
 from workflow_scripts.studies.ranking import labels
 from workflow_scripts.studies.ranking.leaderboard import TABLE
 from workflow_scripts.studies.ranking.rank_lines import (
@@ -68,7 +68,7 @@ def write_bump(table: pd.DataFrame, request: GridWords, pdf: Path, png: Path) ->
             axes.plot([], [], "o-", color=looks[family][0], label=family)
         if table["name"].str.endswith(labels.IMPORTED).any():
             axes.plot([], [], " ", label=labels.MARK_NOTE)
-        fig.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=4)
+        legend_below(fig, axes, 4)
 
 
 def _name_models(axes, rows: pd.DataFrame, looks: dict, across: float, side: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.render.figures import Figure, say_empty
+from workflow_scripts.render.figures import Figure, legend_below, say_empty
 from workflow_scripts.render.frames import columns
 from workflow_scripts.render.numbers import Values
 from workflow_scripts.render.tables import ShownColumns, Table
@@ -232,7 +232,7 @@ def write_by_size(table: pd.DataFrame, request: GridWords, pdf: Path, png: Path)
         axes.set_ylim(len(order) - 0.4, -0.6)
         axes.set_xlabel(f"mean tau-b of two tasks, {labels.interval_over(table)}")
         labels.rule(axes, "x")
-        fig.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+        legend_below(fig, axes, 3)
 
 
 FIGURE = Figure(name="by_size", asks=GridWords, draw=labels.drawn_from(TABLE, write_by_size))

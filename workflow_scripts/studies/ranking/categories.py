@@ -49,11 +49,13 @@ def _show(table: pd.DataFrame, request: GridRequest) -> ShownColumns:
     }
 
 
-def _note(_: pd.DataFrame, request: GridRequest) -> str:
+def _note(table: pd.DataFrame, request: GridRequest) -> str:
+    numbers_of_pairs = table.groupby(["measure", "first", "second"])["pairs"].nunique()
+    apart = " Protocols that have other numbers of pairs stand in rows of their own."
     models = f" of {request.grid.models} models" if request.grid.models else ""
     return (
         "Mean agreement over pairs of different tasks, one of each category; within: both of one category."
-        f" From the {request.grid.called}{models}."
+        f" From the {request.grid.called}{models}.{apart if numbers_of_pairs.gt(1).any() else ''}"
     )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.render.figures import Figure, say_empty
+from workflow_scripts.render.figures import Figure, legend_below, say_empty
 from workflow_scripts.render.frames import columns
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.tables import ShownColumns, Table
@@ -232,7 +232,7 @@ def write_components_figure(table: pd.DataFrame, request: GridWords, pdf: Path, 
         axes[-1].axvline(0, color="0.6", linewidth=0.8)
         axes[-1].set_xlabel("loading on PC1")
         labels.rule(axes[-1], "x")
-        fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+        legend_below(fig, axes[0], 3)
 
 
 def _draw_shares(axis, table: pd.DataFrame, request: GridWords) -> None:
@@ -243,7 +243,8 @@ def _draw_shares(axis, table: pd.DataFrame, request: GridWords) -> None:
         if "low" in of:
             ends["yerr"] = [100 * side for side in labels.reach(of["share"], of["low"], of["high"])]
         axis.errorbar(np.arange(len(of)) + shift, 100 * of["share"], **ends, **look)
-    axis.set_xticks(range(SHOWN), component_names(SHOWN))
+    shown = component_names(min(SHOWN, table["component"].nunique()))
+    axis.set_xticks(range(len(shown)), shown)
     axis.set_ylim(0, 100)
     labels.rule(axis, "y")
 

@@ -14,6 +14,7 @@ from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.scores.errors import lowest_of
 from workflow_scripts.scores.files import read_theirs
+from workflow_scripts.scores.foreign.cells import known_beside
 from workflow_scripts.scores.imported import read_imported
 from workflow_scripts.scores.tidy import import_all
 from workflow_scripts.settings.grids import GridFile
@@ -85,8 +86,15 @@ def tasks_of_true(cells: pd.DataFrame) -> dict[str, list[str]]:
     return {label: list(cells.columns[row]) for label, row in rows}
 
 
+def knowing_imported(inputs: Inputs, request: GridRequest) -> GridRequest:
+    """With the models that the table of models lacks, and who shared their scores knows."""
+    models = known_beside(request.models, inputs.get("imports", ()))
+    return request.model_copy(update={"models": models})
+
+
 def read_grids(inputs: Inputs, request: GridRequest) -> dict[str, Grid]:
     """The grid of each protocol, from the scores of a run and files of imported ones."""
+    request = knowing_imported(inputs, request)
     attributes = read_attributes(inputs, request.grid)
     return make_grids(
         read_scores(inputs, request), request, read_known(inputs, request), attributes

@@ -100,10 +100,10 @@ def short_names(table: pd.DataFrame) -> pd.Series:
 
 
 def families(table: pd.DataFrame) -> dict[str, tuple[str, str]]:
-    """Colour and marker of each family; models that the models table lacks are 'other'."""
+    """Colour and marker of each family, no two alike of up to 49; models that the models table lacks are 'other'."""
     shapes = "osD^vPX"
     known = {
-        name: (PALETTE[at % len(PALETTE)], shapes[at % len(shapes)])
+        name: (PALETTE[at % len(PALETTE)], shapes[(at + at // len(PALETTE)) % len(shapes)])
         for at, name in enumerate(sorted(set(table["family"].dropna())))
     }
     return known | {"other": ("0.6", "h")}

@@ -34,12 +34,13 @@ COLUMNS = columns(
     ("maybe", "family"),
     ("whole", "parameters"),
     ("maybe", "kind"),
+    ("number", "tokens_billion"),
     ("number", "pc1 rank rank_low rank_high rank_joint_low rank_joint_high tier"),
     ("text", "reason missing filled"),
     ("whole", "errors_filled"),
     like={frame.TASK_NAME: "number"},  # each task's score, and its standard error
 )
-_ABOUT = ["model", "variant", "origin", "family", "parameters", "kind"]
+_ABOUT = ["model", "variant", "origin", "family", "parameters", "kind", "tokens_billion"]
 _RANGES = ["rank_low", "rank_high", "rank_joint_low", "rank_joint_high"]
 _TOO_FEW = "fewer than two models that have all tasks, or enough to estimate the others, differ"
 

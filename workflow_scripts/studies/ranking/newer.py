@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.render.figures import PALETTE, Figure
+from workflow_scripts.render.figures import PALETTE, Figure, legend_below
 from workflow_scripts.render.frames import columns
 from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import number, numbers, with_errors
@@ -126,8 +126,8 @@ def write_newer(table: pd.DataFrame, request: GridWords, pdf: Path, png: Path) -
                 panels[at].set_title(request.names[task] + ", trained" * after, fontsize=8)
         for newer, name in enumerate(("older models", "newer models")):
             places[0, 0].plot([], [], "o-", color=PALETTE[newer], label=name)
-        named = {"title": "across: FLOP of pre-training, 6 × parameters × tokens", "ncols": 2}
-        fig.legend(*places[0, 0].get_legend_handles_labels(), loc="outside lower center", **named)
+        across = "across: FLOP of pre-training, 6 × parameters × tokens"
+        legend_below(fig, places[0, 0], 2, title=across)
 
 
 def _draw(axes, of: pd.DataFrame, of_task: pd.Series) -> None:

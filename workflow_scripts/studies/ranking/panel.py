@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.render.figures import Figure
+from workflow_scripts.render.figures import Figure, legend_below
 from workflow_scripts.render.frames import columns
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.tables import ShownColumns, Table
@@ -17,7 +17,7 @@ from workflow_scripts.settings.grids import GridProtocol
 from workflow_scripts.stats.placement import fit, place
 from workflow_scripts.stats.principal import principal_components
 from workflow_scripts.studies.ranking import frame, labels
-from workflow_scripts.studies.ranking.grid import Grid, read_grids
+from workflow_scripts.studies.ranking.grid import Grid, knowing_imported, read_grids
 from workflow_scripts.studies.ranking.leaderboard import rank_range
 from workflow_scripts.studies.ranking.rank_lines import CROWD, NAMED
 from workflow_scripts.studies.ranking.requests import GridRequest, GridWords
@@ -150,6 +150,7 @@ def _note(table: pd.DataFrame, _: GridRequest) -> str:
 
 
 def _make(inputs: Inputs, request: GridRequest) -> pd.DataFrame:
+    request = knowing_imported(inputs, request)  # models of the panel may be among theirs
     panel = panel_of(inputs.one("panel"), request.metrics)
     return on_panel(read_grids(inputs, request), panel.scores, request, panel.protocol)
 
@@ -221,7 +222,7 @@ def write_panel_figure(
         axes.spines["left"].set_visible(False)
         axes.tick_params(axis="y", length=0, labelsize=6.5 if many else None)
         if len(table):
-            fig.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+            legend_below(fig, axes, 3)
 
 
 FIGURE = Figure(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from workflow_scripts.render.figures import Figure, say_empty
+from workflow_scripts.render.figures import Figure, legend_below, say_empty
 from workflow_scripts.settings.grids import GridFile
 from workflow_scripts.studies.ranking import labels
 from workflow_scripts.studies.ranking.frame import OWN
@@ -85,13 +85,14 @@ def _explain(fig, axis, looks: dict, table: pd.DataFrame) -> None:
     for family, (colour, marker) in looks.items():
         if family in set(table["family"]):
             axis.plot([], [], marker, color=colour, label=family)
-    axis.plot([], [], "o", color="0.3", markerfacecolor="white", label="hollow: instruct")
+    if (table["kind"] == "instruct").any():
+        axis.plot([], [], "o", color="0.3", markerfacecolor="white", label="hollow: instruct")
     if (table["variant"] != "").any():
         axis.plot([], [], "x", color="0.3", label="cross: chunked, at its base's size")
     if (table["origin"] == OWN).any() and (table["origin"] != OWN).any():
         axis.plot([], [], "o", color="0.3", markersize=4, label="small: imported scores")
     columns = 4 * axis.get_gridspec().ncols
-    fig.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=columns)
+    legend_below(fig, axis, columns)
 
 
 FIGURE = Figure(

@@ -6,6 +6,7 @@ from typing import Literal, get_args
 from pydantic import BaseModel, ConfigDict
 
 from workflow_scripts.core.ids import CheckpointId
+from workflow_scripts.scores.foreign.cells import KnownModel
 from workflow_scripts.settings.grids import OWN_GRID, GridFile
 from workflow_scripts.settings.harmony import Protocol, TaskRecipe
 from workflow_scripts.settings.load import Settings
@@ -29,15 +30,6 @@ class RankedTask(_Facts):
     display_name: str
     category: str
     metric: str
-
-
-class RankedModel(_Facts):
-    """A row of the models table."""
-
-    model: str
-    family: str
-    parameters: int
-    kind: str
 
 
 class Wanted(_Facts):
@@ -76,7 +68,7 @@ class GridWords(TasksRequest):
 class ModelsRequest(StepRequest):
     """All known models."""
 
-    models: tuple[RankedModel, ...]
+    models: tuple[KnownModel, ...]
 
 
 class GridRequest(GridWords, ModelsRequest):
@@ -108,19 +100,14 @@ class PairRequest(GridRequest):
     pair: tuple[str, ...]
 
 
-class ComputeRequest(GridWords):
-    """Tokens of pre-training, in billions, of the models that they are known of."""
-
-    tokens: dict[str, float]
-
-
 class ScoresRequest(TasksRequest):
     """The models and tasks of the config; imported scores may be on others, whose metrics are checked.
 
-    A checkpoint goes by the size of the model that it was made from.
+    A checkpoint goes by the size of the model that it was made from; imported models by those of all `models`.
     """
 
     parameters: dict[str, int]
+    models: tuple[KnownModel, ...] = ()
     metrics: dict[str, str]
 
 
@@ -132,12 +119,12 @@ def ranked_tasks(rows: Iterable[TaskRow]) -> tuple[RankedTask, ...]:
     )
 
 
-def ranked_models(rows: Iterable[ModelRow]) -> tuple[RankedModel, ...]:
-    names = set(RankedModel.model_fields)
-    return tuple(RankedModel(**row.model_dump(include=names)) for row in rows)
+def ranked_models(rows: Iterable[ModelRow]) -> tuple[KnownModel, ...]:
+    names = set(KnownModel.model_fields)
+    return tuple(KnownModel(**row.model_dump(include=names)) for row in rows)
 
 
-def hub_models(settings: Settings) -> tuple[RankedModel, ...]:
+def hub_models(settings: Settings) -> tuple[KnownModel, ...]:
     """Those that others have too."""
     return ranked_models(row for row in settings.models.values() if row.source == "huggingface")
 
@@ -197,12 +184,6 @@ def pair_request(settings: Settings, name: str = OWN_GRID) -> PairRequest:
     return PairRequest(**dict(request), pair=pair)
 
 
-def compute_request(settings: Settings) -> ComputeRequest:
-    tokens = {name: row.tokens_billion for name, row in settings.models.items()}
-    known = {name: some for name, some in tokens.items() if some is not None}
-    return ComputeRequest(**dict(grid_words(settings)), tokens=known)
-
-
 def ranking_request(settings: Settings, name: str = OWN_GRID) -> RankingRequest:
     request = grid_request(settings, name)
     return RankingRequest(
@@ -228,6 +209,7 @@ def scores_request(settings: Settings) -> ScoresRequest:
         parameters={
             name: settings.model(CheckpointId.parse(name).model).parameters for name in models
         },
+        models=models_request(settings).models,
         metrics={name: row.full_metric for name, row in settings.tasks.items()},
     )
 

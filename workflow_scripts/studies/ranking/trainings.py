@@ -5,14 +5,14 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
+from workflow_scripts.scores.foreign.cells import KnownModel
 from workflow_scripts.scores.published_leaderboard import as_fractions
 from workflow_scripts.stats.reruns import Reruns, differences_of, reordering, reruns_of
 from workflow_scripts.studies.ranking.frame import DIRECT, TRAINED
-from workflow_scripts.studies.ranking.requests import RankedModel
 
 
 def published_reruns(
-    leaderboard: pd.DataFrame, cells: pd.DataFrame, models: Iterable[RankedModel]
+    leaderboard: pd.DataFrame, cells: pd.DataFrame, models: Iterable[KnownModel]
 ) -> Reruns:
     """What the authors' own two releases of their grid say about a third run of it.
 
@@ -23,7 +23,7 @@ def published_reruns(
 
 
 def published_trainings(
-    leaderboard: pd.DataFrame, cells: pd.DataFrame, models: Iterable[RankedModel]
+    leaderboard: pd.DataFrame, cells: pd.DataFrame, models: Iterable[KnownModel]
 ) -> Reruns:
     """The same of what trainings alone move, one model and not the other: for tests and orders of models."""
     return trainings_of(*_released(leaderboard, cells), _by_name(models))
@@ -48,7 +48,7 @@ def _released(
     return first, by_protocol[TRAINED], by_protocol[DIRECT]
 
 
-def _by_name(models: Iterable[RankedModel]) -> pd.DataFrame:
+def _by_name(models: Iterable[KnownModel]) -> pd.DataFrame:
     return pd.DataFrame(map(dict, models)).set_index("model")
 
 

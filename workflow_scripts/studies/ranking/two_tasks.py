@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.render.figures import Figure, say_empty
+from workflow_scripts.render.figures import Figure, legend_below, say_empty
 from workflow_scripts.render.frames import columns
 from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import with_errors
@@ -126,7 +126,7 @@ def write_two_tasks(table: pd.DataFrame, request: GridWords, pdf: Path, png: Pat
             axes[0].plot([], [], "o-", color=looks[family][0], label=family)
         if table["name"].str.endswith(labels.IMPORTED).any():
             axes[0].plot([], [], " ", label=labels.MARK_NOTE)
-        fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=8)
+        legend_below(fig, axes[0], 8)
 
 
 def _draw_panel(axis, rows: pd.DataFrame, names: Mapping[str, str], looks: dict) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.render.figures import PALETTE, Figure, say_empty
+from workflow_scripts.render.figures import PALETTE, Figure, legend_below, say_empty
 from workflow_scripts.render.frames import columns
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.numbers import Values
@@ -152,7 +152,7 @@ def write_variance(table: pd.DataFrame, request: GridWords, pdf: Path, png: Path
         axes.set_xlabel(
             f"share of the variance, %; behind it the tasks for a reliability of {_ENOUGH[_TOLD]:g}"
         )
-        fig.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=4)
+        legend_below(fig, axes, 4)
 
 
 FIGURE = Figure(name="variance", asks=GridWords, draw=labels.drawn_from(TABLE, write_variance))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from workflow_scripts.render.figures import drawing, figure_of, model_colours, rule
+from workflow_scripts.render.figures import drawing, figure_of, legend_below, model_colours, rule
 from workflow_scripts.studies.recovery.kept import AS_IT_IS, CHUNKS, LEFT_OUT, TABLE
 
 _STYLES = {
@@ -33,7 +33,7 @@ def write_kept_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
             axes.set_xlabel("times as fast in writing")
         for row in panels:
             row[0].set_ylabel("kept of the unchanged model's")
-        fig.legend(*panels[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+        legend_below(fig, panels[0][0], 4)
 
 
 def _draw(axes, rows: pd.DataFrame) -> None:

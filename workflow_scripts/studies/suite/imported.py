@@ -25,6 +25,7 @@ def imported_entries(folders: Sequence[Path], tasks: Sequence[ShownTask]) -> lis
             "file": f"{origin}/{found[0].file}",
             "row": f"{origin}/{found[0].file}",
             "commit": commit,
+            "parameters": found[0].parameters,
             "licence": None,
             "reason": None,
             "records": {},

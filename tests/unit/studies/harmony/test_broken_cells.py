@@ -26,7 +26,6 @@ from workflow_scripts.studies.harmony.board import harmony_tab
 from workflow_scripts.studies.harmony.chapter import HARMONY
 from workflow_scripts.studies.ranking.frame import DIRECT, FEW_SHOT, OVERALL, TRAINED
 from workflow_scripts.studies.ranking.requests import (
-    ComputeRequest,
     GridRequest,
     GridWords,
     ModelsRequest,
@@ -63,7 +62,7 @@ FIGURES = {
     "categories": ("agreement", OF_TASKS),
     "components": ("components", OF_TASKS),
     "pc1_by_size": ("leaderboard", OF_TASKS),
-    "pc1_by_compute": ("leaderboard", ComputeRequest(**dict(OF_TASKS), tokens={MODELS[0]: 300.0})),
+    "pc1_by_compute": ("leaderboard", OF_TASKS),
     "two_tasks": ("two_tasks", OF_TASKS),
     "bump": ("leaderboard", OF_TASKS),
     "panel": ("panel", OF_TASKS),

@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.text import Text
 
@@ -28,7 +29,7 @@ from tests.unit.studies.harmony.harmony_study import (
 )
 from tests.written import written
 from workflow_scripts.render import figures
-from workflow_scripts.render.figures import save_both
+from workflow_scripts.render.figures import drawing, legend_below, save_both
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.scores.imported import read_imported
 from workflow_scripts.scores.published_leaderboard import TEST_ITEMS, read_panel
@@ -40,6 +41,7 @@ from workflow_scripts.studies.ranking import (
     by_size,
     categories,
     components,
+    labels,
     leaderboard,
     matrices,
     panel,
@@ -230,3 +232,17 @@ def test_the_ranking_names_every_ranked_model_and_marks_imported_ones_beside_our
     assert title in texts, "imported ones are not to be taken for raw ones"
     for row in table[table["origin"] != "own"].itertuples():
         assert f"{row.model.split('/')[-1]}{'*' * own} {row.rank:.0f}" in texts
+
+
+def test_twenty_families_are_told_apart_and_all_of_them_stand_within_the_figure(tmp_path):
+    looks = labels.families(pd.DataFrame({"family": [f"family {at}" for at in range(20)]}))
+    assert len(set(looks.values())) == 21, "and others"
+    with drawing(tmp_path / "f.pdf", tmp_path / "f.png", 4, 4) as (fig, axes):
+        for name, (colour, marker) in looks.items():
+            axes.plot([], [], marker, color=colour, label=name)
+        legend_below(fig, axes, 8)
+        fig.draw_without_rendering()
+        (below,) = fig.legends
+        place = below.get_window_extent()
+        assert fig.bbox.x0 <= place.x0 and place.x1 <= fig.bbox.x1
+        assert [text.get_text() for text in below.get_texts()] == list(looks)

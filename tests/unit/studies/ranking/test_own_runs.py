@@ -19,7 +19,7 @@ from tests.unit.studies.harmony.harmony_study import (
 from tests.written import written
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.studies.ranking import leaderboard, pc1_by_compute, texts, two_tasks
-from workflow_scripts.studies.ranking.requests import ComputeRequest, PairRequest
+from workflow_scripts.studies.ranking.requests import PairRequest
 
 
 def grids(scores=None, protocols=BOTH):
@@ -130,14 +130,10 @@ def test_models_stand_at_the_compute_of_their_pretraining(tmp_path, monkeypatch)
 
     monkeypatch.setattr(Axes, "plot", listen)
     table = leaderboard.leaderboard(grids(), request())
-    csv = written(leaderboard.TABLE, table, tmp_path, request()).csv
     base = "miniature/Qwen2-1M-Instruct"  # and its chunked variant with it
-    asked = ComputeRequest(**dict(WORDS), tokens={base: 0.5, "miniature/Llama-0.3M": 2.0})
-    files = tmp_path / "f.pdf", tmp_path / "f.png"
-    pc1_by_compute.FIGURE.draw(Inputs({"table": csv}), asked, *files)
+    table["tokens_billion"] = table["model"].map({base: 0.5, "miniature/Llama-0.3M": 2.0})
+    drawn(pc1_by_compute, table, WORDS, tmp_path)
     sizes = table.drop_duplicates("model").set_index("model")["parameters"]
     expected = [6 * sizes[base] * 0.5e9] * 2 + [6 * sizes["miniature/Llama-0.3M"] * 2e9]
     assert sorted(places) == pytest.approx(sorted(expected * 2)), "two protocols"
-    pc1_by_compute.FIGURE.draw(
-        Inputs({"table": csv}), ComputeRequest(**dict(WORDS), tokens={}), *files
-    )
+    drawn(pc1_by_compute, table.assign(tokens_billion=float("nan")), WORDS, tmp_path)

@@ -6,14 +6,12 @@ import pytest
 
 from tests.unit.settings.merged import load
 from workflow_scripts.studies.ranking.requests import (
-    ComputeRequest,
     GridRequest,
     GridWords,
     ModelsRequest,
     PairRequest,
     RankingRequest,
     ScoresRequest,
-    compute_request,
     grid_request,
     grid_words,
     models_request,
@@ -42,7 +40,6 @@ def settings(**changes):
         (ModelsRequest, models_request),
         (GridRequest, grid_request),
         (PairRequest, pair_request),
-        (ComputeRequest, compute_request),
         (RankingRequest, ranking_request),
         (ScoresRequest, scores_request),
     ],

@@ -137,3 +137,13 @@ def test_what_its_files_lack_is_one_sentence_with_the_place(stranger, changes, s
     settings = stranger(**changes)
     with pytest.raises(UserError, match=said):
         read_grids(inputs(settings), grid_request(settings, "a_paper"))
+
+
+def test_a_task_of_ours_may_be_scored_by_another_metric_where_the_grid_says_so(stranger):
+    both = {task: {"name": task, "metric": "another"} for task in ("rte", "riddles")}
+    settings = stranger(kept="another", tasks={"riddles": both["riddles"]})
+    with pytest.raises(UserError, match="metric is 'another'; expected 'acc', which tables report"):
+        read_grids(inputs(settings), grid_request(settings, "a_paper"))
+    settings = stranger(kept="another", tasks=both)
+    grids = read_grids(inputs(settings), grid_request(settings, "a_paper"))
+    assert grids["before"].values["rte"].tolist() == [0.5, 0.6, 0.7]

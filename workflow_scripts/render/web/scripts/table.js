@@ -7,6 +7,8 @@ const NUMBERS = [72, 150];
 const PADDING = 21; // on both sides, and what rounding may take
 // As style.css has them: in rem, and how heavy.
 const FONTS = { cell: [0.93, 400], name: [0.93, 600], small: [0.775, 400], head: [0.85, 600] };
+const NONE_MATCHES = "No row matches. Fewer filters, or another search, show more.";
+const NONE_AT_ALL = "There is no row: no model was measured, or imported, with what this tab asks.";
 const pen = document.createElement("canvas").getContext("2d");
 
 function lengthOf(text, font) {
@@ -34,7 +36,7 @@ function makeTable(holder, tab, view, { onSort, onOpen, onChange }) {
     keybindings: false, // its own scroll away from the row that has the focus
     initialSort: view.sort ? [sortOf(view.sort, keyOf)] : [],
     initialFilter: [{ field: filterOf(tab, view) }],
-    placeholder: element("p", { className: "none" }, "No row matches. Fewer filters, or another search, show more."),
+    placeholder: element("p", { className: "none" }, tab.rows.length ? NONE_MATCHES : NONE_AT_ALL),
     rowFormatter: (row) => {
       const element = row.getElement();
       rowOf.set(element, row);
