@@ -31,7 +31,8 @@ _LINE = "{:<34} {:>8} {:>8} {:>8}"
 def published() -> tuple[pd.DataFrame, pd.DataFrame, pd.Series, pd.Series]:
     """Scores of the two releases by model and task, the models' families, and each task's share of the tokens."""
     request = price_request(load_settings({}, ROOT), PUBLISHED_GRID)
-    inputs = Inputs(grid_inputs(request.grid, ROOT))
+    files = grid_inputs(request.grid, ROOT)
+    inputs = Inputs({name: [*map(Path, paths)] for name, paths in files.items()})
     grid, second = read_grids(inputs, request)[TRAINED], read_panel(inputs.one("release"))
     families = grid.models["family"].fillna("other")
     prices = pd.Series(request.prices, dtype=float)[list(grid.values.columns)]

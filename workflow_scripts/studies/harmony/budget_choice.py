@@ -83,16 +83,17 @@ def look_file(settings: Settings, begun: int | None = None) -> Path:
 
 
 def looks_request(settings: Settings) -> LooksRequest:
-    kept, stop = _kept(settings, chooses=False), settings.harmony.stop
-    assert stop is not None, "it is asked with harmony.stop alone"
+    """Without harmony.stop of no look."""
+    stop = settings.harmony.stop
+    kept = _kept(settings, chooses=False) if stop else {"made_of": "", "tasks": []}
     return LooksRequest(
         **dict(grid_request(settings)),
         made_of=kept["made_of"],
         turn=settings.paid_tasks or (),
         most=len(kept["tasks"]),
         prices=budget_request(settings).prices,
-        half_width=stop.half_width,
-        order=stop.order,
+        half_width=stop and stop.half_width,
+        order=stop.order if stop else (),
     )
 
 
