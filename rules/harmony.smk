@@ -1,7 +1,7 @@
 """The Harmony study: its target, and what a training before a test reads."""
 
 from workflow_scripts.grid.requests import explain_training_request
-from workflow_scripts.studies.harmony.budget_choice import look_file, looks_request
+from workflow_scripts.studies.harmony.budget_choice import choice_looked_at, look_file
 from workflow_scripts.studies.harmony.separate_requests import separate_request
 
 
@@ -59,7 +59,7 @@ if SETTINGS.harmony.stop:
         params:
             version=1,
             function="studies.harmony.looks.write_look",
-            request=lambda wildcards: {"made_of": looks_request(SETTINGS).made_of},
+            request=lambda wildcards: choice_looked_at(SETTINGS),
 
 
 rule harmony:

@@ -13,10 +13,11 @@ from statistics import NormalDist
 import numpy as np
 import pandas as pd
 
+from workflow_scripts.stats.checks import LEVEL
 from workflow_scripts.stats.placement import Fitted, fit, place
 from workflow_scripts.stats.unseen_families import NORMAL
 
-RISK = 0.05
+RISK = 1 - LEVEL
 
 
 def quantile(statements: int) -> float:

@@ -82,15 +82,18 @@ def look_file(settings: Settings, begun: int | None = None) -> Path:
     return file.with_name(f"{file.stem}_look{begun or len(settings.paid_tasks or ())}.json")
 
 
+def choice_looked_at(settings: Settings) -> dict[str, str]:
+    """Of which choice a look is: it says nothing of another one."""
+    return {"made_of": _kept(settings, chooses=False)["made_of"]}
+
+
 def looks_request(settings: Settings) -> LooksRequest:
     """Without harmony.stop of no look."""
     stop = settings.harmony.stop
-    kept = _kept(settings, chooses=False) if stop else {"made_of": "", "tasks": []}
     return LooksRequest(
         **dict(grid_request(settings)),
-        made_of=kept["made_of"],
         turn=settings.paid_tasks or (),
-        most=len(kept["tasks"]),
+        most=len(_kept(settings, chooses=False)["tasks"]) if stop else 0,
         prices=budget_request(settings).prices,
         half_width=stop and stop.half_width,
         order=stop.order if stop else (),

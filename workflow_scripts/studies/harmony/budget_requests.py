@@ -52,7 +52,6 @@ class Choice(BaseModel):
 class LooksRequest(GridRequest):
     """What is wanted, the tasks that were trained on in their turn, and how many of them there can be at most."""
 
-    made_of: str
     turn: tuple[str, ...]
     most: int
     prices: dict[str, float]

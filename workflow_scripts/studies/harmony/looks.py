@@ -37,7 +37,7 @@ def looks(
 ) -> pd.DataFrame:
     """A row for each look and model; `enough` says of the look whether training may stop."""
     families = pd.Series({row.model: row.family for row in asked.models}, dtype=object)
-    known = places(panel, families.reindex(panel.index), scores, stderrs, asked.turn, asked.most)
+    known = places(panel, families, scores, stderrs, asked.turn, asked.most)
     apart = first_apart(known, asked.order, asked.most)
     pairs = len(asked.order) * (len(asked.order) - 1) // 2
     price = pd.Series(asked.prices).reindex(list(asked.turn)).cumsum() / sum(asked.prices.values())

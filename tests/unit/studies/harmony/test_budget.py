@@ -16,6 +16,7 @@ from workflow_scripts.studies.harmony.budget_choice import (
     FOLDER,
     budget_told,
     choice_file,
+    choice_looked_at,
     look_file,
     looks_request,
     within_budget,
@@ -208,7 +209,7 @@ def looked(settings, enough: bool) -> None:
     table.to_csv("looks.csv", index=False)
     look_file(settings).parent.mkdir(parents=True, exist_ok=True)
     looks.write_look(
-        Inputs({"looks": ["looks.csv"]}), {"made_of": asked.made_of}, {"look": look_file(settings)}
+        Inputs({"looks": ["looks.csv"]}), choice_looked_at(settings), {"look": look_file(settings)}
     )
 
 
