@@ -57,7 +57,10 @@ def test_what_is_downloaded_are_the_files_of_the_run_alone_to_the_last_pixel(
     chrome.get((alone / "index.html").as_uri())
 
     def downloaded(name: str) -> Path:
-        WebDriverWait(chrome, 20, poll_frequency=0.02).until(lambda _: (alone / name).exists())
+        # An empty file keeps the name until Chromium moves the whole one to it.
+        WebDriverWait(chrome, 20, poll_frequency=0.02).until(
+            lambda _: (alone / name).exists() and (alone / name).stat().st_size
+        )
         return alone / name
 
     table = chrome.find_element(By.ID, "table-prompt_runs")
