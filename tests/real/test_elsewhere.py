@@ -63,7 +63,8 @@ def folder(hub, tmp_path_factory):
     ("task", "metric"), [("arc_challenge", "acc_norm"), ("cola", "mcc"), ("mmlu_helm", "em")]
 )
 def test_both_have_the_same_scores_item_by_item(hub, manifest, folder, tmp_path, task, metric):
-    path, home = tmp_path / "ours.json", {"HOME": str(tmp_path), "HF_HUB_OFFLINE": "1"}
+    path = tmp_path / "ours.json"
+    home = {"HOME": str(tmp_path), "HF_HUB_OFFLINE": "1", "PYTHONPATH": str(ROOT)}
     if task == "mmlu_helm":
         python(OURS_OF_MMLU, manifest, hub, path, **home)
         own_program, saving = OF_LIGHTEVAL, ["--save-details", "--output-dir"]

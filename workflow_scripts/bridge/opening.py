@@ -75,7 +75,7 @@ def mending(title: str = "The configuration needs mending:") -> Iterator[None]:
     try:
         yield
     except UserError as error:
-        sys.exit(plain_lines("\n".join([title, *error.problems])))
+        sys.exit(plain_lines(f"{title}\n{error}"))
 
 
 def checked_settings(workflow, config: dict[str, Any], look_up: LookUp) -> Settings:

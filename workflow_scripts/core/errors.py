@@ -4,6 +4,9 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 
+_SHOWN = 40  # a file that is wrong throughout has a problem in every line
+
+
 class UserError(Exception):
     """A problem the user can mend: one readable sentence per problem, shown without a traceback."""
 
@@ -11,7 +14,9 @@ class UserError(Exception):
 
     def __init__(self, problems: str | Iterable[str]):
         self.problems = [problems] if isinstance(problems, str) else list(problems)
-        super().__init__("\n".join(self.problems))
+        left = len(self.problems) - _SHOWN
+        told = [*self.problems[:_SHOWN], *([f"And {left} more."] if left > 0 else [])]
+        super().__init__("\n".join(told))
 
 
 class Interrupted(UserError):

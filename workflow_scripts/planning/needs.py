@@ -17,6 +17,7 @@ from workflow_scripts.planning.need import Need
 from workflow_scripts.planning.work import BYTES_A_TOKEN, Amount, Work
 from workflow_scripts.settings.harmony import Together
 from workflow_scripts.settings.load import Settings
+from workflow_scripts.settings.packs import tasks_of
 from workflow_scripts.settings.requests import Request
 
 _START_LIGHTEVAL, _START_VERIFYING = 22, START + 10  # instead of START
@@ -261,8 +262,9 @@ class Planner:
             for name in dict.fromkeys(evaluated)
         }
         harmony, trained = settings.harmony, "{} cannot be trained with the recipe {!r}"
+        tasks = tasks_of(settings, "harmony", "train_before_test")
         for name in harmony.models if "train_before_test" in harmony.protocols else ():
-            need = self.training_before_test(name, harmony.tasks)
+            need = self.training_before_test(name, tasks)
             sizes[trained.format(name, harmony.recipe or "published")] = need.gpu_mb
         for one in settings.trained_checkpoints():
             recipe, _ = settings.stage_recipe(one.stages[-1])

@@ -75,8 +75,7 @@ def place(
     target = fitted.target
     if stderrs is not None:
         errors = np.array([stderrs.get(task, np.nan) for task in tasks], dtype=float)
-        noise = errors / fitted.spreads * fitted.learned.weights[1:]
-        half = np.hypot(half, NORMAL * np.sqrt(np.nansum(noise**2)))
+        half = np.hypot(half, _noise(fitted, errors))
     distances = np.sqrt(((fitted.standard - new) ** 2).mean(axis=1))
     nearest = np.argsort(distances, kind="stable")[:_NEIGHBOURS]
     beyond = (scores < fitted.lowest) | (scores > fitted.highest)
@@ -138,13 +137,18 @@ class Expected(NamedTuple):
     ranks: float
     """Median error of the rank."""
     half: float
-    """Median half width of the 95% interval."""
+    """Median half width of the 95% interval, with the errors of the further model's own scores."""
     coverage: float
     """Share of such intervals that hold."""
 
 
-def expected(panel: pd.DataFrame, tasks: list[str], families: pd.Series) -> Expected:
-    """Of models measured on these tasks, each of the panel's placed by the other families alone."""
+def expected(
+    panel: pd.DataFrame, tasks: list[str], families: pd.Series, stderrs: pd.Series | None = None
+) -> Expected:
+    """Of models measured on these tasks, each of the panel's placed by the other families alone.
+
+    `stderrs` has by task the standard error that a further model's score will have.
+    """
     unseen = without_families(panel, tasks, families)
     pc1, predicted = unseen["pc1"].to_numpy(), unseen["predicted"].to_numpy()
     own = np.sort(pc1)
@@ -152,9 +156,18 @@ def expected(panel: pd.DataFrame, tasks: list[str], families: pd.Series) -> Expe
     passed = np.searchsorted(own, predicted) - np.searchsorted(own, pc1)
     passed -= predicted > pc1  # itself
     half = (unseen["high"] - unseen["low"]) / 2
+    if stderrs is not None:
+        fitted = fit(panel, tasks, families)
+        half = np.hypot(half, _noise(fitted, stderrs[[t for t in panel if t in tasks]].to_numpy()))
     held = unseen["pc1"].between(unseen["low"], unseen["high"])
     off = float(np.sqrt(((predicted - pc1) ** 2).mean()))
     return Expected(off, float(np.median(np.abs(passed))), float(half.median()), float(held.mean()))
+
+
+def _noise(fitted: Fitted, errors: np.ndarray) -> float:
+    """What the scores' own standard errors add to half the width of an interval."""
+    moved = errors / fitted.spreads * fitted.learned.weights[1:]
+    return float(NORMAL * np.sqrt(np.nansum(moved**2)))
 
 
 def _measured_tasks(panel: pd.DataFrame, measured: pd.Series) -> tuple[list[str], np.ndarray]:

@@ -180,6 +180,14 @@ def test_what_is_expected_is_how_wrong_the_places_of_families_left_out_are(panel
     assert found.coverage == place(panel, panel.iloc[7][FEW]).coverage
     more = placement.expected(panel, [*FEW, "hellaswag", "piqa", "rte"], FAMILIES)
     assert more.off < found.off and more.half < found.half
+    # The errors of a further model's scores widen what is expected as they widen its own interval.
+    stderrs = pd.Series(2.0, index=panel.columns)
+    wider = placement.expected(panel, FEW, FAMILIES, stderrs)
+    new = panel.iloc[7][FEW]
+    exact, noisy = place(panel, new), place(panel, new, stderrs)
+    added = ((noisy.high - noisy.low) ** 2 - (exact.high - exact.low) ** 2) / 4
+    assert wider.half**2 - found.half**2 == pytest.approx(added)
+    assert (wider.off, wider.coverage) == (found.off, found.coverage)
 
 
 def test_a_panel_of_thousands_without_families_places_models_too():

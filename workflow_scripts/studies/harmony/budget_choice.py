@@ -141,10 +141,9 @@ def budget_told(settings: Settings) -> list[str]:
 def _expected_looks(choice: Choice, asked: BudgetRequest) -> str:
     if asked.half_width is None:
         return ""
+    half = f" With as many test items, half of the panel's models would {{}} known to {asked.half_width:g}"
     if choice.looks is None:
-        return f" Half of the panel's models would not be known to {asked.half_width:g} from all of these."
+        return half.format("not be") + " from all of these."
     price = sum(asked.prices[task] for task in choice.tasks[: choice.looks])
-    return (
-        f" Half of the panel's models would be known to {asked.half_width:g} after {choice.looks},"
-        f" {100 * price / sum(asked.prices.values()):.1f}%."
-    )
+    share = 100 * price / sum(asked.prices.values())
+    return half.format("be") + f" after {choice.looks}, {share:.1f}%."

@@ -5,6 +5,7 @@ from pydantic import BaseModel, ConfigDict
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.planning.needs import Planner
 from workflow_scripts.planning.wording import hours
+from workflow_scripts.planning.work import Work
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.packs import tasks_of
 from workflow_scripts.studies.harmony.separate_hours import model_hours
@@ -24,6 +25,8 @@ class BudgetRequest(TasksRequest, ModelsRequest):
     hours: float
     unit: str
     prices: dict[str, float]
+    items: dict[str, int]
+    """Of the test of each task."""
     trained: tuple[str, ...]
     half_width: float | None
     seed: int
@@ -68,7 +71,7 @@ def budget_request(settings: Settings) -> BudgetRequest:
     said, models = settings.harmony.budget or "100%", settings.harmony.models
     every = settings.model_copy(update={"paid_tasks": None})
     tasks = tasks_of(every, "harmony", "train_before_test")
-    prices = _prices(Planner(every), every, tasks)
+    prices, work = _prices(Planner(every), every, tasks), Work(every)
     whole = sum(prices.values())
     budget = float(said[:-1]) * (whole / 100 if said.endswith("%") else 1)
     unit = "GPU hours" if settings.on_gpus else "CPU hours"
@@ -88,6 +91,7 @@ def budget_request(settings: Settings) -> BudgetRequest:
         hours=budget * (1 + 1e-9),
         unit=unit,
         prices=prices,
+        items={task: work.test(task, 0).items for task in tasks},
         trained=models,
         half_width=settings.harmony.stop and settings.harmony.stop.half_width,
         seed=settings.seed,

@@ -13,11 +13,13 @@ from workflow_scripts.render.frames import columns
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import numbers, percents
+from workflow_scripts.scores.errors import lowest_of
 from workflow_scripts.scores.panel import panel_of
 from workflow_scripts.settings.sentences import hint, shown
 from workflow_scripts.stats.few_tasks import at_random, cheapest, chosen, in_turn
 from workflow_scripts.stats.looks import quantile
 from workflow_scripts.stats.placement import Expected, expected
+from workflow_scripts.stats.shares import share_error
 from workflow_scripts.stats.unseen_families import NORMAL
 from workflow_scripts.studies.harmony.budget_requests import BudgetRequest, Choice
 from workflow_scripts.studies.ranking import frame, labels
@@ -39,8 +41,8 @@ NOTE = (
     "How wrong the place of a new model among the panel's is expected to be, by what its training on some of the"
     " tasks takes. Each family of the panel is placed by the models of all others, on the tasks. Price: of training all"
     " models of the config, in hours and as a share of all tasks. Off: root mean square of the error of PC1; ranks:"
-    " median error of the rank; half width: median of the 95% interval's; within: share of such intervals that hold."
-    " What another training would move is in none of them, so all tasks may have no error. At random:"
+    " median error of the rank; half width: median of the 95% interval's, with the errors of as many test items as are asked; within: share of such"
+    " intervals that hold, without those. What another training would move is in none of them, so all tasks may have no error. At random:"
     f" means over {RANDOM} draws. The tasks of `harmony.budget` were chosen before anything was trained. The panel's families"
     " have helped to choose, so that chosen tasks look somewhat better than they are; `published_price` leaves each"
     " family out of that too."
@@ -59,7 +61,7 @@ def choose(path: Path, asked: BudgetRequest) -> Choice:
     cheap = expected(panel, cheapest(prices, asked.hours), families)
     return Choice(
         tasks=tuple(tasks),
-        looks=_looks(panel, families, tasks, asked.half_width),
+        looks=_looks(panel, families, tasks, asked),
         off=found.off,
         ranks=found.ranks,
         off_of_all=whole.off,
@@ -69,14 +71,23 @@ def choose(path: Path, asked: BudgetRequest) -> Choice:
 
 
 def _looks(
-    panel: pd.DataFrame, families: pd.Series, tasks: list[str], half_width: float | None
+    panel: pd.DataFrame, families: pd.Series, tasks: list[str], asked: BudgetRequest
 ) -> int | None:
     """After how many of the tasks the median of the panel's models is known to the half width at a look."""
-    if half_width is None:
+    if asked.half_width is None:
         return None
-    wider = quantile(len(tasks)) / NORMAL
-    halves = (expected(panel, tasks[:look], families).half for look in range(1, len(tasks) + 1))
-    return next((at for at, half in enumerate(halves, 1) if wider * half <= half_width), None)
+    wider, stderrs = quantile(len(tasks)) / NORMAL, _stderrs(panel, asked)
+    for look in range(1, len(tasks) + 1):
+        if wider * expected(panel, tasks[:look], families, stderrs).half <= asked.half_width:
+            return look
+    return None
+
+
+def _stderrs(panel: pd.DataFrame, asked: BudgetRequest) -> pd.Series:
+    """By task the error that a usual score of the panel has on as many test items."""
+    items, metrics = pd.Series(asked.items, dtype=float), pd.Series(asked.metrics)[list(asked.items)]
+    usual, lowest = panel[items.index].mean(), lowest_of(metrics).fillna(0)
+    return pd.Series(share_error(usual, items, lowest), index=items.index)
 
 
 def _panel(path: Path, asked: BudgetRequest) -> tuple[pd.DataFrame, pd.Series]:
@@ -112,11 +123,12 @@ def budget_curve(panel: pd.DataFrame, families: pd.Series, asked: BudgetRequest)
     """A row for the choice and for all tasks, then for each way to choose and each share of the price of all."""
     prices = pd.Series(asked.prices, dtype=float)
     whole, generator = prices.sum(), np.random.default_rng(asked.seed)
+    stderrs = _stderrs(panel, asked)
 
     def row(way: str, tasks: list[str]) -> dict[str, Any]:
         price = prices[tasks].sum()
         about = {"hours": price, "price": price / whole, "tasks": len(tasks)}
-        found: Expected = expected(panel, tasks, families)
+        found: Expected = expected(panel, tasks, families, stderrs)
         return {"way": way, **about, **found._asdict(), "chosen": " ".join(tasks)}
 
     rows = [row(PAID, chosen(panel, prices, asked.hours)), row(ALL, list(prices.index))]

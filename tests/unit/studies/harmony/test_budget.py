@@ -232,7 +232,21 @@ def test_each_command_trains_on_one_task_more_until_that_is_enough():
     looked(second, enough=True)
     assert within_budget(settings_of(**asked), chooses=True).paid_tasks == second.paid_tasks
     _, sentence = budget_told(second)
-    assert f"This run has 2 of {len(every)}" in sentence and "would be known to 200" in sentence
+    assert f"This run has 2 of {len(every)}" in sentence
+    assert "would not be known to 200 from all of these" in sentence, "40 items tell no more"
+
+
+def test_the_looks_that_are_expected_count_the_errors_of_the_items_that_are_asked():
+    def expected_with(items: int) -> tuple[int | None, float]:
+        settings = settings_of("60%", stop={"half_width": 400}, max_test_items=items)
+        asked = budget_request(settings)
+        assert set(asked.items.values()) == {items}
+        panel = settings.resource("published/harmony_leaderboard.csv")
+        table = budget_table.budget_curve(*budget_table._panel(panel, asked), asked)
+        return budget_table.choose(panel, asked).looks, table["half"].iloc[0]
+
+    (few, wide), (many, narrow) = expected_with(10), expected_with(40)
+    assert (few is None or few > many) and wide > narrow
 
 
 def test_looks_of_another_choice_are_none(tmp_path):
