@@ -3,7 +3,11 @@
 import re
 from pathlib import Path
 
-from workflow_scripts.bridge.forced_files import force_where_needed, scores_that_lost_a_record
+from workflow_scripts.bridge.forced_files import (
+    checks_that_lost_a_source,
+    force_where_needed,
+    scores_that_lost_a_record,
+)
 from workflow_scripts.bridge.opening import checked_settings, mending
 from workflow_scripts.bridge.resources import gpu_request, resources, signed
 from workflow_scripts.bridge.snakemake_settings import is_main_process
@@ -49,7 +53,13 @@ CHECKPOINTS = {
 METRICS_OF_TASKS = {name: row.full_metric for name, row in SETTINGS.tasks.items()}
 # By study. The suite's are asked of `records_of`: they are known once its requests are checked.
 RECORDS = wanted_records(SETTINGS)
-force_where_needed(workflow, lambda: scores_that_lost_a_record(RECORDS))
+force_where_needed(
+    workflow,
+    lambda: [
+        *scores_that_lost_a_record(RECORDS),
+        *checks_that_lost_a_source(SUITE_CHECKS.sources),
+    ],
+)
 
 
 def one_of(names):

@@ -7,8 +7,7 @@ from workflow_scripts.studies.suite.table_requests import suite_board
 checkpoint check_requests:
     """Check every request of the leaderboard before it costs anything."""
     input:
-        sources=[one.source for one in SUITE_CHECKS.submissions.values()],
-        bases=[one.base_source for one in SUITE_CHECKS.submissions.values() if one.base_source],
+        [source for sources in SUITE_CHECKS.sources.values() for source in sources],
     output:
         checks="results/requests/checks.json",
     log:

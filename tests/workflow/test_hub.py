@@ -130,3 +130,25 @@ def test_a_submitted_model_that_is_not_there_stops_nothing_and_is_looked_for_aga
         read_metadata(tmp_path / metadata)
     (note,) = (tmp_path / "results/broken").glob("*.json")
     assert "shows no model" in note.read_text()
+
+
+def test_a_request_that_nobody_answered_about_is_asked_about_again(hub, tmp_path):
+    requests, config = tmp_path / "requests", tmp_path / "mine.yaml"
+    requests.mkdir()
+    (requests / "one.yaml").write_text(
+        f"name: {MODEL}\nprecision: float32\nmodel_type: pretrained\n"
+    )
+    config.write_text(f"suite: {{requests: {requests}}}\n")
+    words = ("submit", "--configfile", str(ROOT / "config/paper.yaml"), str(config))
+
+    def submit(endpoint: str):
+        run = run_snakemake(tmp_path, *words, HF_ENDPOINT=endpoint, NO_PROXY="127.0.0.1")
+        return jobs_of(run), run.stdout
+
+    asks = {"fetch_metadata": 1, "check_requests": 1, "submit": 1}
+    jobs, said = submit("http://127.0.0.1:9")
+    assert jobs == asks and "unchecked  one.yaml" in said
+    jobs, said = submit(hub.url)
+    assert jobs == asks and "one.yaml" in said and "unchecked" not in said
+    jobs, _ = submit("http://127.0.0.1:9")
+    assert jobs == {"submit": 1}, "what is known stands"

@@ -99,7 +99,7 @@ def test_what_a_run_shares_gives_another_run_the_same_tables(tmp_path):
     config = with_config(here, **nothing, suite={"requests": "none"})
     result = run_snakemake(here, "share", *tables, *config)
     assert jobs_of(result)["train_before_test"] == 4, result.stdout + result.stderr
-    shared = here / "results/share/every_eval_ever/data/chorus-harmony"
+    shared = here / "results/share"
     without = {"imports": [str(shared)], "harmony": {"models": []}, "suite": {"requests": "none"}}
     result = run_snakemake(there, *tables, *with_config(there, **nothing, **without))
     assert set(jobs_of(result)) & {"evaluate_direct", "train_before_test"} == set()

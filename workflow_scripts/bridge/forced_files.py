@@ -8,6 +8,7 @@ asks for one study would run the others. What is forced here is made again where
 import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from workflow_scripts.bridge.snakemake_settings import is_main_process
 
@@ -45,10 +46,23 @@ def scores_that_lost_a_record(records: Mapping[str, list[str]]) -> list[str]:
     ]
 
 
+def checks_that_lost_a_source(sources: Mapping[str, Iterable[str]]) -> list[str]:
+    """The check of the leaderboard's requests, where one was turned down for what the hub did not give.
+
+    The next run removes what stands in its place. Of accepted requests nothing is asked again.
+    """
+    turned_down = [request["file"] for request in _checked() if request["reason"]]
+    lost = (source for file in turned_down for source in sources.get(file, ()))
+    return [] if all(Path(source).exists() for source in lost) else [str(_CHECKS)]
+
+
 def _last_accepted() -> list[str]:
+    accepted = [request for request in _checked() if not request["reason"]]
+    return [path for request in accepted for path in request["records"].values()]
+
+
+def _checked() -> list[dict[str, Any]]:
     try:
-        checked = json.loads(_CHECKS.read_text(encoding="utf-8"))
+        return json.loads(_CHECKS.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return []
-    accepted = [request for request in checked if not request["reason"]]
-    return [path for request in accepted for path in request["records"].values()]

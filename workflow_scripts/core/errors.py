@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-
 _SHOWN = 40  # a file that is wrong throughout has a problem in every line
 
 

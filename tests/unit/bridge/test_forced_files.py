@@ -4,7 +4,10 @@ import json
 
 import pytest
 
-from workflow_scripts.bridge.forced_files import scores_that_lost_a_record
+from workflow_scripts.bridge.forced_files import (
+    checks_that_lost_a_source,
+    scores_that_lost_a_record,
+)
 
 
 @pytest.fixture
@@ -41,3 +44,22 @@ def test_the_records_of_the_suite_are_those_of_the_accepted_requests(folder):
     checks.write_text(json.dumps([refused, accepted]))
     assert scores_that_lost_a_record({"suite": []}) == ["results/scores/suite.parquet"]
     assert scores_that_lost_a_record({"harmony": []}) == [], "the config has no suite"
+
+
+def test_requests_that_the_hub_did_not_answer_are_checked_again(folder):
+    checks = folder / "results/requests/checks.json"
+    checks.parent.mkdir()
+    (folder / "there.json").touch()
+
+    def forced(reason: str | None, *sources: str) -> list[str]:
+        checks.write_text(json.dumps([{"file": "net.yaml", "reason": reason, "records": {}}]))
+        return checks_that_lost_a_source({"net.yaml": sources, "new.yaml": ["gone.json"]})
+
+    assert forced("It cannot be reached.", "gone.json") == ["results/requests/checks.json"]
+    assert forced("Its base cannot be reached.", "there.json", "gone.json") == [
+        "results/requests/checks.json"
+    ]
+    assert forced("It is a pickle.", "there.json") == []
+    assert forced(None, "gone.json") == [], "what was accepted is not asked about again"
+    checks.unlink()
+    assert checks_that_lost_a_source({"net.yaml": ["gone.json"]}) == [], "it is made anyway"

@@ -179,13 +179,13 @@ def test_every_line_of_items_is_held_to_the_schema_too(run):
 
 def test_the_crate_names_what_is_there_and_the_archive_is_the_folder(run):
     folder = shared()
-    graph = json.loads((folder / crate.METADATA).read_text())["@graph"]
+    graph = json.loads((folder / crate.SHARED_CRATE).read_text())["@graph"]
     entities = {one["@id"]: one for one in graph}
     parts = [one["@id"] for one in entities["./"]["hasPart"]]
     assert all((folder / one).exists() for one in parts)
     assert {path.relative_to(folder).parts[0] for path in folder.rglob("*")} == {
         *(Path(one).parts[0] for one in parts),
-        crate.METADATA,
+        crate.SHARED_CRATE,
     }
     assert entities["tables/t.csv"]["description"] == "A table."
     refers = json.dumps(graph).count('"@id"')

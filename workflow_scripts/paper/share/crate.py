@@ -7,8 +7,8 @@ from typing import Any
 
 from workflow_scripts.core.files import sha256_file, write_json
 from workflow_scripts.core.records import Record
+from workflow_scripts.settings.imports import SHARED_CRATE, SHARED_SCORES
 
-METADATA = "ro-crate-metadata.json"
 _CRATE = "https://w3id.org/ro/crate/1.1"
 _TERMS = {"sha256": "https://w3id.org/ro/terms/workflow-run#sha256"}
 _PROFILES = {
@@ -33,7 +33,7 @@ _LANGUAGE = "https://w3id.org/workflowhub/workflow-ro-crate#snakemake"
 # Folders of files that say themselves what they are.
 FOLDERS = {
     "records": "Records of what was measured, each a JSON file with its items in Parquet beside it.",
-    "every_eval_ever": "The same in the format of Every Eval Ever 0.3.0, a datastore's folder.",
+    SHARED_SCORES: "The same in the format of Every Eval Ever 0.3.0, a datastore's folder.",
     "hub": "What each model's repository on the Hugging Face hub can say of these scores.",
 }
 
@@ -109,7 +109,7 @@ def write_crate(folder: Path, files: Mapping[str, str], records: Sequence[Record
         "url": {"@id": "https://snakemake.readthedocs.io"},
     }
     descriptor = {
-        "@id": METADATA,
+        "@id": SHARED_CRATE,
         "@type": "CreativeWork",
         "conformsTo": _refer(
             [{"@id": _CRATE}, {"@id": "https://w3id.org/workflowhub/workflow-ro-crate/1.0"}]
@@ -118,7 +118,7 @@ def write_crate(folder: Path, files: Mapping[str, str], records: Sequence[Record
     }
     people = {"@id": "#people", "@type": "Organization", "name": "Whoever ran the workflow"}
     graph = [descriptor, root, *parts, run, language, people, *software, *profiles]
-    write_json(folder / METADATA, {"@context": [f"{_CRATE}/context", _TERMS], "@graph": graph})
+    write_json(folder / SHARED_CRATE, {"@context": [f"{_CRATE}/context", _TERMS], "@graph": graph})
 
 
 def _refer(entities: Any) -> list[dict[str, str]]:

@@ -16,6 +16,7 @@ from workflow_scripts.paper.share.every_eval_ever import write_evaluation
 from workflow_scripts.paper.share.hub_files import write_hub_files
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.scores.tidy import whole_records
+from workflow_scripts.settings.imports import SHARED_SCORES
 
 _RECORDS = "results/records"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the first day that a zip file knows
@@ -50,7 +51,7 @@ def share(inputs: Inputs, request: dict[str, Any], outputs: dict[str, Path]) -> 
                 _copy(file, folder / "records" / inside)
             if record.protocol.name != "latency":  # a time, and no evaluation
                 base = known.get(CheckpointId.parse(record.model.id).model)
-                write_evaluation(path, record, base, folder / "every_eval_ever")
+                write_evaluation(path, record, base, folder / SHARED_SCORES)
         write_hub_files([record for _, record in records], folder / "hub")
         files = {"README.md": "What lies where."}
         write_text(folder / "README.md", _README)

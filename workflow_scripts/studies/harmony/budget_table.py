@@ -85,7 +85,10 @@ def _looks(
 
 def _stderrs(panel: pd.DataFrame, asked: BudgetRequest) -> pd.Series:
     """By task the error that a usual score of the panel has on as many test items."""
-    items, metrics = pd.Series(asked.items, dtype=float), pd.Series(asked.metrics)[list(asked.items)]
+    items, metrics = (
+        pd.Series(asked.items, dtype=float),
+        pd.Series(asked.metrics)[list(asked.items)],
+    )
     usual, lowest = panel[items.index].mean(), lowest_of(metrics).fillna(0)
     return pd.Series(share_error(usual, items, lowest), index=items.index)
 

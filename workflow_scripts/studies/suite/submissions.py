@@ -37,6 +37,14 @@ class CheckRequests(StepRequest):
     open_licences: tuple[str, ...]
     on_gpu: bool  # whether jobs have one
 
+    @property
+    def sources(self) -> dict[str, list[str]]:
+        """What each file is checked by."""
+        return {
+            file: [one.source, *([one.base_source] if one.base_source else [])]
+            for file, one in self.submissions.items()
+        }
+
 
 def check_requests(
     settings: Settings,
