@@ -82,6 +82,8 @@ def write_pruning_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
 
 
 def _draw(axes, table: pd.DataFrame) -> None:
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+
     sets = list(dict.fromkeys(table["left_out"]))
     for at, (model, rows) in enumerate(table.groupby("model", sort=False)):
         colour = PALETTE[at % len(PALETTE)]
@@ -101,11 +103,12 @@ def _draw(axes, table: pd.DataFrame) -> None:
     axes.set_yticks(range(len(sets)), sets)
     axes.set_ylim(len(sets) - 0.4, -0.6)
     axes.set_xscale("log")
-    for axis_ticks in (axes.xaxis.set_major_formatter, axes.xaxis.set_minor_formatter):
-        axis_ticks(lambda value, _: perplexity(value))
+    low, high = axes.get_xlim()
+    axes.xaxis.set_major_locator(MaxNLocator(6) if high < 4 * low else LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter(lambda value, _: perplexity(value))
+    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_xlabel("perplexity on wikitext, with two standard errors each way")
     axes.set_ylabel("layers left out")
-    axes.tick_params(axis="x", which="both", labelrotation=30)
     axes.grid(axis="x", which="both", color="0.9", linewidth=0.6)
 
 
