@@ -350,6 +350,29 @@ def test_a_task_that_was_asked_with_several_numbers_of_examples_is_kept_apart(fo
     refused(where, r"org/net on rte \(few_shot\) stands in .* too", tmp_path / "refused")
 
 
+def test_a_model_that_was_measured_in_several_number_formats_or_commits_is_kept_apart(
+    folder, tmp_path
+):
+    net, other = "pretrained=org/net", "pretrained=org/other"
+    ways = {
+        "a": (net, "bfloat16", "f" * 40),
+        "b": (net, "float32", "f" * 40),
+        "c": (net, "float32", "0123456789" * 4),
+        "d": (other, "float32", "f" * 40),
+    }
+    for of, (model, dtype, commit) in ways.items():
+        config = {"model_args": model, "model_dtype": f"torch.{dtype}", "model_sha": commit}
+        where = folder(of=of, content=results(config=config))
+    out = tmp_path / "out"
+    imports.import_results({}, asked(where).as_params(), {"folder": out})
+    assert {one.file[0]: one.study for one in read_cells(out)} == {
+        "a": "theirs (bfloat16)",
+        "b": "theirs",
+        "c": "theirs (0123456)",
+        "d": "theirs",
+    }
+
+
 def test_lighteval_s_results_and_details_become_one_task_with_subjects(tmp_path):
     root, model = tmp_path / "light", "org/net"
     scores = {"mmlu:anatomy|5": [1.0, 0.0], "mmlu:virology|5": [1.0, 1.0, 1.0, 0.0]}

@@ -27,6 +27,7 @@ from workflow_scripts.scores.foreign.lighteval_files import is_lighteval, read_l
 from workflow_scripts.scores.foreign.lm_eval_files import AskedTask, is_lm_eval, read_lm_eval
 from workflow_scripts.scores.foreign.measured import (
     Measured,
+    Way,
     checked,
     each_once,
     read_json,
@@ -128,6 +129,9 @@ def _read(path: Path, asked: ImportRequest) -> list[Measured]:
         found = list(read_lighteval(path, content, names))
     elif is_every_eval_ever(content):
         found = list(read_every_eval_ever(path, content))
+        if not found and content["evaluation_results"]:
+            print(f"{path}: of what was varied within one measurement nothing is read.")
+            return []
         names = ours.get(found[0].harness, {}) if found else {}
     else:
         raise UserError(
@@ -171,24 +175,32 @@ def _what_decides(definition: dict[str, Any]) -> dict[str, Any]:
 def origins(found: list[Measured], asked: ImportRequest) -> list[str]:
     """The name that the scores of each go by: the folder's.
 
-    Where a model was asked a task with several numbers of examples, it is that of those with a number that this config
-    asks with, or else with the one that is usual in the folder; behind the others' name stands theirs.
+    Where a model was measured on a task in several ways, it is that of those with a number of examples that this
+    config asks with, or else with what is usual in the folder; behind the others' name stands what is theirs.
     """
-    asked_with: dict[tuple[str | int | None, ...], set[int]] = defaultdict(set)
+    ways: dict[tuple[str | int | None, ...], set[Way]] = defaultdict(set)
     usual: dict[str, Counter[int]] = defaultdict(Counter)
+    formats = Counter(one.way.dtype for one in found)
+    commits = Counter(one.way.commit for one in found)
     for one in found:
-        asked_with[one.cell].add(one.shots)
+        ways[one.cell].add(one.way)
         usual[one.task][one.shots] += 1
 
-    def first(one: Measured) -> int:
+    def first(one: Measured) -> Way:
         here = asked.tasks.get(one.task)
         ours, of_task = here.shots if here else (), usual[one.task]
-        return min(asked_with[one.cell], key=lambda n: (n not in ours, -of_task[n], n))
 
-    return [
-        asked.name if one.shots == first(one) else f"{asked.name} ({one.shots}-shot)"
-        for one in found
-    ]
+        def rank(way: Way) -> tuple:
+            shots = (way.shots not in ours, -of_task[way.shots])
+            return *shots, -formats[way.dtype], -commits[way.commit], way
+
+        return min(ways[one.cell], key=rank)
+
+    def name(one: Measured) -> str:
+        kept = first(one)
+        return asked.name if one.way == kept else f"{asked.name} ({one.way.beside(kept)})"
+
+    return [name(one) for one in found]
 
 
 def _cell(one: Measured, study: str, asked: ImportRequest) -> ImportedCell:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import hub_name_problem, name_of_folder
@@ -27,6 +27,21 @@ class ForeignScore:
     chance: float | None = None
     n: int | None = None
     """Of a part of a task."""
+
+
+class Way(NamedTuple):
+    """In how many ways a folder may have one model on one task: as many as rows of a leaderboard."""
+
+    shots: int
+    dtype: str
+    commit: str
+
+    def beside(self, other: "Way") -> str:
+        """What it has that another has not."""
+        shots = f"{self.shots}-shot" if self.shots != other.shots else ""
+        dtype = self.dtype if self.dtype != other.dtype else ""
+        commit = self.commit[:7] if self.commit != other.commit else ""
+        return ", ".join(filter(None, (shots, dtype, commit))) or "not said how"
 
 
 @dataclass(frozen=True)
@@ -64,8 +79,12 @@ class Measured:
 
     @property
     def cell(self) -> tuple[str | int | None, ...]:
-        """Which may stand there once with each number of examples."""
+        """Which may stand there once in each way."""
         return self.model + self.variant, self.task, self.protocol, self.seed
+
+    @property
+    def way(self) -> Way:
+        return Way(self.shots, self.dtype or "", self.commit or "")
 
     @property
     def everything(self) -> Iterator[tuple[str, str | None, ForeignScore]]:
@@ -176,7 +195,7 @@ def each_once(found: Iterable[Measured]) -> list[str]:
     first: dict[tuple[str | int | None, ...], Measured] = {}
     problems = []
     for one in found:
-        other = first.setdefault((*one.cell, one.shots), one)
+        other = first.setdefault((*one.cell, *one.way), one)
         if other is not one:
             problems.append(
                 f"{one.file}: {one.model} on {one.task} ({one.protocol}) stands in {other.file} too; expected"
