@@ -13,6 +13,7 @@ from huggingface_hub.repocard_data import model_index_to_eval_results
 
 from tests.records import TRAINED, make_items, plain_import, record_fields, write_example
 from tests.unit.settings.merged import ROOT, load
+from workflow_scripts.core.conditions import Condition
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.provenance import PACKAGES
 from workflow_scripts.core.records import Metric, write_record
@@ -92,6 +93,28 @@ def test_what_is_read_back_has_the_same_scores_and_errors(run):
     assert set(ours[0]["subset"].dropna()) == {"law", "art"}
     for one, other in zip(ours, theirs, strict=True):
         pd.testing.assert_frame_equal(one, other)
+
+
+def test_all_that_was_shared_can_be_read_at_once(run):
+    """Also what another study asked of the same model in another number format; plans that were varied are not read."""
+    fields = record_fields(study="suite")
+    fields["protocol"] = fields["protocol"].model_copy(update={"dtype": "bfloat16"})
+    write_record(Path("results/records/suite/sst2.json"), make_items(), **fields)
+    fields = record_fields(study="chunking", task="wikitext", n=4)
+    (metric,), plan = fields["metrics"], Condition(plan="k2m12")
+    fields["metrics"] = (metric.model_copy(update={"condition": plan}),)
+    items = [replace(one, condition=plan) for one in make_items()]
+    write_record(Path("results/records/chunking/texts.json"), items, **fields)
+    folder = shared()
+    imports.import_results({}, plain_import(folder).as_params(), {"folder": Path("back")})
+    scores = pd.read_parquet(Path("back", imports.SCORES))
+    assert set(scores["task"]) == {"sst2", "mmlu"}
+    of_model = scores[(scores["model"] == "miniature/Llama-1.4M") & (scores["task"] == "sst2")]
+    direct = of_model[of_model["protocol"] == "direct"]
+    assert dict(zip(direct["study"], direct["value"], strict=True)) == {
+        "theirs": 0.75,
+        "theirs (bfloat16)": 0.5,
+    }
 
 
 def test_a_model_that_the_table_of_models_lacks_has_the_size_it_had_where_it_was_measured(run):
