@@ -41,8 +41,9 @@ NOTE = (
     "How wrong the place of a new model among the panel's is expected to be, by what its training on some of the"
     " tasks takes. Each family of the panel is placed by the models of all others, on the tasks. Price: of training all"
     " models of the config, in hours and as a share of all tasks. Off: root mean square of the error of PC1; ranks:"
-    " median error of the rank; half width: median of the 95% interval's, with the errors of as many test items as are asked; within: share of such"
-    " intervals that hold, without those. What another training would move is in none of them, so all tasks may have no error. At random:"
+    " median error of the rank; half width: median of the 95% interval's; each with the errors of as many test items as"
+    " are asked. Within: share of such intervals that hold, of scores without those errors. What another training would"
+    " move is in none of them. At random:"
     f" means over {RANDOM} draws. The tasks of `harmony.budget` were chosen before anything was trained. The panel's families"
     " have helped to choose, so that chosen tasks look somewhat better than they are; `published_price` leaves each"
     " family out of that too."
@@ -56,9 +57,10 @@ def choose(path: Path, asked: BudgetRequest) -> Choice:
     panel, families = _panel(path, asked)
     prices = pd.Series(asked.prices, dtype=float)
     tasks = in_turn(panel, prices, chosen(panel, prices, asked.hours))
-    found = expected(panel, tasks, families)
-    whole = expected(panel, list(prices.index), families)
-    cheap = expected(panel, cheapest(prices, asked.hours), families)
+    stderrs = _stderrs(panel, asked)
+    found = expected(panel, tasks, families, stderrs)
+    whole = expected(panel, list(prices.index), families, stderrs)
+    cheap = expected(panel, cheapest(prices, asked.hours), families, stderrs)
     return Choice(
         tasks=tuple(tasks),
         looks=_looks(panel, families, tasks, asked),
