@@ -3,13 +3,16 @@
 Each Snakemake of a run reads this, so what computes the choice is imported only where it is computed.
 """
 
+import os
 from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import read_sealed, sha256_file, sha256_json, write_sealed
+from workflow_scripts.core.ids import in_paths
 from workflow_scripts.planning.wording import hours
 from workflow_scripts.settings.load import Settings
+from workflow_scripts.settings.packs import harmony_records
 from workflow_scripts.studies.harmony.budget_requests import (
     BudgetRequest,
     Choice,
@@ -20,6 +23,7 @@ from workflow_scripts.studies.harmony.budget_requests import (
 from workflow_scripts.studies.ranking.requests import grid_request
 
 FOLDER = Path("results/budget")
+_PRICED = {"prices", "hours", "unit"}
 
 
 def choice_file(settings: Settings) -> Path:
@@ -45,10 +49,11 @@ def _kept(settings: Settings, chooses: bool) -> dict[str, Any]:
     file = choice_file(settings)
     kept = read_sealed(file)
     if chooses:
-        asked, panel = budget_request(settings), Path(panel_file(settings))
-        made_of, before = sha256_json([asked.as_params(), sha256_file(panel)]), kept
-        if kept is None or kept["made_of"] != made_of:
-            kept = {"made_of": made_of, **_chosen(panel, asked).model_dump(mode="json")}
+        asked, panel, before = budget_request(settings), Path(panel_file(settings)), kept
+        about = [asked.model_dump(mode="json", exclude=_PRICED), sha256_file(panel)]
+        made_of = {"about": sha256_json(about), "made_of": sha256_json([*about, asked.as_params()])}
+        if kept is None or not _stands(settings, kept, made_of):
+            kept = {**made_of, **_chosen(panel, asked).model_dump(mode="json")}
         kept = {**kept, "begun": _begun(settings, kept)}
         if kept != before:
             write_sealed(file, kept)
@@ -58,6 +63,15 @@ def _kept(settings: Settings, chooses: bool) -> dict[str, Any]:
             " command from the beginning."
         )
     return kept
+
+
+def _stands(settings: Settings, kept: dict[str, Any], made_of: dict[str, str]) -> bool:
+    """Other prices alone, as another machine has, choose anew only until one of the tasks is trained on."""
+    if kept["made_of"] == made_of["made_of"] or kept["about"] != made_of["about"]:
+        return kept["made_of"] == made_of["made_of"]
+    trained = settings.model_copy(update={"paid_tasks": _choice(kept).tasks})
+    models = in_paths(settings.harmony.models)
+    return any(map(os.path.exists, harmony_records(trained, models, "train_before_test")))
 
 
 def _choice(kept: dict[str, Any]) -> Choice:

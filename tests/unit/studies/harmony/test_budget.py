@@ -1,6 +1,7 @@
 """harmony.budget: which trainings it pays for, that the choice is kept, and what cannot be paid for."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 
 from tests.unit.settings.merged import ROOT, merged
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.ids import in_paths
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.settings.load import load_settings
 from workflow_scripts.settings.packs import harmony_records, packs, tasks_of
@@ -112,6 +114,26 @@ def test_a_rerun_keeps_the_choice_and_another_budget_chooses_anew(monkeypatch):
     more = within_budget(settings_of("60%"), chooses=True)
     assert len(more.paid_tasks) > len(first.paid_tasks)
     assert choice_file(first).read_bytes() == written, "a look at another budget leaves it alone"
+
+
+def test_other_prices_choose_anew_until_something_is_trained():
+    """As on another machine that shares the folder; with looks, the risk that they share would be taken twice."""
+    first = within_budget(settings_of(stop={"half_width": 300}), chooses=True)
+    elsewhere = settings_of(stop={"half_width": 300})
+    compute = elsewhere.compute.model_copy(update={"threads": elsewhere.compute.threads + 7})
+    elsewhere = elsewhere.model_copy(update={"compute": compute})
+    before = choice_file(first).read_bytes()
+    within_budget(elsewhere, chooses=True)
+    assert choice_file(first).read_bytes() != before, "nothing is trained yet"
+    choice_file(first).write_bytes(before)
+    (trained,) = tasks_of(first, "harmony", "train_before_test")
+    record = Path(f"results/records/harmony/train_before_test/miniature--Llama-1.4M/{trained}.json")
+    assert str(record) in harmony_records(first, in_paths(first.harmony.models))
+    record.parent.mkdir(parents=True)
+    record.write_text("{}")
+    looked(first, enough=False)
+    second = within_budget(elsewhere, chooses=True)
+    assert second.paid_tasks[:1] == first.paid_tasks and len(second.paid_tasks) == 2
 
 
 def test_a_job_takes_what_was_chosen_and_never_chooses():
