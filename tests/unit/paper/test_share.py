@@ -96,10 +96,11 @@ def test_what_is_read_back_has_the_same_scores_and_errors(run):
 
 
 def test_all_that_was_shared_can_be_read_at_once(run):
-    """Also what another study asked of the same model in another number format; plans that were varied are not read."""
-    fields = record_fields(study="suite")
-    fields["protocol"] = fields["protocol"].model_copy(update={"dtype": "bfloat16"})
-    write_record(Path("results/records/suite/sst2.json"), make_items(), **fields)
+    """Also what another study asked of the same model, in two number formats; plans that were varied are not read."""
+    for dtype in ("float32", "bfloat16"):
+        fields = record_fields(study="suite")
+        fields["protocol"] = fields["protocol"].model_copy(update={"dtype": dtype})
+        write_record(Path(f"results/records/suite/{dtype}.json"), make_items(), **fields)
     fields = record_fields(study="chunking", task="wikitext", n=4)
     (metric,), plan = fields["metrics"], Condition(plan="k2m12")
     fields["metrics"] = (metric.model_copy(update={"condition": plan}),)
@@ -113,7 +114,8 @@ def test_all_that_was_shared_can_be_read_at_once(run):
     direct = of_model[of_model["protocol"] == "direct"]
     assert dict(zip(direct["study"], direct["value"], strict=True)) == {
         "theirs": 0.75,
-        "theirs (bfloat16)": 0.5,
+        "theirs (suite)": 0.5,
+        "theirs (suite, bfloat16)": 0.5,
     }
 
 

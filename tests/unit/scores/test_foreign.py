@@ -359,9 +359,11 @@ def test_a_model_that_was_measured_in_several_number_formats_or_commits_is_kept_
         "b": (net, "float32", "f" * 40),
         "c": (net, "float32", "0123456789" * 4),
         "d": (other, "float32", "f" * 40),
+        "e": (net, "float32", ""),
+        "f": (net, "", "f" * 40),
     }
     for of, (model, dtype, commit) in ways.items():
-        config = {"model_args": model, "model_dtype": f"torch.{dtype}", "model_sha": commit}
+        config = {"model_args": model, "model_dtype": dtype, "model_sha": commit}
         where = folder(of=of, content=results(config=config))
     out = tmp_path / "out"
     imports.import_results({}, asked(where).as_params(), {"folder": out})
@@ -370,7 +372,28 @@ def test_a_model_that_was_measured_in_several_number_formats_or_commits_is_kept_
         "b": "theirs",
         "c": "theirs (0123456)",
         "d": "theirs",
+        "e": "theirs (commit not said)",
+        "f": "theirs (format not said)",
     }
+
+
+def test_a_score_of_no_use_to_us_stops_no_other(folder, tmp_path):
+    """Of a task that we do not know a metric may be percents, and one that we do not report no number."""
+    content = results()
+    content["results"]["rte"] |= {"mcc,none": "N/A"}
+    content["results"]["squad"] = {"f1,none": 63.2}
+    content["configs"]["squad"] = {"task": "squad"}
+    content["n-shot"]["squad"] = 0
+    out = tmp_path / "out"
+    imports.import_results({}, asked(folder(content=content)).as_params(), {"folder": out})
+    scores = pd.read_parquet(out / imports.SCORES)
+    found = dict(
+        zip(zip(scores["task"], scores["metric"], strict=True), scores["value"], strict=True)
+    )
+    assert found == {("rte", "acc"): 0.75, ("squad", "f1"): 63.2}
+    content["results"]["rte"]["acc,none"] = "N/A"
+    other = folder(of="other", content=content)
+    refused(other, "results.rte.acc,none is 'N/A'; expected a number", tmp_path / "refused")
 
 
 def test_lighteval_s_results_and_details_become_one_task_with_subjects(tmp_path):

@@ -59,6 +59,7 @@ def _evaluation(path: Path, record: Record, base: KnownModel | None) -> dict[str
     asked = {
         "generation_args": {"execution_command": command.line} if command.command else {},
         "additional_details": {
+            "study": record.study,
             "task": record.task.name,
             "protocol": record.protocol.name,
             "num_fewshot": str(record.task.shots),

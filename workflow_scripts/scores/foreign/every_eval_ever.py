@@ -112,6 +112,7 @@ def read_every_eval_ever(path: Path, content: dict[str, Any]) -> Iterator[Measur
             task=asked.get("task", task),
             shots=int(asked["num_fewshot"]),
             told_protocol=protocol,
+            study=asked.get("study", ""),
             seed=int(str(seed)) if str(seed).isdecimal() else None,
             scores=scores[task][None],
             parts={part: of for part, of in scores[task].items() if part is not None},

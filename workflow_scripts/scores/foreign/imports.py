@@ -27,7 +27,7 @@ from workflow_scripts.scores.foreign.lighteval_files import is_lighteval, read_l
 from workflow_scripts.scores.foreign.lm_eval_files import AskedTask, is_lm_eval, read_lm_eval
 from workflow_scripts.scores.foreign.measured import (
     Measured,
-    Way,
+    Weights,
     checked,
     each_once,
     read_json,
@@ -37,6 +37,7 @@ from workflow_scripts.scores.influences import ScoredRecord
 from workflow_scripts.settings.imports import paths_in
 
 SCORES, RECORDS = "scores.parquet", "records.json"
+_RANKED = "harmony"  # of the studies of a run the one whose scores are ranked there
 
 
 class ImportedRecord(ImportedCell):
@@ -93,7 +94,10 @@ def read_folder(
     problems: list[str] = []
     for path in tqdm(files, f"reading {folder}"):
         try:
-            read = [checked(one).with_floors() for one in _read(path, asked)]
+            read = [
+                checked(one, known=one.task in asked.tasks).with_floors()
+                for one in _read(path, asked)
+            ]
         except UserError as error:
             problems += error.problems
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
@@ -173,32 +177,35 @@ def _what_decides(definition: dict[str, Any]) -> dict[str, Any]:
 
 
 def origins(found: list[Measured], asked: ImportRequest) -> list[str]:
-    """The name that the scores of each go by: the folder's.
+    """The name that the scores of each go by: the folder's, and behind it in brackets what tells them from others.
 
-    Where a model was measured on a task in several ways, it is that of those with a number of examples that this
-    config asks with, or else with what is usual in the folder; behind the others' name stands what is theirs.
+    Plain is the name of the scores of harmony, or of whichever study comes first, where a run shared those of several; of
+    the weights of a model, where there are several, that are in the format, and of the commit, which is usual in the
+    folder; and of a task that was asked with several numbers of examples, of that which this config asks with, or
+    else is usual.
     """
-    ways: dict[tuple[str | int | None, ...], set[Way]] = defaultdict(set)
+    studies = sorted({one.study for one in found}, key=lambda study: (study != _RANKED, study))
+    weights: dict[tuple[str, str], set[Weights]] = defaultdict(set)
+    shots: dict[tuple[Any, ...], set[int]] = defaultdict(set)
     usual: dict[str, Counter[int]] = defaultdict(Counter)
-    formats = Counter(one.way.dtype for one in found)
-    commits = Counter(one.way.commit for one in found)
+    formats = Counter(one.weights.dtype for one in found)
+    commits = Counter(one.weights.commit for one in found)
     for one in found:
-        ways[one.cell].add(one.way)
+        weights[one.study, one.model + one.variant].add(one.weights)
+        shots[one.cell].add(one.shots)
         usual[one.task][one.shots] += 1
 
-    def first(one: Measured) -> Way:
+    def name(one: Measured) -> str:
         here = asked.tasks.get(one.task)
         ours, of_task = here.shots if here else (), usual[one.task]
-
-        def rank(way: Way) -> tuple:
-            shots = (way.shots not in ours, -of_task[way.shots])
-            return *shots, -formats[way.dtype], -commits[way.commit], way
-
-        return min(ways[one.cell], key=rank)
-
-    def name(one: Measured) -> str:
-        kept = first(one)
-        return asked.name if one.way == kept else f"{asked.name} ({one.way.beside(kept)})"
+        first = min(shots[one.cell], key=lambda n: (n not in ours, -of_task[n], n))
+        theirs = min(
+            weights[one.study, one.model + one.variant],
+            key=lambda way: (-formats[way.dtype], -commits[way.commit], way),
+        )
+        parts = [one.study] * (one.study != studies[0])
+        parts += [f"{one.shots}-shot"] * (one.shots != first) + one.weights.beside(theirs)
+        return f"{asked.name} ({', '.join(parts)})" if parts else asked.name
 
     return [name(one) for one in found]
 

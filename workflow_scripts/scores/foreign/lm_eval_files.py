@@ -64,7 +64,8 @@ def read_lm_eval(
         several, samples = leaves != [task], []
         for name in leaves:
             samples += _samples(path, content, name, asked.get(task, AskedTask()), several)
-        numbers = _numbers(path, task, scores)
+        wanted = asked[task].metric if task in asked else None
+        numbers = _numbers(path, task, scores, wanted)
         of_leaves: dict[str, Any] = {}
         if several:
             of_leaves = {name: content["results"].get(name, {}) for name in leaves}
@@ -84,7 +85,7 @@ def read_lm_eval(
                 parts={
                     name: {
                         metric: replace(one, n=_count(content, [name]))
-                        for metric, one in _numbers(path, name, found).items()
+                        for metric, one in _numbers(path, name, found, wanted).items()
                     }
                     for name, found in of_leaves.items()
                 },
@@ -136,7 +137,8 @@ def _count(content: dict[str, Any], leaves: list[str]) -> int | None:
     return sum(known) if all(isinstance(one, int) for one in known) else None
 
 
-def _numbers(path: Path, task: str, scores: Any) -> dict[str, ForeignScore]:
+def _numbers(path: Path, task: str, scores: Any, wanted: str | None) -> dict[str, ForeignScore]:
+    """By metric; one that is no number is left out and named, unless it is that which tables report."""
     if not isinstance(scores, dict):
         raise UserError(f"{path}: results.{task} is {scores!r}; expected scores by metric.")
     found = {}
@@ -144,11 +146,14 @@ def _numbers(path: Path, task: str, scores: Any) -> dict[str, ForeignScore]:
         metric, comma, filter_name = key.partition(",")
         if not comma or metric.endswith("_stderr"):
             continue
-        value = number_of(said)
-        if value is None:
+        value, name = number_of(said), metric_name(metric, filter_name)
+        if value is None and wanted in (name, metric):
             raise UserError(f"{path}: results.{task}.{key} is {said!r}; expected a number.")
+        if value is None:
+            print(f"{path}: results.{task}.{key} is {said!r}, no number, and is left out.")
+            continue
         error = number_of(scores.get(f"{metric}_stderr,{filter_name}"))
-        found[metric_name(metric, filter_name)] = ForeignScore(value, error)
+        found[name] = ForeignScore(value, error)
     return found
 
 

@@ -29,19 +29,16 @@ class ForeignScore:
     """Of a part of a task."""
 
 
-class Way(NamedTuple):
-    """In how many ways a folder may have one model on one task: as many as rows of a leaderboard."""
+class Weights(NamedTuple):
+    """As rows of a leaderboard tell them apart; a model's may lie in a folder in several ways."""
 
-    shots: int
     dtype: str
     commit: str
 
-    def beside(self, other: "Way") -> str:
-        """What it has that another has not."""
-        shots = f"{self.shots}-shot" if self.shots != other.shots else ""
-        dtype = self.dtype if self.dtype != other.dtype else ""
-        commit = self.commit[:7] if self.commit != other.commit else ""
-        return ", ".join(filter(None, (shots, dtype, commit))) or "not said how"
+    def beside(self, others: "Weights") -> list[str]:
+        """What they have that the others have not."""
+        dtype, commit = self.dtype or "format not said", self.commit[:7] or "commit not said"
+        return [dtype] * (self.dtype != others.dtype) + [commit] * (self.commit != others.commit)
 
 
 @dataclass(frozen=True)
@@ -66,6 +63,8 @@ class Measured:
     choices: tuple[tuple[str, ...], ...] = field(default=(), repr=False)
     """Of each item, what there was to choose from."""
     variant: str = ""
+    study: str = ""
+    """Of a run that was shared."""
     seed: int | None = None
     parameters: int | None = None
     base: KnownModel | None = None
@@ -78,13 +77,14 @@ class Measured:
         return self.told_protocol or ("few_shot" if self.shots else "direct")
 
     @property
-    def cell(self) -> tuple[str | int | None, ...]:
-        """Which may stand there once in each way."""
-        return self.model + self.variant, self.task, self.protocol, self.seed
+    def weights(self) -> Weights:
+        return Weights(self.dtype or "", self.commit or "")
 
     @property
-    def way(self) -> Way:
-        return Way(self.shots, self.dtype or "", self.commit or "")
+    def cell(self) -> tuple[Any, ...]:
+        """Which may stand there once with each number of examples."""
+        of = self.study, self.model + self.variant, self.weights
+        return *of, self.task, self.protocol, self.seed
 
     @property
     def everything(self) -> Iterator[tuple[str, str | None, ForeignScore]]:
@@ -134,8 +134,11 @@ def number_of(value: Any) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def checked(one: Measured) -> Measured:
-    """As it is, with its number of items, if the file agrees with itself; else a sentence on where it does not."""
+def checked(one: Measured, *, known: bool = True) -> Measured:
+    """As it is, with its number of items, if the file agrees with itself; else a sentence on where it does not.
+
+    What a metric of a task that is not known may be is not known either: some are percents.
+    """
     where = f"{one.file}: {one.task}"
     for name in ("version", "commit", "dtype"):
         if not isinstance(said := getattr(one, name), str | None):
@@ -143,7 +146,7 @@ def checked(one: Measured) -> Measured:
     if not isinstance(one.definition, dict):
         raise UserError(f"{where}: its definition is {one.definition!r}; expected an object.")
     for name, part, score in one.everything:
-        low, high = RANGES.get(bare(name), (-math.inf, math.inf))
+        low, high = RANGES.get(bare(name) if known else "", (-math.inf, math.inf))
         what = f"{name} of {part}" if part else name
         if not low - _SAME <= score.value <= high + _SAME:
             raise UserError(f"{where}: {what} is {score.value:g}; expected {low:g} to {high:g}.")
@@ -192,10 +195,10 @@ def _means(name: str, parts: Sequence[Sequence[Item]]) -> tuple[float, float] | 
 
 def each_once(found: Iterable[Measured]) -> list[str]:
     """The problems of several files that have the same cell."""
-    first: dict[tuple[str | int | None, ...], Measured] = {}
+    first: dict[tuple[Any, ...], Measured] = {}
     problems = []
     for one in found:
-        other = first.setdefault((*one.cell, *one.way), one)
+        other = first.setdefault((*one.cell, one.shots), one)
         if other is not one:
             problems.append(
                 f"{one.file}: {one.model} on {one.task} ({one.protocol}) stands in {other.file} too; expected"
