@@ -1,7 +1,8 @@
-"""Snakemake's notes of how each file was made, in .snakemake/metadata: damaged ones stop no run.
+"""Snakemake's notes of how each file was made, in .snakemake/metadata: damaged ones stop no run, failures leave them.
 
 Snakemake passes over a note that is no JSON and says so; at other damage it would end in an error that names
-no file.
+no file. Of a failed job it notes parameters and inputs as if the job had made its outputs, which it removes: the
+next run would take what was made of the older ones for up to date, since the loss of an input is no reason to run.
 """
 
 import functools
@@ -38,6 +39,30 @@ def pass_over_damaged_metadata() -> None:
             return None
 
     FilePersistence._read_record = read_record
+
+
+def keep_notes_of_what_failed() -> None:
+    """From now on, in this process: the note of an output stays that of the job that made it."""
+    from snakemake.jobs import Job
+    from snakemake.persistence.file import FilePersistence
+
+    postprocess = inspect.unwrap(Job.postprocess)
+    finished = inspect.unwrap(FilePersistence.finished)
+    failed = set[int]()
+
+    @functools.wraps(postprocess)
+    async def ends(self, *arguments, error: bool = False, **options):
+        (failed.add if error else failed.discard)(id(self))
+        return await postprocess(self, *arguments, error=error, **options)
+
+    @functools.wraps(finished)
+    async def notes(self, job):
+        if id(job) not in failed:
+            return await finished(self, job)
+        for file in job.output:
+            self._unmark_incomplete(self._get_key(file))
+
+    Job.postprocess, FilePersistence.finished = ends, notes
 
 
 def remove_damaged_metadata(state: Path) -> Iterator[str]:

@@ -13,7 +13,7 @@ from workflow_scripts.bridge.interruption import (
     end_when_asked,
 )
 from workflow_scripts.bridge.journal import note_run
-from workflow_scripts.bridge.metadata import pass_over_damaged_metadata
+from workflow_scripts.bridge.metadata import keep_notes_of_what_failed, pass_over_damaged_metadata
 from workflow_scripts.bridge.orphaned_slurm_jobs import cancel_left_behind
 from workflow_scripts.bridge.ready_process import have_jobs_forked
 from workflow_scripts.bridge.run_lock import hold_run_lock, is_run_alive, sweep_stale_lock
@@ -57,6 +57,7 @@ def before_parsing(workflow) -> float:
     began = time.time()
     ask_the_disk_what_is_protected()
     pass_over_damaged_metadata()
+    keep_notes_of_what_failed()
     if is_main_process(workflow):
         end_quietly_before_the_first_job()
     if is_main_process(workflow) and not is_dry_run(workflow):  # which changes nothing

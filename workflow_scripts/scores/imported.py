@@ -26,6 +26,7 @@ KNOWN = (*(column for column in COLUMNS if column != "study"), "unit")
 PROTOCOLS = get_args(Protocol)
 # Studies of a run whose scores its ranking has no use for.
 UNRANKED = ("chunking", "mmlu", "prompts", "suite", "training")
+RANKED = "harmony"
 UNITS = {"fraction": 1, "percent": 100}
 BITS = "bits_per_byte"  # of a text
 LEAST = {"stderr": 0, "n": 1, "shots": 0}
@@ -70,14 +71,20 @@ def read_imported(
 
 
 def _of_a_run(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
-    """Of results/scores.csv what was ranked there; rows keep their numbers."""
+    """Of results/scores.csv what was ranked there; rows keep their numbers.
+
+    A cell that the run measured and imported too is the one that it measured.
+    """
     ranked = frame[~frame["study"].isin(UNRANKED)]
     if ranked.empty:
         raise UserError(
             f"{path} has scores of {listed(sorted(frame['study'].dropna().unique()))}; expected some of the"
             " study harmony, or of imported ones."
         )
-    return ranked.drop(columns="study")
+    cell = [ranked[name] for name in _CELL[:5] if name in ranked]
+    by_rank = ranked["study"].where(ranked["study"] != RANKED, "")
+    first = by_rank.groupby(cell, dropna=False).transform("min")
+    return ranked[by_rank == first].drop(columns="study")
 
 
 def _reported_alone(frame: pd.DataFrame, metrics: Mapping[str, str]) -> pd.DataFrame:

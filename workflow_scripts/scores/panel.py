@@ -7,9 +7,8 @@ from typing import NamedTuple
 import pandas as pd
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.scores.files import read_theirs
 from workflow_scripts.scores.imported import read_imported
-from workflow_scripts.scores.published_leaderboard import PROTOCOL, is_leaderboard, read_panel
+from workflow_scripts.scores.published_leaderboard import PROTOCOL
 from workflow_scripts.settings.sentences import listed
 
 FEWEST_MODELS = 10  # that a place can be learned from
@@ -22,12 +21,10 @@ class Panel(NamedTuple):
 
 
 def panel_of(path: Path, metrics: Mapping[str, str]) -> Panel:
-    """Without the models that lack a score.
+    """Without the models that lack a score, and without tasks on which all are alike, which order nobody.
 
     Of scores under several protocols those after training count, and of several seeds their mean.
     """
-    if is_leaderboard(list(read_theirs(path, "a line for each score").columns)):
-        return Panel(read_panel(path).dropna(), PROTOCOL)
     scores = read_imported(path, metrics, others=True)
     scores = scores[scores["task"].isin(list(metrics)) & scores["subset"].isna()]
     protocols = set(scores["protocol"])
@@ -43,12 +40,25 @@ def panel_of(path: Path, metrics: Mapping[str, str]) -> Panel:
         task=scores["task"].astype(object),
         value=scores["value"].astype(float),
     )
-    wide = scores.groupby(["model", "task"], sort=False)["value"].mean().unstack()
+    cells = scores.groupby(["model", "task"], sort=False)
+    shots = cells["shots"].unique()
+    for (model, task), several in shots[shots.map(len) > 1].items():
+        numbers = listed(["none told" if pd.isna(one) else str(one) for one in several])
+        raise UserError(
+            f"{path} has scores of {model} on {task} with several numbers of examples, {numbers};"
+            " a panel is expected to have one."
+        )
+    wide = cells["value"].mean().unstack()
     wide = wide.reindex(index=scores["model"].unique(), columns=scores["task"].unique())
     whole = wide.dropna()
     if len(whole) < FEWEST_MODELS:
         raise UserError(
             f"{path} has {len(whole)} models with a score on each of its {wide.shape[1]} tasks; a panel is"
             f" expected to have at least {FEWEST_MODELS}."
+        )
+    whole = whole.loc[:, whole.nunique() > 1]
+    if whole.empty:
+        raise UserError(
+            f"{path} has no task on which its models differ; a panel is expected to have some."
         )
     return Panel(whole.rename_axis(index="model", columns=None), protocol)

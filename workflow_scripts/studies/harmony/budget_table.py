@@ -106,7 +106,7 @@ def _panel(path: Path, asked: BudgetRequest) -> tuple[pd.DataFrame, pd.Series]:
         )
     if lacking := [task for task in asked.prices if task not in panel]:
         problems.append(
-            f"harmony.tasks has {shown(lacking[0])}{_more(lacking)}, on which the panel {path} has no scores;"
+            f"harmony.tasks has {shown(lacking[0])}{_more(lacking)}, on which the panel {path} has no scores that differ;"
             f" expected tasks of the panel alone with harmony.budget{hint(lacking[0], panel.columns)}."
         )
     if placed := [name for name in asked.trained if name in panel.index]:

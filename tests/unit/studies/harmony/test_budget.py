@@ -23,7 +23,7 @@ from workflow_scripts.studies.harmony.budget_choice import (
     looks_request,
     within_budget,
 )
-from workflow_scripts.studies.harmony.budget_requests import budget_request
+from workflow_scripts.studies.harmony.budget_requests import budget_request, panel_file
 
 TASKS = ["mnli", "rte", "gsm8k", "nq_open", "arc_easy", "sst2", "boolq", "piqa", "truthfulqa_mc2"]
 
@@ -206,7 +206,7 @@ def test_the_choice_follows_the_panel_that_is_named(tmp_path):
 def test_the_table_has_the_choice_all_tasks_and_each_way_at_each_price(tmp_path):
     settings = within_budget(settings_of(tasks=TASKS[:-1]), chooses=True)
     asked = budget_request(settings)
-    panel = settings.resource("published/harmony_leaderboard.csv")
+    panel = Path(panel_file(settings))
     table = budget_table.budget_curve(*budget_table._panel(panel, asked), asked)
     paid, whole = table.iloc[0], table.iloc[1]
     assert set(paid["chosen"].split()) == set(settings.paid_tasks)
@@ -263,7 +263,7 @@ def test_the_looks_that_are_expected_count_the_errors_of_the_items_that_are_aske
         settings = settings_of("60%", stop={"half_width": 400}, max_test_items=items)
         asked = budget_request(settings)
         assert set(asked.items.values()) == {items}
-        panel = settings.resource("published/harmony_leaderboard.csv")
+        panel = Path(panel_file(settings))
         table = budget_table.budget_curve(*budget_table._panel(panel, asked), asked)
         return budget_table.choose(panel, asked).looks, table["half"].iloc[0]
 
@@ -287,9 +287,7 @@ def test_looks_of_another_choice_are_none(tmp_path):
 def test_a_width_is_enough_when_every_model_is_known_to_it(width):
     settings = within_budget(settings_of(stop={"half_width": width}, budget="60%"), chooses=True)
     asked = looks_request(settings).model_copy(update={"turn": ("mnli", "rte"), "most": 4})
-    panel = budget_table._panel(
-        settings.resource("published/harmony_leaderboard.csv"), budget_request(settings)
-    )[0]
+    panel = budget_table._panel(Path(panel_file(settings)), budget_request(settings))[0]
     scores = panel.iloc[[3, 20]].set_axis(["new/a", "new/b"])
     table = looks.looks(scores, scores * np.nan, panel, asked)
     assert list(table["look"]) == [1, 1, 2, 2] and looks.is_enough(table) == (width > 1000)
@@ -302,9 +300,7 @@ def test_an_order_is_enough_when_the_better_model_is_known():
     stop = {"order": names}
     settings = within_budget(settings_of(models=names, stop=stop, budget="60%"), chooses=True)
     asked = looks_request(settings).model_copy(update={"turn": ("mnli",), "most": 4})
-    panel = budget_table._panel(
-        settings.resource("published/harmony_leaderboard.csv"), budget_request(settings)
-    )[0]
+    panel = budget_table._panel(Path(panel_file(settings)), budget_request(settings))[0]
     ordered = panel.sort_values("mnli")
     apart = ordered.iloc[[0, -1]].set_axis(names)
     table = looks.looks(apart, apart * np.nan, panel, asked)
