@@ -27,7 +27,7 @@ with mending():
     WHO_KNOWS = LookUp(look_up_model, look_up_task, runs_code)
     SETTINGS = checked_settings(workflow, config, WHO_KNOWS)
     # The products of each grid are declared when this is imported: what is wrong with its file has been said.
-    from workflow_scripts.paper.products import MEASURED, wanted, wanted_records
+    from workflow_scripts.paper.products import MEASURED, inputs_of, wanted, wanted_records
 
     SETTINGS = within_budget(SETTINGS, chooses=is_main_process(workflow))
     LOCK_FILE = find_file(SETTINGS.hub.lock, Path(workflow.basedir)) or Path(SETTINGS.hub.lock)
@@ -146,10 +146,17 @@ def records_of(study, wildcards):
 
 
 def made_of(target):
-    """What the config has made of a target. The records too, or a deleted one would stay away."""
+    """What the config has made of a target, and the results it is made from, or a deleted one would stay away."""
     records = [RECORDS[one.name] for one in MEASURED if one.study == target and one.name in RECORDS]
-    products = [one.files.values() for one in wanted(SETTINGS) if one.target == target]
-    return [path for paths in (*records, *products) for path in paths]
+    products = [one for one in wanted(SETTINGS) if one.target == target]
+    made = [list(one.files.values()) for one in products]
+    read = [
+        [files] if isinstance(files, str) else files
+        for one in products
+        for files in inputs_of(one, SETTINGS, lambda study: RECORDS.get(study, [])).values()
+    ]
+    kept = [[path for path in files if path.startswith("results/")] for files in read]
+    return list(dict.fromkeys(path for paths in (*records, *made, *kept) for path in paths))
 
 
 def all_records(wildcards):

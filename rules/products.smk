@@ -105,7 +105,10 @@ rule collect_scores:
 use rule collect_scores as import_results with:
     """Read what other people's harnesses wrote into a folder: each file whole, or none of them."""
     input:
-        folder=lambda wildcards: import_request(SETTINGS, wildcards.imported).folder,
+        # A whole path: what this run shares may be read by another config in the same folder.
+        folder=lambda wildcards: Path(
+            import_request(SETTINGS, wildcards.imported).folder
+        ).absolute(),
     output:
         folder=directory("results/imports/{imported}"),
     log:

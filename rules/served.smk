@@ -16,6 +16,7 @@ rule take_served_model:
     wildcard_constraints:
         org=one_of(sorted({name.split("/")[0] for name in SETTINGS.served})),
         name=one_of(sorted({name.split("/")[1] for name in SETTINGS.served})),
+    retries: retries(2)
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads

@@ -13,25 +13,25 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "workflow_scripts"
 # Lines of Python, and of rules, by the folder they lie in.
 LINES: dict[str, int] = {
-    "workflow_scripts/bridge": 2230,
+    "workflow_scripts/bridge": 2260,
     "workflow_scripts/chunked": 2290,
     "workflow_scripts/core": 2540,
     "workflow_scripts/evaluation": 7390,
     "workflow_scripts/grid": 1080,
-    "workflow_scripts/hub": 2650,
+    "workflow_scripts/hub": 2680,
     "workflow_scripts/miniature": 3260,
     "workflow_scripts/paper": 2630,
     "workflow_scripts/planning": 2220,
     "workflow_scripts/render": 1280,
-    "workflow_scripts/scores": 2320,
+    "workflow_scripts/scores": 2350,
     "workflow_scripts/settings": 4880,
-    "workflow_scripts/stats": 2500,
+    "workflow_scripts/stats": 2510,
     "workflow_scripts/steps": 410,
-    "workflow_scripts/studies": 11940,
+    "workflow_scripts/studies": 11980,
     "workflow_scripts/training": 4390,
     "Snakefile": 80,
-    "rules": 1810,
-    "tests": 44080,
+    "rules": 1820,
+    "tests": 44330,
     "bench": 2990,
 }
 MOST_LINES_OF_A_FILE = 320

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.bridge.snakemake_settings import is_main_process
+from workflow_scripts.core.broken import is_broken
 
 _CHECKS = Path("results/requests/checks.json")
 
@@ -47,13 +48,17 @@ def scores_that_lost_a_record(records: Mapping[str, list[str]]) -> list[str]:
 
 
 def checks_that_lost_a_source(sources: Mapping[str, Iterable[str]]) -> list[str]:
-    """The check of the leaderboard's requests, where one was turned down for what the hub did not give.
+    """The check of the leaderboard's requests, where the hub did not give what one is checked by, and that.
 
-    The next run removes what stands in its place. Of accepted requests nothing is asked again.
+    What says so in its place is removed by the next run of the same folder, or lies in the hub where another folder
+    asked. A request that was read has its commit: of those nothing is asked again.
     """
-    turned_down = [request["file"] for request in _checked() if request["reason"]]
-    lost = (source for file in turned_down for source in sources.get(file, ()))
-    return [] if all(Path(source).exists() for source in lost) else [str(_CHECKS)]
+    unread = [one["file"] for one in _checked() if one["reason"] and not one.get("commit")]
+    lost = [
+        source for file in unread for source in sources.get(file, ()) if not Path(source).exists()
+    ]
+    broken = [source for of in sources.values() for source in of if is_broken(Path(source))]
+    return [str(_CHECKS), *broken] if lost or broken else []
 
 
 def _last_accepted() -> list[str]:

@@ -18,6 +18,7 @@ from workflow_scripts.hub.manifest import MANIFEST, read_manifest, verify
 
 _SAMPLES = "samples.json"  # of training.samples
 _ASIDE = ".{}.damaged"
+_IMPORTED = "records.json"  # in a folder of results/imports
 
 
 def verify_files(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
@@ -62,7 +63,13 @@ def counted(hub: Path, results: Path) -> tuple[int, int]:
 
 
 def set_aside(path: Path) -> None:
-    """Hide a record with its items; of a folder its manifest alone: the rest is checked when it is made again."""
+    """Hide a record with its items; of a folder its manifest alone: the rest is checked when it is made again.
+
+    What was imported is one folder to Snakemake, and hidden as one.
+    """
+    if path.name == _IMPORTED:
+        path.parent.replace(path.parent.with_name(_ASIDE.format(path.parent.name)))
+        return
     for part in (path, path.with_suffix(".parquet")):
         if part.is_file() and (part == path or path.name != MANIFEST):
             part.replace(part.with_name(_ASIDE.format(part.name)))
@@ -78,11 +85,37 @@ def _checks(hub: Path, results: Path) -> Iterator[tuple[Path, Callable[[Path], o
         yield path, read_record  # a broken cell's is whole too
     for path in _visible(results / "training", "*.json"):
         yield path, read_training_record
+    for path in _visible(results / "outputs", "*.json"):
+        yield path, _check_outputs
+    for path in _visible(results / "imports", _IMPORTED):
+        yield path, _check_imported
 
 
 def _check_folder(manifest: Path) -> None:
     if problems := verify(manifest.parent, read_manifest(manifest)):
         raise UserError(problems)
+
+
+def _check_outputs(facts: Path) -> None:
+    _check_parts(facts, [_json(facts)["outputs"]])
+
+
+def _check_imported(records: Path) -> None:
+    _check_parts(records, [record["items"] for record in _json(records)])
+
+
+def _check_parts(path: Path, parts: list[dict[str, Any]]) -> None:
+    """The files beside it that it gives the sha256 of."""
+    checked = (is_altered(path.with_name(part["file"]), part["sha256"]) for part in parts)
+    if problems := [problem for problem in checked if problem]:
+        raise UserError(problems)
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise UserError(f"{path} is not as it was written ({error}).") from None
 
 
 def _check_samples(summary: Path) -> None:

@@ -51,8 +51,9 @@ def test_requests_that_the_hub_did_not_answer_are_checked_again(folder):
     checks.parent.mkdir()
     (folder / "there.json").touch()
 
-    def forced(reason: str | None, *sources: str) -> list[str]:
-        checks.write_text(json.dumps([{"file": "net.yaml", "reason": reason, "records": {}}]))
+    def forced(reason: str | None, *sources: str, commit: str | None = None) -> list[str]:
+        entry = {"file": "net.yaml", "reason": reason, "records": {}, "commit": commit}
+        checks.write_text(json.dumps([entry]))
         return checks_that_lost_a_source({"net.yaml": sources, "new.yaml": ["gone.json"]})
 
     assert forced("It cannot be reached.", "gone.json") == ["results/requests/checks.json"]
@@ -60,6 +61,11 @@ def test_requests_that_the_hub_did_not_answer_are_checked_again(folder):
         "results/requests/checks.json"
     ]
     assert forced("It is a pickle.", "there.json") == []
-    assert forced(None, "gone.json") == [], "what was accepted is not asked about again"
+    read = {"commit": "0" * 40}
+    assert forced(None, "gone.json", **read) == [], "what was accepted is not asked about again"
+    assert forced("It is a pickle.", "gone.json", **read) == [], "nor what was read and refused"
+    # Asked by another folder that shares the hub, or whose results are gone.
+    (folder / "broken.json").write_text(json.dumps({"broken": {"reason": "It cannot be reached."}}))
+    assert forced(None, "broken.json", **read) == ["results/requests/checks.json", "broken.json"]
     checks.unlink()
     assert checks_that_lost_a_source({"net.yaml": ["gone.json"]}) == [], "it is made anyway"

@@ -9,6 +9,7 @@ from tests.records import write_example
 from tests.tiny_models import sealed
 from tests.training_records import training_record
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.files import sha256_file
 from workflow_scripts.hub.damage import find_damage, verify_files
 from workflow_scripts.training.samples import Sample, SampleWriter
 
@@ -133,4 +134,23 @@ def test_snakemakes_notes_are_read_and_a_damaged_one_is_named_and_removed(folder
     (said,) = error.value.problems
     assert "@long/b25l" in said and "is removed" in said
     assert [note.exists() for note in notes] == [True, False]
+    verify_files({}, {"hub": folder / "hub"}, {})
+
+
+@pytest.mark.parametrize("imported", [False, True])
+def test_what_models_wrote_and_imported_items_are_read_too(folder, imported):
+    """Of an import the folder is set aside, which Snakemake makes as one."""
+    place = folder / ("results/imports/theirs" if imported else "results/outputs/prompts/m1")
+    place.mkdir(parents=True)
+    items = place / ("00000.parquet" if imported else "run8.parquet")
+    items.write_bytes(bytes(range(200)))
+    part = {"file": items.name, "sha256": sha256_file(items)}
+    facts = place / ("records.json" if imported else "run8.json")
+    facts.write_text(json.dumps([{"items": part}] if imported else {"outputs": part}))
+    verify_files({}, {"hub": folder / "hub"}, {})
+    flip(items)
+    with pytest.raises(UserError, match=f"{items.name} was altered"):
+        verify_files({}, {"hub": folder / "hub"}, {})
+    assert not facts.exists() and not items.exists()
+    assert place.exists() is not imported
     verify_files({}, {"hub": folder / "hub"}, {})

@@ -86,3 +86,51 @@ def test_what_is_no_panel_is_a_sentence(tmp_path):
     both.to_csv(path, index=False)
     with pytest.raises(UserError, match="scores under direct and few_shot; a panel is expected"):
         panel_of(path, METRICS)
+
+
+def test_means_are_over_seeds_and_over_nothing_else(tmp_path):
+    """A run that imported the scores it reproduces has both in its scores.csv; its own are the panel's."""
+    path = tmp_path / "scores.csv"
+    own = pd.read_csv(written(tmp_path / "own.csv", 12)).assign(study="harmony", seed=1)
+    again = own.assign(seed=2, value=own["value"] + 0.02)
+    theirs = own.assign(study="archive", seed=None, value=0.9)
+    pd.concat([theirs, own, again]).to_csv(path, index=False)
+    assert panel_of(path, METRICS).scores.loc["org/m4"].tolist() == pytest.approx([0.05, 0.06])
+    path = written(tmp_path / "archive.csv", 12, shots=5)
+    table = pd.read_csv(path)
+    pd.concat([table, table.head(1).assign(shots=0)]).to_csv(path, index=False)
+    with pytest.raises(
+        UserError, match=r"org/m0 on rte with several numbers of examples, 5 and 0;"
+    ):
+        panel_of(path, METRICS)
+
+
+def test_a_task_on_which_all_are_alike_is_no_part_of_the_panel(tmp_path):
+    path = written(tmp_path / "archive.csv", 12)
+    table = pd.read_csv(path)
+    table["value"] = table["value"].where(table["task"] == "mnli", 0.0)
+    table.to_csv(path, index=False)
+    assert list(panel_of(path, METRICS).scores) == ["mnli"]
+    table.assign(value=0.5).to_csv(path, index=False)
+    with pytest.raises(UserError, match="no task on which its models differ"):
+        panel_of(path, METRICS)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda wide: wide.assign(average=50.0), "the column 'average' is no task"),
+        (lambda wide: wide.assign(family="Qwen"), "the column 'family' is no task"),
+        (
+            lambda wide: wide.assign(rte=wide["rte"] * 100),
+            "line 2: value is .*; expected a number from 0 to 100",
+        ),
+        (lambda wide: pd.concat([wide, wide.head(1)]), "occurs|twice|second"),
+        (lambda wide: wide.head(9), "9 models with a score"),
+    ],
+)
+def test_a_leaderboard_of_ones_own_is_read_as_strictly(tmp_path, change, said):
+    path = tmp_path / "board.csv"
+    change(pd.read_csv(PUBLISHED / "harmony_leaderboard.csv")).to_csv(path, index=False)
+    with pytest.raises(UserError, match=said):
+        panel_of(path, METRICS)

@@ -70,8 +70,8 @@ Answers = dict[tuple[str, str], pd.DataFrame]
 def read_answers(records: Iterable[Path]) -> Answers:
     """By checkpoint and measure, from the items of records; of broken ones nothing.
 
-    Of a text the nats and tokens of each piece; of MMLU, and of the tasks of the grid, whether each question was
-    right.
+    Of a text the nats and tokens of each piece; of MMLU whether each question was right, and of the tasks of the
+    grid what it scored.
     """
     found: Answers = {}
     for path, record in sort_records(records)[0]:
@@ -86,7 +86,8 @@ def read_answers(records: Iterable[Path]) -> Answers:
             continue
         if record.study == "harmony":
             task, metric = task_of(record)
-            found[record.model.id, task] = scores[metric] == 1.0
+            if metric in scores:  # else it is one of all items together, such as a correlation
+                found[record.model.id, task] = scores[metric].astype(float)
             continue
         read = [(condition or {}).get("difficulty") for condition in frame["condition"]]
         text = text_of(scores.assign(task=record.task.name, difficulty=pd.array(read, "string")))

@@ -4,6 +4,7 @@ A search predicts what a plan costs untrained, in nats a token. What is left of 
 for some plans; that share, as it was in those of the same kind, is expected of the others.
 """
 
+from collections import defaultdict
 from math import exp, log
 from pathlib import Path
 from typing import cast
@@ -28,7 +29,7 @@ from workflow_scripts.studies.recovery.kept import TABLE as KEPT
 NOTE = (
     "Kept: the unchanged model's perplexity of wikitext over the plan's, after training on so many tokens."
     " Expected: the cost that a search predicts of the untrained plan, times the share of it that was left in the"
-    " n other plans of the same kind that were trained, with the interval in which one more plan would lie 19 of 20"
+    " n other plans of the same kind, aggregation and adapters that were trained, with the interval in which one more plan would lie 19 of 20"
     " times. A plan that was trained itself is expected without its own share. Role: evenly spaced is what one"
     " would take without looking, two chunks in the middle or layers at even distances. A dash has no other plan"
     " of its kind; an interval takes two."
@@ -43,6 +44,8 @@ COLUMNS = columns(
     ("whole", "n"),
     ("number", "kept kept_stderr"),
 )
+_LEAST = 0.01  # nats a token
+_MOST = 700.0  # whose exponential is a number
 _KINDS = {"chunks": CHUNKS, "pruned": LEFT_OUT}
 
 
@@ -65,31 +68,40 @@ def expected_table(
     layers = prediction.layers
     cut = kept[(kept["model"] == model) & (kept["measure"] == TEXT) & (kept["tokens"] > 0)]
     trained = {}
+    forms: defaultdict[str, dict[str, None]] = defaultdict(dict)
     for row in cut.dropna(subset=["kept"]).itertuples():
-        candidate = candidate_of(layers, CheckpointId.parse(f"{row.model}{row.variant}"))
+        id = CheckpointId.parse(f"{row.model}{row.variant}")
+        candidate = candidate_of(layers, id)
         if candidate is not None and row.kind in _KINDS.values():
-            trained[candidate, (int(row.tokens), row.learns_from)] = row.kept, row.kept_stderr
+            form = "-".join(filter(None, (id.aggregation, id.adapters)))
+            forms[candidate.kind][form] = None
+            way = int(row.tokens), row.learns_from
+            trained[(candidate, form), way] = row.kept, row.kept_stderr
     found = proposals(prediction, request.search.depths(layers), request.search, request.seed)
-    roles: dict[Candidate, str] = {
-        one.candidate: one.role for one in reversed(found) if one.role != "random"
+    roles: dict[tuple[Candidate, str], str] = {
+        (one.candidate, form): one.role
+        for one in reversed(found)
+        for form in forms[one.candidate.kind] or [""]
+        if one.role != "random"
     }
     roles |= {one: roles.get(one, "trained") for one, _ in trained}
     rows = []
     for way in sorted({way for _, way in trained}):
-        for candidate, role in roles.items():
+        for (candidate, form), role in roles.items():
             others = {
                 other: of[0]
-                for (other, its), of in trained.items()
-                if its == way and other.kind == candidate.kind and other != candidate
+                for ((other, its_form), its), of in trained.items()
+                if (its, its_form, other.kind) == (way, form, candidate.kind) and other != candidate
             }
+            mark = f"-{form}" if form and len(forms[candidate.kind]) > 1 else ""
             costs = [(prediction.of(other), one) for other, one in others.items()]
-            of_own = trained.get((candidate, way), (None, None))
+            of_own = trained.get(((candidate, form), way), (None, None))
             rows.append(
                 {
                     **{"model": model, "kind": _KINDS[candidate.kind]},
                     **{"tokens": way[0], "learns_from": way[1]},
                     **{"depth": candidate.depth, "speed_up": layers / candidate.depth},
-                    **{"plan": candidate.name, "role": role, "n": len(costs)},
+                    **{"plan": candidate.name + mark, "role": role, "n": len(costs)},
                     **_expected(prediction.of(candidate), costs),
                     **{"kept": of_own[0], "kept_stderr": of_own[1]},
                 }
@@ -100,14 +112,19 @@ def expected_table(
 
 
 def _expected(cost: float, others: list[tuple[float, float]]) -> dict[str, float | None]:
-    """`others` are what each was predicted to cost, in nats, and what it kept."""
-    shares = [-log(kept) / predicted for predicted, kept in others]
-    if not shares:
+    """`others` are what each was predicted to cost, in nats, and what it kept.
+
+    What was predicted to cost next to nothing says nothing of how much of a cost comes back.
+    """
+    shares = [-log(kept) / predicted for predicted, kept in others if predicted > _LEAST]
+    if not shares or cost <= _LEAST:
         return {}
     share, either_way = one_more(shares)
     low, high = (None, None) if either_way is None else (share + either_way, share - either_way)
     found = {"expected": share, "low": low, "high": high}
-    return {name: None if one is None else exp(-cost * one) for name, one in found.items()}
+    return {
+        name: None if one is None else exp(min(-cost * one, _MOST)) for name, one in found.items()
+    }
 
 
 def _make(inputs: Inputs, request: SearchedModels) -> pd.DataFrame:

@@ -31,9 +31,9 @@ NOTE = (
     " Learns from: the unchanged model's logits, hidden states or both beside the text, or the text alone."
     " Faster: how many times as fast it writes a token, in answers of the length and the batches named in"
     " chunking.measures, the faster of its ways of running, median over rounds in which it takes turns with"
-    " the unchanged model. Of a text the perplexity, of tasks and MMLU the share right, each ± standard error;"
+    " the unchanged model. Of a text the perplexity, of tasks and MMLU the share right or the task's own score, each ± standard error;"
     " in brackets what is kept of the unchanged model's, ± standard error of pairs: for a text its perplexity"
-    " over this one's. Floor: the better of a fixed and a random answer; a share that does not clear it by two"
+    " over this one's; nothing of a score that is of all items together, such as a correlation. Floor: the better of a fixed and a random answer; a share that does not clear it by two"
     " standard errors shows nothing, whatever is kept. A line named k0m0 is the unchanged model after the same"
     " training: what is kept above it is not the cut's."
 )
@@ -48,13 +48,14 @@ COLUMNS = columns(
 # By the mark of what a checkpoint is trained towards beside the text, if that is anything.
 _LEARNS_FROM = {"distil.logits": "logits", "distil.hidden": "hidden states", "distil.both": "both"}
 AS_IT_IS, CHUNKS, LEFT_OUT = "as it is", "chunks", "left out"
-Floors = dict[tuple[str, str], float]
+# By checkpoint and task: what its record says of all items, and the floor.
+Reported = dict[tuple[str, str], Cells]
 
 
 def kept_table(
     request: RecoveredCheckpoints,
     answers: Answers,
-    floors: Floors,
+    reported: Reported,
     trained: Iterable[TrainingRecord],
     times: pd.DataFrame,
 ) -> pd.DataFrame:
@@ -77,7 +78,7 @@ def kept_table(
             about["faster"] = 1.0
         for measure in request.measures:
             of = _of_measure(answers.get((name, measure)), answers.get((id.model, measure)))
-            rows.append(about | {"measure": measure, "floor": floors.get((name, measure))} | of)
+            rows.append(about | {"measure": measure} | reported.get((name, measure), {}) | of)
     return COLUMNS.typed(pd.DataFrame(rows, columns=list(COLUMNS.named)))
 
 
@@ -107,7 +108,7 @@ def _fastest(times: pd.DataFrame) -> dict[str, Cells]:
 
 
 def _of_measure(ours: Any, theirs: Any) -> dict[str, float | None]:
-    """Of pieces of a text their nats and tokens, of questions whether each is right."""
+    """Of pieces of a text their nats and tokens, of questions the score of each."""
     if ours is None:
         return {}
     of = _of_pieces(ours) if isinstance(ours, pd.DataFrame) else _of_questions(ours)
@@ -117,7 +118,7 @@ def _of_measure(ours: Any, theirs: Any) -> dict[str, float | None]:
     if isinstance(ours, pd.DataFrame):
         kept, error = against(theirs, ours)
     else:
-        kept, error = paired_ratio(theirs.astype(float), ours.astype(float))
+        kept, error = paired_ratio(theirs, ours)
     return of | {"kept": kept, "kept_stderr": error}
 
 
@@ -126,15 +127,16 @@ def _of_pieces(pieces: pd.DataFrame) -> dict[str, float | None]:
     return {"n": len(pieces), "value": value, "stderr": error}
 
 
-def _of_questions(right: pd.Series) -> dict[str, float | None]:
-    n, share = len(right), float(right.mean())
-    return {"n": n, "value": share, "stderr": sqrt(share * (1 - share) / max(1, n - 1))}
+def _of_questions(scores: pd.Series) -> dict[str, float | None]:
+    n = len(scores)
+    stderr = float(scores.std(ddof=1)) / sqrt(n) if n > 1 else None
+    return {"n": n, "value": float(scores.mean()), "stderr": stderr}
 
 
 def _make(inputs: Inputs, request: RecoveredCheckpoints) -> pd.DataFrame:
     paths = inputs["records"]
     answers = {
-        (id, MMLU if measure == "acc" else measure): found
+        (id, MMLU if measure == "acc" else measure): found * 1.0
         for (id, measure), found in read_answers(paths).items()
     }
     models = list(dict.fromkeys(CheckpointId.parse(name).model for name in request.checkpoints))
@@ -142,15 +144,15 @@ def _make(inputs: Inputs, request: RecoveredCheckpoints) -> pd.DataFrame:
     return kept_table(
         request,
         answers,
-        _floors(paths),
+        _reported(paths),
         [read_training_record(path) for path in inputs["trained"]],
         timed(times, MeasuredModels(models=models, texts=())),
     )
 
 
-def _floors(paths: Iterable[Path]) -> Floors:
-    """Of each task its own metric's, of MMLU that of the likeliest letter."""
-    found = {}
+def _reported(paths: Iterable[Path]) -> Reported:
+    """Of each task by its own metric, of MMLU by that of the likeliest letter."""
+    found: Reported = {}
     for _, record in sort_records(paths)[0]:
         if record.study == "training":
             continue
@@ -158,8 +160,9 @@ def _floors(paths: Iterable[Path]) -> Floors:
         task, metric = (MMLU, "acc") if is_mmlu else task_of(record)
         for one in record.metrics:
             known = [floor for floor in (one.best_constant, one.chance) if floor is not None]
-            if one.name == metric and one.subset is None and known:
-                found[record.model.id, task] = max(known)
+            if one.name == metric and one.subset is None:
+                about: Cells = {"n": one.n, "value": one.value, "stderr": one.stderr}
+                found[record.model.id, task] = about | {"floor": max(known, default=None)}
     return found
 
 
@@ -168,9 +171,13 @@ def _show(table: pd.DataFrame, request: RecoveredCheckpoints) -> pd.DataFrame:
     keys = ["model", "variant"]
     first = table.drop_duplicates(keys).set_index(keys, drop=False)
     several = first["model"].nunique() > 1
+    # Plans that differ in their aggregation or adapters are named with them.
+    alike = first.duplicated(["model", "plan", "learns_from", "tokens"], keep=False)
+    shapes = [CheckpointId.parse(f"{of}{variant}").shape for of, variant in first.index]
+    named = pd.Series([one.variant.removeprefix("@") for one in shapes], first.index)
     lines: dict[str, Any] = {
         "Model": first["model"] if several else None,
-        "Plan": first["plan"],
+        "Plan": first["plan"].mask(alike, named),
         "Learns from": first["learns_from"],
         "Tokens": numbers(first["tokens"], ",d"),
         "Token (ms)": with_errors(

@@ -84,3 +84,34 @@ def test_trained_plans_are_known_by_the_names_that_a_search_has():
             == name
         )
     assert candidate_of(LAYERS, CheckpointId.parse(f"{MODEL}@k4m3-sequential")) is None
+
+
+def test_a_plan_that_was_trained_in_two_forms_has_two_rows_each_beside_its_own_kind(prediction):
+    table = expected_table(MODEL, prediction, kept_of(prediction), ASKED)
+    kept = kept_of(prediction)
+    other = kept[kept["variant"] == f"@k2m3{FORM}+recovery.100k"].assign(
+        variant="@k2m3-residual-distil.logits+recovery.100k", kept=0.99
+    )
+    both = expected_table(MODEL, prediction, pd.concat([kept, other]), ASKED)
+    adapted = both[both["plan"] == "k2m3-residual"]
+    assert adapted["kept"].tolist() == [0.99] and adapted["n"].tolist() == [0]
+    form = "-residual-noadapters"
+    plain = both[both["plan"].str.endswith(form)].assign(
+        plan=lambda rows: rows["plan"].str.removesuffix(form)
+    )
+    before = table[table["kind"] == "chunks"]
+    numbers = ["plan", "expected", "low", "high", "kept", "n"]
+    pd.testing.assert_frame_equal(
+        plain[numbers].reset_index(drop=True), before[numbers].reset_index(drop=True)
+    )
+
+
+@pytest.mark.parametrize("loss", [0.0, -0.002, 1e-9])
+def test_a_plan_that_costs_nothing_untrained_says_nothing_of_others(prediction, loss):
+    losses = prediction.losses | {"prune4": loss}
+    free = Prediction(LAYERS, losses)
+    kept = kept_of(free).assign(kept=lambda rows: rows["kept"] * 1.01)
+    table = expected_table(MODEL, free, kept, ASKED)
+    left_out = table[(table["kind"] == "left out") & table["kept"].notna()]
+    assert np.isfinite(table["expected"].dropna()).all() and len(left_out) == 2
+    assert (table["low"] <= table["high"])[table["low"].notna()].all()

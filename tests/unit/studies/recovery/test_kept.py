@@ -57,7 +57,7 @@ def answers_of(checkpoints, seed=3):
 
 def table_of(answers):
     trained = [Trained(f"{one}+recovery.2k", 2048) for one in (CUT, DROPPED, BOTH)]
-    return kept_table(ASKED, answers, {(MODEL, "arc_easy"): 0.25}, trained, TIMES)
+    return kept_table(ASKED, answers, {(MODEL, "arc_easy"): {"floor": 0.25}}, trained, TIMES)
 
 
 def test_ratios_are_of_the_same_pieces_and_speeds_of_the_faster_way(tmp_path):
@@ -92,3 +92,22 @@ def test_what_is_broken_costs_its_own_line(broken, tmp_path):
     no_ratio = names.isin(broken) | (MODEL in broken)
     assert table["kept"].isna().tolist() == no_ratio.tolist()
     write_kept_figure(table, tmp_path / "f.pdf", tmp_path / "f.png")
+
+
+def test_scores_between_right_and_wrong_and_scores_of_all_items_have_their_place():
+    """Such as of several right answers, and a correlation, which no item has."""
+    answers = answers_of(ASKED.checkpoints)
+    for at, id in enumerate(ASKED.checkpoints):
+        answers[id, "arc_easy"] = pd.Series([0.3, 0.5, 0.7, 0.9 - 0.1 * at], list("abcd"))
+    by = table_of(answers).set_index(["variant", "measure"])
+    row = by.loc[(CUT.removeprefix(MODEL), "arc_easy")]
+    of = answers[CUT, "arc_easy"]
+    assert (row["value"], row["stderr"]) == pytest.approx((of.mean(), of.std() / 2))
+    assert row["kept"] == pytest.approx(of.mean() / answers[MODEL, "arc_easy"].mean())
+    for id in ASKED.checkpoints:
+        del answers[id, "arc_easy"]
+    reported = {(CUT, "arc_easy"): {"n": 4, "value": 0.1, "stderr": 0.02, "floor": None}}
+    trained = [Trained(f"{one}+recovery.2k", 2048) for one in (CUT, DROPPED, BOTH)]
+    table = kept_table(ASKED, answers, reported, trained, TIMES).set_index(["variant", "measure"])
+    row = table.loc[(CUT.removeprefix(MODEL), "arc_easy")]
+    assert row[["n", "value", "stderr"]].tolist() == [4, 0.1, 0.02] and pd.isna(row["kept"])
