@@ -27,11 +27,11 @@ LINES: dict[str, int] = {
     "workflow_scripts/settings": 4880,
     "workflow_scripts/stats": 2510,
     "workflow_scripts/steps": 410,
-    "workflow_scripts/studies": 11980,
+    "workflow_scripts/studies": 12070,
     "workflow_scripts/training": 4390,
     "Snakefile": 80,
     "rules": 1820,
-    "tests": 44330,
+    "tests": 44490,
     "bench": 2990,
 }
 MOST_LINES_OF_A_FILE = 320

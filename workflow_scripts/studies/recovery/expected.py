@@ -5,25 +5,27 @@ for some plans; that share, as it was in those of the same kind, is expected of 
 """
 
 from collections import defaultdict
+from collections.abc import Iterable
+from itertools import chain
 from math import exp, log
 from pathlib import Path
-from typing import cast
+from typing import NamedTuple, cast
 
 import pandas as pd
 
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.plan import BOTH_SIDES, DEFAULT_MODE, Mode
 from workflow_scripts.core.plan_proposals import losses_of, proposals
-from workflow_scripts.core.plan_search import Candidate, Prediction, left_out, side_by_side
+from workflow_scripts.core.plan_search import Candidate, Kind, Prediction, left_out, side_by_side
 from workflow_scripts.core.records import whole_record
-from workflow_scripts.render.frames import columns
+from workflow_scripts.render.frames import Cells, columns
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.tables import ShownColumns, Table
-from workflow_scripts.render.text import numbers, with_errors
+from workflow_scripts.render.text import intervals, number, numbers, shown, with_errors
 from workflow_scripts.stats.prediction import one_more
 from workflow_scripts.studies.chunking.frame import TEXT
 from workflow_scripts.studies.chunking.requests import SearchedModels
-from workflow_scripts.studies.recovery.kept import CHUNKS, LEFT_OUT
+from workflow_scripts.studies.recovery.kept import CHUNKS, LEFT_OUT, form_of
 from workflow_scripts.studies.recovery.kept import TABLE as KEPT
 
 NOTE = (
@@ -32,7 +34,9 @@ NOTE = (
     " n other plans of the same kind, aggregation and adapters that were trained, with the interval in which one more plan would lie 19 of 20"
     " times. A plan that was trained itself is expected without its own share. Role: evenly spaced is what one"
     " would take without looking, two chunks in the middle or layers at even distances. A dash has no other plan"
-    " of its kind; an interval takes two."
+    " of its kind, or is predicted to cost no more than 0.01 nats a token, of which no share can be told (nor do such"
+    " plans count among the others); an interval takes two. Where plans were trained in several forms, aggregation and"
+    " adapters are behind the plan's name, and what is usual has no mark."
 )
 COLUMNS = columns(
     ("text", "model kind"),
@@ -44,9 +48,23 @@ COLUMNS = columns(
     ("whole", "n"),
     ("number", "kept kept_stderr"),
 )
-_LEAST = 0.01  # nats a token
+# Nats a token: of a cost that is next to nothing, or below it, no share can be told.
+_LEAST = 0.01
 _MOST = 700.0  # whose exponential is a number
-_KINDS = {"chunks": CHUNKS, "pruned": LEFT_OUT}
+_KINDS: dict[Kind, str] = {"chunks": CHUNKS, "pruned": LEFT_OUT}
+Kept = dict[Candidate, tuple[float, float]]  # with its standard error
+
+
+class Training(NamedTuple):
+    """What two trained plans have in common where one tells something of the other."""
+
+    kind: Kind
+    form: str
+    tokens: int
+    learns_from: str
+
+
+Trained = dict[Training, Kept]
 
 
 def candidate_of(layers: int, id: CheckpointId) -> Candidate | None:
@@ -64,46 +82,28 @@ def candidate_of(layers: int, id: CheckpointId) -> Candidate | None:
 def expected_table(
     model: str, prediction: Prediction, kept: pd.DataFrame, request: SearchedModels
 ) -> pd.DataFrame:
-    """One row per plan, trained or proposed, and number of tokens."""
+    """One row per plan, trained or proposed, and training that plans of its kind had."""
     layers = prediction.layers
-    cut = kept[(kept["model"] == model) & (kept["measure"] == TEXT) & (kept["tokens"] > 0)]
-    trained = {}
-    forms: defaultdict[str, dict[str, None]] = defaultdict(dict)
-    for row in cut.dropna(subset=["kept"]).itertuples():
-        id = CheckpointId.parse(f"{row.model}{row.variant}")
-        candidate = candidate_of(layers, id)
-        if candidate is not None and row.kind in _KINDS.values():
-            form = "-".join(filter(None, (id.aggregation, id.adapters)))
-            forms[candidate.kind][form] = None
-            way = int(row.tokens), row.learns_from
-            trained[(candidate, form), way] = row.kept, row.kept_stderr
+    trained = _trained(layers, kept[(kept["model"] == model) & (kept["measure"] == TEXT)])
     found = proposals(prediction, request.search.depths(layers), request.search, request.seed)
-    roles: dict[tuple[Candidate, str], str] = {
-        (one.candidate, form): one.role
-        for one in reversed(found)
-        for form in forms[one.candidate.kind] or [""]
-        if one.role != "random"
-    }
-    roles |= {one: roles.get(one, "trained") for one, _ in trained}
-    rows = []
-    for way in sorted({way for _, way in trained}):
-        for (candidate, form), role in roles.items():
-            others = {
-                other: of[0]
-                for ((other, its_form), its), of in trained.items()
-                if (its, its_form, other.kind) == (way, form, candidate.kind) and other != candidate
-            }
-            mark = f"-{form}" if form and len(forms[candidate.kind]) > 1 else ""
-            costs = [(prediction.of(other), one) for other, one in others.items()]
-            of_own = trained.get(((candidate, form), way), (None, None))
+    roles = {one.candidate: one.role for one in reversed(found) if one.role != "random"}
+    rows: list[Cells] = []
+    for training in _trainings(trained):
+        kind, form, tokens, learns_from = training
+        here = trained.get(training, {})
+        alike = [plans for of, plans in trained.items() if (of.kind, of.form) == (kind, form)]
+        several = len({of.form for of in trained if of.kind == kind}) > 1
+        for plan in _plans_of(kind, [roles, *alike]):
+            own, error = here.get(plan, (None, None))
             rows.append(
                 {
-                    **{"model": model, "kind": _KINDS[candidate.kind]},
-                    **{"tokens": way[0], "learns_from": way[1]},
-                    **{"depth": candidate.depth, "speed_up": layers / candidate.depth},
-                    **{"plan": candidate.name + mark, "role": role, "n": len(costs)},
-                    **_expected(prediction.of(candidate), costs),
-                    **{"kept": of_own[0], "kept_stderr": of_own[1]},
+                    **{"model": model, "kind": _KINDS[kind]},
+                    **{"tokens": tokens, "learns_from": learns_from},
+                    **{"depth": plan.depth, "speed_up": layers / plan.depth},
+                    "plan": f"{plan.name}-{form}" if several and form else plan.name,
+                    "role": roles.get(plan, "trained"),
+                    **_expected(plan, here, prediction),
+                    **{"kept": own, "kept_stderr": error},
                 }
             )
     table = pd.DataFrame(rows, columns=list(COLUMNS.named))
@@ -111,18 +111,41 @@ def expected_table(
     return COLUMNS.typed(table.sort_values(order, ascending=[True, True, True, False, False]))
 
 
-def _expected(cost: float, others: list[tuple[float, float]]) -> dict[str, float | None]:
-    """`others` are what each was predicted to cost, in nats, and what it kept.
+def _trained(layers: int, kept: pd.DataFrame) -> Trained:
+    """What each plan kept that was trained and measured, by its training."""
+    found: defaultdict[Training, Kept] = defaultdict(dict)
+    for row in kept[kept["tokens"] > 0].dropna(subset=["kept"]).itertuples():
+        id = CheckpointId.parse(f"{row.model}{row.variant}")
+        plan = candidate_of(layers, id)
+        if plan is not None and row.kind in _KINDS.values():
+            training = Training(plan.kind, form_of(id), int(row.tokens), row.learns_from)
+            found[training][plan] = row.kept, row.kept_stderr
+    return dict(found)
 
-    What was predicted to cost next to nothing says nothing of how much of a cost comes back.
-    """
-    shares = [-log(kept) / predicted for predicted, kept in others if predicted > _LEAST]
+
+def _trainings(trained: Trained) -> list[Training]:
+    """Those that plans had, and of a kind of which none had one the same: its plans are named all the same."""
+    had = {training._replace(form="") for training in trained}
+    none = {training._replace(kind=kind) for training in had for kind in _KINDS} - had
+    return sorted([*trained, *none])
+
+
+def _plans_of(kind: Kind, plans: Iterable[Iterable[Candidate]]) -> list[Candidate]:
+    """Each once, in the order in which they come."""
+    return [one for one in dict.fromkeys(chain.from_iterable(plans)) if one.kind == kind]
+
+
+def _expected(plan: Candidate, trained: Kept, prediction: Prediction) -> Cells:
+    """From the share of the cost that was left in each other one, and of how many others that was known."""
+    costs = [(prediction.of(one), kept) for one, (kept, _) in trained.items() if one != plan]
+    shares = [-log(kept) / cost for cost, kept in costs if cost > _LEAST]
+    cost = prediction.of(plan)
     if not shares or cost <= _LEAST:
-        return {}
+        return {"n": len(shares)}
     share, either_way = one_more(shares)
     low, high = (None, None) if either_way is None else (share + either_way, share - either_way)
     found = {"expected": share, "low": low, "high": high}
-    return {
+    return {"n": len(shares)} | {
         name: None if one is None else exp(min(-cost * one, _MOST)) for name, one in found.items()
     }
 
@@ -138,10 +161,6 @@ def _make(inputs: Inputs, request: SearchedModels) -> pd.DataFrame:
 
 
 def _show(table: pd.DataFrame, _: SearchedModels) -> ShownColumns:
-    between = [
-        None if pd.isna(row.low) else f"{row.low:.3f} to {row.high:.3f}"
-        for row in table.itertuples()
-    ]
     return {
         "Model": table["model"],
         "Kind": table["kind"],
@@ -150,11 +169,16 @@ def _show(table: pd.DataFrame, _: SearchedModels) -> ShownColumns:
         "Speed-up": numbers(table["speed_up"], ".2f"),
         "Plan": table["plan"],
         "Role": table["role"],
-        "Expected": numbers(table["expected"]),
-        "Between": between,
+        "Expected": shown(table["expected"], _ratio),
+        "Between": intervals(table["low"], table["high"], _ratio),
         "n": numbers(table["n"], "d"),
         "Kept": with_errors(table["kept"], table["kept_stderr"]),
     }
+
+
+def _ratio(value: float) -> str | None:
+    """Where a plan with little cost kept more than the unchanged model, what follows for costly ones has no bound."""
+    return number(value, ".3f" if value < 1000 else ".0e")
 
 
 TABLE = Table(

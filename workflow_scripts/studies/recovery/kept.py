@@ -24,7 +24,7 @@ from workflow_scripts.studies.chunking.frame import variants_of
 from workflow_scripts.studies.chunking.latency import timed
 from workflow_scripts.studies.chunking.requests import MeasuredModels
 from workflow_scripts.studies.chunking.search import against
-from workflow_scripts.studies.recovery.requests import MMLU, RecoveredCheckpoints
+from workflow_scripts.studies.recovery.requests import MMLU, RecoveredCheckpoints, measure_of
 
 NOTE = (
     "Tokens: those that the plan was trained on towards the unchanged model; 0 is the plan as it is cut."
@@ -34,7 +34,9 @@ NOTE = (
     " the unchanged model. Of a text the perplexity, of tasks and MMLU the share right or the task's own score, each ± standard error;"
     " in brackets what is kept of the unchanged model's, ± standard error of pairs: for a text its perplexity"
     " over this one's; nothing of a score that is of all items together, such as a correlation. Floor: the better of a fixed and a random answer; a share that does not clear it by two"
-    " standard errors shows nothing, whatever is kept. A line named k0m0 is the unchanged model after the same"
+    " standard errors shows nothing, whatever is kept. Where a plan stands in several forms, aggregation and adapters"
+    " are behind its name, and what is usual has no mark. Untrained it stands once, whatever it learns from later."
+    " A line named k0m0 is the unchanged model after the same"
     " training: what is kept above it is not the cut's."
 )
 COLUMNS = columns(
@@ -86,6 +88,11 @@ def _learns_from(mark: str | None) -> str:
     """The temperature, where it is not the usual one, as in the mark."""
     kind = next((kind for kind in _LEARNS_FROM if mark and mark.startswith(kind)), None)
     return _LEARNS_FROM[kind] + (mark or "").removeprefix(kind) if kind else "text"
+
+
+def form_of(id: CheckpointId) -> str:
+    """Its aggregation and adapters, as in its name, where they are not the usual."""
+    return "-".join(mark for mark in (id.aggregation, id.adapters) if mark)
 
 
 def _kind(id: CheckpointId) -> str:
@@ -157,12 +164,13 @@ def _reported(paths: Iterable[Path]) -> Reported:
         if record.study == "training":
             continue
         is_mmlu = record.study == "mmlu"
-        task, metric = (MMLU, "acc") if is_mmlu else task_of(record)
+        task, metric = task_of(record) if not is_mmlu else ("", "acc")
+        measure = MMLU if is_mmlu else measure_of(task)
         for one in record.metrics:
             known = [floor for floor in (one.best_constant, one.chance) if floor is not None]
             if one.name == metric and one.subset is None:
                 about: Cells = {"n": one.n, "value": one.value, "stderr": one.stderr}
-                found[record.model.id, task] = about | {"floor": max(known, default=None)}
+                found[record.model.id, measure] = about | {"floor": max(known, default=None)}
     return found
 
 
@@ -171,13 +179,9 @@ def _show(table: pd.DataFrame, request: RecoveredCheckpoints) -> pd.DataFrame:
     keys = ["model", "variant"]
     first = table.drop_duplicates(keys).set_index(keys, drop=False)
     several = first["model"].nunique() > 1
-    # Plans that differ in their aggregation or adapters are named with them.
-    alike = first.duplicated(["model", "plan", "learns_from", "tokens"], keep=False)
-    shapes = [CheckpointId.parse(f"{of}{variant}").shape for of, variant in first.index]
-    named = pd.Series([one.variant.removeprefix("@") for one in shapes], first.index)
     lines: dict[str, Any] = {
         "Model": first["model"] if several else None,
-        "Plan": first["plan"].mask(alike, named),
+        "Plan": _plans(first),
         "Learns from": first["learns_from"],
         "Tokens": numbers(first["tokens"], ",d"),
         "Token (ms)": with_errors(
@@ -187,8 +191,8 @@ def _show(table: pd.DataFrame, request: RecoveredCheckpoints) -> pd.DataFrame:
     }
     for measure in request.measures:
         of = table[table["measure"] == measure].set_index(keys).reindex(first.index)
-        is_share = of["floor"].notna().any()
-        values = with_errors(of["value"], of["stderr"], number if is_share else perplexity)
+        is_score = of["value"].abs().max() <= 1  # no perplexity is below 1
+        values = with_errors(of["value"], of["stderr"], number if is_score else perplexity)
         kept = with_errors(of["kept"], of["kept_stderr"], number)
         lines[_head(measure, of)] = [
             one and (f"{one} ({part})" if part else one)
@@ -196,6 +200,23 @@ def _show(table: pd.DataFrame, request: RecoveredCheckpoints) -> pd.DataFrame:
         ]
     shown = pd.DataFrame(lines, index=first.index).reset_index(drop=True)
     return shown if several else shown.drop(columns="Model")
+
+
+def _plans(lines: pd.DataFrame) -> pd.Series:
+    """Each with its aggregation and adapters where it stands in several forms.
+
+    Lines that would read alike even so, as of two lengths that come to the same tokens, have their whole names.
+    """
+    shapes = [CheckpointId.parse(f"{of}{variant}").shape for of, variant in lines.index]
+    named = pd.Series([one.variant.removeprefix("@") for one in shapes], lines.index)
+    forms = named.groupby([lines["model"].to_numpy(), lines["plan"].to_numpy()]).transform(
+        "nunique"
+    )
+    plans = lines["plan"].mask(forms > 1, named)
+    alike = lines.assign(plan=plans).duplicated(
+        ["model", "plan", "learns_from", "tokens"], keep=False
+    )
+    return plans.mask(alike, lines["variant"].str.removeprefix("@"))
 
 
 def _head(measure: str, rows: pd.DataFrame) -> str:

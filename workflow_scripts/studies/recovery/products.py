@@ -48,7 +48,8 @@ PRODUCTS = products(
         caption=(
             "What a model keeps of its quality against how many times faster it writes, in chunks"
             " (solid) and with layers left out (dashed), a colour for each number of tokens that it was"
-            " trained on towards the unchanged model; diamonds are the unchanged model after the same"
+            " trained on towards the unchanged model, a marker for each aggregation and adapters of chunks where"
+            " they differ; diamonds are the unchanged model after the same"
             " training. The band is two standard errors of the unchanged model itself; the dotted line is"
             " what a fixed or random answer would keep. Bars are two standard errors of the paired ratio."
         ),

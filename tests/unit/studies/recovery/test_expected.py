@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.written import written
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.plan_search import Prediction, sensitivities
 from workflow_scripts.settings.plan_search import PlanSearch
@@ -115,3 +116,41 @@ def test_a_plan_that_costs_nothing_untrained_says_nothing_of_others(prediction, 
     left_out = table[(table["kind"] == "left out") & table["kept"].notna()]
     assert np.isfinite(table["expected"].dropna()).all() and len(left_out) == 2
     assert (table["low"] <= table["high"])[table["low"].notna()].all()
+
+
+def test_a_plan_that_costs_nothing_is_no_one_of_those_that_others_are_expected_from(prediction):
+    """The table says of how many it is, and gives nothing where it knows nothing."""
+    free = Prediction(LAYERS, prediction.losses | {"prune4": -0.002})
+    kept = kept_of(free)
+    table = expected_table(MODEL, free, kept, ASKED)
+    rows = table[table["kind"] == "left out"].set_index("plan")
+    assert rows.loc["prune6-7", "n"] == 0 and pd.isna(rows.loc["prune6-7", "expected"])
+    assert rows.loc["prune4", "n"] == 1 and pd.isna(rows.loc["prune4", "expected"])
+    others = rows.drop(["prune6-7", "prune4"])
+    assert (others["n"] == 1).all() and others["expected"].notna().all()
+
+
+def test_what_would_be_kept_many_times_over_is_a_number_that_fits_a_table(prediction, tmp_path):
+    """A plan that costs little and learned the text better than the unchanged model says so of all others."""
+    cheap = Prediction(LAYERS, prediction.losses | {"prune4": 0.0101})
+    kept = kept_of(cheap)
+    kept.loc[kept["variant"].str.startswith("@prune4"), "kept"] = 1.5
+    table = expected_table(MODEL, cheap, kept, ASKED)
+    assert np.isfinite(table["expected"].dropna()).all() and table["expected"].max() > 1e6
+    text = written(TABLE, table, tmp_path, ASKED).md
+    assert max(len(cell) for line in text.splitlines() for cell in line.split("|")[8:]) < 30
+
+
+def test_a_form_that_was_trained_otherwise_alone_has_no_rows_of_dashes(prediction):
+    kept = kept_of(prediction)
+    chunks = kept[kept["kind"] == "chunks"]
+    adapted = chunks.assign(
+        variant=chunks["variant"].str.replace("-residual-noadapters-distil.logits", "-distil.both"),
+        learns_from="both",
+    )
+    table = expected_table(MODEL, prediction, pd.concat([kept, adapted]), ASKED)
+    rows = table[table["kind"] == "chunks"]
+    marked = rows["plan"].str.endswith("-residual-noadapters")
+    assert (rows.loc[marked, "learns_from"] == "logits").all() and marked.any()
+    assert (rows.loc[~marked, "learns_from"] == "both").all() and (~marked).any()
+    assert rows["expected"].notna().all()
