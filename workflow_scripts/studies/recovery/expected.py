@@ -55,7 +55,7 @@ _KINDS: dict[Kind, str] = {"chunks": CHUNKS, "pruned": LEFT_OUT}
 Kept = dict[Candidate, tuple[float, float]]  # with its standard error
 
 
-class Training(NamedTuple):
+class TrainedPlan(NamedTuple):
     """What two trained plans have in common where one tells something of the other."""
 
     kind: Kind
@@ -64,7 +64,7 @@ class Training(NamedTuple):
     learns_from: str
 
 
-Trained = dict[Training, Kept]
+Trained = dict[TrainedPlan, Kept]
 
 
 def candidate_of(layers: int, id: CheckpointId) -> Candidate | None:
@@ -113,17 +113,17 @@ def expected_table(
 
 def _trained(layers: int, kept: pd.DataFrame) -> Trained:
     """What each plan kept that was trained and measured, by its training."""
-    found: defaultdict[Training, Kept] = defaultdict(dict)
+    found: defaultdict[TrainedPlan, Kept] = defaultdict(dict)
     for row in kept[kept["tokens"] > 0].dropna(subset=["kept"]).itertuples():
         id = CheckpointId.parse(f"{row.model}{row.variant}")
         plan = candidate_of(layers, id)
         if plan is not None and row.kind in _KINDS.values():
-            training = Training(plan.kind, form_of(id), int(row.tokens), row.learns_from)
+            training = TrainedPlan(plan.kind, form_of(id), int(row.tokens), row.learns_from)
             found[training][plan] = row.kept, row.kept_stderr
     return dict(found)
 
 
-def _trainings(trained: Trained) -> list[Training]:
+def _trainings(trained: Trained) -> list[TrainedPlan]:
     """Those that plans had, and of a kind of which none had one the same: its plans are named all the same."""
     had = {training._replace(form="") for training in trained}
     none = {training._replace(kind=kind) for training in had for kind in _KINDS} - had
