@@ -301,7 +301,8 @@ def test_killed_at_any_moment_it_goes_on_with_another_number_of_cores_to_the_sam
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
         for record in (tmp_path / "results/records").rglob("*.json"):
-            read_record(record)  # whole, or absent
+            if ".finished" not in record.parts:  # what is kept there has other names
+                read_record(record)  # whole, or absent
     result = run_snakemake(tmp_path, *asked, "--cores", "1")
     assert result.returncode == 0, result.stdout + result.stderr
     found, whole = results_of(tmp_path), results_of(folder)
