@@ -23,7 +23,7 @@ LINES: dict[str, int] = {
     "workflow_scripts/paper": 2630,
     "workflow_scripts/planning": 2220,
     "workflow_scripts/render": 1280,
-    "workflow_scripts/scores": 2350,
+    "workflow_scripts/scores": 2390,
     "workflow_scripts/settings": 4880,
     "workflow_scripts/stats": 2510,
     "workflow_scripts/steps": 410,
@@ -31,7 +31,7 @@ LINES: dict[str, int] = {
     "workflow_scripts/training": 4390,
     "Snakefile": 80,
     "rules": 1820,
-    "tests": 44490,
+    "tests": 44540,
     "bench": 2990,
 }
 MOST_LINES_OF_A_FILE = 320

@@ -47,11 +47,11 @@ def read_imported(
     """
     expected = f"a header with {', '.join(REQUIRED)}, and a line for each score"
     frame = read_theirs(path, expected, dtype="string", keep_default_na=False, na_values=[""])
-    if "study" in frame:
-        frame, others = _of_a_run(path, frame), True
     if is_leaderboard(list(frame.columns)):
         frame = _from_leaderboard(path, frame, metrics)
-    problems = _column_problems(path, frame)
+    problems = _column_problems(path, frame.drop(columns="study", errors="ignore"))
+    if "study" in frame and not problems:
+        frame, others = _of_a_run(path, frame), True
     if others and not problems:
         frame = _reported_alone(frame, metrics)
     problems = problems or [
@@ -64,7 +64,8 @@ def read_imported(
         frame["metric"] = reported.where(short, frame["metric"])
         problems = _value_problems(path, frame)
     if problems:
-        raise UserError(problems)
+        # A line of a leaderboard became one for each task, each with the same problem.
+        raise UserError(list(dict.fromkeys(problems)))
     frame = frame.reindex(columns=list(COLUMNS)).astype(COLUMNS)
     frame = with_sound_errors(frame.fillna({"variant": ""}))
     return frame.assign(study=pd.array([path.stem] * len(frame), "string"))
@@ -73,7 +74,7 @@ def read_imported(
 def _of_a_run(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
     """Of results/scores.csv what was ranked there; rows keep their numbers.
 
-    A cell that the run measured and imported too is the one that it measured.
+    A cell that the run measured and imported too is the one that it measured; from two imports none is taken.
     """
     ranked = frame[~frame["study"].isin(UNRANKED)]
     if ranked.empty:
@@ -81,10 +82,21 @@ def _of_a_run(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
             f"{path} has scores of {listed(sorted(frame['study'].dropna().unique()))}; expected some of the"
             " study harmony, or of imported ones."
         )
-    cell = [ranked[name] for name in _CELL[:5] if name in ranked]
-    by_rank = ranked["study"].where(ranked["study"] != RANKED, "")
-    first = by_rank.groupby(cell, dropna=False).transform("min")
-    return ranked[by_rank == first].drop(columns="study")
+    cell = [name for name in _CELL[:5] if name in ranked]
+    own = (ranked["study"] == RANKED).fillna(False).astype(bool)
+    measured = own.groupby([ranked[name] for name in cell], dropna=False).transform("any")
+    ranked = ranked[own | ~measured].fillna({"study": "no study"})
+    # With several numbers of examples they are several scores, also of one import.
+    asked = ranked.groupby([*cell, *(["shots"] if "shots" in ranked else [])], dropna=False)
+    several = ranked[asked["study"].transform("nunique") > 1]
+    if not several.empty:
+        first = several.iloc[0]
+        alike = several[(several[cell].fillna("") == first[cell].fillna("")).all(axis=1)]
+        raise UserError(
+            f"{path} has scores of {first['model']} on {first['task']} that its run imported from"
+            f" {listed(sorted(alike['study'].unique()))}; expected them from one of these alone."
+        )
+    return ranked.drop(columns="study")
 
 
 def _reported_alone(frame: pd.DataFrame, metrics: Mapping[str, str]) -> pd.DataFrame:
@@ -102,9 +114,19 @@ def _from_leaderboard(path: Path, wide: pd.DataFrame, metrics: Mapping[str, str]
             f"{path}: the column {unknown[0]!r} is no task of the tasks table."
             + did_you_mean(unknown[0], metrics)
         )
-    # Model by model, so that the line of a problem can be told from the row.
+    if (twice := wide["model"].duplicated() & wide["model"].notna()).any():
+        at = int(twice.to_numpy().argmax())
+        raise UserError(
+            f"{path}, line {at + 2}: {wide['model'][at]} stands here a second time; expected each model once."
+        )
+    # Model by model, so that the line of a problem can be told from the row. Where a cell is blank there is
+    # no score, as where a long file has no line.
     long = wide.melt(id_vars="model", value_vars=tasks, var_name="task", ignore_index=False)
-    long = long.sort_index(kind="stable").astype("string")
+    long = long.sort_index(kind="stable").astype("string").dropna(subset="value")
+    if long.empty:
+        raise UserError(
+            f"{path} has no score below its header; expected one for each model and task."
+        )
     return long.assign(
         protocol=PROTOCOL,
         metric=long["task"].map(dict(metrics)).astype("string"),

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
+from pandas.core.groupby import DataFrameGroupBy
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.scores.imported import read_imported
@@ -12,6 +13,7 @@ from workflow_scripts.scores.published_leaderboard import PROTOCOL
 from workflow_scripts.settings.sentences import listed
 
 FEWEST_MODELS = 10  # that a place can be learned from
+SAME = 1e-9  # far below one item of the largest task
 
 
 class Panel(NamedTuple):
@@ -41,13 +43,7 @@ def panel_of(path: Path, metrics: Mapping[str, str]) -> Panel:
         value=scores["value"].astype(float),
     )
     cells = scores.groupby(["model", "task"], sort=False)
-    shots = cells["shots"].unique()
-    for (model, task), several in shots[shots.map(len) > 1].items():
-        numbers = listed(["none told" if pd.isna(one) else str(one) for one in several])
-        raise UserError(
-            f"{path} has scores of {model} on {task} with several numbers of examples, {numbers};"
-            " a panel is expected to have one."
-        )
+    _refuse_several(path, scores, cells)
     wide = cells["value"].mean().unstack()
     wide = wide.reindex(index=scores["model"].unique(), columns=scores["task"].unique())
     whole = wide.dropna()
@@ -56,9 +52,29 @@ def panel_of(path: Path, metrics: Mapping[str, str]) -> Panel:
             f"{path} has {len(whole)} models with a score on each of its {wide.shape[1]} tasks; a panel is"
             f" expected to have at least {FEWEST_MODELS}."
         )
-    whole = whole.loc[:, whole.nunique() > 1]
+    # Means of the same scores of other seeds may differ in the last digit.
+    whole = whole.loc[:, whole.max() - whole.min() > SAME]
     if whole.empty:
         raise UserError(
             f"{path} has no task on which its models differ; a panel is expected to have some."
         )
     return Panel(whole.rename_axis(index="model", columns=None), protocol)
+
+
+def _refuse_several(path: Path, scores: pd.DataFrame, cells: DataFrameGroupBy) -> None:
+    """Scores of a model on a task that differ in more than their seeds, of which a mean would say nothing."""
+    apart = scores[cells["shots"].transform("nunique", dropna=False) > 1]
+    for (model, task), several in (
+        apart.groupby(["model", "task"], sort=False)["shots"].unique().items()
+    ):
+        numbers = listed(["none told" if pd.isna(one) else str(one) for one in several])
+        raise UserError(
+            f"{path} has scores of {model} on {task} with several numbers of examples, {numbers};"
+            " a panel is expected to have one."
+        )
+    unknown = scores[scores["seed"].isna() & (cells["value"].transform("size") > 1)]
+    for model, task in unknown[["model", "task"]].itertuples(index=False):
+        raise UserError(
+            f"{path} has scores of {model} on {task} with a seed and without; a panel is expected to have one"
+            " score of each, or several that differ in their seeds."
+        )

@@ -132,6 +132,7 @@ def test_a_file_may_not_be_named_like_a_study_of_ours_or_like_another_file(tmp_p
         ("model,task,protocol,metric\na/b,sst2,direct,acc\n", ["'value' is missing"]),
         (f"{HEADER},stder\na/b,sst2,direct,acc,1,0\n", ["'stder'", "Did you mean 'stderr'?"]),
         (f"{HEADER},study\na/b,sst2,direct,acc,1,mmlu\n", ["scores of mmlu; expected some of"]),
+        ("study,score\nharmony,1\n", ["'score' is unknown", "'model' is missing"]),
         (f"{HEADER}\na/b,sst2,direct,acc,high\n", ["line 2", "'high'"]),
         (f"{HEADER}\na/b,sst2,direct,acc,inf\n", ["line 2", "'inf'"]),
         (f"{HEADER}\na/b,,direct,acc,1\n", ["line 2", "'task' is empty"]),

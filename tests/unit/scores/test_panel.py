@@ -30,9 +30,8 @@ def written(path: Path, models: int, **columns) -> Path:
 
 def test_the_published_leaderboard_is_read_as_it_is():
     found = panel_of(PUBLISHED / "harmony_leaderboard.csv", METRICS)
-    pd.testing.assert_frame_equal(
-        found.scores, read_panel(PUBLISHED / "harmony_leaderboard.csv"), check_names=False
-    )
+    printed = read_panel(PUBLISHED / "harmony_leaderboard.csv").dropna()
+    pd.testing.assert_frame_equal(found.scores, printed, check_names=False, rtol=0, atol=1e-12)
     assert found.protocol == "train_before_test"
 
 
@@ -100,7 +99,24 @@ def test_means_are_over_seeds_and_over_nothing_else(tmp_path):
     table = pd.read_csv(path)
     pd.concat([table, table.head(1).assign(shots=0)]).to_csv(path, index=False)
     with pytest.raises(
-        UserError, match=r"org/m0 on rte with several numbers of examples, 5 and 0;"
+        UserError,
+        match=r"archive\.csv has .* org/m0 on rte with several numbers of examples, 5 and 0;",
+    ):
+        panel_of(path, METRICS)
+    pd.concat([table, table.tail(1).assign(seed=1)]).to_csv(path, index=False)
+    with pytest.raises(UserError, match=r"org/m11 on mnli with a seed and without; a panel"):
+        panel_of(path, METRICS)
+
+
+def test_of_two_imports_of_a_run_none_is_taken_for_the_other(tmp_path):
+    """Whichever was taken, the panel would be another, and nobody had said so."""
+    path = tmp_path / "scores.csv"
+    own = pd.read_csv(written(tmp_path / "own.csv", 12)).assign(study="harmony")
+    theirs = own.assign(model="theirs/m", study="release", seed=1).head(2)
+    again = theirs.assign(study="archive", seed=2, value=0.9)
+    pd.concat([own, theirs, again.tail(1)]).to_csv(path, index=False)
+    with pytest.raises(
+        UserError, match=r"scores\.csv has scores of theirs/m on mnli .* from archive and release;"
     ):
         panel_of(path, METRICS)
 
@@ -110,6 +126,14 @@ def test_a_task_on_which_all_are_alike_is_no_part_of_the_panel(tmp_path):
     table = pd.read_csv(path)
     table["value"] = table["value"].where(table["task"] == "mnli", 0.0)
     table.to_csv(path, index=False)
+    assert list(panel_of(path, METRICS).scores) == ["mnli"]
+    # The mean of 0.1 and 0.2 is another than that of 0.15 and 0.15 in the last digit.
+    for seed, turns in ((1, (0.1, 0.15)), (2, (0.2, 0.15))):
+        alike = pd.Series(turns * 12).repeat(2).head(24).to_numpy()
+        value = table["value"].where(table["task"] == "mnli", alike)
+        table.assign(seed=seed, value=value).to_csv(
+            path, index=False, mode="w" if seed == 1 else "a", header=seed == 1
+        )
     assert list(panel_of(path, METRICS).scores) == ["mnli"]
     table.assign(value=0.5).to_csv(path, index=False)
     with pytest.raises(UserError, match="no task on which its models differ"):
@@ -125,7 +149,15 @@ def test_a_task_on_which_all_are_alike_is_no_part_of_the_panel(tmp_path):
             lambda wide: wide.assign(rte=wide["rte"] * 100),
             "line 2: value is .*; expected a number from 0 to 100",
         ),
-        (lambda wide: pd.concat([wide, wide.head(1)]), "occurs|twice|second"),
+        (
+            lambda wide: pd.concat([wide, wide.head(1)]),
+            r"^\S+board\.csv, line 63: Qwen/Qwen2\.5-14B stands here a second time; [^;]+$",
+        ),
+        (
+            lambda wide: wide.assign(model=wide["model"].where(wide.index != 4)),
+            r"^\S+board\.csv, line 6: the column 'model' is empty\.$",
+        ),
+        (lambda wide: wide[["model", "rank", "pc1"]], "has no score below its header"),
         (lambda wide: wide.head(9), "9 models with a score"),
     ],
 )
@@ -134,3 +166,12 @@ def test_a_leaderboard_of_ones_own_is_read_as_strictly(tmp_path, change, said):
     change(pd.read_csv(PUBLISHED / "harmony_leaderboard.csv")).to_csv(path, index=False)
     with pytest.raises(UserError, match=said):
         panel_of(path, METRICS)
+
+
+def test_a_model_with_a_blank_cell_in_a_leaderboard_is_left_out_like_one_without_a_line(tmp_path):
+    path = tmp_path / "board.csv"
+    wide = pd.read_csv(PUBLISHED / "harmony_leaderboard.csv")
+    wide.assign(rte=wide["rte"].where(wide.index != 4)).to_csv(path, index=False)
+    found = panel_of(path, METRICS).scores
+    pd.testing.assert_frame_equal(found, read_panel(path).dropna(), check_names=False)
+    assert len(found) == 60
