@@ -31,7 +31,7 @@ LINES: dict[str, int] = {
     "workflow_scripts/training": 4390,
     "Snakefile": 80,
     "rules": 1820,
-    "tests": 44540,
+    "tests": 44560,
     "bench": 2990,
 }
 MOST_LINES_OF_A_FILE = 320

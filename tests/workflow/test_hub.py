@@ -1,5 +1,7 @@
 """The rules of the hub, with the real Snakemake and client, against a hub on this machine."""
 
+import shutil
+
 import pytest
 
 from tests.unit.hub.fake_hub import FakeHub, model_files
@@ -132,7 +134,9 @@ def test_a_submitted_model_that_is_not_there_stops_nothing_and_is_looked_for_aga
     assert "shows no model" in note.read_text()
 
 
-def test_a_request_that_nobody_answered_about_is_asked_about_again(hub, tmp_path):
+@pytest.mark.parametrize("removed", [False, True])
+def test_a_request_that_nobody_answered_about_is_asked_about_again(hub, tmp_path, removed):
+    """Also where the results are gone, and only the hub has what stands in place of an answer."""
     requests, config = tmp_path / "requests", tmp_path / "mine.yaml"
     requests.mkdir()
     (requests / "one.yaml").write_text(
@@ -148,6 +152,8 @@ def test_a_request_that_nobody_answered_about_is_asked_about_again(hub, tmp_path
     asks = {"fetch_metadata": 1, "check_requests": 1, "submit": 1}
     jobs, said = submit("http://127.0.0.1:9")
     assert jobs == asks and "unchecked  one.yaml" in said
+    if removed:
+        shutil.rmtree(tmp_path / "results")
     jobs, said = submit(hub.url)
     assert jobs == asks and "one.yaml" in said and "unchecked" not in said
     jobs, _ = submit("http://127.0.0.1:9")

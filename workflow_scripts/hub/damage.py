@@ -96,39 +96,38 @@ def _check_folder(manifest: Path) -> None:
         raise UserError(problems)
 
 
+def _check_samples(summary: Path) -> None:
+    _check_files(summary, _sums(summary))
+
+
 def _check_outputs(facts: Path) -> None:
-    _check_parts(facts, [_json(facts)["outputs"]])
+    _check_files(facts, _told(facts, lambda told: _sum_of(told["outputs"])))
 
 
 def _check_imported(records: Path) -> None:
-    _check_parts(records, [record["items"] for record in _json(records)])
+    each = _told(records, lambda told: [_sum_of(record["items"]) for record in told])
+    _check_files(records, {name: digest for one in each for name, digest in one.items()})
 
 
-def _check_parts(path: Path, parts: list[dict[str, Any]]) -> None:
-    """The files beside it that it gives the sha256 of."""
-    checked = (is_altered(path.with_name(part["file"]), part["sha256"]) for part in parts)
-    if problems := [problem for problem in checked if problem]:
-        raise UserError(problems)
-
-
-def _json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise UserError(f"{path} is not as it was written ({error}).") from None
-
-
-def _check_samples(summary: Path) -> None:
-    checked = (is_altered(summary.parent / name, digest) for name, digest in _sums(summary).items())
+def _check_files(beside: Path, sums: dict[str, str]) -> None:
+    checked = (is_altered(beside.with_name(name), digest) for name, digest in sums.items())
     if problems := [problem for problem in checked if problem]:
         raise UserError(problems)
 
 
 def _sums(summary: Path) -> dict[str, str]:
+    return _told(summary, lambda told: told["sha256"])
+
+
+def _sum_of(part: dict[str, str]) -> dict[str, str]:
+    return {part["file"]: part["sha256"]}
+
+
+def _told(path: Path, pick: Callable[[Any], Any]) -> Any:
     try:
-        return json.loads(summary.read_text(encoding="utf-8"))["sha256"]
-    except (ValueError, KeyError) as error:
-        raise UserError(f"{summary} does not say what samples were made ({error}).") from None
+        return pick(json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{path} does not say what files were made with it ({error}).") from None
 
 
 def _visible(folder: Path, pattern: str) -> list[Path]:

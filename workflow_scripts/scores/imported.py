@@ -26,7 +26,7 @@ KNOWN = (*(column for column in COLUMNS if column != "study"), "unit")
 PROTOCOLS = get_args(Protocol)
 # Studies of a run whose scores its ranking has no use for.
 UNRANKED = ("chunking", "mmlu", "prompts", "suite", "training")
-RANKED = "harmony"
+RANKED = "harmony"  # the one that is ranked
 UNITS = {"fraction": 1, "percent": 100}
 BITS = "bits_per_byte"  # of a text
 LEAST = {"stderr": 0, "n": 1, "shots": 0}

@@ -154,3 +154,12 @@ def test_what_models_wrote_and_imported_items_are_read_too(folder, imported):
     assert not facts.exists() and not items.exists()
     assert place.exists() is not imported
     verify_files({}, {"hub": folder / "hub"}, {})
+
+
+def test_a_flipped_bit_in_what_says_what_models_wrote_is_found(folder):
+    facts = folder / "results/outputs/prompts/m1/run8.json"
+    facts.parent.mkdir(parents=True)
+    facts.write_text(json.dumps({"outputs": {"file": "run8.parquet", "sha256": "0" * 64}}))
+    flip(facts, at=2)  # in the name of the key: it is JSON still
+    with pytest.raises(UserError, match=r"run8\.json does not say what files"):
+        verify_files({}, {"hub": folder / "hub"}, {})

@@ -33,11 +33,11 @@ from workflow_scripts.scores.foreign.measured import (
     read_json,
 )
 from workflow_scripts.scores.foreign.requests import ImportRequest
+from workflow_scripts.scores.imported import RANKED
 from workflow_scripts.scores.influences import ScoredRecord
 from workflow_scripts.settings.imports import paths_in
 
 SCORES, RECORDS = "scores.parquet", "records.json"
-_RANKED = "harmony"  # of the studies of a run the one whose scores are ranked there
 
 
 class ImportedRecord(ImportedCell):
@@ -184,7 +184,7 @@ def origins(found: list[Measured], asked: ImportRequest) -> list[str]:
     folder; and of a task that was asked with several numbers of examples, of that which this config asks with, or
     else is usual.
     """
-    studies = sorted({one.study for one in found}, key=lambda study: (study != _RANKED, study))
+    studies = sorted({one.study for one in found}, key=lambda study: (study != RANKED, study))
     weights: dict[tuple[str, str], set[Weights]] = defaultdict(set)
     shots: dict[tuple[Any, ...], set[int]] = defaultdict(set)
     usual: dict[str, Counter[int]] = defaultdict(Counter)

@@ -50,8 +50,11 @@ def _kept(settings: Settings, chooses: bool) -> dict[str, Any]:
     kept = read_sealed(file)
     if chooses:
         asked, panel, before = budget_request(settings), Path(panel_file(settings)), kept
-        about = [asked.model_dump(mode="json", exclude=_PRICED), sha256_file(panel)]
-        made_of = {"about": sha256_json(about), "made_of": sha256_json([*about, asked.as_params()])}
+        unpriced, of_panel = asked.model_dump(mode="json", exclude=_PRICED), sha256_file(panel)
+        made_of = {
+            "made_of": sha256_json([asked.as_params(), of_panel]),
+            "about": sha256_json([unpriced, of_panel]),
+        }
         if kept is None or not _stands(settings, kept, made_of):
             kept = {**made_of, **_chosen(panel, asked).model_dump(mode="json")}
         kept = {**kept, "begun": _begun(settings, kept)}
@@ -67,8 +70,12 @@ def _kept(settings: Settings, chooses: bool) -> dict[str, Any]:
 
 def _stands(settings: Settings, kept: dict[str, Any], made_of: dict[str, str]) -> bool:
     """Other prices alone, as another machine has, choose anew only until one of the tasks is trained on."""
-    if kept["made_of"] == made_of["made_of"] or kept["about"] != made_of["about"]:
-        return kept["made_of"] == made_of["made_of"]
+    if kept["made_of"] == made_of["made_of"]:
+        return True
+    if (
+        kept.get("about") != made_of["about"]
+    ):  # of an older version it says only what it was made of
+        return False
     trained = settings.model_copy(update={"paid_tasks": _choice(kept).tasks})
     models = in_paths(settings.harmony.models)
     return any(map(os.path.exists, harmony_records(trained, models, "train_before_test")))

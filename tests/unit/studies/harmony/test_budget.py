@@ -9,6 +9,7 @@ import pytest
 
 from tests.unit.settings.merged import ROOT, merged
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.files import write_sealed
 from workflow_scripts.core.ids import in_paths
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.settings.load import load_settings
@@ -134,6 +135,16 @@ def test_other_prices_choose_anew_until_something_is_trained():
     looked(first, enough=False)
     second = within_budget(elsewhere, chooses=True)
     assert second.paid_tasks[:1] == first.paid_tasks and len(second.paid_tasks) == 2
+
+
+def test_a_choice_of_an_older_version_is_made_anew():
+    first = within_budget(settings_of(), chooses=True)
+    kept = json.loads(choice_file(first).read_text())["value"]
+    write_sealed(
+        choice_file(first),
+        {name: one for name, one in kept.items() if name != "about"} | {"made_of": ""},
+    )
+    assert within_budget(settings_of(), chooses=True).paid_tasks == first.paid_tasks
 
 
 def test_a_job_takes_what_was_chosen_and_never_chooses():
