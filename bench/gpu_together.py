@@ -17,7 +17,8 @@ def run(setting: Setting) -> list[Table]:
     tasks, steps, rounds = (3, 1, 1) if setting.small else (_TASKS, _STEPS, _ROUNDS)
     table = Table(
         "Trainings that share their steps",
-        f"{tasks} tasks, adapters of rank 8 where PEFT puts them by itself, {steps} steps of 8 short samples each behind"
+        f"{tasks} tasks, adapters of rank 8 where PEFT puts them by itself, {steps} steps of 8"
+        " short samples each behind"
         " the first, set-up not counted; both ways take turns, and the ratio is the median of those within a round."
         f" Wanted: {', '.join(f'{times:g} times at {shape}' for shape, times in WANTED.items())}.",
         ("shape", "one after the other t/s", "together t/s", "ratio", "set-up apart s",

@@ -79,7 +79,8 @@ def run(setting: Setting) -> list[Table]:
     speed = Table(
         "LoRA training",
         f"Adapters of rank 8 in {' and '.join(TARGETS)}, {BATCH} samples a step. short: lengths like MNLI's, half of"
-        f" them up to 35 tokens; blocks: all as long as may be, {LONGEST} tokens in the full form. Kernels are those of a step (without a GPU the"
+        f" them up to 35 tokens; blocks: all as long as may be, {LONGEST} tokens in the full"
+        " form. Kernels are those of a step (without a GPU the"
         " operators that compute); busy is the share of the time that the GPU computed, as the profiler saw it. Wanted"
         f" on short samples at 0.5B: {WANTED:g} times TRL's.",
         ("shape", "TRL t/s", "ours t/s", "ratio", "kernels", "busy", "peak GB"),

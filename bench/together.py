@@ -68,7 +68,17 @@ def lessons(
         usual = np.log(15) + task / max(1, tasks - 1) * np.log(4)
         lengths = np.clip(np.exp(rng.normal(usual, 0.4, BATCH * steps)).astype(int), 4, 512)
         samples = random_samples(lengths, rng, vocabulary)
-        made.append(Lesson(samples, keys, SEED, {}, score=lambda model: {"acc": 0.0}, best_by=("acc", True), name=f"{task}"))  # fmt: skip
+        made.append(
+            Lesson(
+                samples,
+                keys,
+                SEED,
+                {},
+                score=lambda model: {"acc": 0.0},
+                best_by=("acc", True),
+                name=f"{task}",
+            )
+        )
     return made
 
 

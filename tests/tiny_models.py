@@ -38,7 +38,10 @@ _KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "gemma2": ("Gemma2", _WIDE_HEADS | _CAPPED | {"sliding_window": 9, "attn_implementation": "eager"}),
     "mistral": ("Mistral", _GROUPED | {"sliding_window": None}),
     "mixtral": ("Mixtral", _GROUPED | _EXPERTS | {"num_local_experts": 4, "sliding_window": None}),
-    "qwen3_moe": ("Qwen3Moe", _GROUPED | _EXPERTS | {"head_dim": 16, "num_experts": 4, "moe_intermediate_size": 12, "mlp_only_layers": [1]}),
+    "qwen3_moe": (
+        "Qwen3Moe",
+        _GROUPED | _EXPERTS | {"head_dim": 16, "num_experts": 4, "moe_intermediate_size": 12, "mlp_only_layers": [1]},
+    ),
     "cohere": ("Cohere", _GROUPED | {"logit_scale": 0.3}),
     "granite": ("Granite", _GROUPED | {"logits_scaling": 4.0}),
     "windowed": ("Mistral", _GROUPED | {"sliding_window": 9}),

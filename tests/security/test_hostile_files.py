@@ -46,7 +46,20 @@ def test_a_record_names_items_beside_it_alone(tmp_path, file):
         read_record(tmp_path / "sst2.json")
 
 
-_NO_NAMES = ["../b", "a/..", "a/b/c", "/b", "a/", "a/b c", "a/b'c", 'a/"b"', "a/b\n", "a/$(x)", "a/--b", "~/b"]  # fmt: skip
+_NO_NAMES = [
+    "../b",
+    "a/..",
+    "a/b/c",
+    "/b",
+    "a/",
+    "a/b c",
+    "a/b'c",
+    'a/"b"',
+    "a/b\n",
+    "a/$(x)",
+    "a/--b",
+    "~/b",
+]
 
 
 @pytest.mark.parametrize("name", _NO_NAMES, ids=repr)

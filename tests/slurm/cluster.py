@@ -1,7 +1,8 @@
 """A real Slurm of four nodes on this machine: some partitions, fake GPUs, gone again when done with.
 
 Debian's build of slurmd runs several daemons on one host, each with a name and a port of its own, so
-a node is a daemon; with one CPU each, so that no two jobs share one. A GPU is a device file that Slurm schedules and nothing opens. There are no cgroups
+a node is a daemon; with one CPU each, so that no two jobs share one. A GPU is a device
+file that Slurm schedules and nothing opens. There are no cgroups
 and no accounting database: slurmd adds up what a job's processes hold every second and kills a job that
 holds more than it asked for, and `squeue` says how jobs are.
 """

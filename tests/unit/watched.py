@@ -9,7 +9,24 @@ from lm_eval.models.huggingface import HFLM
 from tests.tiny_models import tiny_model
 from tests.unit.evaluation.drawn import fresh_seed
 
-_PIECES = ["the", "fox", " fo", "x", "A", "B:", "é", "Zoë", "日本", "\n", "\n\n", "  ", " ", "\t", "1234", "?"]  # fmt: skip
+_PIECES = [
+    "the",
+    "fox",
+    " fo",
+    "x",
+    "A",
+    "B:",
+    "é",
+    "Zoë",
+    "日本",
+    "\n",
+    "\n\n",
+    "  ",
+    " ",
+    "\t",
+    "1234",
+    "?",
+]
 AWKWARD = [("", "The fox sees"), ("The fo", "x sees"), ("What?  \n", "The fox")]
 
 

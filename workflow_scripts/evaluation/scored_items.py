@@ -46,7 +46,8 @@ class ScoredItems:
     ) -> "ScoredItems":
         """The items of one measurement, beside its record.
 
-        `weights_sha256` is given where the model's weights are not those of the manifest. Hidden and undeclared: Snakemake removes what a failed job declared.
+        `weights_sha256` is given where the model's weights are not those of the manifest. Hidden and
+        undeclared: Snakemake removes what a failed job declared.
         """
         return cls(
             scored_beside(record),

@@ -40,7 +40,8 @@ NOTE = (
     " points show: in so many of the scores trained twice, had one release been better by that. Models,"
     " difference, z, verdict: of our scores, the median difference to the published ones; it agrees where it"
     " surely (90%) lies within the margin of the config, and is inconclusive where neither that nor a"
-    " difference was shown. Would show: the smallest difference that would have been shown four times in five. All but z in"
+    " difference was shown. Would show: the smallest difference that would have been shown four"
+    " times in five. All but z in"
     " percentage points."
 )
 COLUMNS = columns(

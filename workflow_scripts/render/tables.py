@@ -71,7 +71,7 @@ class Table:
     def write(
         self, frame: pd.DataFrame, request: StepRequest, *, csv: Path, md: Path, tex: Path
     ) -> None:
-        """Write the frame as it is to CSV, and as people read it to Markdown and LaTeX, where nobody reads thousands."""
+        """Write the frame to CSV in full, and to Markdown and LaTeX as people read it, unless there are thousands."""
         write_csv(frame, csv)
         shown = self.shown(frame, request)
         if (count := len(shown.rows)) > ROWS_READ:

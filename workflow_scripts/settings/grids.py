@@ -230,8 +230,23 @@ def grid_inputs(grid: GridFile, workflow_folder: Path) -> dict[str, list[str]]:
 
 
 def _contradictions(grid: GridFile, known: Mapping[str, TaskRow] | None) -> Iterator[str]:
-    """What does not go together between its keys, and with the table of tasks."""
+    """Check the keys against each other and against the table of tasks."""
     protocols = f"one of {listed(grid.protocols, 'or')}"
+    yield from _check_names(grid)
+    yield from _check_protocols(grid)
+    yield from _check_categories(grid, known)
+    tasks = list(dict.fromkeys(task for names in grid.categories.values() for task in names))
+    if lone := [task for task in grid.tasks if task not in tasks]:
+        yield f"tasks.{lone[0]} is in none of categories; expected it in one."
+    if grid.pair and not (len(grid.pair) == 2 and set(grid.pair) <= set(tasks)):
+        yield f"pair is {listed(grid.pair)}; expected two tasks of categories."
+    if grid.release and grid.release.protocol not in grid.protocols:
+        yield f"release.protocol is {grid.release.protocol!r}; expected {protocols}."
+    if grid.newer:
+        yield from _of_newer(grid, grid.newer, tasks, protocols)
+
+
+def _check_names(grid: GridFile) -> Iterator[str]:
     if grid.run == bool(grid.scores):
         yield "expected either run: true, or files of scores."
     for section in ("protocols", "tasks", "texts"):
@@ -245,6 +260,9 @@ def _contradictions(grid: GridFile, known: Mapping[str, TaskRow] | None) -> Iter
         if name not in ATTRIBUTES:
             near = hint(name, ATTRIBUTES)
             yield f"attributes.columns has the key {shown(name)}; expected {listed(ATTRIBUTES, 'or')}{near}."
+
+
+def _check_protocols(grid: GridFile) -> Iterator[str]:
     for key, one in grid.protocols.items():
         here = f"protocols.{key}"
         if grid.run and not one.scores_of and key not in get_args(Protocol):
@@ -255,6 +273,9 @@ def _contradictions(grid: GridFile, known: Mapping[str, TaskRow] | None) -> Iter
                 yield f"{here}.{field} is {other!r}; expected another protocol of the file{near}."
         if one.scores_of and not one.floored_by:
             yield f"{here} has scores_of and no floor; expected floored_by beside it."
+
+
+def _check_categories(grid: GridFile, known: Mapping[str, TaskRow] | None) -> Iterator[str]:
     seen: dict[str, str] = {}
     for name, tasks in grid.categories.items():
         for at, task in enumerate(tasks):
@@ -265,14 +286,6 @@ def _contradictions(grid: GridFile, known: Mapping[str, TaskRow] | None) -> Iter
                 near = hint(task, [*grid.tasks, *known])
                 yield f"{here}; expected a task of the tasks table, or one under tasks{near}."
             seen[task] = name
-    if lone := [task for task in grid.tasks if task not in seen]:
-        yield f"tasks.{lone[0]} is in none of categories; expected it in one."
-    if grid.pair and not (len(grid.pair) == 2 and set(grid.pair) <= set(seen)):
-        yield f"pair is {listed(grid.pair)}; expected two tasks of categories."
-    if grid.release and grid.release.protocol not in grid.protocols:
-        yield f"release.protocol is {grid.release.protocol!r}; expected {protocols}."
-    if grid.newer:
-        yield from _of_newer(grid, grid.newer, seen, protocols)
 
 
 def _of_newer(

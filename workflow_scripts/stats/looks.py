@@ -59,7 +59,7 @@ def places(
 
 
 def first_apart(table: pd.DataFrame, order: Sequence[str], most: int) -> dict[tuple[str, str], int]:
-    """By pair of these models, the better one first, the look that told them apart; pairs of which none did are left out.
+    """By pair of these models, the better one first, the look that told them apart; others are left out.
 
     Two models' errors are taken to have nothing in common; what they have, as of one family, makes the
     difference smaller.

@@ -13,8 +13,8 @@ SIGNIFICANT = 1.96  # standard errors of a difference: 5% of equal models seem t
 def surely_better(values: np.ndarray, errors: np.ndarray, rows: slice = slice(None)) -> np.ndarray:
     """[i, j]: whether model i lies above model j by more than z = 1.96 standard errors of the difference.
 
-    `errors` has the error of each difference, of the models i in these rows. They are lengths d of differences of what is drawn, so
-    that d_ik <= d_ij + d_jk, and the order is partial: from i above j and j above k follows
+    `errors` has the error of each difference, of the models i in these rows. They are lengths d of differences of
+    what is drawn, so that d_ik <= d_ij + d_jk, and the order is partial: from i above j and j above k follows
     v_i - v_k > z (d_ij + d_jk) >= z d_ik, so i above k. What has no error is neither above nor below.
     """
     with np.errstate(invalid="ignore"):

@@ -176,12 +176,7 @@ class Attempt:
             precision=precision,
         )
         trainer.remove_callback(PrinterCallback)  # it would print every step; the bar shows them
-        with processes.first_alone(self.device):
-            if not is_best_whole(self.state.path):
-                self.state.forget("The best state that was kept is not whole")
-            latest = self.state.latest()
-        if latest is not None:
-            print(f"Going on from {latest.name}.", flush=True)
+        latest = self.latest_checkpoint()
         end = (keep_best.ended if keep_best else None) or args.max_steps
         if latest is not None and step_of(latest) >= end:
             trainer.take_over(latest)
@@ -215,6 +210,16 @@ class Attempt:
             facts=facts | {"micro_batch_size": micro},
             speed=speed_of(facts["tokens"] - before["tokens"], progress, trainer),
         )
+
+    def latest_checkpoint(self) -> Path | None:
+        """Find the checkpoint to resume from, after deleting all of them if the best one is incomplete."""
+        with processes.first_alone(self.device):
+            if not is_best_whole(self.state.path):
+                self.state.forget("The best state that was kept is not whole")
+            latest = self.state.latest()
+        if latest is not None:
+            print(f"Going on from {latest.name}.", flush=True)
+        return latest
 
     def fitting(self, model, order: Order, precision: str, *, padded: bool) -> Fitting:
         """Once memory has run out the estimate was wrong, and nothing is left to chance."""

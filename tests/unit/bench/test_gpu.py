@@ -93,7 +93,14 @@ def test_where_the_other_trainer_has_no_room_ours_is_measured(monkeypatch):
 
     def own(model, case, clock, device):
         with monkeypatch.context() as patch:
-            patch.setattr(training, "train", lambda load, *_, **__: places.update(addresses(load("float32"))) or SimpleNamespace(history=[{"loss": 0.0}]))  # fmt: skip
+            patch.setattr(
+                training,
+                "train",
+                lambda load, *_, **__: (
+                    places.update(addresses(load("float32")))
+                    or SimpleNamespace(history=[{"loss": 0.0}])
+                ),
+            )
             training.ours(model, case, clock, device)
         places.difference_update(addresses(model))
         clock.seconds = 1.0

@@ -142,8 +142,16 @@ LEFT = (
 @pytest.mark.parametrize(
     ("change", "keys", "sentence"),
     [
-        ({LINEAR: torch.zeros(HIDDEN, 3 * HIDDEN)}, {}, f"{LINEAR} in FOLDER is 32 × 96; expected 32 × 64, as its config.json says."),
-        ({ADAPTER: torch.zeros(7, HIDDEN)}, {}, f"{ADAPTER} in FOLDER is 7 × 32; expected 40 × 32, as its config.json says."),
+        (
+            {LINEAR: torch.zeros(HIDDEN, 3 * HIDDEN)},
+            {},
+            f"{LINEAR} in FOLDER is 32 × 96; expected 32 × 64, as its config.json says.",
+        ),
+        (
+            {ADAPTER: torch.zeros(7, HIDDEN)},
+            {},
+            f"{ADAPTER} in FOLDER is 7 × 32; expected 40 × 32, as its config.json says.",
+        ),
         ({ADAPTER: None}, {}, f"FOLDER lacks {ADAPTER}, which its config.json asks for."),
         ({LINEAR: None}, {}, f"FOLDER lacks {LINEAR}, which its config.json asks for."),
         ({STRANGE: torch.zeros(HIDDEN, HIDDEN)}, {}, f"FOLDER holds {STRANGE}, {NO_PLACE}"),

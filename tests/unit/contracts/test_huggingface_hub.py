@@ -23,7 +23,12 @@ def test_it_takes(name, parameters):
 def test_the_answer_of_the_api_becomes_a_model_info():
     """As HfApi.model_info makes it: sizes, git blobs and checksums of large files among it."""
     small = {"rfilename": "config.json", "size": 2, "blobId": "b"}
-    large = {"rfilename": "m.safetensors", "size": 9, "blobId": "c", "lfs": {"size": 9, "sha256": "d", "pointerSize": 1}}  # fmt: skip
+    large = {
+        "rfilename": "m.safetensors",
+        "size": 9,
+        "blobId": "c",
+        "lfs": {"size": 9, "sha256": "d", "pointerSize": 1},
+    }
     info = ModelInfo(id="a/b", sha="0" * 40, siblings=[small, large], cardData={"license": "mit"})
     assert info.sha == "0" * 40
     assert info.card_data.get("license") == "mit"

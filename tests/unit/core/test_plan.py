@@ -31,7 +31,10 @@ def used(plan: ChunkPlan) -> list[int]:
     [
         # As published: even beside odd layers, and a quarter shared on each side.
         ((24, DEFAULT_MODE, 12, 2), ((), (tuple(range(0, 24, 2)), tuple(range(1, 24, 2))), ())),
-        ((24, DEFAULT_MODE, 6, 2), (tuple(range(6)), (tuple(range(6, 18, 2)), tuple(range(7, 18, 2))), tuple(range(18, 24)))),
+        (
+            (24, DEFAULT_MODE, 6, 2),
+            (tuple(range(6)), (tuple(range(6, 18, 2)), tuple(range(7, 18, 2))), tuple(range(18, 24))),
+        ),
         # Without a number of chunks there are two where a start and an end are shared.
         ((8, DEFAULT_MODE, 3), ((0,), ((1, 3, 5), (2, 4, 6)), (7,))),
         ((8, "sequential_with_shared_start_and_end", 3, 2), ((0,), ((1, 2, 3), (4, 5, 6)), (7,))),

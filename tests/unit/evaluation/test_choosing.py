@@ -27,10 +27,11 @@ def one_by_one(rules: GenerationRules, context: list[int], seed: int, logits) ->
     generator = torch.Generator().manual_seed(seed)
     for of_step in logits:
         scores = processors(ids, of_step.float()[None])
-        if rules.samples:
-            token = torch.multinomial(scores[0].softmax(-1), 1, generator=generator)
-        else:
-            token = scores.argmax(-1)
+        token = (
+            torch.multinomial(scores[0].softmax(-1), 1, generator=generator)
+            if rules.samples
+            else scores.argmax(-1)
+        )
         ids = torch.cat([ids, token[None]], dim=1)
     return ids[0, len(context) :].tolist()
 

@@ -20,7 +20,18 @@ from workflow_scripts.evaluation.prefix.generation_plan import AtOnce, Plan
 from workflow_scripts.evaluation.prefix.trie import build_trie
 
 NEW = 9
-KINDS = ("gpt2", "gpt_neox", "llama", "qwen1.5", "qwen2", "some_windowed", "qwen3", "gemma", "gemma2", "windowed")  # fmt: skip
+KINDS = (
+    "gpt2",
+    "gpt_neox",
+    "llama",
+    "qwen1.5",
+    "qwen2",
+    "some_windowed",
+    "qwen3",
+    "gemma",
+    "gemma2",
+    "windowed",
+)
 
 
 def model_of(kind: str):

@@ -127,7 +127,10 @@ def test_trainings_that_memory_keeps_from_sharing_go_on_one_by_one(run, monkeypa
     run(ASKED.model_copy(update={"together": 2}), folder="alone")
     monkeypatch.undo()
     assert "The rest is trained one task at a time: memory ran out" in capsys.readouterr().out
-    records = {name: whole_record(record.parents[1] / "alone" / record.name) for name, record in expected.items()}  # fmt: skip
+    records = {
+        name: whole_record(record.parents[1] / "alone" / record.name)
+        for name, record in expected.items()
+    }
     assert {name for name, one in records.items() if one.training.together} == set(ended)
     assert 0 < len(ended) < len(records)
     for name, one in records.items():

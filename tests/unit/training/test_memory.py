@@ -52,7 +52,9 @@ def test_halved_until_it_fits(tmp_path, capsys, error):
     assert trained.facts["micro_batch_size"] == 2
     assert trained.facts["steps"] == 3
     # As if it had been so from the start, and nearly as if it had never been.
-    small = train_small(tmp_path / "b", "llama", load=with_room_for(2, error), micro_batch_size=2, **OPTIONS)  # fmt: skip
+    small = train_small(
+        tmp_path / "b", "llama", load=with_room_for(2, error), micro_batch_size=2, **OPTIONS
+    )
     assert same(trained.parameters, small.parameters)
     assert losses(trained) == losses(small)
     large = train_small(tmp_path / "c", "llama", **OPTIONS)

@@ -93,7 +93,11 @@ def test_what_is_trained_is_kept_in_32_bits_and_the_rest_as_it_came():
         ("qwen2", {"method": "freeze", "trains": ["wrapper"]}, "trains names 'wrapper', of which Qwen2"),
         ("qwen2", {"method": "freeze", "trains": ["chunked_layers"]}, "'chunked_layers'"),
         ("qwen2", {"method": "freeze", "trains": ["layers 9 to 12"]}, "'layers 9 to 12'"),
-        ("qwen2", {"method": "freeze", "trains": ["layers 1 to 6"]}, "'layers 1 to 6', and Qwen2ForCausalLM has the layers 0 to 5"),
+        (
+            "qwen2",
+            {"method": "freeze", "trains": ["layers 1 to 6"]},
+            "'layers 1 to 6', and Qwen2ForCausalLM has the layers 0 to 5",
+        ),
         ("qwen2", {"method": "freeze", "trains": ["layers 3 to 2"]}, "'layers 3 to 2'"),
         ("qwen2", {"method": "freeze", "trains": ["layers 0", "*.mpl.*"]}, "'*.mpl.*'"),
         ("qwen2", {"method": "lora", "lora_targets": ["qproj"]}, "lora_targets is ['qproj']; Qwen2"),

@@ -120,7 +120,7 @@ def _chosen(ranges: list[Range], device) -> slice | Tensor:
     return torch.from_numpy(entries).to(device)
 
 
-def branch_attention(
+def branch_attention(  # noqa: PLR0913 (the arguments that transformers passes)
     module,
     query: Tensor,
     key: Tensor,

@@ -42,10 +42,11 @@ def _page(world: World, rng: random.Random) -> list[str]:
     subject: Kind | Town = rng.choice(world.kinds + world.towns)
     title = subject.name.capitalize()
     lines = [f"= {title} ="]
-    if isinstance(subject, Kind):
-        opening = prose.about_kind(subject, rng)
-    else:
-        opening = prose.about_town(subject, rng)
+    opening = (
+        prose.about_kind(subject, rng)
+        if isinstance(subject, Kind)
+        else prose.about_town(subject, rng)
+    )
     lines.append(_spaced(" ".join(opening)))
     for heading in rng.sample(["Nature", "History", "Daily life", "Stories"], rng.randint(1, 3)):
         lines.append(f"= = {heading} = =")

@@ -139,7 +139,8 @@ def _read(path: Path, asked: ImportRequest) -> list[Measured]:
         names = ours.get(found[0].harness, {}) if found else {}
     else:
         raise UserError(
-            f"{path} is no result file of lm-eval, lighteval or Every Eval Ever; expected nothing else that ends in .json."
+            f"{path} is no result file of lm-eval, lighteval or Every Eval Ever; expected nothing"
+            " else that ends in .json."
         )
     if not found:
         raise UserError(f"{path} holds no score; expected one or more.")
@@ -179,10 +180,10 @@ def _what_decides(definition: dict[str, Any]) -> dict[str, Any]:
 def origins(found: list[Measured], asked: ImportRequest) -> list[str]:
     """The name that the scores of each go by: the folder's, and behind it in brackets what tells them from others.
 
-    Plain is the name of the scores of harmony, or of whichever study comes first, where a run shared those of several; of
-    the weights of a model, where there are several, that are in the format, and of the commit, which is usual in the
-    folder; and of a task that was asked with several numbers of examples, of that which this config asks with, or
-    else is usual.
+    Plain is the name of the scores of harmony, or of whichever study comes first, where a run shared those of
+    several; of the weights of a model, where there are several, that are in the format, and of the commit, which is
+    usual in the folder; and of a task that was asked with several numbers of examples, of that which this config asks
+    with, or else is usual.
     """
     studies = sorted({one.study for one in found}, key=lambda study: (study != RANKED, study))
     weights: dict[tuple[str, str], set[Weights]] = defaultdict(set)

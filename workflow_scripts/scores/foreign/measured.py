@@ -135,10 +135,18 @@ def number_of(value: Any) -> float | None:
 
 
 def checked(one: Measured, *, known: bool = True) -> Measured:
-    """As it is, with its number of items, if the file agrees with itself; else a sentence on where it does not.
+    """Check that the file agrees with itself, and return it with its number of items.
 
-    What a metric of a task that is not known may be is not known either: some are percents.
+    The range of a metric is checked on known tasks alone: on others some are percents.
     """
+    _check_scores(one, known)
+    if not one.items:
+        return one
+    _check_items(one)
+    return replace(one, n=len(one.items))
+
+
+def _check_scores(one: Measured, known: bool) -> None:
     where = f"{one.file}: {one.task}"
     for name in ("version", "commit", "dtype"):
         if not isinstance(said := getattr(one, name), str | None):
@@ -154,8 +162,9 @@ def checked(one: Measured, *, known: bool = True) -> Measured:
             raise UserError(
                 f"{where}: the error of {what} is {score.stderr:g}; expected 0 or more."
             )
-    if not one.items:
-        return one
+
+
+def _check_items(one: Measured) -> None:
     there = f"{one.answers or one.file}: {one.task}"
     if one.n is not None and one.n != len(one.items):
         raise UserError(
@@ -182,7 +191,6 @@ def checked(one: Measured, *, known: bool = True) -> Measured:
                 f"{there}: the mean of {what} over its items is {means[0]:.6g}; expected"
                 f" {score.value:.6g}, as {one.file.name} says."
             )
-    return replace(one, n=len(one.items))
 
 
 def _means(name: str, parts: Sequence[Sequence[Item]]) -> tuple[float, float] | None:

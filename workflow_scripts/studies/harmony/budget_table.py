@@ -44,7 +44,8 @@ NOTE = (
     " median error of the rank; half width: median of the 95% interval's; each with the errors of as many test items as"
     " are asked. Within: share of such intervals that hold, of scores without those errors. What another training would"
     " move is in none of them. At random:"
-    f" means over {RANDOM} draws. The tasks of `harmony.budget` were chosen before anything was trained. The panel's families"
+    f" means over {RANDOM} draws. The tasks of `harmony.budget` were chosen before anything was"
+    " trained. The panel's families"
     " have helped to choose, so that chosen tasks look somewhat better than they are; `published_price` leaves each"
     " family out of that too."
 )
@@ -106,7 +107,8 @@ def _panel(path: Path, asked: BudgetRequest) -> tuple[pd.DataFrame, pd.Series]:
         )
     if lacking := [task for task in asked.prices if task not in panel]:
         problems.append(
-            f"harmony.tasks has {shown(lacking[0])}{_more(lacking)}, on which the panel {path} has no scores that differ;"
+            f"harmony.tasks has {shown(lacking[0])}{_more(lacking)}, on which the panel {path}"
+            " has no scores that differ;"
             f" expected tasks of the panel alone with harmony.budget{hint(lacking[0], panel.columns)}."
         )
     if placed := [name for name in asked.trained if name in panel.index]:

@@ -149,7 +149,8 @@ _OF_THE_GRID = products(
         caption=(
             "Kendall's tau-b between the rankings of models that two tasks give, for every pair"
             " of tasks, under each protocol; tasks in the order of their categories, which the"
-            " lines divide; the mean's 95% interval is had other families been taken. Blue is agreement, red is opposition; a dash is a pair without two"
+            " lines divide; the mean's 95% interval is had other families been taken. Blue is"
+            " agreement, red is opposition; a dash is a pair without two"
             " models in common that both tasks tell apart. Own scores after training are raw;"
             " imported scores are in it where there are any, as their source has them."
         ),
@@ -179,7 +180,8 @@ _OF_THE_GRID = products(
         request=grid_words,
         caption=(
             "The mean of each task's tau-b with all others, with its 95% interval (over families of"
-            " models, or over models where these are fewer than four). The tick of the same colour is the task's ceiling: what it could agree with"
+            " models, or over models where these are fewer than four). The tick of the same"
+            " colour is the task's ceiling: what it could agree with"
             " the others at most if they differed in nothing but items and trainings. The dotted line is the"
             " mean over all pairs of tasks."
         ),

@@ -29,7 +29,8 @@ NOTE = (
     " that are in that form and equal to the right choice. Difference: in percentage points to the run"
     " named, on the questions that both were asked, with p of McNemar's exact test; a run of fewer"
     " questions compares with no other but there. The first 285 questions are counted in MMLU's order,"
-    " asked or not: a config that asks only some of each subject asks fewer. Published: Llama-3.2-1B-Instruct on all of MMLU, its"
+    " asked or not: a config that asks only some of each subject asks fewer. Published:"
+    " Llama-3.2-1B-Instruct on all of MMLU, its"
     " run 4 on 285 questions; in the miniature world models and questions are others, and only the"
     " shape can be compared."
 )

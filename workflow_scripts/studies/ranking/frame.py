@@ -39,7 +39,8 @@ TRAININGS = {
 # Said where it is so, behind the notes of tables.
 _SAMPLED = (
     f" Of more than {SAMPLE} models a sample of {SAMPLE} is drawn again, whose mean single models move more than that"
-    " of all: intervals over items are too wide, by up to twice for four times as many models. Of more than 64 families, or"
+    " of all: intervals over items are too wide, by up to twice for four times as many models."
+    " Of more than 64 families, or"
     " models, 24 groups are left out in turn, dealt at random."
 )
 ESTIMATED = "†"  # behind what rests on scores that were not measured

@@ -28,7 +28,8 @@ MOST_SETS = 100
 ODD = 2.0  # standard deviations, from which on a task is named as unusual
 NOTE = (
     "PC1 that a model would have on the panel (where harmony.panel names no other, the published leaderboard of 61"
-    " models on 24 tasks, trained before tested, floored), predicted from the tasks it was measured on, with a 95% interval and the ranks"
+    " models on 24 tasks, trained before tested, floored), predicted from the tasks it was"
+    " measured on, with a 95% interval and the ranks"
     " it spans, as a model of a family that the panel lacks needs them. Coverage: the share of the panel's"
     " own models that lie in such an interval when they are placed from the same tasks by the other"
     " families alone. Neighbours: the panel"

@@ -41,8 +41,10 @@ NOTE = (
     " tau-b of the PC1 so predicted with that of the second release, for which every model was trained on every"
     " task again; all trained again: the PC1 of all tasks of the first release, no model left out. Off: root mean"
     " square of the difference of the predicted PC1 from that of the second release on the first one's component, which"
-    " is what is predicted: of the other families both releases are known. Within: the share of models for which it lies"
-    f" in the 95% interval of the prediction, and the least such share of a family of {FEWEST} or more. At random: means over {RANDOM} draws of tasks."
+    " is what is predicted: of the other families both releases are known. Within: the share of"
+    " models for which it lies"
+    f" in the 95% interval of the prediction, and the least such share of a family of {FEWEST} or"
+    f" more. At random: means over {RANDOM} draws of tasks."
 )
 COLUMNS = columns(
     ("text", "way"),

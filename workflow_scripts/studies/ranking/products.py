@@ -98,7 +98,8 @@ _FIGURES = (
         *("agreement_by_size", "by_size", "agreement_by_size"),
         "{scores}: mean tau-b of pairs of tasks over all models, over the pairs of models whose parameters"
         " are at most a factor of two apart, and over the models of each band of sizes that has six or more, with the"
-        " 95% interval (over families, or over models where these are fewer than four). The tick of the same colour is the ceiling: what tasks could agree at most"
+        " 95% interval (over families, or over models where these are fewer than four). The tick"
+        " of the same colour is the ceiling: what tasks could agree at most"
         " if they differed in nothing but items and trainings.",
     ),
     (
@@ -122,7 +123,8 @@ _FIGURES = (
     (
         *("variance", "variance", "variance"),
         "{scores}: shares of the variance of the scores, each task standardised, that lie with the model,"
-        " with model and task together, with the items and, where that is known, with training, of all models and of each band"
+        " with model and task together, with the items and, where that is known, with training,"
+        " of all models and of each band"
         " of sizes. Behind a bar: how many tasks a mean needs to rank these models with a reliability of 0.9.",
     ),
     (
@@ -147,7 +149,8 @@ _FIGURES = (
     (
         *("agreement_by_task", "agreement_by_task", "agreement"),
         "{scores}: the mean of each task's tau-b with all others, with its 95% interval (over families, or over"
-        " models where these are fewer than four), under each protocol. The tick of the same colour is the task's ceiling, the dotted line the mean over"
+        " models where these are fewer than four), under each protocol. The tick of the same"
+        " colour is the task's ceiling, the dotted line the mean over"
         " all pairs of tasks.",
     ),
     (

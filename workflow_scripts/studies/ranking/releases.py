@@ -20,7 +20,8 @@ NOTE = (
     " with direct scores and standard errors beside their notebook. Differing: cells that are not the"
     " same number within rounding; the furthest apart, in points. Apart: cells that lie more"
     f" than {LIMIT:.0f} standard errors of items apart, each run taken to have items of its own: both"
-    " were asked the same, so that items explain less than that; CoLA is left out of it. Below direct: scores of the leaderboard that lie below the direct ones. The last line"
+    " were asked the same, so that items explain less than that; CoLA is left out of it. Below"
+    " direct: scores of the leaderboard that lie below the direct ones. The last line"
     " is of all tasks."
 )
 COLUMNS = columns(

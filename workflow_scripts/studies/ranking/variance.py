@@ -27,7 +27,8 @@ _NOTE = (
     " task thinks of a model beyond that, less what items and training explain; it is 0 where these two"
     " explain more. Items: from the standard errors, taken as each model's own, which is rather too much where"
     " all answer the same items. Training: from {training}; a dash where that is not known or there is none;"
-    " what is not known is within the share of together. Reliability: how well the mean over these tasks would agree (as a"
+    " what is not known is within the share of together. Reliability: how well the mean over"
+    " these tasks would agree (as a"
     " correlation) with the mean over as many others of the kind. Tasks for: how many tasks the mean needs"
     " for that reliability."
 )

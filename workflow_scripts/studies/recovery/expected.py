@@ -31,7 +31,8 @@ from workflow_scripts.studies.recovery.kept import TABLE as KEPT
 NOTE = (
     "Kept: the unchanged model's perplexity of wikitext over the plan's, after training on so many tokens."
     " Expected: the cost that a search predicts of the untrained plan, times the share of it that was left in the"
-    " n other plans of the same kind, aggregation and adapters that were trained, with the interval in which one more plan would lie 19 of 20"
+    " n other plans of the same kind, aggregation and adapters that were trained, with the"
+    " interval in which one more plan would lie 19 of 20"
     " times. A plan that was trained itself is expected without its own share. Role: evenly spaced is what one"
     " would take without looking, two chunks in the middle or layers at even distances. A dash has no other plan"
     " of its kind, or is predicted to cost no more than 0.01 nats a token, of which no share can be told (nor do such"

@@ -53,8 +53,10 @@ def check_requests(
     source: Callable[[str, str | None], str],
     manifest: Callable[[CheckpointId], str],
 ) -> CheckRequests:
-    """`source` is given a model and a commit, or null for the newest. `generated` are the models of the miniature world: there is nothing else to fetch of it, and a
-    name that it lacks must stop no other.
+    """`source` is given a model and a commit, or null for the newest.
+
+    `generated` are the models of the miniature world: there is nothing else to fetch of it, and a name that it lacks
+    must stop no other.
     """
     unknown = {
         file: f"{key} is {name!r}, and there is no such model in the miniature world."

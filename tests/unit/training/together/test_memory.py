@@ -107,7 +107,9 @@ def test_a_row_is_as_long_as_there_is_room(tmp_path, monkeypatch):
     longest = []
     for room in (10**6, 10**8):
         monkeypatch.setattr(run, "room_on", lambda device, room=room: room)
-        monkeypatch.setattr(group, "rows_of", lambda batches, most: longest.append(most) or rows_of(batches, most))  # fmt: skip
+        monkeypatch.setattr(
+            group, "rows_of", lambda batches, most: longest.append(most) or rows_of(batches, most)
+        )
         together(model, asked[:2], tmp_path / str(room))
     assert longest[-1] == pytest.approx(100 * longest[0], rel=0.1)
 

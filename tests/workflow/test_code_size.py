@@ -1,0 +1,114 @@
+"""How much code there is, and that its files do not import each other in a circle.
+
+Tokens count code without comments, docstrings, imports and layout, so that neither joining nor splitting lines
+changes them. A total is never raised: a landing lowers it to what it came to.
+"""
+
+import ast
+import io
+import tokenize
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "workflow_scripts"
+PACKAGE_TOKENS = 350_200  # with the rules, six tokens a line
+TEST_TOKENS = 329_300
+TOKENS_OF_A_RULE_LINE = 6
+LAYOUT = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENCODING,
+    tokenize.ENDMARKER,
+}
+
+
+def find_sources(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*.py") if "__pycache__" not in path.parts]
+
+
+def is_docstring(node: ast.AST) -> bool:
+    text = node.value if isinstance(node, ast.Expr) else None
+    return isinstance(text, ast.Constant) and isinstance(text.value, str)
+
+
+def count_tokens(path: Path) -> int:
+    text = path.read_text(encoding="utf-8")
+    left_out: set[int] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import | ast.ImportFrom) or is_docstring(node):
+            left_out |= set(range(node.lineno, node.end_lineno + 1))
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    return sum(token.type not in LAYOUT and token.start[0] not in left_out for token in tokens)
+
+
+def count_package() -> int:
+    rules = [ROOT / "Snakefile", *(ROOT / "rules").glob("*.smk")]
+    lines = sum(path.read_text(encoding="utf-8").count("\n") for path in rules)
+    return sum(map(count_tokens, find_sources(PACKAGE))) + TOKENS_OF_A_RULE_LINE * lines
+
+
+def count_tests() -> int:
+    return sum(map(count_tokens, find_sources(ROOT / "tests")))
+
+
+@pytest.mark.parametrize(
+    ("count", "total"),
+    [(count_package, PACKAGE_TOKENS), (count_tests, TEST_TOKENS)],
+    ids=["package", "tests"],
+)
+def test_code_size_is_the_total(count, total):
+    """It fails above the total, and 2% below it, so that the total falls with the code."""
+    assert 0.98 * total <= count() <= total
+
+
+def parsed() -> dict[str, ast.Module]:
+    """The package's modules by their names."""
+    return {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): ast.parse(
+            path.read_text(encoding="utf-8")
+        )
+        for path in find_sources(PACKAGE)
+    }
+
+
+MODULES = parsed()
+
+
+def imported(module: ast.Module) -> set[str]:
+    """Of the package, also what only type checkers import."""
+    found = set()
+    for node in ast.walk(module):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            named = [f"{node.module}.{alias.name}" for alias in node.names]
+            found |= {name if name in MODULES else node.module for name in named}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return found & set(MODULES)
+
+
+def test_no_files_of_a_room_import_one_another_in_a_circle():
+    room = {name: ".".join(name.split(".")[:2]) for name in MODULES}
+    needs = {
+        name: {one for one in imported(module) if room[one] == room[name] and one != name}
+        for name, module in MODULES.items()
+    }
+    # Whatever imports nothing that is left is no part of a circle.
+    while free := {name for name, of in needs.items() if not of & set(needs)}:
+        needs = {name: of for name, of in needs.items() if name not in free}
+    circle = {name for name in needs if any(name in of for of in needs.values())}
+    assert not circle
+
+
+def test_a_class_name_stands_for_one_thing():
+    where = defaultdict(list)
+    for name, module in MODULES.items():
+        for node in ast.walk(module):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                where[node.name].append(name)
+    assert not {name: places for name, places in where.items() if len(places) > 1}
