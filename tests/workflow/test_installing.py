@@ -1,0 +1,49 @@
+"""pip install -e . in a new environment: chunked models load from any folder, and pins stand in one place."""
+
+import re
+import subprocess
+import sys
+import sysconfig
+import tomllib
+from pathlib import Path
+from shutil import copytree
+from venv import EnvBuilder
+
+from tests.workflow.test_repository import pinned
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_an_editable_install_makes_chunked_models_known_in_any_folder(tmp_path):
+    checkout = tmp_path / "checkout"
+    checkout.mkdir()
+    for name in ("workflow_scripts", "envs"):
+        copytree(ROOT / name, checkout / name)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        (checkout / name).write_bytes((ROOT / name).read_bytes())
+    environment = tmp_path / "environment"
+    EnvBuilder().create(environment)
+    python = environment / "bin/python"
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    # pip and the libraries come from the installation at hand, so that nothing is downloaded.
+    libraries = environment / "lib" / version / "site-packages/libraries.pth"
+    libraries.write_text(sysconfig.get_path("purelib") + "\n")
+
+    install = [python, "-m", "pip", "install", "--no-deps", "--no-build-isolation", "-e", checkout]
+    installed = subprocess.run(install, capture_output=True, text=True, cwd=tmp_path)
+    assert installed.returncode == 0, installed.stdout + installed.stderr
+    code = (
+        "import workflow_scripts.chunked; from transformers import AutoConfig;"
+        "print(type(AutoConfig.for_model('qwen2_chunking')).__name__, workflow_scripts.__path__[0])"
+    )
+    loaded = subprocess.run([python, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert loaded.returncode == 0, loaded.stderr
+    assert loaded.stdout.split()[1] == str(checkout / "workflow_scripts")
+
+
+def test_the_package_asks_for_the_versions_that_are_pinned():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    constraints = pinned(ROOT / "envs/constraints.txt")
+    for requirement in project["dependencies"]:
+        name, version = re.fullmatch(r"([\w-]+)>=([\d.]+)", requirement).groups()
+        assert constraints[name].startswith(f"{version}."), requirement
