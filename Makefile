@@ -9,9 +9,9 @@ BENCH := $(VENV)/bench
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo status requests clean test test-all test-slurm test-faults test-protections test-real \
+.PHONY: help install demo status requests clean test test-all test-slurm test-faults test-real \
 	generate bench-chunks bench-evaluation bench-training bench-together bench-gpu bench-dag bench-ranking \
-	bench-calibration bench-price bench-items bench-stopping
+	bench-price
 
 # A line that begins with ##@ heads a group, what follows ## behind a target is its sentence.
 help: ## this list
@@ -61,10 +61,6 @@ SEED ?= 1
 test-faults: $(INSTALLED) ## 200 kills at random moments; nine minutes; KILLS=20 for fewer, SEED=2 for others
 	$(BIN)/python -m tests.faults --kills $(KILLS) --seed $(SEED)
 
-ONLY ?=
-test-protections: $(INSTALLED) ## without each protection its test must fail; half an hour; ONLY=node_copy for some
-	$(BIN)/python -m tests.protections --only $(ONLY)
-
 HUB ?= resources/hub-first
 test-real: $(INSTALLED) ## with the real weights that config/first.yaml has fetched; HUB=runs/first/resources/hub-first
 	$(BIN)/python -m pytest tests/real --real-hub $(HUB) $(if $(SERVER),--real-server $(SERVER))
@@ -103,18 +99,9 @@ MODELS ?= 600
 bench-ranking: $(INSTALLED) ## the ranking study of 600 models, a tenth of the cells missing; a minute; MODELS=10000, five
 	$(BIN)/python -m bench.ranking --models $(MODELS)
 
-bench-calibration: $(INSTALLED) ## how often intervals hold, and equal models are called different; five minutes
-	$(BIN)/python -m bench.calibration
-
 bench-price: $(INSTALLED) ## how well a part of the trainings ranks models, of the published scores; a minute
 	$(BIN)/snakemake results/tables/published_price.md
 	@cat results/tables/published_price.md
-
-bench-items: $(INSTALLED) ## what scores on a few random items miss, and their correction by other models' answers; half a minute
-	$(BIN)/python -m bench.random_items
-
-bench-stopping: $(INSTALLED) ## how often harmony.stop is wrong, and what it saves, of the published scores; a minute
-	$(BIN)/python -m bench.stopping
 
 BRINGS = Some 220 packages come into $(VENV), PyTorch among them (on Linux with CUDA, unless another build of it is there\
  already). 50 are for lighteval alone: with conda, `snakemake --sdm conda` puts it into an environment of its own.
