@@ -56,9 +56,9 @@ test-all: $(INSTALLED) ## every test, half an hour: kills, whole worlds again, a
 test-slurm: $(INSTALLED) ## a real Slurm of four nodes, as root, with Debian's slurm-wlm and munge; four minutes
 	$(BIN)/python -m pytest tests/slurm
 
-KILLS ?= 200
+KILLS ?= 20
 SEED ?= 1
-test-faults: $(INSTALLED) ## 200 kills at random moments; nine minutes; KILLS=20 for fewer, SEED=2 for others
+test-faults: $(INSTALLED) ## KILLS=20 kills at random moments, drawn with SEED=1; five minutes
 	$(BIN)/python -m tests.faults --kills $(KILLS) --seed $(SEED)
 
 HUB ?= resources/hub-first

@@ -1,4 +1,4 @@
-"""What came of kills, and how it is told that something was lost."""
+"""What kills cost: files that differ from an undisturbed run, and records that are half written."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,13 +9,10 @@ from workflow_scripts.core.records import read_record
 
 @dataclass
 class Outcome:
-    """Of all the kills of one kind."""
+    """Kills, the runs that they were in, and what was lost."""
 
-    killed: str
     kills: int = 0
     runs: int = 0
-    needed: dict[str, int] = field(default_factory=dict)  # by one run without a kill
-    computed: dict[str, int] = field(default_factory=dict)  # by all runs together
     lost: list[str] = field(default_factory=list)
 
 

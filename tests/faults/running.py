@@ -5,67 +5,40 @@ import random
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 from tests.faults.outcome import Outcome, differences, half_written
 from tests.results import results_of
 from tests.workflow.grid import GRID, TARGETS, folder_with_hub
-from tests.workflow.real_configs import real_config
 from tests.workflow.snakemake import start_snakemake
 
 _EARLIEST, _LATEST = 3.0, 25.0  # seconds after its start
 
 
-class World(NamedTuple):
-    """What is run, and a folder in which it has run without misfortune."""
-
-    what: str
-    finished: Path
-    arguments: list[str]
-    environment: dict[str, str]
-
-
-def small_world(grid: Path) -> World:
-    return World("Snakemake and its jobs", grid, [*TARGETS, *GRID], {})
-
-
-@contextmanager
-def real_world(folder: Path) -> Iterator[World]:
-    """config/paper.yaml, cut, with stand-ins under the real names."""
-    with real_config("paper", folder) as (arguments, environment, _):
-        world = World("the same of config/paper.yaml", folder, arguments, environment)
-        _run(world, folder)
-        yield world
-
-
-def kill_snakemake_often(world: World, folder: Path, rng: random.Random, kills: int) -> Outcome:
-    """Each time all of it, Snakemake alone, or one of its jobs; then without --unlock once more."""
-    outcome = Outcome(world.what)
-    expected = results_of(world.finished)
+def kill_snakemake_often(finished: Path, folder: Path, rng: random.Random, kills: int) -> Outcome:
+    """Kill all processes, Snakemake alone or one of its jobs, and run again until so many kills are done."""
+    outcome = Outcome()
+    expected = results_of(finished)
     while outcome.kills < kills:
         shutil.rmtree(folder, ignore_errors=True)
-        folder_with_hub(world.finished, folder)
+        folder_with_hub(finished, folder)
         while outcome.kills < kills:
-            killed = _run(world, folder, rng.uniform(_EARLIEST, _LATEST), rng)
+            killed = _run(folder, rng.uniform(_EARLIEST, _LATEST), rng)
             if killed is None:
                 break
             outcome.kills += killed
             outcome.lost += half_written(folder)
         else:
-            _run(world, folder)
+            _run(folder)
         outcome.runs += 1
         outcome.lost += differences(folder, expected)
     return outcome
 
 
-def _run(
-    world: World, folder: Path, kill_after: float | None = None, rng: random.Random | None = None
-):
-    """The number of kills; None where it came to its end before."""
-    run = start_snakemake(folder, *world.arguments, **world.environment)
+def _run(folder: Path, kill_after: float | None = None, rng: random.Random | None = None):
+    """Return the number of kills; None where the run came to its end before."""
+    run = start_snakemake(folder, *TARGETS, *GRID)
     try:
         with suppress(subprocess.TimeoutExpired):
             status = run.wait(timeout=kill_after)
