@@ -21,7 +21,6 @@ from workflow_scripts.settings.mmlu import DATASET as MMLU_DATASET
 from workflow_scripts.settings.names import find_file
 from workflow_scripts.settings.plan_measures import MEASURED_TEXTS
 from workflow_scripts.settings.prompts.spec import DATASETS as QUESTIONS
-from workflow_scripts.studies.harmony.budget_choice import budget_told, within_budget
 
 with mending():
     WHO_KNOWS = LookUp(look_up_model, look_up_task, runs_code)
@@ -29,7 +28,6 @@ with mending():
     # The products of each grid are declared when this is imported: what is wrong with its file has been said.
     from workflow_scripts.paper.products import MEASURED, inputs_of, wanted, wanted_records
 
-    SETTINGS = within_budget(SETTINGS, chooses=is_main_process(workflow))
     LOCK_FILE = find_file(SETTINGS.hub.lock, Path(workflow.basedir)) or Path(SETTINGS.hub.lock)
     read_lock(LOCK_FILE)  # what is wrong with it is said now, not by the first job
     GPU_REQUEST = gpu_request(workflow)

@@ -1,7 +1,6 @@
 """The Harmony study: its target, and what a training before a test reads."""
 
 from workflow_scripts.grid.requests import explain_training_request
-from workflow_scripts.studies.harmony.budget_choice import choice_looked_at, look_file
 from workflow_scripts.studies.harmony.separate_requests import separate_request
 
 
@@ -43,27 +42,7 @@ use rule products as separate with:
         request=lambda wildcards: separate_request(SETTINGS).as_params(),
 
 
-if SETTINGS.harmony.stop:
-
-    # After all that is made of this look, so that the next command finds it whole.
-    use rule collect_scores as harmony_look with:
-        """Say for the next command whether what is known is what harmony.stop wants."""
-        input:
-            made_of("harmony"),
-            looks="results/tables/harmony_looks.csv",
-        output:
-            look=look_file(SETTINGS),
-        log:
-            "logs/harmony_look.log",
-        localrule: True
-        params:
-            version=1,
-            function="studies.harmony.looks.write_look",
-            request=lambda wildcards: choice_looked_at(SETTINGS),
-
-
 rule harmony:
     """Study: models ranked on tasks as they are and after training on each, and whether tasks agree."""
     input:
         made_of("harmony"),
-        look_file(SETTINGS) if SETTINGS.harmony.stop else [],

@@ -19,6 +19,5 @@ rule plan:
         version="plan 1",
         snakefile=main_snakefile(workflow),
         settings={"config": config, "cluster": SETTINGS.cluster.model_dump()},
-        chosen=lambda wildcards: budget_told(SETTINGS),
     script:
         "../workflow_scripts/steps/plan.py"

@@ -158,25 +158,3 @@ def test_a_dry_run_leaves_the_notes_of_broken_cells_to_the_run_that_tries_them_a
     note.write_text(json.dumps({"record": "none.json", "reason": "no", "log": "none.log"}))
     assert run_snakemake(tmp_path, "-n", *SMALL).returncode == 0
     assert note.exists()
-
-
-def test_what_a_budget_pays_for_is_said_by_the_plan_and_is_what_would_be_trained(tmp_path):
-    tasks = ["mnli", "arc_easy", "rte", "sciq", "piqa", "truthfulqa_mc2"]
-    config = with_config(tmp_path, harmony={"budget": "45%", "tasks": tasks})
-    said, rows = plan_of(tmp_path, *config)
-    (chosen,) = (tmp_path / "results/budget").iterdir()
-    first = chosen.read_bytes()
-    paid = json.loads(first)["value"]["tasks"]
-    assert len(paid) == 2
-    assert "harmony.budget 45%" in said and "models are trained on 2 of 5 tasks" in said
-    (trained,) = (row for row in rows if row["rule"] == "train_before_test")
-    assert int(trained["jobs"]) == 2 * len(paid)
-    made = ("harmony", "results/figures/harmony_budget.png")
-    again = run_snakemake(tmp_path, "-n", *made, *config)
-    jobs = jobs_of(again)
-    assert (jobs["evaluate_direct"], jobs["train_before_test"]) == (2 * len(tasks), 2 * len(paid))
-    assert chosen.read_bytes() == first
-    config = with_config(tmp_path, harmony={"budget": "5%", "tasks": tasks})
-    refused = run_snakemake(tmp_path, "-n", *config)
-    assert refused.returncode
-    assert "harmony.budget is '5%'" in refused.stderr and "Traceback" not in refused.stderr

@@ -77,15 +77,6 @@ RECIPES: Mapping[str, TaskRecipe] = {
 }
 
 
-class Stop(Section):
-    """What is enough to know; looked at after each task."""
-
-    half_width: float | None = Field(None, gt=0)
-    """The PC1 of every model, to so much on either side."""
-    order: Listed[CheckpointName] = ()
-    """Of these models, which is above which."""
-
-
 class Harmony(Section):
     models: Listed[CheckpointName] = (
         "miniature/Llama-1.4M",
@@ -128,18 +119,6 @@ class Harmony(Section):
     recipes: dict[str, TaskRecipe] = Field(dict(RECIPES))
     """Ways to train before a test, by name. One of your own is one more entry; of one that is here,
     write what differs."""
-    budget: str | None = Field(
-        None,
-        pattern=r"^\d+(\.\d+)?(%|h)$",
-        title="a share such as 10%, hours such as 40h, or null",
-    )
-    """What all training before the test may take: a share of what training on every task takes,
-    such as 10%, or hours, such as 40h (of GPUs, where jobs have them). Models are then trained on
-    the tasks that say most, for that price, about a new model's place on `panel`; null trains on
-    all."""
-    stop: Stop | None = None
-    """Train on the tasks of the budget one after the other, one more with each command, and no more
-    once this is known; null trains on them at once."""
     panel: CsvFile | None = None
     """Models with scores on all tasks, among which others are placed: a CSV file in the columns of
     imported_scores; null is resources/published/harmony_leaderboard.csv."""
@@ -169,23 +148,6 @@ class Harmony(Section):
         for task in self.task_pair:
             if task not in self.tasks:
                 yield f"task_pair names {task!r}; expected two of harmony.tasks{hint(task, self.tasks)}."
-        if self.budget and (not self.models or "train_before_test" not in self.protocols):
-            yield (
-                f"budget is {self.budget!r}, and nothing is trained; expected models, and train_before_test"
-                " among the protocols, or no budget."
-            )
-        if self.stop and not self.budget:
-            yield "stop is set, and budget is null; expected a budget, whose tasks are trained on in turn."
-        if self.stop and (self.stop.half_width is None) == (not self.stop.order):
-            yield "stop is expected to have half_width or order, one of the two."
-        order = self.stop.order if self.stop else ()
-        if order and len(set(order)) < max(2, len(order)):
-            yield f"stop.order is {list(order)}; expected two different models or more."
-        for name in order:
-            if name not in self.models:
-                yield f"stop.order names {name!r}; expected harmony.models{hint(name, self.models)}."
-        if self.budget and self.budget.endswith("%") and not 0 < float(self.budget[:-1]) <= 100:
-            yield f"budget is {self.budget!r}; expected a share up to 100%."
         if self.recipe is not None and self.recipe not in self.recipes:
             yield (
                 f"recipe is {self.recipe!r}; expected one of the recipes"

@@ -67,8 +67,6 @@ class Settings(Config):
     """Rows of the leaderboard that are marked."""
     grids: dict[str, GridFile] = Field({})
     """The files in config/grids, by their names."""
-    paid_tasks: tuple[str, ...] | None = None
-    """What harmony.budget has models trained on; null is every task."""
     workflow_folder: str
     """Where the Snakefile lies."""
     merged: dict[str, Any]

@@ -121,17 +121,13 @@ def tasks_of(settings: Settings, study: Study, protocol: Protocol) -> tuple[str,
     """The tasks of a study that can be asked in this way.
 
     Training comes from the training split, and so do Harmony's examples: without one a task is
-    measured directly only. A task of the suite that has none brings its examples along. Harmony trains
-    on no task that its budget does not pay for.
+    measured directly only. A task of the suite that has none brings its examples along.
     """
     harmony = study == "harmony"
     names = settings.harmony.tasks if harmony else [one.task for one in settings.suite.tasks]
     if protocol == "direct" or (protocol == "few_shot" and not harmony):
         return tuple(names)
-    found = tuple(name for name in names if settings.task(name).training)
-    if protocol != "train_before_test" or not harmony or settings.paid_tasks is None:
-        return found
-    return tuple(name for name in found if name in settings.paid_tasks)
+    return tuple(name for name in names if settings.task(name).training)
 
 
 def seeds_of(settings: Settings, study: Study, protocol: Protocol) -> tuple[int, ...]:

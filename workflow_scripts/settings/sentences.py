@@ -18,6 +18,11 @@ Schema = Mapping[str, Any]
 
 _LONGEST = 80
 _NOT_TEXT = ("int_type", "float_type", "bool_type")
+# Keys of older configs: since which version they are gone, and what is in their place.
+_REMOVED = {
+    "harmony.budget": "0.1.0; config/harmony_lite.yaml lists the tasks that a small budget pays for",
+    "harmony.stop": "0.1.0; expected nothing in its place",
+}
 _SECRET = re.compile(
     r"\b(?:hf|api_org)_[A-Za-z0-9]{8,}"  # Hugging Face
     r"|\bgh[opsur]_[A-Za-z0-9]{16,}|\bgithub_pat_\w{16,}|\bglpat-[\w-]{16,}"  # GitHub, GitLab
@@ -129,6 +134,8 @@ def _sentence(problem: Mapping[str, Any], schema: Schema) -> str:
         return f"{key}: {problem['ctx']['text']}"
     if kind == "unlike":
         return f"{key} is {shown(value)}; expected {problem['ctx']['text']}."
+    if key in _REMOVED:
+        return f"{key} is {shown(value)}, which was removed in {_REMOVED[key]}."
     if kind == "extra_forbidden":
         keys = _resolved(_at(schema, location[:-1]), schema.get("$defs", {}))["properties"]
         return (

@@ -1,6 +1,6 @@
 """Which few tasks say most, for their price, about how models rank on all."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
@@ -58,20 +58,6 @@ def chosen(scores: pd.DataFrame, prices: pd.Series, budget: float) -> list[str]:
         if further == best:
             return [tasks[at] for at in best]
         best = further
-
-
-def in_turn(scores: pd.DataFrame, prices: pd.Series, tasks: Iterable[str]) -> list[str]:
-    """These tasks in the order to train on them: next is the one that tells most more for its price."""
-    every, known = list(scores.columns), _Known(scores)
-    left, told = [every.index(task) for task in tasks], 0.0
-    taken: list[int] = []
-    while left:
-        more = known.by(np.array([[*taken, one] for one in left])) - told
-        per_price = more / prices.reindex([every[one] for one in left]).to_numpy(dtype=float)
-        best = int(per_price.argmax())
-        told += more[best]
-        taken.append(left.pop(best))
-    return [every[one] for one in taken]
 
 
 def _steps(taken: tuple[int, ...], count: int) -> Iterator[np.ndarray]:

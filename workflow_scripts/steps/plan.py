@@ -9,7 +9,7 @@ from pathlib import Path
 from workflow_scripts.bridge.step import step
 
 
-def main(snakefile: Path, config: dict, cluster: dict, chosen: list[str], folder: Path) -> None:
+def main(snakefile: Path, config: dict, cluster: dict, folder: Path) -> None:
     from workflow_scripts.bridge.journal import entries
     from workflow_scripts.core.files import write_json, write_text
     from workflow_scripts.planning.basis import basis
@@ -25,8 +25,7 @@ def main(snakefile: Path, config: dict, cluster: dict, chosen: list[str], folder
     jobs = priced(planned, pace, measured)
     write_text(folder / "plan.csv", as_csv(rows(jobs)))
     write_json(folder / "plan.json", as_json(jobs))
-    said = [*basis(planned, jobs, pace, machines), *chosen]
-    write_text(folder / "plan.txt", as_text(jobs, machines, said))
+    write_text(folder / "plan.txt", as_text(jobs, machines, basis(planned, jobs, pace, machines)))
 
 
 if "snakemake" in globals():
@@ -35,6 +34,5 @@ if "snakemake" in globals():
             Path(snakemake.params.snakefile),
             snakemake.params.settings["config"],
             snakemake.params.settings["cluster"],
-            list(snakemake.params.chosen),
             Path("results"),
         )

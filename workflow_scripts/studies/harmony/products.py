@@ -7,8 +7,6 @@ from workflow_scripts.settings.grids import OWN_GRID
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.packs import harmony_records
 from workflow_scripts.studies.harmony import text_products
-from workflow_scripts.studies.harmony.budget_choice import looks_request
-from workflow_scripts.studies.harmony.budget_requests import budget_request, panel_file
 from workflow_scripts.studies.harmony.grid_files import GRID
 from workflow_scripts.studies.product import (
     MeasuredStudy,
@@ -40,6 +38,10 @@ def _corpus_records(settings: Settings) -> list[str]:
     ]
 
 
+def _panel_file(settings: Settings) -> str:
+    return settings.harmony.panel or settings.resource("published/harmony_leaderboard.csv")
+
+
 MEASURED = (
     MeasuredStudy("corpora", _corpus_records, text_products.has_texts, "harmony"),
     MeasuredStudy(
@@ -48,39 +50,6 @@ MEASURED = (
         _ranks,
         "harmony",
     ),
-)
-_OF_THE_BUDGET = products(
-    "harmony",
-    table(
-        "harmony_budget",
-        "How wrong a model's place is by what its trainings take, and what harmony.budget chose.",
-        "studies.harmony.budget_table",
-        inputs={"panel": panel_file},
-        request=budget_request,
-    ),
-    figure(
-        "harmony_budget",
-        "How wrong a model's place is by what its trainings take.",
-        "studies.harmony.budget_table",
-        request=budget_request,
-        caption=(
-            "The expected error of a new model's PC1 on the panel, by what its training on some of the tasks"
-            " takes: on tasks that are chosen by what they cost and say, the cheapest, and tasks at random. Each"
-            " family of the panel is placed by the models of the others. The star is what harmony.budget pays for."
-        ),
-    ),
-    wanted=lambda settings: settings.harmony.budget is not None,
-)
-_OF_ITS_LOOKS = products(
-    "harmony",
-    table(
-        "harmony_looks",
-        "What is known of the models after each task, and whether harmony.stop has what it wants.",
-        "studies.harmony.looks",
-        inputs={**GRID, "panel": panel_file},
-        request=looks_request,
-    ),
-    wanted=lambda settings: settings.harmony.stop is not None,
 )
 _OF_THE_GRID = products(
     "harmony",
@@ -120,7 +89,7 @@ _OF_THE_GRID = products(
         "harmony_panel",
         "The place of each model on the published leaderboard, or another panel, with an interval.",
         "studies.ranking.panel",
-        inputs={**GRID, "panel": panel_file},
+        inputs={**GRID, "panel": _panel_file},
         request=grid_request,
         version=5,
     ),
@@ -262,7 +231,7 @@ _OF_THE_GRID = products(
         "harmony_panel",
         "The place of each model on the published leaderboard, or another panel.",
         "studies.ranking.panel",
-        inputs={"table": "results/tables/harmony_panel.csv", "panel": panel_file},
+        inputs={"table": "results/tables/harmony_panel.csv", "panel": _panel_file},
         request=grid_words,
         version=3,
         caption=(
@@ -290,4 +259,4 @@ _OF_THE_GRID = products(
     wanted=_ranks,
 )
 
-PRODUCTS = _OF_THE_GRID + _OF_THE_BUDGET + _OF_ITS_LOOKS + text_products.PRODUCTS
+PRODUCTS = _OF_THE_GRID + text_products.PRODUCTS

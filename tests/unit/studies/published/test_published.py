@@ -449,3 +449,12 @@ def test_a_part_of_the_trainings_ranks_as_a_plain_count_of_the_same_tasks_says()
     # Of models whose family nothing was learned from, against a second release.
     placed = table[table["way"].isin([price.CHOSEN, price.CHEAPEST])]
     assert (placed["within"] >= 0.95).all() and (placed["least_within"] >= 0.75).all()
+
+
+def test_harmony_lite_trains_on_the_tasks_that_the_table_chooses():
+    text = (ROOT / "config/harmony_lite.yaml").read_text()
+    chosen = table_of(price).set_index(["way", "budget"])
+    for budget in (0.05, 0.1):
+        row = chosen.loc[(price.CHOSEN, budget)]
+        assert f"[{', '.join(row['chosen'].split())}]" in text
+        assert f"by {row['off']:.0f} with" in text
