@@ -17,7 +17,6 @@ from tests.workflow.snakemake import (
     run_for,
     run_snakemake,
     start_snakemake,
-    with_config,
 )
 
 pytestmark = pytest.mark.workflow
