@@ -30,15 +30,16 @@ MODEL_TYPES = {
 }
 ICONS = {name: icon for name, (icon, _) in MODEL_TYPES.items()}
 _SUBMIT = """\
-snakemake submit   # check all requests; evaluates nothing
-snakemake suite    # evaluate the accepted ones
-make requests      # show the status of each"""
+snakemake submit  # check
+snakemake suite   # evaluate
+make requests     # show status"""
 _AGAIN = """\
-name: organisation/name
-revision: the row's commit, 40 digits
-precision: the row's precision
-model_type: the row's type
-protocol: the row's protocol"""
+name: the model
+revision: the whole commit (of a hub model)
+precision: the row's
+model_type: the row's
+weight_type: the row's
+protocol: the row's"""
 
 
 def describe_suite(request: SuiteAbout) -> list[TextTab]:
@@ -54,12 +55,12 @@ def _write_about(request: SuiteAbout) -> Iterator[TextSection]:
     yield TextSection(
         f"Tasks, shots and metrics ({count})",
         [
-            "Every model answers the same items, asked by lm-eval's own task definitions. The average is the"
-            f" mean over all tasks ({count}); a row that lacks a score has none."
-            + (" Of a group of tasks the items are those of each member." if grouped else "")
+            "Models are asked with lm-eval's own task definitions. Shots are worked examples in front of each"
+            f" item. The average is the mean over all tasks ({count}); a row that lacks a score has none. Items"
+            f" are the most that are asked{', of a group from each member' if grouped else ''}."
         ],
         [
-            ["Task", "Shots", "Metric", "Items at most", "In lm-eval"],
+            ["Task", "Shots", "Metric", "Items", "In lm-eval"],
             *(
                 [
                     *(task.title, str(task.shots), task.shown_as),
@@ -81,7 +82,7 @@ def _write_about(request: SuiteAbout) -> Iterator[TextSection]:
             f"Put one YAML file for each model into {request.requests}, then run the commands below in the"
             " workflow's folder."
         ],
-        [["Key", "Values", "Meaning"], *_list_request_keys()],
+        [["Key", "Meaning"], *_list_request_keys()],
         _SUBMIT,
     )
     reasons = list(_list_refusals(request))
@@ -108,15 +109,21 @@ def _list_request_keys() -> list[list[str]]:
     return [
         [
             f"{name} (required)" if field.is_required() else name,
-            ", ".join(value for value in get_args(field.annotation) if isinstance(value, str)),
-            meanings[name],
+            meanings[name] + _list_values(field.annotation),
         ]
         for name, field in fields
     ]
 
 
+def _list_values(annotation: Any) -> str:
+    values = [value for value in get_args(annotation) if isinstance(value, str)]
+    return f" One of: {', '.join(values)}." if values else ""
+
+
 def _list_refusals(request: SuiteAbout) -> Iterator[list[str]]:
-    fits = joined([f"{_largest_model(request, one):,} in {one}" for one in get_args(Precision)])
+    fits = joined(
+        [f"{_fit_millions(request, one):,} million in {one}" for one in get_args(Precision)]
+    )
     yield ["Request", f"Not YAML of at most {LARGEST_REQUEST:,} bytes with the keys above."]
     yield ["Weights", "No safetensors; pickled weights are never loaded."]
     yield ["Licence", f"The model card names none of: {', '.join(request.open_licences)}."]
@@ -143,11 +150,11 @@ def _list_refusals(request: SuiteAbout) -> Iterator[list[str]]:
         yield ["Quantised", f"{' and '.join(QUANTIZED)} need a GPU, and this config has none."]
 
 
-def _largest_model(request: SuiteAbout, precision: Any) -> int:
-    """Count the parameters, in millions, that fit a job's memory."""
+def _fit_millions(request: SuiteAbout, precision: str) -> int:
+    """Compute how many million parameters fit a job's memory."""
     libraries = submitted_mb(0, precision, trains=False)
     million = (submitted_mb(10**9, precision, trains=False) - libraries) / 1_000
-    return max(0, int((request.memory_mb - libraries) / million)) * 10**6
+    return max(0, int((request.memory_mb - libraries) / million))
 
 
 def _answer_questions(request: SuiteAbout) -> Iterator[TextSection]:
@@ -190,16 +197,17 @@ def _answer_questions(request: SuiteAbout) -> Iterator[TextSection]:
         "How do I reproduce a row?",
         [
             "Open it. How to measure these scores again has the command for each score, with commit, precision,"
-            " shots and versions, or says why no command of lm-eval measures the same. Within this workflow,"
-            f" write a request into {request.requests} and run snakemake suite:"
+            " shots and versions, or says why no command measures the same. With this workflow: in a new run"
+            " with the same seed and suite in the config, write the row's values into a request and run"
+            " snakemake suite."
         ],
         code=_AGAIN,
     )
     yield TextSection(
         "Are these scores those of the Open LLM Leaderboard?",
         [
-            "Only where results/tables/suite_protocol lists no difference: it compares task, version, prompt and"
-            " items of each row."
+            "results/tables/suite_protocol lists what is asked otherwise than there, in how many cells, and"
+            " whether that makes a score another number."
         ],
     )
 

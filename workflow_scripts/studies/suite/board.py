@@ -82,6 +82,7 @@ def _columns(tasks: Sequence[ShownTask], imported: bool) -> list[Column]:
             )
             for task in tasks
         ),
+        Column("commit", "Commit", "commit", "The model's revision."),
         Column(
             "origin", "Origin", "choice", "Own runs, or the folder it was imported from.", imported
         ),
@@ -89,7 +90,6 @@ def _columns(tasks: Sequence[ShownTask], imported: bool) -> list[Column]:
         Column("licence", "Licence", "choice"),
         Column("protocol", "Protocol", "choice", "How it was asked.", shown=False),
         Column("weight_type", "Weights", "choice", shown=False),
-        Column("commit", "Commit", "commit", "The model's revision."),
         Column("note", "Note", "text", "By its submitter.", shown=False),
         Column("flag", "Flag", "flag", shown=False),
     ]

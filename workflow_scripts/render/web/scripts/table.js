@@ -84,7 +84,8 @@ function definition(column, key, tab, view, narrow) {
     cssClass: `is-${column.kind}`,
     frozen: isName,
     minWidth: isName && narrow ? 160 : widthOf(column, tab),
-    widthGrow: column.icons ? 0 : numeric ? 1 : isName ? 3 : 2,
+    width: column.icons ? widthOf(column, tab) : undefined, // or it would grow
+    widthGrow: numeric ? 1 : isName ? 3 : 2,
   };
 }
 
