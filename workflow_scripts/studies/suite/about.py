@@ -162,7 +162,7 @@ def _answer_questions(request: SuiteAbout) -> Iterator[TextSection]:
         "Why does a model have several rows?",
         [
             "Precision, commit and protocol are part of a result. The commit is the model's revision on the"
-            " hub: seven digits in the table, all of them in the row's details and in the download."
+            " hub: short in the table, whole in the row's details and in the download."
         ],
     )
     yield TextSection(
