@@ -56,7 +56,7 @@ use rule collect_scores as board_suite with:
         "logs/board_suite.log",
     localrule: True
     params:
-        version=2,
+        version=3,
         function="studies.suite.board.board_suite",
         request=suite_board(SETTINGS).as_params(),
 

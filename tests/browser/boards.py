@@ -3,7 +3,20 @@
 import random
 from itertools import product
 
-from workflow_scripts.render.web.board import Board, BoardItem, Column, Details, Row, Tab, Value
+from tests.unit.settings.merged import load
+from workflow_scripts.render.web.board import (
+    Board,
+    BoardItem,
+    Column,
+    Details,
+    Row,
+    Tab,
+    TextSection,
+    TextTab,
+    Value,
+)
+from workflow_scripts.studies.suite.about import ICONS, describe_suite
+from workflow_scripts.studies.suite.table_requests import suite_about
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 ATTACKS = [
@@ -125,6 +138,23 @@ def plain_board() -> Board:
     return board(tab(rows), other)
 
 
+def suite_board() -> Board:
+    """Icons of model types, commits, and texts beside the table."""
+    columns = [
+        Column("name", "Model", "name"),
+        Column("type", "Type", "choice", icons=ICONS),
+        Column("average", "Average", "score"),
+        Column("commit", "Commit", "commit"),
+    ]
+    rows = [
+        row(at, f"org/net-{at}", type=one, commit=f"{at:x}" * 40) for at, one in enumerate(ICONS)
+    ]
+    rows += [row(len(ICONS), "org/imported", type=None, commit="")]
+    suite = Tab("suite", "Suite", "Scores.", columns, rows, sort="name")
+    texts = describe_suite(suite_about(load({})))
+    return Board("Leaderboard", "Models.", [suite], texts=texts)
+
+
 def hostile_board() -> Board:
     """Every text that a stranger can write is an attack, or a formula."""
     texts = [*ATTACKS, *FORMULAS]
@@ -146,7 +176,11 @@ def hostile_board() -> Board:
     ]
     columns = [*COLUMNS[:2], *(Column(c.field, HOSTILE, c.kind, help=HOSTILE) for c in COLUMNS[5:])]
     hostile = Tab("<b>", HOSTILE, HOSTILE, columns, rows, sort="average", rests_on=HOSTILE)
-    return Board(HOSTILE, HOSTILE, [hostile, tab([row(0, "calm")])], {HOSTILE: HOSTILE})
+    text = TextTab(
+        "text", HOSTILE, [TextSection(HOSTILE, [HOSTILE], [[HOSTILE], [HOSTILE]], HOSTILE)]
+    )
+    tabs = [hostile, tab([row(0, "calm")])]
+    return Board(HOSTILE, HOSTILE, tabs, {HOSTILE: HOSTILE}, texts=[text])
 
 
 def random_board(seed: int, size: int, items: int = 0) -> Board:

@@ -88,7 +88,9 @@ class Page:
 
     def settle(self) -> None:
         """Until the table is drawn: two frames after the last change, as the count says it."""
-        self.until("document.querySelector('#count').textContent")
+        self.until(
+            "document.querySelector('#panel').hidden || document.querySelector('#count').textContent"
+        )
         self.chrome.execute_async_script(
             "const done = arguments[0];"
             "requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 0)));"

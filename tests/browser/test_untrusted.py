@@ -75,6 +75,15 @@ def test_a_hostile_row_has_an_address_too(page):
     assert_nothing_was_made_of_it(page)
 
 
+def test_a_hostile_text_tab_is_text(page):
+    page.open("#tab=text")
+    parts = (
+        "#text-text h2, #text-text h3, #text-text p, #text-text th, #text-text td, #text-text pre"
+    )
+    assert page.texts(parts) == [HOSTILE] * 6
+    assert_nothing_was_made_of_it(page)
+
+
 def test_no_cell_of_the_download_is_a_formula(page):
     page.open()
     lines = list(csv.reader(io.StringIO(page.download().decode("utf-8"), newline="")))

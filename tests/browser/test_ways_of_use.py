@@ -3,7 +3,7 @@
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from tests.browser.boards import board, plain_board, random_board, row, tab
+from tests.browser.boards import board, plain_board, random_board, row, suite_board, tab
 from tests.browser.browser import DESKTOP, PHONE
 from workflow_scripts.render.web.board import Column, Row, Tab
 
@@ -60,6 +60,28 @@ def test_all_text_can_be_read_in_both_modes(page, dark):
         *(".right .mark", ".wrong .mark", ".item pre", "#details a", "footer"),
     ):
         assert contrast(page, selector) >= 4.5, selector
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_all_text_beside_the_table_can_be_read_in_both_modes(page_of, dark):
+    page = page_of(suite_board()).open(dark=dark)
+    for selector in (".tabulator-row .icon", "#legend li", ".tabulator-cell.is-commit span"):
+        assert contrast(page, selector) >= 4.5, selector
+    page.open("#tab=about", dark=dark)
+    for selector in ("#text-about h3", "#text-about p", ".text th", ".text td", ".text pre"):
+        assert contrast(page, selector) >= 4.5, selector
+
+
+@pytest.mark.parametrize("address", ["", "#tab=about", "#tab=faq"])
+def test_a_phone_shows_texts_and_icons_without_scrolling_sideways(page_of, address):
+    page = page_of(suite_board()).open(address, PHONE)
+    assert page.run("return document.documentElement.scrollWidth") <= PHONE[0]
+    cut = (
+        "return [...document.querySelectorAll('.text td, .text p, .text pre, #legend li')]"
+        ".filter((e) => e.checkVisibility() && e.getBoundingClientRect().right > innerWidth)"
+        ".map((e) => e.textContent)"
+    )
+    assert page.run(cut) == []
 
 
 @pytest.mark.parametrize("address", ["", "#suite.row=row-2", "#tab=runs"])

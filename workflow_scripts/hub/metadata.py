@@ -18,9 +18,9 @@ from workflow_scripts.core.files import write_json
 from workflow_scripts.hub.download import download_small
 from workflow_scripts.hub.network_errors import in_plain_words
 from workflow_scripts.hub.remote import read_listing
+from workflow_scripts.settings.requests import MOST_SMALL_BYTES, MOST_SMALL_FILES
 
 METADATA = "metadata.json"
-_MOST, _MOST_BYTES = 500, 500_000_000  # of a whole repository
 _LARGEST = 50_000_000  # bytes; tokenizers of a quarter of a million tokens take 35
 
 
@@ -42,10 +42,10 @@ def fetch_metadata(repository: str, revision: str | None, folder: Path) -> None:
             for file in listing.files
             if file.size <= _LARGEST and not file.path.endswith(".safetensors")
         }
-        if len(sizes) > _MOST or sum(sizes.values()) > _MOST_BYTES:
+        if len(sizes) > MOST_SMALL_FILES or sum(sizes.values()) > MOST_SMALL_BYTES:
             raise UserError(
                 f"{repository} has {len(sizes):,} small files of {sum(sizes.values()):,} bytes; expected at"
-                f" most {_MOST:,} of {_MOST_BYTES:,}. Nothing was fetched."
+                f" most {MOST_SMALL_FILES:,} of {MOST_SMALL_BYTES:,}. Nothing was fetched."
             )
         folder.mkdir(parents=True, exist_ok=True)
         small = set(sizes)

@@ -20,14 +20,17 @@ from workflow_scripts.hub.manifest import read_manifest
 from workflow_scripts.hub.metadata import METADATA, read_metadata
 from workflow_scripts.planning.memory import submitted_mb
 from workflow_scripts.settings.compute import QUANTIZED
-from workflow_scripts.settings.requests import UNCHECKED, Request
+from workflow_scripts.settings.requests import (
+    BYTES_OF_A_PARAMETER,
+    MOST_PARTS,
+    UNCHECKED,
+    Request,
+)
 
 _OFFLINE = {"local_files_only": True, "trust_remote_code": False}
 _ADAPTER = "adapter_config.json"
-# Twice what any number format takes, for adapters and what is there twice.
-_BYTES_OF_A_PARAMETER, _BYTES_BESIDE = 16, 100_000_000
-# Deeper and wider than any model; making as many parts of one takes minutes and gigabytes.
-_MOST_PARTS, _OF_PARTS = 2_000, re.compile("layer|expert|block|depth|stage")
+_BYTES_BESIDE = 100_000_000  # of weights, whatever the parameters
+_OF_PARTS = re.compile("layer|expert|block|depth|stage")
 
 
 @dataclass(frozen=True)
@@ -160,7 +163,7 @@ def _too_large(submitted: Submitted, parameters: int) -> Iterator[str]:
     """Weights that nobody could load are not fetched, and fill no disk."""
     taken = files_taken(submitted.files)
     size = sum(submitted.files[name] for name in taken if name.endswith(".safetensors"))
-    if size > (most := _BYTES_OF_A_PARAMETER * parameters + _BYTES_BESIDE):
+    if size > (most := BYTES_OF_A_PARAMETER * parameters + _BYTES_BESIDE):
         yield (
             f"its weights have {size:,} bytes; expected at most {most:,} for {parameters:,} parameters."
         )
@@ -250,8 +253,8 @@ def _refuse_a_giant(config: Any) -> None:
     for key, value in config.items():
         if isinstance(value, dict):
             _refuse_a_giant(value)
-        elif isinstance(value, int) and value > _MOST_PARTS and _OF_PARTS.search(str(key)):
-            raise UserError(f"its {key} is {value:,}; expected at most {_MOST_PARTS:,}.")
+        elif isinstance(value, int) and value > MOST_PARTS and _OF_PARTS.search(str(key)):
+            raise UserError(f"its {key} is {value:,}; expected at most {MOST_PARTS:,}.")
 
 
 def _first_sentence(error: Exception, folder: Path) -> str:

@@ -16,6 +16,7 @@ from workflow_scripts.render.web.page import leaderboard_page
 from workflow_scripts.studies.chunking.board import chunked_tab
 from workflow_scripts.studies.harmony.board import harmony_tab
 from workflow_scripts.studies.prompts.board import prompts_tab
+from workflow_scripts.studies.suite.about import describe_suite
 
 _ABOUT = "Open language models under the same conditions. Choose a row to see what it is made of."
 # A reader who is given the page alone must not take these for results.
@@ -83,6 +84,7 @@ def leaderboard(
             if name in inputs
         ],
         report="index.html",
+        texts=describe_suite(request.suite) if request.suite and "suite" in inputs else [],
         provenance={
             "Models and data": _SOURCES[request.source],
             "Seed": str(request.seed),

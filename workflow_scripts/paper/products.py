@@ -236,7 +236,7 @@ _OWN = (
                 "commands": "results/tables/commands.csv",
             },
             request=_leaderboard,
-            version=3,
+            version=4,
             caption="The leaderboard: a tab for each study, and what each row is made of.",
         ),
         wanted=_tabs,

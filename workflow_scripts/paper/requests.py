@@ -16,6 +16,7 @@ from workflow_scripts.studies.harmony.requests import HarmonyComparison, harmony
 from workflow_scripts.studies.mmlu.requests import MmluComparison, mmlu_checkpoints
 from workflow_scripts.studies.prompts.requests import PromptComparison, prompt_comparison
 from workflow_scripts.studies.ranking.requests import RankedTask, shown_tasks
+from workflow_scripts.studies.suite.table_requests import SuiteAbout, suite_about
 
 
 class PublishedCells(StepRequest):
@@ -51,6 +52,7 @@ class LeaderboardPage(StepRequest):
         {},
         description="By tab: its tasks, harness and study, as resources/citations.tsv names them",
     )
+    suite: SuiteAbout | None = None
 
 
 class ToldTable(StepRequest):
@@ -101,6 +103,7 @@ def leaderboard_page(settings: Settings, *, measures: bool) -> LeaderboardPage:
             "prompts": ("mmlu",),
             "chunked": ("lighteval", "mmlu_helm"),
         },
+        suite=suite_about(settings),
     )
 
 

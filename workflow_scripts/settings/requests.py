@@ -36,7 +36,11 @@ from workflow_scripts.settings.yaml_files import parse_yaml
 GENERATED = "miniature/"  # names of the generated world begin so
 # How a request stands that got no verdict: its model is of the other source, or nobody could be asked.
 ASIDE, UNCHECKED = "left aside", "unchecked"
-_LARGEST = 20_000
+LARGEST_REQUEST = 20_000  # bytes
+# Limits of a repository that is checked. Bytes of weights are twice what any number format takes, for adapters and
+# what is there twice. Parts are layers or experts: more than any model has, and making them takes minutes.
+BYTES_OF_A_PARAMETER, MOST_PARTS = 16, 2_000
+MOST_SMALL_FILES, MOST_SMALL_BYTES = 500, 500_000_000
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*")
 
 
@@ -236,8 +240,8 @@ def _text_of(path: Path) -> bytes:
         about = os.fstat(descriptor)
         if not stat.S_ISREG(about.st_mode):
             raise UserError("it is no regular file.")
-        if about.st_size > _LARGEST:
-            raise UserError(f"it has {about.st_size} bytes; expected at most {_LARGEST}.")
-        return os.read(descriptor, _LARGEST)
+        if about.st_size > LARGEST_REQUEST:
+            raise UserError(f"it has {about.st_size} bytes; expected at most {LARGEST_REQUEST}.")
+        return os.read(descriptor, LARGEST_REQUEST)
     finally:
         os.close(descriptor)

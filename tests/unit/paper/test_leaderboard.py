@@ -10,6 +10,7 @@ import pytest
 
 from tests.browser.boards import board, hostile_board, plain_board, row, tab
 from tests.records import record_fields, write_example
+from tests.unit.settings.merged import load
 from tests.unit.studies.harmony.harmony_study import (
     MODELS,
     PROTOCOLS,
@@ -39,6 +40,7 @@ from workflow_scripts.studies.ranking.components import TABLE as COMPONENTS
 from workflow_scripts.studies.ranking.components import components
 from workflow_scripts.studies.ranking.leaderboard import TABLE as RANKING
 from workflow_scripts.studies.ranking.leaderboard import leaderboard as ranking
+from workflow_scripts.studies.suite.table_requests import suite_about
 
 
 def values(shown, field):
@@ -265,6 +267,10 @@ def test_a_study_that_is_not_there_has_no_tab(tmp_path):
     assert "miniature" not in imported.about
     assert imported.provenance["Models and data"] == "scores from elsewhere"
     assert '<a href="index.html">The report</a>' in leaderboard_page(made)
+    rules = suite_about(load({}))
+    told = LeaderboardPage(source="miniature", seed=0, tasks=(), protocols={}, suite=rules)
+    assert [one.id for one in leaderboard(inputs, told).texts] == ["about", "faq"]
+    assert not leaderboard({"prompts": inputs["prompts"]}, told).texts, "it is about the suite"
 
 
 # How a score is measured again

@@ -12,8 +12,9 @@ from typing import Literal
 Value = str | int | float | bool | None
 # How a column is shown, sorted and filtered: a score is a share of one, shown in percent; a number is
 # shown as it is; beside both stands their standard error where the row has `<field>_stderr`. A choice
-# has few distinct values and gets a filter; flag shows the row's own, without a value here.
-Kind = Literal["name", "text", "choice", "score", "number", "count", "flag"]
+# has few distinct values and gets a filter; a commit is shown by its first digits; flag shows the row's
+# own, without a value here.
+Kind = Literal["name", "text", "choice", "commit", "score", "number", "count", "flag"]
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class Column:
     shown: bool = True  # before the reader chooses
     digits: int | None = None
     ranged: bool = False  # gets a filter from-to, for a size
+    icons: dict[str, str] | None = None  # by value of a choice, shown in its place
 
 
 @dataclass(frozen=True)
@@ -80,12 +82,32 @@ class Tab:
 
 
 @dataclass(frozen=True)
+class TextSection:
+    """A heading, its paragraphs, a table with its head first, and lines to be copied."""
+
+    title: str
+    paragraphs: list[str] = field(default_factory=list)
+    table: list[list[str]] = field(default_factory=list)
+    code: str = ""
+
+
+@dataclass(frozen=True)
+class TextTab:
+    """A tab of text, which stands in the page as HTML and needs no script."""
+
+    id: str
+    title: str
+    sections: list[TextSection]
+
+
+@dataclass(frozen=True)
 class Board:
     title: str
     about: str
     tabs: list[Tab]
     provenance: dict[str, str] = field(default_factory=dict)
     report: str | None = None  # the way to the report, from where the page lies
+    texts: list[TextTab] = field(default_factory=list)
 
 
 def read_tab(path: Path) -> Tab:

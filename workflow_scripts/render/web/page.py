@@ -14,7 +14,7 @@ from typing import Any
 
 from workflow_scripts.core.clean_text import for_html, plain_values
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.render.web.board import Board, Row, Tab
+from workflow_scripts.render.web.board import Board, Row, Tab, TextSection, TextTab
 from workflow_scripts.render.web.policy import policy
 
 HERE = Path(__file__).parent
@@ -41,6 +41,9 @@ def leaderboard_page(board: Board) -> str:
     return Template((HERE / "template.html").read_text(encoding="utf-8")).substitute(
         policy=policy([library, script], [style], trusted="default"),
         title=for_html(board.title),
+        about=for_html(board.about),
+        tabs="\n".join(_described(tab) for tab in board.tabs),
+        texts="\n".join(map(_text, board.texts)),
         report=_link(board.report),
         style=style,
         library=library,
@@ -57,6 +60,34 @@ def _scripts() -> str:
 
 def _link(report: str | None) -> str:
     return f'<p><a href="{for_html(report)}">The report</a></p>' if report else ""
+
+
+def _described(tab: Tab) -> str:
+    """What a reader without scripts has of a table."""
+    return f"<h2>{for_html(tab.title)}</h2>\n<p>{for_html(tab.about)}</p>"
+
+
+def _text(text: TextTab) -> str:
+    sections = "\n".join(map(_section, text.sections))
+    title = f'<h2 id="title-{text.id}">{for_html(text.title)}</h2>'
+    role = f'role="tabpanel" tabindex="0" aria-labelledby="title-{text.id}"'
+    return f'<section class="text" id="text-{text.id}" {role}>\n{title}\n{sections}\n</section>'
+
+
+def _section(section: TextSection) -> str:
+    parts = [f"<h3>{for_html(section.title)}</h3>"]
+    parts += [f"<p>{for_html(paragraph)}</p>" for paragraph in section.paragraphs]
+    if section.table:
+        head, *rows = section.table
+        lines = [f"<thead>{_line('th', head)}</thead>", *(_line("td", row) for row in rows)]
+        parts.append(f'<div class="scroll"><table>{"".join(lines)}</table></div>')
+    if section.code:
+        parts.append(f"<pre>{for_html(section.code)}</pre>")
+    return "\n".join(parts)
+
+
+def _line(tag: str, cells: list[str]) -> str:
+    return f"<tr>{''.join(f'<{tag}>{for_html(cell)}</{tag}>' for cell in cells)}</tr>"
 
 
 def _data(name: str, lines: str) -> str:
@@ -79,9 +110,9 @@ def _board(board: Board) -> str:
     return _json(
         {
             "title": board.title,
-            "about": board.about,
             "provenance": board.provenance,
             "tabs": [_tab(tab) for tab in board.tabs],
+            "texts": [{"id": text.id, "title": text.title} for text in board.texts],
         },
         "The leaderboard",
     )

@@ -16,6 +16,7 @@ from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.web.board import BoardItem, Column, Details, Row, Tab
 from workflow_scripts.studies.ranking.frame import OWN
 from workflow_scripts.studies.suite import checks, leaderboard
+from workflow_scripts.studies.suite.about import ICONS
 from workflow_scripts.studies.suite.baselines import Baseline, baselines
 from workflow_scripts.studies.suite.requests import accepted
 from workflow_scripts.studies.suite.table_requests import ShownTask, SuiteBoard
@@ -69,6 +70,7 @@ def suite_tab(
 def _columns(tasks: Sequence[ShownTask], imported: bool) -> list[Column]:
     return [
         Column("name", "Model", "name"),
+        Column("model_type", "Type", "choice", "The kind of model.", icons=ICONS),
         Column("precision", "Precision", "choice"),
         Column("average", "Average", "score", "The mean of all tasks, where all are there."),
         *(
@@ -80,15 +82,14 @@ def _columns(tasks: Sequence[ShownTask], imported: bool) -> list[Column]:
             )
             for task in tasks
         ),
+        Column("commit", "Commit", "commit", "The model's revision."),
         Column(
             "origin", "Origin", "choice", "Own runs, or the folder it was imported from.", imported
         ),
-        Column("model_type", "Type", "choice"),
         Column("parameters", "Parameters", "count", ranged=True),
         Column("licence", "Licence", "choice"),
         Column("protocol", "Protocol", "choice", "How it was asked.", shown=False),
         Column("weight_type", "Weights", "choice", shown=False),
-        Column("commit", "Commit", "text", shown=False),
         Column("note", "Note", "text", "By its submitter.", shown=False),
         Column("flag", "Flag", "flag", shown=False),
     ]

@@ -47,6 +47,18 @@ class SuiteBoard(StepRequest):
     shown_items: int
 
 
+class SuiteAbout(StepRequest):
+    """What readers of the leaderboard are told of its rules."""
+
+    tasks: tuple[ShownTask, ...]
+    max_items: dict[str, int | None] = Field(description="By task")
+    requests: str
+    flags: str
+    memory_mb: int
+    open_licences: tuple[str, ...]
+    on_gpu: bool
+
+
 def shown_tasks(settings: Settings) -> tuple[ShownTask, ...]:
     found = []
     for one in settings.suite.tasks:
@@ -78,6 +90,19 @@ def suite_board(settings: Settings) -> SuiteBoard:
         tasks=shown_tasks(settings),
         baselines=_baselines(settings),
         shown_items=settings.suite.shown_items,
+    )
+
+
+def suite_about(settings: Settings) -> SuiteAbout:
+    suite = settings.suite
+    return SuiteAbout(
+        tasks=shown_tasks(settings),
+        max_items={one.task: one.max_items or suite.max_items for one in suite.tasks},
+        requests=suite.requests,
+        flags=suite.flags,
+        memory_mb=suite.memory_mb,
+        open_licences=suite.open_licences,
+        on_gpu=settings.on_gpus,
     )
 
 

@@ -75,6 +75,17 @@ function rangeGroup(column, view, onChange) {
   return group(column.title, inputs[0], "–", inputs[1]);
 }
 
+function fillLegend(place, tab) {
+  const found = tab.columns.filter((column) => column.icons);
+  place.hidden = !found.length;
+  place.setAttribute("aria-label", found.map(({ title }) => `Icons of ${title}`).join(", "));
+  place.replaceChildren(
+    ...found.flatMap((column) =>
+      Object.keys(column.icons).map((value) => element("li", {}, iconOf(column, value), ` ${value}`)),
+    ),
+  );
+}
+
 function group(title, ...content) {
   return element("fieldset", {}, element("legend", {}, title), ...content);
 }
@@ -94,7 +105,7 @@ function fillTabs(place, tabs, current, onChoose) {
       role: "tab",
       tabIndex: selected ? 0 : -1,
       "aria-selected": String(selected),
-      "aria-controls": "panel",
+      "aria-controls": tab.columns ? "panel" : `text-${tab.id}`,
     }, tab.title);
     button.addEventListener("click", () => onChoose(tab.id));
     return button;

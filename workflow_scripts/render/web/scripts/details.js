@@ -57,7 +57,7 @@ function flagParts(row) {
 function valueFact(column, row) {
   const value = row.values.get(column.field);
   const error = errorOf(row, column);
-  const text = column.kind === "count" ? plain(value) : shown(value, column);
+  const text = ["count", "commit"].includes(column.kind) ? plain(value) : shown(value, column);
   return [column.title, error === null ? text : `${text} ± ${error}`, inFull(value)];
 }
 

@@ -11,6 +11,13 @@ function element(tag, given = {}, ...children) {
   return made;
 }
 
+// Shown as an icon, and read out as the word; null where the value has no icon.
+function iconOf(column, value) {
+  return column.icons && Object.hasOwn(column.icons, value)
+    ? element("span", { className: "icon", "aria-hidden": "true" }, column.icons[value])
+    : null;
+}
+
 function byId(id) {
   return document.getElementById(id);
 }

@@ -11,7 +11,8 @@ board.tabs.forEach((tab) => {
 });
 const tabAt = (id) => board.tabs.findIndex((tab) => tab.id === id);
 const tables = new Map(); // by tab: made when it is first looked at
-let state = stateOf(window.location.hash, board.tabs);
+const pages = [...board.tabs, ...board.texts];
+let state = stateOf(window.location.hash, board.tabs, board.texts);
 let typing = false;
 
 function current() {
@@ -49,8 +50,11 @@ function openRow(row) {
 }
 
 function showAll() {
+  fillTabs(byId("tabs"), pages, state.tab, chooseTab);
+  for (const { id } of board.texts) byId(`text-${id}`).hidden = id !== state.tab;
   const { tab, view } = current();
-  fillTabs(byId("tabs"), board.tabs, tab.id, chooseTab);
+  byId("panel").hidden = !tab;
+  if (!tab) return byId("details").close();
   byId("panel").setAttribute("aria-label", tab.title);
   byId("tab-about").textContent = tab.about;
   const search = byId("search");
@@ -63,6 +67,7 @@ function showAll() {
     : "Several names parted by ; show all of them.";
   fillChoices(byId("columns").querySelector(".choices"), tab, view, choose);
   fillFilters(byId("filter-groups"), tab, view, choose);
+  fillLegend(byId("legend"), tab);
   byId("filters").hidden = !byId("filter-groups").children.length;
   showFilterCount();
   showTable();
@@ -144,8 +149,6 @@ function downloadShown() {
 }
 
 function wire() {
-  byId("title").textContent = board.title;
-  byId("about").textContent = board.about;
   byId("provenance").append(
     ...Object.entries(board.provenance).map(([name, value]) => element("span", {}, `${name}: ${value}`)),
   );
@@ -157,7 +160,7 @@ function wire() {
   const dialog = byId("details");
   dialog.addEventListener("close", () => {
     const { view } = current();
-    if (view.row === null) return;
+    if (!view || view.row === null) return;
     view.row = null;
     remember();
   });
@@ -178,9 +181,9 @@ function wire() {
     columns.querySelector("summary").focus();
   });
   byId("filters").open = window.matchMedia("(min-width: 40.01rem)").matches;
-  walkTabs(byId("tabs"), board.tabs, chooseTab);
+  walkTabs(byId("tabs"), pages, chooseTab);
   const restore = () => {
-    state = stateOf(window.location.hash, board.tabs);
+    state = stateOf(window.location.hash, board.tabs, board.texts);
     typing = false;
     showAll();
   };

@@ -42,11 +42,11 @@ function addressOf(state, tabs) {
 }
 
 // Anybody can write an address: what it names that is not there is passed by.
-function stateOf(address, tabs) {
+function stateOf(address, tabs, texts) {
   const parts = new URLSearchParams(address.replace(/^#/, ""));
   const wanted = parts.get("tab");
   const state = {
-    tab: (tabs.find((tab) => tab.id === wanted) ?? tabs[0]).id,
+    tab: ([...tabs, ...texts].find((tab) => tab.id === wanted) ?? tabs[0]).id,
     views: new Map(tabs.map((tab) => [tab.id, viewOf(parts, tab)])),
   };
   return state;

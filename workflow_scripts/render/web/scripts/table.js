@@ -4,6 +4,7 @@ const NARROW_ROW_HEIGHT = 66; // where names take lines
 // Between these a column is as wide as what stands in it, in the reader's own fonts.
 const WIDTHS = { name: [130, 375], text: [90, 280], choice: [80, 220], flag: [100, 220] };
 const NUMBERS = [72, 150];
+const ICONS = [56, 220];
 const PADDING = 21; // on both sides, and what rounding may take
 // As style.css has them: in rem, and how heavy.
 const FONTS = { cell: [0.93, 400], name: [0.93, 600], small: [0.775, 400], head: [0.85, 600] };
@@ -83,6 +84,7 @@ function definition(column, key, tab, view, narrow) {
     cssClass: `is-${column.kind}`,
     frozen: isName,
     minWidth: isName && narrow ? 160 : widthOf(column, tab),
+    width: column.icons ? widthOf(column, tab) : undefined, // or it would grow
     widthGrow: numeric ? 1 : isName ? 3 : 2,
   };
 }
@@ -92,10 +94,11 @@ function widthOf(column, tab) {
   const step = Math.ceil(tab.rows.length / 200);
   const rows = tab.all.filter((row) => row.isBaseline || row.at % step === 0);
   const lengths = rows.map((row) => {
-    const text = shown(row.values.get(column.field), column);
+    const value = row.values.get(column.field);
+    const text = iconOf(column, value)?.textContent ?? shown(value, column);
     return lengthOf(text, column.kind === "name" ? "name" : "cell") + lengthOf(besideOf(row, column) ?? "", "small");
   });
-  const [least, most] = WIDTHS[column.kind] ?? NUMBERS;
+  const [least, most] = column.icons ? ICONS : (WIDTHS[column.kind] ?? NUMBERS);
   const head = Math.max(...words.map((word) => lengthOf(`${word}\u00a0↓`, "head")));
   return Math.max(least, Math.min(most, Math.ceil(PADDING + Math.max(head, ...lengths))));
 }
@@ -111,10 +114,13 @@ function cellOf(column, row, tab) {
   const value = row.values.get(column.field);
   const text = shown(value, column);
   const beside = besideOf(row, column);
+  const icon = iconOf(column, value);
   return element(
     "span",
     { title: isMissing(value) ? null : titleOf(row, column, value), className: isMissing(value) ? "missing" : null },
-    isMissing(value) && row.isBaseline ? "" : text, // there is nothing that could be missing
+    icon,
+    icon ? element("span", { className: "visually-hidden" }, text)
+      : isMissing(value) && row.isBaseline ? "" : text, // there is nothing that could be missing
     beside === null ? null : element("small", {}, beside),
   );
 }

@@ -34,6 +34,7 @@ function plain(value) {
 }
 
 function shown(value, column) {
+  if (column.kind === "commit") return plain(value).slice(0, 7);
   if (isMissing(value) || typeof value !== "number") return plain(value);
   if (column.kind === "score") return fixed(100 * value, column.digits ?? 1);
   if (column.kind === "count") return short(value);
