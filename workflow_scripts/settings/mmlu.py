@@ -1,6 +1,7 @@
 """MMLU as published, of models and their chunked checkpoints."""
 
 from dataclasses import replace
+from typing import Literal
 
 from pydantic import Field
 
@@ -9,6 +10,7 @@ from workflow_scripts.settings.names import CheckpointName
 from workflow_scripts.settings.section import Listed, Section
 
 DATASET = "lighteval/mmlu"
+MmluPrompt = Literal["installed", "published"]
 
 PUBLISHED_MODEL = "Qwen/Qwen2.5-0.5B-Instruct"
 # The published mlp adds its output to nothing, and the published adapters are as wide as the model's MLP:
@@ -28,6 +30,9 @@ class Mmlu(Section):
     in any case, as they are and in each chunked variant."""
     shots: int = Field(5, ge=0, le=5)
     """Worked examples in front of each question; MMLU has five."""
+    prompt: MmluPrompt = "installed"
+    """Blank lines between the instruction and the examples: three, as the installed lighteval puts them
+    (installed), or one, as lighteval did when the published tables were made (published)."""
     max_items_per_subject: int | None = Field(8, ge=1)
     """Questions of each of the 57 subjects, in lighteval's own shuffled order; null takes all of
     them. 8 are enough for a first look, and the miniature world has 12 by default; a number to be
