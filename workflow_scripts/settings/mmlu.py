@@ -22,6 +22,11 @@ PUBLISHED = {
     "@k2m6-mlp.none-adapters4864+cpt": "mmlu_k2m6_cpt",
     "@k2m6-mlp.none-adapters4864+cpt+sft": "mmlu_k2m6_cpt_sft",
 }
+# What the authors trained and put on the hub, by its name there.
+_ON_THE_HUB = {
+    f"DongfuJiang/qwen2_chunking_mlp_freeze_uniform_with_shared_start_and_end_2_{layers}_sft": table
+    for layers, table in ((12, "mmlu_k2m12_cpt_sft"), (6, "mmlu_k2m6_cpt_sft"))
+}
 
 
 class Mmlu(Section):
@@ -48,7 +53,9 @@ def published_table(checkpoint: CheckpointId, source: str) -> str | None:
     if source == "miniature":
         stand_ins = {_of_usual_width(variant): name for variant, name in PUBLISHED.items()}
         return stand_ins.get(checkpoint.variant)
-    return PUBLISHED.get(checkpoint.variant) if checkpoint.model == PUBLISHED_MODEL else None
+    if checkpoint.model == PUBLISHED_MODEL:
+        return PUBLISHED.get(checkpoint.variant)
+    return _ON_THE_HUB.get(str(checkpoint))
 
 
 def _of_usual_width(variant: str) -> str:
@@ -57,6 +64,8 @@ def _of_usual_width(variant: str) -> str:
 
 def published_but_for_form(checkpoint: CheckpointId, source: str) -> bool:
     """Whether a published model has this plan and these stages, with whatever aggregation and adapters."""
+    if str(checkpoint) in _ON_THE_HUB:
+        return True
     if source != "miniature" and checkpoint.model != PUBLISHED_MODEL:
         return False
     published = (CheckpointId.parse(f"{checkpoint.model}{variant}") for variant in PUBLISHED)
