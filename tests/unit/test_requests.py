@@ -53,6 +53,7 @@ def test_a_step_rebuilds_what_its_rule_asked(name):
         ({"chunking": {"measures": {"latency_models": []}}}, set()),
         ({"compute": {"batch_size": 16}}, {"perplexity", "stage_perplexity", "mmlu"}),
         ({"mmlu": {"shots": 4}}, {"mmlu"}),
+        ({"mmlu": {"prompt": "published"}}, {"mmlu"}),
         ({"prompts": {"max_items_per_subject": 2}}, {"prompt"}),
         (
             {"compute": {"threads": 2}},

@@ -26,6 +26,7 @@ from workflow_scripts.evaluation.requests import MmluRequest
 from workflow_scripts.evaluation.scored_items import ScoredItems
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.hub.recording import Recording
+from workflow_scripts.settings.mmlu import MmluPrompt
 
 TASK, STUDY = "mmlu_helm", "mmlu"
 LETTERS = ("A", "B", "C", "D")
@@ -47,7 +48,7 @@ def evaluate_mmlu(
         batch_size=request.compute.batch_size,
         seed=request.seed,
     )
-    configs = subject_configs()
+    configs = subject_configs(request.prompt)
     with scored_items:
         run = run_lighteval(loaded, manifest_path.parent, hub, configs, request, scored_items)
     (dataset,) = run.datasets.values()
@@ -85,8 +86,20 @@ def evaluate_mmlu(
     )
 
 
-def subject_configs() -> list[Any]:
-    """lighteval's tasks of all subjects, in its order, with qem and acc beside their em."""
+def published_prompt(line: dict[str, Any], task_name: str | None = None) -> Any:
+    """Format a question as lighteval 0.2 to 0.10 did, with one blank line behind the instruction.
+
+    Later versions put two more line breaks between the instruction, which ends with two, and the examples.
+    """
+    from lighteval.tasks.tasks.mmlu import mmlu_prompt
+
+    doc = mmlu_prompt(line, task_name)
+    doc.instruction = doc.instruction.rstrip("\n")
+    return doc
+
+
+def subject_configs(prompt: MmluPrompt) -> list[Any]:
+    """List lighteval's tasks of all subjects, in its order, with qem and acc beside their em."""
     from lighteval.metrics.metrics import Metrics
     from lighteval.metrics.metrics_sample import ExactMatches
     from lighteval.metrics.normalizations import helm_normalizer
@@ -105,7 +118,10 @@ def subject_configs() -> list[Any]:
         higher_is_better=True,
     )
     metrics = [Metrics.exact_match.value, qem, Metrics.loglikelihood_acc.value]
-    return [replace(config, metrics=metrics) for config in TASKS_TABLE]
+    changes: dict[str, Any] = {"metrics": metrics}
+    if prompt == "published":
+        changes["prompt_function"] = published_prompt
+    return [replace(config, **changes) for config in TASKS_TABLE]
 
 
 def subject_of(task: str) -> str:

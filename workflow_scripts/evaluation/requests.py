@@ -5,6 +5,7 @@ from typing import Literal
 from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.compute import Compute, Loading
 from workflow_scripts.settings.load import Settings
+from workflow_scripts.settings.mmlu import MmluPrompt
 from workflow_scripts.settings.plan_measures import LatencyMeasures, PerplexityMeasures
 from workflow_scripts.settings.plan_search import PlanSearch
 from workflow_scripts.settings.request import StepRequest
@@ -43,6 +44,7 @@ class SearchRequest(StepRequest):
 
 class MmluRequest(StepRequest):
     shots: int
+    prompt: MmluPrompt
     max_items_per_subject: int | None
     compute: Compute
     seed: int
@@ -98,6 +100,7 @@ def latency_request(settings: Settings, model: str) -> LatencyRequest:
 def mmlu_request(settings: Settings) -> MmluRequest:
     return MmluRequest(
         shots=settings.mmlu.shots,
+        prompt=settings.mmlu.prompt,
         max_items_per_subject=settings.mmlu.max_items_per_subject,
         compute=settings.compute,
         seed=settings.seed,

@@ -73,6 +73,8 @@ def _why_none(record: Record) -> str | None:
         return "The model is a folder on the machine of this run, which no other machine has."
     if record.request.get("base"):
         return "The weights are a difference that this run added to those of a base model."
+    if record.task.harness == "lighteval" and record.request.get("prompt") == "published":
+        return "The prompt is that of an earlier lighteval (mmlu.prompt), which the installed one does not write."
     if record.protocol.dtype not in _PRECISIONS:
         return f"The weights were loaded in {record.protocol.dtype}, in a way that no harness's command names."
     return None

@@ -1,6 +1,7 @@
 """MMLU as published, of models and their chunked checkpoints."""
 
 from dataclasses import replace
+from typing import Literal
 
 from pydantic import Field
 
@@ -9,6 +10,7 @@ from workflow_scripts.settings.names import CheckpointName
 from workflow_scripts.settings.section import Listed, Section
 
 DATASET = "lighteval/mmlu"
+MmluPrompt = Literal["installed", "published"]
 
 PUBLISHED_MODEL = "Qwen/Qwen2.5-0.5B-Instruct"
 # The published mlp adds its output to nothing, and the published adapters are as wide as the model's MLP:
@@ -20,6 +22,11 @@ PUBLISHED = {
     "@k2m6-mlp.none-adapters4864+cpt": "mmlu_k2m6_cpt",
     "@k2m6-mlp.none-adapters4864+cpt+sft": "mmlu_k2m6_cpt_sft",
 }
+# What the authors trained and put on the hub, by its name there.
+_ON_THE_HUB = {
+    f"DongfuJiang/qwen2_chunking_mlp_freeze_uniform_with_shared_start_and_end_2_{layers}_sft": table
+    for layers, table in ((12, "mmlu_k2m12_cpt_sft"), (6, "mmlu_k2m6_cpt_sft"))
+}
 
 
 class Mmlu(Section):
@@ -28,6 +35,9 @@ class Mmlu(Section):
     in any case, as they are and in each chunked variant."""
     shots: int = Field(5, ge=0, le=5)
     """Worked examples in front of each question; MMLU has five."""
+    prompt: MmluPrompt = "installed"
+    """Blank lines between the instruction and the examples: three, as the installed lighteval puts them
+    (installed), or one, as lighteval did when the published tables were made (published)."""
     max_items_per_subject: int | None = Field(8, ge=1)
     """Questions of each of the 57 subjects, in lighteval's own shuffled order; null takes all of
     them. 8 are enough for a first look, and the miniature world has 12 by default; a number to be
@@ -43,7 +53,9 @@ def published_table(checkpoint: CheckpointId, source: str) -> str | None:
     if source == "miniature":
         stand_ins = {_of_usual_width(variant): name for variant, name in PUBLISHED.items()}
         return stand_ins.get(checkpoint.variant)
-    return PUBLISHED.get(checkpoint.variant) if checkpoint.model == PUBLISHED_MODEL else None
+    if checkpoint.model == PUBLISHED_MODEL:
+        return PUBLISHED.get(checkpoint.variant)
+    return _ON_THE_HUB.get(str(checkpoint))
 
 
 def _of_usual_width(variant: str) -> str:
@@ -52,6 +64,8 @@ def _of_usual_width(variant: str) -> str:
 
 def published_but_for_form(checkpoint: CheckpointId, source: str) -> bool:
     """Whether a published model has this plan and these stages, with whatever aggregation and adapters."""
+    if str(checkpoint) in _ON_THE_HUB:
+        return True
     if source != "miniature" and checkpoint.model != PUBLISHED_MODEL:
         return False
     published = (CheckpointId.parse(f"{checkpoint.model}{variant}") for variant in PUBLISHED)

@@ -89,7 +89,7 @@ def asks_in_the_order_of_its_documents():
 tried("a pipeline asks in the order of sampling_docs", asks_in_the_order_of_its_documents)
 
 from workflow_scripts.evaluation.mmlu import subject_configs
-tried("a task's config can be made again with other metrics", lambda: len(subject_configs()) == 57)
+tried("a task's config can be made again with other metrics", lambda: len(subject_configs("published")) == 57)
 tried("importing it switches autograd off", lambda: before and not torch.is_grad_enabled())
 print(json.dumps(found))
 """

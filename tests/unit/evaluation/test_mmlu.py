@@ -1,17 +1,25 @@
 """MMLU beside lighteval's own model and numbers; in a process of its own, as lighteval must be."""
 
 import json
+import random
+import string
+from itertools import permutations
 
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 from tests.processes import ROOT, python
+from workflow_scripts.core.files import sha256_text
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.mmlu import LETTERS, STUDY, TASK
 from workflow_scripts.evaluation.requests import MmluRequest
 
 SUBJECTS, PER_SUBJECT = 6, 3
+BLANK_LINES = {"installed": 3, "published": 1}
+PUBLISHED = pd.read_csv(ROOT / "resources/published/mmlu_baseline.csv")["task"]
+SUBJECT_NAMES = sorted(set(PUBLISHED.str.extract(r"helm:mmlu:(\w+):5")[0].dropna()) - {"_average"})
 
 CHILD = """
 import json, sys
@@ -27,7 +35,9 @@ from lighteval.logging.evaluation_tracker import EvaluationTracker
 from lighteval.metrics.metrics import Metrics
 from lighteval.models.transformers.transformers_model import TransformersModelConfig
 from lighteval.pipeline import ParallelismManager, Pipeline, PipelineParameters
+from lighteval.tasks.prompt_manager import PromptManager
 from lighteval.tasks.requests import Doc
+from lighteval.tasks.tasks.mmlu import TASKS_TABLE
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation import lighteval_run, mmlu
 from workflow_scripts.evaluation.scored_items import ScoredItems
@@ -37,14 +47,31 @@ from workflow_scripts.evaluation.requests import MmluRequest
 
 manifest, hub, out, subjects, per_subject = sys.argv[1:]
 manifest, hub, out, per_subject = Path(manifest), Path(hub), Path(out), int(per_subject)
-asked = MmluRequest(shots=5, max_items_per_subject=per_subject, seed=0,
+asked = MmluRequest(shots=5, prompt="installed", max_items_per_subject=per_subject, seed=0,
                     compute=Compute(device="cpu", batch_size=4))
-said = {"all": [mmlu.subject_of(config.name) for config in mmlu.subject_configs()]}
+all_configs = mmlu.subject_configs
+lines = json.loads((out / "lines.json").read_text())
+
+def render(configs):
+    prompts = {}
+    for config in configs:
+        subject = mmlu.subject_of(config.name)
+        *examples, doc = [config.prompt_function(line, config.name) for line in lines[subject]]
+        doc.fewshot_samples = examples
+        prompts[subject] = PromptManager().prepare_prompt(doc)
+    return prompts
+
+said = {
+    "prompts": {prompt: render(all_configs(prompt)) for prompt in ("installed", "published")},
+    "lighteval": render(TASKS_TABLE),
+}
+
 # One token an answer: an untrained model would not stop behind a letter.
-configs = [
-    replace(config, generation_size=1) for config in mmlu.subject_configs()[: int(subjects)]
-]
-mmlu.subject_configs = lambda: configs
+def first_subjects(prompt):
+    return [replace(config, generation_size=1) for config in all_configs(prompt)[: int(subjects)]]
+
+mmlu.subject_configs = first_subjects
+configs = first_subjects("installed")
 load = mmlu.load_model
 
 def with_answers(*arguments, **options):
@@ -91,6 +118,8 @@ said["answers"] = {
 }
 
 mmlu.evaluate_mmlu(manifest, hub, out / "whole.json", asked)
+published = asked.model_copy(update={"prompt": "published"})
+mmlu.evaluate_mmlu(manifest, hub, out / "published.json", published)
 
 # stopped in the middle, and gone on with
 add, done = ScoredItems.add, []
@@ -123,9 +152,47 @@ print(json.dumps(said))
 """
 
 
+def random_lines():
+    """Of each subject five examples and a question, of any characters and lengths."""
+    rng = random.Random()
+    characters = [*string.printable, *"éß漢🦊"]
+
+    def text():
+        return "".join(rng.choices(characters, k=rng.randint(1, 30)))
+
+    return {
+        subject: [
+            {
+                "subject": subject,
+                "question": text(),
+                "choices": [text() for _ in LETTERS],
+                "answer": rng.randrange(4),
+            }
+            for _ in range(6)
+        ]
+        for subject in SUBJECT_NAMES
+    }
+
+
+def mmlu_prompt(lines, blank_lines):
+    """Write down HELM's prompt from its description; the last line is the question."""
+    about = lines[0]["subject"].replace("_", " ")
+    prompt = f"The following are multiple choice questions (with answers) about {about}."
+    prompt += "\n" * (1 + blank_lines)
+    for line in lines:
+        prompt += f"Question: {line['question']}\n"
+        for letter, choice in zip(LETTERS, line["choices"], strict=True):
+            prompt += f"{letter}. {choice}\n"
+        prompt += "Answer:"
+        if line is not lines[-1]:
+            prompt += f" {LETTERS[line['answer']]}\n\n"
+    return prompt
+
+
 @pytest.fixture(scope="module")
 def run(world, model_manifest, tmp_path_factory):
     out = tmp_path_factory.mktemp("mmlu")
+    (out / "lines.json").write_text(json.dumps(random_lines()))
     options = {"HF_HUB_OFFLINE": "1", "HF_HOME": str(out)}
     said = python(CHILD, model_manifest, world, out, SUBJECTS, PER_SUBJECT, **options)
     record = read_record(out / "whole.json")
@@ -170,7 +237,7 @@ def test_an_item_holds_the_answer_and_what_each_metric_made_of_it(run):
 
 
 def test_the_record_says_what_was_run(run):
-    said, record, _, _ = run
+    record = run[1]
     assert (record.study, record.task.name, record.task.harness) == (STUDY, TASK, "lighteval")
     assert (record.task.dataset, record.task.split, record.task.shots) == (
         "lighteval/mmlu",
@@ -186,10 +253,46 @@ def test_the_record_says_what_was_run(run):
         "until": ["\n"],
         "do_sample": False,
     }
-    published = pd.read_csv(ROOT / "resources/published/mmlu_baseline.csv")["task"]
-    subjects = published.str.extract(r"helm:mmlu:(\w+):5")[0].dropna()
-    assert set(said["all"]) == set(subjects) - {"_average"}
-    assert len(said["all"]) == 57
+
+
+@pytest.mark.parametrize("prompt", BLANK_LINES)
+def test_prompt_has_every_character_of_its_version(run, prompt):
+    said, _, _, out = run
+    lines = json.loads((out / "lines.json").read_text())
+    expected = {
+        subject: mmlu_prompt(lines[subject], BLANK_LINES[prompt]) for subject in SUBJECT_NAMES
+    }
+    assert len(expected) == 57
+    assert said["prompts"][prompt] == expected
+    assert (said["lighteval"] == expected) == (prompt == "installed")
+
+
+def test_each_question_is_asked_with_the_chosen_prompt(run, world):
+    """Of the five examples of a subject any order is taken, and the same one for both prompts."""
+    out = run[3]
+    orders = {}
+    for prompt, file in (("installed", "whole"), ("published", "published")):
+        record = read_record(out / f"{file}.json")
+        assert record.request["prompt"] == prompt
+        for item in read_items(out / f"{file}.parquet").to_pylist():
+            subject, number = item["item"].split("/")
+            folder = world / f"datasets/lighteval/mmlu/{subject}"
+            dev, test = (
+                pq.read_table(folder / f"{split}-00000-of-00001.parquet").to_pylist()
+                for split in ("dev", "test")
+            )
+            texts = {
+                order: mmlu_prompt(
+                    [*(dev[row] for row in order), test[int(number)]], BLANK_LINES[prompt]
+                )
+                for order in permutations(range(5))
+            }
+            orders[prompt, item["item"]] = [
+                order for order, text in texts.items() if sha256_text(text) == item["prompt_sha256"]
+            ]
+    assert len(orders) == 2 * SUBJECTS * PER_SUBJECT
+    for (_, item), order in orders.items():
+        assert len(order) == 1 and order == orders["installed", item]
 
 
 def test_a_stopped_run_goes_on_to_the_same_bytes(run):

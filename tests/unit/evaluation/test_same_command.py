@@ -82,7 +82,7 @@ from workflow_scripts.scores.same_command import same_command
 from workflow_scripts.settings.compute import Compute
 
 manifest, hub, out = map(Path, sys.argv[1:])
-asked = MmluRequest(shots=5, max_items_per_subject=2, seed=0,
+asked = MmluRequest(shots=5, prompt="installed", max_items_per_subject=2, seed=0,
                     compute=Compute(device="cpu", batch_size=4))
 record = mmlu.evaluate_mmlu(manifest, hub, out / "ours.json", asked)
 words = shlex.split(same_command(out / "ours.json", record).line, comments=True)
@@ -146,6 +146,10 @@ def said(tmp_path):
         ({"protocol": {"name": "prompt_run"}}, "by code of Chorus"),
         ({"task": {"harness": "chorus"}}, "by code of Chorus"),
         ({"request": {"base": "org/base"}}, "added to those of a base model"),
+        (
+            {"task": {"harness": "lighteval"}, "request": {"prompt": "published"}},
+            "The prompt is that of an earlier lighteval",
+        ),
         (
             {"protocol": {"max_items": MOST_NAMED + 1}, "n": MOST_NAMED + 1},
             "more than a command can name",

@@ -170,6 +170,19 @@ def test_run_seven_with_the_text_of_its_prompts_is_another():
     assert table.loc[table["decides"] == YES, "what"].tolist() == ["wording of the prompts"]
 
 
+def test_mmlu_with_the_prompt_of_the_installed_lighteval_is_another_protocol():
+    case = of_mmlu("")
+    document = case.document
+    assert document["request"]["prompt"] == "published"
+    document["request"]["prompt"] = "installed"
+    table = case.differences(document)
+    decides = table[table["decides"] == YES].set_index("what")
+    assert decides[["published", "ours"]].to_dict("index") == {
+        "blank lines between instruction and examples": {"published": "1", "ours": "3"}
+    }
+    assert case.verdict(table) == OTHER_PROTOCOL
+
+
 def test_of_chunked_models_the_stages_before_count_too():
     case = of_mmlu("@k2m12-mlp.none-adapters4864+cpt+sft")
     document = case.document

@@ -124,7 +124,8 @@ def test_the_size_in_a_published_name_is_the_number_of_parameters():
 
 def test_instruct_models_are_those_whose_names_say_so():
     for name, row in read_models(ROOT / "config/models.tsv").items():
-        assert (row.kind == "instruct") == name.endswith(("-Instruct", "-Chat", "-it")), name
+        says_so = name.endswith(("-Instruct", "-Chat", "-it", "_sft"))
+        assert (row.kind == "instruct") == says_so, name
 
 
 def test_an_instruct_model_has_the_facts_of_its_base():

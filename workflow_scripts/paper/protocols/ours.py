@@ -14,6 +14,7 @@ DRAWS = {
     "own": "by the task's name and the seed",
     "published": "one permutation under the run's seed, after the training items'",
 }
+BLANK_LINES = {"installed": 3, "published": 1}  # by mmlu.prompt
 # What is said here of samples is what training.tokenise makes of them, and of examples what lm-eval does.
 EMPTY_ROWS = {"row": "left out", "all": "kept, as blank lines"}
 LEFT_OVER = "a shorter sample"
@@ -76,9 +77,11 @@ def mmlu_cell(
     record: Record, trainings: Mapping[str, TrainingRecord]
 ) -> tuple[Cell, dict[str, Any]]:
     cell = Cell("mmlu", record.model.id, None, record.protocol.name)
+    prompt = record.request.get("prompt", NOT_RECORDED)
     found: dict[str, Any] = {
         "number format of the test": record.protocol.dtype,
         "examples in front of a question": record.task.shots,
+        "blank lines between instruction and examples": BLANK_LINES.get(prompt, prompt),
         "questions of a subject, at most": record.protocol.max_items or "all",
         "chat template": record.protocol.chat_template,
         "attention": record.protocol.attention,
