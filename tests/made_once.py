@@ -1,11 +1,14 @@
 """What many tests look at and takes minutes to make: one worker makes it, the others get a copy."""
 
+import atexit
 import fcntl
 import os
 import pickle
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import pytest
@@ -29,6 +32,13 @@ def made_once(
             return own, given
     _copy(shared, own)
     return own, pickle.loads(told.read_bytes())
+
+
+def temporary_folder() -> Path:
+    """Make a folder that stays until the tests have ended."""
+    folder = mkdtemp()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
 
 
 def _copy(source: Path, target: Path) -> None:

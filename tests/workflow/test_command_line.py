@@ -20,6 +20,7 @@ from workflow_scripts.core.ids import CheckpointId
 
 pytestmark = pytest.mark.workflow
 
+TABLE = "results/tables/published_agreement.md"
 # Snakemake opens this file, and fails with a traceback of its own, before any of our code runs.
 BEFORE_OUR_CODE = {"missing file"}
 
@@ -261,6 +262,29 @@ def test_the_slurm_profile_is_found_by_its_name(tmp_path):
     typed = [sys.executable, "-m", "snakemake", "-n", "--profile", "slurm", "--directory", tmp_path]
     result = run_for(tmp_path, *typed, cwd=ROOT)
     assert jobs_of(result)["train_before_test"] == 6
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ([TABLE, "--retries", "0"], 1),
+        (["check_cluster"], 1),
+        ([TABLE, "-n"], 0),
+        ([TABLE, "--dag"], 0),
+    ],
+)
+def test_the_slurm_profile_on_a_machine_without_slurm(tmp_path, arguments, code):
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("bash", "which"):  # of Snakemake and its plugin
+        (programs / name).symlink_to(shutil.which(name))
+    profile = ["--profile", str(ROOT / "profiles/slurm")]
+    result = run_snakemake(tmp_path, *arguments, *profile, PATH=str(programs))
+    assert result.returncode == code, result.stderr
+    said = result.stdout + result.stderr
+    assert ("Slurm's sbatch, sinfo, scontrol cannot be found" in said) == bool(code)
+    assert "Traceback" not in said and "File " not in said
+    assert not (tmp_path / "results").exists() and not (tmp_path / "logs").exists()
 
 
 def test_list_names_every_rule_with_a_script(tmp_path):

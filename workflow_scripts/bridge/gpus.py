@@ -4,6 +4,7 @@ A job takes a GPU by locking a file of its number, which the operating system gi
 however it ends; so the jobs of two runs side by side have different ones too.
 """
 
+import atexit
 import fcntl
 import os
 import re
@@ -29,6 +30,8 @@ def share_gpus(workflow) -> None:
     is_here = workflow.executor_plugin.common_settings.local_exec
     found = gpus_here() if is_here else []
     os.environ[_SHARED] = ",".join(found)
+    if found:
+        atexit.register(_remove_free_locks)
     if found and "gpu" not in workflow.global_resources:  # else --resources has it
         asked = (gpus_of(job.resources)[0] for job in workflow.dag.needrun_jobs())
         # Snakemake starts no job that asks for more than there are; here it gets all of them.
@@ -77,8 +80,8 @@ def is_given() -> bool:
 
 def _locked(gpus: list[str], wanted: int) -> list[str]:
     """All at once or none: two jobs that each hold a part of what they want would wait for each other."""
-    folder = _own_folder()
     while True:
+        folder = _own_folder()  # the end of another run may have removed it
         taken: dict[str, IO] = {}
         for name in gpus:
             if len(taken) < wanted and (file := _lock(folder / f"{quote(name, safe='')}.lock")):
@@ -92,13 +95,28 @@ def _locked(gpus: list[str], wanted: int) -> list[str]:
 
 
 def _lock(path: Path) -> IO | None:
-    file = path.open("w")
+    """Lock a file; None where somebody else has locked it, or removes it."""
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        file.close()
+        file = path.open("w")
+    except FileNotFoundError:
         return None
-    return file
+    with suppress(BlockingIOError, FileNotFoundError):
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+            return file
+    file.close()
+    return None
+
+
+def _remove_free_locks() -> None:
+    """Remove the files that no job has locked, and their folder with the last of them."""
+    with suppress(OSError, UserError):
+        folder = _own_folder()
+        for path in folder.glob("*.lock"):
+            if file := _lock(path):
+                path.unlink()
+                file.close()
+        folder.rmdir()
 
 
 def _own_folder() -> Path:

@@ -25,6 +25,7 @@ from workflow_scripts.bridge.slurm_requests import (
     ask_what_is_offered,
     checked,
     guess_no_account,
+    missing_programs,
     requests_of,
     submits_to_slurm,
 )
@@ -49,6 +50,10 @@ from workflow_scripts.settings.yaml_files import read_yaml
 STATE = Path(".snakemake")
 _IN_USE = (
     "Another run is at work in this folder; `make status` says how far it is. Nothing was done."
+)
+_NO_SLURM = (
+    "Jobs cannot be submitted from this machine, because Slurm's {} cannot be found on PATH: start on a"
+    " login node, or leave out `--profile slurm` to run on this machine."
 )
 
 
@@ -97,6 +102,8 @@ def before_the_first_job(workflow, config: dict[str, Any], threads: int) -> None
     if targets in (["plan"], ["separate"]):  # which read and compute, beside a run too
         end_when_asked(workflow)
         return
+    if submits_to_slurm(workflow) and (missing := missing_programs()):
+        sys.exit(_NO_SLURM.format(", ".join(missing)))
     if CHECK in targets:
         _end_with_check(workflow)
     alone = hold_run_lock(STATE)

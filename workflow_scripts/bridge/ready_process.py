@@ -5,7 +5,9 @@ not go together: lighteval, for one, switches gradients off as it is imported. J
 environments start as usual, and so does whatever uses the network or asks a server.
 """
 
+import atexit
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -36,7 +38,9 @@ class ReadyProcesses:
 
     def _started(self) -> str:
         # Not in this folder: a socket's path may have a hundred letters.
-        address = str(Path(tempfile.mkdtemp(prefix="chorus-"), "ready"))
+        folder = tempfile.mkdtemp(prefix="chorus-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        address = str(Path(folder, "ready"))
         found = [str(_HERE.parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
         environment = {**os.environ, **threads_of_libraries(self._threads)}
         process = subprocess.Popen(

@@ -8,8 +8,10 @@ import os
 import re
 import secrets
 import select
+import shutil
 import signal
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from fcntl import F_DUPFD, fcntl
@@ -17,6 +19,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from workflow_scripts.core.clean_text import plain_lines
+from workflow_scripts.core.files import TEMPORARY
 
 _SECRET = re.compile(r"(^|_)(TOKEN|SECRET|PASSWORD|PASSWD|KEY|CREDENTIALS?)$", re.IGNORECASE)
 _SHORTEST_SECRET = 8  # a shorter value is a switch, and would be found in words
@@ -47,11 +50,12 @@ def output_into(log: Path) -> Iterator[None]:
     end = secrets.token_bytes(16).hex().encode()
     reading, writing = os.pipe()
     told, tell = os.pipe()
+    temporary = tempfile.mkdtemp(prefix="chorus-")
     with log.open("wb", buffering=0) as file:
         if os.fork() == 0:
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 signal.signal(number, signal.SIG_IGN)  # it ends when nobody can say anything more
-            _write_all(reading, file.fileno(), tell, end)
+            _write_all(reading, file.fileno(), tell, end, temporary)
     os.close(reading)
     os.close(tell)
     for descriptor in (1, 2):
@@ -59,9 +63,12 @@ def output_into(log: Path) -> Iterator[None]:
     os.close(writing)
     sys.stdout = open(1, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115
     sys.stderr = sys.stdout
+    os.environ[TEMPORARY] = temporary
     try:
         yield
     finally:
+        del os.environ[TEMPORARY]
+        shutil.rmtree(temporary, ignore_errors=True)
         with suppress(OSError):
             sys.stdout.flush()
             os.write(1, end)
@@ -69,7 +76,7 @@ def output_into(log: Path) -> Iterator[None]:
         os.close(told)
 
 
-def _write_all(reading: int, log: int, tell: int, end: bytes) -> None:
+def _write_all(reading: int, log: int, tell: int, end: bytes, temporary: str) -> None:
     """In the process of its own, which never returns from here."""
     try:
         held = [fcntl(descriptor, F_DUPFD, 3) for descriptor in (reading, log, tell)]
@@ -91,6 +98,7 @@ def _write_all(reading: int, log: int, tell: int, end: bytes) -> None:
                 os.write(2, b".")
         _write(masked(rest.decode(errors="replace"), hidden))
     finally:
+        shutil.rmtree(temporary, ignore_errors=True)  # of a job that was killed
         os._exit(0)
 
 

@@ -1,6 +1,7 @@
 """What the jobs of a run ask Slurm for, compared with what it has before the first of them is submitted."""
 
 import shlex
+import shutil
 import subprocess
 from collections.abc import Sequence
 from typing import Any
@@ -20,6 +21,12 @@ from workflow_scripts.settings.packs import base_of
 
 CHECK = "check_cluster"
 _SECONDS = 60
+_PROGRAMS = ("sbatch", SINFO[0], SCONTROL[0])
+
+
+def missing_programs() -> list[str]:
+    """List what a submission needs of Slurm and PATH does not have."""
+    return [name for name in _PROGRAMS if shutil.which(name) is None]
 
 
 def ask_what_is_offered() -> list[Partition]:
@@ -31,8 +38,6 @@ def said_by(command: Sequence[str]) -> str:
         return subprocess.run(
             command, check=True, capture_output=True, text=True, timeout=_SECONDS
         ).stdout
-    except FileNotFoundError:
-        raise UserError(f"{command[0]} cannot be found here; start on a login node.") from None
     except subprocess.SubprocessError as error:
         said = (getattr(error, "stderr", None) or str(error)).strip()
         raise UserError(f"{command[0]} does not answer: {said}") from None

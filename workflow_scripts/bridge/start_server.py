@@ -67,6 +67,7 @@ class Server:
         self._woken, wake = socket.socketpair()
         wake.setblocking(False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGTERM, self._end)
         signal.set_wakeup_fd(wake.detach(), warn_on_full_buffer=False)
         for source, answer in (
             (listener, self._start),
@@ -102,6 +103,7 @@ class Server:
             connection.close()
             return None
         reading, job.imported = os.pipe()
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # in the fork, from its first moment
         process = os.fork()
         if process == 0:
             signal.set_wakeup_fd(-1)
@@ -110,6 +112,7 @@ class Server:
             self._listener.close()
             os.close(reading)
             return job
+        signal.signal(signal.SIGTERM, self._end)
         os.close(job.imported)
         job.close()
         job.say(process)
@@ -118,7 +121,7 @@ class Server:
         self._selector.register(reading, selectors.EVENT_READ, self._learn)
         return None
 
-    def _end(self, _: int) -> None:
+    def _end(self, *_: object) -> None:
         shutil.rmtree(Path(self._listener.getsockname()).parent, ignore_errors=True)
         os._exit(0)
 
@@ -181,9 +184,10 @@ def main(address: str, lifeline: str) -> None:
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(address)
     listener.listen(64)
+    server = Server(listener, int(lifeline))
     os.close(1)  # whoever started this waits for it
     os.dup2(2, 1)
-    run(Server(listener, int(lifeline)).serve())
+    run(server.serve())
 
 
 if __name__ == "__main__":

@@ -12,10 +12,19 @@ import json
 import os
 import shutil
 import socket
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
+
+# Names the folder in which a job makes its temporary ones: it goes when the job has ended, also if it was killed.
+TEMPORARY = "CHORUS_TEMPORARY"
+
+
+def temporary_folder(prefix: str) -> tempfile.TemporaryDirectory[str]:
+    """Make a folder that goes with the block, and with the job."""
+    return tempfile.TemporaryDirectory(prefix=prefix, dir=os.environ.get(TEMPORARY))
 
 
 def sha256_file(path: Path) -> str:

@@ -4,13 +4,13 @@ In a process of its own: importing lighteval takes seconds and switches autograd
 never beside lm-eval.
 """
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.core.files import temporary_folder
 from workflow_scripts.evaluation.counting import counted_tokens
 from workflow_scripts.evaluation.requests import MmluRequest
 from workflow_scripts.evaluation.scored_items import ScoredItems
@@ -62,7 +62,7 @@ def run_lighteval(
 
     from workflow_scripts.evaluation.prefix_lighteval import PrefixTransformersModel
 
-    with tempfile.TemporaryDirectory(prefix="chorus-lighteval-") as unused:
+    with temporary_folder("chorus-lighteval-") as unused:
         model = PrefixTransformersModel.from_model(
             loaded.model,
             TransformersModelConfig(

@@ -7,7 +7,6 @@ canonical names.
 
 import copy
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import sha256_json
+from workflow_scripts.core.files import sha256_json, temporary_folder
 from workflow_scripts.hub.manifest import MANIFEST, Manifest, read_manifest
 
 # What was read in each block that is open now, the inner ones last, by their folder.
@@ -49,7 +48,7 @@ def mirror(hub: Path) -> Iterator[dict[str, Manifest]]:
     loaded: dict[tuple[str, str | None, str], Any] = {}
     manifest_of = cache(read_manifest)  # MMLU names its one dataset 57 times
 
-    with tempfile.TemporaryDirectory(prefix="chorus-datasets-") as temporary:
+    with temporary_folder("chorus-datasets-") as temporary:
 
         def load_dataset(path: str, name: str | None = None, **options):
             folder = hub / "datasets" / path

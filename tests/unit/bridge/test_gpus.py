@@ -64,6 +64,18 @@ def test_one_that_wants_more_than_there_are_has_them_all(start):
     assert has(start(8)) == {"0", "1", "GPU-a/b"}
 
 
+def test_the_end_of_a_run_removes_the_locks_that_no_job_holds(start, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    first, second = start(1), start(1)
+    held = has(first)
+    assert held.isdisjoint(has(second))
+    second.kill()
+    second.wait()
+    gpus._remove_free_locks()
+    assert len([*tmp_path.glob("chorus-gpus-*/*")]) == 1
+    assert held.isdisjoint(has(start(2)))
+
+
 def test_a_folder_of_somebody_else_is_not_trusted(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setenv("CHORUS_GPUS", "0")

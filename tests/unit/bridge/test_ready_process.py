@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -134,12 +135,20 @@ def test_a_job_that_is_killed_takes_its_fork_along(ready, tmp_path):
     assert not (tmp_path / "saved").exists()
 
 
-def test_everything_ends_with_the_process_that_started_it(tmp_path):
-    code = (
-        "import sys; from workflow_scripts.bridge.ready_process import ReadyProcesses\n"
-        "print(ReadyProcesses(1).address('lm_eval'))"
-    )
-    address = Path(python(code).strip())
+ENDS = """
+import os, psutil
+from workflow_scripts.bridge.ready_process import ReadyProcesses
+print(ReadyProcesses(1).address("lm_eval"), flush=True)
+(server,) = psutil.Process().children()
+"""
+
+
+@pytest.mark.parametrize(
+    "end", ["os._exit(0)", "server.kill()", "server.terminate(); server.wait(); os._exit(0)"]
+)
+def test_everything_ends_with_the_process_that_started_it(end):
+    """That process may be killed, or the one that is ready before it, or be told to end."""
+    address = Path(python(ENDS + end).strip())
     wait_until(lambda: not address.parent.exists(), "the process that was ready has ended")
 
 
@@ -168,9 +177,12 @@ def test_what_uses_the_network_is_started_as_usual():
 def test_steps_of_a_run_on_this_machine_are_forks_tables_too(tmp_path):
     """Most jobs of a run are tables, whose environment a function of their wildcards names."""
     target = "results/figures/published_agreement.png"
-    result = run_snakemake(
-        tmp_path, target, CHORUS_SEE=str(tmp_path), PYTHONPATH=str(seen_in(tmp_path))
-    )
+    sees = {"CHORUS_SEE": str(tmp_path), "PYTHONPATH": str(seen_in(tmp_path))}
+    # Not below ours: the path of a socket in it has to be short.
+    with TemporaryDirectory() as temporary:
+        Path(temporary, f"chorus-gpus-{os.getuid()}").mkdir()
+        result = run_snakemake(tmp_path, target, TMPDIR=temporary, CUDA_VISIBLE_DEVICES="0", **sees)
+        assert not os.listdir(temporary), "left behind"
     assert result.returncode == 0, result.stdout + result.stderr
     assert {path.name for path in tmp_path.glob("*.seen")} == {"table.seen", "figure.seen"}
 

@@ -2,10 +2,10 @@
 
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
 
 import pandas as pd
 
+from tests.made_once import temporary_folder
 from tests.unit.settings.merged import load
 from tests.written import written
 from workflow_scripts.render.inputs import Inputs
@@ -51,7 +51,7 @@ STUDY = {
 @cache
 def made() -> Path:
     """A folder with all tables, written as the rules write them."""
-    folder = Path(mkdtemp())
+    folder = temporary_folder()
     for module, request in STUDY.items():
         table, asked = module.TABLE, request(SETTINGS, PUBLISHED_GRID)
         written(table, table.make(INPUTS, asked), folder, asked)

@@ -4,13 +4,13 @@ import re
 import struct
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
 
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.text import Text
 
+from tests.made_once import temporary_folder
 from tests.unit.studies.harmony.harmony_study import (
     BOTH,
     LEADERBOARD,
@@ -122,7 +122,7 @@ def made(case: str) -> dict[str, Path]:
         (leaderboard.TABLE, leaderboard.leaderboard(grids, asked)),
         (panel.TABLE, panel.on_panel(grids, read_panel(LEADERBOARD), asked)),
     ]
-    folder = Path(mkdtemp())
+    folder = temporary_folder()
     return {table.name: written(table, frame, folder, asked).csv for table, frame in frames}
 
 
@@ -180,7 +180,7 @@ def many_models() -> dict[str, Path]:
             scores.harmony_scores(study().iloc[:0], ScoresRequest(**sizes), [table_of(theirs)]),
         ),
     ]
-    folder = Path(mkdtemp())
+    folder = temporary_folder()
     return {table.name: written(table, frame, folder, asked).csv for table, frame in frames}
 
 
