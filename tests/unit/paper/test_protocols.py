@@ -156,6 +156,8 @@ def test_the_prompt_runs_ask_as_published_but_for_words_and_the_examples_of_dev(
     decides = table.loc[table["decides"] == YES, "what"].tolist()
     words = [] if number == 7 else ["wording of the prompts"]
     examples = ["which examples"] if number in (2, 3, 4, 5) else []
+    examples += ["choices in the examples"] if number == 6 else []
+    examples += ["answers in the examples"] if number in (5, 6) else []
     compared = [] if number == 7 else ["comparison of texts"]
     assert decides == words + examples + compared
 
