@@ -47,7 +47,13 @@ def test_a_step_rebuilds_what_its_rule_asked(name):
     ("changes", "changed"),
     [
         ({"chunking": {"measures": {"stride": 64}}}, {"perplexity", "stage_perplexity"}),
+        (
+            {"chunking": {"measures": {"perplexity_mean": "windows"}}},
+            {"perplexity", "stage_perplexity"},
+        ),
         ({"chunking": {"measures": {"new_tokens": 6}}}, {"latency"}),
+        ({"chunking": {"measures": {"latency_prompts": "chat"}}}, {"latency"}),
+        ({"chunking": {"measures": {"latency_aggregation": "mean"}}}, {"latency"}),
         ({"chunking": {"measures": {"pruned": [[2]]}}}, {"perplexity", "latency"}),
         ({"chunking": {"measures": {"devices": [1, 2]}}}, {"latency"}),
         ({"chunking": {"measures": {"latency_models": []}}}, set()),

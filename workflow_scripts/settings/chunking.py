@@ -33,6 +33,8 @@ class MeasuredPlans(Section):
     """Chunks (k) in the latency grid."""
     latency_layers: Listed[Annotated[int, Field(ge=0)]] = (0, 2, 4, 8, 12)
     """Layers per chunk (m) in the latency grid; 0: unchanged."""
+    latency_aggregation: Literal["residual", "mean"] = "residual"
+    """Aggregation of the plans in the latency grid; mean is the published one."""
     latency_models: Listed[ModelName] | None = None
     """Models whose latency is measured; null takes those that the checkpoints are cut from."""
 
@@ -67,7 +69,7 @@ class MeasuredPlans(Section):
                 model=model,
                 num_chunks=k,
                 num_layers_per_chunk=m,
-                aggregation_mode="residual",
+                aggregation_mode=self.latency_aggregation,
                 use_adapters=False,
             )
             for m in self.latency_layers

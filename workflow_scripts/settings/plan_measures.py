@@ -13,6 +13,7 @@ MAGPIE = "Magpie-Align/Magpie-Qwen2-Pro-200K-English"
 # What perplexity is taken of, by what records call it.
 MEASURED_TEXTS = {"wikitext": WIKITEXT, "magpie": MAGPIE}
 
+PerplexityMean = Literal["tokens", "windows"]
 Numbers = Listed[Annotated[int, Field(ge=1)]]
 
 
@@ -23,6 +24,9 @@ class LatencyMeasures(Section):
     """Batch sizes of the grid."""
     questions: int = Field(8, ge=1)
     """MMLU questions that latency is measured on."""
+    latency_prompts: Literal["plain", "chat"] = "plain"
+    """How latency puts them: plain, with their choices; or as published, chat: the question alone
+    in the model's chat template."""
     new_tokens: int = Field(5, ge=2)
     """Tokens generated for each of them."""
     repeats: int = Field(4, ge=3)
@@ -88,6 +92,9 @@ class PerplexityMeasures(Section):
     """Magpie responses of each difficulty to score."""
     difficulties: Listed[str] = Field(("easy",), min_length=1)
     """Difficulties of those responses, as the dataset says."""
+    perplexity_mean: PerplexityMean = "tokens"
+    """What the loss is averaged over before the exponential: all tokens, or windows (of Magpie,
+    responses), each by the mean of its tokens, as published."""
 
     def contradictions(self) -> Iterator[str]:
         yield from super().contradictions()
