@@ -159,7 +159,7 @@ def response_perplexity(
     """
     rows, sizes, start = [], [], start_of(tokenizer)
     for instruction, response in pairs:
-        prompt = _prompt(tokenizer, instruction, start)
+        prompt = prompt_tokens(tokenizer, instruction, start)
         answer = tokenizer(response, add_special_tokens=False)["input_ids"][: window - 1]
         if not answer:
             raise UserError(f"The response to {instruction[:60]!r} is empty; nothing to score.")
@@ -176,8 +176,8 @@ def response_perplexity(
     ]
 
 
-def _prompt(tokenizer, instruction: str, start: list[int]) -> list[int]:
-    """A template writes the start token itself, where one is due."""
+def prompt_tokens(tokenizer, instruction: str, start: list[int]) -> list[int]:
+    """Tokenise an instruction as a user's turn; a template writes the start token itself, where one is due."""
     if tokenizer.chat_template is None:
         return [*start, *tokenizer(instruction + "\n", add_special_tokens=False)["input_ids"]]
     turns = [{"role": "user", "content": instruction}]

@@ -7,7 +7,12 @@ from pydantic import Field, ValidationInfo, model_validator
 
 from workflow_scripts.settings.checkpoint import Checkpoint, refuse_uncut
 from workflow_scripts.settings.names import Known, ModelName
-from workflow_scripts.settings.plan_measures import LatencyMeasures, Numbers, PerplexityMeasures
+from workflow_scripts.settings.plan_measures import (
+    LatencyMeasures,
+    Numbers,
+    PerplexityMeasures,
+    WrittenMeasures,
+)
 from workflow_scripts.settings.plan_search import PlanSearch
 from workflow_scripts.settings.same_models import refuse_one_model_twice
 from workflow_scripts.settings.section import Listed, Section, contradiction
@@ -93,7 +98,7 @@ def _each_once(plans: list[Checkpoint], layers: int) -> tuple[Checkpoint, ...]:
     return tuple({one.id(layers): one for one in plans}.values())
 
 
-class Measures(PerplexityMeasures, LatencyMeasures, MeasuredPlans):
+class Measures(WrittenMeasures, PerplexityMeasures, LatencyMeasures, MeasuredPlans):
     """What is measured of each model that a checkpoint names, in plans of its own, untrained."""
 
 

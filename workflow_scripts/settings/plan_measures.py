@@ -13,6 +13,7 @@ MAGPIE = "Magpie-Align/Magpie-Qwen2-Pro-200K-English"
 # What perplexity is taken of, by what records call it.
 MEASURED_TEXTS = {"wikitext": WIKITEXT, "magpie": MAGPIE}
 
+WrittenScored = Literal["response", "published"]
 PerplexityMean = Literal["tokens", "windows"]
 Numbers = Listed[Annotated[int, Field(ge=1)]]
 
@@ -76,6 +77,19 @@ def too_few_threads(devices: int, threads: int) -> str | None:
         f"chunking.measures.devices has {devices}, but compute.threads is {threads}; expected at most as"
         " many, since on a processor a device is a share of its threads."
     )
+
+
+class WrittenMeasures(Section):
+    """What plans write, to be read by the unchanged model."""
+
+    written_tokens: int | None = Field(None, ge=1)
+    """Tokens that each untrained plan writes at most, drawn as the model's generation config says;
+    their perplexity is taken under the unchanged model. Null measures none; published is 1024."""
+    written_prompts: Listed[str] = Field(("Tell me a short story.",), min_length=1)
+    """What they answer, each a user's turn; the published one."""
+    written_scored: WrittenScored = "response"
+    """What that perplexity is of: the response alone; published: also the prompt, which stands in
+    front of it twice."""
 
 
 class PerplexityMeasures(Section):
