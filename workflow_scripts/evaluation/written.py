@@ -94,7 +94,7 @@ def write_responses(loaded: LoadedModel, request: WrittenRequest) -> Responses:
     import torch
 
     model, tokenizer = loaded.model, loaded.tokenizer
-    most = request.measures.written_tokens
+    most = request.measures.written_tokens or 0
     context = model.config.max_position_embeddings
     responses = []
     for text in request.measures.written_prompts:
