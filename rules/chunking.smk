@@ -77,6 +77,26 @@ rule measure_perplexity:
         "../workflow_scripts/steps/measure.py"
 
 
+use rule measure_perplexity as measure_written with:
+    """Perplexity, under the unchanged model, of what it writes in many plans, untrained."""
+    input:
+        model=model_manifest,
+        data=[],
+    output:
+        record="results/records/chunking/perplexity/{model}/written.json",
+        responses="results/records/chunking/perplexity/{model}/written.parquet",
+    log:
+        "logs/measure_written/{model}.log",
+    priority: longest_first("measure_written")
+    resources:
+        **planned("measure_written", written_need),
+    params:
+        version="measure_written 1",
+        compute_threads=SETTINGS.compute.threads,
+        measurement="evaluation.written",
+        request=asked_of_written,
+
+
 use rule measure_perplexity as measure_latency with:
     """Time of a model in many plans, reading and writing, beside the unchanged model."""
     input:

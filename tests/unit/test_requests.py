@@ -16,6 +16,7 @@ from workflow_scripts.evaluation.requests import (
     perplexity_request,
     stage_perplexity_request,
     verify_request,
+    written_request,
 )
 from workflow_scripts.grid.requests import explain_training_request
 from workflow_scripts.hub.requests import build_request
@@ -26,6 +27,7 @@ REQUESTS = {
     "verify": verify_request,
     "perplexity": lambda settings: perplexity_request(settings, MODEL),
     "stage_perplexity": stage_perplexity_request,
+    "written": lambda settings: written_request(settings, MODEL),
     "latency": lambda settings: latency_request(settings, MODEL),
     "mmlu": mmlu_request,
     "prompt": lambda settings: prompt_request(settings, "run6"),
@@ -47,17 +49,24 @@ def test_a_step_rebuilds_what_its_rule_asked(name):
     ("changes", "changed"),
     [
         ({"chunking": {"measures": {"stride": 64}}}, {"perplexity", "stage_perplexity"}),
+        (
+            {"chunking": {"measures": {"perplexity_mean": "windows"}}},
+            {"perplexity", "stage_perplexity", "written"},
+        ),
+        ({"chunking": {"measures": {"written_tokens": 9}}}, {"written"}),
         ({"chunking": {"measures": {"new_tokens": 6}}}, {"latency"}),
-        ({"chunking": {"measures": {"pruned": [[2]]}}}, {"perplexity", "latency"}),
+        ({"chunking": {"measures": {"latency_prompts": "chat"}}}, {"latency"}),
+        ({"chunking": {"measures": {"latency_aggregation": "mean"}}}, {"latency"}),
+        ({"chunking": {"measures": {"pruned": [[2]]}}}, {"perplexity", "written", "latency"}),
         ({"chunking": {"measures": {"devices": [1, 2]}}}, {"latency"}),
         ({"chunking": {"measures": {"latency_models": []}}}, set()),
-        ({"compute": {"batch_size": 16}}, {"perplexity", "stage_perplexity", "mmlu"}),
+        ({"compute": {"batch_size": 16}}, {"perplexity", "stage_perplexity", "written", "mmlu"}),
         ({"mmlu": {"shots": 4}}, {"mmlu"}),
         ({"mmlu": {"prompt": "published"}}, {"mmlu"}),
         ({"prompts": {"max_items_per_subject": 2}}, {"prompt"}),
         (
             {"compute": {"threads": 2}},
-            {"verify", "perplexity", "stage_perplexity", "latency", "mmlu", "prompt"},
+            {"verify", "perplexity", "stage_perplexity", "written", "latency", "mmlu", "prompt"},
         ),
     ],
 )

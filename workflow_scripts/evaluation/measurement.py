@@ -38,7 +38,8 @@ class Measurement:
         written = [outputs[name] for name in self.writes]
 
         def work() -> None:
-            self.measure(model, hub_of(data[0]), *written, self.request.of(request))
+            hub = hub_of([*data, *models][0])
+            self.measure(model, hub, *written, self.request.of(request))
 
         read = self.read
         if read is None:

@@ -14,6 +14,7 @@ from workflow_scripts.core.files import sha256_json
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Metric
 from workflow_scripts.hub.start_token import start_of
+from workflow_scripts.settings.plan_measures import PerplexityMean
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,14 @@ class Scored:
         return math.exp(self.nats / self.tokens)
 
 
+def mean_loss(pieces: Sequence[Scored], over: PerplexityMean) -> tuple[float, float | None]:
+    """Average the loss over all tokens, or over the pieces' own means, with its standard error."""
+    tokens = [piece.tokens for piece in pieces]
+    if over == "tokens":
+        return nats_a_token([piece.nats for piece in pieces], tokens)
+    return nats_a_token([piece.nats / piece.tokens for piece in pieces], [1] * len(pieces))
+
+
 def nats_a_token(nats: Sequence[float], tokens: Sequence[int]) -> tuple[float, float | None]:
     """The mean over all tokens of some pieces, and its standard error from the spread between them."""
     pieces, whole = len(nats), sum(tokens)
@@ -41,10 +50,12 @@ def nats_a_token(nats: Sequence[float], tokens: Sequence[int]) -> tuple[float, f
 
 
 def perplexity_metrics(
-    pieces: Sequence[Scored], condition: Condition | None = None
+    pieces: Sequence[Scored],
+    condition: Condition | None = None,
+    over: PerplexityMean = "tokens",
 ) -> tuple[Metric, ...]:
-    """Of the pieces of one text: exp of the mean over all tokens, and bits per byte."""
-    mean, error = nats_a_token([p.nats for p in pieces], [p.tokens for p in pieces])
+    """Of the pieces of one text: exp of the mean loss, and bits per byte."""
+    mean, error = mean_loss(pieces, over)
     perplexity, n = math.exp(mean), len(pieces)
     stderr = None if error is None else perplexity * error  # through the exponential
     bits = sum(p.nats for p in pieces) / math.log(2) / sum(p.bytes for p in pieces)
@@ -148,7 +159,7 @@ def response_perplexity(
     """
     rows, sizes, start = [], [], start_of(tokenizer)
     for instruction, response in pairs:
-        prompt = _prompt(tokenizer, instruction, start)
+        prompt = prompt_tokens(tokenizer, instruction, start)
         answer = tokenizer(response, add_special_tokens=False)["input_ids"][: window - 1]
         if not answer:
             raise UserError(f"The response to {instruction[:60]!r} is empty; nothing to score.")
@@ -165,8 +176,8 @@ def response_perplexity(
     ]
 
 
-def _prompt(tokenizer, instruction: str, start: list[int]) -> list[int]:
-    """A template writes the start token itself, where one is due."""
+def prompt_tokens(tokenizer, instruction: str, start: list[int]) -> list[int]:
+    """Tokenise an instruction as a user's turn; a template writes the start token itself, where one is due."""
     if tokenizer.chat_template is None:
         return [*start, *tokenizer(instruction + "\n", add_special_tokens=False)["input_ids"]]
     turns = [{"role": "user", "content": instruction}]

@@ -26,7 +26,7 @@ from workflow_scripts.evaluation.latency import (
 from workflow_scripts.evaluation.measurement import Measurement
 from workflow_scripts.evaluation.perplexity import labelled, measure, nats_a_token, nats_of
 from workflow_scripts.evaluation.plans import varied_by
-from workflow_scripts.evaluation.prompts.questions import read_questions
+from workflow_scripts.evaluation.prompts.questions import Question, read_questions
 from workflow_scripts.evaluation.record_parts import own_task, protocol_of
 from workflow_scripts.evaluation.requests import LatencyRequest
 from workflow_scripts.hub.load import LoadedModel, choose_device, load_model
@@ -42,14 +42,16 @@ def measure_latency(model: Path, hub: Path, path: Path, request: LatencyRequest)
     and over several, and in other number formats."""
     recording, measures = Recording(), request.measures
     places = places_of(choose_device(request.compute.device), max(measures.devices))
-    texts, dataset = _questions(hub, measures.questions)
-    timing = _Timing(model, texts, places, request)
+    questions, dataset = _questions(hub, measures.questions)
+    timing = _Timing(model, questions, places, request)
     for plan in request.plans:
         timing.plan(plan)
     base = timing.base
     if measures.precisions:
         timing.in_other_formats(None, timing.nats(base))
-    tokens = sum(len(base.tokenizer(text)["input_ids"]) + measures.new_tokens - 1 for text in texts)
+    tokens = sum(
+        len(timing.encode(text)["input_ids"]) + measures.new_tokens - 1 for text in timing.texts
+    )
     return write_record(
         path,
         timing.items,
@@ -60,6 +62,7 @@ def measure_latency(model: Path, hub: Path, path: Path, request: LatencyRequest)
             base,
             seed=request.seed,
             batch_size=max(measures.batch_sizes),
+            chat_template=measures.latency_prompts == "chat",
             generation=measures.model_dump(mode="json", exclude={"repeats"}),
         ),
         metrics=tuple(timing.metrics),
@@ -70,10 +73,16 @@ def measure_latency(model: Path, hub: Path, path: Path, request: LatencyRequest)
 class _Timing:
     """The unchanged model, what has been timed beside it so far, and the questions that all of them are put."""
 
-    def __init__(self, model: Path, texts: list[str], places: list[str], request: LatencyRequest):
-        self._model, self._texts, self._places, self._request = model, texts, places, request
-        self._prompts = sha256_text("\n".join(texts))
+    def __init__(
+        self, model: Path, questions: list[Question], places: list[str], request: LatencyRequest
+    ):
+        self._model, self._places, self._request = model, places, request
         self.base = self._load(None)
+        self._is_chat = request.measures.latency_prompts == "chat"
+        self.texts = (
+            chat_prompts(self.base, questions) if self._is_chat else plain_prompts(questions)
+        )
+        self._prompts = sha256_text("\n".join(self.texts))
         self._layers = self.base.model.config.num_hidden_layers
         self.metrics: list[Metric] = []
         self.items: list[Item] = []
@@ -126,7 +135,7 @@ class _Timing:
                 {"nats_more": one, "tokens": tokens}
                 for one, (_, tokens) in zip(more, there, strict=True)
             ]
-            self._note(condition, map(sha256_text, self._texts), scores)
+            self._note(condition, map(sha256_text, self.texts), scores)
             del loaded
 
     def _load(self, plan: Checkpoint | None, precision: str | None = None) -> LoadedModel:
@@ -146,7 +155,7 @@ class _Timing:
         told += [f"{value} {name}" for name, value in varied.items() if value is not None]
         for size in sizes:
             print(f"{', '.join(told)}, at batch size {size}", flush=True)
-            batches = left_padded(base.tokenizer, self._texts, size, base.device)
+            batches = left_padded(self.encode, self.texts, size, base.device)
             timed = {"unchanged": partial(_run, base.model, None, batches, measures.new_tokens)}
             timed |= {
                 way: partial(
@@ -178,12 +187,16 @@ class _Timing:
             for at, (prompt, one) in enumerate(zip(prompts, scores, strict=True))
         ]
 
+    def encode(self, text: str) -> Any:
+        """Tokenise a prompt; a chat template has written its special tokens."""
+        return self.base.tokenizer(text, add_special_tokens=not self._is_chat)
+
     def nats(self, loaded: LoadedModel) -> list[tuple[float, int]]:
         """What each question costs a model, and its scored tokens."""
-        start = start_of(loaded.tokenizer)
+        start = [] if self._is_chat else start_of(loaded.tokenizer)
         rows = [
             [*start, *loaded.tokenizer(text, add_special_tokens=False)["input_ids"]]
-            for text in self._texts
+            for text in self.texts
         ]
         first = max(1, len(start))
         costs = nats_of(loaded.model, [(row, first) for row in rows])
@@ -239,19 +252,39 @@ def _latency_metrics(timing: Timings, condition: Condition) -> list[Metric]:
     return metrics
 
 
-def _questions(hub: Path, number: int) -> tuple[list[str], Manifest]:
+def _questions(hub: Path, number: int) -> tuple[list[Question], Manifest]:
     questions, dataset = read_questions(hub, "mmlu")
     if len(questions) < number:
         raise UserError(
             f"chunking.measures.questions is {number}, but MMLU has {len(questions)} test questions."
         )
-    texts = [
+    return questions[:number], dataset
+
+
+def plain_prompts(questions: list[Question]) -> list[str]:
+    """Write each question with its choices."""
+    return [
         "\n".join(
             [one.text, *(f"{a}. {c}" for a, c in zip("ABCD", one.choices, strict=True)), "Answer:"]
         )
-        for one in questions[:number]
+        for one in questions
     ]
-    return texts, dataset
+
+
+def chat_prompts(loaded: LoadedModel, questions: list[Question]) -> list[str]:
+    """Write each question alone as a user's turn, with the system message that the template adds by itself."""
+    tokenizer = loaded.tokenizer
+    if tokenizer.chat_template is None:
+        raise UserError(
+            f"chunking.measures.latency_prompts is 'chat', but {loaded.manifest.repository} has no chat"
+            " template; expected 'plain', or chunking.measures.latency_models without this model."
+        )
+    return [
+        tokenizer.apply_chat_template(
+            [{"role": "user", "content": one.text}], tokenize=False, add_generation_prompt=True
+        )
+        for one in questions
+    ]
 
 
 MEASUREMENT = Measurement(LatencyRequest, measure_latency)

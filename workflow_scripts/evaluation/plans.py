@@ -19,7 +19,7 @@ from workflow_scripts.evaluation.perplexity import (
     text_perplexity,
 )
 from workflow_scripts.evaluation.record_parts import own_task, protocol_of
-from workflow_scripts.evaluation.requests import PerplexityRequest, SearchRequest
+from workflow_scripts.evaluation.requests import PerplexityRequest, SearchRequest, WrittenRequest
 from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.mirror import read_rows
 from workflow_scripts.hub.recording import Recording
@@ -75,14 +75,18 @@ def measure_perplexity(
             protocol=perplexity_protocol(
                 loaded, request, measures.model_dump(mode="json", include=keys)
             ),
-            metrics=tuple(m for under, scored in found for m in perplexity_metrics(scored, under)),
+            metrics=tuple(
+                metric
+                for under, scored in found
+                for metric in perplexity_metrics(scored, under, measures.perplexity_mean)
+            ),
             **recording.parts(
                 request, loaded, sum(piece.tokens for _, scored in found for piece in scored)
             ),
         )
 
-    of_text = {"window", "stride", "text_tokens"}
-    of_responses = {"window", "responses", "difficulties"}
+    of_text = {"window", "stride", "text_tokens", "perplexity_mean"}
+    of_responses = {"window", "responses", "difficulties", "perplexity_mean"}
     return (
         record(wikitext, own_task("wikitext", text_dataset, "validation"), texts, of_text),
         record(magpie, own_task("magpie", response_dataset, "train"), responses, of_responses),
@@ -90,7 +94,9 @@ def measure_perplexity(
 
 
 def perplexity_protocol(
-    loaded: LoadedModel, request: PerplexityRequest | SearchRequest, generation: dict[str, Any]
+    loaded: LoadedModel,
+    request: PerplexityRequest | SearchRequest | WrittenRequest,
+    generation: dict[str, Any],
 ) -> Protocol:
     return protocol_of(
         "perplexity",

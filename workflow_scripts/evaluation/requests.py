@@ -6,7 +6,12 @@ from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.compute import Compute, Loading
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.mmlu import MmluPrompt
-from workflow_scripts.settings.plan_measures import LatencyMeasures, PerplexityMeasures
+from workflow_scripts.settings.plan_measures import (
+    LatencyMeasures,
+    PerplexityMean,
+    PerplexityMeasures,
+    WrittenMeasures,
+)
 from workflow_scripts.settings.plan_search import PlanSearch
 from workflow_scripts.settings.request import StepRequest
 
@@ -22,6 +27,16 @@ class PerplexityRequest(StepRequest):
     study: Literal["chunking", "training"]
     plans: tuple[Checkpoint, ...]
     measures: PerplexityMeasures
+    compute: Compute
+    seed: int
+
+
+class WrittenRequest(StepRequest):
+    """What the model as it is, and each of the plans, writes and is scored for."""
+
+    plans: tuple[Checkpoint, ...]
+    measures: WrittenMeasures
+    perplexity_mean: PerplexityMean
     compute: Compute
     seed: int
 
@@ -57,6 +72,17 @@ def verify_request(settings: Settings) -> VerifyRequest:
 def perplexity_request(settings: Settings, model: str) -> PerplexityRequest:
     plans = settings.chunking.measures.perplexity_plans(model, settings.model(model).layers)
     return _perplexity_request(settings, "chunking", plans)
+
+
+def written_request(settings: Settings, model: str) -> WrittenRequest:
+    measures = settings.chunking.measures
+    return WrittenRequest(
+        plans=measures.perplexity_plans(model, settings.model(model).layers),
+        measures=WrittenMeasures.part_of(measures),
+        perplexity_mean=measures.perplexity_mean,
+        compute=settings.compute,
+        seed=settings.seed,
+    )
 
 
 def stage_perplexity_request(settings: Settings) -> PerplexityRequest:

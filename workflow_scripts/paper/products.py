@@ -163,12 +163,15 @@ _OWN = (
             "Where the protocol of this run is not the published one.",
             "paper.protocols.differences",
             inputs={
-                **{study: records_of(study) for study in ("harmony", "mmlu", "prompts")},
+                **{
+                    study: records_of(study)
+                    for study in ("harmony", "mmlu", "chunking", "latency", "prompts")
+                },
                 "trainings": training.mmlu_trainings,
                 "protocols": published("protocols.yaml"),
             },
             request=published_cells,
-            version=2,
+            version=3,
         ),
         chapter="reproduction",
     ),

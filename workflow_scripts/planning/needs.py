@@ -87,6 +87,22 @@ class Planner:
         seconds = model.loading() + (plans + 1) * one
         return model.evaluated(seconds, [Amount(responses, 0, measures.window)])
 
+    def written(self, checkpoint: str, plans: int) -> Need:
+        """Each plan is loaded beside the unchanged model, and writes to one prompt after the other."""
+        model, measures = self._on_machine(checkpoint), self._settings.chunking.measures
+        prompts, most = len(measures.written_prompts), measures.written_tokens or 0
+        one = model.reading_weights + prompts * (model.generating(most) + model.reading(1, most, 1))
+        work = [Amount(prompts, prompts * most, most, most)]
+        need = model.evaluated(model.loading() + (plans + 1) * one, work)
+        weights = model.size.weights(self._machine.dtype) // MB
+        on_gpu = self._machine.on_gpu
+        return replace(
+            need,
+            tokens=(plans + 1) * need.tokens,
+            gpu_mb=need.gpu_mb + weights * on_gpu,
+            mem_mb=need.mem_mb + weights * (not on_gpu),
+        )
+
     def plan_search(self, checkpoint: str) -> Need:
         """Every layer left out, every stretch of layers side by side, and the plans that these propose."""
         model, search = self._on_machine(checkpoint), self._settings.chunking.search

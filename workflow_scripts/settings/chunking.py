@@ -7,7 +7,12 @@ from pydantic import Field, ValidationInfo, model_validator
 
 from workflow_scripts.settings.checkpoint import Checkpoint, refuse_uncut
 from workflow_scripts.settings.names import Known, ModelName
-from workflow_scripts.settings.plan_measures import LatencyMeasures, Numbers, PerplexityMeasures
+from workflow_scripts.settings.plan_measures import (
+    LatencyMeasures,
+    Numbers,
+    PerplexityMeasures,
+    WrittenMeasures,
+)
 from workflow_scripts.settings.plan_search import PlanSearch
 from workflow_scripts.settings.same_models import refuse_one_model_twice
 from workflow_scripts.settings.section import Listed, Section, contradiction
@@ -33,6 +38,8 @@ class MeasuredPlans(Section):
     """Chunks (k) in the latency grid."""
     latency_layers: Listed[Annotated[int, Field(ge=0)]] = (0, 2, 4, 8, 12)
     """Layers per chunk (m) in the latency grid; 0: unchanged."""
+    latency_aggregation: Literal["residual", "mean"] = "residual"
+    """Aggregation of the plans in the latency grid; mean is the published one."""
     latency_models: Listed[ModelName] | None = None
     """Models whose latency is measured; null takes those that the checkpoints are cut from."""
 
@@ -67,7 +74,7 @@ class MeasuredPlans(Section):
                 model=model,
                 num_chunks=k,
                 num_layers_per_chunk=m,
-                aggregation_mode="residual",
+                aggregation_mode=self.latency_aggregation,
                 use_adapters=False,
             )
             for m in self.latency_layers
@@ -91,7 +98,7 @@ def _each_once(plans: list[Checkpoint], layers: int) -> tuple[Checkpoint, ...]:
     return tuple({one.id(layers): one for one in plans}.values())
 
 
-class Measures(PerplexityMeasures, LatencyMeasures, MeasuredPlans):
+class Measures(WrittenMeasures, PerplexityMeasures, LatencyMeasures, MeasuredPlans):
     """What is measured of each model that a checkpoint names, in plans of its own, untrained."""
 
 

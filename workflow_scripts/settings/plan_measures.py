@@ -13,6 +13,8 @@ MAGPIE = "Magpie-Align/Magpie-Qwen2-Pro-200K-English"
 # What perplexity is taken of, by what records call it.
 MEASURED_TEXTS = {"wikitext": WIKITEXT, "magpie": MAGPIE}
 
+WrittenScored = Literal["response", "published"]
+PerplexityMean = Literal["tokens", "windows"]
 Numbers = Listed[Annotated[int, Field(ge=1)]]
 
 
@@ -23,6 +25,9 @@ class LatencyMeasures(Section):
     """Batch sizes of the grid."""
     questions: int = Field(8, ge=1)
     """MMLU questions that latency is measured on."""
+    latency_prompts: Literal["plain", "chat"] = "plain"
+    """How latency puts them: plain, with their choices; or as published, chat: the question alone
+    in the model's chat template."""
     new_tokens: int = Field(5, ge=2)
     """Tokens generated for each of them."""
     repeats: int = Field(4, ge=3)
@@ -74,6 +79,19 @@ def too_few_threads(devices: int, threads: int) -> str | None:
     )
 
 
+class WrittenMeasures(Section):
+    """What plans write, to be read by the unchanged model."""
+
+    written_tokens: int | None = Field(None, ge=1)
+    """Tokens that each untrained plan writes at most, drawn as the model's generation config says;
+    their perplexity is taken under the unchanged model. Null measures none; published is 1024."""
+    written_prompts: Listed[str] = Field(("Tell me a short story.",), min_length=1)
+    """What they answer, each a user's turn; the published one."""
+    written_scored: WrittenScored = "response"
+    """What that perplexity is of: the response alone; published: also the prompt, which stands in
+    front of it twice."""
+
+
 class PerplexityMeasures(Section):
     """What perplexity is taken of."""
 
@@ -88,6 +106,9 @@ class PerplexityMeasures(Section):
     """Magpie responses of each difficulty to score."""
     difficulties: Listed[str] = Field(("easy",), min_length=1)
     """Difficulties of those responses, as the dataset says."""
+    perplexity_mean: PerplexityMean = "tokens"
+    """What the loss is averaged over before the exponential: all tokens, or windows (of Magpie,
+    responses), each by the mean of its tokens, as published."""
 
     def contradictions(self) -> Iterator[str]:
         yield from super().contradictions()

@@ -1,6 +1,7 @@
 """Perplexity against plain arithmetic: every token once, whatever the windows and the batches."""
 
 import math
+import statistics
 
 import pytest
 import torch
@@ -62,6 +63,34 @@ def test_windows_of_a_text_against_plain_arithmetic(loaded):
     assert bits_per_byte.value == pytest.approx(
         nats / math.log(2) / sum(piece.bytes for piece in pieces)
     )
+
+
+def test_the_mean_over_windows_is_that_of_a_loop_over_transformers_own_loss(loaded):
+    """Each window begins one stride later, and its loss is of what no window before it scored."""
+    text = "The fox lives in the forest. " * 9 + "A wren sings."
+    whole = 16 + 5 * 6
+    encoded = loaded.tokenizer(text, add_special_tokens=False)["input_ids"]
+    ids = torch.tensor([encoded[:whole]])
+    losses, scored = [], 0
+    for start in range(0, ids.shape[1], 5):
+        end = min(start + 16, ids.shape[1])
+        labels = ids[:, start:end].clone()
+        labels[:, : scored - end] = -100
+        with torch.no_grad():
+            losses.append(float(loaded.model(ids[:, start:end], labels=labels).loss))
+        scored = end
+        if end == ids.shape[1]:
+            break
+    pieces = text_perplexity(
+        loaded.model, loaded.tokenizer, text, window=16, stride=5, most_tokens=whole
+    )
+    over_windows, bits = perplexity_metrics(pieces, over="windows")
+    over_tokens, same_bits = perplexity_metrics(pieces)
+    expected = math.exp(statistics.fmean(losses))
+    assert over_windows.value == pytest.approx(expected, rel=1e-4)
+    stderr = expected * statistics.stdev(losses) / math.sqrt(len(losses))
+    assert over_windows.stderr == pytest.approx(stderr, rel=1e-3)
+    assert over_tokens.value != pytest.approx(expected, rel=1e-2) and bits == same_bits
 
 
 def test_so_many_first_tokens_of_a_text_are_a_shorter_text(loaded):

@@ -3,11 +3,14 @@
 import pytest
 import torch
 
+from tests.tiny_models import put_in_hub, tiny_model
+from tests.tiny_tokenizers import DEFAULT_SYSTEM, QWEN, with_template
 from tests.unit.evaluation.conftest import CHUNKABLE
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.records import whole_record
 from workflow_scripts.evaluation import plan_latency
 from workflow_scripts.evaluation.plan_latency import measure_latency, places_of
+from workflow_scripts.evaluation.prompts.questions import read_questions
 from workflow_scripts.evaluation.requests import LatencyRequest
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.settings.checkpoint import Checkpoint
@@ -149,7 +152,7 @@ def test_other_number_formats_are_timed_beside_the_usual_one_with_what_they_cost
         *((way, usual) for way in ("fused", "loop")),
         ("fused", bfloat16),
     }
-    texts, _ = plan_latency._questions(world, 6)
+    texts = plan_latency.plain_prompts(read_questions(world, "mmlu")[0][:6])
     for one in (m for m in half if m.name == "nats_more"):
         plan = None if one.condition.plan == "k0m0" else ALONE
         cost = [nats_of_a_token(chunkable, texts, of, plan) for of in ("bfloat16", "float32")]
@@ -190,6 +193,39 @@ def test_a_checkpoint_is_timed_with_its_aggregation_and_adapters(world, chunkabl
         ("mlp.none", "adapters8"),
         ("mean", None),
     }
+
+
+def test_chat_prompts_are_the_questions_alone_in_the_template(world, tmp_path, monkeypatch):
+    tokenizer = with_template(QWEN)
+    model = put_in_hub(tiny_model("qwen2", len(tokenizer)), tmp_path / "model", tokenizer)
+    timed, run = [], plan_latency.greedy_latency
+    monkeypatch.setattr(
+        plan_latency,
+        "greedy_latency",
+        lambda model, batches, new: timed.append(batches) or run(model, batches, new),
+    )
+    pruned = {"questions": 3, "batch_sizes": (3,), "latency_prompts": "chat"}
+    record = measured(world, model, tmp_path, PRUNED, **pruned)
+    rows = [
+        tokenizer(
+            f"<|im_start|>system\n{DEFAULT_SYSTEM}<|im_end|>\n<|im_start|>user\n{question.text}"
+            "<|im_end|>\n<|im_start|>assistant\n"
+        )["input_ids"]
+        for question in read_questions(world, "mmlu")[0][:3]
+    ]
+    for batches in timed:
+        ((ids, mask),) = batches
+        found = zip(ids.tolist(), mask.tolist(), strict=True)
+        assert [row[row_mask.index(1) :] for row, row_mask in found] == rows
+    assert record.protocol.chat_template
+    assert record.protocol.generation["latency_prompts"] == "chat"
+
+
+def test_chat_prompts_need_a_template(world, tmp_path):
+    tokenizer = with_template(None)
+    model = put_in_hub(tiny_model("qwen2", len(tokenizer)), tmp_path / "model", tokenizer)
+    with pytest.raises(UserError, match=r"latency_prompts is 'chat', but .* has no chat template"):
+        measured(world, model, tmp_path, PRUNED, latency_prompts="chat")
 
 
 def test_devices_that_are_not_there_are_refused_before_anything_is_read(

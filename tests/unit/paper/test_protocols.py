@@ -8,14 +8,27 @@ import pytest
 import yaml
 
 from tests.records import record_fields
-from tests.unit.paper.nearest import of_mmlu, of_the_grid, of_the_prompts, of_the_suite, settings
+from tests.unit.paper.nearest import (
+    measured,
+    of_mmlu,
+    of_the_grid,
+    of_the_prompts,
+    of_the_suite,
+    settings,
+)
 from tests.unit.paper.test_reproduction_grid import reruns
 from tests.unit.settings.merged import load
 from tests.written import written
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.records import ItemsFile, Record
+from workflow_scripts.evaluation.requests import (
+    latency_request,
+    perplexity_request,
+    written_request,
+)
 from workflow_scripts.paper.protocols.differences import NO, TABLE, YES, differences
 from workflow_scripts.paper.protocols.ours import Cell, grid_cell, mmlu_cell
+from workflow_scripts.paper.protocols.plans import latency_cell, perplexity_cell
 from workflow_scripts.paper.protocols.verdicts import with_other_protocols
 from workflow_scripts.paper.reproduction_by_task import by_task
 from workflow_scripts.paper.requests import PublishedCells, published_cells
@@ -28,6 +41,7 @@ from workflow_scripts.render.verdict import (
     as_table,
 )
 from workflow_scripts.scores.published_protocols import read_protocols
+from workflow_scripts.settings.plan_measures import LatencyMeasures, WrittenMeasures
 from workflow_scripts.settings.training import RECIPES, Recipe
 from workflow_scripts.studies.ranking.frame import DIRECT, TRAINED
 
@@ -156,6 +170,8 @@ def test_the_prompt_runs_ask_as_published_but_for_words_and_the_examples_of_dev(
     decides = table.loc[table["decides"] == YES, "what"].tolist()
     words = [] if number == 7 else ["wording of the prompts"]
     examples = ["which examples"] if number in (2, 3, 4, 5) else []
+    examples += ["choices in the examples"] if number == 6 else []
+    examples += ["answers in the examples"] if number in (5, 6) else []
     compared = [] if number == 7 else ["comparison of texts"]
     assert decides == words + examples + compared
 
@@ -181,6 +197,58 @@ def test_mmlu_with_the_prompt_of_the_installed_lighteval_is_another_protocol():
         "blank lines between instruction and examples": {"published": "1", "ours": "3"}
     }
     assert case.verdict(table) == OTHER_PROTOCOL
+
+
+def of_plans(task: str, **changes: Any) -> pd.DataFrame:
+    """Differences of a record of chunk plans as config/paper.yaml measures them, but for some keys."""
+    ask = {"written": written_request, "mmlu": latency_request}.get(task, perplexity_request)
+    request = ask(settings("paper"), "Qwen/Qwen2.5-0.5B-Instruct").as_params()
+    kind = "latency" if task == "mmlu" else "perplexity"
+    record = measured(
+        "latency" if task == "mmlu" else "chunking", "Qwen/Qwen2.5-0.5B-Instruct", task, 4,
+        request, name=kind, dtype="bfloat16", generation=request["measures"] | changes,
+    )  # fmt: skip
+    cell = latency_cell if task == "mmlu" else perplexity_cell
+    return differences([cell(record)], PROTOCOLS).set_index("what")
+
+
+@pytest.mark.parametrize(
+    ("task", "expected"),
+    [
+        ("wikitext", []),
+        ("magpie", ["what is scored of a conversation", "conversations that are too long"]),
+        ("written", ["seed", "adapters of the plans", "attention"]),
+        ("mmlu", ["latency: devices", "what is timed"]),
+    ],
+)
+def test_chunk_plans_are_measured_as_published_but_for_what_is_listed(task, expected):
+    table = of_plans(task)
+    assert table.index.tolist() == expected
+    assert (table["decides"] == NO).all()
+
+
+@pytest.mark.parametrize(
+    ("task", "measures"),
+    [
+        ("wikitext", ("window", "stride", "text_tokens", "perplexity_mean")),
+        ("magpie", ("responses", "difficulties", "perplexity_mean")),
+        ("written", tuple(WrittenMeasures.model_fields)),
+        ("mmlu", tuple(key for key in LatencyMeasures.model_fields if key != "repeats")),
+    ],
+)
+def test_each_key_of_a_measure_of_plans_has_a_fact(task, measures):
+    kind = "latency" if task == "mmlu" else "perplexity"
+    for key in measures:
+        assert of_plans(task, **{key: "other"}).loc[f"{kind}: {key}", "ours"] == "other"
+
+
+def test_the_aggregation_of_the_latency_grid_is_named():
+    request = latency_request(load({}), "miniature/Qwen2-1M-Instruct").as_params()
+    record = measured("latency", "miniature/Qwen2-1M-Instruct", "mmlu", 4, request, name="latency")
+    table = differences([latency_cell(record)], PROTOCOLS).set_index("what")
+    assert table.loc["aggregation of the layers alone", ["published", "ours"]].tolist() == [
+        "mean", "residual",
+    ]  # fmt: skip
 
 
 def test_of_chunked_models_the_stages_before_count_too():

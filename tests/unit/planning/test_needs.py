@@ -287,6 +287,20 @@ def test_a_job_that_spreads_chunks_asks_for_as_many_gpus_and_for_room_for_two_mo
     assert latency(1, 2, **processor).mem_mb > 4 * weights, "in float32, twice"
 
 
+def test_what_plans_write_takes_longer_with_each_plan_and_holds_two_models():
+    def written(plans, **measures):
+        own = planner({"chunking": {"measures": {"written_tokens": 64} | measures}})
+        return own.written("miniature/Qwen2-1M-Instruct", plans)
+
+    few, many = written(1), written(9)
+    assert many.tokens == 5 * few.tokens and many.seconds > few.seconds
+    assert written(1, written_tokens=128).seconds > few.seconds
+    config = yaml.safe_load((ROOT / "config/paper.yaml").read_text(encoding="utf-8"))
+    large, model = planner(config), "Qwen/Qwen2.5-7B-Instruct"
+    weights = 15_231  # of 7.6 billion parameters in bfloat16, in MB
+    assert 2 * weights < large.written(model, 1).gpu_mb < 3 * weights
+
+
 def test_a_model_that_a_gpu_cannot_hold_twice_is_not_timed_and_says_so():
     config = yaml.safe_load((ROOT / "config/paper.yaml").read_text(encoding="utf-8"))
     config["chunking"] |= {"measures": {"latency_models": [LARGE]}}

@@ -16,6 +16,7 @@ from workflow_scripts.paper.protocols.ours import (
     prompt_cell,
     suite_cell,
 )
+from workflow_scripts.paper.protocols.plans import latency_cell, perplexity_cell
 from workflow_scripts.paper.requests import PublishedCells
 from workflow_scripts.render.frames import columns
 from workflow_scripts.render.inputs import Inputs
@@ -82,6 +83,10 @@ def _cells(inputs: Inputs, request: PublishedCells) -> Iterator[tuple[Cell, dict
     for record in _records(inputs, "mmlu"):
         if record.model.id in request.checkpoints:
             yield mmlu_cell(record, trainings)
+    for record in _records(inputs, "chunking"):
+        yield perplexity_cell(record)
+    for record in _records(inputs, "latency"):
+        yield latency_cell(record)
     for record in _records(inputs, "prompts"):
         if record.task.name in request.runs:
             yield prompt_cell(record, request.runs[record.task.name])
@@ -104,6 +109,8 @@ def _make(inputs: Inputs, request: PublishedCells) -> pd.DataFrame:
 _STUDIES = {
     "harmony": "Train before test",
     "mmlu": "MMLU of chunked models",
+    "chunking": "Perplexity of chunk plans",
+    "latency": "Time of chunk plans",
     "prompts": "Prompt runs",
     "suite": "Leaderboard",
 }

@@ -23,6 +23,7 @@ EXAMPLES_DRAWN = "anew for each item, under seed 1234, items in their order"
 START_TOKEN = "where the tokenizer puts one"
 BEHIND_HASHES = "with or without a full stop behind it"
 COMPARED = "without regard to case, stretches of white space as one blank"
+_JSON_ANSWER = '{"Answer": shot.answer} | tojson'
 PRINTED_ARRAY = [{"role": "system", "content": "{{ prompts }}", "for_each_shot": False}]
 
 
@@ -132,6 +133,8 @@ def prompt_cell(record: Record, run: str) -> tuple[Cell, dict[str, Any]]:
         "choices in the prompt": asking["choices"],
         "examples in front of a question": record.task.shots,
         "which examples": _examples(asking["shots"]),
+        "choices in the examples": asking["choices"],  # one key for both
+        "answers in the examples": _describe_answers(asking["messages"]),
         **_keyed("decoding", {k: v for k, v in asking["decoding"].items() if k != "seed"}),
         **_keyed("decoding that the model's own config says", of_the_model),
         "reading": [f"{link['parser']}: {link['right']}" for link in reading],
@@ -148,6 +151,12 @@ def _examples(shots: Mapping[str, Any]) -> str:
         "subject_dev": f"the first of the subject's in dev, {order}",
         "vendor": "the vendor's",
     }.get(shots["source"], shots["source"])
+
+
+def _describe_answers(messages: list[Mapping[str, Any]] | None) -> str:
+    """Describe how a template writes the examples' answers."""
+    templates = [message["content"] for message in messages or ()]
+    return "JSON of a text" if any(_JSON_ANSWER in text for text in templates) else "in words"
 
 
 def suite_cell(record: Record) -> tuple[Cell, dict[str, Any]]:

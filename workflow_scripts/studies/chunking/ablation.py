@@ -70,8 +70,8 @@ Answers = dict[tuple[str, str], pd.DataFrame]
 def read_answers(records: Iterable[Path]) -> Answers:
     """By checkpoint and measure, from the items of records; of broken ones nothing.
 
-    Of a text the nats and tokens of each piece; of MMLU whether each question was right, and of the tasks of the
-    grid what it scored.
+    Of a text the nats and tokens of each piece, each of one token where its perplexity is a mean over windows; of
+    MMLU whether each question was right, and of the tasks of the grid what it scored.
     """
     found: Answers = {}
     for path, record in sort_records(records)[0]:
@@ -92,6 +92,8 @@ def read_answers(records: Iterable[Path]) -> Answers:
         read = [(condition or {}).get("difficulty") for condition in frame["condition"]]
         text = text_of(scores.assign(task=record.task.name, difficulty=pd.array(read, "string")))
         for name, pieces in scores.groupby(text):
+            if record.protocol.generation.get("perplexity_mean") == "windows":
+                pieces = pieces.assign(nats=pieces["nats"] / pieces["tokens"], tokens=1.0)
             found[record.model.id, name] = pieces[["nats", "tokens"]]
     return found
 

@@ -31,8 +31,8 @@ from workflow_scripts.studies.chunking.requests import MeasuredModels
 NOTE = (
     "Median milliseconds ± half the distance between the quartiles over n rounds, in which the"
     " unchanged model and each way of running the plan take turns, nothing trained. Aggregation and"
-    " adapters: with residual and none, the layers alone; the others are as the checkpoints of the config"
-    " are made. Devices: over how many the chunks were spread, one thread for each; the unchanged model always"
+    " adapters: with residual (or mean) and none, the layers alone; the others are as the checkpoints of the"
+    " config are made. Devices: over how many the chunks were spread, one thread for each; the unchanged model always"
     " stands on one. Reading: all prompts, in batches; writing: one more token for each. Fused: the chunks'"
     " layers of one device run as one; loop: one after the other. Faster: the unchanged model's median over"
     " this one's."
@@ -84,7 +84,7 @@ def with_speed_up(rows: pd.DataFrame, *, also: Sequence[str] = ()) -> pd.DataFra
 
 def layers_alone(table: pd.DataFrame) -> pd.Series:
     """Which rows are of a plan with nothing between its layers."""
-    return (table["aggregation"] == "residual") & table["adapters"].isna()
+    return table["aggregation"].isin(["residual", "mean"]) & table["adapters"].isna()
 
 
 def _show(table: pd.DataFrame, _: MeasuredModels) -> ShownColumns:

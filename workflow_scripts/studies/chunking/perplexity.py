@@ -24,6 +24,9 @@ NOTE = (
     " of the chunks' outputs, as published; residual: the shared input plus what every chunk"
     " changed. Ratio: to the unchanged model."
 )
+WRITTEN = (
+    " Written: what each plan itself writes in answer to n prompts, read by the unchanged model."
+)
 COLUMNS = columns(
     ("text", "model task"),
     ("whole", "chunks"),
@@ -66,7 +69,7 @@ def _show(table: pd.DataFrame, _: MeasuredModels) -> ShownColumns:
 TABLE = Table(
     name="chunking_perplexity",
     title="Perplexity of untrained sequential plans",
-    note=NOTE,
+    note=lambda _, request: NOTE + WRITTEN * ("written" in request.texts),
     columns=COLUMNS,
     asks=MeasuredModels,
     make=lambda inputs, request: perplexity_table(pd.read_parquet(inputs.one("scores")), request),

@@ -32,9 +32,10 @@ def _timed(settings: Settings) -> Any:
 
 
 def _perplexity_records(settings: Settings) -> list[str]:
+    written = ["written"] if settings.chunking.measures.written_tokens else []
     return [
         f"results/records/chunking/perplexity/{model}/{text}.json"
-        for text in MEASURED_TEXTS
+        for text in [*MEASURED_TEXTS, *written]
         for model in in_paths(settings.chunking.models)
     ]
 

@@ -46,7 +46,9 @@ class AblatedCheckpoints(StepRequest):
 
 
 def measured_models(settings: Settings) -> MeasuredModels:
-    return MeasuredModels(models=settings.chunking.models, texts=measured_texts(settings))
+    written = ["written"] if settings.chunking.measures.written_tokens else []
+    texts = [*measured_texts(settings), *written]
+    return MeasuredModels(models=settings.chunking.models, texts=texts)
 
 
 def timed_models(settings: Settings) -> MeasuredModels:

@@ -1,14 +1,19 @@
 """What each choice buys: differences by hand and by SciPy, from answers with known numbers."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import binomtest, false_discovery_control, ttest_rel
 
+from tests.records import record_fields
 from tests.unit.stories import story
 from workflow_scripts.core.ids import CheckpointId
+from workflow_scripts.core.records import write_record
+from workflow_scripts.evaluation.perplexity import Scored, perplexity_items, perplexity_metrics
 from workflow_scripts.studies.chunking import latency
-from workflow_scripts.studies.chunking.ablation import TABLE, chunking_ablation
+from workflow_scripts.studies.chunking.ablation import TABLE, chunking_ablation, read_answers
 from workflow_scripts.studies.chunking.ablation_figure import write_ablation_figure
 from workflow_scripts.studies.chunking.ablation_numbers import ablation_numbers
 from workflow_scripts.studies.chunking.chapter import CHUNKING
@@ -86,6 +91,32 @@ def test_differences_are_of_pairs_and_their_ps_corrected_within_a_measure(tmp_pa
     pd.testing.assert_frame_equal(TABLE.read(tmp_path / "t.csv"), table)
     text = (tmp_path / "t.md").read_text()
     assert "| @k2m6-mean" in text and "mean of the chunks" in text
+
+
+@pytest.mark.parametrize("mean", ["tokens", "windows"])
+def test_differences_of_texts_are_of_the_mean_that_their_perplexities_are(mean, tmp_path):
+    generator = np.random.default_rng()
+    tokens = generator.integers(2, 90, 6)
+    found, paths = {}, []
+    for model in ("org/one", "org/other"):
+        nats = tokens * generator.uniform(1, 5, 6)
+        found[model] = [
+            Scored(*piece) for piece in zip(nats, tokens.tolist(), tokens * 4, strict=True)
+        ]
+        metrics = perplexity_metrics(found[model], over=mean)
+        fields = record_fields(study="training", model=model, task="wikitext", n=6)
+        protocol = fields["protocol"].model_copy(update={"generation": {"perplexity_mean": mean}})
+        paths.append(tmp_path / f"{model.replace('/', '-')}.json")
+        items = perplexity_items("wikitext", found[model])
+        write_record(paths[-1], items, **fields | {"protocol": protocol, "metrics": metrics})
+    answers = read_answers(paths)
+    asked = AblatedCheckpoints(
+        checkpoints=[{"id": "org/other", "against": "org/one"}], texts=["wikitext"]
+    )
+    table = chunking_ablation(asked, answers, [], **tables_of("org/one", "org/other"))
+    (row,) = table[table["measure"] == "wikitext"].to_dict("records")
+    one, other = (perplexity_metrics(found[of], over=mean)[0].value for of in found)
+    assert row["difference"] == pytest.approx(math.log(other / one))
 
 
 def test_each_variant_has_the_time_of_its_own_aggregation_and_adapters():

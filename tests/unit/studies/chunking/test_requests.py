@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from workflow_scripts.settings.load import load_settings
+from workflow_scripts.studies.chunking import products
 from workflow_scripts.studies.chunking import requests as chunking
 from workflow_scripts.studies.mmlu.requests import mmlu_checkpoints
 from workflow_scripts.studies.training.requests import compared_checkpoints
@@ -27,6 +28,12 @@ def test_each_request_holds_what_the_config_names_and_comes_back_from_params():
     measured = chunking.measured_models(settings)
     assert measured.models == (MODEL,)
     assert measured.texts == ("magpie (easy)", "wikitext")
+    writing = {"checkpoints": checkpoints, "measures": {"written_tokens": 9}}
+    written = load_settings({"chunking": writing}, ROOT)
+    assert chunking.measured_models(written).texts == (*measured.texts, "written")
+    records = [products.MEASURED[0].records(one) for one in (settings, written)]
+    folder = "results/records/chunking/perplexity/miniature--Qwen2-1M-Instruct"
+    assert set(records[1]) - set(records[0]) == {f"{folder}/written.json"}
     staged = compared_checkpoints(settings)
     sized = chunking.sized_checkpoints(settings)
     assert staged.checkpoints == tuple(one.id for one in sized.checkpoints)

@@ -1,0 +1,147 @@
+"""What plans write, and its perplexity under the unchanged model, against transformers' own loss."""
+
+import math
+import statistics
+
+import pytest
+import torch
+from transformers import AutoModelForCausalLM, GenerationConfig
+
+from tests.tiny_models import put_in_hub, tiny_model
+from tests.tiny_tokenizers import DEFAULT_SYSTEM, QWEN, with_template
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.items import read_items
+from workflow_scripts.core.records import whole_record
+from workflow_scripts.evaluation.requests import WrittenRequest
+from workflow_scripts.evaluation.written import measure_written
+from workflow_scripts.hub.load import load_model
+from workflow_scripts.settings.checkpoint import Checkpoint
+from workflow_scripts.settings.compute import Compute
+from workflow_scripts.settings.plan_measures import WrittenMeasures
+
+PROMPTS = ("What do you see?", "The fox sees the dog, and you?")
+PLAN = Checkpoint(
+    model="org/base",
+    mode="sequential",
+    num_layers_per_chunk=3,
+    aggregation_mode="mean",
+    use_adapters=False,
+)
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return with_template(QWEN)
+
+
+@pytest.fixture(scope="module")
+def manifest(tokenizer, tmp_path_factory):
+    model = tiny_model("qwen2", len(tokenizer), window=256, layers=6, seed=None)
+    return put_in_hub(model, tmp_path_factory.mktemp("base"), tokenizer)
+
+
+def measured(manifest, path, *, perplexity_mean="tokens", **keys):
+    request = WrittenRequest(
+        plans=(PLAN,),
+        measures=WrittenMeasures(
+            **{"written_tokens": 7, "written_prompts": PROMPTS, "written_scored": "response"} | keys
+        ),
+        perplexity_mean=perplexity_mean,
+        compute=Compute(device="cpu"),
+        seed=3,
+    )
+    record = measure_written(manifest, manifest, path, request)
+    assert whole_record(path) == record
+    return record
+
+
+def perplexities(record):
+    return {m.condition.plan: m for m in record.metrics if m.name == "perplexity"}
+
+
+def asked(tokenizer, prompt):
+    return tokenizer(
+        f"<|im_start|>system\n{DEFAULT_SYSTEM}<|im_end|>\n<|im_start|>user\n{prompt}<|im_end|>\n"
+        "<|im_start|>assistant\n",
+        return_tensors="pt",
+    )["input_ids"]
+
+
+@torch.no_grad()
+def write_likeliest(model, ids, tokens):
+    """One token after the other, of the whole text each time."""
+    for _ in range(tokens):
+        ids = torch.cat([ids, model(ids, use_cache=False).logits[:, -1:].argmax(-1)], dim=1)
+    return ids
+
+
+@torch.no_grad()
+def losses(base, writer, tokenizer, scored):
+    """Of each prompt the mean loss by transformers, and how many tokens it is of."""
+    found = []
+    for prompt in PROMPTS:
+        ids = asked(tokenizer, prompt)
+        row = write_likeliest(writer, ids, 7)
+        if scored == "published":
+            row = torch.cat([ids, row], dim=1)
+        labels = row.clone()
+        if scored == "response":
+            labels[:, : ids.shape[1]] = -100
+        loss = float(base(row, labels=labels, use_cache=False).loss)
+        found.append((loss, int((labels[:, 1:] != -100).sum())))
+    return found
+
+
+@pytest.mark.parametrize("scored", ["response", "published"])
+@pytest.mark.parametrize("mean", ["tokens", "windows"])
+def test_what_each_plan_writes_is_read_by_the_unchanged_model(
+    manifest, tokenizer, tmp_path, scored, mean
+):
+    torch.manual_seed(0)
+    record = measured(
+        manifest, tmp_path / "written.json", written_scored=scored, perplexity_mean=mean
+    )
+    base = AutoModelForCausalLM.from_pretrained(manifest.parent).eval()
+    loading = Compute(device="cpu").loading
+    chunked = load_model(manifest, chunking=PLAN.keys, **loading).model
+    found = perplexities(record)
+    assert list(found) == ["k0m0", "k2m3-sequential"]
+    for writer, metric in zip((base, chunked), found.values(), strict=True):
+        expected = losses(base, writer, tokenizer, scored)
+        if mean == "tokens":
+            loss = sum(one * n for one, n in expected) / sum(n for _, n in expected)
+        else:
+            loss = statistics.fmean(one for one, _ in expected)
+        assert metric.value == pytest.approx(math.exp(loss), rel=1e-3)
+        assert metric.n == len(PROMPTS)
+    said = read_items(tmp_path / "written.parquet").to_pylist()[-1]
+    response = write_likeliest(chunked, asked(tokenizer, PROMPTS[-1]), 7)[0, -7:]
+    assert said["prediction"] == tokenizer.decode(response)
+
+
+def test_tokens_are_drawn_as_the_generation_config_says_and_the_same_each_time(
+    manifest, tokenizer, tmp_path
+):
+    model = tiny_model("qwen2", len(tokenizer), window=256, layers=6)
+    model.generation_config = GenerationConfig(
+        do_sample=True, temperature=5.0, repetition_penalty=1.1, pad_token_id=0
+    )
+    drawn = put_in_hub(model, tmp_path / "drawn", tokenizer)
+    torch.manual_seed(0)
+    before = torch.get_rng_state()
+    first = measured(drawn, tmp_path / "first.json")
+    assert torch.equal(torch.get_rng_state(), before)
+    torch.manual_seed(1)
+    second = measured(drawn, tmp_path / "second.json")
+    assert first.metrics == second.metrics
+    settings = first.protocol.generation["model_generation_config"]
+    assert settings["do_sample"] and settings["temperature"] == 5.0
+    assert settings["repetition_penalty"] == 1.1
+    model.generation_config = GenerationConfig(pad_token_id=0)
+    likeliest = measured(put_in_hub(model, tmp_path / "greedy", tokenizer), tmp_path / "third.json")
+    assert perplexities(likeliest)["k0m0"].value < perplexities(first)["k0m0"].value
+
+
+def test_more_than_a_model_sees_gets_a_sentence(manifest, tmp_path):
+    with pytest.raises(UserError, match="written_tokens is 250, and the prompt 'What do you see"):
+        measured(manifest, tmp_path / "written.json", written_tokens=250)

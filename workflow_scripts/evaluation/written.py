@@ -1,0 +1,145 @@
+"""Perplexity, under the unchanged model, of what it writes in each chunk plan.
+
+The published script has each plan answer one prompt, drawn as the model's generation config says, and reads
+the answer with the unchanged model. It puts the prompt in front of what `generate` returns, which begins with
+the prompt, and averages the loss over all of these tokens.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from workflow_scripts.core.conditions import Condition
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.files import sha256_json
+from workflow_scripts.core.items import Item
+from workflow_scripts.core.records import (
+    Metric,
+    Record,
+    TaskFacts,
+    whole_record,
+    write_record,
+)
+from workflow_scripts.core.seeds import derive_seed, without_a_trace
+from workflow_scripts.evaluation.measurement import Measurement
+from workflow_scripts.evaluation.perplexity import (
+    Scored,
+    nats_of,
+    perplexity_items,
+    perplexity_metrics,
+    prompt_tokens,
+)
+from workflow_scripts.evaluation.plans import perplexity_protocol, varied_by
+from workflow_scripts.evaluation.record_parts import HARNESS, HARNESS_VERSION
+from workflow_scripts.evaluation.requests import WrittenRequest
+from workflow_scripts.hub.load import LoadedModel, load_model
+from workflow_scripts.hub.recording import Recording
+from workflow_scripts.hub.start_token import start_of
+from workflow_scripts.settings.plan_measures import WrittenScored
+
+TASK = "written"
+# What each prompt was answered with: both in tokens.
+Responses = list[tuple[list[int], list[int]]]
+
+
+def measure_written(model: Path, hub: Path, path: Path, request: WrittenRequest) -> Record:
+    """Measure the text of the model as it is, and of each plan, under the model as it is."""
+    recording, measures = Recording(), request.measures
+    base = load_model(model, **request.compute.loading)
+    layers = base.model.config.num_hidden_layers
+    metrics: list[Metric] = []
+    items: list[Item] = []
+    for plan in (None, *request.plans):
+        writer = base
+        if plan is not None:
+            writer = load_model(model, chunking=plan.keys, **request.compute.loading)
+        condition = Condition(**varied_by(plan, layers))
+        print(f"perplexity of what {condition.plan} writes", flush=True)
+        responses = write_responses(writer, request)
+        pieces = score_responses(base, responses, measures.written_scored)
+        metrics += perplexity_metrics(pieces, condition, request.perplexity_mean)
+        texts = [base.tokenizer.decode(response) for _, response in responses]
+        items += [
+            replace(item, prediction=text)
+            for item, text in zip(perplexity_items(TASK, pieces, condition), texts, strict=True)
+        ]
+        del writer  # two models are there at once, and never three
+    return write_record(
+        path,
+        items,
+        study="chunking",
+        task=TaskFacts(
+            name=TASK,
+            harness=HARNESS,
+            harness_version=HARNESS_VERSION,
+            dataset="chunking.measures.written_prompts",
+            dataset_commit=sha256_json(measures.written_prompts)[:40],
+            split="prompts",
+            shots=0,
+        ),
+        protocol=perplexity_protocol(
+            base,
+            request,
+            measures.model_dump(mode="json")
+            | {"perplexity_mean": request.perplexity_mean}
+            | {"model_generation_config": _sampling_settings(base)},
+        ),
+        metrics=tuple(metrics),
+        **recording.parts(request, base, int(sum(item.scores["tokens"] for item in items))),
+    )
+
+
+def write_responses(loaded: LoadedModel, request: WrittenRequest) -> Responses:
+    """Answer each prompt, by itself, as the model's own generation config says."""
+    import torch
+
+    model, tokenizer = loaded.model, loaded.tokenizer
+    most = request.measures.written_tokens or 0
+    context = model.config.max_position_embeddings
+    responses = []
+    for text in request.measures.written_prompts:
+        prompt = prompt_tokens(tokenizer, text, start_of(tokenizer))
+        if 2 * len(prompt) + most > context:  # scored behind the prompt twice
+            raise UserError(
+                f"chunking.measures.written_tokens is {most}, and the prompt {text[:60]!r} has {len(prompt)}"
+                f" tokens; expected at most {context - 2 * len(prompt)}, since {loaded.manifest.repository}"
+                f" sees {context}."
+            )
+        ids = torch.tensor([prompt], device=model.device)
+        with without_a_trace(model.device), torch.inference_mode():
+            # Of the prompt alone: all plans draw alike.
+            torch.manual_seed(derive_seed(request.seed, TASK, text))
+            row = model.generate(
+                ids,
+                attention_mask=torch.ones_like(ids),
+                max_new_tokens=most,
+                pad_token_id=tokenizer.pad_token_id,
+            )
+        responses.append((prompt, row[0, len(prompt) :].tolist()))
+    return responses
+
+
+def score_responses(
+    loaded: LoadedModel, responses: Responses, scored: WrittenScored
+) -> list[Scored]:
+    """Score each response behind its prompt, or as published all tokens behind the first of both, the prompt
+    twice."""
+    if scored == "response":
+        rows = [([*prompt, *response], len(prompt)) for prompt, response in responses]
+    else:
+        rows = [([*prompt, *prompt, *response], 1) for prompt, response in responses]
+    sizes = [max(1, len(loaded.tokenizer.decode(row[first:]).encode())) for row, first in rows]
+    return [
+        Scored(cost, len(row) - first, size)
+        for cost, (row, first), size in zip(nats_of(loaded.model, rows), rows, sizes, strict=True)
+    ]
+
+
+def _sampling_settings(loaded: LoadedModel) -> dict[str, Any]:
+    """Read how the model's generation config draws tokens."""
+    names = ("do_sample", "temperature", "top_p", "top_k", "repetition_penalty")
+    config = loaded.model.generation_config
+    return {name: getattr(config, name, None) for name in names}
+
+
+MEASUREMENT = Measurement(WrittenRequest, measure_written, read=whole_record)
