@@ -45,13 +45,17 @@ def samples_request(wildcards):
 def stage_request(wildcards):
     trained = trained_of(wildcards)
     name, recipe = SETTINGS.stage_recipe(trained.stages[-1])
+    compute = SETTINGS.compute
+    attention = compute.attention
+    if trained.plan is not None:
+        attention = compute.chunked_attention(recipe.precision)
     return StageRequest(
         id=str(trained),
         recipe=name,
         keys=TrainingKeys.part_of(recipe),
         validation=recipe.validation,
         seed=SETTINGS.seed,
-        device=SETTINGS.compute.device,
-        attention=SETTINGS.compute.attention,
-        threads=SETTINGS.compute.threads,
+        device=compute.device,
+        attention=attention,
+        threads=compute.threads,
     ).as_params()
