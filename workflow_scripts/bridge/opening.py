@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.bridge.flash_attention import missing_for_flash
 from workflow_scripts.bridge.gpus import share_gpus
 from workflow_scripts.bridge.interruption import (
     end_quietly_before_the_first_job,
@@ -97,6 +98,8 @@ def before_the_first_job(workflow, config: dict[str, Any], threads: int) -> None
     if targets in (["plan"], ["separate"]):  # which read and compute, beside a run too
         end_when_asked(workflow)
         return
+    if missing := missing_for_flash(workflow, config):
+        sys.exit(missing)
     if CHECK in targets:
         _end_with_check(workflow)
     alone = hold_run_lock(STATE)

@@ -52,7 +52,8 @@ class CausalModel:
         self.tokens_run = 0
         self._most_at_once = sys.maxsize  # tokens, once memory has run out
         self.records_steps = True  # of generation as CUDA graphs, until that has failed
-        self.attention = get_attention(model)
+        # The one that runs, and where prompts are shared.
+        self.attention = self.masked_attention = get_attention(model)
         self.attending = self._attending_plainly = nullcontext
         if not plain:
             self._trust_masks()
@@ -208,15 +209,16 @@ class CausalModel:
     def _trust_masks(self) -> None:
         """Kernels without custom masks would ignore the tree: use PyTorch's own instead.
 
-        `attention` is what runs then. A model that was loaded with flash-attn attends so within `attending` alone.
+        A model that was loaded with flash-attn attends so within `attending` alone.
         """
         if self.attention == FLASH:
-            self.attending = partial(attending, self.model, "sdpa")
+            self.masked_attention = "eager" if self._caps_scores else "sdpa"
+            self.attending = partial(attending, self.model, self.masked_attention)
             return
         switch = getattr(self.model, "set_attn_implementation", None)
         if self.attention not in (*_TRUSTED_ATTENTION, None) and switch:
             switch("sdpa")
-        self.attention = get_attention(self.model)
+        self.attention = self.masked_attention = get_attention(self.model)
 
     def _keep_flash_in_plain_batches(self) -> None:
         """Have plain batches, which need no masks of ours, attend as the model was loaded to."""
@@ -224,15 +226,19 @@ class CausalModel:
             self.attending = nullcontext
         else:
             self._attending_plainly = partial(attending, self.model, FLASH)
-            self.attention = f"sdpa, {FLASH} in plain batches"
+            self.attention = f"{self.masked_attention}, {FLASH} in plain batches"
 
     def _may_run_by_branch(self) -> bool:
         on_cpu = torch.device(self.device).type == "cpu"
         # Kernels for GPUs cap no scores; in steps, one segment after another takes longer than masks.
-        capped = getattr(text_config(self.model), "attn_logit_softcapping", None)
-        if capped and not on_cpu:
+        if self._caps_scores and not on_cpu:
             return False
-        return self.attention in ("sdpa", FLASH) or (self.attention == "eager" and not on_cpu)
+        attention = self.masked_attention
+        return attention == "sdpa" or (attention == "eager" and not on_cpu)
+
+    @property
+    def _caps_scores(self) -> bool:
+        return bool(getattr(text_config(self.model), "attn_logit_softcapping", None))
 
     def _read_windows(self) -> None:
         config = text_config(self.model)
