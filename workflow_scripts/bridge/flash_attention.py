@@ -6,26 +6,35 @@ from importlib.util import find_spec
 from typing import Any
 
 from workflow_scripts.bridge.gpus import gpus_here, list_capabilities
+from workflow_scripts.bridge.snakemake_settings import deploys_software
 from workflow_scripts.settings.compute import FLASH
 
 _AMPERE = (8, 0)
 
 
-def missing_for_flash(workflow, config: dict[str, Any]) -> str | None:
+def find_flash_problem(workflow, config: dict[str, Any]) -> str | None:
     """Return a sentence where the package is missing, or where jobs run on this machine, a GPU that can run it.
 
     Of the nodes of a cluster only their jobs know.
     """
-    jobs = [job for job in workflow.dag.needrun_jobs() if FLASH in str(job.params)]
-    problem = next(_find_problems(workflow, jobs), None) if jobs else None
+    asks = any(_get_attention(job.params) == FLASH for job in workflow.dag.needrun_jobs())
+    problem = next(_find_problems(workflow), None) if asks else None
     return problem and (
         f"compute.attention is {config['compute']['attention']!r}, and {problem};"
         " expected that, or another attention. Nothing was done."
     )
 
 
-def _find_problems(workflow, jobs: list) -> Iterator[str]:
-    if find_spec("flash_attn") is None and not all(job.conda_env for job in jobs):
+def _get_attention(params) -> str | None:
+    """Return what a job that loads a model is asked."""
+    request = params.get("request") or {}
+    if "cluster" in request:  # the whole config, to be shown
+        return None
+    return request.get("attention") or request.get("compute", {}).get("attention")
+
+
+def _find_problems(workflow) -> Iterator[str]:
+    if not deploys_software(workflow) and find_spec("flash_attn") is None:
         yield (
             f"flash-attn is not installed in {sys.prefix}, where `make install FLASH=yes` puts the"
             " version in envs/requirements-flash.txt"

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.bridge.flash_attention import missing_for_flash
+from workflow_scripts.bridge.flash_attention import find_flash_problem
 from workflow_scripts.bridge.gpus import share_gpus
 from workflow_scripts.bridge.interruption import (
     end_quietly_before_the_first_job,
@@ -98,8 +98,6 @@ def before_the_first_job(workflow, config: dict[str, Any], threads: int) -> None
     if targets in (["plan"], ["separate"]):  # which read and compute, beside a run too
         end_when_asked(workflow)
         return
-    if missing := missing_for_flash(workflow, config):
-        sys.exit(missing)
     if CHECK in targets:
         _end_with_check(workflow)
     alone = hold_run_lock(STATE)
@@ -107,6 +105,8 @@ def before_the_first_job(workflow, config: dict[str, Any], threads: int) -> None
         if not alone:
             sys.exit(_IN_USE)
         cancel_left_behind(Path.cwd())
+    if problem := find_flash_problem(workflow, config):
+        sys.exit(problem)
     note_run(main_snakefile(workflow), config, targets)
     share_gpus(workflow)
     if submits_to_slurm(workflow):
