@@ -45,17 +45,13 @@ def samples_request(wildcards):
 def stage_request(wildcards):
     trained = trained_of(wildcards)
     name, recipe = SETTINGS.stage_recipe(trained.stages[-1])
-    compute = SETTINGS.compute
-    attention = compute.attention
-    if trained.plan is not None:
-        attention = compute.chunked_attention(recipe.precision)
     return StageRequest(
         id=str(trained),
         recipe=name,
         keys=TrainingKeys.part_of(recipe),
         validation=recipe.validation,
         seed=SETTINGS.seed,
-        device=compute.device,
-        attention=attention,
-        threads=compute.threads,
+        device=SETTINGS.compute.device,
+        attention=SETTINGS.stage_attention(trained),
+        threads=SETTINGS.compute.threads,
     ).as_params()

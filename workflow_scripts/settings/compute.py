@@ -50,8 +50,8 @@ class Loading(Section):
 
     def chunked_attention(self, precision: str) -> str:
         """Return the attention of trainings and perplexities of chunked models in this number format."""
-        flash = self.attention == "published" and self.device != "cpu" and precision != "float32"
-        return FLASH if flash else self.attention
+        published = self.attention == "published" and self.finds_gpus
+        return FLASH if published and precision != "float32" else self.attention
 
     @property
     def loading(self) -> dict[str, Any]:

@@ -3,11 +3,14 @@
 import shutil
 
 import pytest
+import yaml
 
 from tests.pretended_gpu import found_by
-from tests.processes import ROOT
 from tests.unit.evaluation.drawn import fresh_seed
+from tests.unit.settings.merged import ROOT, load
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.ids import CheckpointId
+from workflow_scripts.evaluation.requests import stage_perplexity_request
 from workflow_scripts.hub.load import load_model
 
 KINDS = ("llama", "gpt_neox", "gemma2", "some_windowed", "fused")
@@ -56,6 +59,42 @@ def test_flash_attention_runs(kind, found):
         "one row, not padded ones"
     )
     assert training["apart"] < 0.1
+
+
+@pytest.mark.parametrize(
+    ("compute", "precision", "expected"),
+    [
+        (
+            {"device": "cuda", "attention": "published", "dtype": "float32"},
+            "auto",
+            (FLASH, "published"),
+        ),  # the exact config's
+        ({"device": "cuda", "attention": "published"}, "float32", ("published", FLASH)),
+        ({"attention": "published", "device": "cpu"}, "auto", ("published", "published")),
+        ({"attention": "auto"}, "auto", ("auto", "auto")),
+        ({"attention": FLASH}, "auto", (FLASH, FLASH)),
+    ],
+)
+def test_published_attention_of_chunked_models(compute, precision, expected):
+    """That of a stage of training, and of the perplexity beside it; models that are not chunked keep their own."""
+    recipes = {"miniature-cpt": {"precision": precision}}
+    settings = load({"compute": compute, "training": {"recipes": recipes}})
+    checkpoint = settings.trained_checkpoints()[0]
+    tuned = CheckpointId(checkpoint.model, stages=("tuned",))
+    perplexity = stage_perplexity_request(settings).compute.attention
+    assert (settings.stage_attention(checkpoint), perplexity) == expected
+    assert settings.stage_attention(tuned) == compute["attention"]
+
+
+def test_chunk_plans_of_the_paper_under_the_exact_config():
+    exact, paper = (
+        yaml.safe_load((ROOT / f"config/{name}.yaml").read_text())
+        for name in ("paper_exact", "paper")
+    )
+    exact["chunking"] = {"checkpoints": paper["chunking"]["checkpoints"][:2]}
+    settings = load(exact)
+    trained = settings.trained_checkpoints()
+    assert [settings.stage_attention(one) for one in trained] == [FLASH] * 4
 
 
 @pytest.mark.slow
