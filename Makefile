@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 HASHES ?=
 INSTALLED := $(VENV)/.installed$(if $(HASHES),-by-hashes)
 PINS := envs/$(if $(HASHES),hashes,constraints).txt
+# With FLASH=yes flash-attn is installed too.
+FLASH ?=
 BENCH := $(VENV)/bench
 
 .DEFAULT_GOAL := help
@@ -20,7 +22,7 @@ help: ## this list
 
 ##@ Run
 
-install: $(INSTALLED) ## install into .venv; PYTHON=python3.12 takes another Python; HASHES=yes, by checksums
+install: $(INSTALLED) $(if $(FLASH),$(INSTALLED)-flash) ## install into .venv; PYTHON=python3.12 takes another Python; HASHES=yes, by checksums; FLASH=yes, flash-attn too
 
 demo: $(INSTALLED) ## install, run the miniature world, say where to look; seven to ten minutes on 2 cores
 	$(BIN)/snakemake
@@ -112,4 +114,11 @@ $(INSTALLED): envs/requirements.txt $(PINS)
 	@echo '$(BRINGS)'
 	$(if $(HASHES),$(BIN)/python -m pip install --disable-pip-version-check --quiet --require-hashes -r envs/pip.txt)
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --progress-bar off -r envs/requirements.txt -c $(PINS)
+	@touch $@
+
+# It is compiled against the torch that is there, so anew where that has changed, and finds ninja by the path.
+FLASH_PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet --progress-bar off --no-deps
+$(INSTALLED)-flash: envs/requirements-flash.txt envs/requirements-flash-build.txt $(INSTALLED)
+	$(FLASH_PIP) -r envs/requirements-flash-build.txt
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(if $(HASHES),FLASH_ATTENTION_FORCE_BUILD=TRUE )$(FLASH_PIP) --no-build-isolation --no-cache-dir --force-reinstall -r envs/requirements-flash.txt
 	@touch $@

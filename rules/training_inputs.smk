@@ -52,6 +52,6 @@ def stage_request(wildcards):
         validation=recipe.validation,
         seed=SETTINGS.seed,
         device=SETTINGS.compute.device,
-        attention=SETTINGS.compute.attention,
+        attention=SETTINGS.stage_attention(trained),
         threads=SETTINGS.compute.threads,
     ).as_params()

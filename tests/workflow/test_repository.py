@@ -73,6 +73,29 @@ def test_every_pinned_package_has_its_version_and_its_checksums_in_the_hashes_to
     assert "://" not in text
 
 
+def test_flash_attn_is_pinned_by_checksums_with_all_that_it_needs():
+    text = "".join(path.read_text() for path in sorted((ROOT / "envs").glob("*-flash*.txt")))
+    lines = re.sub(r"^#.*\n", "", text, flags=re.M).replace(" \\\n", "").splitlines()
+    sums = r"(?:    --hash=sha256:[0-9a-f]{64})+"
+    names = [re.fullmatch(rf"([\w-]+)==[\w.]+{sums}", line)[1] for line in lines]
+    assert names == ["ninja", "einops", "flash-attn"]  # and torch, which is there
+
+
+@pytest.mark.parametrize("hashes", [[], ["HASHES=yes"]])
+def test_make_install_compiles_flash_attn_last_and_only_where_it_is_asked_for(hashes, tmp_path):
+    for name in ("Makefile", "envs"):
+        (tmp_path / name).symlink_to(ROOT / name)
+
+    def installed(*options: str) -> list[str]:
+        dry = ("make", "--dry-run", "--directory", str(tmp_path), "install", *hashes, *options)
+        return [line for line in run(*dry).stdout.splitlines() if "-r envs/requirements" in line]
+
+    *usual, tools, flash = installed("FLASH=yes")
+    assert usual == installed() and "-r envs/requirements.txt" in usual[-1]
+    assert tools.endswith("-flash-build.txt") and "--no-build-isolation" in flash
+    assert ("FLASH_ATTENTION_FORCE_BUILD=TRUE" in flash) == bool(hashes)
+
+
 def test_every_pinned_package_can_be_installed_by_the_first_python_that_the_readme_promises():
     """Debian 12 has 3.11.2: a package that wants 3.11.5 made `make demo` fail there."""
     promised = re.search(r"Python (3\.\d+) or later", (ROOT / "README.md").read_text())

@@ -51,6 +51,23 @@ def gpus_here() -> list[str]:
     return []
 
 
+def list_capabilities() -> dict[str, tuple[int, int]]:
+    """Return the compute capability of each GPU that this process may use, as far as nvidia-smi tells."""
+    command = ["nvidia-smi", "--query-gpu=index,uuid,compute_cap", "--format=csv,noheader"]
+    answer = ""
+    with suppress(OSError, subprocess.SubprocessError):
+        answer = subprocess.run(
+            command, check=False, capture_output=True, text=True, timeout=60
+        ).stdout
+    rows = re.findall(r"^(\d+), *(\S+), *(\d+)\.(\d+)$", answer, re.MULTILINE)
+    visible = gpus_here()
+    return {
+        index: (int(major), int(minor))
+        for index, uuid, major, minor in rows
+        if index in visible or any(uuid.startswith(name) for name in visible)
+    }
+
+
 def gpus_of(resources) -> tuple[int, str | None]:
     """How many a job asks for, and the cluster's name of them; Slurm writes gpu:2 and gpu:a100:2, and gpu for one."""
     if not (gres := resources.get("gres")):

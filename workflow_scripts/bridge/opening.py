@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.bridge.flash_attention import find_flash_problem
 from workflow_scripts.bridge.gpus import share_gpus
 from workflow_scripts.bridge.interruption import (
     end_quietly_before_the_first_job,
@@ -111,6 +112,8 @@ def before_the_first_job(workflow, config: dict[str, Any], threads: int) -> None
         if not alone:
             sys.exit(_IN_USE)
         cancel_left_behind(Path.cwd())
+    if problem := find_flash_problem(workflow, config):
+        sys.exit(problem)
     note_run(main_snakefile(workflow), config, targets)
     share_gpus(workflow)
     if submits_to_slurm(workflow):

@@ -27,6 +27,11 @@ def takes_lock(workflow) -> bool:
     return workflow.execution_settings.lock
 
 
+def deploys_software(workflow) -> bool:
+    """Whether jobs run in environments or containers of their own, as --sdm says."""
+    return bool(workflow.deployment_settings.deployment_method)
+
+
 def config_files(workflow) -> list[Path]:
     return [Path(path) for path in workflow.configfiles]
 

@@ -6,7 +6,7 @@ A cell is one model on one task and has a record of its own; its request is the 
 from pathlib import Path
 from typing import Self
 
-from workflow_scripts.settings.compute import Compute, RowCompute
+from workflow_scripts.settings.compute import FLASH, Compute, RowCompute
 from workflow_scripts.settings.harmony import Protocol, TaskRecipe, TestDraw, Together
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.packs import Study, cell_names, seeds_of
@@ -97,7 +97,7 @@ def suite_cells(
     `base` is the folder of a delta's base in the hub folder's models.
     """
     compute, precision = settings.compute, request.precision
-    if compute.attention == "flash_attention_2" and precision == "float32":
+    if compute.attention == FLASH and precision == "float32":
         compute = compute.model_copy(update={"attention": "auto"})  # it takes 16 bits only
     return CellsRequest(
         study="suite",

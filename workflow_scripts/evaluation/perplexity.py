@@ -14,6 +14,7 @@ from workflow_scripts.core.files import sha256_json
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Metric
 from workflow_scripts.hub.start_token import start_of
+from workflow_scripts.settings.compute import FLASH
 from workflow_scripts.settings.plan_measures import PerplexityMean
 
 
@@ -186,9 +187,14 @@ def prompt_tokens(tokenizer, instruction: str, start: list[int]) -> list[int]:
 
 
 def nats_of(model, rows: list[tuple[list[int], int]]) -> list[float]:
-    """For each row its negative log-likelihood from the given token on; no logits but those are computed."""
+    """For each row its negative log-likelihood from the given token on; no logits but those are computed.
+
+    Under flash-attn all of it runs in plain batches, so that the attention is one.
+    """
     from workflow_scripts.evaluation.prefix.engine import PrefixEngine
+    from workflow_scripts.evaluation.prefix.model import get_attention
     from workflow_scripts.evaluation.prefix.scores import ScoreRequest
 
     requests = [ScoreRequest(row[:-1], row[first:]) for row, first in rows]
-    return [-value for value, _ in PrefixEngine(model).score(requests)]
+    engine = PrefixEngine(model, plain=get_attention(model) == FLASH)
+    return [-value for value, _ in engine.score(requests)]

@@ -93,11 +93,13 @@ def stage_perplexity_request(settings: Settings) -> PerplexityRequest:
 def _perplexity_request(
     settings: Settings, study: str, plans: tuple[Checkpoint, ...]
 ) -> PerplexityRequest:
+    compute = settings.compute
+    attention = compute.chunked_attention(compute.dtype)
     return PerplexityRequest(
         study=study,
         plans=plans,
         measures=PerplexityMeasures.part_of(settings.chunking.measures),
-        compute=settings.compute,
+        compute=compute.model_copy(update={"attention": attention}),
         seed=settings.seed,
     )
 

@@ -20,7 +20,7 @@ from workflow_scripts.hub.node_copy import on_this_node
 from workflow_scripts.hub.quantized import quantization
 from workflow_scripts.hub.served import AS_SERVED, load_served
 from workflow_scripts.planning.memory import BYTES, room_on
-from workflow_scripts.settings.compute import QUANTIZED
+from workflow_scripts.settings.compute import FLASH, QUANTIZED
 
 _AMPERE = (8, 0)
 _SHARE_OF_WEIGHTS = 0.85  # of a GPU: where the plan asks for several, they take more of one
@@ -78,6 +78,12 @@ def load_model(
     dtype = choose_dtype(dtype, device)
     is_quantized = dtype in QUANTIZED
     running = "float16" if is_quantized else dtype
+    implementation = choose_attention(attention, manifest.architecture)
+    if implementation == FLASH:
+        refuse_without_flash(device)
+        if dtype == "float32" and shared is None:  # processes that share weights compute in 16 bits
+            implementation = choose_attention("auto", manifest.architecture)
+            print(f"Loaded in float32, which {FLASH} does not take: {implementation or 'sdpa'}.")
     spread = {} if base or shared is not None else over_cards(manifest, dtype, device)
     config = None
     if chunking is not None:
@@ -87,7 +93,7 @@ def load_model(
         model = AutoModelForCausalLM.from_pretrained(
             folder,
             dtype=torch.float32 if base else getattr(torch, running),
-            attn_implementation=choose_attention(attention, manifest.architecture),
+            attn_implementation=implementation,
             use_safetensors=True,
             **_OFFLINE,
             **({} if config is None else {"config": config}),
@@ -221,6 +227,33 @@ def choose_attention(wanted: str, architecture: str | None) -> str | None:
     if wanted != "auto":
         return wanted
     return "eager" if architecture and architecture.startswith("Gemma2") else None
+
+
+def refuse_without_flash(device: str) -> None:
+    """Refuse flash-attn where this job's machine lacks the package or a GPU that can run it."""
+    from transformers.utils import is_flash_attn_2_available
+
+    asked = f"{FLASH} is asked for (compute.attention)"
+    if device != "cuda":
+        raise UserError(f"{asked}, and this job has no GPU; expected one, or another attention.")
+    try:
+        import flash_attn  # noqa: F401 (what was compiled against another PyTorch fails here)
+
+        problem = None if is_flash_attn_2_available() else "transformers does not take this version"
+    except ImportError as error:
+        problem = str(error)
+    if problem:
+        raise UserError(
+            f"{asked}, and flash-attn cannot be used here ({problem}); expected the version in"
+            " envs/requirements-flash.txt, which `make install FLASH=yes` builds, or another attention."
+        )
+    if not is_ampere_or_newer():
+        import torch
+
+        raise MachineFault(
+            f"{asked}, and the {torch.cuda.get_device_name()} of {socket.gethostname()} cannot run it;"
+            " expected a GPU of compute capability 8.0 or more, or another attention."
+        )
 
 
 def is_ampere_or_newer() -> bool:

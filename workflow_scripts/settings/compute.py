@@ -8,6 +8,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from workflow_scripts.settings.section import Section, unlike
 
 Precision = Literal["float32", "float16", "bfloat16", "8bit", "4bit"]
+FLASH = "flash_attention_2"  # by the package flash-attn
 QUANTIZED = ("8bit", "4bit")  # weights, by bitsandbytes; what is computed with them is in float16
 # What is there to be found on a machine that has GPUs, or hands jobs to machines that may.
 _SIGNS_OF_GPUS = ("nvidia-smi", "sbatch", "bsub", "qsub", "condor_submit")
@@ -23,10 +24,12 @@ class Loading(Section):
     on a GPU that computes in it, else float32: on a processor, and on a V100, which emulates it."""
     attention: Literal["auto", "eager", "sdpa", "flash_attention_2", "published"] = "auto"
     """Implementation of attention: auto takes sdpa, and eager for the architectures that need it;
-    published is eager for every Gemma and sdpa for all others, as the published grid was run.
+    published is eager for every Gemma and sdpa for all others, as the published grid was run, and
+    flash_attention_2 in trainings and perplexities of chunked models, unless those are in float32.
     Evaluations read shared prompts once, and training puts samples into one row, which PyTorch's
-    own kernels do instead of sdpa. flash_attention_2 needs the package flash-attn, which you build
-    yourself."""
+    own kernels do instead of sdpa. flash_attention_2 needs the package flash-attn (make install
+    FLASH=yes) and GPUs of compute capability 8.0 or more. It runs in training, in perplexities and
+    in the plain batches of evaluations, and sdpa where prompts are shared or weights in float32."""
     threads: int = Field(1, ge=1)
     """CPU threads of one job. Results on a CPU depend on it, so it is fixed here and not taken from
     what a machine offers."""
@@ -34,7 +37,7 @@ class Loading(Section):
     @field_validator("attention")
     @classmethod
     def _flash_attention_fits(cls, attention: str, info: ValidationInfo) -> str:
-        if attention == "flash_attention_2":
+        if attention == FLASH:
             if info.data.get("device") == "cpu":
                 raise unlike(
                     "another attention with compute.device 'cpu'; this one runs on GPUs only"
@@ -44,6 +47,11 @@ class Loading(Section):
                     "another attention with compute.dtype 'float32'; this one takes bfloat16 or float16"
                 )
         return attention
+
+    def chunked_attention(self, precision: str) -> str:
+        """Return the attention of trainings and perplexities of chunked models in this number format."""
+        published = self.attention == "published" and self.finds_gpus
+        return FLASH if published and precision != "float32" else self.attention
 
     @property
     def loading(self) -> dict[str, Any]:

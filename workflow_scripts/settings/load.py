@@ -171,6 +171,13 @@ class Settings(Config):
             recipe = self.training.recovered(recipe, int(tokens.removesuffix("k")))
         return name, recipe
 
+    def stage_attention(self, trained: CheckpointId) -> str:
+        """Return the attention under which the last stage of a checkpoint is trained."""
+        if trained.plan is None:
+            return self.compute.attention
+        _, recipe = self.stage_recipe(trained.stages[-1])
+        return self.compute.chunked_attention(recipe.precision)
+
     def prompt_checkpoints(self) -> list[CheckpointId]:
         """The models and checkpoints that are asked in the prompt runs."""
         return [CheckpointId.parse(name) for name in self.prompts.models]

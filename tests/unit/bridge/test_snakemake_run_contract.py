@@ -30,6 +30,8 @@ onstart:
     Path("started.json").write_text(json.dumps({
         "targets": told.targets_of(workflow),
         "lock": told.takes_lock(workflow),
+        "deploys": told.deploys_software(workflow),
+        "params": [dict(job.params.items()) for job in workflow.dag.needrun_jobs() if job.params],
         "locked": len(list(Path(".snakemake/locks").iterdir())) if Path(".snakemake/locks").is_dir() else 0,
     }))
     if config.get("stop"):
@@ -110,11 +112,16 @@ def test_dag_settings_targets_and_execution_settings_lock_are_known_when_it_star
     assert not [known["dry"] for known in parsed(told) if known["dry"]]
 
 
+def test_job_params_are_known_when_it_starts_and_nothing_is_deployed_unless_asked(told):
+    started = json.loads((told / "started.json").read_text())
+    assert (started["params"], started["deploys"]) == ([{"compute_threads": 2}], False)
+
+
 def test_dag_settings_targets_are_empty_for_the_default_target_and_nolock_locks_nothing(tmp_path):
     put_telling(tmp_path)
     assert snakemake(tmp_path, "--nolock").returncode == 0
     started = json.loads((tmp_path / "started.json").read_text())
-    assert started == {"targets": [], "lock": False, "locked": 0}
+    assert (started["targets"], started["lock"], started["locked"]) == ([], False, 0)
 
 
 def test_the_folder_is_locked_by_files_in_snakemake_locks_before_onstart(told):

@@ -45,8 +45,9 @@ class PrefixEngine:
         memory_budget: int | None = None,
         tokens_per_call: int | None = None,
         by_branch: bool | None = None,
+        plain: bool = False,
     ):
-        self.model = CausalModel(model, by_branch=by_branch)
+        self.model = CausalModel(model, by_branch=by_branch, plain=plain)
         on_gpu = torch.device(self.model.device).type == "cuda"
         if memory_budget is None:
             room = room_on(self.model.device)
@@ -102,7 +103,7 @@ class PrefixEngine:
         tally = Tally(requests, on_scored, known or {})
         trie, places = build_trie([request.read for request in requests])
         self.trie_tokens += trie.tokens
-        with torch.inference_mode():
+        with torch.inference_mode(), self.model.attending():
             self.tokens += score(
                 self.model, trie, places, requests, tally, self.budget, self.at_once.tokens
             )
@@ -144,7 +145,7 @@ class PrefixEngine:
         tell = on_rivals or (lambda at, scores: None)
         trie, places = build_trie([request.context for request in requests])
         self.trie_tokens += trie.tokens
-        with torch.inference_mode():
+        with torch.inference_mode(), self.model.attending():
             if self.model.why_not_packed:
                 rows = partial(self.budget.plain_rows, preferred_tokens=self.at_once.tokens)
                 generate_plain(self.model, requests, rules, rows, known, keep, tell)

@@ -108,7 +108,7 @@ class _Sizes:
     def _bytes(self, shape: CacheShape) -> int:
         # A step's other tensors are smaller than those of a block that is read.
         heads = getattr(text_config(self._model.model), "num_attention_heads", None) or 1
-        eager = self._model.attention == "eager"  # repeats keys and values for all heads
+        eager = self._model.masked_attention == "eager"  # repeats keys and values for all heads
         entry = self._budget.cache_entry if eager else self._model.cache_bytes
         scores = heads * 4 * _COPIES_OF_SCORES * shape.rows * (shape.own + shape.start)
         return shape.entries * entry + scores + self._recorded(shape)

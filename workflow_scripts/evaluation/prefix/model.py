@@ -9,13 +9,15 @@ times keys; a model that leaves out the attention given to it keeps its masks.
 
 import inspect
 import sys
-from functools import cached_property
+from contextlib import nullcontext
+from functools import cached_property, partial
 from typing import Any
 
 import torch
 
 from workflow_scripts.evaluation.prefix.attention import NAME, NO_MASK, Cascade, attending
 from workflow_scripts.evaluation.prefix.sight import Sight
+from workflow_scripts.settings.compute import FLASH
 
 # Of the device, whatever is tried on it: another way of running the model would not help.
 _OF_THE_DEVICE = (torch.OutOfMemoryError, torch.AcceleratorError)
@@ -30,11 +32,19 @@ def text_config(model):
     return config.get_text_config() if hasattr(config, "get_text_config") else config
 
 
+def get_attention(model) -> str | None:
+    """Return the name of the attention that runs, as transformers has it."""
+    return getattr(getattr(model, "config", None), "_attn_implementation", None)
+
+
 class CausalModel:
     """One model; counts the tokens that run through it, padding included."""
 
-    def __init__(self, model, *, by_branch: bool | None = None):
-        """`by_branch` says how packed tokens attend; left out, eager attention on a CPU keeps its masks."""
+    def __init__(self, model, *, by_branch: bool | None = None, plain: bool = False):
+        """`by_branch` says how packed tokens attend; left out, eager attention on a CPU keeps its masks.
+
+        With `plain` nothing is packed, and the model keeps the attention that it has.
+        """
         self.model = model
         parameter = next(model.parameters())
         self.device = getattr(model, "device", None) or parameter.device
@@ -42,19 +52,25 @@ class CausalModel:
         self.tokens_run = 0
         self._most_at_once = sys.maxsize  # tokens, once memory has run out
         self.records_steps = True  # of generation as CUDA graphs, until that has failed
-        self._trust_masks()
+        # The one that runs, and where prompts are shared.
+        self.attention = self.masked_attention = get_attention(model)
+        self.attending = self._attending_plainly = nullcontext
+        if not plain:
+            self._trust_masks()
         self._read_windows()
         self.selects_logits, self.selects_by_row = False, False
         self.cache_bytes = 0  # of one token, all layers
-        with torch.inference_mode():
+        with torch.inference_mode(), self.attending():
             self.vocabulary = self._learn_logits()
             self.by_branch, self.why_not_by_branch = False, None
-            self.why_not_packed = self._why_not_packed()
+            self.why_not_packed = "as asked" if plain else self._why_not_packed()
             wished = self._may_run_by_branch() if by_branch is None else by_branch
             if wished and not self.why_not_packed:
                 self.by_branch = True
                 self.why_not_by_branch = self._why_not_packed()
                 self.by_branch = not self.why_not_by_branch
+        if self.attention == FLASH and not plain:
+            self._keep_flash_in_plain_batches()
         self.tokens_run = 0
 
     def packed(self, tokens, positions, sight: Sight, cache, wanted) -> torch.Tensor:
@@ -176,7 +192,8 @@ class CausalModel:
         return self.plain(ids, wanted)
 
     def _call(self, ids: torch.Tensor, **arguments) -> torch.Tensor:
-        return self.model(ids, **self._no_cache, **arguments).logits
+        with self._attending_plainly():
+            return self.model(ids, **self._no_cache, **arguments).logits
 
     def _masks(self, seen: torch.Tensor, near: torch.Tensor | None):
         """What transformers takes: of all layers, or by their type; `near` is for those with a window."""
@@ -192,22 +209,36 @@ class CausalModel:
     def _trust_masks(self) -> None:
         """Kernels without custom masks would ignore the tree: use PyTorch's own instead.
 
-        `attention` is what runs then.
+        A model that was loaded with flash-attn attends so within `attending` alone.
         """
-        config = getattr(self.model, "config", None)
-        attention = getattr(config, "_attn_implementation", None)
+        if self.attention == FLASH:
+            self.masked_attention = "eager" if self._caps_scores else "sdpa"
+            self.attending = partial(attending, self.model, self.masked_attention)
+            return
         switch = getattr(self.model, "set_attn_implementation", None)
-        if attention not in (*_TRUSTED_ATTENTION, None) and switch:
+        if self.attention not in (*_TRUSTED_ATTENTION, None) and switch:
             switch("sdpa")
-        self.attention = getattr(config, "_attn_implementation", None)
+        self.attention = self.masked_attention = get_attention(self.model)
+
+    def _keep_flash_in_plain_batches(self) -> None:
+        """Have plain batches, which need no masks of ours, attend as the model was loaded to."""
+        if self.why_not_packed:
+            self.attending = nullcontext
+        else:
+            self._attending_plainly = partial(attending, self.model, FLASH)
+            self.attention = f"{self.masked_attention}, {FLASH} in plain batches"
 
     def _may_run_by_branch(self) -> bool:
         on_cpu = torch.device(self.device).type == "cpu"
         # Kernels for GPUs cap no scores; in steps, one segment after another takes longer than masks.
-        capped = getattr(text_config(self.model), "attn_logit_softcapping", None)
-        if capped and not on_cpu:
+        if self._caps_scores and not on_cpu:
             return False
-        return self.attention == "sdpa" or (self.attention == "eager" and not on_cpu)
+        attention = self.masked_attention
+        return attention == "sdpa" or (attention == "eager" and not on_cpu)
+
+    @property
+    def _caps_scores(self) -> bool:
+        return bool(getattr(text_config(self.model), "attn_logit_softcapping", None))
 
     def _read_windows(self) -> None:
         config = text_config(self.model)
