@@ -223,7 +223,7 @@ class ChunkedForCausalLM(_Chunked):
         keys, layers = self.config, self.model.layers
         published = keys.distillation_loss == "published"
         rows = torch.arange(labels.numel(), device=labels.device) if published else places
-        # The published losses are means over all tokens; the sum over a step counts each as often as it has labels.
+        # A published loss is a mean over all rows; the sum of a step, divided by its labels, takes it once a label.
         weight = len(places) / max(1, len(rows))
         with layers.recording() as student:
             ours = at(rows, self.model(**inputs, **options).last_hidden_state)

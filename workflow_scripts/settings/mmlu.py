@@ -60,5 +60,6 @@ def published_but_for_form(checkpoint: CheckpointId, source: str) -> bool:
 
 
 def _without_form(checkpoint: CheckpointId) -> CheckpointId:
-    choices = ("aggregation", "adapters", "adapter_init", "distillation")
-    return replace(checkpoint, **dict.fromkeys(choices))
+    return replace(
+        checkpoint, aggregation=None, adapters=None, adapter_init=None, distillation=None
+    )

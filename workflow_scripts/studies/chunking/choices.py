@@ -27,6 +27,8 @@ def what_differs(id: CheckpointId, against: CheckpointId) -> str:
     choices = {
         name: getattr(id, name) for name in said if getattr(id, name) != getattr(against, name)
     }
+    if id.adapters == NO_ADAPTERS:
+        choices.pop("adapter_init", None)
     return ", ".join(said[name](choice) for name, choice in choices.items())
 
 
