@@ -97,6 +97,7 @@ def test_the_layers_alone_are_timed_and_each_checkpoint_with_what_it_is_made_of_
         plan,
         {"model": MODEL, "num_chunks": 0, "num_layers_per_chunk": 0},
         plan | {"distillation": True},  # as fast as without
+        plan | {"adapter_init": "normal"},  # and as these
         plan | {"aggregation_base": "none", "adapter_hidden_size": 8},
         plan | {"aggregation_mode": "residual", "use_adapters": False},  # the layers alone
         {"model": MODEL, "mode": "prune", "layers_to_prune": [3]},

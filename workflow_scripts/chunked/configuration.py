@@ -1,8 +1,9 @@
 """What a chunked model's config.json holds beside the keys of its base model.
 
-The published names are kept, because checkpoints bear them; `chunk_execution` and
-`aggregation_base` are new, and a config.json without them is read as a published one, whose mlp is added to
-nothing and whose adapters are as wide as the model's own MLP. What Chorus writes always has both.
+The published names are kept, because checkpoints bear them; `chunk_execution` and `aggregation_base` are new, and a
+config.json without them is read as a published one: its mlp is added to nothing, its adapters are as wide as the
+model's own MLP and start as random values, and its distillation has the published loss. What Chorus writes always
+has both.
 """
 
 from collections.abc import Iterator
@@ -23,9 +24,11 @@ from workflow_scripts.core.errors import UserError, did_you_mean
 from workflow_scripts.core.plan import (
     BOTH_SIDES,
     DEFAULT_MODE,
+    AdapterInit,
     Aggregation,
     AggregationBase,
     ChunkPlan,
+    DistillationLoss,
     Mode,
     chunk_plan,
 )
@@ -36,6 +39,8 @@ _CHOICES = {
     "chunking_mode": get_args(Mode),
     "aggregation_mode": get_args(Aggregation),
     "aggregation_base": get_args(AggregationBase),
+    "adapter_init": get_args(AdapterInit),
+    "distillation_loss": get_args(DistillationLoss),
     "chunk_execution": get_args(Execution),
 }
 _LEAST = dict.fromkeys(("num_layers_per_chunk", "num_chunks", "layers_before_chunks"), 0)
@@ -54,17 +59,22 @@ class ChunkingKeys(PreTrainedConfig):
     aggregation_base: str | None = None
     use_adapters: bool = True
     adapter_hidden_size: int | None = None  # null means hidden_size
+    adapter_init: str | None = None  # null means identity
     layers_to_prune: list[int] | None = None  # counted from 1
     # Ours as well: chunks that do not stand in the middle; null means as many layers before as behind.
     layers_before_chunks: int | None = None
     distillation: bool = False
     logits_distillation: bool = False
     temperature: float = 2.0
+    distillation_loss: str | None = None  # null means own
     chunk_execution: str = "fused"
 
     def __post_init__(self, **kwargs):
         super().__post_init__(**kwargs)
-        if self.aggregation_base is None:
+        published = self.aggregation_base is None
+        self.adapter_init = self.adapter_init or ("normal" if published else "identity")
+        self.distillation_loss = self.distillation_loss or ("published" if published else "own")
+        if published:
             self.aggregation_base = "none"
             # Published configs may hold a width, and the published code never reads it.
             self.adapter_hidden_size = self.intermediate_size

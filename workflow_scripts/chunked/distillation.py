@@ -2,7 +2,8 @@
 
 Both losses stand beside the language model's own and count the same tokens: those whose successor
 has a label. The teacher is the same weights in their original order, as they are at that step: where low-rank
-adapters alone are trained, the unchanged model itself.
+adapters alone are trained, the unchanged model itself. The published losses count all tokens of a batch, and their
+teacher has the low-rank adapters too.
 """
 
 from collections.abc import Iterator
@@ -27,7 +28,7 @@ def adapters_off(model) -> Iterator[None]:
 
 
 def hidden_loss(teacher: list[Tensor], student: list[Tensor], places: Tensor) -> Tensor:
-    """(1 - cosine)^2, the mean over the states behind the chunks, summed over the tokens that count."""
+    """(1 - cosine)^2, the mean over the states, summed over the tokens that count."""
     states = [
         1 - F.cosine_similarity(at(places, ours).float(), at(places, theirs).float(), dim=-1)
         for theirs, ours in zip(teacher, student, strict=True)
@@ -53,6 +54,11 @@ def places_of(labels: Tensor) -> Tensor:
     counts = torch.zeros_like(labels, dtype=torch.bool)
     counts[:, :-1] = labels[:, 1:] != -100
     return counts.flatten().nonzero()[:, 0]
+
+
+def next_labels(labels: Tensor) -> Tensor:
+    """Return what each position predicts, counted through all rows; the last of a row predicts nothing."""
+    return F.pad(labels[:, 1:], (0, 1), value=-100).flatten()
 
 
 def at(places: Tensor, states: Tensor) -> Tensor:

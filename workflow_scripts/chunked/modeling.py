@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 
 import torch
@@ -19,6 +20,7 @@ from workflow_scripts.chunked.distillation import (
     hidden_loss,
     language_loss,
     logits_loss,
+    next_labels,
     places_of,
 )
 from workflow_scripts.chunked.layer_order import PlannedLayers
@@ -191,6 +193,11 @@ class ChunkedForCausalLM(_Chunked):
                 "past_key_values was given to a training step with distillation; expected none,"
                 " because the teacher would write into it."
             )
+        hidden = self.config.distillation and self.config.distillation_loss == "published"
+        if hidden and not self.model.layers.plan.end:
+            raise UserError(
+                "distillation_loss is published, but the plan has no layer behind its chunks; expected own."
+            )
         return_dict = kwargs.pop("return_dict", None)
         if return_dict is None:  # as PEFT passes it
             return_dict = self.config.return_dict
@@ -214,18 +221,26 @@ class ChunkedForCausalLM(_Chunked):
         The logits of teacher and student are made in pieces, and nobody gets them.
         """
         keys, layers = self.config, self.model.layers
+        published = keys.distillation_loss == "published"
+        rows = torch.arange(labels.numel(), device=labels.device) if published else places
+        # A published loss is a mean over all rows; the sum of a step, divided by its labels, takes it once a label.
+        weight = len(places) / max(1, len(rows))
         with layers.recording() as student:
-            ours = at(places, self.model(**inputs, **options).last_hidden_state)
+            ours = at(rows, self.model(**inputs, **options).last_hidden_state)
         with (
             torch.no_grad(),
-            adapters_off(self.model),
+            nullcontext() if published else adapters_off(self.model),
             layers.recording(unchunked=True) as teacher,
         ):
-            theirs = at(places, self.model(**inputs, **options).last_hidden_state)
+            theirs = at(rows, self.model(**inputs, **options).last_hidden_state)
         losses = {}
         if keys.distillation:
-            behind = len(layers.plan.end) + 1
-            losses["hidden"] = hidden_loss(teacher[-behind:], student[-behind:], places)
+            behind, among = len(layers.plan.end) + 1, 1.0
+            if published:
+                student[-1], teacher[-1] = ours[None], theirs[None]  # normalised
+                among = behind / (len(teacher) + 1)
+            hidden = hidden_loss(teacher[-behind:], student[-behind:], rows)
+            losses["hidden"] = weight * among * hidden
 
         def losses_of(hidden, wanted, taught):
             logits = self._logits(hidden)
@@ -233,10 +248,10 @@ class ChunkedForCausalLM(_Chunked):
             if keys.logits_distillation:
                 with torch.no_grad():
                     taught = self._logits(taught)
-                found.append(logits_loss(taught, logits, keys.temperature))
+                found.append(weight * logits_loss(taught, logits, keys.temperature))
             return found
 
-        beside = [labels.flatten()[places + 1], theirs]
+        beside = [next_labels(labels)[rows], theirs]
         if getattr(self, "is_distributed_loading_by_transformers", False):
             # Pieces would call the output layer amid the pass, after which a process gives the others' parts back.
             each = torch.stack(losses_of(ours, *beside))

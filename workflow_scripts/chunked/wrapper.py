@@ -2,8 +2,8 @@
 
 They make up `model.wrapped_chunk_layers` and nothing else does: the base model's layers keep their
 own names, and this module can be trained or saved apart. Everything starts as the best plain guess:
-an adapter as the identity, the mlp as the base it adds to; without a base, as published, it starts as
-noise. A layer's `start` says how.
+an adapter as the identity, the mlp as the base it adds to. As published, with `adapter_init` normal and
+without a base, they start as noise. A layer's `start` says how.
 """
 
 import torch
@@ -27,7 +27,8 @@ class ChunkAdapter(nn.Module):
         inner = config.adapter_hidden_size or config.hidden_size
         self.up_proj = nn.Linear(config.hidden_size, inner, bias=False)
         self.down_proj = nn.Linear(inner, config.hidden_size, bias=False)
-        self.down_proj.start = init.zeros_
+        if config.adapter_init == "identity":
+            self.down_proj.start = init.zeros_
         self.act_fn = activation_of(config)
 
     def forward(self, x: Tensor) -> Tensor:

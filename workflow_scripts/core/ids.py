@@ -6,8 +6,8 @@ A model is known by its hub name, `Qwen/Qwen2.5-0.5B-Instruct`. A chunked checkp
 says on how many thousand tokens, `+recovery.300k`. Behind the plan stands what else makes it another model, where it is
 not the usual:
 `@k4m6-sequential-mlp.none-noadapters`, `@k2m6-after4` where the chunks do not stand in the middle,
-`@k2m12-distil.hidden` where it is trained towards itself unchunked. What is usual has no mark, so that a
-model has one name.
+`@k2m12-init.normal` where its adapters start as random values, `@k2m12-distil.hidden` where it is trained towards
+itself unchunked. What is usual has no mark, so that a model has one name.
 In a path `/` becomes `--`, which the hub allows in no name, so the way back is unambiguous.
 
 A model that is a folder on this machine, `./runs/seed1/checkpoint-500`, goes by a name of the same
@@ -46,6 +46,8 @@ _AGGREGATIONS = (
     *(mode for mode in get_args(Aggregation) if mode != "mlp"),
 )
 NO_ADAPTERS = "noadapters"
+NORMAL_INIT = "init.normal"
+PUBLISHED_LOSS = "published"
 # Of the distillation, where its mark names none.
 USUAL_TEMPERATURE = 2.0
 # The marks that may stand behind a plan, in this order, each at most once.
@@ -54,10 +56,16 @@ _MARKS = {
     "after": [],
     "aggregation": [mark for mark in _AGGREGATIONS if mark != USUAL_AGGREGATION],
     "adapters": [NO_ADAPTERS],
-    "distillation": ["distil.hidden", "distil.logits", "distil.both"],
+    "adapter_init": [NORMAL_INIT],
+    "distillation": [
+        f"distil.{of}{loss}"
+        for of in ("hidden", "logits", "both")
+        for loss in ("", f".{PUBLISHED_LOSS}")
+    ],
 }
 BEHIND_A_NAME = (
-    "@k<chunks>m<layers>, with -<mode>, -after<layers>, -<aggregation>, -noadapters and -distil.<of what>"
+    "@k<chunks>m<layers>, with -<mode>, -after<layers>, -<aggregation>, -noadapters, -init.normal and"
+    " -distil.<of what>"
     " where they are not the usual, or @prune<layers>, and +cpt, +cpt+sft or +recovery.<thousand tokens>k, or +tuned"
     " without a plan"
 )
@@ -65,7 +73,9 @@ BEHIND_A_NAME = (
 _NUMBERED = {
     "adapters": re.compile(r"adapters[1-9]\d*"),
     "after": re.compile(r"after(?:0|[1-9]\d*)"),
-    "distillation": re.compile(r"distil\.(?:logits|both)\.t(?!2$)(?:0|[1-9]\d*)(?:\.\d*[1-9])?"),
+    "distillation": re.compile(
+        rf"distil\.(?:logits|both)(?:\.{PUBLISHED_LOSS})?\.t(?!2$)(?:0|[1-9]\d*)(?:\.\d*[1-9])?"
+    ),
 }
 _LONGEST_NAME = 96
 
@@ -109,13 +119,14 @@ class CheckpointId:
     adapters: str | None = None
     after: str | None = None
     distillation: str | None = None
+    adapter_init: str | None = None
 
     @property
     def variant(self) -> str:
         """Everything behind the model's own name; empty for the model as it comes from the hub."""
         marks = (
             *(self.plan, self.mode, self.after),
-            *(self.aggregation, self.adapters, self.distillation),
+            *(self.aggregation, self.adapters, self.adapter_init, self.distillation),
         )
         plan = f"@{'-'.join(mark for mark in marks if mark)}" if self.plan else ""
         return plan + "".join(f"+{stage}" for stage in self.stages)
@@ -127,8 +138,13 @@ class CheckpointId:
 
     @property
     def shape(self) -> "CheckpointId":
-        """Its layers, aggregation and adapters, however they are trained: what its speed depends on."""
+        """Its layers, aggregation and adapters, however they are trained."""
         return replace(self, stages=(), distillation=None)
+
+    @property
+    def timed_variant(self) -> "CheckpointId":
+        """What its speed depends on: its shape, however its adapters start."""
+        return replace(self.shape, adapter_init=None)
 
     @property
     def recovered(self) -> int | None:

@@ -27,6 +27,8 @@ Mode = Literal[
 DEFAULT_MODE: Mode = "uniform_with_shared_start_and_end"
 Aggregation = Literal["mlp", "mean", "last", "residual"]
 AggregationBase = Literal["residual", "mean", "none"]  # what an mlp adds its output to
+AdapterInit = Literal["identity", "normal"]
+DistillationLoss = Literal["own", "published"]
 # How the names of the modes end whose chunks can be moved, and which alone read how many there are.
 BOTH_SIDES = "_with_shared_start_and_end"
 _DEFAULT_CHUNKS = 2  # what null has always meant in the modes that share a start and an end

@@ -8,6 +8,8 @@ from pydantic import Field, ValidationInfo, model_validator
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import (
     NO_ADAPTERS,
+    NORMAL_INIT,
+    PUBLISHED_LOSS,
     UNCHANGED,
     USUAL_AGGREGATION,
     USUAL_TEMPERATURE,
@@ -15,9 +17,11 @@ from workflow_scripts.core.ids import (
 )
 from workflow_scripts.core.plan import (
     DEFAULT_MODE,
+    AdapterInit,
     Aggregation,
     AggregationBase,
     ChunkPlan,
+    DistillationLoss,
     Mode,
     chunk_plan,
 )
@@ -27,6 +31,7 @@ from workflow_scripts.settings.section import Listed, Section, contradiction
 # Of another architecture, as is known before anything is fetched; families not named here may be of
 # the right one, and build_chunked looks.
 _UNCUT_FAMILIES = ("GPT-2", "Pythia")
+_DISTILLATION = ("distillation", "logits_distillation", "temperature", "distillation_loss")
 
 
 class Checkpoint(Section):
@@ -56,15 +61,24 @@ class Checkpoint(Section):
     """What the mlp adds its output to, so that it starts as that; none is the published mlp, which
     starts as noise."""
     use_adapters: bool = True
-    """A small trainable layer before each layer of a chunk; starts as nothing."""
+    """A small trainable layer before each layer of a chunk."""
     adapter_hidden_size: int | None = Field(None, ge=1)
     """Width of the adapters; null is the model's own."""
+    adapter_init: AdapterInit = Field("identity", exclude_if=lambda init: init == "identity")
+    """What the adapters start as: identity (their second projection is zero) or, as published,
+    normal (both projections are drawn from a normal distribution with the standard deviation of the
+    model's initializer_range, 0.02 as a rule)."""
     distillation: bool = False
     """Train towards the hidden states of the same weights run unchunked."""
     logits_distillation: bool = False
     """Train towards the logits of the same weights run unchunked."""
     temperature: float = Field(USUAL_TEMPERATURE, gt=0)
     """Temperature of the logits' distillation."""
+    distillation_loss: DistillationLoss = Field("own", exclude_if=lambda loss: loss == "own")
+    """How the losses of distillation are taken. own: over the tokens that have a label; of hidden
+    states the mean over those behind the chunks. published: over all tokens, those of prompts and
+    padding too; of hidden states the sum from the input of the first layer behind the chunks to the
+    last, normalised one, divided by the number of all states of the unchunked model."""
 
     @property
     def keys(self) -> dict[str, Any]:
@@ -79,7 +93,8 @@ class Checkpoint(Section):
                 name: getattr(self, name)
                 for name in (
                     *("aggregation_mode", "aggregation_base", "use_adapters"),
-                    *("adapter_hidden_size", "distillation", "logits_distillation", "temperature"),
+                    *("adapter_hidden_size", "adapter_init"),
+                    *_DISTILLATION,
                 )
             },
         }
@@ -103,11 +118,10 @@ class Checkpoint(Section):
         return self.id(layers).layout.variant.removeprefix("@")
 
     @property
-    def untaught(self) -> "Checkpoint":
-        """The same without distillation, which is of no effect but in training."""
+    def timed_variant(self) -> "Checkpoint":
+        """The same without what changes no speed: distillation and what the adapters start as."""
         usual = {
-            name: type(self).model_fields[name].default
-            for name in ("distillation", "logits_distillation", "temperature")
+            name: type(self).model_fields[name].default for name in ("adapter_init", *_DISTILLATION)
         }
         return self.model_copy(update=usual)
 
@@ -136,6 +150,9 @@ class Checkpoint(Section):
             None if self.mode == DEFAULT_MODE else self.mode,
             aggregation=None if self.aggregation == USUAL_AGGREGATION else self.aggregation,
             adapters=self._adapters,
+            adapter_init=NORMAL_INIT
+            if self.use_adapters and self.adapter_init == "normal"
+            else None,
             after=None if self._in_the_middle(plan) else f"after{len(plan.start)}",
             distillation=self._distillation,
         )
@@ -152,9 +169,10 @@ class Checkpoint(Section):
 
     @property
     def _distillation(self) -> str | None:
+        loss = "" if self.distillation_loss == "own" else f".{PUBLISHED_LOSS}"
         if not self.logits_distillation:
-            return "distil.hidden" if self.distillation else None
-        mark = "distil.both" if self.distillation else "distil.logits"
+            return f"distil.hidden{loss}" if self.distillation else None
+        mark = f"distil.{'both' if self.distillation else 'logits'}{loss}"
         if self.temperature == USUAL_TEMPERATURE:
             return mark
         digits = f"{Decimal(repr(self.temperature)):f}"  # without an exponent, which has a dash
@@ -186,6 +204,11 @@ class Checkpoint(Section):
                     f"{key} is true, but the plan is the unchanged model's, which has nothing to learn from"
                     " itself; expected false."
                 )
+        if self.distillation and self.distillation_loss == "published" and not plan.end:
+            raise contradiction(
+                "distillation_loss is published, but the plan has no layer behind its chunks, from which the"
+                " published loss takes hidden states; expected own."
+            )
         return self
 
 

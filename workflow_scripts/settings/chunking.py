@@ -67,7 +67,7 @@ class MeasuredPlans(Section):
 
         Of a model that no checkpoint is cut from no pruned plan is timed: their times stand beside perplexities.
         """
-        made = [one.untaught for one in checkpoints if one.model == model]
+        made = [one.timed_variant for one in checkpoints if one.model == model]
         k = self.latency_chunks
         grid = [
             Checkpoint(

@@ -13,14 +13,14 @@ DATASET = "lighteval/mmlu"
 MmluPrompt = Literal["installed", "published"]
 
 PUBLISHED_MODEL = "Qwen/Qwen2.5-0.5B-Instruct"
-# The published mlp adds its output to nothing, and the published adapters are as wide as the model's MLP:
-# another model than that of the same plan with the usual ones.
+# The published mlp adds its output to nothing, and the published adapters are as wide as the model's MLP and start
+# as random values: another model than that of the same plan with the usual ones.
 PUBLISHED = {
     "": "mmlu_baseline",
-    "@k2m12-mlp.none-adapters4864+cpt": "mmlu_k2m12_cpt",
-    "@k2m12-mlp.none-adapters4864+cpt+sft": "mmlu_k2m12_cpt_sft",
-    "@k2m6-mlp.none-adapters4864+cpt": "mmlu_k2m6_cpt",
-    "@k2m6-mlp.none-adapters4864+cpt+sft": "mmlu_k2m6_cpt_sft",
+    "@k2m12-mlp.none-adapters4864-init.normal+cpt": "mmlu_k2m12_cpt",
+    "@k2m12-mlp.none-adapters4864-init.normal+cpt+sft": "mmlu_k2m12_cpt_sft",
+    "@k2m6-mlp.none-adapters4864-init.normal+cpt": "mmlu_k2m6_cpt",
+    "@k2m6-mlp.none-adapters4864-init.normal+cpt+sft": "mmlu_k2m6_cpt_sft",
 }
 # What the authors trained and put on the hub, by its name there.
 _ON_THE_HUB = {
@@ -47,23 +47,24 @@ class Mmlu(Section):
 def published_table(checkpoint: CheckpointId, source: str) -> str | None:
     """The published table of this variant, by its name in resources/published.
 
-    The miniature world has no published numbers; in it the published model's stand in, and adapters of the
-    usual width for theirs.
+    The miniature world has no published numbers; in it the published model's stand in, and the usual adapters for
+    theirs.
     """
     if source == "miniature":
-        stand_ins = {_of_usual_width(variant): name for variant, name in PUBLISHED.items()}
+        stand_ins = {_with_usual_adapters(variant): name for variant, name in PUBLISHED.items()}
         return stand_ins.get(checkpoint.variant)
     if checkpoint.model == PUBLISHED_MODEL:
         return PUBLISHED.get(checkpoint.variant)
     return _ON_THE_HUB.get(str(checkpoint))
 
 
-def _of_usual_width(variant: str) -> str:
-    return replace(CheckpointId.parse(f"{PUBLISHED_MODEL}{variant}"), adapters=None).variant
+def _with_usual_adapters(variant: str) -> str:
+    checkpoint = CheckpointId.parse(f"{PUBLISHED_MODEL}{variant}")
+    return replace(checkpoint, adapters=None, adapter_init=None).variant
 
 
 def published_but_for_form(checkpoint: CheckpointId, source: str) -> bool:
-    """Whether a published model has this plan and these stages, with whatever aggregation and adapters."""
+    """Whether a published model has this plan and these stages, with any aggregation, adapters and distillation."""
     if str(checkpoint) in _ON_THE_HUB:
         return True
     if source != "miniature" and checkpoint.model != PUBLISHED_MODEL:
@@ -73,4 +74,6 @@ def published_but_for_form(checkpoint: CheckpointId, source: str) -> bool:
 
 
 def _without_form(checkpoint: CheckpointId) -> CheckpointId:
-    return replace(checkpoint, aggregation=None, adapters=None)
+    return replace(
+        checkpoint, aggregation=None, adapters=None, adapter_init=None, distillation=None
+    )

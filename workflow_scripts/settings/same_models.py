@@ -49,6 +49,8 @@ def made_of(checkpoint: "Checkpoint", layers: int) -> tuple[Any, ...]:
     taught = (
         *(checkpoint.distillation, checkpoint.logits_distillation),
         checkpoint.temperature if checkpoint.logits_distillation else None,
+        (checkpoint.distillation or checkpoint.logits_distillation)
+        and checkpoint.distillation_loss,
     )
     if not plan.chunks:
         # One chunk is what the unchanged model is, and learns nothing from it.
@@ -58,6 +60,7 @@ def made_of(checkpoint: "Checkpoint", layers: int) -> tuple[Any, ...]:
         *(
             checkpoint.use_adapters,
             checkpoint.adapter_hidden_size if checkpoint.use_adapters else None,
+            checkpoint.adapter_init if checkpoint.use_adapters else None,
         ),
         taught,
     )

@@ -67,6 +67,33 @@ def reference_loss(base, config, new, ids: torch.Tensor, labels: torch.Tensor) -
     return total / number
 
 
+def published_loss(base, config, new, ids, labels, mask) -> torch.Tensor:
+    """As the published code takes it: every position counts, those of prompts and padding too."""
+    with torch.no_grad():
+        taught = base(ids, attention_mask=mask, output_hidden_states=True)
+    hidden, soft, wanted = 0.0, 0.0, []
+    for at, real in enumerate(mask.bool()):
+        states = _states(base, config, new, ids[at], real)
+        logits, t = _logits(base, states), config.temperature
+        states = [*states[:-1], base.model.norm(states[-1])]
+        behind = (
+            len(config.plan().end) + 1
+        )  # what goes into each layer behind the chunks, and the last
+        for ours, theirs in zip(states[-behind:], taught.hidden_states[-behind:], strict=True):
+            cosine = (ours[0] * theirs[at]).sum(-1) / ours[0].norm(dim=-1) / theirs[at].norm(dim=-1)
+            hidden = hidden + (cosine - 1).pow(2).sum()
+        p, q = (F.softmax(one / t, dim=-1) for one in (taught.logits[at], logits))
+        soft = soft + t**2 * (p * (p / q).log()).sum()
+        counts = labels[at, 1:] != -100
+        wanted.append(
+            F.cross_entropy(logits[:-1][counts], labels[at, 1:][counts], reduction="none")
+        )
+    total = torch.cat(wanted).mean()
+    if config.distillation:
+        total = total + hidden / ids.numel() / len(taught.hidden_states)
+    return total + soft / ids.numel() if config.logits_distillation else total
+
+
 def _logits(base, states: list[torch.Tensor]) -> torch.Tensor:
     logits = base.lm_head(base.model.norm(states[-1]))[0]
     cap = getattr(base.config, "final_logit_softcapping", None)
@@ -83,8 +110,11 @@ def _mask(config, number: int, tokens: int) -> torch.Tensor:
     return torch.zeros(tokens, tokens).masked_fill(hidden, torch.finfo(torch.float32).min)
 
 
-def _states(base, config, new, row: torch.Tensor) -> list[torch.Tensor]:
-    """Of the main stream, behind each shared layer and behind all chunks; without a config, unchunked."""
+def _states(base, config, new, row: torch.Tensor, real=None) -> list[torch.Tensor]:
+    """Of the main stream, behind each shared layer and behind all chunks; without a config, unchunked.
+
+    `real` says where a row that is padded behind has tokens; the others are seen by none.
+    """
     plan = (
         chunk_plan(base.config.num_hidden_layers, "uniform", 0) if config is None else config.plan()
     )
@@ -95,6 +125,8 @@ def _states(base, config, new, row: torch.Tensor) -> list[torch.Tensor]:
 
     def layer(number: int, x: torch.Tensor) -> torch.Tensor:
         mask = _mask(base.config, number, tokens)[None, None].to(x.dtype)
+        if real is not None:
+            mask = mask.masked_fill(~real, torch.finfo(torch.float32).min)
         return base.model.layers[number](x, attention_mask=mask, position_embeddings=rotary)
 
     def adapter(number: int, x: torch.Tensor) -> torch.Tensor:

@@ -5,8 +5,15 @@ import torch
 import torch.nn.functional as F
 
 from tests.tiny_models import PLAN, VOCABULARY, base_model, chunked_model, tiny_model
-from tests.unit.chunked.reference import added_weights, fresh_ids, reference_loss
+from tests.unit.chunked.reference import (
+    added_weights,
+    fresh_ids,
+    padded,
+    published_loss,
+    reference_loss,
+)
 from tests.unit.largest import Largest
+from workflow_scripts.core.errors import UserError
 from workflow_scripts.planning import memory
 
 MEAN = PLAN | {"aggregation_mode": "mean"}
@@ -47,6 +54,48 @@ def test_in_pieces_loss_and_gradients_are_those_of_whole_logits(monkeypatch, lea
     for name, gradient in expected.items():
         off = (model.get_parameter(name).grad - gradient).abs().max()
         assert off <= 1e-6 * max(1.0, float(gradient.abs().max())), name
+
+
+@pytest.mark.parametrize(("items", "at_once"), [(None, 1000), (40, 7)])
+@pytest.mark.parametrize("learns", [{"distillation": True}, {"logits_distillation": True}, BOTH])
+def test_the_published_losses_count_prompts_and_padding(monkeypatch, learns, items, at_once):
+    monkeypatch.setattr(memory, "_TRAINED_LOGITS", 4 * at_once * VOCABULARY)
+    base, ids, mask = base_model("qwen2", 6), fresh_ids(3, 8), padded(8, "right")
+    labels = ids.masked_fill(mask == 0, -100)
+    labels[0, :4] = -100
+    keys = PLAN | learns | {"distillation_loss": "published", "temperature": 3.0}
+    model = chunked_model(base, **keys).train()
+    new = added_weights(model)
+    expected = published_loss(base, model.config, new, ids, labels, mask)
+    counted = int((labels[:, 1:] != -100).sum())
+    extra = {"num_items_in_batch": items} if items else {}
+    loss = (
+        model(ids, attention_mask=mask, labels=labels, **extra).loss * (items or counted) / counted
+    )
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-4)
+    gradients = (torch.autograd.grad(one, list(new.values())) for one in (loss, expected))
+    for ours, theirs in zip(*gradients, strict=True):
+        assert (ours - theirs).abs().max() <= 1e-3 * theirs.abs().max()
+
+
+def test_the_published_teacher_has_the_low_rank_adapters_too():
+    """So it is the same whether they lie beside the weights or were added to them."""
+    from peft import LoraConfig, get_peft_model
+
+    base, ids = base_model("qwen2", 6), fresh_ids(2, 8)
+    model = chunked_model(base, **MEAN, **BOTH, distillation_loss="published").train()
+    lora = LoraConfig(r=2, target_modules=["q_proj", "down_proj"], init_lora_weights=False)
+    adapted = get_peft_model(model, lora).train()
+    beside = adapted(input_ids=ids, labels=ids).loss.item()
+    merged = adapted.merge_and_unload().train()
+    assert merged(input_ids=ids, labels=ids).loss.item() == pytest.approx(beside, rel=1e-4)
+
+
+def test_the_published_loss_of_hidden_states_needs_a_layer_behind_the_chunks():
+    keys = {"num_layers_per_chunk": 3, "chunking_mode": "uniform", "distillation": True}
+    model = chunked_model(base_model("qwen2", 6), **keys, distillation_loss="published").train()
+    with pytest.raises(UserError, match="no layer behind its chunks; expected own"):
+        model(fresh_ids(1, 4), labels=fresh_ids(1, 4))
 
 
 def of_whole_logits(model, ids, labels):

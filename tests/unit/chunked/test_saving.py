@@ -54,10 +54,12 @@ def test_an_old_folder_with_an_mlp_computes_the_published_form(family, execution
     path = tmp_path / "config.json"
     keys = json.loads(path.read_text())
     ours = {"aggregation_base": "none", "chunk_execution": "fused", "adapter_hidden_size": wide}
+    ours |= {"adapter_init": "identity", "distillation_loss": "own"}
     assert {key: keys.pop(key) for key in ours} == ours
     path.write_text(json.dumps(keys))
 
     model = AutoModelForCausalLM.from_pretrained(tmp_path)
+    assert (model.config.adapter_init, model.config.distillation_loss) == ("normal", "published")
     model.config.chunk_execution = execution
     ids = fresh_ids(2, 7)
     expected = reference_logits(base, published, ids)
@@ -148,6 +150,8 @@ def test_a_fresh_process_needs_one_import_and_no_remote_code(tmp_path):
         ({"chunking_mode": "prune"}, "layers_to_prune is empty"),
         ({"use_adapters": "yes"}, "use_adapters is 'yes'; expected true or false"),
         ({"chunk_execution": "fuse"}, "Did you mean 'fused'?"),
+        ({"adapter_init": "identty"}, "Did you mean 'identity'?"),
+        ({"distillation_loss": "theirs"}, "distillation_loss is 'theirs'; expected one of own, published"),
         ({"num_layers_per_chunk": 0, "num_chunks": 0, "distillation": True}, "is the unchanged model's"),
         ({"use_sliding_window": True, "max_window_layers": 3, "sliding_window": 4}, "expected full_attention in all"),
     ],

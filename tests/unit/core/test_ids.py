@@ -28,8 +28,12 @@ with_chunks = st.builds(
     aggregation=st.sampled_from([None, "mean", "last", "residual", "mlp.mean", "mlp.none"]),
     adapters=st.none() | st.just("noadapters") | st.integers(1, 9999).map("adapters{}".format),
     after=st.none() | st.integers(0, 200).map("after{}".format),
+    adapter_init=st.sampled_from([None, "init.normal"]),
     distillation=st.sampled_from(
-        [None, "distil.hidden", "distil.both", "distil.logits.t3", "distil.both.t0.25"]
+        [
+            *(None, "distil.hidden", "distil.both", "distil.logits.t3", "distil.both.t0.25"),
+            *("distil.hidden.published", "distil.logits.published.t3"),
+        ]
     ),
 )
 ids = without_marks | with_chunks
@@ -57,6 +61,9 @@ def test_the_spelling_that_the_paths_and_the_paper_use():
     assert str(every.layout) == "org/net@k4m6-sequential"
     taught = CheckpointId.parse("org/net@k4m6-sequential-last-noadapters-distil.both.t3+cpt")
     assert str(every.shape) == str(taught.shape) == "org/net@k4m6-sequential-last-noadapters"
+    drawn = CheckpointId.parse("org/net@k2m6-adapters8-init.normal+cpt")
+    assert str(drawn.shape) == "org/net@k2m6-adapters8-init.normal"
+    assert str(drawn.timed_variant) == "org/net@k2m6-adapters8"
 
 
 def test_what_was_trained_back_says_on_how_much_and_a_plan_of_dropped_layers_what_it_learned_from():
@@ -90,6 +97,7 @@ NO_PLANS = (
         "k2m12-distil",
     ),
     *("k2m12-distil.logits.t2", "k2m12-distil.both.t3.0", "k2m12-distil.hidden.t3", "prune3-mean"),
+    *("k2m12-distil.both.t3.published", "k2m12-init.normal-adapters8", "k2m12-init.identity"),
     *("k2m12-distil.hidden-mean", "k2m12-mean-last", "k2m12-mean-mean", "k2m12-noadapters-mean"),
     *(
         "k2m12+recovery",

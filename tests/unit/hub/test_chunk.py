@@ -4,6 +4,8 @@ import json
 
 import pytest
 import torch
+from safetensors.torch import load_file
+from scipy import stats
 from transformers import AutoModelForCausalLM
 
 from tests.tiny_models import base_model, put_in_hub
@@ -116,6 +118,34 @@ def test_adapters_of_the_usual_width_are_no_other_model(tmp_path):
     assert not (tmp_path / "built").exists()
     build(manifest, tmp_path / "other", adapter_hidden_size=width - 1)
     build(manifest, tmp_path / "none", adapter_hidden_size=width, use_adapters=False)
+
+
+@pytest.mark.parametrize("init", ["identity", "normal"])
+def test_adapters_start_as_asked_and_are_drawn_from_the_seed(tmp_path, init):
+    base, manifest = hub_model(tmp_path / "base")
+    keys = {"adapter_hidden_size": 2000, "adapter_init": init, "aggregation_mode": "residual"}
+    built = build(manifest, tmp_path / "built", **keys)
+    again = build(manifest, tmp_path / "again", **keys)
+    other = build(manifest, tmp_path / "other", seed=1, **keys)
+    first, second, third = (read_manifest(one).weights_sha256 for one in (built, again, other))
+    assert first == second != third
+    assert json.loads((built.parent / "config.json").read_text())["adapter_init"] == init
+
+    drawn = load_file(built.parent / NEW_WEIGHTS)
+    normal = stats.norm(scale=base.config.initializer_range)
+    assert len(drawn) == 2 * 4 and all(name.endswith(".weight") for name in drawn)
+    for name, weight in drawn.items():
+        if "down" in name and init == "identity":
+            assert not weight.any()
+        else:
+            assert stats.kstest(weight.flatten().numpy(), normal.cdf).statistic < 0.01
+
+    ids = fresh_ids(2, 5)
+    plan = {**K2M2, "aggregation_mode": "residual", "use_adapters": False}
+    with torch.no_grad():
+        ours = load_model(built, **COMPUTE).model(ids).logits
+        plain = load_model(manifest, **COMPUTE, chunking=plan).model(ids).logits
+    assert torch.allclose(ours, plain, atol=1e-5) == (init == "identity")
 
 
 def test_parity_reports_the_plan_and_holds_it_to_its_word(tmp_path):

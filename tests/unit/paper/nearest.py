@@ -199,7 +199,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "grid, trained": lambda: of_the_grid("qqp", "train_before_test", 10_000),
     "grid, generated": lambda: of_the_grid("nq_open", "train_before_test", 3610),
     "mmlu, baseline": lambda: of_mmlu(""),
-    "mmlu, stages": lambda: of_mmlu("@k2m12-mlp.none-adapters4864+cpt+sft"),
+    "mmlu, stages": lambda: of_mmlu("@k2m12-mlp.none-adapters4864-init.normal+cpt+sft"),
     "prompts, run 2": lambda: of_the_prompts(2),
     "prompts, run 6": lambda: of_the_prompts(6),
     "prompts, run 7": lambda: of_the_prompts(7),

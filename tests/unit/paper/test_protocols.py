@@ -252,7 +252,7 @@ def test_the_aggregation_of_the_latency_grid_is_named():
 
 
 def test_of_chunked_models_the_stages_before_count_too():
-    case = of_mmlu("@k2m12-mlp.none-adapters4864+cpt+sft")
+    case = of_mmlu("@k2m12-mlp.none-adapters4864-init.normal+cpt+sft")
     document = case.document
     document["cpt"]["request"]["keys"]["learning_rate"] = 2e-3
     document["sft"]["data"]["data"]["system"] = None
@@ -279,12 +279,36 @@ def test_the_leaderboard_s_rows_are_held_against_the_harness_of_its_published_sc
     assert set(table.loc[table["decides"] == YES, "what"]) == {"start token in front of a prompt"}
 
 
-def test_another_form_of_a_published_plan_is_named(tmp_path):
-    fields = record_fields(study="mmlu", model="a/b@k2m12-noadapters", task="mmlu_helm")
+FORM = (
+    *("aggregation of the chunks", "adapters"),
+    *("start of the adapters", "distillation", "losses of distillation"),
+)
+LABELLED = "over tokens with a label; of hidden states the mean over those behind the chunks"
+
+
+@pytest.mark.parametrize(
+    ("marks", "ours"),
+    [
+        ("-mlp.none-adapters4864-init.normal", {}),
+        ("-mlp.none-adapters4864", {FORM[2]: "the identity"}),
+        ("-noadapters", {FORM[0]: "mlp.residual", FORM[1]: "noadapters"}),
+        (
+            "-mlp.none-adapters4864-init.normal-distil.both.published",
+            {FORM[3]: "distil.both.published"},
+        ),
+        (
+            "-mlp.none-adapters4864-init.normal-distil.both.t3",
+            {FORM[3]: "distil.both.t3", FORM[4]: LABELLED},
+        ),
+    ],
+)
+def test_another_form_of_a_published_plan_is_named(marks, ours):
+    fields = record_fields(study="mmlu", model=f"a/b@k2m12{marks}", task="mmlu_helm")
     items = ItemsFile(file="mmlu.parquet", sha256="0" * 64, n=4)
     table = differences([mmlu_cell(Record(items=items, **fields), {})], PROTOCOLS).set_index("what")
-    assert table.loc["aggregation of the chunks", "ours"] == "mlp.residual"
-    assert table.loc["adapters", "ours"] == "noadapters"
+    table = table[table.index.isin(FORM)]
+    assert table["ours"].to_dict() == ours
+    assert (table["decides"] == YES).all()
 
 
 def test_the_paper_has_every_published_model_of_mmlu_and_its_other_form():
@@ -295,7 +319,7 @@ def test_the_paper_has_every_published_model_of_mmlu_and_its_other_form():
     forms = [
         f"@{plan}{form}{stage}"
         for plan in ("k2m12", "k2m6")
-        for form in ("", "-mlp.none-adapters4864")
+        for form in ("", "-distil.both", "-mlp.none-adapters4864-init.normal")
         for stage in stages
     ]
     assert variants >= {"", *forms}

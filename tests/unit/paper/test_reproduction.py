@@ -130,7 +130,7 @@ def mmlu_settings(**changes) -> MmluComparison:
         "source": "huggingface",
         "checkpoints": {
             "mmlu_baseline": MODEL,
-            "mmlu_k2m12_cpt": f"{MODEL}@k2m12-mlp.none-adapters4864+cpt",
+            "mmlu_k2m12_cpt": f"{MODEL}@k2m12-mlp.none-adapters4864-init.normal+cpt",
         },
     }
     return MmluComparison.of(asked | changes)

@@ -40,13 +40,13 @@ def test_each_variant_has_its_table_and_no_table_is_left_over():
     assert found == set(PUBLISHED.values()) == set(AVERAGES)
     for variant, name in PUBLISHED.items():
         assert published_table(CheckpointId.parse(PUBLISHED_MODEL + variant), "huggingface") == name
-        narrow = variant.replace("-adapters4864", "")
-        stand_in = CheckpointId.parse(f"miniature/Qwen2-1M-Instruct{narrow}")
+        usual = variant.replace("-adapters4864-init.normal", "")
+        stand_in = CheckpointId.parse(f"miniature/Qwen2-1M-Instruct{usual}")
         assert published_table(stand_in, "miniature") == name
     other = CheckpointId.parse("Qwen/Qwen2.5-7B-Instruct")
     assert published_table(other, "huggingface") is None
-    for not_theirs in ("@k2m6", "@k2m6-mlp.none+cpt", "@k2m6+cpt", "@k2m6-noadapters+cpt"):
-        ours = CheckpointId.parse(PUBLISHED_MODEL + not_theirs)
+    for not_theirs in ("", "-mlp.none", "-mlp.none-adapters4864", "-noadapters"):
+        ours = CheckpointId.parse(f"{PUBLISHED_MODEL}@k2m6{not_theirs}+cpt")
         assert published_table(ours, "huggingface") is None, not_theirs
 
 

@@ -28,6 +28,7 @@ entries = st.builds(
     aggregation_base=st.sampled_from(["residual", "mean", "none"]),
     use_adapters=st.booleans(),
     adapter_hidden_size=st.sampled_from([None, 8, 16]),
+    adapter_init=st.sampled_from(["identity", "normal"]),
 )
 distilled = st.builds(
     lambda plan, **choices: Checkpoint(model=MODEL, **plan, **choices),
@@ -35,6 +36,7 @@ distilled = st.builds(
     distillation=st.booleans(),
     logits_distillation=st.booleans(),
     temperature=st.sampled_from([2.0, 3.0, 0.5, 1e-5, 12345.678]),
+    distillation_loss=st.sampled_from(["own", "published"]),
 )
 entries |= distilled
 
@@ -46,9 +48,12 @@ def architecture(entry: Checkpoint) -> tuple:
         return (plan,)
     base = entry.aggregation_base if entry.aggregation_mode == "mlp" else None
     width = entry.adapter_hidden_size if entry.use_adapters else None
+    start = entry.adapter_init if entry.use_adapters else None
+    learns = entry.distillation or entry.logits_distillation
     return (
-        *(entry.mode, plan, entry.aggregation_mode, base, entry.use_adapters, width),
+        *(entry.mode, plan, entry.aggregation_mode, base, entry.use_adapters, width, start),
         *(entry.distillation, entry.temperature if entry.logits_distillation else None),
+        entry.distillation_loss if learns else None,
     )
 
 

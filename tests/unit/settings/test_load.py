@@ -37,7 +37,7 @@ def test_the_paper_runs_the_published_grid_and_plans():
     settings = named("paper")
     assert (len(settings.harmony.models), len(settings.harmony.tasks)) == (61, 24)
     assert all(settings.task(name).training for name in settings.harmony.tasks)
-    published = "mlp.none-adapters4864"
+    published = "mlp.none-adapters4864-init.normal"
     choices = (published, "mean", "noadapters", "distil.hidden", "distil.logits", "distil.both")
     variants = {f"{plan}-{choice}" for plan in ("k2m12", "k2m6") for choice in choices}
     assert set(settings.checkpoints()) == {

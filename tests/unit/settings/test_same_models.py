@@ -52,9 +52,11 @@ CHOICES = {
     "aggregation_base": ["residual", "mean", "none"],
     "use_adapters": [True, False],
     "adapter_hidden_size": [None, 3, 5],
+    "adapter_init": ["identity", "normal"],
     "distillation": [False, True],
     "logits_distillation": [False, True],
     "temperature": [2.0, 0.5],
+    "distillation_loss": ["own", "published"],
 }
 
 
@@ -75,12 +77,14 @@ def pairs(draw):
     may_learn = [bool(c.plan(LAYERS).chunks) or c.mode == "prune" for c in made]
     learns = [c.distillation or c.logits_distillation for c in made]
     assume(all(may or not does for may, does in zip(may_learn, learns, strict=True)))
+    published = [c.distillation and c.distillation_loss == "published" for c in made]
+    assume(all(c.plan(LAYERS).end or not is_ for c, is_ in zip(made, published, strict=True)))
     return made
 
 
 @cache
 def computed(keys: str):
-    """Weights, logits and training loss of the model that an entry asks for."""
+    """Weights and which start as zeros, logits and training loss of the model that an entry asks for."""
     # Here, or all tests of the settings would wait for them.
     import torch
 
@@ -89,6 +93,7 @@ def computed(keys: str):
 
     config = Qwen2ChunkingConfig(**SHAPE, **Checkpoint.model_validate_json(keys).keys)
     model = Qwen2ChunkingForCausalLM(config).train()
+    starts = {name: bool(parameter.any()) for name, parameter in model.named_parameters()}
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             seed = torch.Generator().manual_seed(zlib.crc32(name.encode()))
@@ -96,7 +101,7 @@ def computed(keys: str):
         ids = torch.tensor([[1, 5, 9, 2, 7, 3], [8, 4, 4, 10, 6, 0]])
         logits = model(ids, use_cache=False).logits
         loss = model(ids, labels=ids, use_cache=False).loss
-    shapes = {name: parameter.shape for name, parameter in model.named_parameters()}
+    shapes = {name: (p.shape, starts[name]) for name, p in model.named_parameters()}
     return shapes, logits, loss
 
 
@@ -136,6 +141,10 @@ PLAIN = {"use_adapters": False, "aggregation_mode": "residual"}
         (HALVES, HALVES | {"temperature": 3.0, "distillation": False}),
         (HALVES | {"distillation": True}, HALVES | {"distillation": True, "temperature": 3.0}),
         (HALVES | PLAIN, HALVES | PLAIN | {"adapter_hidden_size": 3, "aggregation_base": "none"}),
+        (
+            HALVES | PLAIN,
+            HALVES | PLAIN | {"adapter_init": "normal", "distillation_loss": "published"},
+        ),
         (
             {"num_layers_per_chunk": 1},
             {"num_layers_per_chunk": 1, "mode": f"sequential{BOTH_SIDES}"},

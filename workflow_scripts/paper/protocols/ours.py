@@ -4,7 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from workflow_scripts.core.ids import UNCHANGED, USUAL_AGGREGATION, CheckpointId
+from workflow_scripts.core.ids import (
+    NO_ADAPTERS,
+    NORMAL_INIT,
+    PUBLISHED_LOSS,
+    UNCHANGED,
+    USUAL_AGGREGATION,
+    CheckpointId,
+)
 from workflow_scripts.core.records import Record
 from workflow_scripts.core.training_record import TrainingRecord
 
@@ -15,6 +22,8 @@ DRAWS = {
     "published": "one permutation under the run's seed, after the training items'",
 }
 BLANK_LINES = {"installed": 3, "published": 1}  # by mmlu.prompt
+ADAPTER_INITS = {None: "the identity", NORMAL_INIT: "normal(0, 0.02) in both projections"}
+OWN_LOSS = "over tokens with a label; of hidden states the mean over those behind the chunks"
 # What is said here of samples is what training.tokenise makes of them, and of examples what lm-eval does.
 EMPTY_ROWS = {"row": "left out", "all": "kept, as blank lines"}
 LEFT_OVER = "a shorter sample"
@@ -93,6 +102,11 @@ def mmlu_cell(
     if checkpoint.plan not in (None, UNCHANGED):
         found["aggregation of the chunks"] = checkpoint.aggregation or USUAL_AGGREGATION
         found["adapters"] = checkpoint.adapters or "as wide as the model"
+        if checkpoint.adapters != NO_ADAPTERS:
+            found["start of the adapters"] = ADAPTER_INITS[checkpoint.adapter_init]
+        found["distillation"] = checkpoint.distillation
+        if checkpoint.distillation and PUBLISHED_LOSS not in checkpoint.distillation:
+            found["losses of distillation"] = OWN_LOSS
     while checkpoint.stages:
         found |= _stage(checkpoint.stages[-1], trainings[str(checkpoint)])
         checkpoint = checkpoint.before

@@ -128,7 +128,7 @@ def chunking_ablation(
             "against": one.against,
             "changed": what_differs(id, CheckpointId.parse(one.against)),
             "trained_tokens": _tokens(id, tokens),
-            **{k: v for k, v in times.get(str(id.shape), {}).items() if k != "batch"},
+            **{k: v for k, v in times.get(str(id.timed_variant), {}).items() if k != "batch"},
         }
         text, score = texts.get(one.id, {}), scores.get(one.id, {})
         for name in request.texts:

@@ -1,6 +1,11 @@
 """What makes one chunked checkpoint another than the one it is held against, in words."""
 
-from workflow_scripts.core.ids import NO_ADAPTERS, USUAL_AGGREGATION, CheckpointId
+from workflow_scripts.core.ids import (
+    NO_ADAPTERS,
+    PUBLISHED_LOSS,
+    USUAL_AGGREGATION,
+    CheckpointId,
+)
 
 _TAUGHT = {
     "hidden": "hidden states",
@@ -16,11 +21,14 @@ def what_differs(id: CheckpointId, against: CheckpointId) -> str:
     said = {
         "aggregation": _aggregation,
         "adapters": _adapters,
+        "adapter_init": _adapter_init,
         "distillation": _distillation,
     }
     choices = {
         name: getattr(id, name) for name in said if getattr(id, name) != getattr(against, name)
     }
+    if id.adapters == NO_ADAPTERS:
+        choices.pop("adapter_init", None)
     return ", ".join(said[name](choice) for name, choice in choices.items())
 
 
@@ -37,9 +45,15 @@ def _adapters(mark: str | None) -> str:
     return f"adapters of width {mark.removeprefix('adapters')}" if mark else "adapters"
 
 
+def _adapter_init(mark: str | None) -> str:
+    return "adapters that start as random values" if mark else "adapters that start as the identity"
+
+
 def _distillation(mark: str | None) -> str:
     if mark is None:
         return "no distillation"
-    _, of, *temperature = mark.split(".", 2)
-    hot = f" at temperature {temperature[0].removeprefix('t')}" if temperature else ""
-    return f"distillation of {_TAUGHT[of]}{hot}"
+    _, of, *choices = mark.split(".", 2)
+    temperature = "".join(choices).removeprefix(PUBLISHED_LOSS).removeprefix(".")
+    hot = f" at temperature {temperature.removeprefix('t')}" if temperature else ""
+    loss = " by the published loss" if PUBLISHED_LOSS in mark else ""
+    return f"distillation of {_TAUGHT[of]}{loss}{hot}"

@@ -54,7 +54,7 @@ def chunking_summary(request: SizedCheckpoints, **made: pd.DataFrame) -> pd.Data
         known = not id.variant or plan in sizes
         rows.append(
             {
-                **times.get(str(id.shape), {}),
+                **times.get(str(id.timed_variant), {}),
                 **{"n": None, **scores.get(str(id), {})},  # questions, and not rounds of a time
                 "model": id.model,
                 "variant": id.variant,

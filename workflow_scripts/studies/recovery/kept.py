@@ -76,7 +76,7 @@ def kept_table(
             "plan": id.layout.variant.removeprefix("@") or UNCHANGED,
             "learns_from": _learns_from(id.distillation) if id.stages else None,
             "tokens": tokens.get(name) if id.stages else 0,
-            **by_shape.get(str(id.shape), {}),
+            **by_shape.get(str(id.timed_variant), {}),
         }
         if about["kind"] == AS_IT_IS:
             about["faster"] = 1.0
@@ -94,7 +94,8 @@ def _learns_from(mark: str | None) -> str:
 
 def form_of(id: CheckpointId) -> str:
     """Its aggregation and adapters, as in its name, where they are not the usual."""
-    return "-".join(mark for mark in (id.aggregation, id.adapters) if mark)
+    marks = (id.aggregation, id.adapters, id.adapter_init)
+    return "-".join(mark for mark in marks if mark)
 
 
 def _kind(id: CheckpointId) -> str:

@@ -173,6 +173,13 @@ def test_a_broken_checkpoint_has_a_line_of_dashes_and_the_others_their_numbers(b
         ),
         ("@k2m6-distil.hidden", "@k2m6-distil.logits", "distillation of hidden states"),
         ("@k2m6-adapters16", "@k2m6-noadapters", "adapters of width 16"),
+        ("@k2m6-init.normal", "@k2m6", "adapters that start as random values"),
+        ("@k2m6-noadapters", "@k2m6-init.normal", "no adapters"),
+        (
+            "@k2m6-distil.both.published.t3",
+            "@k2m6",
+            "distillation of hidden states and logits by the published loss at temperature 3",
+        ),
     ],
 )
 def test_what_is_otherwise_is_said_in_words(one, other, said):
