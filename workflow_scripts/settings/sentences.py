@@ -18,6 +18,7 @@ Schema = Mapping[str, Any]
 
 _LONGEST = 80
 _NOT_TEXT = ("int_type", "float_type", "bool_type")
+_REPLACED = {"test_draw": "draws"}  # keys of older configs, and what is in their place
 _SECRET = re.compile(
     r"\b(?:hf|api_org)_[A-Za-z0-9]{8,}"  # Hugging Face
     r"|\bgh[opsur]_[A-Za-z0-9]{16,}|\bgithub_pat_\w{16,}|\bglpat-[\w-]{16,}"  # GitHub, GitLab
@@ -131,9 +132,13 @@ def _sentence(problem: Mapping[str, Any], schema: Schema) -> str:
         return f"{key} is {shown(value)}; expected {problem['ctx']['text']}."
     if kind == "extra_forbidden":
         keys = _resolved(_at(schema, location[:-1]), schema.get("$defs", {}))["properties"]
+        name = location[-1]
+        nearest = _moved(schema, name) or hint(name, keys)
+        if _REPLACED.get(name) in keys:
+            nearest = f" ({_REPLACED[name]!r} is in its place)"
         return (
             f"{key} is {shown(value)}, but {dotted(location[:-1]) or 'the config'} has no such key;"
-            f" expected {listed(keys, 'or')}{_moved(schema, location[-1]) or hint(location[-1], keys)}."
+            f" expected {listed(keys, 'or')}{nearest}."
         )
     part = _at(schema, location)
     expected = expectation(part, schema.get("$defs", {}))
