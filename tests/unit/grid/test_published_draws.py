@@ -6,12 +6,15 @@ training, choosing and test items are cut to their caps, each only where there a
 permutation, in its order.
 """
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from tests.cells import cell
 from workflow_scripts.core.items import read_items
 from workflow_scripts.evaluation.direct import evaluate_direct
+from workflow_scripts.grid import splits as splits_module
 from workflow_scripts.grid.base import Base
 from workflow_scripts.grid.train_before_test import prepare
 from workflow_scripts.hub.mirror import mirror
@@ -35,11 +38,22 @@ def hold_out(items: list) -> tuple[list, list]:
     return permuted[:first], permuted[first : first + len(items) * 2 // 10]
 
 
-@pytest.mark.parametrize("over", [-1, 0, 1, 5], ids=lambda over: f"{over} over the cap")
+def load_shortened(names: list[str], rows: int) -> dict:
+    tasks = load_tasks(names)
+    for task in tasks.values():
+        task.dataset["train"] = task.dataset["train"].select(range(rows))
+    return tasks
+
+
+# Items above the cap, and training rows of which .8 and .2 are rounded in each way.
+@pytest.mark.parametrize("over, rows", [(-1, 1_197), (0, 1_198), (1, 1_199), (5, 1_200)])
 @pytest.mark.parametrize("name, metric", [("sst2", "acc"), ("arc_easy", "acc_norm")])
-def test_the_four_draws_are_lm_harmonys(world, model_manifest, tmp_path, name, metric, over):
+def test_the_four_draws_are_lm_harmonys(
+    world, model_manifest, tmp_path, monkeypatch, name, metric, over, rows
+):
+    monkeypatch.setattr(splits_module, "load_tasks", partial(load_shortened, rows=rows))
     with mirror(world) as datasets:
-        (task,) = load_tasks([name]).values()
+        (task,) = load_shortened([name], rows).values()
         training, test = list(task.training_docs()), list(range(len(task.eval_docs)))
         if name == "arc_easy":
             choosing = list(task.validation_docs())
