@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from workflow_scripts.settings.compute import FLASH, Compute, RowCompute
-from workflow_scripts.settings.harmony import Protocol, TaskRecipe, TestDraw, Together
+from workflow_scripts.settings.harmony import Draws, Protocol, TaskRecipe, Together
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.packs import Study, cell_names, seeds_of
 from workflow_scripts.settings.request import StepRequest
@@ -30,7 +30,7 @@ class CellsRequest(StepRequest):
     seeds: tuple[int, ...]  # with each of them each task is trained once
     compute: Compute | RowCompute
     chat_template: bool = False
-    test_draw: TestDraw = "own"
+    draws: Draws = "own"
     max_items_per_member: bool = False  # of a group: of each member, not of all together
     keep_texts: bool = False  # with each item what was asked and the answers there were
     recipe: TaskRecipe | None = None  # of the training before the test
@@ -79,7 +79,7 @@ def harmony_cells(settings: Settings, protocol: Protocol, tasks: tuple[str, ...]
         seeds=seeds_of(settings, "harmony", protocol),
         compute=settings.compute,
         chat_template=harmony.chat_template,
-        test_draw=harmony.test_draw,
+        draws=harmony.draws,
         recipe=_recipe(settings, protocol),
         together=settings.trained_together if protocol == "train_before_test" else 1,
     )

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.seeds import derive_seed
 from workflow_scripts.evaluation.cells import CellsRequest
 from workflow_scripts.evaluation.counting import counted_tokens
+from workflow_scripts.evaluation.draws import draw_items
 from workflow_scripts.evaluation.scored_items import ScoredItems
 from workflow_scripts.hub.load import LoadedModel
 from workflow_scripts.hub.manifest import Manifest
@@ -19,6 +17,7 @@ from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.served import ServedModel
 from workflow_scripts.hub.tasks import load_tasks
 from workflow_scripts.settings.generated_code import may_run_code
+from workflow_scripts.settings.harmony import Draws
 
 # lm-eval's own default; few-shot examples are drawn with it unless a task fixes them.
 FEWSHOT_SEED = 1234
@@ -56,10 +55,10 @@ def run_lm_eval(
             # So that a mean over the members is over all of them.
             for name, items in available.items():
                 drawn |= choose_items({name: items}, task.max_test_items, seed, name)
-        elif request.test_draw == "published":
-            drawn = choose_items_as_published(tasks, available, task.max_test_items, seed)
         else:
-            drawn = choose_items(available, task.max_test_items, seed, task.harness_task)
+            drawn = choose_items(
+                available, task.max_test_items, seed, task.harness_task, request.draws
+            )
         tasks = {name: tasks[name] for name in drawn}
         first = next(iter(tasks.values()))
         lm = language_model(
@@ -111,32 +110,14 @@ def ask(
 
 
 def choose_items(
-    available: dict[str, int], cap: int | None, seed: int, task: str
+    available: dict[str, int], cap: int | None, seed: int, task: str, draws: Draws = "own"
 ) -> dict[str, list[int]]:
     """All items of a task and its members, or a seeded draw of `cap` of them, in their own order."""
     items = [(name, at) for name, count in available.items() for at in range(count)]
     if not items:
         raise UserError(f"The task {task!r} has no items to evaluate.")
-    if cap is not None and len(items) > cap:
-        rng = np.random.default_rng(derive_seed(seed, "items", task))
-        items = [items[at] for at in sorted(rng.permutation(len(items))[:cap])]
     drawn: dict[str, list[int]] = {}
-    for name, at in items:
+    for number in sorted(draw_items(len(items), cap, draws, seed, "items", task)):
+        name, at = items[number]
         drawn.setdefault(name, []).append(at)
     return drawn
-
-
-def choose_items_as_published(
-    tasks: dict[str, Any], available: dict[str, int], cap: int | None, seed: int
-) -> dict[str, list[int]]:
-    """As the published code draws: a permutation of the training items, then one of the test's.
-
-    Which seed it had is not known.
-    """
-    ((name, count),) = available.items()
-    if cap is None or count <= cap:
-        return {name: list(range(count))}
-    generator = np.random.RandomState(seed)
-    if tasks[name].has_training_docs():
-        generator.permutation(len(tasks[name].training_docs()))
-    return {name: sorted(generator.permutation(count)[:cap].tolist())}

@@ -29,7 +29,7 @@ def explain_training(
 ) -> None:
     """Write it as text, the models one after another."""
     with mirror(hub):
-        splits = load_splits(request.task, request.recipe, request.seed)
+        splits = load_splits(request.task, request.recipe, request.seed, request.draws)
         training, tested = len(splits.training), len(splits.test.eval_docs)
         if request.number >= training:
             raise UserError(

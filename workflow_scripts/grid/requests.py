@@ -2,7 +2,7 @@
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.compute import Compute
-from workflow_scripts.settings.harmony import TaskRecipe
+from workflow_scripts.settings.harmony import Draws, TaskRecipe
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.request import StepRequest
 from workflow_scripts.settings.sentences import shown
@@ -15,6 +15,7 @@ class ExplainTrainingRequest(StepRequest):
     recipe: TaskRecipe
     chat_template: bool
     seed: int
+    draws: Draws = "own"
 
 
 def explain_training_request(settings: Settings) -> ExplainTrainingRequest:
@@ -25,6 +26,7 @@ def explain_training_request(settings: Settings) -> ExplainTrainingRequest:
         recipe=settings.harmony.task_recipe(settings.source),
         chat_template=settings.harmony.chat_template,
         seed=settings.seed,
+        draws=settings.harmony.draws,
     )
 
 

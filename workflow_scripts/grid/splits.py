@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.seeds import derive_seed
+from workflow_scripts.evaluation.draws import draw_items, permute_items
 from workflow_scripts.hub.tasks import load_tasks
-from workflow_scripts.settings.harmony import TaskRecipe
+from workflow_scripts.settings.harmony import Draws, TaskRecipe
 
-_HELD_OUT = "held_out_of_training"
+HELD_OUT = "held_out_of_training"
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Splits:
     choosing_items: list[int]  # of those that `choosing` evaluates
 
 
-def load_splits(name: str, recipe: TaskRecipe, seed: int) -> Splits:
+def load_splits(name: str, recipe: TaskRecipe, seed: int, draws: Draws = "own") -> Splits:
     (test,) = load_tasks([name]).values()
     (choosing,) = load_tasks([name]).values()
     if not test.has_training_docs():
@@ -40,20 +40,20 @@ def load_splits(name: str, recipe: TaskRecipe, seed: int) -> Splits:
     config = choosing.config
     own = config.validation_split if _has_both(config, recipe.choose_on_test) else None
     if own is None:
-        _hold_out(choosing, recipe.held_out_share, derive_seed(seed, "held out", name))
-        own = _HELD_OUT
+        _hold_out(choosing, name, recipe.held_out_share, seed, draws)
+        own = HELD_OUT
     choosing.set_config("validation_split", own)
     choosing.set_config("test_split", None)
     documents = choosing.training_docs()
-    order = np.random.default_rng(derive_seed(seed, "training items", name))
-    chosen = _draw(len(documents), recipe.max_training_items, order)
-    order = np.random.default_rng(derive_seed(seed, "choosing items", name))
+    cap = recipe.max_training_items
+    chosen = draw_items(len(documents), cap, draws, seed, "training items", name)
+    count, cap = len(choosing.eval_docs), recipe.max_validation_items
     return Splits(
         test=test,
         choosing=choosing,
         training=[documents[at] for at in chosen],
         choosing_split=own,
-        choosing_items=_draw(len(choosing.eval_docs), recipe.max_validation_items, order),
+        choosing_items=sorted(draw_items(count, cap, draws, seed, "choosing items", name)),
     )
 
 
@@ -62,23 +62,20 @@ def _has_both(config, may_be_the_same: bool) -> bool:
     return bool(config.validation_split and config.test_split and apart)
 
 
-def _hold_out(task, share: float, seed: int) -> None:
+def _hold_out(task, name: str, share: float, seed: int, draws: Draws) -> None:
     """Move a drawn share of the raw training rows into a split of their own."""
     rows = task.dataset[task.config.training_split]
-    count = max(1, round(share * len(rows)))
-    if count >= len(rows):
+    order = permute_items(len(rows), draws, seed, "held out", name)
+    if draws == "published":  # both shares are rounded down, and a permutation is not sorted
+        first = int((1 - share) * len(rows))
+        kept, held_out = order[:first], order[first : first + int(share * len(rows))]
+    else:
+        count = max(1, round(share * len(rows)))
+        held_out, kept = np.sort(order[:count]), np.sort(order[count:])
+    if not len(kept) or not len(held_out):
         raise UserError(
-            f"The training split of {task.config.task} has {len(rows)} rows; too few to hold out"
+            f"The training split of {name} has {len(rows)} rows; too few to hold out"
             f" {share:.0%} of them to choose on."
         )
-    held_out = np.sort(np.random.default_rng(seed).permutation(len(rows))[:count])
-    kept = np.setdiff1d(np.arange(len(rows)), held_out)
-    task.dataset[_HELD_OUT] = rows.select(held_out)
+    task.dataset[HELD_OUT] = rows.select(held_out)
     task.dataset[task.config.training_split] = rows.select(kept)
-
-
-def _draw(count: int, most: int | None, rng: np.random.Generator) -> list[int]:
-    """All, or a seeded permutation's first `most`, in their own order."""
-    if most is None or count <= most:
-        return list(range(count))
-    return sorted(rng.permutation(count)[:most].tolist())

@@ -157,7 +157,7 @@ def prepare(
         )
     encoder = Encoder(loaded.tokenizer, loaded.model.config)
     datasets.clear()
-    splits = load_splits(task.harness_task, recipe, request.seed)
+    splits = load_splits(task.harness_task, recipe, request.seed, request.draws)
     splits.choosing.set_config("num_fewshot", 0)
     samples, bad = _samples(splits, encoder, recipe, request.chat_template)
     ((_, dataset),) = datasets.items()

@@ -40,8 +40,6 @@ TEST_ITEMS = {
 }
 # Acceptable and unacceptable sentences among those of cola, whose metric depends on how many of each are right.
 COLA = (721, 322)
-# Of the tasks of which a part was drawn, the items there are to draw from.
-DRAWN_OF = {"qqp": 40_430, "hellaswag": 10_042}
 
 
 def read_panel(path: Path) -> pd.DataFrame:

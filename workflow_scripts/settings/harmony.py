@@ -11,7 +11,7 @@ from workflow_scripts.settings.sentences import hint
 from workflow_scripts.settings.training_keys import TrainingKeys
 
 Protocol = Literal["direct", "few_shot", "train_before_test"]
-TestDraw = Literal["own", "published"]
+Draws = Literal["own", "published"]
 Together = Literal["auto"] | Annotated[int, Field(ge=1)]
 
 
@@ -19,9 +19,9 @@ class TaskRecipe(TrainingKeys):
     """How a model is trained on a task before its test, and what it is trained and chosen on."""
 
     max_training_items: int | None = Field(50_000, ge=1)
-    """Training items, in a seeded order; null takes all of them."""
+    """Training items, drawn as harmony.draws says; null takes all of them."""
     max_validation_items: int | None = Field(1_000, ge=1)
-    """Items to choose the epoch on, in a seeded order; null takes all of them."""
+    """Items to choose the epoch on, drawn as harmony.draws says; null takes all of them."""
     held_out_share: float = Field(0.2, gt=0, lt=1)
     """Share of the training items held out to choose on, for tasks without a validation split
     beside their test split."""
@@ -104,11 +104,11 @@ class Harmony(Section):
     """direct: as the model is, zero-shot; few_shot: `shots` examples in front of each item;
     train_before_test: after training on the task, by `recipe`."""
     max_test_items: int | None = Field(10_000, ge=1)
-    """Test items of a task, taken in a seeded order; null takes all of them."""
-    test_draw: TestDraw = "own"
-    """Which items a test of more than max_test_items takes: own, drawn by the task's name;
-    published, by numpy's permutation under the seed, after one of the training items, as the
-    published code draws."""
+    """Test items of a task, drawn as `draws` says; null takes all of them."""
+    draws: Draws = "own"
+    """How items are drawn: for the test, for training, to hold out and to choose on. own, by the
+    seed, the task's name and the purpose; published, by numpy's permutation under seed 0, anew for
+    each draw and whatever the seed, as the published code draws."""
     shots: int = Field(5, ge=1)
     """Worked examples in the protocol few_shot."""
     chat_template: bool = False

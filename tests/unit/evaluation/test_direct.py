@@ -2,7 +2,6 @@
 
 from collections import Counter
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -15,7 +14,7 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.direct import evaluate_direct
-from workflow_scripts.evaluation.lm_eval_run import choose_items, choose_items_as_published
+from workflow_scripts.evaluation.lm_eval_run import choose_items
 from workflow_scripts.hub.manifest import read_manifest
 from workflow_scripts.hub.mirror import mirror
 
@@ -110,31 +109,6 @@ def test_a_group_has_its_members_and_both_averages(evaluate):
     # One letter for all subjects, not the luckiest letter of each.
     golds = Counter(item["gold"] for item in items)
     assert micro.best_constant == pytest.approx(max(golds.values()) / len(items))
-
-
-class Counted:
-    """Of a task the number of its training items alone."""
-
-    def __init__(self, training: int):
-        self._training = training
-
-    def has_training_docs(self) -> bool:
-        return bool(self._training)
-
-    def training_docs(self) -> range:
-        return range(self._training)
-
-
-def test_the_published_draw_is_numpys_permutation_behind_that_of_the_training_items():
-    np.random.seed(42)
-    np.random.permutation(300)
-    expected = sorted(np.random.permutation(1000)[:50])
-    (drawn,) = choose_items_as_published({"qqp": Counted(300)}, {"qqp": 1000}, 50, 42).values()
-    assert drawn == expected
-    (other,) = choose_items_as_published({"qqp": Counted(0)}, {"qqp": 1000}, 50, 42).values()
-    assert drawn != other
-    (all_of_few,) = choose_items_as_published({"rte": Counted(300)}, {"rte": 40}, 50, 42).values()
-    assert all_of_few == list(range(40))
 
 
 def test_a_draw_of_items_is_seeded_sorted_and_depends_on_the_task():

@@ -130,7 +130,8 @@ def of_the_grid(task: str, protocol: str, n: int) -> Case:
         name=protocol, max_items=10_000, generation=generation_of(task),
     )  # fmt: skip
     if request.recipe:
-        known = {"samples": 9, "held_out_samples": 9, "held_out_split": "held_out_of_training"}
+        known = {"samples": 50_000, "held_out_samples": 1_000}
+        known |= {"held_out_split": "held_out_of_training"}
         known |= {"tokens": 9, "trained_parameters": 9, "selected": {}, "evaluations": ()}
         facts = TrainingFacts(keys=request.recipe.model_dump(mode="json"), **known)
         record = record.model_copy(update={"training": facts})

@@ -67,7 +67,7 @@ CANNOT: dict[str, dict[str, str]] = {
     | {f"training.{key}": why for key, why in TRAINING.items()}
     | {"training.choose_on_test": RAN},
     "grid, trained": {"training.training_text": ONE_TEXT},
-    "grid, generated": {"protocol.max_items": UNUSED, "request.test_draw": UNUSED},
+    "grid, generated": {"protocol.max_items": UNUSED},
     "mmlu": PROTOCOL
     | {"protocol.batch_size": SUMS, "protocol.seed": UNUSED, "request.seed": UNUSED}
     | {"request.shots": RAN, "request.max_items_per_subject": RAN},
@@ -86,7 +86,7 @@ CANNOT: dict[str, dict[str, str]] = {
     "suite": PROTOCOL
     | CELLS
     | {"protocol.dtype": NAMED, "protocol.attention": SUMS, "protocol.seed": UNUSED}
-    | {"request.base": NAMED, "request.test_draw": UNUSED}
+    | {"request.base": NAMED, "request.draws": UNUSED}
     | {"request.max_items_per_member": UNUSED},
 }
 # No number that was published is measured under one: these are of perplexity and latency alone.

@@ -48,6 +48,11 @@ from workflow_scripts.studies.ranking.frame import DIRECT, TRAINED
 ROOT = Path(__file__).parents[3]
 PROTOCOLS = read_protocols(ROOT / "resources/published/protocols.yaml")
 QWEN, GEMMA = "Qwen/Qwen2-0.5B", "google/gemma-2b"
+OWN = {"draws": "own"}
+DRAWS = (
+    "numpy's permutation under seed 0, anew for each draw",
+    "by the seed, the task's name and the purpose",
+)
 
 
 def record(
@@ -61,6 +66,7 @@ def record(
     trained: bool = True,
     request: dict[str, Any] | None = None,
     ran: dict[str, Any] | None = None,
+    items: tuple[int, int] = (50_000, 1_000),
     **protocol: Any,
 ) -> Record:
     """As a run of config/paper_exact.yaml leaves it behind, but for what is said."""
@@ -68,7 +74,8 @@ def record(
     training = found.training
     if training:
         update = {"keys": training.keys | (keys or {}), "held_out_split": held_out_split}
-        training = training.model_copy(update=update | {"ran": ran})
+        update |= {"ran": ran, "samples": items[0], "held_out_samples": items[1]}
+        training = training.model_copy(update=update)
     return found.model_copy(
         update={
             "model": found.model.model_copy(update={"id": model}),
@@ -102,7 +109,7 @@ def test_a_run_of_the_exact_config_differs_in_nothing_that_decides():
     noted = found(record()).query("decides == @NO").set_index("what")
     assert set(noted.index) == {"seed", "lm-eval", "transformers", "trainer"}
     assert noted["because"].str.len().min() > 0
-    assert noted.loc["seed", "published"] == "not printed"
+    assert noted.loc["lm-eval", "published"] == "0.4.8"
 
 
 @pytest.mark.parametrize(
@@ -118,13 +125,18 @@ def test_a_run_of_the_exact_config_differs_in_nothing_that_decides():
         (record("nq_open", n=3610, keys={"training_text": "as_tested"}), {"training text": ("published", "as_tested")}),
         (record(keys={"training_text": "as_tested"}), {}),  # the same text, to the letter
         (record("medmcqa", n=4183), {"split to choose the epoch on": ("the test's own", "held_out_of_training")}),
-        (record(n=100, max_items=100, request={"test_draw": "own"}), {
+        (record(n=100, max_items=100, trained=False, request=OWN), {
             "test items, at most": ("10,000", "100"),
-            "draw of test items": (
-                "one permutation under the run's seed, after the training items'",
-                "by the task's name and the seed",
-            ),
+            "draw of test items": DRAWS,
         }),
+        (record("mnli", n=9815, request=OWN), {
+            "draw of training items": DRAWS,
+            "draw of held-out items": DRAWS,
+            "draw of items to choose on": DRAWS,
+        }),
+        # Where all items are taken nothing is drawn.
+        (record(request=OWN, items=(1_992, 498)), {"draw of held-out items": DRAWS}),
+        (record("sciq", n=1000, request=OWN, items=(11_679, 1_000), held_out_split="validation"), {}),
         (record(max_items=None), {}),  # all of the 277
         (record("qqp", n=40_430, max_items=None), {"test items, at most": ("10,000", "40,430")}),
         (record(keys={"learning_rate": 1e-4}), {"training: learning_rate": ("2e-05", "0.0001")}),

@@ -1,6 +1,7 @@
 """What a run did, read off its own records, in the words of resources/published/protocols.yaml."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,14 +13,15 @@ from workflow_scripts.core.ids import (
     USUAL_AGGREGATION,
     CheckpointId,
 )
-from workflow_scripts.core.records import Record
+from workflow_scripts.core.records import Record, TrainingFacts
 from workflow_scripts.core.training_record import TrainingRecord
+from workflow_scripts.grid.splits import HELD_OUT
 
 MOST_TEST_ITEMS = 10_000  # more than this were asked nowhere in the published grid
 NOT_RECORDED = "not recorded"
 DRAWS = {
-    "own": "by the task's name and the seed",
-    "published": "one permutation under the run's seed, after the training items'",
+    "own": "by the seed, the task's name and the purpose",
+    "published": "numpy's permutation under seed 0, anew for each draw",
 }
 BLANK_LINES = {"installed": 3, "published": 1}  # by mmlu.prompt
 ADAPTER_INITS = {None: "the identity", NORMAL_INIT: "normal(0, 0.02) in both projections"}
@@ -62,9 +64,10 @@ def grid_cell(record: Record) -> tuple[Cell, dict[str, Any]]:
     }
     if n == cap or n > MOST_TEST_ITEMS:  # else all were asked, as everywhere
         found["test items, at most"] = n
+    draws = record.request.get("draws", NOT_RECORDED)
+    draws = DRAWS.get(draws, draws)
     if n == cap:
-        draw = record.request["test_draw"]
-        found["draw of test items"] = DRAWS.get(draw, draw)
+        found["draw of test items"] = draws
     training = record.training
     if training is not None:
         keys, ran = training.keys, training.ran or {}
@@ -74,6 +77,7 @@ def grid_cell(record: Record) -> tuple[Cell, dict[str, Any]]:
         found |= {
             "number format of the training": precision,
             "training text": keys.get("training_text", NOT_RECORDED),
+            **dict.fromkeys(_training_draws(training), draws),
             "trainer": f"transformers {found['transformers']}",
         }
         same = training.held_out_split == record.task.split
@@ -81,6 +85,17 @@ def grid_cell(record: Record) -> tuple[Cell, dict[str, Any]]:
             "the test's own" if same else training.held_out_split
         )
     return cell, found
+
+
+def _training_draws(training: TrainingFacts) -> Iterator[str]:
+    """Name the draws that were made; where all items were taken there was none."""
+    items = training.samples + sum(bad["samples"] for bad in training.bad_samples.values())
+    if items >= (training.keys["max_training_items"] or math.inf):
+        yield "draw of training items"
+    if training.held_out_split == HELD_OUT:
+        yield "draw of held-out items"
+    if training.held_out_samples == training.keys["max_validation_items"]:
+        yield "draw of items to choose on"
 
 
 def mmlu_cell(

@@ -1,6 +1,5 @@
 """The published train-before-test grid beside ours, cell by cell: the leaderboard, and the scores beside it."""
 
-import math
 from collections.abc import Iterator
 
 import pandas as pd
@@ -14,12 +13,7 @@ from workflow_scripts.render.verdict import (
     verdict,
     within,
 )
-from workflow_scripts.scores.published_leaderboard import (
-    COLA,
-    DRAWN_OF,
-    LEADING_COLUMNS,
-    TEST_ITEMS,
-)
+from workflow_scripts.scores.published_leaderboard import COLA, LEADING_COLUMNS, TEST_ITEMS
 from workflow_scripts.stats.reruns import Reruns
 from workflow_scripts.stats.shares import coefficient_step, share_error
 from workflow_scripts.studies.harmony.requests import HarmonyComparison
@@ -98,7 +92,7 @@ def compare_cells(
                 error,
                 general or _no_floor(cell, task),
                 printed_to=0,
-                error=_with_draws(apart, task, theirs["stderr"]),
+                error=apart,
             ),
         }
 
@@ -106,13 +100,6 @@ def compare_cells(
 def _step(task: str, value: float) -> float:
     """The least by which a score can differ: what one answer counts."""
     return coefficient_step(value, *COLA) if task in _NO_BINOMIAL else 1 / TEST_ITEMS[task]
-
-
-def _with_draws(apart: float, task: str, stderr: float | None) -> float:
-    """With the sampling of what two draws of n of N items do not share: n / N of them, on average."""
-    if task not in DRAWN_OF or stderr is None:
-        return apart
-    return math.hypot(apart, stderr * math.sqrt(2 * (1 - TEST_ITEMS[task] / DRAWN_OF[task])))
 
 
 def _comparable(ours: pd.DataFrame, protocol: str) -> dict[str, dict]:
@@ -143,7 +130,6 @@ def _score(theirs: dict, cell: dict, task: str, general: str | None, reruns: Rer
     found = {"item": task, "metric": AFTER_TRAINING, "published": value, "published_stderr": stderr}
     found |= {"ours": score, "ours_stderr": error}
     apart = max(reruns.most(task, theirs["model"]) / LIMIT, _step(task, value))
-    apart = _with_draws(apart, task, stderr)
     why_not = general or _no_floor(cell, task)
     return found | verdict(
         value, stderr, score, error, why_not, printed_to=_PRINTED_TO, error=apart

@@ -1,0 +1,76 @@
+"""With `draws: published` a cell has the items that LM-Harmony draws, written down from its description.
+
+Before each draw numpy's global generator is set to seed 0. A task without both a validation and a test
+split has its training items permuted; the first .8 train and the next .2 choose, both rounded down. Then
+training, choosing and test items are cut to their caps, each only where there are more: the first of a
+permutation, in its order.
+"""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from tests.cells import cell
+from workflow_scripts.core.items import read_items
+from workflow_scripts.evaluation.direct import evaluate_direct
+from workflow_scripts.grid import splits as splits_module
+from workflow_scripts.grid.base import Base
+from workflow_scripts.grid.train_before_test import prepare
+from workflow_scripts.hub.mirror import mirror
+from workflow_scripts.hub.tasks import load_tasks
+from workflow_scripts.settings.harmony import TaskRecipe
+
+SEED = 7  # of the run, which the published draws do not depend on
+
+
+def permute(items: list) -> list:
+    np.random.seed(0)
+    return [items[number] for number in np.random.permutation(len(items))]
+
+
+def cap_items(items: list, cap: int) -> list:
+    return permute(items)[:cap] if len(items) > cap else items
+
+
+def hold_out(items: list) -> tuple[list, list]:
+    permuted, first = permute(items), len(items) * 8 // 10
+    return permuted[:first], permuted[first : first + len(items) * 2 // 10]
+
+
+def load_shortened(names: list[str], rows: int) -> dict:
+    tasks = load_tasks(names)
+    for task in tasks.values():
+        task.dataset["train"] = task.dataset["train"].select(range(rows))
+    return tasks
+
+
+# Items above the cap, and training rows of which .8 and .2 are rounded in each way.
+@pytest.mark.parametrize("over, rows", [(-1, 1_197), (0, 1_198), (1, 1_199), (5, 1_200)])
+@pytest.mark.parametrize("name, metric", [("sst2", "acc"), ("arc_easy", "acc_norm")])
+def test_the_four_draws_are_lm_harmonys(
+    world, model_manifest, tmp_path, monkeypatch, name, metric, over, rows
+):
+    monkeypatch.setattr(splits_module, "load_tasks", partial(load_shortened, rows=rows))
+    with mirror(world) as datasets:
+        (task,) = load_shortened([name], rows).values()
+        training, test = list(task.training_docs()), list(range(len(task.eval_docs)))
+        if name == "arc_easy":
+            choosing = list(task.validation_docs())
+        else:
+            training, choosing = hold_out(training)
+        recipe = TaskRecipe(
+            max_training_items=len(training) - over, max_validation_items=len(choosing) - over
+        )
+        changes = {"max_test_items": len(test) - over, "draws": "published", "seed": SEED}
+        request = cell(name, metric, protocol="train_before_test", recipe=recipe, **changes)
+        base = Base.of(model_manifest, request.compute)
+        splits = prepare(world, tmp_path / "trained.json", request, base, datasets).splits
+        found = [splits.choosing.eval_docs[number] for number in splits.choosing_items]
+    assert splits.training == cap_items(training, recipe.max_training_items)
+    ids = [str(document) for document in cap_items(choosing, recipe.max_validation_items)]
+    assert sorted(map(str, found)) == sorted(ids)
+    evaluate_direct(model_manifest, world, tmp_path / "r.json", cell(name, metric, **changes))
+    items = read_items(tmp_path / "r.parquet").column("item").to_pylist()
+    numbers = sorted(cap_items(test, changes["max_test_items"]))
+    assert [int(item.rpartition("/")[2]) for item in items] == numbers
