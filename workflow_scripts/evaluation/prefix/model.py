@@ -9,7 +9,8 @@ times keys; a model that leaves out the attention given to it keeps its masks.
 
 import inspect
 import sys
-from contextlib import nullcontext
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, partial
 from typing import Any
 
@@ -54,7 +55,8 @@ class CausalModel:
         self.records_steps = True  # of generation as CUDA graphs, until that has failed
         # The one that runs, and where prompts are shared.
         self.attention = self.masked_attention = get_attention(model)
-        self.attending = self._attending_plainly = nullcontext
+        self.attending: Callable[[], AbstractContextManager] = nullcontext
+        self._attending_plainly: Callable[[], AbstractContextManager] = nullcontext
         if not plain:
             self._trust_masks()
         self._read_windows()
