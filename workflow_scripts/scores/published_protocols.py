@@ -25,6 +25,7 @@ class Fact(StrictModel):
     known_from: str
     decides: bool = Field(True, description="Whether a score under something else is another's")
     because: str | None = None
+    not_measured: str | None = Field(None, description="Why no record of a run can say it")
 
     @model_validator(mode="after")
     def _says_why_it_does_not_decide(self) -> Self:
@@ -32,6 +33,8 @@ class Fact(StrictModel):
             raise ValueError(
                 f"{self.what}: `because` belongs to what does not decide, and only to it"
             )
+        if self.decides and self.not_measured:
+            raise ValueError(f"{self.what}: what is not measured decides nothing")
         return self
 
     def of(self, model: str, item: str | None) -> Iterator[tuple[str, Value]]:

@@ -77,10 +77,18 @@ class Case:
                 "training": training,
             }
         )
+        return differences([self._read(measured, document)], PROTOCOLS)
+
+    def stated(self) -> tuple[str, set[str]]:
+        """The study, and all that the record says of its protocol."""
+        cell, ours = self._read(self.record, self.document)
+        return cell.study, set(ours)
+
+    def _read(self, record: Record, document: dict[str, Any]) -> tuple[Cell, dict[str, Any]]:
         trainings = {
             one: SimpleNamespace(**document[one.rpartition("+")[2]]) for one in self.trainings
         }
-        return differences([self.cell(measured, trainings)], PROTOCOLS)
+        return self.cell(record, trainings)
 
     def verdict(self, found: pd.DataFrame) -> str:
         """What becomes of a number that agrees."""

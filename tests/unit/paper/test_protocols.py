@@ -9,6 +9,7 @@ import yaml
 
 from tests.records import record_fields
 from tests.unit.paper.nearest import (
+    CASES,
     measured,
     of_mmlu,
     of_the_grid,
@@ -211,8 +212,8 @@ def test_mmlu_with_the_prompt_of_the_installed_lighteval_is_another_protocol():
     assert case.verdict(table) == OTHER_PROTOCOL
 
 
-def of_plans(task: str, **changes: Any) -> pd.DataFrame:
-    """Differences of a record of chunk plans as config/paper.yaml measures them, but for some keys."""
+def read_plans(task: str, **changes: Any) -> tuple[Cell, dict[str, Any]]:
+    """Read a record of chunk plans as config/paper.yaml measures them, but for some keys."""
     ask = {"written": written_request, "mmlu": latency_request}.get(task, perplexity_request)
     request = ask(settings("paper"), "Qwen/Qwen2.5-0.5B-Instruct").as_params()
     kind = "latency" if task == "mmlu" else "perplexity"
@@ -221,16 +222,45 @@ def of_plans(task: str, **changes: Any) -> pd.DataFrame:
         request, name=kind, dtype="bfloat16", generation=request["measures"] | changes,
     )  # fmt: skip
     cell = latency_cell if task == "mmlu" else perplexity_cell
-    return differences([cell(record)], PROTOCOLS).set_index("what")
+    return cell(record)
+
+
+def of_plans(task: str, **changes: Any) -> pd.DataFrame:
+    return differences([read_plans(task, **changes)], PROTOCOLS).set_index("what")
+
+
+def test_every_fact_is_computed_from_a_record_or_said_to_be_not_measured():
+    """Without this a fact that no record states would pass for equal."""
+    distilled = "@k2m12-mlp.none-adapters4864-init.normal-distil.both+cpt+sft"
+    stated: dict[str, set[str]] = {}
+    cases = [*(make() for make in CASES.values()), of_mmlu(distilled)]
+    plans = [read_plans(task) for task in ("wikitext", "magpie", "written", "mmlu")]
+    for study, what in [
+        *(case.stated() for case in cases),
+        *((cell.study, set(ours)) for cell, ours in plans),
+    ]:
+        stated.setdefault(study, set()).update(what)
+    for study, protocol in PROTOCOLS.items():
+        for fact in protocol.facts:
+            names = {f"{fact.what}: {key}" for key in fact.each} or {fact.what}
+            if fact.not_measured:
+                assert not names & stated[study], f"{study}: {fact.what} is measured"
+            else:
+                assert names <= stated[study], f"{study}: no record states {fact.what}"
+
+
+def test_what_is_not_measured_is_in_the_table_with_its_reason():
+    row = of_plans("wikitext").loc["context of the last window"]
+    assert row["ours"].startswith("not measured: ") and row["decides"] == NO
 
 
 @pytest.mark.parametrize(
     ("task", "expected"),
     [
-        ("wikitext", []),
+        ("wikitext", ["context of the last window"]),
         ("magpie", ["what is scored of a conversation", "conversations that are too long"]),
         ("written", ["seed", "adapters of the plans", "attention"]),
-        ("mmlu", ["latency: devices", "what is timed"]),
+        ("mmlu", ["latency: devices", "what is timed", "GPU"]),
     ],
 )
 def test_chunk_plans_are_measured_as_published_but_for_what_is_listed(task, expected):

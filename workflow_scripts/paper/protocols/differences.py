@@ -38,7 +38,7 @@ NOTE = (
     "What the records of this run say of its protocol, where the published one is known to be another, or not"
     " known. Cells: measurements of this run that it concerns; the CSV names each. Decides: whether a published"
     " number that it touches gets no verdict, but 'other protocol' in the table reproduction. What does not"
-    " decide says why. What is not listed is as published."
+    " decide says why, and so does what is not measured. What is not listed is as published."
 )
 COLUMNS = columns(("text", "study of item protocol what published ours decides because known_from"))
 
@@ -60,6 +60,8 @@ def _of_cell(cell: Cell, ours: dict[str, Any], protocol: PublishedProtocol) -> I
         of_this_kind = fact.each and any(what.startswith(f"{fact.what}: ") for what in ours)
         for what, published in fact.of(cell.of, cell.item):
             value = ours.get(what, NOT_RECORDED if of_this_kind else published)
+            if fact.not_measured:
+                value = f"not measured: {fact.not_measured}"
             if value == published:
                 continue
             yield about | {
