@@ -1,7 +1,7 @@
 """What a job prints, without the tokens of its environment and without what a terminal would obey.
 
-Its output goes through a process that does nothing else, so that compiled code and children are read too, and what
-is said last is kept however the job ends.
+Its output goes through a process of its own, so that compiled code and children are read too, and what is said last
+is kept however the job ends. That process also removes the temporary folders of a job that was killed.
 """
 
 import os
@@ -53,6 +53,7 @@ def output_into(log: Path) -> Iterator[None]:
     temporary = tempfile.mkdtemp(prefix="chorus-")
     with log.open("wb", buffering=0) as file:
         if os.fork() == 0:
+            os.setsid()  # what kills the group of the job leaves this process alone
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 signal.signal(number, signal.SIG_IGN)  # it ends when nobody can say anything more
             _write_all(reading, file.fileno(), tell, end, temporary)
