@@ -10,7 +10,7 @@ BENCH := $(VENV)/bench
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help install demo status requests clean test test-all test-slurm test-faults test-protections test-real \
-	generate bench-chunks bench-evaluation bench-training bench-together bench-gpu bench-dag bench-ranking \
+	golden generate bench-chunks bench-evaluation bench-training bench-together bench-gpu bench-dag bench-ranking \
 	bench-calibration bench-price bench-items bench-stopping
 
 # A line that begins with ##@ heads a group, what follows ## behind a target is its sentence.
@@ -68,6 +68,11 @@ test-protections: $(INSTALLED) ## without each protection its test must fail; ha
 HUB ?= resources/hub-first
 test-real: $(INSTALLED) ## with the real weights that config/first.yaml has fetched; HUB=runs/first/resources/hub-first
 	$(BIN)/python -m pytest tests/real --real-hub $(HUB) $(if $(SERVER),--real-server $(SERVER))
+
+BASE ?=
+KEEP ?=
+golden: $(INSTALLED) ## every number that moved since BASE=<commit>; five minutes; KEEP=yes keeps the new ones
+	$(BIN)/python -m tests.golden $(if $(BASE),--base $(BASE)) $(if $(KEEP),--keep)
 
 generate: $(INSTALLED) ## write config/config.yaml and schema.json again from workflow_scripts/settings
 	$(BIN)/python -m workflow_scripts.settings.generate
