@@ -11,9 +11,8 @@ BENCH := $(VENV)/bench
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo status requests clean test test-all test-slurm test-faults test-real \
-	generate bench-chunks bench-evaluation bench-training bench-together bench-gpu bench-dag bench-ranking \
-	bench-price
+.PHONY: help install demo status requests clean test test-all test-slurm test-faults test-real golden generate \
+	bench-chunks bench-evaluation bench-training bench-together bench-gpu bench-dag bench-ranking bench-price
 
 # A line that begins with ##@ heads a group, what follows ## behind a target is its sentence.
 help: ## this list
@@ -66,6 +65,11 @@ test-faults: $(INSTALLED) ## KILLS=20 kills at random moments, drawn with SEED=1
 HUB ?= resources/hub-first
 test-real: $(INSTALLED) ## with the real weights that config/first.yaml has fetched; HUB=runs/first/resources/hub-first
 	$(BIN)/python -m pytest tests/real --real-hub $(HUB) $(if $(SERVER),--real-server $(SERVER))
+
+BASE ?=
+KEEP ?=
+golden: $(INSTALLED) ## every number that moved since BASE=<commit>; five minutes; KEEP=yes keeps the new ones
+	$(BIN)/python -m tests.golden $(if $(BASE),--base $(BASE)) $(if $(KEEP),--keep)
 
 generate: $(INSTALLED) ## write config/config.yaml and schema.json again from workflow_scripts/settings
 	$(BIN)/python -m workflow_scripts.settings.generate

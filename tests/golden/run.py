@@ -1,0 +1,147 @@
+"""Run the golden config with the workflow of a commit, or of the working tree, and collect its tables."""
+
+import csv
+import io
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import yaml
+
+from tests.golden.compare import Difference, Renames, compare_folders, round_cell
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+PARTS: dict[str, dict[str, list[str]]] = yaml.safe_load((HERE / "tables.yaml").read_text())
+RENAMES = Renames.read(HERE / "renames.yaml")
+VENDORS = {"GenuineIntel": "intel", "AuthenticAMD": "amd"}
+
+
+def read_base() -> str:
+    return (HERE / "base.txt").read_text().strip()
+
+
+def name_processor(cpuinfo: str) -> str:
+    """Name the kind of processor by vendor, family and model, as in intel-6-143."""
+    values = dict(re.findall(r"^(vendor_id|cpu family|model)\s*: (.*)$", cpuinfo, re.M))
+    if len(values) < 3:
+        return platform.machine()
+    vendor = values["vendor_id"]
+    return f"{VENDORS.get(vendor, vendor)}-{values['cpu family']}-{values['model']}"
+
+
+def find_kept(part: str) -> Path:
+    """Return the folder of the kept numbers of a part, which need not exist."""
+    if part == "published":
+        return HERE / part
+    cpuinfo = Path("/proc/cpuinfo")
+    return HERE / name_processor(cpuinfo.read_text() if cpuinfo.exists() else "")
+
+
+def keep_tables(part: str, tables: Path) -> Path:
+    """Make a part's tables the kept ones, and return their folder."""
+    kept = find_kept(part)
+    shutil.rmtree(kept, ignore_errors=True)
+    kept.mkdir()
+    for path in sorted(tables.glob("*.csv")):
+        rows = [
+            [round_cell(cell) for cell in row]
+            for row in csv.reader(io.StringIO(path.read_text(encoding="utf-8")))
+        ]
+        with (kept / path.name).open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows(rows)
+    return kept
+
+
+def drop_other_processors() -> list[str]:
+    """Remove the kept numbers of other kinds of processor, and return their names."""
+    folders = [path.parent for path in HERE.glob("*/scores.csv")]
+    stale = [folder for folder in folders if folder != find_kept("measured")]
+    for folder in stale:
+        shutil.rmtree(folder)
+    return [folder.name for folder in stale]
+
+
+def compare_part(part: str, before: Path, after: Path) -> list[Difference]:
+    return compare_folders(before, after, PARTS[part], RENAMES)
+
+
+def extract_commit(commit: str, folder: Path) -> None:
+    """Write the files of a commit into a folder."""
+    archive = subprocess.run(
+        ["git", "archive", "--format=tar", f"{commit}^{{commit}}"], cwd=ROOT, capture_output=True
+    )
+    if archive.returncode:
+        raise ValueError(
+            f"{commit} is no commit of this clone; expected one that `git rev-parse` knows. In a"
+            " shallow clone, `git fetch --unshallow` fetches the older ones."
+        )
+    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
+        files.extractall(folder, filter="data")
+
+
+def run_commit(commit: str, part: str, tables: Path) -> float:
+    """Make a part's tables as a commit does, under the names they had then; return the seconds."""
+    config = RENAMES.restore_config(read_config())
+    names = [RENAMES.restore_table(name) for name in PARTS[part]]
+    with TemporaryDirectory(prefix="golden-") as tree:
+        extract_commit(commit, Path(tree))
+        return run_workflow(Path(tree), config, names, tables)
+
+
+def run_working_tree(part: str, tables: Path) -> float:
+    """Make a part's tables as the working tree does; return the seconds."""
+    return run_workflow(ROOT, read_config(), list(PARTS[part]), tables)
+
+
+def read_config() -> dict:
+    return yaml.safe_load((HERE / "config.yaml").read_text())
+
+
+def run_workflow(tree: Path, config: dict, names: list[str], tables: Path) -> float:
+    """Run Snakemake in a temporary folder and copy the tables of these names out of it."""
+    sources = {name: f"results/tables/{name}.csv" for name in names}
+    if "scores" in sources:
+        sources["scores"] = "results/scores.csv"
+    with TemporaryDirectory(prefix="golden-") as name:
+        folder = Path(name)
+        (folder / "config.yaml").write_text(yaml.safe_dump(config))
+        shutil.copytree(HERE / "requests", folder / "requests")
+        started = time.monotonic()
+        result = subprocess.run(
+            [
+                *(sys.executable, "-m", "snakemake", "--snakefile", str(tree / "Snakefile")),
+                *("--directory", name, "--configfile", "config.yaml", "--", *sources.values()),
+            ],
+            cwd=folder,
+            env=_make_environment(folder),
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+        )
+        seconds = time.monotonic() - started
+        if result.returncode:
+            raise RuntimeError(f"The run of {tree} failed:\n{result.stdout}{result.stderr}")
+        tables.mkdir(parents=True)
+        for table, source in sources.items():
+            shutil.copy(folder / source, tables / f"{table}.csv")
+    return seconds
+
+
+def _make_environment(folder: Path) -> dict[str, str]:
+    """One thread, so that sums have one order; the home and temporary files inside the folder."""
+    own = {"HOME": str(folder), "TMPDIR": str(folder), "COLUMNS": "200"}
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("HF_", "XDG_", "SNAKEMAKE_", "PYTEST_", "PYTHONPATH"))
+    }
+    return inherited | own | threads

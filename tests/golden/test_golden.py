@@ -1,0 +1,27 @@
+"""The numbers of the golden config are the kept ones, or those of the base commit."""
+
+import pytest
+
+from tests.golden import run
+
+pytestmark = pytest.mark.workflow
+
+
+def check(part, before, after, moved):
+    differences = run.compare_part(part, before, after)
+    unintended = [str(each) for each in differences if not each.is_intended(moved)]
+    assert not unintended, "\n".join(unintended)
+
+
+def test_tables_of_released_scores_have_the_kept_numbers(tmp_path):
+    run.run_working_tree("published", tmp_path / "after")
+    check("published", run.find_kept("published"), tmp_path / "after", moved={})
+
+
+def test_what_models_compute_are_the_kept_numbers_or_those_of_the_base_commit(tmp_path):
+    before, moved = run.find_kept("measured"), {}
+    if not before.is_dir():
+        before, moved = tmp_path / "before", run.RENAMES.moved
+        run.run_commit(run.read_base(), "measured", before)
+    run.run_working_tree("measured", tmp_path / "after")
+    check("measured", before, tmp_path / "after", moved)
