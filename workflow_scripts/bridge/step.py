@@ -36,10 +36,10 @@ def server_asked(job: Any) -> str | None:
 
 
 @contextmanager
-def step(snakemake, *, network: bool = False, own_network: bool = True) -> Iterator[None]:
+def step(snakemake, *, network: bool = False) -> Iterator[None]:
     """Run a step's work: everything it prints goes to its log; a UserError ends it in one sentence.
 
-    Without `network` it may reach the hub by no library; with `own_network` nothing beyond this machine at all.
+    Without `network` it may reach nothing beyond this machine.
 
     The number of compute threads comes from the rule's `compute_threads` parameter where it has one,
     not from what the machine offers, because PyTorch's sums on a CPU depend on it.
@@ -49,8 +49,8 @@ def step(snakemake, *, network: bool = False, own_network: bool = True) -> Itera
     log = Path(snakemake.log[0])
     with output_into(log):
         server = server_asked(snakemake)
-        if not network and (not_held := go_offline(own_network=own_network, but_for=server)):
-            print(not_held)
+        if not network:
+            go_offline(but_for=server)
         end_with_the_run()
         try:
             with in_journal(snakemake.rule, log):

@@ -46,8 +46,7 @@ def main(
 
 
 if "snakemake" in globals():
-    # Processes on several nodes reach one another over the network.
-    with step(snakemake, own_network=snakemake.params.request["keys"]["nodes"] == 1):
+    with step(snakemake):
         main(
             Path(snakemake.input.base),
             Path(snakemake.input.samples),
