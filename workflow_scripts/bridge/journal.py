@@ -1,13 +1,11 @@
-"""One small file a job: who runs it, since when, how it ended, and the most memory that it held.
+"""One small file a job: who runs it, since when, and how it ended.
 
-The plan and the table of costs read them, and core.own_job asks them whose a job is now.
+The plan reads them, and core.own_job asks them whose a job is now.
 """
 
 import json
 import os
-import resource
 import socket
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -51,15 +49,8 @@ def in_journal(rule: str, log: Path) -> Iterator[None]:
         raise
     finally:
         if is_mine():
-            _write(path, entry | {"state": state, "ended": time.time(), "peak_mb": _peak_mb()})
+            _write(path, entry | {"state": state, "ended": time.time()})
         os.environ.pop(VARIABLE, None)
-
-
-def _peak_mb() -> int:
-    """Of this process, or of one that it started and waited for, where that held more."""
-    kilo = 2**20 if sys.platform == "darwin" else 2**10  # which count it in bytes, and in kilobytes
-    whose = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    return max(resource.getrusage(who).ru_maxrss for who in whose) // kilo
 
 
 def entries() -> dict[str, dict[str, Any]]:

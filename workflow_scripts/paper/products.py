@@ -17,7 +17,6 @@ from workflow_scripts.paper.requests import (
     TablesTold,
     ToldFigure,
     ToldTable,
-    cost_table,
     leaderboard_page,
     published_cells,
     reproduction,
@@ -198,18 +197,6 @@ _OWN = (
     ),
     *products(
         "paper",
-        table(
-            "cost",
-            "Planned and actual time, memory and tokens of each rule.",
-            "paper.cost",
-            inputs={"records": records_of(*(one.name for one in MEASURED))},
-            request=cost_table,
-            environment="planning",
-        ),
-        chapter="cost",
-    ),
-    *products(
-        "paper",
         page(
             "index",
             "The report: all studies on one page.",
@@ -263,10 +250,9 @@ def wanted(settings: Settings) -> list[Product]:
 
 
 def share_request(settings: Settings) -> Share:
-    """What the report tells, but for the times that a run took, which are never twice the same."""
+    """What the report tells."""
     told = [*_reported(settings, "table"), *_reported(settings, "figure")]
-    shared = [one for one in told if one.name != "cost"]
-    sentences = {path: one.sentence for one in shared for path in one.files.values()}
+    sentences = {path: one.sentence for one in told for path in one.files.values()}
     models = models_request(settings).models
     return Share(workflow_folder=settings.workflow_folder, sentences=sentences, models=models)
 

@@ -1,12 +1,10 @@
 """What the paper's own tables, its report and the leaderboard's page are asked."""
 
-from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
 from workflow_scripts.scores.foreign.cells import KnownModel
-from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.grids import OWN_GRID
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.margins import Margins
@@ -35,12 +33,6 @@ class Reproduction(StepRequest):
     prompts: PromptComparison
     harmony: HarmonyComparison
     margins: Margins
-
-
-class CostTable(StepRequest):
-    snakefile: str
-    config: dict[str, Any]
-    cluster: Cluster
 
 
 class LeaderboardPage(StepRequest):
@@ -83,11 +75,6 @@ class Share(StepRequest):
     workflow_folder: str
     sentences: dict[str, str] = Field(description="Of each file of a table or a figure")
     models: tuple[KnownModel, ...] = Field(description="All that the table of models has")
-
-
-def cost_table(settings: Settings) -> CostTable:
-    snakefile = str(Path(settings.workflow_folder, "Snakefile"))
-    return CostTable(snakefile=snakefile, config=settings.merged, cluster=settings.cluster)
 
 
 def leaderboard_page(settings: Settings, *, measures: bool) -> LeaderboardPage:
