@@ -182,11 +182,11 @@ def tries_left(protocol):
     return lambda wildcards, attempt: CELL_RETRIES[protocol] + 1 - attempt
 
 
-def planned(rule, need, gpu=True, over_nodes=False):
+def planned(rule, need, gpu=True):
     """What a rule's jobs ask for, computed from what each needs (workflow_scripts/planning)."""
     NEEDS[rule] = need
     spelling = GPU_REQUEST if gpu and ON_GPUS else None
-    return resources(need, SETTINGS.cluster, spelling, over_nodes=over_nodes)
+    return resources(need, SETTINGS.cluster, spelling)
 
 
 # In seconds: no job is planned longer, so that priorities by length are below the usual 0.

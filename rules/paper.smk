@@ -2,12 +2,12 @@
 
 from workflow_scripts.paper.products import (
     prose_files,
-    share_request,
     tables_told,
     told,
     told_from,
 )
 from workflow_scripts.paper.requests import shown_config
+from workflow_scripts.studies.ranking.requests import models_request
 
 
 use rule collect_scores as merge_scores with:
@@ -106,21 +106,11 @@ rule paper:
 
 
 use rule collect_scores as share with:
-    """A folder and an archive to share: records in others' formats, tables, figures, config, versions."""
+    """Write all evaluations as JSON of Every Eval Ever, with their items, for others to read."""
     input:
         records=all_records,
-        products=list(share_request(SETTINGS).sentences),
-        scores=rules.merge_scores.output.csv,
-        provenance=rules.gather_provenance.output.provenance,
-        workflow=sorted(
-            map(
-                str,
-                [Path(workflow.basedir, "Snakefile"), *Path(workflow.basedir).glob("rules/*.smk")],
-            )
-        ),
     output:
         folder=directory("results/share"),
-        archive="results/share.zip",
     log:
         "logs/share.log",
     localrule: True
@@ -128,6 +118,6 @@ use rule collect_scores as share with:
         mem_mb=4000,
         runtime="2h",
     params:
-        version=1,
-        function="paper.share.share.share",
-        request=lambda wildcards: share_request(SETTINGS).as_params(),
+        version=2,
+        function="paper.share.share",
+        request=lambda wildcards: models_request(SETTINGS).as_params(),

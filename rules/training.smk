@@ -49,7 +49,7 @@ rule train_checkpoint:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("train_checkpoint", planned_of("stage"), over_nodes=True),
+        **planned("train_checkpoint", planned_of("stage")),
     params:
         version="train_checkpoint 2",
         compute_threads=SETTINGS.compute.threads,

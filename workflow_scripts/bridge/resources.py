@@ -14,7 +14,6 @@ class Needed(Protocol):
     """What a job needs, as far as a cluster is told."""
 
     gpus: int
-    nodes: int
 
     def asked_minutes(self, attempt: int, cluster: Cluster) -> int: ...
 
@@ -24,13 +23,10 @@ class Needed(Protocol):
 NeedOf = Callable[[Any], Needed]
 
 
-def resources(
-    need: NeedOf, cluster: Cluster, gpu_request: str | None, *, over_nodes: bool = False
-) -> dict[str, Any]:
+def resources(need: NeedOf, cluster: Cluster, gpu_request: str | None) -> dict[str, Any]:
     """The resources of a rule as Snakemake takes them: functions of a job's wildcards and of the attempt.
 
-    Without `gpu_request` no GPU is asked for, whatever the need says. `over_nodes` says whether some of the
-    rule's jobs may need several nodes.
+    Without `gpu_request` no GPU is asked for, whatever the need says.
     """
 
     def mem_mb(wildcards, attempt):
@@ -41,7 +37,6 @@ def resources(
 
     given = {"mem_mb": mem_mb, "runtime": runtime}
     given |= _gpus(need, gpu_request) if gpu_request else {}
-    given |= _over_nodes(need, given, gpu_request) if over_nodes else {}
     return {name: signed(value) if callable(value) else value for name, value in given.items()}
 
 
@@ -67,38 +62,8 @@ def gpu_request(workflow) -> str:
 def _gpus(need: NeedOf, spelling: str) -> dict[str, Any]:
     option, _, kind = spelling.partition(":")
     if option == "gres":
-        return {"gres": lambda wildcards: _gres(need(wildcards), kind)}
+        name = f"gpu:{kind}" if kind else "gpu"
+        return {"gres": lambda wildcards: f"{name}:{need(wildcards).gpus}"}
     # Slurm may put GPUs of one job on several nodes, where they are not asked for by node as gres are.
     counted = {"gpu": lambda wildcards: need(wildcards).gpus, "nodes": 1}
     return counted | ({"gpu_model": kind} if kind else {})
-
-
-def _gres(need: Needed, kind: str) -> str:
-    """GPUs of a node."""
-    return f"gpu:{kind}:{need.gpus // need.nodes}" if kind else f"gpu:{need.gpus // need.nodes}"
-
-
-def _over_nodes(need: NeedOf, given: dict[str, Any], spelling: str | None) -> dict[str, Any]:
-    """A job of several nodes itself starts what runs on each, as MPI jobs do, and has as many GPUs on each."""
-
-    def for_some(several: bool, value: Any) -> Callable:
-        def resource(wildcards):
-            needed = need(wildcards)
-            if several != (needed.nodes > 1):
-                return None
-            return value(needed) if callable(value) else value
-
-        return resource
-
-    found = {
-        "nodes": lambda wildcards: need(wildcards).nodes,
-        "mpi": for_some(True, "srun"),
-        "tasks": for_some(True, lambda needed: needed.nodes),
-        "tasks_per_gpu": for_some(True, 0),  # or it would be `tasks`
-    }
-    if "gpu" in given and spelling:  # which may lie on the nodes in other numbers
-        kind = spelling.partition(":")[2]
-        found["gpu"] = for_some(False, lambda needed: needed.gpus)
-        found["gres"] = for_some(True, lambda needed: _gres(needed, kind))
-        found |= {"gpu_model": for_some(False, kind)} if kind else {}
-    return found

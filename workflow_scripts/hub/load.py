@@ -16,7 +16,6 @@ from workflow_scripts.hub.chunk import chunked_config
 from workflow_scripts.hub.delta import add_base
 from workflow_scripts.hub.local import changed_since
 from workflow_scripts.hub.manifest import Manifest, differing_sizes, read_manifest
-from workflow_scripts.hub.node_copy import on_this_node
 from workflow_scripts.hub.quantized import quantization
 from workflow_scripts.hub.served import AS_SERVED, load_served
 from workflow_scripts.planning.memory import BYTES, room_on
@@ -73,7 +72,6 @@ def load_model(
         served, tokenizer = load_served(manifest_path, manifest)
         threads = torch.get_num_threads()
         return LoadedModel(served, tokenizer, manifest, "server", AS_SERVED, AS_SERVED, threads)
-    folder = on_this_node(folder, manifest)
     device = choose_device(device)
     dtype = choose_dtype(dtype, device)
     is_quantized = dtype in QUANTIZED

@@ -13,7 +13,6 @@ from workflow_scripts.paper.requests import (
     LeaderboardPage,
     PublishedCells,
     Report,
-    Share,
     TablesTold,
     ToldFigure,
     ToldTable,
@@ -42,7 +41,6 @@ from workflow_scripts.studies.product import (
 )
 from workflow_scripts.studies.prompts import products as prompts
 from workflow_scripts.studies.ranking import products as grids
-from workflow_scripts.studies.ranking.requests import models_request
 from workflow_scripts.studies.recovery import products as recovery
 from workflow_scripts.studies.suite import products as suite
 from workflow_scripts.studies.training import products as training
@@ -247,14 +245,6 @@ BY_NAME = {(one.kind, one.name): one for one in PRODUCTS}
 def wanted(settings: Settings) -> list[Product]:
     """Those that the config has made."""
     return [one for one in PRODUCTS if one.wanted(settings)]
-
-
-def share_request(settings: Settings) -> Share:
-    """What the report tells."""
-    told = [*_reported(settings, "table"), *_reported(settings, "figure")]
-    sentences = {path: one.sentence for one in told for path in one.files.values()}
-    models = models_request(settings).models
-    return Share(workflow_folder=settings.workflow_folder, sentences=sentences, models=models)
 
 
 def wanted_records(settings: Settings) -> dict[str, list[str]]:

@@ -4,7 +4,6 @@ from typing import Any
 
 from pydantic import Field
 
-from workflow_scripts.scores.foreign.cells import KnownModel
 from workflow_scripts.settings.grids import OWN_GRID
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.margins import Margins
@@ -69,12 +68,6 @@ class Report(TablesTold):
 
     figures: dict[str, ToldFigure]
     links: dict[str, str] = Field({}, description="Other pages beside this one")
-
-
-class Share(StepRequest):
-    workflow_folder: str
-    sentences: dict[str, str] = Field(description="Of each file of a table or a figure")
-    models: tuple[KnownModel, ...] = Field(description="All that the table of models has")
 
 
 def leaderboard_page(settings: Settings, *, measures: bool) -> LeaderboardPage:

@@ -235,15 +235,13 @@ class PlacedModel:
         row = max(length, ROW_ON_A_CPU * shares)
         device = self._training_bytes(keys, row, twice) // MB
         device += shares * (at_once - 1) * trained * OF_TRAINED // MB
-        processes = keys.gpus // keys.nodes  # of a node
-        weights = self._weights * (1 if keys.sharded else processes)
+        weights = self._weights * (1 if keys.sharded else keys.gpus)
         if on_gpu:  # at the end the first one has what was trained, exactly, beside the weights
             weights = max(weights, self._weights + trained * BYTES["float32"])
         return Need(
             seconds,
-            self._host_mb(weights, device, processes),
+            self._host_mb(weights, device, keys.gpus),
             gpus=keys.gpus * on_gpu,
-            nodes=keys.nodes,
             gpu_mb=(device + DEVICE_MB) * on_gpu,
             disk_mb=math.ceil((trained * _STORED_OF_TRAINED + self._weights) / MB),
             tokens=tokens,

@@ -11,7 +11,6 @@ class Need:
     seconds: float
     mem_mb: int
     gpus: int = 0
-    nodes: int = 1  # that have them, each as many; memory is of one of them
     gpu_mb: int = 0  # of one GPU
     disk_mb: int = 0  # what it leaves there
     download_mb: int = 0

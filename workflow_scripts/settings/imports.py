@@ -10,8 +10,6 @@ from workflow_scripts.core.files import sha256_json
 from workflow_scripts.settings.names import Folder, find_folder
 from workflow_scripts.settings.section import Listed, contradiction
 
-# What `snakemake share` makes.
-SHARED_SCORES, SHARED_CRATE = "every_eval_ever", "ro-crate-metadata.json"
 _OURS = ("harmony", "corpora", "own")
 
 
@@ -21,17 +19,9 @@ def import_name(folder: str) -> str:
 
 
 def paths_in(folder: Path) -> list[Path]:
-    """All that lies below it; a link in it to a folder is entered, and none further down, which might lead back.
-
-    Of what `snakemake share` made, that part which is for others to read.
-    """
+    """All that lies below it; a link in it to a folder is entered, and none further down, which might lead back."""
     links = (one for one in folder.glob("*") if one.is_symlink() and one.is_dir())
-    return sorted(path for top in (folder, *links) for path in _for_others(top).rglob("*"))
-
-
-def _for_others(folder: Path) -> Path:
-    shared = folder / SHARED_SCORES
-    return shared if shared.is_dir() and (folder / SHARED_CRATE).is_file() else folder
+    return sorted(path for top in (folder, *links) for path in top.rglob("*"))
 
 
 def import_stamp(folder: str, workflow_folder: Path) -> str:

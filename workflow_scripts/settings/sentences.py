@@ -7,6 +7,7 @@ is shown as one would write it in YAML; one that looks like a secret is never sh
 import re
 from collections.abc import Iterable, Mapping
 from datetime import date
+from fnmatch import fnmatchcase
 from typing import Any
 
 from pydantic import ValidationError
@@ -19,10 +20,13 @@ Schema = Mapping[str, Any]
 _LONGEST = 80
 _NOT_TEXT = ("int_type", "float_type", "bool_type")
 # Keys of older configs: since which version they are gone, and what is in their place.
+_ONE_NODE = "0.1.0; expected gpus of one node"
 _REMOVED = {
     "harmony.budget": "0.1.0; config/harmony_lite.yaml lists the tasks that a small budget pays for",
     "harmony.stop": "0.1.0; expected nothing in its place",
     "harmony.test_draw": "0.1.0; expected harmony.draws, which decides all four draws",
+    "harmony.recipes.*.nodes": _ONE_NODE,
+    "training.recipes.*.nodes": _ONE_NODE,
 }
 _SECRET = re.compile(
     r"\b(?:hf|api_org)_[A-Za-z0-9]{8,}"  # Hugging Face
@@ -135,8 +139,9 @@ def _sentence(problem: Mapping[str, Any], schema: Schema) -> str:
         return f"{key}: {problem['ctx']['text']}"
     if kind == "unlike":
         return f"{key} is {shown(value)}; expected {problem['ctx']['text']}."
-    if key in _REMOVED:
-        return f"{key} is {shown(value)}, which was removed in {_REMOVED[key]}."
+    for removed, instead in _REMOVED.items():
+        if fnmatchcase(key, removed):
+            return f"{key} is {shown(value)}, which was removed in {instead}."
     if kind == "extra_forbidden":
         keys = _resolved(_at(schema, location[:-1]), schema.get("$defs", {}))["properties"]
         return (

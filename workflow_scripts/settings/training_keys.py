@@ -97,19 +97,12 @@ class TrainingKeys(Section):
     compile: bool = False
     """Compile the model with torch.compile."""
     gpus: int = Field(1, ge=1)
-    """GPUs that train side by side."""
-    nodes: int = Field(1, ge=1)
-    """Nodes of a Slurm cluster that have these GPUs, each as many."""
+    """GPUs of one node that train side by side."""
     sharded: bool = False
-    """Share weights, gradients and optimiser out among the GPUs of a node (FSDP), for models too
-    large for one; each of several nodes has the whole."""
+    """Share weights, gradients and optimiser out among the GPUs (FSDP), for models too large for
+    one."""
     tensorboard: bool = False
     """Write TensorBoard files too; needs the package tensorboard."""
-
-    @property
-    def shared_among(self) -> int:
-        """How many GPUs hold one copy of the weights together."""
-        return self.gpus // self.nodes if self.sharded else 1
 
     @property
     def adapters_alone(self) -> bool:
@@ -139,8 +132,5 @@ class TrainingKeys(Section):
                 f"gpus is {self.gpus} and batch_size {self.batch_size}; expected a number that"
                 " divides it."
             )
-        if self.gpus % self.nodes:
-            yield f"nodes is {self.nodes} and gpus {self.gpus}; expected a number that divides it."
-        if self.sharded and self.gpus == self.nodes:
-            on_nodes = f" on {self.nodes} nodes" if self.nodes > 1 else ""
-            yield f"sharded is true and gpus is {self.gpus}{on_nodes}; expected 2 or more to share among."
+        if self.sharded and self.gpus == 1:
+            yield "sharded is true and gpus is 1; expected 2 or more to share among."

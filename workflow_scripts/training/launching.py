@@ -1,4 +1,4 @@
-"""The processes of one training that are started on this machine, joined by accelerate, and waited for.
+"""The processes of one training, joined by accelerate, and waited for.
 
 torchrun's launcher (torch 2.13) was tried in this place and gives up what a training must not lose. It
 passes a signal on, but thirty seconds later kills whoever has not ended, a number that nobody can set:
@@ -20,34 +20,26 @@ from workflow_scripts.core.machine import MachineFault
 from workflow_scripts.training.processes import OUT_OF_MEMORY, signals_to
 
 PARENT = "CHORUS_TRAINING_PARENT"
-TELLING = (OUT_OF_MEMORY, Interrupted.exit_code, MachineFault.exit_code)
+_TELLING = (OUT_OF_MEMORY, Interrupted.exit_code, MachineFault.exit_code)
 _ONE = "workflow_scripts.training.side_by_side"
+_ROOT = str(Path(__file__).resolve().parents[2])
 _POLL_SECONDS = 0.2
 _GRACE_SECONDS = 10.0
 
 
-def rendezvous(address: str, port: int, processes: int) -> dict[str, str]:
-    """Where all processes of a training meet, as their environment tells them."""
-    return {
-        "MASTER_ADDR": address,
-        "MASTER_PORT": str(port),
-        "WORLD_SIZE": str(processes),
-        "PYTHONPATH": os.pathsep.join(filter(None, [_ROOT, os.environ.get("PYTHONPATH")])),
+def run_here(arguments: str, processes: int, port: int) -> int:
+    """Run so many processes, which meet at the port; how they ended."""
+    environment = os.environ | {
+        **{"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)},
+        **dict.fromkeys(("WORLD_SIZE", "LOCAL_WORLD_SIZE"), str(processes)),
+        **{"PYTHONPATH": os.pathsep.join(filter(None, [_ROOT, os.environ.get("PYTHONPATH")]))},
+        PARENT: str(os.getpid()),
     }
-
-
-_ROOT = str(Path(__file__).resolve().parents[2])
-
-
-def run_here(arguments: str, processes: int, meeting: dict[str, str], first: int = 0) -> int:
-    """So many processes, the first of which has this number among all; how it ended."""
-    environment = os.environ | meeting
-    environment |= {"LOCAL_WORLD_SIZE": str(processes), PARENT: str(os.getpid())}
     return wait_for(
         [
             subprocess.Popen(
                 [sys.executable, "-m", _ONE, arguments],
-                env=environment | {"RANK": str(first + n), "LOCAL_RANK": str(n)},
+                env=environment | {"RANK": str(n), "LOCAL_RANK": str(n)},
             )
             for n in range(processes)
         ]
@@ -88,5 +80,5 @@ def _wait(started: Sequence[subprocess.Popen]) -> int:
     for process in started:
         process.kill()
         process.wait()
-    telling = (code for code in TELLING if code in codes)
+    telling = (code for code in _TELLING if code in codes)
     return next(telling, next(filter(None, codes)))

@@ -41,7 +41,7 @@ class Lesson:
 
         How many GPUs there are does not, but for rounding.
         """
-        keys = self.keys.model_dump(mode="json", exclude={"gpus", "nodes"})
+        keys = self.keys.model_dump(mode="json", exclude={"gpus"})
         return {"keys": keys, "seed": self.seed, **self.belongs_to}
 
     @property

@@ -25,12 +25,11 @@ _WEIGHTS, _OPTIMIZER = "weights", "optimizer"
 
 
 def sharing(keys: TrainingKeys, device: str) -> DistributedConfig | None:
-    """Among the GPUs of a node; each node has the whole, so that only gradients pass between nodes."""
+    """How the weights are shared out among all processes, if they are."""
     if not keys.sharded:
         return None
     return DistributedConfig(
-        fsdp_size=keys.shared_among,
-        dp_replicate_size=keys.nodes,
+        fsdp_size=keys.gpus,
         fsdp_mixed_precision=choose_precision(keys.precision, device) == "bfloat16",
     )
 

@@ -15,8 +15,7 @@ from workflow_scripts.core.errors import Interrupted, UserError
 from workflow_scripts.core.machine import MachineFault, is_better_elsewhere
 from workflow_scripts.core.offline import go_offline
 from workflow_scripts.training.checkpoint_stage import train_stage
-from workflow_scripts.training.launching import PARENT, rendezvous, run_here
-from workflow_scripts.training.over_nodes import run_over_nodes
+from workflow_scripts.training.launching import PARENT, run_here
 from workflow_scripts.training.processes import OUT_OF_MEMORY, is_first
 from workflow_scripts.training.requests import StageRequest
 
@@ -25,7 +24,7 @@ def train_side_by_side(paths: dict[str, Path], request: StageRequest) -> None:
     """Run `train_stage` in as many processes as the recipe has GPUs, and wait for them all."""
     as_text = {name: str(path) for name, path in paths.items()}
     arguments = json.dumps({"paths": as_text, "request": request.as_params()})
-    while (code := _once(arguments, request)) == OUT_OF_MEMORY:
+    while (code := run_here(arguments, request.keys.gpus, get_free_port())) == OUT_OF_MEMORY:
         pass
     if code == Interrupted.exit_code:
         raise Interrupted("Interrupted and saved; the same command resumes from there.")
@@ -33,13 +32,6 @@ def train_side_by_side(paths: dict[str, Path], request: StageRequest) -> None:
         raise MachineFault("A process of the training met a fault of this machine, named above.")
     if code:
         raise UserError(f"A process of the training ended with {code}; what it said is above.")
-
-
-def _once(arguments: str, request: StageRequest) -> int:
-    keys = request.keys
-    if keys.nodes > 1:
-        return run_over_nodes(arguments, keys, request.threads)
-    return run_here(arguments, keys.gpus, rendezvous("127.0.0.1", get_free_port(), keys.gpus))
 
 
 def _main() -> None:

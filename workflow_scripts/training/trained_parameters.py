@@ -81,7 +81,6 @@ def _layer_number(name: str) -> int | None:
 
 def _with_adapters(model, in_full: set[str], keys: TrainingKeys):
     from peft import LoraConfig, get_peft_model
-    from peft.tuners import tuners_utils
 
     targets = list(keys.lora_targets)
     # A layer trained in full needs no adapter beside that.
@@ -101,20 +100,12 @@ def _with_adapters(model, in_full: set[str], keys: TrainingKeys):
         exclude_modules="|".join(map(re.escape, sorted(excluded))) or None,
         task_type="CAUSAL_LM",
     )
-    # PEFT takes weights that are shared out on several nodes for those of tensor parallelism, of which a process
-    # computes a part, and would make the adapters of a part's size.
-    before, tuners_utils._torch_supports_distributed = (
-        tuners_utils._torch_supports_distributed,
-        False,
-    )
     try:
         return get_peft_model(model, config)
     except ValueError as error:
         raise UserError(
             f"lora_targets is {targets}; {type(model).__name__} cannot take adapters there: {error}"
         ) from None
-    finally:
-        tuners_utils._torch_supports_distributed = before
 
 
 def _targets(model, targets: list[str]) -> list[str] | str:

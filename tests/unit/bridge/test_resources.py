@@ -29,32 +29,6 @@ def test_gpus_are_asked_for_as_the_cluster_spells_it(spelling, expected):
     assert made["runtime"]({}, attempt=1) == 12
 
 
-@pytest.mark.parametrize(
-    ("spelling", "gpus"),
-    [
-        ("gpus", {"gres": "gpu:8"}),
-        ("gpus:a100", {"gres": "gpu:a100:8"}),
-        ("gres:a100", {"gres": "gpu:a100:8"}),
-        (None, {}),
-    ],
-)
-def test_on_several_nodes_a_job_starts_a_task_on_each_itself(spelling, gpus):
-    """The Slurm plugin would run a job of one task on one node, and take `tasks` for those of a GPU."""
-
-    def asked(need):
-        made = resources(lambda wildcards: need, Cluster(), spelling, over_nodes=True)
-        del made["mem_mb"], made["runtime"]
-        found = {name: value({}) if callable(value) else value for name, value in made.items()}
-        return {name: value for name, value in found.items() if value is not None}
-
-    tasks = {"nodes": 2, "mpi": "srun", "tasks": 2, "tasks_per_gpu": 0}
-    assert asked(Need(60, 1_000, gpus=16, nodes=2)) == gpus | tasks
-    one = asked(Need(60, 1_000, gpus=2))
-    usual = resources(lambda wildcards: Need(60, 1_000, gpus=2), Cluster(), spelling)
-    assert one.keys() == {"nodes", *usual} - {"mem_mb", "runtime"}
-    assert one["nodes"] == 1
-
-
 def profile(*lines):
     """A workflow with the default resources of a profile, as Snakemake reads them."""
     defaults = Resources.parse(list(lines), allow_expressions=True, defaults="full")

@@ -1,11 +1,8 @@
 """What the package takes from PEFT beyond what that promises; docs/architecture.md says what for."""
 
-import inspect
-
 import pytest
 import torch
 from peft import LoraConfig, get_peft_model
-from peft.tuners import tuners_utils
 from peft.tuners.tuners_utils import BaseTunerLayer
 from peft.utils.constants import TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING
 
@@ -23,11 +20,6 @@ from tests.unit.contracts.names import assert_takes, takes
 )
 def test_it_takes(name, parameters):
     assert_takes(name, parameters)
-
-
-def test_a_switch_says_whether_it_looks_for_weights_in_parts():
-    looks = inspect.getsource(tuners_utils._get_in_out_features)
-    assert "if _torch_supports_distributed and isinstance(module.weight" in looks
 
 
 @pytest.fixture(scope="module")

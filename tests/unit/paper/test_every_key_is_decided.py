@@ -40,7 +40,7 @@ CELLS = {
     "request.together": SUMS,
 }
 TRAINING = {
-    **dict.fromkeys(("micro_batch_size", "compile", "gpus", "nodes", "sharded"), SUMS),
+    **dict.fromkeys(("micro_batch_size", "compile", "gpus", "sharded"), SUMS),
     **dict.fromkeys(("lora_output", "keep_last", "save_every", "tensorboard"), KEPT),
 }
 WITHOUT_LORA = dict.fromkeys(("lora_rank", "lora_alpha", "lora_dropout", "lora_targets"), UNUSED)

@@ -1,23 +1,18 @@
-"""What a run is shared as: others' formats, held to their schemas, and the same scores when it is read back."""
+"""What a run is shared as: JSON of Every Eval Ever, held to its schema, and the same scores when it is read back."""
 
 import json
-import zipfile
 from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
-import yaml
-from huggingface_hub import parse_eval_result_entries
-from huggingface_hub.repocard_data import model_index_to_eval_results
 
 from tests.records import TRAINED, make_items, plain_import, record_fields, write_example
 from tests.unit.settings.merged import ROOT, load
 from workflow_scripts.core.conditions import Condition
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.provenance import PACKAGES
 from workflow_scripts.core.records import Metric, write_record
-from workflow_scripts.paper.share import crate, share
+from workflow_scripts.paper.share import share
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.scores.foreign import every_eval_ever, imports
 from workflow_scripts.scores.foreign.cells import KnownModel
@@ -55,23 +50,20 @@ def run(here):
     write_record(folder / "direct/a/mmlu.json", items, **fields)
     broken = {"record": "b/mmlu", "reason": "It ran out of memory.", "log": "logs/b.log"}
     (folder / "direct/b/mmlu.json").write_text(json.dumps({"broken": broken}))
-    Path("results/tables").mkdir()
-    for name in ("tables/t.csv", "scores.csv", "provenance.json", "Snakefile"):
-        Path("results", name).write_text(name)
     return here
 
 
 def shared(target="share") -> Path:
     records = sorted(map(str, Path("results").rglob("*.json")))
-    records.remove("results/provenance.json")
-    inputs = {"records": records, "products": ["results/tables/t.csv"], "workflow": []}
-    inputs |= {"scores": "results/scores.csv", "provenance": "results/provenance.json"}
-    inputs["workflow"] = ["results/Snakefile"]
-    request = {"workflow_folder": "results", "sentences": {"results/tables/t.csv": "A table."}}
-    request["models"] = [NET.model_dump()]
-    outputs = {"folder": Path(target), "archive": Path(f"{target}.zip")}
-    share.share(Inputs(inputs), request, outputs)
+    request = {"models": [NET.model_dump()]}
+    share(Inputs({"records": records}), request, {"folder": Path(target)})
     return Path(target)
+
+
+def write_latency() -> None:
+    fields = record_fields(study="chunking")
+    fields["protocol"] = fields["protocol"].model_copy(update={"name": "latency"})
+    write_record(Path("results/records/chunking/latency.json"), make_items(), **fields)
 
 
 def scores_and_errors(**inputs) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -165,22 +157,6 @@ def test_trained_scores_are_evaluations_and_models_of_their_own(run):
     assert ("miniature/Llama-1.4M", "sst2", False) in names
     assert ("miniature/Llama-1.4M", "sst2/train_before_test", True) in names
     assert ("org/net@k2m12+cpt", "sst2", False) in names
-    hub = folder / "hub/miniature"
-    values = {
-        path.name: parse_eval_result_entries(
-            yaml.safe_load((path / ".eval_results/chorus.yaml").read_text())
-        )
-        for path in hub.iterdir()
-    }
-    assert [(one.task_id, one.value) for one in values["Llama-1.4M"]] == [
-        ("mmlu", 0.5),
-        ("sst2", 0.75),
-    ]
-    trained = values["Llama-1.4M+train_before_test"]
-    assert [one.notes.split(", ")[0] for one in trained] == ["train-before-test"] * 2
-    index = yaml.safe_load((hub / "Llama-1.4M/model-index.yaml").read_text())
-    name, results = model_index_to_eval_results(index["model-index"])
-    assert name == "miniature/Llama-1.4M" and [one.metric_value for one in results] == [0.5, 0.75]
 
 
 def test_the_command_stands_with_each_evaluation_and_else_the_reason(run):
@@ -202,26 +178,14 @@ def test_every_line_of_items_is_held_to_the_schema_too(run):
         every_eval_ever.held_to_schema(Path("lines"), line, "instance_level_eval")
 
 
-def test_the_crate_names_what_is_there_and_the_archive_is_the_folder(run):
-    folder = shared()
-    graph = json.loads((folder / crate.SHARED_CRATE).read_text())["@graph"]
-    entities = {one["@id"]: one for one in graph}
-    parts = [one["@id"] for one in entities["./"]["hasPart"]]
-    assert all((folder / one).exists() for one in parts)
-    assert {path.relative_to(folder).parts[0] for path in folder.rglob("*")} == {
-        *(Path(one).parts[0] for one in parts),
-        crate.SHARED_CRATE,
-    }
-    assert entities["tables/t.csv"]["description"] == "A table."
-    refers = json.dumps(graph).count('"@id"')
-    assert refers > 30 and entities["#run"]["instrument"] == {"@id": "workflow/Snakefile"}
-    with zipfile.ZipFile("share.zip") as archive:
-        inside = {one.filename for one in archive.infolist() if not one.is_dir()}
-        assert {one.date_time for one in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
-    files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    assert inside == files
-    shared("again")
-    assert Path("again.zip").read_bytes() == Path("share.zip").read_bytes()
+def test_nothing_but_evaluations_is_written_and_of_the_same_records_the_same(run):
+    write_latency()
+    files, again = (
+        {path.relative_to(top): path.read_bytes() for path in top.rglob("*") if path.is_file()}
+        for top in (shared(), shared("again"))
+    )
+    assert files == again and len(files) == 10, "an evaluation and its items for each of 5 records"
+    assert all(path.is_relative_to(DATA) for path in files)
 
 
 def test_what_cannot_be_shared_is_one_sentence_and_nothing_is_left(run, monkeypatch):
@@ -246,7 +210,8 @@ def test_what_cannot_be_shared_is_one_sentence_and_nothing_is_left(run, monkeypa
     for path in Path("results/records").rglob("*.json"):
         if "b/mmlu" not in str(path):
             path.unlink()
-    refused("There is no record to share; expected a config that measures something")
+    write_latency()
+    refused("There is no record to share; expected a config that measures scores")
 
 
 @pytest.mark.parametrize(
@@ -289,7 +254,3 @@ def test_a_doctored_evaluation_is_refused_in_a_sentence(run, change, said):
     with pytest.raises(UserError, match=said) as caught:
         imports.import_results({}, plain_import(folder).as_params(), {"folder": Path("back")})
     assert len(caught.value.problems) == 1 and not Path("back").exists()
-
-
-def test_every_package_of_a_record_has_a_home_in_the_crate():
-    assert set(crate.HOMES) == set(PACKAGES)

@@ -144,12 +144,6 @@ def test_what_is_not_shared_out_does_not_fit():
     assert eight.gpu_mb - sixteen.gpu_mb == pytest.approx(held / 8 - held / 16, rel=0.01)
 
 
-def test_a_second_node_takes_its_own_copy_and_memory_is_counted_of_one():
-    one, two = need_of(LARGE), need_of(LARGE, gpus=16, nodes=2)
-    assert (two.gpus, two.nodes, two.gpu_mb, two.mem_mb) == (16, 2, one.gpu_mb, one.mem_mb)
-    assert two.seconds < 0.6 * one.seconds
-
-
 @pytest.mark.parametrize(
     ("trains", "share"),
     [

@@ -180,7 +180,7 @@ SAYS = """
 import sys
 from workflow_scripts.training import launching
 launching._ONE = "says"
-launching.run_here(sys.argv[2], 2, {"PYTHONPATH": sys.argv[1]})
+launching.run_here(sys.argv[1], 2, port=0)
 """
 AT_WORK = """
 import os, time
@@ -200,8 +200,9 @@ def test_what_they_say_is_read_while_they_work(tmp_path):
     """Each of two, whatever it is said by."""
     (tmp_path / "says.py").write_text(AT_WORK)
     arguments = json.dumps({"paths": {}, "request": stage_request().as_params()})
-    command = [sys.executable, "-c", SAYS, str(tmp_path), arguments]
+    command = [sys.executable, "-c", SAYS, arguments]
     buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    buffered["PYTHONPATH"] = str(tmp_path)
     pipe = subprocess.PIPE
     with subprocess.Popen(command, cwd=ROOT, env=buffered, stdout=pipe, text=True) as process:
         try:
@@ -254,7 +255,7 @@ def test_who_drew_the_others_down_is_believed(monkeypatch, telling, polls):
 def test_a_machines_fault_in_one_process_is_the_machines_of_them_all(monkeypatch):
     """Of each process the one that says most counts, not who has only lost touch with it."""
     ended = [SimpleNamespace(poll=lambda n=n: n, kill=lambda: 0, wait=lambda: 0) for n in (1, 71)]
-    monkeypatch.setattr(side_by_side, "_once", lambda *_: launching._wait(ended))
+    monkeypatch.setattr(side_by_side, "run_here", lambda *_: launching._wait(ended))
     request = SimpleNamespace(as_params=dict, keys=SimpleNamespace(gpus=2))
     with pytest.raises(MachineFault) as raised:
         side_by_side.train_side_by_side({}, request)

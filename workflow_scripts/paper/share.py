@@ -1,4 +1,4 @@
-"""Records as the JSON of Every Eval Ever: a file a record, with its items beside it, a line a score.
+"""Write records as the JSON of Every Eval Ever: a file a record, with its items beside it, a line a score.
 
 What was trained first is an evaluation of another name than what was not: nobody who pools by model and evaluation
 mixes the two.
@@ -11,22 +11,45 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.core.files import sha256_file, write_json, write_text
+from tqdm import tqdm
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.files import atomic_dir, sha256_file, write_json, write_text
 from workflow_scripts.core.ids import CheckpointId, hub_name_problem
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import Metric, Record
+from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.scores.errors import RANGES, bare
 from workflow_scripts.scores.foreign.cells import KnownModel
 from workflow_scripts.scores.foreign.every_eval_ever import BASE, VERSION, held_to_schema
 from workflow_scripts.scores.same_command import same_command
-from workflow_scripts.scores.tidy import reported
+from workflow_scripts.scores.tidy import reported, whole_records
 from workflow_scripts.settings.requests import GENERATED
+from workflow_scripts.studies.ranking.requests import ModelsRequest
 
 _LOWER = ("perplexity", "per_byte", "empty_answers", "truncated_prompts")
 
 
-def write_evaluation(path: Path, record: Record, base: KnownModel | None, folder: Path) -> None:
-    """The record that lies at `path`, into a datastore's folder."""
+def share(inputs: Inputs, request: dict[str, Any], outputs: dict[str, Path]) -> None:
+    """Write all records but latencies, which are times and no evaluations; the folder is whole, or not there."""
+    records = [
+        (path, record)
+        for path, record in whole_records(inputs["records"])
+        if record.protocol.name != "latency"
+    ]
+    if not records:
+        raise UserError(
+            "There is no record to share; expected a config that measures scores, and a cell that is not broken."
+        )
+    known = {one.model: one for one in ModelsRequest.of(request).models}
+    with atomic_dir(outputs["folder"]) as folder:
+        for path, record in tqdm(records, "sharing records"):
+            base = known.get(CheckpointId.parse(record.model.id).model)
+            _write_evaluation(path, record, base, folder / "every_eval_ever")
+
+
+def _write_evaluation(path: Path, record: Record, base: KnownModel | None, folder: Path) -> None:
+    """Write the record that lies at `path` into a datastore's folder."""
     checkpoint = CheckpointId.parse(record.model.id)
     organisation, _, name = str(checkpoint).partition("/")
     seal = record.volatile.stable_sha256 or record.items.sha256
