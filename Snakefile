@@ -29,7 +29,6 @@ include: "rules/mmlu.smk"
 include: "rules/prompts.smk"
 include: "rules/suite.smk"
 include: "rules/cells.smk"
-include: "rules/verify.smk"
 include: "rules/planning.smk"
 include: "rules/paper.smk"
 
@@ -72,5 +71,5 @@ onsuccess:
 
 onerror:
     end_at_once_when_asked()
-    print(words_of_failure(since=STARTED))
+    print(words_of_failure())
     print(time_by_study())

@@ -15,7 +15,7 @@ rule table:
         table=names_of("table"),
     localrule: True
     conda:
-        of_product("table", lambda product: f"../envs/{product.environment}.yaml")
+        "../envs/reporting.yaml"
     threads: 1
     resources:
         mem_mb=2000,

@@ -23,7 +23,6 @@ def is_timed(path: Path) -> bool:
         "chunking_ablation",
         "chunking_pruning",
         "chunking_summary",
-        "cost",
         "numbers",
     )
     return tells or "latency" in str(path) or "report" in path.parts

@@ -1,23 +1,14 @@
-"""`snakemake plan` and `status`: what they say is what Snakemake would do, and does."""
+"""`snakemake plan`: what it says is what Snakemake would do, and does."""
 
 import csv
 import json
 import re
-import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.workflow.snakemake import (
-    ROOT,
-    SMALL,
-    jobs_of,
-    run_for,
-    run_snakemake,
-    start_snakemake,
-)
+from tests.workflow.snakemake import ROOT, SMALL, jobs_of, run_snakemake
 
 pytestmark = pytest.mark.workflow
 
@@ -89,65 +80,13 @@ def test_what_is_done_counts_as_done_and_as_long_as_it_took(copy):
     assert float(planned["cpu_hours"]) * 3_600 == pytest.approx(took, abs=1)
 
 
-STATUS = [sys.executable, "-m", "workflow_scripts.planning.status", "--directory"]
-
-
-def status_of(folder):
-    result = run_for(folder, *STATUS, folder, cwd=ROOT)
-    assert result.returncode == 0, result.stdout + result.stderr
-    return result.stdout
-
-
-@pytest.mark.slow
-def test_the_status_of_a_run_while_it_goes_on_and_after_a_job_failed(copy):
-    record = copy / "results/records/harmony/direct/miniature--Llama-1.4M/mnli.json"
-    shutil.rmtree(record.parent / ".finished")
-    record.unlink()
-    altered = record.with_name("arc_easy.json")
-    fields = json.loads(altered.read_text())
-    fields["metrics"][0]["n"] += 1
-    altered.write_text(json.dumps(fields))
-    run = start_snakemake(copy, "harmony", *SMALL)
-    said = ""
-    log = "logs/evaluate_direct/miniature--Llama-1.4M/tasks_1.log"
-    try:
-        while f"{log} for" not in said:
-            assert run.poll() is None, said
-            said = status_of(copy)
-    finally:
-        run.wait()
-    assert "going on" in said
-    harmony = next(line.split() for line in said.splitlines() if line.startswith("harmony"))
-    jobs, done, running = map(int, harmony[1:4])
-    assert running == 1
-    assert 0 < done < jobs
-    said = status_of(copy)
-    assert "not running now" in said
-    assert re.search(r"Times are estimated by the \d+ jobs that are done", said)
-    # Who reads the first line alone is shown no traceback for it.
-    head = f"{' '.join(STATUS)} {copy} | head -n 0"
-    cut = run_for(copy, "bash", "-o", "pipefail", "-c", head, cwd=ROOT)
-    assert (cut.returncode, cut.stderr) == (0, "")
-    assert "Failed; the last lines of their logs:" in said
-    assert "logs/collect_scores/harmony.log" in said
-    n = fields["metrics"][0]["n"]
-    assert f"has n = {n}, but there are {n - 1} items" in said
-
-
-def test_the_status_before_any_run_is_a_sentence(tmp_path):
-    result = run_for(tmp_path, *STATUS, tmp_path, cwd=ROOT)
-    assert result.returncode == 1
-    assert "No run has been started in this folder" in result.stderr
-    assert "Traceback" not in result.stderr
-
-
-def test_make_status_installs_nothing(tmp_path):
+def test_make_requests_installs_nothing(tmp_path):
     result = subprocess.run(
-        ["make", "status", f"VENV={tmp_path / 'none'}"], cwd=ROOT, capture_output=True, text=True
+        ["make", "requests", f"VENV={tmp_path / 'none'}"], cwd=ROOT, capture_output=True, text=True
     )
     assert result.returncode
     assert "Nothing is installed" in result.stderr
-    assert "python -m workflow_scripts.planning.status --directory ." in result.stderr
+    assert "python -m workflow_scripts.studies.suite.requests --directory ." in result.stderr
     assert not (tmp_path / "none").exists()
 
 

@@ -193,8 +193,8 @@ def test_a_deleted_result_reruns_its_users_and_nobody_else(copy):
         "evaluate_direct": 1,
         "collect_scores": 1,
         "merge_scores": 1,
-        # Reproduction, by task too, its commands, differences of the protocol, and cost.
-        "table": len(TABLES) + 5,
+        # Reproduction, by task too, its commands, and differences of the protocol.
+        "table": len(TABLES) + 4,
         "figure": len(FIGURES),
         "page": 2,
         **dict.fromkeys(REPORT_RULES, 1),
@@ -334,7 +334,7 @@ def test_two_at_once_on_one_folder_the_second_is_told_and_only_a_plan_goes_on(co
         assert "lock" in (second.stdout + second.stderr).lower()
         assert run_snakemake(copy, "plan", *SMALL).returncode == 0
         # The plan shares no file with the run. Snakemake let it in, and removed the run's lock after it.
-        for targets in ([], ["verify_files"]):
+        for targets in ([], ["products"]):
             third = run_snakemake(copy, *targets, *SMALL)
             assert third.returncode != 0
             assert "Another run is at work in this folder" in third.stdout + third.stderr

@@ -12,8 +12,6 @@ Not everything was made. The log of each failed job is shown above and kept in l
 and run the same command again: what was finished is not done again.
 """
 RESULTS = Path("results")
-# What `snakemake verify_files` has to say.
-CHECKED = Path("logs/verify_files.log")
 # Written by `snakemake plan`, `submit` and `products`, whose words they are.
 SAID = ("plan.txt", "requests/submitted.txt", "products.txt")
 # A grid of a thousand rows, or of 24 columns, is for an editor, not for the terminal.
@@ -24,16 +22,9 @@ LEFT_OUT = ("Commit", "Type", "Missing", "Flag")
 CHECKS = "suite_checks.md"
 
 
-def words_of_failure(since: float = 0.0) -> str:
-    """The last lines of a run that failed; of a check, what it found, which else stands above Snakemake's words."""
-    if is_interrupted():
-        return f"\n{INTERRUPTED}\n"
-    return _said_by_check(since) or FAILED
-
-
-def _said_by_check(since: float) -> str:
-    is_new = CHECKED.exists() and CHECKED.stat().st_mtime >= since
-    return plain_lines("\n" + CHECKED.read_text(encoding="utf-8")) if is_new else ""
+def words_of_failure() -> str:
+    """The last lines of a run that failed."""
+    return f"\n{INTERRUPTED}\n" if is_interrupted() else FAILED
 
 
 def closing_words(since: float = 0.0) -> str:
@@ -50,7 +41,6 @@ def closing_words(since: float = 0.0) -> str:
     lines = [""]
     texts = [path for name in SAID for path in made(name)]
     lines += [path.read_text(encoding="utf-8") for path in texts]
-    lines += filter(None, [_said_by_check(since)])
     board = RESULTS / "tables/suite_leaderboard.md"
     for table in tables:
         if table.name == CHECKS and board in tables:

@@ -1,13 +1,11 @@
-"""One small file a job: who runs it, since when, how it ended, and the most memory that it held.
+"""One small file a job: who runs it, since when, and how it ended.
 
-`make status`, the plan and the table of costs read them, and core.own_job asks them whose a job is now.
+The plan reads them, and core.own_job asks them whose a job is now.
 """
 
 import json
 import os
-import resource
 import socket
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,12 +14,11 @@ from typing import Any
 from urllib.parse import quote
 
 from workflow_scripts.bridge.run_lock import this_run
-from workflow_scripts.core.files import this_boot, write_json
+from workflow_scripts.core.files import write_json
 from workflow_scripts.core.machine import is_better_elsewhere
 from workflow_scripts.core.own_job import VARIABLE, is_mine, read_entry
 
 FOLDER = Path(".snakemake/chorus/jobs")
-_RUN = Path(".snakemake/chorus/run.json")
 
 
 @contextmanager
@@ -33,10 +30,6 @@ def in_journal(rule: str, log: Path) -> Iterator[None]:
         "rule": rule,
         "log": str(log),
         "writer": f"{socket.gethostname()}:{os.getpid()}:{time.time_ns()}",
-        "host": socket.gethostname(),
-        "process": os.getpid(),
-        "boot": this_boot(),
-        "slurm_job": os.environ.get("SLURM_JOB_ID"),
         "started": time.time(),
         # Nobody wrote how it ended: whoever ran it before was killed.
         "killed_before": before.get("state") == "running",
@@ -56,25 +49,8 @@ def in_journal(rule: str, log: Path) -> Iterator[None]:
         raise
     finally:
         if is_mine():
-            _write(path, entry | {"state": state, "ended": time.time(), "peak_mb": _peak_mb()})
+            _write(path, entry | {"state": state, "ended": time.time()})
         os.environ.pop(VARIABLE, None)
-
-
-def _peak_mb() -> int:
-    """Of this process, or of one that it started and waited for, where that held more."""
-    kilo = 2**20 if sys.platform == "darwin" else 2**10  # which count it in bytes, and in kilobytes
-    whose = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    return max(resource.getrusage(who).ru_maxrss for who in whose) // kilo
-
-
-def note_run(snakefile: str, config: dict[str, Any], targets: list[str]) -> None:
-    """What this run makes, for `status`, which then need not be told."""
-    about = {"snakefile": snakefile, "config": config, "targets": targets}
-    _write(_RUN, about | {"started": time.time()})
-
-
-def noted_run() -> dict[str, Any] | None:
-    return read_entry(_RUN)
 
 
 def entries() -> dict[str, dict[str, Any]]:

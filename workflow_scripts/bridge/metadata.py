@@ -7,13 +7,8 @@ next run would take what was made of the older ones for up to date, since the lo
 
 import functools
 import inspect
-import json
-from collections.abc import Iterator
-from pathlib import Path
 
 from workflow_scripts.bridge.terminal import say_error
-
-_FOLDER = Path("metadata")
 
 
 def pass_over_damaged_metadata() -> None:
@@ -32,9 +27,10 @@ def pass_over_damaged_metadata() -> None:
             if key not in said:
                 said.add(key)
                 path = self._record_path(self._metadata_path, key)
+                first_line = str(error).partition("\n")[0]
                 say_error(
                     f"{path}, Snakemake's note of how {key} was made, is damaged and passed over"
-                    f" ({_first_line(error)}); `snakemake verify_files` removes it."
+                    f" ({first_line}); remove it to be told no more."
                 )
             return None
 
@@ -63,18 +59,3 @@ def keep_notes_of_what_failed() -> None:
             self._unmark_incomplete(self._get_key(file))
 
     Job.postprocess, FilePersistence.finished = ends, notes
-
-
-def remove_damaged_metadata(state: Path) -> Iterator[str]:
-    """Sentences about what was no note any more; what they told of stays."""
-    for path in sorted((state / _FOLDER).rglob("*")):
-        if path.is_file():
-            try:
-                json.loads(path.read_text(encoding="utf-8"))
-            except ValueError as error:
-                path.unlink()
-                yield f"{path}, a note of Snakemake's, was damaged ({_first_line(error)}) and is removed."
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]

@@ -13,7 +13,6 @@ from workflow_scripts.bridge.interruption import (
     end_quietly_before_the_first_job,
     end_when_asked,
 )
-from workflow_scripts.bridge.journal import note_run
 from workflow_scripts.bridge.metadata import keep_notes_of_what_failed, pass_over_damaged_metadata
 from workflow_scripts.bridge.orphaned_slurm_jobs import cancel_left_behind
 from workflow_scripts.bridge.ready_process import have_jobs_forked
@@ -34,7 +33,6 @@ from workflow_scripts.bridge.snakemake_settings import (
     config_files,
     is_dry_run,
     is_main_process,
-    main_snakefile,
     takes_lock,
     targets_of,
 )
@@ -49,9 +47,7 @@ from workflow_scripts.settings.load import Settings, load_settings
 from workflow_scripts.settings.yaml_files import read_yaml
 
 STATE = Path(".snakemake")
-_IN_USE = (
-    "Another run is at work in this folder; `make status` says how far it is. Nothing was done."
-)
+_IN_USE = "Another run is at work in this folder. Nothing was done."
 _NO_SLURM = (
     "Jobs cannot be submitted from this machine, because Slurm's {} cannot be found on PATH: start on a"
     " login node, or leave out `--profile slurm` to run on this machine."
@@ -97,7 +93,7 @@ def checked_settings(workflow, config: dict[str, Any], look_up: LookUp) -> Setti
 
 
 def before_the_first_job(workflow, config: dict[str, Any], threads: int) -> None:
-    """Take the folder for this run alone, and note for `make status` what it makes."""
+    """Take the folder for this run alone, and share out what its jobs need of this machine."""
     end_quietly_before_the_first_job()
     targets = targets_of(workflow)
     if targets in (["plan"], ["separate"]):  # which read and compute, beside a run too
@@ -114,7 +110,6 @@ def before_the_first_job(workflow, config: dict[str, Any], threads: int) -> None
         cancel_left_behind(Path.cwd())
     if problem := find_flash_problem(workflow, config):
         sys.exit(problem)
-    note_run(main_snakefile(workflow), config, targets)
     share_gpus(workflow)
     if submits_to_slurm(workflow):
         _before_submissions(workflow)

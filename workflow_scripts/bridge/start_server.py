@@ -22,11 +22,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from workflow_scripts.core.offline import (
-    can_leave_the_network,
-    leave_the_network,
-    tell_libraries,
-)
+from workflow_scripts.core.offline import tell_libraries
 
 _THREADS = "OMP_NUM_THREADS"  # libraries read it when they are imported
 
@@ -161,7 +157,6 @@ def run(job: _Job) -> None:
     os.environ.clear()
     os.environ.update(job.environment)
     tempfile.tempdir = None  # of the environment that it was asked in
-    leave_the_network()  # while there is one thread; no step that is started here needs it
     threading.Thread(target=_end_with_client, args=(job.connection,), daemon=True).start()
     sys.stdout = os.fdopen(1, "w", buffering=1, closefd=False)
     sys.argv = [job.script]
@@ -180,7 +175,6 @@ def _end_with_client(connection: socket.socket) -> None:
 def main(address: str, lifeline: str) -> None:
     sys.stdout = sys.stderr  # libraries keep it when they are imported
     tell_libraries()
-    can_leave_the_network()  # asked once for all forks
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(address)
     listener.listen(64)

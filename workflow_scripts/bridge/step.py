@@ -49,8 +49,8 @@ def step(snakemake, *, network: bool = False) -> Iterator[None]:
     log = Path(snakemake.log[0])
     with output_into(log):
         server = server_asked(snakemake)
-        if not network and (not_held := go_offline(but_for=server)):
-            print(not_held)
+        if not network:
+            go_offline(but_for=server)
         end_with_the_run()
         try:
             with in_journal(snakemake.rule, log):

@@ -1,29 +1,20 @@
 """The switch that keeps a job off the network.
 
 Contract: only the fetching rules may reach the hub. Every other job says so before it imports
-anything heavy, and whatever tries all the same gets an error that names the remedy. Where Linux gives one, the job
-has a network of its own with nothing but loopback in it, so that compiled code and children reach nothing either.
+anything heavy, and whatever of its Python tries all the same gets an error that names the remedy.
 """
 
-import ctypes
 import os
 import socket
-import struct
-import sys
-from functools import cache
 from ipaddress import ip_address
-from pathlib import Path
 from typing import Any
-
-from workflow_scripts.core.one_address import OneAddress
+from urllib.parse import urlsplit
 
 _REMEDY = (
     "This job runs offline and tried to reach {address}. Whatever it wanted must be in the hub folder:"
     " add the model or dataset to the config, so that the rule fetch_model or fetch_dataset brings it."
 )
 _FAMILIES = (socket.AF_INET, socket.AF_INET6)
-_OF_USERS, _OF_NETWORK = 0x10000000, 0x40000000  # CLONE_NEWUSER and CLONE_NEWNET of Linux
-_GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 1  # SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP
 
 
 class OfflineError(OSError):
@@ -42,92 +33,33 @@ def tell_libraries() -> None:
         os.environ.setdefault("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True")
 
 
-def go_offline(*, own_network: bool = True, but_for: str | None = None) -> str | None:
-    """Forbid internet connections in this process, and in what it starts; what of that is not held, in a sentence.
-
-    Without a network of its own it is in that of its parent: processes that train together share one.
-    `but_for` is the address of the one server that it asks.
-    """
+def go_offline(but_for: str | None = None) -> None:
+    """Forbid internet connections of this process's Python; `but_for` is the address of the one server that it asks."""
     tell_libraries()
-    reached = OneAddress(but_for) if but_for else None
+    server = urlsplit(but_for).hostname if but_for else None
+    let_through = {server} if server else set()  # with what its name is looked up to
+    look_up = socket.getaddrinfo
+
+    def getaddrinfo(host, *arguments, **named):
+        found = look_up(host, *arguments, **named)
+        if _as_text(host) in let_through:
+            let_through.update(str(one[4][0]) for one in found)
+        return found
+
+    setattr(socket, "getaddrinfo", getaddrinfo)  # noqa: B010  (mypy knows it by another signature)
     # Of each call, where its arguments name the other side.
     for name, at in (("connect", 0), ("connect_ex", 0), ("sendto", -1), ("sendmsg", 3)):
-        setattr(socket.socket, name, _refusing(getattr(socket.socket, name), at))
+        setattr(socket.socket, name, _refusing(getattr(socket.socket, name), at, let_through))
     for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr"):
-        setattr(socket, name, _refusing_lookup(getattr(socket, name)))
-    if reached:
-        reached.let_through()
-    if own_network and (problem := leave_the_network()):
-        return (
-            f"Offline in Python alone, since this machine gives no network namespace ({problem}): compiled code"
-            " and other programs that this job starts are not kept off the network."
-        )
-    return None
+        setattr(socket, name, _refusing_lookup(getattr(socket, name), let_through))
 
 
-@cache
-def leave_the_network() -> str | None:
-    """Once for this process and its children to come; why not, where that cannot be had.
-
-    Nobody but root may do it in a process that has other threads.
-    """
-    if sys.platform != "linux":
-        return f"{sys.platform} has none"
-    if problem := can_leave_the_network():
-        return problem
-    try:
-        _leave()
-    except OSError as error:
-        return str(error.strerror)
-    return None
-
-
-@cache
-def can_leave_the_network() -> str | None:
-    """Tried in a fork, because what goes wrong half-way cannot be undone."""
-    process = os.fork()
-    if process == 0:
-        number = 255
-        try:
-            _leave()
-            number = 0
-        except OSError as error:
-            number = error.errno or number
-        finally:
-            os._exit(number)
-    number = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-    return os.strerror(number) if number else None
-
-
-def _leave() -> None:
-    user, group = os.geteuid(), os.getegid()
-    libc = ctypes.CDLL(None, use_errno=True)
-    # Root need not become another user for it, who could not read what root can.
-    if libc.unshare(_OF_NETWORK | (_OF_USERS if user else 0)):
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    if user:  # still called what it was
-        for name, said in (
-            ("setgroups", "deny"),
-            ("uid_map", f"{user} {user} 1"),
-            ("gid_map", f"{group} {group} 1"),
-        ):
-            Path("/proc/self", name).write_text(said, encoding="ascii")
-    _start_loopback()
-
-
-def _start_loopback() -> None:
-    """Process groups of PyTorch and local servers use it."""
-    from fcntl import ioctl
-
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-        asked = struct.pack("16sh14x", b"lo", 0)
-        (flags,) = struct.unpack_from("h", ioctl(any_socket, _GET_FLAGS, asked), 16)
-        ioctl(any_socket, _SET_FLAGS, struct.pack("16sh14x", b"lo", flags | _UP))
+def _as_text(host: Any) -> Any:
+    return host.decode(errors="replace") if isinstance(host, bytes | bytearray) else host
 
 
 def _is_local(host: Any) -> bool:
     # Loopback stays open: PyTorch's process groups and local servers are not the network.
-    host = host.decode(errors="replace") if isinstance(host, bytes | bytearray) else host
     if host in (None, "", "localhost"):
         return True
     try:
@@ -136,20 +68,25 @@ def _is_local(host: Any) -> bool:
         return False
 
 
-def _refusing(original, at: int):
+def _refuse(host: Any, let_through: set[str], said: str) -> None:
+    host = _as_text(host)
+    if not _is_local(host) and host not in let_through:
+        raise OfflineError(_REMEDY.format(address=said))
+
+
+def _refusing(original, at: int, let_through: set[str]):
     def call(self, *arguments):
         address = arguments[at] if -len(arguments) <= at < len(arguments) else None
-        if self.family in _FAMILIES and isinstance(address, tuple) and not _is_local(address[0]):
-            raise OfflineError(_REMEDY.format(address=f"{address[0]}:{address[1]}"))
+        if self.family in _FAMILIES and isinstance(address, tuple):
+            _refuse(address[0], let_through, f"{address[0]}:{address[1]}")
         return original(self, *arguments)
 
     return call
 
 
-def _refusing_lookup(original):
+def _refusing_lookup(original, let_through: set[str]):
     def look_up(host, *arguments, **named):
-        if not _is_local(host):
-            raise OfflineError(_REMEDY.format(address=host))
+        _refuse(host, let_through, host)
         return original(host, *arguments, **named)
 
     return look_up

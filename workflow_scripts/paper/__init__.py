@@ -1,1 +1,1 @@
-"""The paper: all studies together, as a report, a leaderboard, numbers and a cost table."""
+"""The paper: all studies together, as a report, a leaderboard and numbers."""

@@ -1,4 +1,4 @@
-"""The numbers of the run itself, of what it took, and of the published numbers beside ours."""
+"""The numbers of the run itself, and of the published numbers beside ours."""
 
 from pathlib import Path
 from typing import Any
@@ -88,27 +88,8 @@ def _reruns(table: pd.DataFrame) -> Values:
     }
 
 
-def _cost(table: pd.DataFrame) -> Values:
-    if table.empty:
-        return {}
-    most = table.loc[table["hours"].idxmax()]
-    return {
-        "cost.jobs": table["measured"].sum(),
-        "cost.hours": table["hours"].sum(),
-        "cost.planned": table["planned_hours"].sum(),
-        "cost.memory": float(table["mem_mb"].max()),
-        "cost.most": f"{most['rule']} ({most['study']})",
-        "cost.most_hours": most["hours"],
-    }
-
-
 REPRODUCTION = Study(
     key="reproduction",
     prose=PROSE / "reproduction.md.j2",
     computed=(("reproduction", _published), ("reproduction_by_task", _reruns)),
-)
-COST = Study(
-    key="cost",
-    prose=PROSE / "cost.md.j2",
-    computed=(("cost", _cost),),
 )

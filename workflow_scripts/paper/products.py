@@ -16,7 +16,6 @@ from workflow_scripts.paper.requests import (
     TablesTold,
     ToldFigure,
     ToldTable,
-    cost_table,
     leaderboard_page,
     published_cells,
     reproduction,
@@ -193,18 +192,6 @@ _OWN = (
             inputs={"records": records_of(*(one.name for one in MEASURED if not one.is_timed))},
         ),
         chapter="reproduction",
-    ),
-    *products(
-        "paper",
-        table(
-            "cost",
-            "Planned and actual time, memory and tokens of each rule.",
-            "paper.cost",
-            inputs={"records": records_of(*(one.name for one in MEASURED))},
-            request=cost_table,
-            environment="planning",
-        ),
-        chapter="cost",
     ),
     *products(
         "paper",

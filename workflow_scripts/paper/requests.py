@@ -1,11 +1,9 @@
 """What the paper's own tables, its report and the leaderboard's page are asked."""
 
-from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
-from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.grids import OWN_GRID
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.margins import Margins
@@ -34,12 +32,6 @@ class Reproduction(StepRequest):
     prompts: PromptComparison
     harmony: HarmonyComparison
     margins: Margins
-
-
-class CostTable(StepRequest):
-    snakefile: str
-    config: dict[str, Any]
-    cluster: Cluster
 
 
 class LeaderboardPage(StepRequest):
@@ -76,11 +68,6 @@ class Report(TablesTold):
 
     figures: dict[str, ToldFigure]
     links: dict[str, str] = Field({}, description="Other pages beside this one")
-
-
-def cost_table(settings: Settings) -> CostTable:
-    snakefile = str(Path(settings.workflow_folder, "Snakefile"))
-    return CostTable(snakefile=snakefile, config=settings.merged, cluster=settings.cluster)
 
 
 def leaderboard_page(settings: Settings, *, measures: bool) -> LeaderboardPage:

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.paper.numbers import COST, REPRODUCTION, run_numbers
+from workflow_scripts.paper.numbers import REPRODUCTION, run_numbers
 from workflow_scripts.paper.requests import TablesTold
 from workflow_scripts.paper.tables import table_of
 from workflow_scripts.render.chapter import Tables
@@ -25,7 +25,6 @@ STUDIES = (
     PROMPTS,
     SUITE,
     REPRODUCTION,
-    COST,
 )
 
 

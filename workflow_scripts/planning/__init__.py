@@ -1,1 +1,1 @@
-"""What jobs need, what a run will cost, how far it is, and what it did cost."""
+"""What jobs need, what a run will cost, and how far it is."""

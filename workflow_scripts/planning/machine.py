@@ -107,14 +107,11 @@ class PlacedModel:
         return self.reading(tokens / measures.stride, measures.window)
 
     def measuring(self, work: Amount) -> float:
-        return work.items * _ITEM_SECONDS + sum(self._computing(work))
-
-    def _computing(self, work: Amount) -> tuple[float, float]:
-        """Reading and generating."""
         batches = math.ceil(work.items / self._compute.batch_size)
         rows = work.items / max(1, batches)
         read = self._speed.reading(self.size, work.tokens, batches)
-        return read, self.generating(batches * work.new_tokens, rows)
+        generated = self.generating(batches * work.new_tokens, rows)
+        return work.items * _ITEM_SECONDS + (read + generated)
 
     def training(self, keys: TrainingKeys, items: float, tokens: float) -> float:
         """All epochs; how many go through at once decides how often weights are read and layers launched."""
@@ -214,8 +211,6 @@ class PlacedModel:
     def evaluated(self, seconds: float, work: list[Amount]) -> Need:
         length = max((one.length for one in work), default=100)
         device = self._evaluation_mb(self._compute.batch_size, length)
-        computing = [self._computing(one) for one in work]
-        generates = sum(generated - read for read, generated in computing) > 0
         on_gpu = self._machine.on_gpu
         return Need(
             seconds,
@@ -224,7 +219,6 @@ class PlacedModel:
             gpu_mb=(device + DEVICE_MB) * on_gpu,
             disk_mb=max(1, sum(one.items for one in work) // 1_000),
             tokens=int(sum(one.tokens for one in work)),
-            mostly=("generating" if generates else "reading") if work else None,
         )
 
     def trained(
@@ -251,7 +245,6 @@ class PlacedModel:
             gpu_mb=(device + DEVICE_MB) * on_gpu,
             disk_mb=math.ceil((trained * _STORED_OF_TRAINED + self._weights) / MB),
             tokens=tokens,
-            mostly="training",
         )
 
     def cards(self, length: int, batch: int) -> tuple[int, int]:

@@ -2,11 +2,8 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import Literal
 
 from workflow_scripts.settings.cluster import Cluster
-
-Work = Literal["reading", "training", "generating"]
 
 
 @dataclass(frozen=True)
@@ -19,7 +16,6 @@ class Need:
     download_mb: int = 0
     tokens: int = 0
     is_guess: bool = False  # the model's size is not known
-    mostly: Work | None = None  # what its model does most of the time
     # Of trainings that may share their steps: by the value of harmony.together, times the seconds.
     by_together: dict[str, float] = field(default_factory=dict)
 

@@ -144,7 +144,6 @@ class Planner:
             gpus=need.gpus * devices,
             gpu_mb=need.gpu_mb + weights * on_gpu,
             mem_mb=need.mem_mb + weights * (not on_gpu),
-            mostly="generating" if generating > reading else "reading",
         )
 
     # ----- training ---------------------------------------------------------------------------------

@@ -50,7 +50,6 @@ class Product:
     request: Callable[[Settings], StepRequest] = lambda settings: Nothing()
     version: int = 1  # raised when its meaning changes
     caption: str = ""
-    environment: str = "reporting"  # of those in envs
     # The same of all that are declared together.
     wanted: Callable[[Settings], Any] = lambda settings: True  # whether a config has it made
     study: str = ""

@@ -38,7 +38,7 @@ def _main() -> None:
     """One of the processes; what it says is in the log when it says it, in whole lines."""
     cast(TextIOWrapper, sys.stdout).reconfigure(line_buffering=True, write_through=False)
     end_with(int(os.environ[PARENT]))
-    go_offline(own_network=False)
+    go_offline()
     arguments = json.loads(sys.argv[1])
     paths = {name: Path(path) for name, path in arguments["paths"].items()}
     try:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from workflow_scripts.bridge import closing
-from workflow_scripts.bridge.closing import FAILED, closing_words, words_of_failure
+from workflow_scripts.bridge.closing import closing_words, words_of_failure
 from workflow_scripts.bridge.interruption import INTERRUPTED
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -38,18 +38,6 @@ def test_a_page_that_was_made_is_named(name, said):
     page.parent.mkdir(parents=True)
     page.write_text("made")
     assert f"{page}  {said}" in closing_words()
-
-
-def test_what_a_check_of_files_found_is_the_last_word_and_an_older_check_says_nothing():
-    log = Path("logs/verify_files.log")
-    log.parent.mkdir()
-    assert words_of_failure() == FAILED
-    log.write_text("model.safetensors was altered\n")
-    assert words_of_failure().strip() == "model.safetensors was altered"
-    assert "was altered" in closing_words()
-    later = log.stat().st_mtime + 1
-    assert words_of_failure(since=later) == FAILED
-    assert "was altered" not in closing_words(since=later)
 
 
 def test_of_a_suite_the_scores_are_shown_and_not_what_was_found_beside_them():

@@ -67,7 +67,8 @@ def test_a_second_run_in_the_folder_of_one_that_is_alive_ends_before_its_first_j
 ):
     """Snakemake itself lets in what shares no file with that one."""
     monkeypatch.setattr(opening, "hold_run_lock", lambda state: False)
-    monkeypatch.setattr(opening, "targets_of", lambda workflow: ["verify_files"])
+    monkeypatch.setattr(opening, "targets_of", lambda workflow: ["products"])
+    monkeypatch.setattr(opening, "submits_to_slurm", lambda workflow: False)
     monkeypatch.setattr(opening, "takes_lock", lambda workflow: True)
     with pytest.raises(SystemExit, match="Another run is at work in this folder"):
         opening.before_the_first_job(SimpleNamespace(), {}, threads=1)

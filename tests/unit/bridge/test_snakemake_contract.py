@@ -274,4 +274,4 @@ def test_file_persistence_read_record_fails_at_a_flipped_bit_and_ours_names_the_
     pass_over_damaged_metadata()
     assert [persistence._read_record(key) for key in (*damaged, *damaged)] == [None] * 4
     for note, sentence in zip(notes, said, strict=True):
-        assert str(note) in sentence and "verify_files" in sentence
+        assert str(note) in sentence

@@ -36,14 +36,8 @@ class ModelsAlone(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
-IN_PYTHON_ALONE = "Offline in Python alone, since this machine gives no network namespace"
-
-
-def run(folder, code, *, whole=False, **environment):
-    """Run a step in a process of its own, because it changes the process; what it printed, and its log.
-
-    Without the line about this machine, in whatever container that is, but where the log is wanted whole.
-    """
+def run(folder, code, **environment):
+    """Run a step in a process of its own, because it changes the process; what it printed, and its log."""
     result = subprocess.run(
         [sys.executable, "-c", PREAMBLE + code],
         cwd=folder,
@@ -51,8 +45,7 @@ def run(folder, code, *, whole=False, **environment):
         capture_output=True,
         text=True,
     )
-    log = (folder / "logs/x.log").read_text().splitlines(keepends=True)
-    return result, "".join(one for one in log if whole or not one.startswith(IN_PYTHON_ALONE))
+    return result, (folder / "logs/x.log").read_text()
 
 
 def test_a_user_error_is_one_sentence_without_a_traceback(tmp_path):
@@ -182,23 +175,8 @@ with step(snakemake):
     assert log == "connected\n"
 
 
-OF_CHILDREN = """
-import subprocess, sys
-with step(snakemake):
-    attempt = "import socket; socket.create_connection(('127.0.0.1', PORT), timeout=5)"
-    print("reached", subprocess.run([sys.executable, "-c", attempt]).returncode == 0)
-"""
-
-
-def test_children_reach_nothing_or_the_log_says_that_they_are_not_held(tmp_path):
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = str(server.getsockname()[1])
-        _, log = run(tmp_path, OF_CHILDREN.replace("PORT", port), whole=True)
-    assert ("reached False" in log) != (IN_PYTHON_ALONE in log)
-
-
 ASKS_A_SERVER = """
-import asyncio, json, subprocess, sys, urllib.request
+import asyncio, json, urllib.request
 snakemake.params.endpoint = "http://HOST:PORT/v1"
 with step(snakemake):
     import aiohttp
@@ -213,8 +191,6 @@ with step(snakemake):
             urllib.request.urlopen(elsewhere, timeout=5)
         except OSError as error:
             print(type(getattr(error, "reason", error)).__name__)
-    attempt = "import socket; socket.create_connection(('127.0.0.1', PORT), timeout=5)"
-    print("reached", subprocess.run([sys.executable, "-c", attempt]).returncode == 0)
 """
 
 
@@ -223,12 +199,30 @@ def test_a_job_that_asks_a_server_reaches_it_and_nothing_else(tmp_path, host):
     server = ThreadingHTTPServer(("127.0.0.1", 0), ModelsAlone)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     code = ASKS_A_SERVER.replace("HOST", host).replace("PORT", str(server.server_port))
-    _, log = run(tmp_path, code, whole=True)
+    _, log = run(tmp_path, code)
     server.shutdown()
     server.server_close()
-    answers = [line for line in log.splitlines() if not line.startswith(IN_PYTHON_ALONE)]
-    assert answers[:4] == ["tiny", "[200, 200]", "OfflineError", "OfflineError"], log
-    assert (answers[-1] == "reached False") != (IN_PYTHON_ALONE in log)
+    assert log.splitlines() == ["tiny", "[200, 200]", "OfflineError", "OfflineError"]
+
+
+NAMES_ITS_SERVER = """
+import socket
+answer = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("192.0.2.7", 80))]
+socket.getaddrinfo = lambda host, *_: answer
+snakemake.params.endpoint = "http://server.example.org/v1"
+with step(snakemake):
+    for host in ("server.example.org", "192.0.2.7", "192.0.2.8", "example.org"):
+        try:
+            socket.create_connection((host, 80), timeout=0.01)
+        except OSError as error:
+            print(type(error).__name__ == "OfflineError")
+"""
+
+
+def test_the_name_of_the_server_and_what_it_is_looked_up_to_are_let_through(tmp_path):
+    """Nobody answers at these addresses; whether they were tried is what the errors tell."""
+    _, log = run(tmp_path, NAMES_ITS_SERVER)
+    assert log.splitlines() == ["False", "False", "True", "True"]
 
 
 def test_the_server_of_a_job_is_that_of_the_model_it_was_given(tmp_path):
@@ -255,22 +249,6 @@ with step(snakemake):
 """
     _, log = run(tmp_path, code.replace("PORT", port))
     assert log.startswith(f"{errno.ECONNREFUSED}\n") and "Connection refused" in log
-
-
-def test_where_no_namespace_is_given_the_step_runs_and_says_so_in_a_line(tmp_path):
-    code = """
-import errno
-from workflow_scripts.core import offline
-def refused():
-    raise OSError(errno.EPERM, "Operation not permitted")
-offline._leave = refused
-with step(snakemake):
-    print("done")
-"""
-    result, log = run(tmp_path, code, whole=True)
-    assert result.returncode == 0
-    said, done = log.splitlines()
-    assert said.startswith(f"{IN_PYTHON_ALONE} (Operation not permitted)") and done == "done"
 
 
 def test_compute_threads_come_from_the_rule_and_not_from_the_machine(tmp_path):

@@ -53,7 +53,6 @@ def test_a_declaration_names_what_makes_it_and_asks_it_what_it_takes(product):
         assert isinstance(product.request(settings()), made_by.asks)
     assert product.sentence.endswith(".")
     assert product.caption or product.kind == "table"
-    assert (ROOT / f"envs/{product.environment}.yaml").is_file()
 
 
 def test_a_name_is_declared_once():

@@ -7,7 +7,7 @@ import pytest
 
 from tests.unit.stories import numbers_of, story
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.paper.numbers import COST, REPRODUCTION
+from workflow_scripts.paper.numbers import REPRODUCTION
 from workflow_scripts.paper.studies import STUDIES
 from workflow_scripts.render.numbers import Numbers, percent, read_numbers, write_numbers
 from workflow_scripts.studies.chunking.chapter import CHUNKING
@@ -188,7 +188,7 @@ def test_without_any_table_nothing_is_told(study):
 
 
 def test_numbers_go_to_json_and_to_latex_and_come_back(tmp_path):
-    values = {"run.items": 14_042, "cost.most": "a & b_c@k2m12", "prompts.lowest": 0.25}
+    values = {"run.items": 14_042, "run.devices": "a & b_c@k2m12", "prompts.lowest": 0.25}
     numbers = numbers_of({**values, "mmlu.floor": 0.3})
     json_path, tex = tmp_path / "numbers.json", tmp_path / "numbers.tex"
     write_numbers(numbers, json_path, tex)
@@ -197,15 +197,15 @@ def test_numbers_go_to_json_and_to_latex_and_come_back(tmp_path):
     assert (texts["run.items"], texts["mmlu.floor"]) == ("14,042", "0.300")
     text = tex.read_text()
     assert r"\defval{prompts.lowest}{25\%}% lowest share of right answers" in text
-    assert r"\defval{cost.most}{a \& b\_c@k2m12}" in text
+    assert r"\defval{run.devices}{a \& b\_c@k2m12}" in text
 
 
 @pytest.mark.parametrize("value", [None, float("nan"), float("inf")])
 def test_a_number_that_is_none_or_nothing_finite_is_not_there(value):
-    numbers = numbers_of({"cost.hours": value})
-    assert "cost.hours" not in numbers
-    with pytest.raises(UserError, match=r"no number 'cost\.hours'"):
-        numbers["cost.hours"]
+    numbers = numbers_of({"mmlu.floor": value})
+    assert "mmlu.floor" not in numbers
+    with pytest.raises(UserError, match=r"no number 'mmlu\.floor'"):
+        numbers["mmlu.floor"]
     with pytest.raises(ValueError, match="twice"):
         Numbers([*numbers.values(), *numbers.values()])
 
@@ -237,16 +237,3 @@ def test_two_rows_of_one_model_are_told_apart():
     values = SUITE.values({"suite_leaderboard": table})
     assert values["suite.first"] == "a/model (float32)"
     assert values["suite.second"] == "a/model (bfloat16)"
-
-
-def test_costs_are_added_up():
-    table = pd.DataFrame(
-        {
-            **{"study": ["harmony", "mmlu"], "rule": ["train", "evaluate"], "measured": [10, 2]},
-            **{"hours": [3.0, 1.0], "planned_hours": [2.0, 1.0], "mem_mb": [900, 1200]},
-        }
-    )
-    assert COST.values({"cost": table}) == {
-        **{"cost.jobs": 12, "cost.hours": 4.0, "cost.planned": 3.0, "cost.memory": 1200},
-        **{"cost.most": "train (harmony)", "cost.most_hours": 3.0},
-    }

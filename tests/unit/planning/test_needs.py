@@ -211,9 +211,6 @@ def test_choosing_an_epoch_generates_where_the_task_does():
     # 1,000 of 7,473 items to choose on after each of five epochs, and the 1,319 of the test; batches of 16.
     expected = generating("evaluation") * (5 * 63 + 83) / 83
     assert generating("training_before_test") == pytest.approx(expected)
-    assert paper().evaluation(TINY, ("gsm8k",)).mostly == "generating"
-    assert paper().evaluation(TINY, ("rte",)).mostly == "reading"
-    assert paper().training_before_test(TINY, ("rte",)).mostly == "training"
 
 
 def test_a_model_is_loaded_once_for_adapters_and_anew_for_what_changes_it():

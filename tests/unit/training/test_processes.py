@@ -270,7 +270,7 @@ def test_a_process_that_meets_a_fault_of_the_machine_says_so_as_it_ends(monkeypa
     monkeypatch.setattr(sys, "argv", ["side_by_side", json.dumps(arguments)])
     monkeypatch.setenv(launching.PARENT, str(os.getppid()))
     monkeypatch.setattr(side_by_side, "end_with", lambda parent: None)
-    monkeypatch.setattr(side_by_side, "go_offline", lambda **_: None)
+    monkeypatch.setattr(side_by_side, "go_offline", lambda: None)
     monkeypatch.setattr(side_by_side, "train_stage", train)
     with pytest.raises(SystemExit) as ended:
         side_by_side._main()
