@@ -179,8 +179,10 @@ def prepare(
 
 def put_test(prepared: Prepared, candidates: list[Trained]) -> Record:
     """To the best of what was trained at each rate."""
-    sign = 1 if prepared.best_by[1] else -1
-    best = max(candidates, key=lambda trained: sign * trained.selected["value"])
+    best = candidates[0]
+    if len(candidates) > 1:
+        sign = 1 if prepared.best_by[1] else -1
+        best = max(candidates, key=lambda trained: sign * trained.selected["value"])
     # Made of what was selected, also where the training has just gone through: the test is the same
     # after a kill.
     model = choose_parts(prepared.base.to_train(prepared.precision, best.keys), best.keys)

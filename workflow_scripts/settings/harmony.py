@@ -41,6 +41,8 @@ class TaskRecipe(TrainingKeys):
         yield from super().contradictions()
         if self.gpus > 1:
             yield f"gpus is {self.gpus}; expected 1, because trainings of the grid are jobs side by side."
+        if len(self.learning_rates) > 1 and self.select == "last":
+            yield "learning_rates are several and select is 'last'; expected best or patience, which score each rate."
 
     @property
     def protocol_keys(self) -> dict[str, Any]:

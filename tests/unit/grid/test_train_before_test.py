@@ -124,6 +124,12 @@ def test_the_best_of_several_rates_is_taken_on_the_choosing_items(world, model_m
     assert both.training.keys["learning_rate"] == expected.training.keys["learning_rate"]
 
 
+def test_the_last_state_is_tested_where_none_is_selected(world, model_manifest, tmp_path):
+    recipe = RECIPE.model_copy(update={"select": "last"})
+    trained = run(model_manifest, world, tmp_path / "last.json", recipe=recipe).training
+    assert trained.selected == {"step": 6}
+
+
 def test_of_a_metric_that_is_better_smaller_the_smallest_is_kept(
     world, model_manifest, tmp_path, monkeypatch
 ):
