@@ -7,6 +7,7 @@ the package's functions, how far scores are from the exact ones, also under sdpa
 import json
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,11 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from bench.gpu_correctness import as_loaded
-from tests.pretended_gpu.cards import apart, refusal
 from tests.tiny_models import put_in_hub, tiny_model
 from tests.tiny_tokenizers import smallest_tokenizer
 from tests.unit.evaluation.drawn import WINDOW, Requests
 from tests.unit.training.small import losses, train_small
+from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation.perplexity import nats_of
 from workflow_scripts.evaluation.prefix.answer import GenerationRequest
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
@@ -28,6 +29,18 @@ from workflow_scripts.hub.load import load_model
 FLASH = "flash_attention_2"
 LORA = {"method": "lora", "lora_rank": 8}
 passed: list[dict[str, str]] = []
+
+
+def apart(found: list[float], expected: list[float]) -> float:
+    return max(abs(a - b) for a, b in zip(found, expected, strict=True))
+
+
+def refusal(work: Callable[[], Any]) -> Exception:
+    try:
+        work()
+    except (RuntimeError, UserError) as error:
+        return error
+    raise AssertionError("it was done")
 
 
 def load(manifest: Path, dtype: str, attention: str = FLASH):

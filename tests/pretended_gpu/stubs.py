@@ -68,7 +68,6 @@ def put_in_place(library: ctypes.CDLL) -> None:
     for of_memory in ("held", "most_held"):
         getattr(library, f"pretended_{of_memory}").restype = ctypes.c_size_t
     library.pretended_memory.argtypes = [ctypes.c_int, ctypes.c_size_t]
-    library.pretended_dies.argtypes = [ctypes.c_int, ctypes.c_long, ctypes.c_char_p]
     library.pretended_is_dead.restype = ctypes.c_bool
     library.pretended_replay.argtypes = library.pretended_forget.argtypes = [ctypes.c_long]
     there = range(int(os.environ.get("CHORUS_PRETENDED_GPUS", "1")))
@@ -132,9 +131,6 @@ def put_in_place(library: ctypes.CDLL) -> None:
         )
 
     cuda.pretend = pretend
-    cuda.die = lambda card, operations=0, file="": library.pretended_dies(
-        card, operations, str(file).encode()
-    )
     pretend()
     cuda.Stream, cuda.Event = _Stream, _Event
     cuda.current_stream = cuda.default_stream = _Stream
@@ -154,7 +150,6 @@ def put_in_place(library: ctypes.CDLL) -> None:
     _record_graphs(library)
     _copy_storages()
     _attend(library)
-    _plan_death(seen)
 
 
 def _exchanged(library: ctypes.CDLL, card: int) -> int:
@@ -162,14 +157,6 @@ def _exchanged(library: ctypes.CDLL, card: int) -> int:
     if card >= 0:
         library.pretended_set_current(card)
     return before
-
-
-def _plan_death(seen: list[int]) -> None:
-    """CHORUS_PRETENDED_DEATH is a card of the machine, how many operations it does for a process before it dies, and a
-    file that is made then; for processes to come it lives, as one that a machine has set back."""
-    card, operations, file = os.environ.get("CHORUS_PRETENDED_DEATH", ",,").split(",")
-    if card and int(card) in seen:
-        torch.cuda.die(seen.index(int(card)), int(operations), file)
 
 
 def _record_graphs(library: ctypes.CDLL) -> None:
