@@ -6,7 +6,11 @@ from importlib.util import find_spec
 from typing import Any
 
 from workflow_scripts.bridge.gpus import gpus_here, list_capabilities
-from workflow_scripts.bridge.snakemake_settings import deploys_software
+from workflow_scripts.bridge.snakemake_settings import (
+    deploys_software,
+    list_needed_jobs,
+    runs_jobs_here,
+)
 from workflow_scripts.settings.compute import FLASH
 
 _AMPERE = (8, 0)
@@ -17,7 +21,7 @@ def find_flash_problem(workflow, config: dict[str, Any]) -> str | None:
 
     Of the nodes of a cluster only their jobs know.
     """
-    asks = any(_get_attention(job.params) == FLASH for job in workflow.dag.needrun_jobs())
+    asks = any(_get_attention(job.params) == FLASH for job in list_needed_jobs(workflow))
     problem = next(_find_problems(workflow), None) if asks else None
     return problem and (
         f"compute.attention is {config['compute']['attention']!r}, and {problem};"
@@ -39,7 +43,7 @@ def _find_problems(workflow) -> Iterator[str]:
             f"flash-attn is not installed in {sys.prefix}, where `make install FLASH=yes` puts the"
             " version in envs/requirements-flash.txt"
         )
-    if not workflow.executor_plugin.common_settings.local_exec:
+    if not runs_jobs_here(workflow):
         return
     if not gpus_here():
         yield "this machine has no GPU of compute capability 8.0 or more, which flash-attn needs"

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import quote
 
+from workflow_scripts.bridge.snakemake_settings import list_needed_jobs, runs_jobs_here
 from workflow_scripts.core.errors import UserError
 
 _SHARED, _GIVEN, _VISIBLE = "CHORUS_GPUS", "CHORUS_GPU_GIVEN", "CUDA_VISIBLE_DEVICES"
@@ -27,13 +28,12 @@ _held: list[IO] = []
 
 def share_gpus(workflow) -> None:
     """Where jobs run on this machine: from now on no more of them at once than it has GPUs."""
-    is_here = workflow.executor_plugin.common_settings.local_exec
-    found = gpus_here() if is_here else []
+    found = gpus_here() if runs_jobs_here(workflow) else []
     os.environ[_SHARED] = ",".join(found)
     if found:
         atexit.register(_remove_free_locks)
     if found and "gpu" not in workflow.global_resources:  # else --resources has it
-        asked = (gpus_of(job.resources)[0] for job in workflow.dag.needrun_jobs())
+        asked = (gpus_of(job.resources)[0] for job in list_needed_jobs(workflow))
         # Snakemake starts no job that asks for more than there are; here it gets all of them.
         most = max(len(found), *asked, 0)
         workflow.register_resource("gpu", most)

@@ -18,6 +18,7 @@ from typing import Any
 
 import yaml
 
+from workflow_scripts.bridge.snakemake_settings import list_needed_jobs
 from workflow_scripts.core.errors import UserError
 
 _ENOUGH = 1_024  # cores: Snakemake cuts a job's threads to what there is
@@ -81,7 +82,7 @@ def _listed(snakefile: Path, config: Path, targets: list[str]) -> dict[str, Any]
         # What `snakemake --dag` does before it prints; there is no public way to the jobs.
         workflow = dag_api.workflow_api._workflow
         _build(workflow)
-        unchecked = any(job.rule.name == _CHECK for job in workflow.dag.needrun_jobs())
+        unchecked = any(job.rule.name == _CHECK for job in list_needed_jobs(workflow))
         if unchecked:  # to leave out what may be accepted would be to plan too little
             workflow.globals[_AS_IF] = True
             _build(workflow)

@@ -15,6 +15,7 @@ from workflow_scripts.bridge.slurm_offer import (
     misfits,
     offered,
 )
+from workflow_scripts.bridge.snakemake_settings import list_needed_jobs
 from workflow_scripts.bridge.terminal import nothing_said
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.packs import base_of
@@ -48,7 +49,7 @@ def requests_of(workflow) -> list[tuple[str, JobRequest]]:
     with nothing_said():  # of each partition that is chosen
         return [
             (base_of(job.rule.name), request_of(workflow, job))
-            for job in workflow.dag.needrun_jobs()
+            for job in list_needed_jobs(workflow)
             if not job.is_local
         ]
 

@@ -1,4 +1,4 @@
-"""What the command line and the profile said, as Snakemake's workflow object keeps it.
+"""What the command line and the profile said, and which jobs are needed, as Snakemake's workflow object keeps it.
 
 Snakemake documents none of these attributes; each is read here and nowhere else.
 """
@@ -30,6 +30,16 @@ def takes_lock(workflow) -> bool:
 def deploys_software(workflow) -> bool:
     """Whether jobs run in environments or containers of their own, as --sdm says."""
     return bool(workflow.deployment_settings.deployment_method)
+
+
+def runs_jobs_here(workflow) -> bool:
+    """Return whether jobs run on this machine, and not on a cluster's nodes."""
+    return workflow.executor_plugin.common_settings.local_exec
+
+
+def list_needed_jobs(workflow) -> list[Any]:
+    """List the jobs whose outputs are missing or out of date; known when the run starts."""
+    return list(workflow.dag.needrun_jobs())
 
 
 def config_files(workflow) -> list[Path]:
