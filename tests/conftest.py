@@ -3,6 +3,7 @@ but what CI cannot have."""
 
 import os
 import shutil
+import tempfile
 
 import pytest
 
@@ -29,6 +30,16 @@ def pytest_addoption(parser):
         help="hub folder with SmolLM2-135M-Instruct and its data, which config/first.yaml fetches",
     )
     parser.addoption("--real-server", help="address of a completions API that serves that model")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def temporary_folder():
+    """Give child processes a temporary folder that goes with the session, whatever they leave where they are killed."""
+    tempfile.gettempdir()  # pytest's own folder stays where it is
+    folder = tempfile.TemporaryDirectory(prefix="tests-", ignore_cleanup_errors=True)
+    with folder as path, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", path)
+        yield
 
 
 @pytest.fixture

@@ -51,12 +51,11 @@ class Leaving:
         print(f"{signal.Signals(number).name}: will save after this step and leave.", flush=True)
         self.wanted = True
 
-    def leave_if_wanted(self, after: str) -> None:
-        """Once the state is saved; `after` names the step."""
-        if self.wanted:
-            raise Interrupted(
-                f"Interrupted after {after}, which is saved; the same command resumes from there."
-            )
+    def leave(self, after: str) -> None:
+        """End the training once the state is saved; `after` names the step."""
+        raise Interrupted(
+            f"Interrupted after {after}, which is saved; the same command resumes from there."
+        )
 
 
 class SaveAndLeave(TrainerCallback):
@@ -67,21 +66,23 @@ class SaveAndLeave(TrainerCallback):
         self._state, self.leaving, self._clock = state, Leaving(), SaveClock()
         self._every = every
         self._group: Any = None
+        self._leaves = False
 
     def on_train_begin(self, args, state, control, **kwargs):
         if args.world_size > 1:  # of their CPUs: a GPU answers behind its step
             self._group = torch.distributed.new_group(backend="gloo")
 
     def on_step_end(self, args, state, control, **kwargs):
-        leaving = self.leaving
+        leaves = self.leaving.wanted
         by_time = self._clock.due
         due = state.global_step % self._every == 0 if self._every else by_time
         due = due or state.global_step >= state.max_steps
         if args.world_size > 1:  # a signal, and the time, reach the processes at different steps
-            told = torch.tensor([leaving.wanted, due], dtype=torch.int32)
+            told = torch.tensor([leaves, due], dtype=torch.int32)
             torch.distributed.all_reduce(told, torch.distributed.ReduceOp.MAX, self._group)
-            leaving.wanted, due = (bool(one) for one in told)
-        if leaving.wanted or due:
+            leaves, due = (bool(one) for one in told)
+        self._leaves = leaves  # a signal that comes from here on is for the next step
+        if leaves or due:
             control.should_save = True
         writes = control.should_save or control.should_evaluate
         if writes and state.is_world_process_zero:
@@ -95,7 +96,8 @@ class SaveAndLeave(TrainerCallback):
         if args.world_size > 1:  # and none leaves before they are sealed, which takes long for many
             torch.distributed.barrier(self._group)
         self._clock.saved()
-        self.leaving.leave_if_wanted(f"step {state.global_step} of {state.max_steps}")
+        if self._leaves:
+            self.leaving.leave(f"step {state.global_step} of {state.max_steps}")
 
 
 class StopWhenDiverged(TrainerCallback):

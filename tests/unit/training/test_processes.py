@@ -18,9 +18,11 @@ from tests.faults.misfortunes import is_alive
 from tests.processes import ROOT
 from tests.unit.training.stage import stage_inputs, stage_request
 from tests.waiting import wait_until
+from workflow_scripts.core.errors import Interrupted
 from workflow_scripts.core.machine import MachineFault, is_better_elsewhere
 from workflow_scripts.core.training_record import read_training_record
 from workflow_scripts.training import launching, side_by_side
+from workflow_scripts.training.watching import SaveAndLeave
 
 # What a process that starts a training runs; the steps around it are those of the rule.
 PARENT = """
@@ -151,6 +153,27 @@ def test_asked_to_leave_they_save_and_the_same_comes_of_it(inputs, both, tmp_pat
     assert "Going on from" in job.said
     assert job.record.curve == both.record.curve
     assert all(torch.equal(job.weights[name], tensor) for name, tensor in both.weights.items())
+
+
+def test_a_signal_amid_the_agreement_counts_at_the_next_step(monkeypatch):
+    """All processes wait for each other then: what one of them alone knew would let the others wait forever."""
+    watcher = SaveAndLeave(SimpleNamespace(seal=lambda step: None))
+    args = SimpleNamespace(world_size=2)
+    state = SimpleNamespace(global_step=1, max_steps=9, is_world_process_zero=False)
+    control = SimpleNamespace(should_save=False, should_evaluate=False)
+
+    def hear(*_):
+        watcher.leaving.wanted = True
+
+    monkeypatch.setattr(torch.distributed, "all_reduce", hear)
+    monkeypatch.setattr(torch.distributed, "barrier", lambda group: None)
+    watcher.on_step_end(args, state, control)
+    assert not control.should_save
+    watcher.on_save(args, state, control)  # for another reason: nobody leaves
+    watcher.on_step_end(args, state, control)
+    assert control.should_save
+    with pytest.raises(Interrupted):
+        watcher.on_save(args, state, control)
 
 
 @pytest.mark.slow

@@ -18,11 +18,11 @@ import torch
 
 from workflow_scripts.evaluation.prefix.attention import NAME, NO_MASK, Cascade, attending
 from workflow_scripts.evaluation.prefix.sight import Sight
-from workflow_scripts.settings.compute import FLASH
 
 # Of the device, whatever is tried on it: another way of running the model would not help.
 _OF_THE_DEVICE = (torch.OutOfMemoryError, torch.AcceleratorError)
 _TRUSTED_ATTENTION = ("sdpa", "eager")
+_FLASH = "flash_attention_2"  # by the package flash-attn, which takes no mask
 _PROBE = ([3, 1, 4, 1, 5, 9, 2, 6], [3, 1, 4, 1, 5, 3, 5], [3, 1, 7])
 # Relative to the largest logit: rounding is far below it, a wrong mask or position far above.
 _TOLERANCE = {torch.float64: 1e-4, torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 1e-1}
@@ -71,7 +71,7 @@ class CausalModel:
                 self.by_branch = True
                 self.why_not_by_branch = self._why_not_packed()
                 self.by_branch = not self.why_not_by_branch
-        if self.attention == FLASH and not plain:
+        if self.attention == _FLASH and not plain:
             self._keep_flash_in_plain_batches()
         self.tokens_run = 0
 
@@ -213,7 +213,7 @@ class CausalModel:
 
         A model that was loaded with flash-attn attends so within `attending` alone.
         """
-        if self.attention == FLASH:
+        if self.attention == _FLASH:
             self.masked_attention = "eager" if self._caps_scores else "sdpa"
             self.attending = partial(attending, self.model, self.masked_attention)
             return
@@ -227,8 +227,8 @@ class CausalModel:
         if self.why_not_packed:
             self.attending = nullcontext
         else:
-            self._attending_plainly = partial(attending, self.model, FLASH)
-            self.attention = f"{self.masked_attention}, {FLASH} in plain batches"
+            self._attending_plainly = partial(attending, self.model, _FLASH)
+            self.attention = f"{self.masked_attention}, {_FLASH} in plain batches"
 
     def _may_run_by_branch(self) -> bool:
         on_cpu = torch.device(self.device).type == "cpu"

@@ -210,4 +210,5 @@ class SharedTrainings:
         self._unsaved = 0
         self._clock.saved()
         self._saved.save(self._steps, self._learners, self._waiting)
-        self._leaving.leave_if_wanted(f"step {self._steps} of the trainings that share a step")
+        if self._leaving.wanted:
+            self._leaving.leave(f"step {self._steps} of the trainings that share a step")
