@@ -20,7 +20,6 @@ def results_of(folder: Path) -> dict[str, bytes]:
 def is_timed(path: Path) -> bool:
     """Whether it tells of times, which are never twice the same."""
     tells = path.stem in (
-        "chunking_ablation",
         "chunking_pruning",
         "chunking_summary",
         "numbers",

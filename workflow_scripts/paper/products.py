@@ -36,7 +36,6 @@ from workflow_scripts.studies.product import (
 )
 from workflow_scripts.studies.prompts import products as prompts
 from workflow_scripts.studies.ranking import products as grids
-from workflow_scripts.studies.recovery import products as recovery
 from workflow_scripts.studies.suite import products as suite
 from workflow_scripts.studies.training import products as training
 
@@ -192,8 +191,7 @@ _OWN = (
 # Within a chapter of the report in this order.
 PRODUCTS = (
     *(*grids.PRODUCTS, *harmony.PRODUCTS),
-    *(*chunking.SUMMARY, *chunking.ABLATION, *training.PRODUCTS),
-    *(*chunking.UNTRAINED, *chunking.SEARCH, *recovery.PRODUCTS),
+    *(*chunking.SUMMARY, *training.PRODUCTS, *chunking.UNTRAINED),
     *(*prompts.PRODUCTS, *suite.PRODUCTS, *_OWN),
 )
 BY_NAME = {(one.kind, one.name): one for one in PRODUCTS}

@@ -103,15 +103,6 @@ class Planner:
             mem_mb=need.mem_mb + weights * (not on_gpu),
         )
 
-    def plan_search(self, checkpoint: str) -> Need:
-        """Every layer left out, every stretch of layers side by side, and the plans that these propose."""
-        model, search = self._on_machine(checkpoint), self._settings.chunking.search
-        layers, window = model.size.layers, self._settings.chunking.measures.window
-        proposed = 2 * (len(search.speed_ups) * (search.proposals + 1) + search.random_plans)
-        plans = layers * (layers + 1) // 2 + proposed + 2
-        seconds = plans * (0.1 + model.reading(search.tokens / window, window))
-        return model.evaluated(model.loading() + seconds, [Amount(1, 0, window)])
-
     @cache
     def latency(self, checkpoint: str) -> Need:
         """As if no plan were faster than the unchanged model, over however many devices."""

@@ -155,12 +155,6 @@ class Settings(Config):
             return "auto" if self.source == "miniature" else 1
         return request
 
-    @property
-    def ablates(self) -> bool:
-        """Whether some of the trained checkpoints have the same layers, and differ in another choice."""
-        trained = [one for one in self.staged_checkpoints() if one.stages]
-        return len({replace(one.layout, stages=one.stages) for one in trained}) < len(trained)
-
     def stage_recipe(self, stage: str) -> tuple[str, Recipe]:
         """Its name, and the recipe."""
         kind, _, tokens = stage.partition(".")

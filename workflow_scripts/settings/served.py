@@ -103,12 +103,6 @@ def _not_given(config: Any, served: Mapping[str, Served]) -> Iterator[str]:
             "another model",
         ),
         (
-            "chunking.search.models",
-            chunking.search.models or (),
-            "its layers cannot be cut",
-            "another model",
-        ),
-        (
             "mmlu.models",
             config.mmlu.models,
             "lighteval asks models that are loaded",

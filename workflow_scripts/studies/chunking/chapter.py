@@ -10,7 +10,6 @@ import pandas as pd
 
 from workflow_scripts.render.chapter import Study
 from workflow_scripts.render.numbers import Values
-from workflow_scripts.studies.chunking.ablation_numbers import ablation_numbers
 from workflow_scripts.studies.chunking.frame import TEXT
 from workflow_scripts.studies.chunking.latency import layers_alone
 from workflow_scripts.studies.mmlu.numbers import mmlu_numbers
@@ -122,7 +121,6 @@ CHUNKING = Study(
     computed=(
         ("chunking_summary", _checkpoints),
         ("training_stages", training_numbers),
-        ("chunking_ablation", ablation_numbers),
         ("chunking_perplexity", _untrained),
         ("chunking_latency", _times),
         ("chunking_pruning", _pruned),
