@@ -24,6 +24,7 @@ _ONE_NODE = "0.1.0; expected gpus of one node"
 _REMOVED = {
     "harmony.budget": "0.1.0; config/harmony_lite.yaml lists the tasks that a small budget pays for",
     "harmony.stop": "0.1.0; expected nothing in its place",
+    "harmony.together": "0.1.0; each training is by itself",
     "harmony.test_draw": "0.1.0; expected harmony.draws, which decides all four draws",
     "harmony.recipes.*.nodes": _ONE_NODE,
     "training.recipes.*.nodes": _ONE_NODE,
