@@ -25,6 +25,7 @@ _REMOVED = {
     "chunking.search": "0.1.0; expected nothing in its place",
     "harmony.budget": "0.1.0; config/harmony_lite.yaml lists the tasks that a small budget pays for",
     "harmony.stop": "0.1.0; expected nothing in its place",
+    "harmony.together": "0.1.0; each training is by itself",
     "harmony.test_draw": "0.1.0; expected harmony.draws, which decides all four draws",
     "harmony.recipes.*.nodes": _ONE_NODE,
     "training.recipes.*.nodes": _ONE_NODE,
