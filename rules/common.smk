@@ -132,7 +132,7 @@ def all_hub_manifests(wildcards):
     )
     if SETTINGS.requests:
         datasets |= dict.fromkeys(SETTINGS.task(one.task).dataset for one in SETTINGS.suite.tasks)
-    models = [name for name in models if name not in SETTINGS.served or SETTINGS.served[name].check]
+    models = [name for name in models if name not in SETTINGS.served]
     return [manifest_of("model", name) for name in models] + [
         manifest_of("dataset", name) for name in datasets
     ]
@@ -232,7 +232,6 @@ include: "chunking_inputs.smk"
 include: "training_inputs.smk"
 include: "harmony_inputs.smk"
 include: "prompts_inputs.smk"
-include: "served_inputs.smk"
 include: "suite_inputs.smk"
 include: "products_inputs.smk"
 include: "products.smk"

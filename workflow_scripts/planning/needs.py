@@ -59,12 +59,6 @@ class Planner:
             return need
         return replace(need, gpus=0, gpu_mb=0, mem_mb=LIBRARIES_MB)
 
-    def taking_served(self, model: str) -> Need:
-        """It is asked what it is; and where it is checked, the weights are run here on 200 short items."""
-        if not self._settings.served[model].check:
-            return Need(START, LIBRARIES_MB)
-        return self._measured(model, [Amount(400, 400 * 60, 120)])
-
     def suite_row(self, request: Request, tasks: tuple[str, ...]) -> Need:
         """A submitted model's need; that of one in no table is what is planned for any."""
         suite = self._settings.suite
@@ -240,9 +234,7 @@ class Planner:
             return []
         settings = self._settings
         evaluated = [*settings.harmony.models, *settings.prompts.models]
-        evaluated = [
-            name for name in evaluated if name not in settings.served or settings.served[name].check
-        ]
+        evaluated = [name for name in evaluated if name not in settings.served]
         evaluated += [str(one) for one in settings.mmlu_checkpoints()]
         sizes = {
             f"{name} cannot be evaluated": self._on_machine(name).smallest_mb

@@ -230,7 +230,7 @@ def load_settings(
         problems += error.problems
     problems = problems or prompt_problems(checked, tables["models"], runs)
     problems = problems or measures_problems(checked)
-    problems = problems or served_problems(checked, tables["models"])
+    problems = problems or list(served_problems(checked, tables["models"]))
     problems = problems or explain_problems(checked.explain, runs, tables["tasks"])
     if problems:
         raise UserError(problems)

@@ -29,6 +29,8 @@ _REMOVED = {
     "harmony.test_draw": "0.1.0; expected harmony.draws, which decides all four draws",
     "harmony.recipes.*.nodes": _ONE_NODE,
     "training.recipes.*.nodes": _ONE_NODE,
+    "served.*.check": "0.1.0; expected nothing in its place",
+    "served.*.key_variable": "0.1.0; expected the key in the environment variable OPENAI_API_KEY",
 }
 _SECRET = re.compile(
     r"\b(?:hf|api_org)_[A-Za-z0-9]{8,}"  # Hugging Face
