@@ -3,6 +3,8 @@
 import random
 from itertools import product
 
+from workflow_scripts.studies.suite.about import ICONS, describe_suite
+
 from tests.unit.settings.merged import load
 from workflow_scripts.render.web.board import (
     Board,
@@ -15,7 +17,6 @@ from workflow_scripts.render.web.board import (
     TextTab,
     Value,
 )
-from workflow_scripts.studies.suite.about import ICONS, describe_suite
 from workflow_scripts.studies.suite.table_requests import suite_about
 
 HOSTILE = "<img src=x onerror=alert(1)>"

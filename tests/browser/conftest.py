@@ -4,11 +4,11 @@ import shutil
 from collections.abc import Callable
 
 import pytest
+from workflow_scripts.render.web.page import leaderboard_page
 
 from tests.browser.browser import Page, start_chromium
 from workflow_scripts.core.files import write_text
 from workflow_scripts.render.web.board import Board
-from workflow_scripts.render.web.page import leaderboard_page
 
 
 @pytest.fixture(scope="session")

@@ -6,9 +6,9 @@ import io
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from workflow_scripts.studies.suite.about import ICONS
 
 from tests.browser.boards import suite_board
-from workflow_scripts.studies.suite.about import ICONS
 
 pytestmark = pytest.mark.chromium
 

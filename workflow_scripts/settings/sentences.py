@@ -27,6 +27,7 @@ _REMOVED = {
     "harmony.test_draw": "0.1.0; expected harmony.draws, which decides all four draws",
     "harmony.recipes.*.nodes": _ONE_NODE,
     "training.recipes.*.nodes": _ONE_NODE,
+    "suite.shown_items": "0.1.0; the items of a row lie beside its records",
 }
 _SECRET = re.compile(
     r"\b(?:hf|api_org)_[A-Za-z0-9]{8,}"  # Hugging Face

@@ -8,7 +8,6 @@ import time
 
 import psutil
 import pytest
-
 from workflow_scripts.core.confined import NoAnswer, each_confined
 
 

@@ -6,13 +6,13 @@ from typing import get_args
 
 import pytest
 import yaml
+from workflow_scripts.studies.suite.about import MODEL_TYPES, describe_suite
 
 from tests.unit.settings.merged import ROOT, load
 from workflow_scripts.planning.memory import submitted_mb
 from workflow_scripts.settings.compute import Precision
 from workflow_scripts.settings.requests import Request
 from workflow_scripts.studies.suite import about
-from workflow_scripts.studies.suite.about import MODEL_TYPES, describe_suite
 from workflow_scripts.studies.suite.table_requests import suite_about
 
 

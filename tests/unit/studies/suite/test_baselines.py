@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from workflow_scripts.studies.suite.baselines import baselines
 
 from tests.unit.settings.merged import ROOT, load
 from tests.unit.studies.suite.suite_study import PUBLISHED, asked, entry, measure
 from tests.unit.studies.suite.test_suite import GOOD, both, leaderboard, tab, written
-from workflow_scripts.studies.suite.baselines import baselines
 from workflow_scripts.studies.suite.chapter import SUITE
 from workflow_scripts.studies.suite.leaderboard import TABLE
 from workflow_scripts.studies.suite.table_requests import suite_tables

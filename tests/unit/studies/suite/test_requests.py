@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
+from workflow_scripts.studies.suite.requests_table import TABLE, requests_table
 
 from tests.processes import python
 from tests.unit.studies.suite.suite_study import break_off, entry, measure, write_checks
@@ -15,7 +16,6 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import write_json
 from workflow_scripts.studies.suite import requests as suite_requests
 from workflow_scripts.studies.suite.requests import lines, read_checks, requests, status_of
-from workflow_scripts.studies.suite.requests_table import TABLE, requests_table
 
 pytestmark = pytest.mark.usefixtures("here")
 
