@@ -29,14 +29,14 @@ _NUMBER = {
     "hozAlign": "right",
     "headerHozAlign": "right",
     "headerSortStartingDir": "desc",
-    "headerFilter": "number",
-    "headerFilterFunc": ">=",
-    "headerFilterPlaceholder": "at least",
+    "headerFilter": "input",
+    "headerFilterFunc": "bound",
+    "headerFilterPlaceholder": "> <",
 }
 # Tabulator's column options by kind. The formatters are in leaderboard.js; that of numbers takes the options
 # of JavaScript's Intl.NumberFormat.
 _COLUMN_OPTIONS: dict[Kind, dict[str, Any]] = {
-    "name": _TEXT | {"formatter": "name", "frozen": True, "minWidth": 160, "maxWidth": 380},
+    "name": _TEXT | {"formatter": "name", "frozen": True, "minWidth": 160, "maxWidth": 460},
     "text": _TEXT | {"maxWidth": 320},
     "commit": _TEXT | {"formatter": "commit"},
     "flag": _TEXT | {"formatter": "flag", "maxWidth": 320, "download": True},

@@ -1,10 +1,7 @@
 "use strict";
 // Trusted Types: our scripts build elements and never write HTML; what the table library writes becomes text.
-if (window.trustedTypes) {
-  window.trustedTypes.createPolicy("default", {
-    createHTML: (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;"),
-  });
-}
+const escapeHtml = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+window.trustedTypes?.createPolicy("default", { createHTML: escapeHtml });
 
 function createElement(tag, properties, ...children) {
   const element = Object.assign(document.createElement(tag), properties);
@@ -43,6 +40,16 @@ Tabulator.extendModule("format", "formatters", {
   },
 });
 
+// A bound such as `<7B` or `>50`; a number alone is the least.
+Tabulator.extendModule("filter", "filters", {
+  bound(text, value) {
+    const [, sign, number, unit] = /^\s*([<>]?)=?\s*(-?[0-9.]+)\s*([kmbt]?)\s*$/i.exec(text) ?? [];
+    if (number === undefined) return true;
+    const limit = number * 1000 ** " kmbt".indexOf(unit.toLowerCase() || " ");
+    return !isMissing(value) && (sign === "<" ? value <= limit : value >= limit);
+  },
+});
+
 // Names separated by `;`, any of which may match; `license:` before a licence. A row must match both kinds.
 function parseSearch(text) {
   const words = text.toLowerCase().split(";").map((word) => word.trim());
@@ -67,8 +74,10 @@ const escapeFormula = (value) => (typeof value === "string" && /^\s*[=+\-@＝＋
 function makeTable(section) {
   const { id, columns, rows, sort, search } = JSON.parse(section.querySelector("script").textContent);
   const [searchBox, hideFlagged] = section.querySelectorAll("input");
+  const isNarrow = window.matchMedia("(max-width: 40rem)").matches;
   for (const column of columns) {
-    if (column.headerFilter === "list") column.headerFilterParams.itemFormatter = (label) => document.createTextNode(label);
+    if (column.headerFilter === "list") column.headerFilterParams.itemFormatter = window.trustedTypes ? String : escapeHtml;
+    if (column.frozen && isNarrow) column.maxWidth = 160;
   }
   const table = new Tabulator(section.querySelector(".table"), {
     data: rows,
@@ -78,6 +87,7 @@ function makeTable(section) {
       headerFilterEmptyCheck: (value) => isMissing(value) || value.length === 0,
       accessorDownload: escapeFormula,
     },
+    headerSortElement: () => "", // the arrows are in leaderboard.css
     nestedFieldSeparator: false,
     layout: "fitDataFill",
     maxHeight: "80vh",
@@ -115,15 +125,13 @@ function makeTable(section) {
   return table;
 }
 
-// The tab is the part of the address behind `#`, and style.css shows it. A hidden table cannot be laid out, so that
-// each is made when its tab is first shown.
+// The tab is the part of the address behind `#`. A hidden table cannot be laid out: each is made when first shown.
 const tables = new Map();
 function showTab() {
   const sections = [...document.querySelectorAll("main > section")];
   const shown = sections.find((section) => `#${section.id}` === window.location.hash) ?? sections[0];
-  for (const link of document.querySelectorAll("nav a")) {
-    link.toggleAttribute("aria-current", link.hash === `#${shown.id}`);
-  }
+  for (const section of sections) section.hidden = section !== shown;
+  for (const link of document.querySelectorAll("nav a")) link.toggleAttribute("aria-current", link.hash === `#${shown.id}`);
   if (shown.querySelector(".table") && !tables.has(shown.id)) tables.set(shown.id, makeTable(shown));
 }
 window.addEventListener("hashchange", showTab);

@@ -17,7 +17,7 @@ _COLUMNS = [
     Column("strict_share", "Strict", "score", "Right answers in exactly that form.", shown=False),
     Column("n", "n", "count", "Questions asked."),
     Column("difference", "Difference", "score", "Of the micro average to the run before."),
-    Column("p", "p", "number", "McNemar's exact test of that difference."),
+    Column("p", "p", "number", "McNemar's exact test of that difference.", digits=4),
     Column(
         "published_micro",
         "Published",
