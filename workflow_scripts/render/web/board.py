@@ -43,8 +43,8 @@ _COLUMN_OPTIONS: dict[Kind, dict[str, Any]] = {
     "choice": _TEXT
     | {
         "headerFilter": "list",
-        "headerFilterFunc": "in",
-        "headerFilterParams": {"valuesLookup": True, "multiselect": True, "clearable": True},
+        "headerFilterFunc": "=",
+        "headerFilterParams": {"valuesLookup": True, "clearable": True},
         "headerFilterPlaceholder": "any",
     },
     "score": _NUMBER,

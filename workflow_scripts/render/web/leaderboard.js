@@ -84,7 +84,6 @@ function makeTable(section) {
     columns,
     columnDefaults: {
       titleFormatter: (cell, { help = "" }) => createElement("button", { type: "button", title: help }, cell.getValue()),
-      headerFilterEmptyCheck: (value) => isMissing(value) || value.length === 0,
       accessorDownload: escapeFormula,
     },
     headerSortElement: () => "", // the arrows are in leaderboard.css
@@ -95,7 +94,7 @@ function makeTable(section) {
     frozenRows: (row) => row.getData().is_baseline,
     downloadRowRange: () => table.getRows("active").filter((row) => !row.getData().is_baseline),
     persistence: { sort: true, headerFilter: true, columns: ["visible"] },
-    persistenceID: `chorus-${id}`,
+    persistenceID: `${window.location.pathname}#${id}`,
     placeholder: createElement("span", {}, "No row matches."),
     rowFormatter: (row) => {
       const { flag, is_baseline: isBaseline } = row.getData();
