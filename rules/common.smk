@@ -55,7 +55,9 @@ force_where_needed(
     workflow,
     lambda: [
         *scores_that_lost_a_record(RECORDS),
-        *checks_that_lost_a_source(SUITE_CHECKS.sources),
+        *checks_that_lost_a_source(
+            {file: one.sources for file, one in SUITE_CHECKS.submissions.items()}
+        ),
     ],
 )
 

@@ -31,6 +31,7 @@ _REMOVED = {
     "training.recipes.*.nodes": _ONE_NODE,
     "served.*.check": "0.1.0; expected nothing in its place",
     "served.*.key_variable": "0.1.0; expected the key in the environment variable OPENAI_API_KEY",
+    "suite.shown_items": "0.1.0; the items of a row lie beside its records",
 }
 _SECRET = re.compile(
     r"\b(?:hf|api_org)_[A-Za-z0-9]{8,}"  # Hugging Face
