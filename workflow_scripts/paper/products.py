@@ -12,10 +12,6 @@ from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.paper.requests import (
     LeaderboardPage,
     PublishedCells,
-    Report,
-    TablesTold,
-    ToldFigure,
-    ToldTable,
     leaderboard_page,
     published_cells,
     reproduction,
@@ -27,7 +23,6 @@ from workflow_scripts.studies.harmony import products as harmony
 from workflow_scripts.studies.harmony.requests import harmony_comparison
 from workflow_scripts.studies.mmlu import products as mmlu
 from workflow_scripts.studies.product import (
-    Kind,
     Product,
     RecordsOf,
     Source,
@@ -49,52 +44,29 @@ MEASURED = (
     *(*chunking.MEASURED, *training.MEASURED, *harmony.MEASURED),
     *(*mmlu.MEASURED, *prompts.MEASURED, *suite.MEASURED),
 )
+MMLU_TABLE = "results/tables/mmlu_by_subject.csv"
 _GRID = ("harmony_leaderboard.csv", "harmony_cells.csv")
 _PUBLISHED = (*(f"{name}.csv" for name in dict.fromkeys(PUBLISHED.values())), "prompt_runs.csv")
 
 
-def told(settings: Settings) -> Report:
-    """The tables and figures of the report, chapter by chapter."""
-    tables, figures = (_reported(settings, kind) for kind in ("table", "figure"))
-    return Report(
-        tables={
-            one.name: ToldTable(
-                table=one.module,
-                request=one.request(settings).as_params(),
-                chapter=one.chapter,
-            )
-            for one in tables
-        },
-        figures={one.name: ToldFigure(caption=one.caption, chapter=one.chapter) for one in figures},
-    )
+def chapter_files(settings: Settings) -> dict[str, list[str]]:
+    """List the Markdown tables and PNG figures that the config has made, by chapter of the report."""
+    forms = {"table": "md", "figure": "png"}
+    chapters: dict[str, list[str]] = {}
+    for product in wanted(settings):
+        if product.chapter and product.kind in forms:
+            file = product.files[forms[product.kind]]
+            chapters.setdefault(product.chapter, []).append(file)
+    return chapters
 
 
-def tables_told(settings: Settings) -> TablesTold:
-    return TablesTold(tables=told(settings).tables)
-
-
-def told_from(settings: Settings) -> dict[str, Source]:
-    """What the page and the paper are told from."""
-    return {
-        "tables": [one.files["csv"] for one in _reported(settings, "table")],
-        "figures": [one.files["png"] for one in _reported(settings, "figure")],
-        "numbers": "results/tables/numbers.json",
-        "provenance": "results/report/provenance.json",
-        "prose": prose_files(settings, ".md.j2"),
-    }
+def product_captions(settings: Settings) -> dict[str, str]:
+    return {one.name: one.caption for one in wanted(settings) if one.kind == "figure"}
 
 
 def prose_files(settings: Settings, ending: str) -> list[str]:
     """Files beside the Snakefile that people edit: an edited sentence is told without being asked for."""
     return sorted(map(str, Path(settings.workflow_folder).glob(f"workflow_scripts/*/*/*{ending}")))
-
-
-def _report(settings: Settings) -> Report:
-    return told(settings).model_copy(update={"links": {"Leaderboard": "leaderboard.html"}})
-
-
-def _reported(settings: Settings, kind: Kind) -> list[Product]:
-    return [one for one in wanted(settings) if one.kind == kind and one.chapter]
 
 
 def _leaderboard(settings: Settings) -> LeaderboardPage:
@@ -106,6 +78,8 @@ def _tabs(settings: Settings) -> dict[str, Source]:
     """What the leaderboard's page is made from, by tab and name; a study that the config has not has no tab."""
     tables = [one for one in PRODUCTS if one.kind == "table"]
     made = {one.name: one.files["csv"] for one in tables if one.wanted(settings)}
+    if settings.mmlu_checkpoints():
+        made["mmlu_by_subject"] = MMLU_TABLE
     found: dict[str, Source] = {}
     if "suite_leaderboard" in made:
         found["suite_tab"] = "results/report/tabs/suite.json"
@@ -134,7 +108,9 @@ _OWN = (
             "Each published number beside ours, with a verdict.",
             "paper.reproduction",
             inputs={
-                "mmlu_by_subject": WhereMade("mmlu_by_subject"),
+                "mmlu_by_subject": lambda settings: (
+                    [MMLU_TABLE] if settings.mmlu_checkpoints() else []
+                ),
                 "prompt_runs": WhereMade("prompt_runs"),
                 "harmony_leaderboard": WhereMade("harmony_leaderboard"),
                 "published": published(*_PUBLISHED, *_GRID),
@@ -196,25 +172,6 @@ _OWN = (
     *products(
         "paper",
         page(
-            "index",
-            "The report: all studies on one page.",
-            "paper.report.report",
-            inputs=lambda settings: {
-                **told_from(settings),
-                "sources": published("sources.csv"),
-                "pages": "results/report/leaderboard.html",
-            },
-            request=_report,
-            caption=(
-                "The report of the run: each study in sentences, with its numbers, figures and"
-                " tables, on one page; what is missing and why, and where everything comes from."
-            ),
-        ),
-        category="Report",
-    ),
-    *products(
-        "paper",
-        page(
             "leaderboard",
             "The leaderboard, a tab for each study of the config.",
             "paper.leaderboard.write_leaderboard",
@@ -236,7 +193,7 @@ _OWN = (
 PRODUCTS = (
     *(*grids.PRODUCTS, *harmony.PRODUCTS),
     *(*chunking.SUMMARY, *chunking.ABLATION, *training.PRODUCTS),
-    *(*chunking.UNTRAINED, *mmlu.PRODUCTS, *chunking.SEARCH, *recovery.PRODUCTS),
+    *(*chunking.UNTRAINED, *chunking.SEARCH, *recovery.PRODUCTS),
     *(*prompts.PRODUCTS, *suite.PRODUCTS, *_OWN),
 )
 BY_NAME = {(one.kind, one.name): one for one in PRODUCTS}

@@ -7,10 +7,9 @@ from pydantic import Field
 from workflow_scripts.settings.grids import OWN_GRID
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.margins import Margins
-from workflow_scripts.settings.mmlu import published_but_for_form
+from workflow_scripts.settings.mmlu import MmluComparison, published_but_for_form, published_table
 from workflow_scripts.settings.request import StepRequest
 from workflow_scripts.studies.harmony.requests import HarmonyComparison, harmony_comparison
-from workflow_scripts.studies.mmlu.requests import MmluComparison, mmlu_checkpoints
 from workflow_scripts.studies.prompts.requests import PromptComparison, prompt_comparison
 from workflow_scripts.studies.ranking.requests import RankedTask, shown_tasks
 from workflow_scripts.studies.suite.table_requests import SuiteAbout, suite_about
@@ -46,30 +45,6 @@ class LeaderboardPage(StepRequest):
     suite: SuiteAbout | None = None
 
 
-class ToldTable(StepRequest):
-    table: str = Field(description="The module that describes it")
-    request: dict[str, Any]
-    chapter: str
-
-
-class ToldFigure(StepRequest):
-    caption: str
-    chapter: str
-
-
-class TablesTold(StepRequest):
-    """The tables that numbers and a report are taken from, by name, each as its own rule has it."""
-
-    tables: dict[str, ToldTable]
-
-
-class Report(TablesTold):
-    """Tables and figures in the order in which their chapters have them."""
-
-    figures: dict[str, ToldFigure]
-    links: dict[str, str] = Field({}, description="Other pages beside this one")
-
-
 def leaderboard_page(settings: Settings, *, measures: bool) -> LeaderboardPage:
     """`measures` is false where all scores come from elsewhere."""
     return LeaderboardPage(
@@ -87,10 +62,23 @@ def leaderboard_page(settings: Settings, *, measures: bool) -> LeaderboardPage:
     )
 
 
+def published_tables(settings: Settings) -> dict[str, str | None]:
+    """Name the published MMLU table of the same variant of each evaluated checkpoint."""
+    return {
+        str(checkpoint): published_table(checkpoint, settings.source)
+        for checkpoint in settings.mmlu_checkpoints()
+    }
+
+
 def reproduction(settings: Settings) -> Reproduction:
     return Reproduction(
         mmlu=MmluComparison(
-            source=settings.source, checkpoints=mmlu_checkpoints(settings).published
+            source=settings.source,
+            checkpoints={
+                table: checkpoint
+                for checkpoint, table in published_tables(settings).items()
+                if table
+            },
         ),
         prompts=prompt_comparison(settings),
         harmony=harmony_comparison(settings),

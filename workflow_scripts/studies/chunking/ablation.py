@@ -19,7 +19,7 @@ from workflow_scripts.core.records import Record, sort_records
 from workflow_scripts.core.training_record import TrainingRecord, read_training_record
 from workflow_scripts.render.frames import Cells, cells, checkpoint_of, columns
 from workflow_scripts.render.inputs import Inputs
-from workflow_scripts.render.tables import Table
+from workflow_scripts.render.tables import Table, read_table
 from workflow_scripts.render.text import (
     is_known,
     millisecond,
@@ -32,12 +32,9 @@ from workflow_scripts.render.text import (
 from workflow_scripts.stats.paired import paired_means
 from workflow_scripts.stats.significance import holm, mcnemar
 from workflow_scripts.studies.chunking.choices import what_differs
-from workflow_scripts.studies.chunking.latency import TABLE as LATENCY
 from workflow_scripts.studies.chunking.requests import AblatedCheckpoints
 from workflow_scripts.studies.chunking.summary import times_of_a_token
 from workflow_scripts.studies.mmlu.by_subject import METRICS, MICRO
-from workflow_scripts.studies.mmlu.by_subject import TABLE as MMLU
-from workflow_scripts.studies.training.stages import TABLE as STAGES
 from workflow_scripts.studies.training.stages import UNTRAINED, text_of
 
 NOTE = (
@@ -231,12 +228,11 @@ def is_sure(p: float | None) -> bool:
 
 
 def _make(inputs: Inputs, request: AblatedCheckpoints) -> pd.DataFrame:
-    tables = {"stages": STAGES, "mmlu": MMLU, "latency": LATENCY}
     return chunking_ablation(
         request,
         read_answers(inputs["records"]),
         [read_training_record(path) for path in inputs["trained"]],
-        **{name: table.read(inputs.one(name)) for name, table in tables.items()},
+        **{name: read_table(inputs.one(name)) for name in ("stages", "mmlu", "latency")},
     )
 
 

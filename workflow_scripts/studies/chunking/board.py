@@ -6,11 +6,11 @@ from pathlib import Path
 
 from workflow_scripts.core.ids import UNCHANGED, CheckpointId
 from workflow_scripts.render.frames import Cells, cells, checkpoint_of
+from workflow_scripts.render.tables import read_table
 from workflow_scripts.render.web.board import Column, Details, Row, Tab
 from workflow_scripts.render.words import joined
 from workflow_scripts.studies.chunking.plans import TABLE as PLANS
 from workflow_scripts.studies.mmlu.by_subject import MACRO
-from workflow_scripts.studies.mmlu.by_subject import TABLE as MMLU
 from workflow_scripts.studies.training.stages import TABLE as STAGES
 from workflow_scripts.studies.training.stages import texts_of
 
@@ -30,7 +30,7 @@ def chunked_tab(plans: list[str], stages: list[str], mmlu: list[str]) -> Tab:
     }
     by_subject = defaultdict(list)
     for path in mmlu:
-        for row in cells(MMLU.read(Path(path))):
+        for row in cells(read_table(Path(path))):
             by_subject[checkpoint_of(row)].append(row)
     by_plan |= {
         CheckpointId.parse(name).model: row

@@ -67,7 +67,9 @@ SUMMARY = products(
         "studies.chunking.summary",
         inputs={
             "plans": WhereMade("chunking_plans"),
-            "mmlu": WhereMade("mmlu_by_subject"),
+            "mmlu": lambda settings: (
+                ["results/tables/mmlu_by_subject.csv"] if settings.mmlu_checkpoints() else []
+            ),
             "stages": WhereMade("training_stages"),
             "latency": WhereMade("chunking_latency"),
         },

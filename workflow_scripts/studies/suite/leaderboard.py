@@ -215,5 +215,4 @@ TABLE = Table(
     asks=SuiteTables,
     make=_make,
     show=_show,
-    beside=lambda frame, request: len(baselines(frame, request)),
 )

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from workflow_scripts.paper.requests import published_tables
 from workflow_scripts.settings.load import load_settings
 from workflow_scripts.studies.chunking import products
 from workflow_scripts.studies.chunking import requests as chunking
-from workflow_scripts.studies.mmlu.requests import mmlu_checkpoints
 from workflow_scripts.studies.training.requests import compared_checkpoints
 
 ROOT = Path(__file__).parents[4]
@@ -20,7 +20,6 @@ def test_each_request_holds_what_the_config_names_and_comes_back_from_params():
         chunking.measured_models,
         compared_checkpoints,
         chunking.sized_checkpoints,
-        mmlu_checkpoints,
         chunking.ablated_checkpoints,
     ):
         asked = ask(settings)
@@ -39,9 +38,9 @@ def test_each_request_holds_what_the_config_names_and_comes_back_from_params():
     assert staged.checkpoints == tuple(one.id for one in sized.checkpoints)
     assert staged.checkpoints[:3] == (MODEL, f"{MODEL}@k2m12", f"{MODEL}@k2m12+cpt")
     assert {one.layers for one in sized.checkpoints} == {24}
-    mmlu = mmlu_checkpoints(settings)
-    assert mmlu.published["mmlu_baseline"] == MODEL
-    assert mmlu.published["mmlu_k2m12_cpt"] == f"{MODEL}@k2m12-mlp.none+cpt"
+    tables = published_tables(settings)
+    assert tables[MODEL] == "mmlu_baseline"
+    assert tables[f"{MODEL}@k2m12-mlp.none+cpt"] == "mmlu_k2m12_cpt"
 
 
 def test_a_variant_is_held_against_the_usual_form_of_its_layers_at_its_stage():
