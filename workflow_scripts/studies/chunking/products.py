@@ -17,6 +17,7 @@ from workflow_scripts.studies.product import (
     products,
     table,
 )
+from workflow_scripts.studies.training.products import training_records
 
 
 def _measured(settings: Settings) -> Any:
@@ -60,7 +61,9 @@ SUMMARY = products(
             "mmlu": lambda settings: (
                 ["results/tables/mmlu_by_subject.csv"] if settings.mmlu_checkpoints() else []
             ),
-            "stages": WhereMade("training_stages"),
+            "stages": lambda settings: (
+                ["results/tables/training_stages.csv"] if training_records(settings) else []
+            ),
             "latency": WhereMade("chunking_latency"),
         },
         request=sized_checkpoints,
