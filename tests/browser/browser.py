@@ -84,7 +84,9 @@ class Page:
 
     def names(self) -> list[str]:
         """Names of the rows that are drawn, from the top; baselines are none of them."""
-        return self.texts(".tabulator-row:not(.baseline) .tabulator-frozen > div > span:first-child")
+        return self.texts(
+            ".tabulator-row:not(.baseline) .tabulator-frozen > div > span:first-child"
+        )
 
     def wait_for_names(self, names: set[str]) -> None:
         WebDriverWait(self.chrome, 10, poll_frequency=0.05).until(

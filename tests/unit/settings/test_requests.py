@@ -23,7 +23,7 @@ def put(tmp_path):
 
 
 def read(tmp_path, source="miniature", made=(CHUNKED,)):
-    return read_requests(tmp_path, source, dict.fromkeys(made))
+    return read_requests(tmp_path, source, made)
 
 
 def test_a_request_names_its_row_by_checkpoint_precision_and_commit(tmp_path, put):
@@ -105,14 +105,13 @@ def test_requests_of_the_other_world_are_left_aside_with_a_word(tmp_path, put):
     found = read(tmp_path)
     assert list(found.readable) == ["generated.yaml"] and not found.refused
     assert found.aside == {
-        "real.yaml": "Qwen/Qwen2-0.5B is of the hub; this config's source is miniature (--configfile"
-        " mine.yaml with source: huggingface)"
+        "real.yaml": "Qwen/Qwen2-0.5B is of the hub; this config's source is miniature."
     }
     found = read(tmp_path, source="huggingface")
     assert list(found.readable) == ["real.yaml"] and not found.refused
     assert found.aside == {
         "generated.yaml": "miniature/Llama-1.4M is of the miniature world; this config's source is"
-        " huggingface"
+        " huggingface."
     }
 
 
