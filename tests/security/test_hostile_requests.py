@@ -31,21 +31,21 @@ def checked(hub, tmp_path, monkeypatch):  # noqa: F811
         path.name: path.read_bytes() for path in model.iterdir() if path.name != "manifest.json"
     }
     words = fill(tmp_path / "requests", hub, files)
-    found = read_requests(tmp_path / "requests", "huggingface", {})
+    readable, refused, _ = read_requests(tmp_path / "requests", "huggingface", ())
     sources = {}
-    for file, one in found.readable.items():
+    for file, one in readable.items():
         source = tmp_path / f"submitted/{one.name}@default" / METADATA
         sources[file] = [source]
         if not source.exists():
             log, lock = tmp_path / "log", tmp_path / "lock"
             fetch_metadata.main(one.name, "default", source, log, revision=None, lock=lock)
-    verdicts = check(found.readable, sources, RULES, seconds=SECONDS)
+    verdicts = check(readable, sources, RULES, seconds=SECONDS)
     entries = [
         {"file": file, "request": None, "records": {}, **verdict}
         for file, verdict in verdicts.items()
     ] + [
         {"file": file, "request": None, "records": {}, "reason": reason}
-        for file, reason in found.refused.items()
+        for file, reason in refused.items()
     ]
     return words, entries
 
