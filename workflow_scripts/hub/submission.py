@@ -33,7 +33,7 @@ Verdict = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Repository:
+class ModelRepository:
     """What is known of a repository without its weights."""
 
     folder: Path
@@ -118,17 +118,17 @@ def _check_request(request: Request, sources: list[Path], rules: Rules) -> Verdi
     return verdict | {"reason": shortened(" ".join(problems)) or None}
 
 
-def read_repository(path: Path) -> Repository:
+def read_repository(path: Path) -> ModelRepository:
     """Read a manifest of the hub folder, or what was fetched of a repository to be checked."""
     if path.name == METADATA:
         metadata = read_metadata(path)
-        return Repository(path.parent, metadata.commit, metadata.licence, metadata.files)
+        return ModelRepository(path.parent, metadata.commit, metadata.licence, metadata.files)
     manifest = read_manifest(path)
     files = {file.path: file.size for file in manifest.files}
-    return Repository(path.parent, manifest.commit, manifest.licence, files)
+    return ModelRepository(path.parent, manifest.commit, manifest.licence, files)
 
 
-def _compare_request(request: Request, model: Repository, rules: Rules) -> Iterator[str]:
+def _compare_request(request: Request, model: ModelRepository, rules: Rules) -> Iterator[str]:
     if request.revision not in (None, model.commit):
         yield f"revision is {request.revision}, but the hub folder holds commit {model.commit}."
     if (_ADAPTER in model.files) != (request.weight_type == "adapter"):
@@ -143,7 +143,7 @@ def _compare_request(request: Request, model: Repository, rules: Rules) -> Itera
         )
 
 
-def _check_repository(repository: Repository, rules: Rules) -> tuple[list[str], int]:
+def _check_repository(repository: ModelRepository, rules: Rules) -> tuple[list[str], int]:
     """Find the problems of a repository; count its parameters where it has none."""
     sizes = {name: repository.files[name] for name in files_taken(repository.files)}
     size = sum(sizes[name] for name in sizes if name.endswith(".safetensors"))

@@ -230,7 +230,7 @@ def test_tab_has_baselines_icons_findings_and_nothing_for_no_rows():
     assert [row["model"] for row in (floor, chance, published)] == [
         "Floor",
         "Random answers",
-        PUBLISHED.name,
+        PUBLISHED["name"],
     ]
     assert (floor["sst2"], floor["average"]) == (0.25, 0.25)
     assert chance["average"] is None and "sst2" not in chance
