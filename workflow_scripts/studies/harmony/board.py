@@ -69,8 +69,10 @@ def make_harmony_tab(
 def _describe_share(protocol: str, components: list[Cells]) -> str:
     for row in components:
         is_first = (row["protocol"], row["component"]) == (protocol, frame.FIRST_COMPONENT)
-        if is_first and row["share"] is not None:
-            has_interval = row["low"] is not None and row["high"] is not None
+        if not is_first or row["share"] is None:
+            continue
+        interval = ""
+        if row["low"] is not None and row["high"] is not None:
             interval = f" (95%: {100 * row['low']:.0f} to {100 * row['high']:.0f})"
-            return f" It holds {100 * row['share']:.0f}% of their variance{interval if has_interval else ''}."
+        return f" It holds {100 * row['share']:.0f}% of their variance{interval}."
     return ""
