@@ -24,31 +24,6 @@ LAYERS = 8
 
 
 @pytest.mark.parametrize("execution", ["fused", "loop"])
-@pytest.mark.parametrize("aggregation", ["mlp", "mean", "last", "residual"])
-@pytest.mark.parametrize("mode", PLANS)
-@torch.no_grad()
-def test_every_plan_and_aggregation(mode, aggregation, execution):
-    base = base_model("qwen2", LAYERS)
-    keys = {"aggregation_mode": aggregation, "chunk_execution": execution}
-    model = chunked_model(base, chunking_mode=mode, **keys, **PLANS[mode])
-    ids = fresh_ids(2, 9)
-    assert_equal(model(ids).logits, reference_logits(base, model, ids))
-
-
-MOVED = {"num_layers_per_chunk": 2, "num_chunks": 3, "layers_before_chunks": 2}
-
-
-@pytest.mark.parametrize("execution", ["fused", "loop"])
-@pytest.mark.parametrize("family", FAMILIES)
-@torch.no_grad()
-def test_chunks_that_do_not_stand_in_the_middle(family, execution):
-    base = base_model(family, LAYERS + 1)
-    model = chunked_model(base, chunk_execution=execution, **MOVED)
-    ids = fresh_ids(2, 9)
-    assert_equal(model(ids).logits, reference_logits(base, model, ids))
-
-
-@pytest.mark.parametrize("execution", ["fused", "loop"])
 @torch.no_grad()
 def test_a_model_that_is_rearranged_is_the_one_that_is_made_in_the_plan(execution):
     keys = {"use_adapters": False, "aggregation_mode": "residual", "chunk_execution": execution}

@@ -125,7 +125,7 @@ def test_a_weight_used_twice_stays_one_weight():
 def test_moving_a_model_lets_go_of_its_old_memory():
     model, ids = fresh(), fresh_ids(2, 5)
     logits(model, ids, "fused")
-    old = weakref.ref(model.model.stages[1].depths[0].qkv.weight)
+    old = weakref.ref(model.model.stages[1].depths[0].stacks["qkv"].weight)
     model.to(torch.float64)
     assert old() is None
 

@@ -126,12 +126,22 @@ def test_the_first_forward_may_be_under_inference_mode():
     gradients(model, fresh_ids(2, 4))
 
 
-def test_peft_wraps_it_and_may_train_the_wrapper_in_full_beside():
-    base = base_model("qwen2", 6)
-    model = chunked_model(base, **PLAN)
+LINEAR = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"target_modules": ["v_proj"], "modules_to_save": ["wrapped_chunk_layers"]},
+        {"target_modules": LINEAR},
+        {"target_modules": LINEAR, "use_dora": True},
+        {"target_modules": ["q_proj"], "layers_to_transform": [2, 3]},
+    ],
+)
+def test_low_rank_adapters_fused_and_as_a_loop(keys):
+    model = chunked_model(base_model("qwen2", 6), **PLAN)
     ids = fresh_ids(2, 6)
     plain = model(ids).logits.detach()
-    keys = {"target_modules": ["v_proj"], "modules_to_save": ["wrapped_chunk_layers"]}
     lora = LoraConfig(r=2, lora_alpha=4, init_lora_weights=False, task_type="CAUSAL_LM", **keys)
     wrapped = get_peft_model(model, lora)
     results = {}
