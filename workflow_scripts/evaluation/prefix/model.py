@@ -11,12 +11,18 @@ import inspect
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import torch
 
-from workflow_scripts.evaluation.prefix.attention import NAME, NO_MASK, Cascade, attending
+from workflow_scripts.evaluation.prefix.attention import (
+    NAME,
+    NO_MASK,
+    START,
+    Cascade,
+    attending,
+)
 from workflow_scripts.evaluation.prefix.sight import Sight
 
 # Of the device, whatever is tried on it: another way of running the model would not help.
@@ -133,47 +139,26 @@ class CausalModel:
         self.tokens_run += ids.numel()
         return logits[: len(rows)] if self.selects_logits else logits[rows]
 
-    def one_more(self, ids, positions, visible, depths, cache) -> torch.Tensor:
+    def one_more(self, ids, positions, visible, depths, cache, shares_start: bool) -> torch.Tensor:
         """Run the next token of several rows, each of which has keys of its own; their logits.
 
-        `visible` says which keys of its row a token sees, `depths` where in the row they stand. All
-        are tensors, and nothing here waits for the device.
+        With `shares_start` the cache, an AnswerCache, has keys before those of the rows. `visible` says
+        which keys a token sees, `depths` where in the row they stand. Nothing here waits for the device.
         """
         near = None
         if self._window:
             near = visible & (positions[:, None] - depths < self._window)
             near = near[:, None, None]
-        return self.model(
-            input_ids=ids[:, None],
-            attention_mask=self._masks(visible[:, None, None], near),
-            position_ids=positions[:, None],
-            past_key_values=cache,
-            use_cache=True,
-        ).logits[:, -1]
-
-    @cached_property
-    def shares_starts(self) -> bool:
-        """Whether answers may attend to a common start that is kept once; found out by trying."""
-        from workflow_scripts.evaluation.prefix.answer_rows import step_both_ways
-        from workflow_scripts.evaluation.prefix.packed import PackedRun
-        from workflow_scripts.evaluation.prefix.trie import build_trie
-
-        counted = self.tokens_run
-        trie, _ = build_trie(_PROBE[:2])
-        run = PackedRun(self, trie, capacity=trie.tokens)
-        run.run(0, trie.tokens, run.order.starts[1:] - 1)
-        try:
-            alone, together = step_both_ways(
-                self, run.cache, [*run.ended().values()], trie.shared[1]
-            )
-        except _OF_THE_DEVICE:
-            raise
-        except Exception as error:  # any model, any reason: each answer then has its whole path
-            print(f"The model's answers share no start: {error!r}", flush=True)
-            return False
-        finally:
-            self.tokens_run = counted
-        return self._agree(together, alone)
+        arguments: dict[str, Any] = {"answers": cache} if shares_start else {}
+        with attending(self.model, START) if shares_start else nullcontext():
+            return self.model(
+                input_ids=ids[:, None],
+                attention_mask=self._masks(visible[:, None, None], near),
+                position_ids=positions[:, None],
+                past_key_values=cache,
+                use_cache=True,
+                **arguments,
+            ).logits[:, -1]
 
     def plain(self, ids: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
         """Run padded rows and return the logits where `wanted` is true, row by row."""
