@@ -62,15 +62,21 @@ def variants(hidden: int, ratio: int) -> dict[str, torch.nn.Module]:
 def decode(model) -> Callable[[], float]:
     """Seconds of one new token on a cache of 64, the mean over a few."""
     cache = DynamicCache(config=model.config)
-    token = torch.randint(VOCABULARY, (1, 1))
+    token = torch.randint(VOCABULARY, (1, 1), device=model.device)
     with torch.inference_mode():
-        model(torch.randint(VOCABULARY, (1, CACHED)), past_key_values=cache, use_cache=True)
+        model(
+            torch.randint(VOCABULARY, (1, CACHED), device=model.device),
+            past_key_values=cache,
+            use_cache=True,
+        )
 
     def run() -> float:
         with torch.inference_mode():
             start = time.perf_counter()
             for _ in range(STEPS):
                 model(token, past_key_values=cache, use_cache=True)
+            if token.is_cuda:
+                torch.cuda.synchronize()
             seconds = (time.perf_counter() - start) / STEPS
         cache.crop(-STEPS)
         return seconds

@@ -235,7 +235,7 @@ def _tokenizer():
     )
 
 
-def measure(base, case: Case, rounds: int) -> None:
+def measure(base, case: Case, rounds: int, device: str = "cpu") -> None:
     ratios, outside = [], []
     speeds: dict[str, list[float]] = {"theirs": [], "ours": []}
     for _ in range(rounds):
@@ -243,7 +243,7 @@ def measure(base, case: Case, rounds: int) -> None:
         for name, run in (("theirs", theirs), ("ours", ours)):
             clock = Clock()
             with redirect_stdout(StringIO()):
-                run(base, case, clock)
+                run(base, case, clock, device)
             per_second[name] = case.timed_tokens / clock.seconds
             speeds[name].append(per_second[name])
         ratios.append(per_second["ours"] / per_second["theirs"])
