@@ -6,7 +6,7 @@ import pytest
 import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
-from transformers import AutoModel, AutoModelForCausalLM
+from transformers import AutoModelForCausalLM
 
 import workflow_scripts.chunked  # noqa: F401 (registers the chunked classes)
 from tests.tiny_models import edit_config
@@ -61,17 +61,6 @@ def test_what_torch_puts_around_a_model_is_no_part_of_its_names(prefix, tmp_path
     published = Published()
     rename(published.save(tmp_path), lambda name: prefix + name)
     assert_computes(AutoModelForCausalLM.from_pretrained(tmp_path), published)
-
-
-def test_a_folder_of_the_model_without_its_head(tmp_path):
-    published = Published("llama")
-    published.base.lm_head.weight = published.base.model.embed_tokens.weight
-    published.save(tmp_path)
-    edit_config(tmp_path, tie_word_embeddings=True)
-    rename(tmp_path, lambda name: name.removeprefix("model."))
-    assert_computes(AutoModelForCausalLM.from_pretrained(tmp_path), published)
-    bare = AutoModel.from_pretrained(tmp_path)
-    assert bare.wrapped_chunk_layers.aggregation.proj.bias.any()
 
 
 @pytest.mark.parametrize("safe", [True, False], ids=["safetensors", "pickled"])
