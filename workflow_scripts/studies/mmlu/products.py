@@ -48,8 +48,7 @@ PRODUCTS = products(
             "MMLU of each checkpoint by subject and metric: how far the score is from the floor,"
             " the better of answering at random and the best fixed answer. A dot marks what clears"
             " it by two standard errors of a model that is at the floor; of 57 subjects one or two"
-            " do so by chance. Of more than twelve checkpoints the figure has the unchanged models and"
-            " the last stage of each variant; the table has all of them."
+            " do so by chance."
         ),
     ),
     wanted=_wanted,
