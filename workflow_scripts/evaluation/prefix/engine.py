@@ -105,7 +105,7 @@ class PrefixEngine:
         tally = Tally(requests, on_scored, known or {})
         trie, places = build_trie([request.read for request in requests])
         self.trie_tokens += trie.tokens
-        with torch.inference_mode(), self.model.attending():
+        with torch.inference_mode():
             self.tokens += score(
                 self.model, trie, places, requests, tally, self.budget, self.at_once.tokens
             )
@@ -144,7 +144,7 @@ class PrefixEngine:
         def begin(at: int) -> Answer:
             return Answer(requests[at], rules, partial(keep, at))
 
-        with torch.inference_mode(), self.model.attending():
+        with torch.inference_mode():
             if self.model.why_not_packed:
                 rows = partial(self.budget.plain_rows, preferred_tokens=self.at_once.tokens)
                 generate_plain(self.model, requests, rows, begin, known)

@@ -113,7 +113,7 @@ class PackedGeneration:
 
     def _row_bytes(self, shape: RowShape) -> int:
         heads = getattr(text_config(self._model.model), "num_attention_heads", None) or 1
-        eager = self._model.masked_attention == "eager"  # repeats keys and values for all heads
+        eager = self._model.attention == "eager"  # repeats keys and values for all heads
         entry = self._budget.cache_entry if eager else self._model.cache_bytes
         scores = heads * 4 * _SCORE_COPIES * shape.rows * (shape.own + shape.start)
         return (shape.rows * shape.own + shape.start) * entry + scores
