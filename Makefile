@@ -76,8 +76,9 @@ $(BENCH)/.installed: envs/bench.txt $(INSTALLED)
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --progress-bar off --no-deps --upgrade --target $(BENCH) -r envs/bench.txt
 	@touch $@
 
-bench-gpu: $(INSTALLED) ## a GPU: exactness and speed, in a report that planning reads; PARTS="evaluation training"
-	PYTHONPATH=$(BENCH) $(BIN)/python -m bench.gpu $(PARTS)
+# TRL is measured where `make bench-training` has installed it.
+bench-gpu: $(INSTALLED) ## a GPU: exactness and speed of evaluation, generation, chunks and training
+	PYTHONPATH=$(BENCH) $(BIN)/python -m bench.gpu
 
 bench-dag: $(INSTALLED) ## Snakemake's planning of the published grid, beside a bare workflow; two minutes
 	$(BIN)/python -m bench.dag
