@@ -42,9 +42,6 @@ _MOST_TOKENS = 1 << 20  # of a row, however much memory there is
 _KEPT_OF_A_LAYER = {"full": 60, "freeze": 60, "lora": 95, "lora_in_some": 70}
 # Of a layer's linear layers that get adapters, in and out together, over the width.
 _WIDTHS_OF_ADAPTED = {"lora": 20, "lora_in_some": 4}
-# Layers whose weights are gathered at once where several GPUs share them: one runs, and the next is on its way.
-_GATHERED_LAYERS = 2
-
 # Of adapters, whether all linear layers have one or a few, as in the published grid.
 Method = Literal["full", "freeze", "lora", "lora_in_some"]
 
@@ -91,7 +88,6 @@ class TrainingWay:
     checkpointed: bool = False
     in_pieces: bool = True  # whether the logits of a long row are made so
     distilled: bool = False  # whether a teacher's pass goes before each step
-    among: int = 1  # GPUs that share the weights out
 
     @property
     def trained_share(self) -> float:
@@ -205,33 +201,21 @@ def tokens_within(room: float, needed: Callable[[int], float]) -> int:
 def training_bytes(size: Size, way: TrainingWay, dtype: str, tokens: int) -> dict[str, int]:
     """On one device: the weights, what their training keeps, and a row of so many tokens.
 
-    Checkpointed, one layer's activations are there at once, and the input of each. Several that share the weights
-    out have each its part of all but adapters, and gather what they need of the others' for a while.
+    Checkpointed, one layer's activations are there at once, and the input of each.
     """
-    in_full, among = way.in_full(size), way.among
-    held = way.of_adapters(size) + in_full // among
-    # Where some of them are trained, shared weights are all kept as exactly.
-    item = BYTES["float32" if among > 1 and in_full else dtype]
+    in_full = way.in_full(size)
+    held = way.of_adapters(size) + in_full
     layers = 1 if way.checkpointed else size.layers
     activations = tokens * size.width * (_KEPT_OF_A_LAYER[way.method] * layers + 2 * size.layers)
     logits = trained_logit_bytes(
         tokens, size.vocabulary, in_pieces=way.in_pieces, distilled=way.distilled
     )
     return {
-        "weights": held * BYTES["float32"] + (size.parameters - in_full) * item // among,
+        "weights": held * BYTES["float32"] + (size.parameters - in_full) * BYTES[dtype],
         "gradients and moments": held * BESIDE_TRAINED,
-        "gathered": gathered_bytes(size, dtype, with_gradients=in_full > 0) * (among > 1),
         "activations": int(_SPARE * activations),
         "logits": int(_SPARE * logits),
     }
-
-
-def gathered_bytes(size: Size, dtype: str, *, with_gradients: bool) -> int:
-    """Of weights that others hold, at most at once: some layers', and the output layer's, which stays from the end
-    of the way forward; and the gradients of the largest of these, also in the format that they are added up in."""
-    layer, item = size.parameters // size.layers, BYTES[dtype]
-    gathered = (_GATHERED_LAYERS * layer + size.ends) * item
-    return gathered + with_gradients * max(layer, size.ends) * (item + BYTES["float32"])
 
 
 def submitted_mb(parameters: int, dtype: str, *, trains: bool, is_delta: bool = False) -> int:

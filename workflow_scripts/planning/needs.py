@@ -271,7 +271,7 @@ class Planner:
         return [
             f"{what}: it needs {mb / 1_000:.0f} GB on each GPU, and cluster.gpu"
             f" {self._cluster.gpu!r} has {held}; expected larger GPUs, more of them in a node for"
-            " an evaluation, another number format, or in the recipe more gpus and sharded: true."
+            " an evaluation, or another number format."
             for what, mb in sizes.items()
             if mb > held * 1_000
         ]

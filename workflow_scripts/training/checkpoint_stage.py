@@ -4,7 +4,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from shutil import copytree
-from typing import Any
 
 import numpy as np
 
@@ -28,7 +27,6 @@ from workflow_scripts.training.processes import is_first
 from workflow_scripts.training.requests import StageRequest
 from workflow_scripts.training.run import padding_token, train
 from workflow_scripts.training.samples import read_samples
-from workflow_scripts.training.sharded import sharing
 
 # In a checkpoint's folder, hidden so that no manifest has it: what a longer training goes on from.
 KEPT_STATE = ".state"
@@ -53,8 +51,7 @@ def train_stage(
     rng = np.random.default_rng(derive_seed(request.seed, "held out", request.recipe))
     samples, held_out = everything.split(request.validation, rng)
     device = choose_device(request.device)
-    shared = sharing(request.keys, device)
-    load = partial(_load, base_manifest, device, request.attention, shared=shared)
+    load = partial(_load, base_manifest, device, request.attention)
     belongs_to = {
         "base": base.commit,
         "data": about_data["sha256"],
@@ -74,7 +71,6 @@ def train_stage(
         state_beside(folder),
         device=device,
         padding_token=padding_token(load_tokenizer(base_manifest)),
-        tensorboard_folder=record_path.with_suffix(".tensorboard"),
     )
     if not is_first():
         return None
@@ -128,7 +124,5 @@ def check_stage(folder: Path, record_path: Path) -> None:
         raise UserError(problems)
 
 
-def _load(manifest: Path, device: str, attention: str, dtype: str, shared: Any = None):
-    return load_model(
-        manifest, device=device, dtype=dtype, attention=attention, shared=shared
-    ).model
+def _load(manifest: Path, device: str, attention: str, dtype: str):
+    return load_model(manifest, device=device, dtype=dtype, attention=attention).model

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.settings.training_keys import TrainingKeys
-from workflow_scripts.training.packing import Order, amount_trained
+from workflow_scripts.training.packing import Order, count_tokens
 from workflow_scripts.training.samples import Samples
 
 Scorer = Callable[[Any], dict[str, float]]
@@ -70,7 +70,7 @@ class Lesson:
 
     def facts(self, order: Order, steps: int, *, padded: bool) -> dict[str, Any]:
         """What so many steps of this order have trained on: the same for each run of this training."""
-        tokens, padding = amount_trained(self.samples, order, steps, padded=padded)
+        tokens, padding = count_tokens(self.samples, order, steps, padded=padded)
         return {
             "steps": steps,
             "samples": len(self.samples),

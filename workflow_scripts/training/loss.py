@@ -4,7 +4,7 @@ Logits of positions that do not count are never computed, and where the others a
 pieces, each with its loss and its gradient, and never lie in memory together.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -22,10 +22,7 @@ _ALIKE = {True: 1e-5, False: 2e-2}
 
 @dataclass(frozen=True)
 class Counted:
-    """The positions of a batch whose next token counts, and these tokens.
-
-    The positions are counted through all rows, so that whoever holds a batch on a GPU need not ask it.
-    """
+    """The positions of a batch whose next token counts, counted through all rows, and these tokens."""
 
     before: Tensor
     targets: Tensor
@@ -109,37 +106,18 @@ def _hidden_states(head: Head) -> Iterator[list[Tensor]]:
 def summed_loss(
     model, inputs: dict[str, Tensor], counted: Counted, head: Head | None = None
 ) -> Tensor:
-    """The sum over all counted tokens of minus their log-probability, in float32 at least."""
-    (loss,) = summed_losses(model, inputs, counted, [len(counted.targets)], head)
-    return loss
-
-
-def summed_losses(
-    model,
-    inputs: dict[str, Tensor],
-    counted: Counted,
-    parts: Sequence[int],
-    head: Head | None = None,
-) -> list[Tensor]:
-    """The same for each part of the counted tokens: for the first so many, the next so many."""
+    """Return the sum over all counted tokens of minus their log-probability, in float32 at least."""
     before, targets = counted.before, counted.targets
     if head is None:
         if len(inputs["input_ids"]) == 1:
             logits = model(**inputs, use_cache=False, logits_to_keep=before).logits[0]
         else:
             logits = model(**inputs, use_cache=False).logits.flatten(0, 1)[before]
-        pairs = zip(logits.split(parts), targets.split(parts), strict=True)
-        return [_cross_entropy(some, wanted) for some, wanted in pairs]
-    with _hidden_states(head) as found:
+        return _cross_entropy(logits, targets)
+    with _hidden_states(head) as outputs:
         model(**inputs, use_cache=False, logits_to_keep=before[:0])  # none of them
-    hidden = found[0].flatten(0, 1)[before]
-    at_once = head.at_once if len(parts) == 1 else 0  # else the logits of all would lie in memory
-    pairs = zip(hidden.split(parts), targets.split(parts), strict=True)
-    return [_behind(head, some, wanted, at_once) for some, wanted in pairs]
-
-
-def _behind(head: Head, hidden: Tensor, targets: Tensor, at_once: int) -> Tensor:
-    if len(hidden) <= at_once:
+    hidden = outputs[0].flatten(0, 1)[before]
+    if len(hidden) <= head.at_once:
         return _cross_entropy(head(hidden), targets)
     if torch.is_grad_enabled():
 

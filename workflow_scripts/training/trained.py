@@ -9,8 +9,8 @@ from workflow_scripts.core.records import TrainingFacts
 from workflow_scripts.planning.arithmetic import TRAINING_OPERATIONS
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.precision import peak_flops
-from workflow_scripts.training.progress import Progress
 from workflow_scripts.training.trainer import PackedTrainer
+from workflow_scripts.training.watching import Progress
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Trained:
         )
 
 
-def speed_of(tokens: int, progress: Progress, trainer: PackedTrainer) -> dict[str, Any]:
+def measure_speed(tokens: int, progress: Progress, trainer: PackedTrainer) -> dict[str, Any]:
     per_second = tokens / progress.step_seconds if progress.step_seconds else None
     use, peak = None, peak_flops(trainer.model.device)
     if peak and per_second:

@@ -117,7 +117,7 @@ def test_what_a_server_answers_needs_no_gpu_and_its_check_does():
     assert Planner(settings).taking_served(LARGE).gpus == 0
 
 
-def test_full_training_of_a_large_model_needs_several_gpus_and_says_so_before_anything_runs():
+def test_full_training_of_a_large_model_is_refused_before_anything_runs():
     plan = {"model": LARGE, "num_chunks": 2, "num_layers_per_chunk": 24}
     config = {
         "source": "huggingface",
@@ -131,10 +131,6 @@ def test_full_training_of_a_large_model_needs_several_gpus_and_says_so_before_an
     assert len(problems) == 1
     assert f"{LARGE}@k2m24+cpt cannot be trained with the recipe 'sft-full'" in problems[0]
     assert "A100-80GB' has 80" in problems[0]
-    recipe = config["training"] | {"recipes": {"sft-full": {"gpus": 8, "sharded": True}}}
-    sharded = planner(config | {"training": recipe})
-    assert sharded.too_large() == []
-    assert sharded.stage(f"{LARGE}@k2m24+cpt").gpus == 8
 
 
 def test_a_model_that_no_gpu_of_the_cluster_holds_is_refused_by_name():

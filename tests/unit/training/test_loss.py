@@ -24,10 +24,9 @@ def in_pieces(monkeypatch):
 
 def batch_of(samples, padded: bool = True):
     batch = Collator(not padded, 0)([samples[at] for at in range(len(samples))])
-    counted = Counted(batch.pop("before"), batch.pop("targets"))
     labels = batch.pop("labels")
-    inputs = {name: batch[name] for name in batch if name not in ("lengths", "ends")}
-    return inputs, labels, counted
+    inputs = {name: batch[name] for name in batch if name != "lengths"}
+    return inputs, labels, Counted.of(labels)
 
 
 def of_whole_logits(model, inputs, labels):
