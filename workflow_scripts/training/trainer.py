@@ -69,7 +69,7 @@ class PackedTrainer(Trainer):
 
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
         """Return the mean over the counted tokens of the whole step, of which this is a micro-batch."""
-        if is_distilled(model):
+        if is_distilled(self.model):
             labels = inputs["labels"]
             inputs, _ = self._split_inputs(inputs)
             loss = model(
