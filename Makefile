@@ -58,7 +58,7 @@ test-faults: $(INSTALLED) ## KILLS=20 kills at random moments, drawn with SEED=1
 
 HUB ?= resources/hub-first
 test-real: $(INSTALLED) ## with the real weights that config/first.yaml has fetched; HUB=runs/first/resources/hub-first
-	$(BIN)/python -m pytest tests/real --real-hub $(HUB) $(if $(SERVER),--real-server $(SERVER))
+	$(BIN)/python -m pytest tests/real --real-hub $(HUB)
 
 BASE ?=
 KEEP ?=

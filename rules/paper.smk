@@ -1,13 +1,29 @@
 """The paper: from records to scores, and from the tables of all studies to one report."""
 
-from workflow_scripts.paper.products import (
-    prose_files,
-    tables_told,
-    told,
-    told_from,
-)
+from workflow_scripts.paper.products import chapter_files, product_captions, prose_files
 from workflow_scripts.paper.requests import shown_config
 from workflow_scripts.studies.ranking.requests import models_request
+
+
+def report_files(outputs):
+    """List the Markdown tables and PNG figures among the outputs of a rule."""
+    return [str(path) for path in outputs if path.endswith((".md", ".png"))]
+
+
+# What each chapter of the report shows, in this order.
+CHAPTERS = chapter_files(SETTINGS)
+if MMLU_CHECKPOINTS:
+    CHAPTERS.setdefault("chunking", []).extend(report_files(rules.mmlu_by_subject.output))
+REPORTED = [path for files in CHAPTERS.values() for path in files]
+CAPTIONS = {
+    name: Path(workflow.basedir, f"docs/captions/{name}.rst")
+    for name in (Path(path).stem for path in REPORTED if path.endswith(".png"))
+}
+CAPTIONS = product_captions(SETTINGS) | {
+    name: " ".join(file.read_text(encoding="utf-8").split())
+    for name, file in CAPTIONS.items()
+    if file.exists()
+}
 
 
 use rule collect_scores as merge_scores with:
@@ -46,47 +62,84 @@ use rule collect_scores as gather_provenance with:
         request=shown_config(SETTINGS),
 
 
-use rule collect_scores as collect_numbers with:
+rule collect_numbers:
     """The numbers of prose, by name, as JSON and for LaTeX."""
     input:
-        tables=told_from(SETTINGS)["tables"],
+        tables=[path.replace(".md", ".csv") for path in REPORTED if path.endswith(".md")],
         provenance="results/report/provenance.json",
         names=prose_files(SETTINGS, "numbers.tsv"),
     output:
-        json="results/tables/numbers.json",
-        tex="results/tables/numbers.tex",
+        numbers=multiext("results/tables/numbers", ".json", ".tex"),
     log:
         "logs/collect_numbers.log",
     localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime="30m",
+    params:
+        version=2,
+    script:
+        "../workflow_scripts/paper/collect_numbers.py"
+
+
+rule report:
+    """The report: all studies on one page, and what is missing and why."""
+    input:
+        files=REPORTED,
+        numbers="results/tables/numbers.json",
+        provenance="results/report/provenance.json",
+        prose=prose_files(SETTINGS, ".md.j2"),
+        sources=SETTINGS.resource("published/sources.csv"),
+        pages="results/report/leaderboard.html",
+    output:
+        page=report(
+            "results/report/index.html",
+            caption="../docs/captions/report.rst",
+            category="Report",
+        ),
+    log:
+        "logs/report.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
     resources:
         mem_mb=4000,
         runtime="30m",
     params:
         version=1,
-        function="paper.studies.collect_numbers",
-        request=lambda wildcards: tables_told(SETTINGS).as_params(),
+        arguments={
+            "chapters": CHAPTERS,
+            "captions": CAPTIONS,
+            "links": {"Leaderboard": "leaderboard.html"},
+        },
+    script:
+        "../workflow_scripts/paper/report.py"
 
 
-use rule collect_scores as paper_source with:
+use rule report as paper_source with:
     """The report as a paper in LaTeX."""
     input:
-        **told_from(SETTINGS),
+        files=REPORTED,
+        numbers="results/tables/numbers.json",
+        provenance="results/report/provenance.json",
+        prose=prose_files(SETTINGS, ".md.j2"),
+        sources=SETTINGS.resource("published/sources.csv"),
     output:
         paper="results/report/paper.tex",
     log:
         "logs/paper_source.log",
     localrule: True
-    params:
-        version=1,
-        function="paper.report.report",
-        request=lambda wildcards: told(SETTINGS).as_params(),
 
 
 use rule collect_scores as paper_pdf with:
     """The paper as PDF, asked for by name; needs a TeX engine."""
     input:
         paper=rules.paper_source.output.paper,
-        numbers=rules.collect_numbers.output.tex,
+        numbers=rules.collect_numbers.output.numbers,
     output:
         pdf="results/report/paper.pdf",
     log:
@@ -102,6 +155,7 @@ rule paper:
     input:
         made_of("paper"),
         rules.collect_numbers.output,
+        rules.report.output,
         rules.paper_source.output,
 
 

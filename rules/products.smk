@@ -159,12 +159,6 @@ rule test_task:
         made_of("test_task"),
 
 
-rule ablation:
-    """Study: what aggregation, adapters and distillation are worth, at equal training tokens."""
-    input:
-        made_of("ablation"),
-
-
 rule leaderboard:
     """The leaderboard: one page for a browser, results/report/leaderboard.html."""
     input:

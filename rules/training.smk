@@ -88,12 +88,6 @@ rule measure_stage_perplexity:
         "../workflow_scripts/steps/measure.py"
 
 
-rule recovery:
-    """Study: what chunks and dropped layers cost at equal speed, and what training on few tokens brings back."""
-    input:
-        made_of("recovery"),
-
-
 rule training:
     """Study: the training of chunked checkpoints stage by stage, and of other models once."""
     input:

@@ -2,11 +2,10 @@
 
 import pandas as pd
 
-from workflow_scripts.paper.protocols.differences import TABLE as DIFFERENCES
 from workflow_scripts.paper.protocols.verdicts import with_other_protocols
 from workflow_scripts.paper.requests import Reproduction
 from workflow_scripts.render.inputs import Inputs
-from workflow_scripts.render.tables import Table
+from workflow_scripts.render.tables import Table, read_table
 from workflow_scripts.render.text import number, with_errors
 from workflow_scripts.render.verdict import (
     BY_LUCK,
@@ -18,11 +17,8 @@ from workflow_scripts.render.verdict import (
 )
 from workflow_scripts.scores.published_protocols import read_protocols
 from workflow_scripts.studies.harmony.published import compare_cells, compare_harmony
-from workflow_scripts.studies.mmlu.by_subject import TABLE as MMLU
 from workflow_scripts.studies.mmlu.published import compare_mmlu
 from workflow_scripts.studies.prompts.published import compare_prompts
-from workflow_scripts.studies.prompts.runs import TABLE as PROMPT_RUNS
-from workflow_scripts.studies.ranking.leaderboard import TABLE as LEADERBOARD
 from workflow_scripts.studies.ranking.trainings import published_reruns
 
 NOTE = (
@@ -43,9 +39,6 @@ NOTE = (
 )
 
 
-_COMPARED = {MMLU.name: MMLU, PROMPT_RUNS.name: PROMPT_RUNS, "harmony_leaderboard": LEADERBOARD}
-
-
 def reproduced(inputs: Inputs, request: Reproduction) -> pd.DataFrame:
     """A row a published number; a table of ours that the config has not is not among the inputs."""
     theirs = {path.stem: pd.read_csv(path) for path in inputs["published"]}
@@ -53,7 +46,9 @@ def reproduced(inputs: Inputs, request: Reproduction) -> pd.DataFrame:
     cells = theirs.pop("harmony_cells")
     reruns = published_reruns(leaderboard, cells, request.harmony.models)
     ours = {
-        name: table.read(inputs.one(name)) for name, table in _COMPARED.items() if name in inputs
+        name: read_table(inputs.one(name))
+        for name in ("mmlu_by_subject", "prompt_runs", "harmony_leaderboard")
+        if inputs.get(name)
     }
     rows = [
         *compare_mmlu(theirs, ours.get("mmlu_by_subject"), request.mmlu),
@@ -63,7 +58,7 @@ def reproduced(inputs: Inputs, request: Reproduction) -> pd.DataFrame:
     ]
     table = with_other_protocols(
         as_table(rows),
-        DIFFERENCES.read(inputs.one(DIFFERENCES.name)),
+        read_table(inputs.one("protocol_differences")),
         read_protocols(inputs.one("protocols")),
     )
     margins = table["metric"].eq("rank").map({True: request.margins.ranks})

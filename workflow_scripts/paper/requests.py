@@ -7,13 +7,12 @@ from pydantic import Field
 from workflow_scripts.settings.grids import OWN_GRID
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.margins import Margins
-from workflow_scripts.settings.mmlu import published_but_for_form
+from workflow_scripts.settings.mmlu import MmluComparison, published_but_for_form, published_table
 from workflow_scripts.settings.request import StepRequest
 from workflow_scripts.studies.harmony.requests import HarmonyComparison, harmony_comparison
-from workflow_scripts.studies.mmlu.requests import MmluComparison, mmlu_checkpoints
 from workflow_scripts.studies.prompts.requests import PromptComparison, prompt_comparison
 from workflow_scripts.studies.ranking.requests import RankedTask, shown_tasks
-from workflow_scripts.studies.suite.table_requests import SuiteAbout, suite_about
+from workflow_scripts.studies.suite.table_requests import SuitePage, suite_page
 
 
 class PublishedCells(StepRequest):
@@ -36,61 +35,38 @@ class Reproduction(StepRequest):
 
 class LeaderboardPage(StepRequest):
     source: str | None = Field(description="None where nothing is measured here")
-    seed: int
     tasks: tuple[RankedTask, ...] = Field(description="Of the Harmony grid")
     protocols: dict[str, str] = Field(description="Of that grid, and how they are called")
-    rests_on: dict[str, tuple[str, ...]] = Field(
-        {},
-        description="By tab: its tasks, harness and study, as resources/citations.tsv names them",
-    )
-    suite: SuiteAbout | None = None
-
-
-class ToldTable(StepRequest):
-    table: str = Field(description="The module that describes it")
-    request: dict[str, Any]
-    chapter: str
-
-
-class ToldFigure(StepRequest):
-    caption: str
-    chapter: str
-
-
-class TablesTold(StepRequest):
-    """The tables that numbers and a report are taken from, by name, each as its own rule has it."""
-
-    tables: dict[str, ToldTable]
-
-
-class Report(TablesTold):
-    """Tables and figures in the order in which their chapters have them."""
-
-    figures: dict[str, ToldFigure]
-    links: dict[str, str] = Field({}, description="Other pages beside this one")
+    suite: SuitePage
 
 
 def leaderboard_page(settings: Settings, *, measures: bool) -> LeaderboardPage:
     """`measures` is false where all scores come from elsewhere."""
     return LeaderboardPage(
         source=settings.source if measures else None,
-        seed=settings.seed,
         tasks=shown_tasks(settings),
         protocols=settings.grids[OWN_GRID].names,
-        rests_on={
-            "suite": ("suite", "lm_eval", *(one.task for one in settings.suite.tasks)),
-            "harmony": ("harmony", "lm_eval", *settings.harmony.tasks),
-            "prompts": ("mmlu",),
-            "chunked": ("lighteval", "mmlu_helm"),
-        },
-        suite=suite_about(settings),
+        suite=suite_page(settings),
     )
+
+
+def published_tables(settings: Settings) -> dict[str, str | None]:
+    """Name the published MMLU table of the same variant of each evaluated checkpoint."""
+    return {
+        str(checkpoint): published_table(checkpoint, settings.source)
+        for checkpoint in settings.mmlu_checkpoints()
+    }
 
 
 def reproduction(settings: Settings) -> Reproduction:
     return Reproduction(
         mmlu=MmluComparison(
-            source=settings.source, checkpoints=mmlu_checkpoints(settings).published
+            source=settings.source,
+            checkpoints={
+                table: checkpoint
+                for checkpoint, table in published_tables(settings).items()
+                if table
+            },
         ),
         prompts=prompt_comparison(settings),
         harmony=harmony_comparison(settings),

@@ -59,12 +59,6 @@ class Planner:
             return need
         return replace(need, gpus=0, gpu_mb=0, mem_mb=LIBRARIES_MB)
 
-    def taking_served(self, model: str) -> Need:
-        """It is asked what it is; and where it is checked, the weights are run here on 200 short items."""
-        if not self._settings.served[model].check:
-            return Need(START, LIBRARIES_MB)
-        return self._measured(model, [Amount(400, 400 * 60, 120)])
-
     def suite_row(self, request: Request, tasks: tuple[str, ...]) -> Need:
         """A submitted model's need; that of one in no table is what is planned for any."""
         suite = self._settings.suite
@@ -101,15 +95,6 @@ class Planner:
             gpu_mb=need.gpu_mb + weights * on_gpu,
             mem_mb=need.mem_mb + weights * (not on_gpu),
         )
-
-    def plan_search(self, checkpoint: str) -> Need:
-        """Every layer left out, every stretch of layers side by side, and the plans that these propose."""
-        model, search = self._on_machine(checkpoint), self._settings.chunking.search
-        layers, window = model.size.layers, self._settings.chunking.measures.window
-        proposed = 2 * (len(search.speed_ups) * (search.proposals + 1) + search.random_plans)
-        plans = layers * (layers + 1) // 2 + proposed + 2
-        seconds = plans * (0.1 + model.reading(search.tokens / window, window))
-        return model.evaluated(model.loading() + seconds, [Amount(1, 0, window)])
 
     @cache
     def latency(self, checkpoint: str) -> Need:
@@ -249,9 +234,7 @@ class Planner:
             return []
         settings = self._settings
         evaluated = [*settings.harmony.models, *settings.prompts.models]
-        evaluated = [
-            name for name in evaluated if name not in settings.served or settings.served[name].check
-        ]
+        evaluated = [name for name in evaluated if name not in settings.served]
         evaluated += [str(one) for one in settings.mmlu_checkpoints()]
         sizes = {
             f"{name} cannot be evaluated": self._on_machine(name).smallest_mb

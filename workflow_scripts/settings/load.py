@@ -146,12 +146,6 @@ class Settings(Config):
         """Whether jobs have GPUs: the miniature world needs none, and would only keep one from others."""
         return self.source != "miniature" and self.compute.finds_gpus
 
-    @property
-    def ablates(self) -> bool:
-        """Whether some of the trained checkpoints have the same layers, and differ in another choice."""
-        trained = [one for one in self.staged_checkpoints() if one.stages]
-        return len({replace(one.layout, stages=one.stages) for one in trained}) < len(trained)
-
     def stage_recipe(self, stage: str) -> tuple[str, Recipe]:
         """Its name, and the recipe."""
         kind, _, tokens = stage.partition(".")
@@ -236,7 +230,7 @@ def load_settings(
         problems += error.problems
     problems = problems or prompt_problems(checked, tables["models"], runs)
     problems = problems or measures_problems(checked)
-    problems = problems or served_problems(checked, tables["models"])
+    problems = problems or list(served_problems(checked, tables["models"]))
     problems = problems or explain_problems(checked.explain, runs, tables["tasks"])
     if problems:
         raise UserError(problems)

@@ -26,11 +26,11 @@ from workflow_scripts.render.verdict import (
     within,
 )
 from workflow_scripts.settings.margins import Margins
+from workflow_scripts.settings.mmlu import MmluComparison
 from workflow_scripts.studies.harmony.published import (
     compare_harmony,
 )
 from workflow_scripts.studies.mmlu.published import compare_mmlu
-from workflow_scripts.studies.mmlu.requests import MmluComparison
 from workflow_scripts.studies.prompts.published import compare_prompts
 from workflow_scripts.studies.prompts.requests import PromptComparison
 

@@ -7,8 +7,8 @@ from pydantic import ValidationError
 from tests.processes import python
 from tests.unit.settings.merged import CONFIGS, ROOT, load
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.paper.requests import published_tables
 from workflow_scripts.settings.load import load_settings
-from workflow_scripts.studies.mmlu.requests import mmlu_checkpoints
 
 
 def named(config: str):
@@ -65,10 +65,11 @@ def test_the_paper_asks_all_mmlu_questions_and_the_published_model_in_all_prompt
 def test_published_checkpoints_stand_beside_their_own_tables():
     settings = named("published_checkpoints")
     trained = "DongfuJiang/qwen2_chunking_mlp_freeze_uniform_with_shared_start_and_end_2_{}_sft"
-    assert mmlu_checkpoints(settings).published == {
-        "mmlu_baseline": "Qwen/Qwen2.5-0.5B-Instruct",
-        "mmlu_k2m12_cpt_sft": trained.format(12),
-        "mmlu_k2m6_cpt_sft": trained.format(6),
+    tables = published_tables(settings)
+    assert {checkpoint: table for checkpoint, table in tables.items() if table} == {
+        "Qwen/Qwen2.5-0.5B-Instruct": "mmlu_baseline",
+        trained.format(12): "mmlu_k2m12_cpt_sft",
+        trained.format(6): "mmlu_k2m6_cpt_sft",
     }
     assert "DongfuJiang/Qwen2.5-0.5B-Instruct" in settings.mmlu.models
     assert (settings.mmlu.prompt, settings.mmlu.max_items_per_subject) == ("published", None)

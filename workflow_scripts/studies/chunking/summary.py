@@ -6,14 +6,10 @@ import pandas as pd
 
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.render.frames import Cells, cells, checkpoint_of, columns
-from workflow_scripts.render.tables import ShownColumns, Table
+from workflow_scripts.render.tables import ShownColumns, Table, read_table
 from workflow_scripts.render.text import millisecond, numbers, perplexity, shown, with_errors
-from workflow_scripts.studies.chunking.latency import TABLE as LATENCY
-from workflow_scripts.studies.chunking.plans import TABLE as PLANS
 from workflow_scripts.studies.chunking.requests import SizedCheckpoints
 from workflow_scripts.studies.mmlu.by_subject import METRICS, MICRO
-from workflow_scripts.studies.mmlu.by_subject import TABLE as MMLU
-from workflow_scripts.studies.training.stages import TABLE as STAGES
 
 NOTE = (
     "One line per model and checkpoint. Depth: layers that run one after the other. MMLU: share of all"
@@ -33,7 +29,6 @@ COLUMNS = columns(
     ("number", " ".join(f"{text}{of}" for text in _TEXTS for of in ("", "_stderr"))),
     ("number", "batch token_seconds token_faster"),
 )
-_MADE_FROM = {"plans": PLANS, "mmlu": MMLU, "stages": STAGES, "latency": LATENCY}
 
 
 def chunking_summary(request: SizedCheckpoints, **made: pd.DataFrame) -> pd.DataFrame:
@@ -110,9 +105,9 @@ TABLE = Table(
     make=lambda inputs, request: chunking_summary(
         request,
         **{
-            name: table.read(inputs.one(name))
-            for name, table in _MADE_FROM.items()
-            if name in inputs
+            name: read_table(inputs.one(name))
+            for name in ("plans", "mmlu", "stages", "latency")
+            if inputs.get(name)
         },
     ),
     show=_show,
