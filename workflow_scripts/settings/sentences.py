@@ -27,6 +27,8 @@ _REMOVED = {
     "harmony.stop": "0.1.0; expected nothing in its place",
     "harmony.test_draw": "0.1.0; expected harmony.draws, which decides all four draws",
     "harmony.recipes.*.nodes": _ONE_NODE,
+    "training.recovery": "0.1.0; expected training.cpt, a recipe",
+    "training.recovery_tokens": "0.1.0; expected training.cpt_tokens",
     "training.recipes.*.nodes": _ONE_NODE,
 }
 _SECRET = re.compile(

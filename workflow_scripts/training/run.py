@@ -62,8 +62,6 @@ def train(
         )
     with processes.first_alone(device):
         state = StateFolder(state_path, lesson.owner)
-        if lesson.goes_on_from is not None and processes.is_first() and state.latest() is None:
-            state.take_over(lesson.goes_on_from)
     share = keys.batch_size // keys.gpus
     tensorboard_folder = tensorboard_folder or state_path.with_name(
         f"{state_path.name}.tensorboard"

@@ -41,11 +41,6 @@ class StateFolder:
             shutil.rmtree(folder)
         return None
 
-    def take_over(self, other: Path) -> None:
-        """What another training ended with; where that is not whole, this one starts from the beginning."""
-        for folder in other.glob("checkpoint-*") if other.is_dir() else ():
-            shutil.copytree(folder, self.path / folder.name)
-
     def forget(self, why: str) -> None:
         """Begin at the beginning; what memory has turned out to allow stays known."""
         print(f"{why}: starting from the beginning.", flush=True)
