@@ -7,7 +7,7 @@ from workflow_scripts.studies.ranking.requests import models_request
 
 def report_files(outputs):
     """List the Markdown tables and PNG figures among the outputs of a rule."""
-    return [path for path in outputs if path.endswith((".md", ".png"))]
+    return [str(path) for path in outputs if path.endswith((".md", ".png"))]
 
 
 # What each chapter of the report shows, in this order.

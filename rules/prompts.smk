@@ -25,7 +25,7 @@ rule ask_prompt_run:
     resources:
         **planned("ask_prompt_run", prompt_need),
     params:
-        version="ask_prompt_run 1",  # raise it when the meaning of the outputs changes
+        version="ask_prompt_run 2",  # raise it when the meaning of the outputs changes
         compute_threads=SETTINGS.compute.threads,
         measurement="evaluation.prompts.run",
         request=prompt_request_of,

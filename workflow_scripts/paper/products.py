@@ -27,7 +27,6 @@ from workflow_scripts.studies.product import (
     RecordsOf,
     Source,
     WhereMade,
-    import_folders,
     page,
     products,
     published,
@@ -44,6 +43,10 @@ MEASURED = (
     *(*mmlu.MEASURED, *prompts.MEASURED, *suite.MEASURED),
 )
 MMLU_TABLE = "results/tables/mmlu_by_subject.csv"
+_PAGE_TABLES = (
+    *("suite_leaderboard", "suite_checks", "harmony_leaderboard", "harmony_components"),
+    *("prompt_runs", "chunking_plans", "training_stages"),
+)
 _GRID = ("harmony_leaderboard.csv", "harmony_cells.csv")
 _PUBLISHED = (*(f"{name}.csv" for name in dict.fromkeys(PUBLISHED.values())), "prompt_runs.csv")
 
@@ -74,29 +77,15 @@ def _leaderboard(settings: Settings) -> LeaderboardPage:
 
 
 def _tabs(settings: Settings) -> dict[str, Source]:
-    """What the leaderboard's page is made from, by tab and name; a study that the config has not has no tab."""
-    tables = [one for one in PRODUCTS if one.kind == "table"]
-    made = {one.name: one.files["csv"] for one in tables if one.wanted(settings)}
+    """The tables that the leaderboard page is made from; a study that the config has not has no tab."""
+    tables = {
+        one.name: one.files["csv"]
+        for one in PRODUCTS
+        if one.kind == "table" and one.name in _PAGE_TABLES and one.wanted(settings)
+    }
     if settings.mmlu_checkpoints():
-        made["mmlu_by_subject"] = MMLU_TABLE
-    found: dict[str, Source] = {}
-    if "suite_leaderboard" in made:
-        found["suite_tab"] = "results/report/tabs/suite.json"
-    if "harmony_leaderboard" in made:
-        found["harmony_leaderboard"] = made["harmony_leaderboard"]
-        found["harmony_components"] = made["harmony_components"]
-        found["harmony_scores"] = "results/scores/harmony.parquet"
-        found["harmony_imports"] = import_folders(settings)
-    if "prompt_runs" in made:
-        found["prompts_runs"] = made["prompt_runs"]
-        found["prompts_by_subject"] = made["prompt_runs_by_subject"]
-        found["prompts_records"] = records_of("prompts")
-    chunked = {"plans": "chunking_plans", "stages": "training_stages", "mmlu": "mmlu_by_subject"}
-    if made.keys() & set(chunked.values()):
-        found |= {
-            f"chunked_{name}": [made[of]] if of in made else [] for name, of in chunked.items()
-        }
-    return found
+        tables["mmlu_by_subject"] = MMLU_TABLE
+    return tables
 
 
 _OWN = (
@@ -174,14 +163,10 @@ _OWN = (
             "leaderboard",
             "The leaderboard, a tab for each study of the config.",
             "paper.leaderboard.write_leaderboard",
-            inputs=lambda settings: {
-                **_tabs(settings),
-                "citations": lambda settings: settings.resource("citations.tsv"),
-                "commands": "results/tables/commands.csv",
-            },
+            inputs=_tabs,
             request=_leaderboard,
-            version=4,
-            caption="The leaderboard: a tab for each study, and what each row is made of.",
+            version=5,
+            caption="The leaderboard: a tab for each study.",
         ),
         wanted=_tabs,
         target="leaderboard",

@@ -12,7 +12,7 @@ from workflow_scripts.settings.request import StepRequest
 from workflow_scripts.studies.harmony.requests import HarmonyComparison, harmony_comparison
 from workflow_scripts.studies.prompts.requests import PromptComparison, prompt_comparison
 from workflow_scripts.studies.ranking.requests import RankedTask, shown_tasks
-from workflow_scripts.studies.suite.table_requests import SuiteAbout, suite_about
+from workflow_scripts.studies.suite.table_requests import SuitePage, suite_page
 
 
 class PublishedCells(StepRequest):
@@ -35,30 +35,18 @@ class Reproduction(StepRequest):
 
 class LeaderboardPage(StepRequest):
     source: str | None = Field(description="None where nothing is measured here")
-    seed: int
     tasks: tuple[RankedTask, ...] = Field(description="Of the Harmony grid")
     protocols: dict[str, str] = Field(description="Of that grid, and how they are called")
-    rests_on: dict[str, tuple[str, ...]] = Field(
-        {},
-        description="By tab: its tasks, harness and study, as resources/citations.tsv names them",
-    )
-    suite: SuiteAbout | None = None
+    suite: SuitePage
 
 
 def leaderboard_page(settings: Settings, *, measures: bool) -> LeaderboardPage:
     """`measures` is false where all scores come from elsewhere."""
     return LeaderboardPage(
         source=settings.source if measures else None,
-        seed=settings.seed,
         tasks=shown_tasks(settings),
         protocols=settings.grids[OWN_GRID].names,
-        rests_on={
-            "suite": ("suite", "lm_eval", *(one.task for one in settings.suite.tasks)),
-            "harmony": ("harmony", "lm_eval", *settings.harmony.tasks),
-            "prompts": ("mmlu",),
-            "chunked": ("lighteval", "mmlu_helm"),
-        },
-        suite=suite_about(settings),
+        suite=suite_page(settings),
     )
 
 

@@ -20,7 +20,7 @@ class Lesson:
 
     `belongs_to` says what decides the outcome besides keys and seed: weights, data, versions. `score`
     measures more at each evaluation, and `best_by` names the metric that selects, and whether larger is
-    better. The name tells it from others that are learned beside it.
+    better.
     """
 
     samples: Samples
@@ -30,7 +30,6 @@ class Lesson:
     held_out: Samples | None = None
     score: Scorer | None = None
     best_by: tuple[str, bool] = ("loss", False)
-    name: str = ""
 
     @property
     def owner(self) -> dict[str, Any]:

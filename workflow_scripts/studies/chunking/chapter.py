@@ -100,7 +100,7 @@ def _spread(several: pd.DataFrame, one: pd.DataFrame) -> Values:
 
 
 def _pruned(table: pd.DataFrame) -> Values:
-    table = table.dropna(subset=["perplexity"])
+    table = table.dropna(subset=["perplexity"]).fillna({"left_out": ""})
     whole, cut = table[table["left_out"] == ""], table[table["left_out"] != ""]
     if len(whole) != 1 or cut.empty:  # of several models no single set is the best
         return {}

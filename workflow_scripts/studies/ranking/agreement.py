@@ -18,9 +18,13 @@ from workflow_scripts.stats.agreement import (
     share_improving,
     shared_cells,
 )
-from workflow_scripts.stats.intervals import difference_drawn, interval_drawn
 from workflow_scripts.stats.jackknife import over_families
-from workflow_scripts.stats.noise import ceiling_of_pairs, noise_ceiling
+from workflow_scripts.stats.redraws import (
+    agree_with_redraw,
+    ceiling_of_pairs,
+    difference_drawn,
+    interval_drawn,
+)
 from workflow_scripts.stats.score_errors import ScoreErrors
 from workflow_scripts.studies.ranking import frame
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
@@ -124,7 +128,7 @@ def _drawn_again(
     drawn = interval_drawn(errors, draws=request.draws, seed=request.seed)
     mean |= {"items_low": drawn.low, "items_high": drawn.high}
     fewer = {"draws": max(request.draws // 5, 10), "seed": request.seed}
-    own = noise_ceiling(errors, **fewer)["own_redraw"]
+    own = agree_with_redraw(errors, **fewer)
     # Over the pairs of tasks that the mean is over; of none where a score that it is of has no error.
     ceilings = ceiling_of_pairs(errors, **fewer).where(matrix.notna())
     if not errors.are_known:

@@ -23,11 +23,11 @@ from workflow_scripts.stats.like_sizes import (
     FACTOR,
     FEWEST,
     MOST_PAIRS,
-    bands,
-    kendall_of_pairs,
-    like_pairs,
+    draw_pairs,
+    group_in_bands,
+    pair_like,
 )
-from workflow_scripts.stats.noise import ceiling_of_pairs
+from workflow_scripts.stats.redraws import ceiling_of_pairs
 from workflow_scripts.studies.ranking import frame, labels
 from workflow_scripts.studies.ranking.agreement import counted
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
@@ -70,7 +70,7 @@ def groups(grid: Grid) -> Iterator[Group]:
     """All models that have a score, then each band of sizes, smallest first."""
     scored = grid.measured.dropna(how="all").index
     yield Group(ALL, scored)
-    for band in bands(grid.models.loc[scored, "parameters"]):
+    for band in group_in_bands(grid.models.loc[scored, "parameters"]):
         yield Group(BAND, band.models, band.low, band.high)
 
 
@@ -114,7 +114,7 @@ def _of_group(grid: Grid, group: Group, request: RankingRequest) -> dict[str, An
         **{"groups": reach.groups, "of": reach.of},
     }
     if group.kind == LIKE:
-        return found | {"pairs_of_models": like_pairs(about["parameters"]).total}
+        return found | {"pairs_of_models": len(pair_like(about["parameters"])[0])}
     draws = max(request.draws // 5, 10)
     ceilings = ceiling_of_pairs(grid.errors.part(scores), draws, request.seed)
     known = _agreement(scores, grid, group).notna()  # over the pairs of tasks that the mean is over
@@ -125,7 +125,8 @@ def _of_group(grid: Grid, group: Group, request: RankingRequest) -> dict[str, An
 def _agreement(scores: pd.DataFrame, grid: Grid, group: Group) -> pd.DataFrame:
     if group.kind != LIKE:
         return kendall_matrix(scores)
-    return kendall_of_pairs(scores, like_pairs(grid.models.loc[scores.index, "parameters"]))
+    like = pair_like(grid.models.loc[scores.index, "parameters"])
+    return kendall_matrix(scores, draw_pairs(like))
 
 
 def _rising(direct: Grid, grid: Grid, group: Group) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from workflow_scripts.render.verdict import LIMIT
 from workflow_scripts.scores.published_leaderboard import as_fractions
 from workflow_scripts.settings.tables import read_models
 from workflow_scripts.stats.item_errors import assumed_errors
-from workflow_scripts.stats.noise import noise_ceiling
+from workflow_scripts.stats.redraws import agree_with_redraw
 from workflow_scripts.stats.reruns import Reruns
 from workflow_scripts.stats.score_errors import ScoreErrors
 from workflow_scripts.studies.published.chapter import PUBLISHED as CHAPTER
@@ -91,7 +91,7 @@ def test_scores_redrawn_by_trainings_alone_agree_with_themselves_as_the_two_rele
     no_items = {task: assumed_errors(np.zeros(len(second)), 0.0) for task in second}
     # What two trainings differ by, since the scores that are drawn around come from one.
     apart = np.sqrt(2) * spread_of(trainings)
-    redrawn = noise_ceiling(ScoreErrors(second, no_items, apart), 50)["own_redraw"]
+    redrawn = agree_with_redraw(ScoreErrors(second, no_items, apart), 50)
     released = [kendalltau(first[task], second[task], nan_policy="omit")[0] for task in second]
     assert redrawn.mean() == pytest.approx(np.mean(released), abs=0.02)
 
