@@ -30,6 +30,8 @@ _REMOVED = {
     "harmony.recipes.*.nodes": _ONE_NODE,
     "*.recipes.*.sharded": "0.1.0; a model that is trained fits one GPU",
     "*.recipes.*.tensorboard": "0.1.0; the training record has the curve",
+    "training.recovery": "0.1.0; expected training.cpt, a recipe",
+    "training.recovery_tokens": "0.1.0; expected training.cpt_tokens",
     "training.recipes.*.nodes": _ONE_NODE,
     "served.*.check": "0.1.0; expected nothing in its place",
     "served.*.key_variable": "0.1.0; expected the key in the environment variable OPENAI_API_KEY",

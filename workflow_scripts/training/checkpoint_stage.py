@@ -1,9 +1,7 @@
 """One stage of a checkpoint: of the stage before it, a recipe and its samples make the next."""
 
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from shutil import copytree
 
 import numpy as np
 
@@ -28,9 +26,6 @@ from workflow_scripts.training.requests import StageRequest
 from workflow_scripts.training.run import padding_token, train
 from workflow_scripts.training.samples import read_samples
 
-# In a checkpoint's folder, hidden so that no manifest has it: what a longer training goes on from.
-KEPT_STATE = ".state"
-
 
 def train_stage(
     base_manifest: Path,
@@ -38,12 +33,8 @@ def train_stage(
     folder: Path,
     record_path: Path,
     request: StageRequest,
-    shorter: Path | None = None,
 ) -> TrainingRecord | None:
-    """Train, write the checkpoint and then its record. Of several processes the first one writes.
-
-    `shorter` is the manifest of what the same training made on fewer tokens: this one goes on from its end.
-    """
+    """Train, write the checkpoint and then its record. Of several processes the first one writes."""
     recording = Recording()
     provenance = recording.provenance(request)
     base = read_manifest(base_manifest)
@@ -61,10 +52,7 @@ def train_stage(
         "device": device,
     }
     lesson = Lesson(samples, request.keys, request.seed, belongs_to, held_out)
-    goes_on = CheckpointId.parse(request.id).recovered is not None
-    if goes_on:
-        refuse_too_few(lesson, request)
-        lesson = replace(lesson, goes_on_from=shorter and shorter.parent / KEPT_STATE)
+    refuse_too_few(lesson, request)
     trained = train(
         load,
         lesson,
@@ -83,8 +71,6 @@ def train_stage(
         id=request.id,
         keys=request.keys,
     )
-    if goes_on:
-        copytree(state_beside(folder), folder / KEPT_STATE, dirs_exist_ok=True)
     return write_training_record(
         record_path,
         base=model_facts(base),
@@ -102,13 +88,13 @@ def train_stage(
 
 
 def refuse_too_few(lesson: Lesson, request: StageRequest) -> None:
-    """Whose record would say that it was trained on more than there is."""
-    keys = request.keys
-    if keys.max_steps is not None and lesson.steps < keys.max_steps:
+    """Refuse a checkpoint whose name would say that it was trained on more tokens than there are."""
+    keys, stage = request.keys, CheckpointId.parse(request.id).stages[-1]
+    if "." in stage and lesson.steps < (keys.max_steps or 0):
         raise UserError(
             f"{request.id} is to be trained in {keys.max_steps} steps of {keys.batch_size} samples, but the"
             f" {len(lesson.samples)} samples of the recipe {request.recipe!r} are enough for {lesson.steps} in"
-            f" {many(keys.epochs, 'epoch')}; expected more epochs, or fewer tokens in training.recovery_tokens."
+            f" {many(keys.epochs, 'epoch')}; expected more epochs, or fewer tokens in training.cpt_tokens."
         )
 
 

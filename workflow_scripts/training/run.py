@@ -44,8 +44,6 @@ def train(
     """
     with processes.first_alone(device):
         state = StateFolder(state_path, lesson.owner)
-        if lesson.goes_on_from is not None and processes.is_first() and state.latest() is None:
-            state.copy_from(lesson.goes_on_from)
     while True:
         try:
             return _train_once(load, lesson, state, device, padding_token)

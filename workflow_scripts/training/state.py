@@ -47,11 +47,6 @@ class StateFolder:
             shutil.rmtree(folder)
         return None
 
-    def copy_from(self, other: Path) -> None:
-        """Copy the checkpoints that a shorter training of the same kind ended with."""
-        for folder in other.glob("checkpoint-*"):
-            shutil.copytree(folder, self.path / folder.name)
-
     def seal(self, step: int) -> None:
         """Write the seal of a checkpoint, and remove all but the last two and the best."""
         leave_if_replaced()

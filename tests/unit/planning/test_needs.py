@@ -50,24 +50,6 @@ def training_alone(settings, model, task):
     return Machine(settings).model(model).training(recipe, items, tokens)
 
 
-def test_a_longer_recovery_is_planned_from_where_the_shorter_one_ends():
-    config = yaml.safe_load((ROOT / "config/recovery.yaml").read_text(encoding="utf-8"))
-    longest = (
-        "HuggingFaceTB/SmolLM2-135M-Instruct@k2m2-residual-noadapters-distil.logits+recovery.3000k"
-    )
-
-    def tokens(*thousands):
-        return (
-            planner(config | {"training": {"recovery_tokens": list(thousands)}})
-            .stage(longest)
-            .tokens
-        )
-
-    assert tokens(3000) > 3_000_000
-    assert tokens(3000) - tokens(1000, 3000) == pytest.approx(1.11 * 1_000_000, rel=0.01)
-    assert tokens(300, 1000, 3000) == tokens(1000, 3000)
-
-
 def test_a_large_model_asks_for_what_it_needs_and_a_tiny_one_for_little():
     large, tiny = (paper().evaluation(name, ("hellaswag",)) for name in (LARGE, TINY))
     assert large.gpus == tiny.gpus == 1

@@ -34,7 +34,7 @@ snakemake = SimpleNamespace(
     rule="train_checkpoint",
     log=[about["log"]],
     threads=1,
-    input=SimpleNamespace(base=about["base"], samples=about["samples"], shorter=[]),
+    input=SimpleNamespace(base=about["base"], samples=about["samples"]),
     output=SimpleNamespace(manifest=about["folder"] + "/manifest.json", record=about["record"]),
     params=SimpleNamespace(compute_threads=1, version="1", request=about["request"]),
 )
