@@ -252,7 +252,7 @@ class ChunkedForCausalLM(_Chunked):
             return found
 
         beside = [next_labels(labels)[rows], theirs]
-        at_once = positions_at_once(keys.vocab_size, distilled=True)
+        at_once = positions_at_once(keys.vocab_size)
         trained = [one for one in self.lm_head.parameters() if one.requires_grad]
         total, each = summed_in_pieces(losses_of, ours, beside, at_once, trained)
         total = total + sum(losses.values())

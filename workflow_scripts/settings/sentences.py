@@ -28,6 +28,7 @@ _REMOVED = {
     "harmony.together": "0.1.0; each training is by itself",
     "harmony.test_draw": "0.1.0; expected harmony.draws, which decides all four draws",
     "harmony.recipes.*.nodes": _ONE_NODE,
+    "*.recipes.*.keep_last": "0.1.0; expected select: last for the last state",
     "*.recipes.*.sharded": "0.1.0; a model that is trained fits one GPU",
     "*.recipes.*.tensorboard": "0.1.0; the training record has the curve",
     "training.recovery": "0.1.0; expected training.cpt, a recipe",

@@ -83,8 +83,6 @@ class TrainingKeys(Section):
     select: Literal["best", "last", "patience"] = "last"
     """Which state is kept: the best of the evaluations, or the last; patience is the best, and ends
     the training with the first evaluation that is no better than the best before it."""
-    keep_last: bool = False
-    """Where the best is kept: save the last state too, in its folder `last`."""
     save_every: int | None = Field(None, ge=1)
     """Keep a state to resume from after each so many steps; null is every five minutes."""
 

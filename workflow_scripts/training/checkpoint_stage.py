@@ -65,7 +65,6 @@ def train_stage(
     manifest = save_checkpoint(
         partial(_load, base_manifest, "cpu", "auto"),  # a GPU may have no room for a second one
         trained.parameters,
-        trained.last_parameters,
         base_manifest,
         folder,
         id=request.id,

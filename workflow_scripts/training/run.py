@@ -175,7 +175,6 @@ def _train_once(
     return Trained(
         model=model,
         parameters=parameters,
-        last_parameters=None if selected["step"] == steps else load_file(latest / WEIGHTS),
         keys=keys,
         report=about,
         history=ended.log_history,

@@ -25,7 +25,6 @@ class Trained:
     facts: dict[str, Any]  # the same for each run of this training
     speed: dict[str, Any] = field(default_factory=dict)  # and what differs
     model: Any = None
-    last_parameters: dict[str, torch.Tensor] | None = None  # where not the last state was selected
 
     @property
     def ran(self) -> dict[str, Any] | None:

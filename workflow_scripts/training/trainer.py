@@ -14,7 +14,7 @@ from transformers import Trainer, TrainerCallback, TrainerControl, TrainingArgum
 from workflow_scripts.training.attention import packing_arguments
 from workflow_scripts.training.evaluated import left_as_it_was
 from workflow_scripts.training.lesson import Lesson
-from workflow_scripts.training.loss import Counted, find_head, is_distilled, summed_loss
+from workflow_scripts.training.loss import is_distilled, summed_loss
 from workflow_scripts.training.packing import Collator, Order
 from workflow_scripts.training.precision import calculating_in
 from workflow_scripts.training.samples import BLANK, Samples
@@ -48,8 +48,6 @@ class PackedTrainer(Trainer):
             callbacks=[_TellEpoch(order), *callbacks],
         )
         self._lesson, self._order, self._precision = lesson, order, precision
-        with calculating_in(precision, args.device.type):  # which mixed formats need
-            self._head = None if args.torch_compile else find_head(model)
         self.model_accepts_loss_kwargs = True  # the loss below divides by the tokens of the step
 
     def get_train_dataloader(self) -> DataLoader:
@@ -69,23 +67,15 @@ class PackedTrainer(Trainer):
 
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
         """Return the mean over the counted tokens of the whole step, of which this is a micro-batch."""
+        inputs, labels = self._split_inputs(inputs)
         if is_distilled(self.model):
-            labels = inputs["labels"]
-            inputs, _ = self._split_inputs(inputs)
             loss = model(
                 **inputs, labels=labels, use_cache=False, num_items_in_batch=num_items_in_batch
             ).loss
         else:
-            loss, _ = self._summed_loss(model, inputs)
-            loss = loss / num_items_in_batch
+            loss = summed_loss(model, inputs, labels)[0] / num_items_in_batch
         # Gradients are averaged over the processes, but the tokens are those of all of them.
         return loss * self.accelerator.num_processes
-
-    def _summed_loss(self, model, inputs: dict[str, Any]) -> tuple[Tensor, int]:
-        """Return the loss summed over the counted tokens, and how many these are."""
-        inputs, labels = self._split_inputs(inputs)
-        counted = Counted.of(labels)
-        return summed_loss(model, inputs, counted, self._head), len(counted.targets)
 
     def _split_inputs(self, inputs: dict[str, Any]) -> tuple[dict[str, Any], Tensor]:
         """Return what the model is called with, and the labels."""
@@ -121,7 +111,8 @@ class PackedTrainer(Trainer):
         with torch.no_grad(), self.compute_loss_context_manager():
             for numbers in batches[self.accelerator.process_index :: processes]:
                 inputs = self.data_collator([held_out[number] for number in numbers])
-                loss, tokens = self._summed_loss(self.model_wrapped, self._prepare_inputs(inputs))
+                inputs, labels = self._split_inputs(self._prepare_inputs(inputs))
+                loss, tokens = summed_loss(self.model_wrapped, inputs, labels)
                 total += torch.stack([loss.double(), torch.tensor(tokens).to(total)])
         total = self.accelerator.reduce(total)
         return float(total[0] / total[1])

@@ -36,7 +36,7 @@ def test_both_losses_against_the_formula(items):
 @pytest.mark.parametrize("at_once", [7, 1000])
 @pytest.mark.parametrize("learns", [{"distillation": True}, {"logits_distillation": True}, BOTH])
 def test_in_pieces_loss_and_gradients_are_those_of_whole_logits(monkeypatch, learns, at_once):
-    monkeypatch.setattr(memory, "_TRAINED_LOGITS", 4 * at_once * VOCABULARY)
+    monkeypatch.setattr(memory, "_DISTILLED_LOGITS", at_once * VOCABULARY)
     base, ids = base_model("qwen2", 6), fresh_ids(3, 20)
     labels = ids.masked_fill(torch.rand(ids.shape) < 0.3, -100)
     model = chunked_model(base, **MEAN, **learns, temperature=3.0).train()
@@ -59,7 +59,7 @@ def test_in_pieces_loss_and_gradients_are_those_of_whole_logits(monkeypatch, lea
 @pytest.mark.parametrize(("items", "at_once"), [(None, 1000), (40, 7)])
 @pytest.mark.parametrize("learns", [{"distillation": True}, {"logits_distillation": True}, BOTH])
 def test_the_published_losses_count_prompts_and_padding(monkeypatch, learns, items, at_once):
-    monkeypatch.setattr(memory, "_TRAINED_LOGITS", 4 * at_once * VOCABULARY)
+    monkeypatch.setattr(memory, "_DISTILLED_LOGITS", at_once * VOCABULARY)
     base, ids, mask = base_model("qwen2", 6), fresh_ids(3, 8), padded(8, "right")
     labels = ids.masked_fill(mask == 0, -100)
     labels[0, :4] = -100
@@ -120,7 +120,7 @@ def of_whole_logits(model, ids, labels):
 
 def test_no_more_logits_than_a_piece_ever_lie_in_memory(monkeypatch):
     vocabulary, tokens, at_once = 5000, 64, 8
-    monkeypatch.setattr(memory, "_TRAINED_LOGITS", 4 * at_once * vocabulary)
+    monkeypatch.setattr(memory, "_DISTILLED_LOGITS", at_once * vocabulary)
     base = tiny_model("qwen2", vocabulary, layers=6)
     model = chunked_model(base, **MEAN, **BOTH).train()
     ids = torch.randint(3, vocabulary, (1, tokens))

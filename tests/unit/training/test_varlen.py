@@ -8,7 +8,7 @@ from tests.unit.training.small import keys_of, samples_of
 from tests.unit.training.test_loss import gradients, of_whole_logits
 from workflow_scripts.training import varlen
 from workflow_scripts.training.attention import choose_packing, packing_arguments
-from workflow_scripts.training.loss import Counted, find_head, summed_loss
+from workflow_scripts.training.loss import summed_loss
 from workflow_scripts.training.packing import Collator
 
 LENGTHS = (2, 60, 7, 2, 31, 13)
@@ -49,7 +49,7 @@ def assert_same_as_padded(make, close=1e-5):
     expected = of_whole_logits(padded, rows, rows.pop("labels"))
     inputs = {name: row[name] for name in ("input_ids", "position_ids")}
     inputs |= packing_arguments(model, row["lengths"])
-    found = summed_loss(model, inputs, Counted.of(row["labels"]), find_head(model))
+    found, _ = summed_loss(model, inputs, row["labels"])
     expected.backward()
     found.backward()
     assert float(found.detach()) == pytest.approx(float(expected.detach()), rel=close)
