@@ -83,7 +83,7 @@ def random_samples(
         counted = np.ones(length, bool)
         counted[0] = False
         made.append(Sample(rng.integers(4, vocabulary, length).astype(np.int32), counted))
-    return Samples.of(made)
+    return Samples.from_list(made)
 
 
 def cases(short: int, blocks: int) -> list[Case]:

@@ -241,14 +241,9 @@ class ChunkedForCausalLM(_Chunked):
             return found
 
         beside = [next_labels(labels)[rows], theirs]
-        if getattr(self, "is_distributed_loading_by_transformers", False):
-            # Pieces would call the output layer amid the pass, after which a process gives the others' parts back.
-            each = torch.stack(losses_of(ours, *beside))
-            total = each.sum()
-        else:
-            at_once = max(1, _LOGITS_AT_ONCE // keys.vocab_size)
-            trained = [one for one in self.lm_head.parameters() if one.requires_grad]
-            total, each = summed_in_pieces(losses_of, ours, beside, at_once, trained)
+        at_once = max(1, _LOGITS_AT_ONCE // keys.vocab_size)
+        trained = [one for one in self.lm_head.parameters() if one.requires_grad]
+        total, each = summed_in_pieces(losses_of, ours, beside, at_once, trained)
         total = total + sum(losses.values())
         if keys.logits_distillation:
             losses["logits"] = each[1]
