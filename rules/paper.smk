@@ -12,8 +12,12 @@ def report_files(outputs):
 
 # What each chapter of the report shows, in this order.
 CHAPTERS = chapter_files(SETTINGS)
-if MMLU_CHECKPOINTS:
-    CHAPTERS.setdefault("chunking", []).extend(report_files(rules.mmlu_by_subject.output))
+CHAPTERS["chunking"] = [
+    *report_files(rules.chunking_quality.output if CHECKPOINTS else ()),
+    *CHAPTERS.get("chunking", ()),
+    *report_files(UNTRAINED_PLANS),
+    *report_files(rules.mmlu_by_subject.output if MMLU_CHECKPOINTS else ()),
+]
 REPORTED = [path for files in CHAPTERS.values() for path in files]
 CAPTIONS = {
     name: Path(workflow.basedir, f"docs/captions/{name}.rst")

@@ -45,7 +45,7 @@ MEASURED = (
 MMLU_TABLE = "results/tables/mmlu_by_subject.csv"
 _PAGE_TABLES = (
     *("suite_leaderboard", "suite_checks", "harmony_leaderboard", "harmony_components"),
-    *("prompt_runs", "chunking_plans", "training_stages"),
+    *("prompt_runs", "training_stages"),
 )
 _GRID = ("harmony_leaderboard.csv", "harmony_cells.csv")
 _PUBLISHED = (*(f"{name}.csv" for name in dict.fromkeys(PUBLISHED.values())), "prompt_runs.csv")
@@ -85,6 +85,8 @@ def _tabs(settings: Settings) -> dict[str, Source]:
     }
     if settings.mmlu_checkpoints():
         tables["mmlu_by_subject"] = MMLU_TABLE
+    if settings.chunking.checkpoints:
+        tables["chunking_plans"] = "results/tables/chunking_plans.csv"
     return tables
 
 
@@ -176,7 +178,7 @@ _OWN = (
 # Within a chapter of the report in this order.
 PRODUCTS = (
     *(*grids.PRODUCTS, *harmony.PRODUCTS),
-    *(*chunking.SUMMARY, *training.PRODUCTS, *chunking.UNTRAINED),
+    *training.PRODUCTS,
     *(*prompts.PRODUCTS, *suite.PRODUCTS, *_OWN),
 )
 BY_NAME = {(one.kind, one.name): one for one in PRODUCTS}

@@ -78,7 +78,7 @@ def test_what_a_config_has_made_is_made_from_what_it_has(config):
             for path in [files] if isinstance(files, str) else files:
                 found = (
                     path in there
-                    or path.endswith("mmlu_by_subject.csv")
+                    or path.endswith(("mmlu_by_subject.csv", "chunking_plans.csv"))
                     or path.startswith((*others, str(ROOT)))
                 )
                 told_apart = path.startswith(("results/tables/numbers", "results/report/"))
@@ -116,20 +116,6 @@ def test_each_study_has_the_records_that_the_config_asks_for():
     every = [path for paths in made.values() for path in paths]
     assert len(every) == len(set(every))
     assert all(path.startswith("results/records/") for path in every)
-
-
-def test_times_are_taken_of_other_models_or_of_none_where_the_config_says_so():
-    def made(*models):
-        measures = {"latency_models": list(models), "latency_layers": [2]}
-        config = settings(chunking={"measures": measures})
-        timed = {"chunking_latency", "chunking_pruning"}
-        tables = timed & set(names(config, "table"))
-        assert tables == timed & set(names(config, "figure"))
-        return wanted_records(config).get("latency"), tables
-
-    other = "results/records/latency/latency/miniature--Qwen2-1M/mmlu.json"
-    assert made("miniature/Qwen2-1M") == ([other], {"chunking_latency", "chunking_pruning"})
-    assert made() == (None, set())
 
 
 def test_a_cell_has_a_record_a_seed_and_a_protocol_that_needs_training_data_leaves_tasks_out():
@@ -174,10 +160,3 @@ def test_texts_of_ones_own_have_their_table_and_figure_beside_the_grid():
     for kind in ("table", "figure"):
         assert names(own, kind, study="harmony")[-3:] == texts
         assert not set(texts) & set(names(settings(), kind))
-
-
-def test_a_summary_is_made_from_the_tables_that_the_config_has():
-    timed_alone = settings(**NOTHING | {"suite": {}, "mmlu": {"models": ["miniature/Qwen2-1M"]}})
-    summary = BY_NAME["table", "chunking_summary"]
-    made = inputs_of(summary, timed_alone, lambda study: [])
-    assert made == {"mmlu": ["results/tables/mmlu_by_subject.csv"]}
