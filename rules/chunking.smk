@@ -237,7 +237,7 @@ rule chunking_pruning:
 rule chunking_quality:
     """Every checkpoint at every stage of training beside the unchanged model: perplexity, MMLU and speed."""
     input:
-        stages="results/tables/training_stages.csv" if TRAINED else [],
+        stages="results/tables/training_stages.csv" if "training" in RECORDS else [],
         mmlu="results/tables/mmlu_by_subject.csv",
         latency="results/scores/latency.parquet" if SETTINGS.chunking.timed_models else [],
         records=RECORDS.get("mmlu", []),

@@ -39,8 +39,31 @@ use rule products as submit with:
         request={},
 
 
+rule suite_protocol:
+    """Where the suite is not asked as on the Open LLM Leaderboard."""
+    input:
+        records=lambda wildcards: records_of("suite", wildcards),
+        protocols=SETTINGS.resource("published/protocols.yaml"),
+    output:
+        table=multiext("results/tables/suite_protocol", ".csv", ".md", ".tex"),
+    log:
+        "logs/suite_protocol.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version=2,
+    script:
+        "../workflow_scripts/paper/protocols/suite.py"
+
+
 rule suite:
     """Study: submitted models on a suite of tasks, checked before they are run."""
     input:
         made_of("suite"),
         suite_records if "suite" in RECORDS else [],
+        rules.suite_protocol.output if "suite" in RECORDS else [],

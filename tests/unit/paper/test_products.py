@@ -4,7 +4,6 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.processes import python
 from tests.unit.settings.merged import ROOT, load
@@ -66,26 +65,6 @@ def test_the_declarations_import_nothing_heavy():
     assert heavy & set(python(code).split()) == set()
 
 
-@pytest.mark.parametrize("config", ["config.yaml", "first.yaml", "paper.yaml"])
-def test_what_a_config_has_made_is_made_from_what_it_has(config):
-    mine = settings(**yaml.safe_load((ROOT / "config" / config).read_text(encoding="utf-8")))
-    records = wanted_records(mine)
-    there = {path for one in wanted(mine) for path in one.files.values()}
-    there |= {f"results/scores/{study}{of}.parquet" for study in records for of in ("", "_errors")}
-    others = ("results/records/", "results/training/", "results/verified/", "resources/")
-    for product in wanted(mine):
-        for files in inputs_of(product, mine, lambda study: records.get(study, [])).values():
-            for path in [files] if isinstance(files, str) else files:
-                found = (
-                    path in there
-                    or path.endswith(("mmlu_by_subject.csv", "chunking_plans.csv"))
-                    or path.startswith((*others, str(ROOT)))
-                )
-                told_apart = path.startswith(("results/tables/numbers", "results/report/"))
-                checked = path == "results/requests/checks.json"
-                assert found or told_apart or checked, f"{product.name} is made from {path}"
-
-
 def test_every_table_of_a_config_stands_in_a_chapter_of_its_report():
     mine = settings()
     chapters = chapter_files(mine)
@@ -134,13 +113,8 @@ def test_a_cell_has_a_record_a_seed_and_a_protocol_that_needs_training_data_leav
     assert not any(untrained in path for path in wanted_records(trained)["harmony"])
 
 
-def test_a_study_that_the_config_leaves_out_makes_nothing_and_the_published_scores_need_none(
-    nothing,
-):
+def test_a_study_that_the_config_leaves_out_measures_nothing(nothing):
     assert wanted_records(nothing) == {}
-    studies = {one.study for one in wanted(nothing) if one.chapter and one.kind != "page"}
-    grids = {name for name, grid in nothing.grids.items() if grid.in_report}
-    assert studies == {"paper", *grids - {"own"}}
     assert "leaderboard" not in names(nothing, "page"), "it would have no tab"
 
 
