@@ -39,7 +39,6 @@ PROMPTS_TABLE = "results/tables/prompt_runs.csv"
 STAGES_TABLE = "results/tables/training_stages.csv"
 _PAGE_TABLES = (
     *("suite_leaderboard", "suite_checks", "harmony_leaderboard", "harmony_components"),
-    "chunking_plans",
 )
 
 
@@ -81,6 +80,8 @@ def _tabs(settings: Settings) -> dict[str, Source]:
         tables["training_stages"] = STAGES_TABLE
     if settings.mmlu_checkpoints():
         tables["mmlu_by_subject"] = MMLU_TABLE
+    if settings.chunking.checkpoints:
+        tables["chunking_plans"] = "results/tables/chunking_plans.csv"
     return tables
 
 
@@ -104,7 +105,6 @@ _OWN = (
 # Within a chapter of the report in this order.
 PRODUCTS = (
     *(*grids.PRODUCTS, *harmony.PRODUCTS),
-    *(*chunking.SUMMARY, *chunking.UNTRAINED),
     *(*suite.PRODUCTS, *_OWN),
 )
 BY_NAME = {(one.kind, one.name): one for one in PRODUCTS}

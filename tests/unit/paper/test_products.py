@@ -97,20 +97,6 @@ def test_each_study_has_the_records_that_the_config_asks_for():
     assert all(path.startswith("results/records/") for path in every)
 
 
-def test_times_are_taken_of_other_models_or_of_none_where_the_config_says_so():
-    def made(*models):
-        measures = {"latency_models": list(models), "latency_layers": [2]}
-        config = settings(chunking={"measures": measures})
-        timed = {"chunking_latency", "chunking_pruning"}
-        tables = timed & set(names(config, "table"))
-        assert tables == timed & set(names(config, "figure"))
-        return wanted_records(config).get("latency"), tables
-
-    other = "results/records/latency/latency/miniature--Qwen2-1M/mmlu.json"
-    assert made("miniature/Qwen2-1M") == ([other], {"chunking_latency", "chunking_pruning"})
-    assert made() == (None, set())
-
-
 def test_a_cell_has_a_record_a_seed_and_a_protocol_that_needs_training_data_leaves_tasks_out():
     grid = {"models": ["miniature/Pythia-0.1M"], "tasks": ["mnli", "arc_challenge"]}
     config = settings(harmony={**grid, "protocols": ["train_before_test"], "seeds": [1, 2]})

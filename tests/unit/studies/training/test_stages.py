@@ -4,12 +4,9 @@ import pandas as pd
 import pytest
 
 from tests.training_records import training_record
-from tests.unit.stories import story
 from workflow_scripts.core.training_record import write_training_record
 from workflow_scripts.scores.tidy import COLUMNS
-from workflow_scripts.studies.chunking.chapter import CHUNKING
 from workflow_scripts.studies.training.curves import plot_curves
-from workflow_scripts.studies.training.numbers import training_numbers
 from workflow_scripts.studies.training.stages import compute_stages, main
 
 MODEL = "org/net"
@@ -44,10 +41,6 @@ def write(scores: pd.DataFrame, folder) -> str:
     return files[1].read_text(encoding="utf-8")
 
 
-def told(table: pd.DataFrame) -> str:
-    return story(CHUNKING, training_numbers(table))
-
-
 def test_perplexity_before_and_after_stands_beside_what_was_trained(tmp_path):
     table = compute(scores())
     assert list(table["stage"]) == ["untrained", "untrained", "cpt"]
@@ -60,26 +53,12 @@ def test_perplexity_before_and_after_stands_beside_what_was_trained(tmp_path):
     assert "| 30 ± 0.30" in text and "1,200" in text
 
 
-@pytest.mark.parametrize(
-    ("wikitext", "expected"),
-    [
-        ((20.0, 40.0, 30.0), "above that of"),
-        ((30.0, 40.0, 20.0), "below that of"),
-        ((30.0, 40.0, 30.1), "within its errors of"),
-        ((None, 40.0, 30.0), "from 40 to 30."),
-    ],
-)
-def test_the_best_trained_checkpoint_is_set_beside_the_whole_model(wikitext, expected):
-    assert expected in told(compute(scores(wikitext)))
-
-
-def test_a_model_trained_as_it_is_has_a_row_and_is_not_among_the_chunks():
+def test_a_model_trained_as_it_is_has_a_row():
     names = (*NAMES, f"{MODEL}+tuned")
     better = scores((30.0, 40.0, 20.0), (2.0, 4.0, 3.0))
     tuned = better[better["variant"] == ""].assign(variant="+tuned", value=10.0)
     table = compute(pd.concat([better, tuned]), names)
     assert table["stage"].tolist()[-1] == "tuned" and table["wikitext"].tolist()[-1] == 10
-    assert f"{NAMES[2]} reads wikitext best" in told(table)
 
 
 @pytest.mark.parametrize("wikitext", [(20.0, None, 30.0), (20.0, 40.0, None), (None, None, None)])
@@ -90,7 +69,6 @@ def test_a_broken_cell_has_a_dash_and_the_others_their_numbers(wikitext, tmp_pat
     assert table["magpie (easy)"].notna().all()
     lines = write(scores(wikitext), tmp_path).splitlines()[-3:]
     assert [line.rstrip(" |").endswith("—") for line in lines] == missing
-    assert told(table) == ""
 
 
 def test_the_curves_are_drawn(tmp_path):
