@@ -2,7 +2,7 @@
 
 from workflow_scripts.paper.products import chapter_files, product_captions, prose_files
 from workflow_scripts.paper.requests import shown_config
-from workflow_scripts.studies.ranking.requests import models_request
+from workflow_scripts.studies.ranking.grid_settings import models_request
 
 
 def report_files(outputs):
@@ -11,12 +11,18 @@ def report_files(outputs):
 
 
 # What each chapter of the report shows, in this order.
-CHAPTERS = chapter_files(SETTINGS)
+CHAPTERS = {
+    grid: report_files(list_results(grid))
+    for grid in OTHERS
+    if SETTINGS.grids[GRIDS[grid]].in_report
+}
+CHAPTERS |= {"harmony": report_files(RANKED), **chapter_files(SETTINGS)}
 if MMLU_CHECKPOINTS:
     CHAPTERS.setdefault("chunking", []).extend(report_files(rules.mmlu_by_subject.output))
 REPORTED = [path for files in CHAPTERS.values() for path in files]
+# A figure of a grid has a caption for any grid.
 CAPTIONS = {
-    name: Path(workflow.basedir, f"docs/captions/{name}.rst")
+    name: Path(workflow.basedir, f"docs/captions/{re.sub(f'^({one_of(GRIDS)})_', '', name)}.rst")
     for name in (Path(path).stem for path in REPORTED if path.endswith(".png"))
 }
 CAPTIONS = product_captions(SETTINGS) | {

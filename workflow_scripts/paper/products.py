@@ -35,7 +35,6 @@ from workflow_scripts.studies.product import (
     table,
 )
 from workflow_scripts.studies.prompts import products as prompts
-from workflow_scripts.studies.ranking import products as grids
 from workflow_scripts.studies.recovery import products as recovery
 from workflow_scripts.studies.suite import products as suite
 from workflow_scripts.studies.training import products as training
@@ -45,6 +44,7 @@ MEASURED = (
     *(*mmlu.MEASURED, *prompts.MEASURED, *suite.MEASURED),
 )
 MMLU_TABLE = "results/tables/mmlu_by_subject.csv"
+HARMONY_TABLES = "results/tables/harmony_"
 _GRID = ("harmony_leaderboard.csv", "harmony_cells.csv")
 _PUBLISHED = (*(f"{name}.csv" for name in dict.fromkeys(PUBLISHED.values())), "prompt_runs.csv")
 
@@ -83,9 +83,9 @@ def _tabs(settings: Settings) -> dict[str, Source]:
     found: dict[str, Source] = {}
     if "suite_leaderboard" in made:
         found["suite_tab"] = "results/report/tabs/suite.json"
-    if "harmony_leaderboard" in made:
-        found["harmony_leaderboard"] = made["harmony_leaderboard"]
-        found["harmony_components"] = made["harmony_components"]
+    if harmony.ranks_models(settings):
+        found["harmony_leaderboard"] = f"{HARMONY_TABLES}leaderboard.csv"
+        found["harmony_components"] = f"{HARMONY_TABLES}components.csv"
         found["harmony_scores"] = "results/scores/harmony.parquet"
         found["harmony_imports"] = import_folders(settings)
     if "prompt_runs" in made:
@@ -112,7 +112,9 @@ _OWN = (
                     [MMLU_TABLE] if settings.mmlu_checkpoints() else []
                 ),
                 "prompt_runs": WhereMade("prompt_runs"),
-                "harmony_leaderboard": WhereMade("harmony_leaderboard"),
+                "harmony_leaderboard": lambda settings: (
+                    [f"{HARMONY_TABLES}leaderboard.csv"] if harmony.ranks_models(settings) else []
+                ),
                 "published": published(*_PUBLISHED, *_GRID),
                 "protocols": published("protocols.yaml"),
                 "protocol_differences": "results/tables/protocol_differences.csv",
@@ -191,7 +193,6 @@ _OWN = (
 )
 # Within a chapter of the report in this order.
 PRODUCTS = (
-    *(*grids.PRODUCTS, *harmony.PRODUCTS),
     *(*chunking.SUMMARY, *chunking.ABLATION, *training.PRODUCTS),
     *(*chunking.UNTRAINED, *chunking.SEARCH, *recovery.PRODUCTS),
     *(*prompts.PRODUCTS, *suite.PRODUCTS, *_OWN),

@@ -19,7 +19,7 @@ from workflow_scripts.scores.published_protocols import read_protocols
 from workflow_scripts.studies.harmony.published import compare_cells, compare_harmony
 from workflow_scripts.studies.mmlu.published import compare_mmlu
 from workflow_scripts.studies.prompts.published import compare_prompts
-from workflow_scripts.studies.ranking.trainings import published_reruns
+from workflow_scripts.studies.ranking.errors import estimate_reruns
 
 NOTE = (
     "Each published number beside ours, as a fraction. z: the difference over its standard error; below"
@@ -44,7 +44,7 @@ def reproduced(inputs: Inputs, request: Reproduction) -> pd.DataFrame:
     theirs = {path.stem: pd.read_csv(path) for path in inputs["published"]}
     leaderboard, runs = theirs.pop("harmony_leaderboard"), theirs.pop("prompt_runs")
     cells = theirs.pop("harmony_cells")
-    reruns = published_reruns(leaderboard, cells, request.harmony.models)
+    reruns = estimate_reruns(leaderboard, cells, request.harmony.models)
     ours = {
         name: read_table(inputs.one(name))
         for name in ("mmlu_by_subject", "prompt_runs", "harmony_leaderboard")

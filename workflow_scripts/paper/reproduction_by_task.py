@@ -26,7 +26,7 @@ from workflow_scripts.render.verdict import (
 from workflow_scripts.stats.reruns import Reruns
 from workflow_scripts.studies.harmony.published import AFTER_TRAINING
 from workflow_scripts.studies.harmony.requests import HarmonyComparison
-from workflow_scripts.studies.ranking.trainings import published_reruns
+from workflow_scripts.studies.ranking.errors import estimate_reruns
 
 ADDED = 0.03  # the change of a task that the table says how likely it would show
 FEWEST = 5  # models, below which the middle one is no measure of all
@@ -99,7 +99,7 @@ def _ours(task: str, cells: pd.DataFrame, reruns: Reruns) -> dict[str, Any]:
 
 def _make(inputs: Inputs, request: HarmonyComparison) -> pd.DataFrame:
     published = {path.stem: pd.read_csv(path) for path in inputs["published"]}
-    reruns = published_reruns(
+    reruns = estimate_reruns(
         published["harmony_leaderboard"], published["harmony_cells"], request.models
     )
     table = by_task(REPRODUCTION.read(inputs.one("reproduction")), reruns)

@@ -11,7 +11,7 @@ from workflow_scripts.settings.mmlu import MmluComparison, published_but_for_for
 from workflow_scripts.settings.request import StepRequest
 from workflow_scripts.studies.harmony.requests import HarmonyComparison, harmony_comparison
 from workflow_scripts.studies.prompts.requests import PromptComparison, prompt_comparison
-from workflow_scripts.studies.ranking.requests import RankedTask, shown_tasks
+from workflow_scripts.studies.ranking.grid_settings import RankedTask, list_shown_tasks
 from workflow_scripts.studies.suite.table_requests import SuiteAbout, suite_about
 
 
@@ -50,7 +50,7 @@ def leaderboard_page(settings: Settings, *, measures: bool) -> LeaderboardPage:
     return LeaderboardPage(
         source=settings.source if measures else None,
         seed=settings.seed,
-        tasks=shown_tasks(settings),
+        tasks=list_shown_tasks(settings),
         protocols=settings.grids[OWN_GRID].names,
         rests_on={
             "suite": ("suite", "lm_eval", *(one.task for one in settings.suite.tasks)),

@@ -6,13 +6,12 @@ from pathlib import Path
 import pandas as pd
 
 from workflow_scripts.render.frames import Cells, cells
+from workflow_scripts.render.tables import read_table
 from workflow_scripts.render.web.board import Column, Details, Row, Tab
 from workflow_scripts.scores.foreign.cells import cells_of, told
 from workflow_scripts.studies.ranking import frame
-from workflow_scripts.studies.ranking.components import TABLE as COMPONENTS
-from workflow_scripts.studies.ranking.leaderboard import TABLE as LEADERBOARD
+from workflow_scripts.studies.ranking.grid_settings import RankedTask
 from workflow_scripts.studies.ranking.leaderboard import what_is_missing
-from workflow_scripts.studies.ranking.requests import RankedTask
 
 # The ranking that the tab shows is that of the first of these that was measured.
 _SHOWN_FIRST = (frame.TRAINED, frame.FEW_SHOT, frame.DIRECT)
@@ -33,7 +32,7 @@ def harmony_tab(
 
     `names` are those of the protocols; the folders of imported results say who measured them.
     """
-    table = cells(LEADERBOARD.read(Path(leaderboard)))
+    table = cells(read_table(Path(leaderboard)))
     found = {row["protocol"] for row in table}
     shown = next((one for one in _SHOWN_FIRST if one in found), frame.DIRECT)
     others = [one for one in (*_SHOWN_FIRST, frame.FLOORED) if one in found and one != shown]
@@ -53,7 +52,7 @@ def harmony_tab(
     return Tab(
         id="harmony",
         title="Train before test" if shown == frame.TRAINED else "Ranking by PC1",
-        about=_about(shown, cells(COMPONENTS.read(Path(components)))),
+        about=_about(shown, cells(read_table(Path(components)))),
         columns=_columns(shown, others, tasks, {row["origin"] for row in table}, names),
         rows=rows,
         sort="rank",
