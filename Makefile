@@ -12,7 +12,7 @@ BENCH := $(VENV)/bench
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help install demo requests clean test test-all test-slurm test-faults test-real golden generate \
-	bench-chunks bench-evaluation bench-training bench-together bench-gpu bench-dag bench-ranking bench-price
+	bench-chunks bench-evaluation bench-training bench-gpu bench-dag bench-ranking bench-price
 
 # A line that begins with ##@ heads a group, what follows ## behind a target is its sentence.
 help: ## this list
@@ -58,7 +58,7 @@ test-faults: $(INSTALLED) ## KILLS=20 kills at random moments, drawn with SEED=1
 
 HUB ?= resources/hub-first
 test-real: $(INSTALLED) ## with the real weights that config/first.yaml has fetched; HUB=runs/first/resources/hub-first
-	$(BIN)/python -m pytest tests/real --real-hub $(HUB) $(if $(SERVER),--real-server $(SERVER))
+	$(BIN)/python -m pytest tests/real --real-hub $(HUB)
 
 BASE ?=
 KEEP ?=
@@ -84,11 +84,6 @@ $(BENCH)/.installed: envs/bench.txt $(INSTALLED)
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --progress-bar off --no-deps --upgrade --target $(BENCH) -r envs/bench.txt
 	@touch $@
 
-bench-together: $(BENCH)/.installed ## trainings that share their steps, beside one after the other, and TRL's
-	PYTHONPATH=$(BENCH) $(BIN)/python -m bench.together
-
-# TRL is measured where `make bench-training` has installed it.
-PARTS ?=
 bench-gpu: $(INSTALLED) ## a GPU: exactness and speed, in a report that planning reads; PARTS="evaluation training"
 	PYTHONPATH=$(BENCH) $(BIN)/python -m bench.gpu $(PARTS)
 

@@ -21,7 +21,6 @@ include: "rules/hub.smk"
 include: "rules/local_models.smk"
 include: "rules/served.smk"
 include: "rules/chunking.smk"
-include: "rules/chunk_search.smk"
 include: "rules/training.smk"
 include: "rules/harmony_corpora.smk"
 include: "rules/harmony.smk"
@@ -43,7 +42,6 @@ rule all:
         rules.training.input,
         rules.harmony.input,
         rules.mmlu.input,
-        rules.ablation.input,
         rules.prompts.input,
         rules.suite.input,
         rules.leaderboard.input,

@@ -23,7 +23,7 @@ import torch
 from bench import gpu_report
 from bench.gpu_setting import Setting, Table
 
-PARTS = ("correctness", "evaluation", "training", "together", "chunks", "rates")
+PARTS = ("correctness", "evaluation", "training", "chunks", "rates")
 _LIMIT = 600  # seconds of a part
 
 

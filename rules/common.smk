@@ -55,7 +55,9 @@ force_where_needed(
     workflow,
     lambda: [
         *scores_that_lost_a_record(RECORDS),
-        *checks_that_lost_a_source(SUITE_CHECKS.sources),
+        *checks_that_lost_a_source(
+            {file: one.sources for file, one in SUITE_CHECKS.submissions.items()}
+        ),
     ],
 )
 
@@ -132,7 +134,7 @@ def all_hub_manifests(wildcards):
     )
     if SETTINGS.requests:
         datasets |= dict.fromkeys(SETTINGS.task(one.task).dataset for one in SETTINGS.suite.tasks)
-    models = [name for name in models if name not in SETTINGS.served or SETTINGS.served[name].check]
+    models = [name for name in models if name not in SETTINGS.served]
     return [manifest_of("model", name) for name in models] + [
         manifest_of("dataset", name) for name in datasets
     ]
@@ -232,7 +234,6 @@ include: "chunking_inputs.smk"
 include: "training_inputs.smk"
 include: "harmony_inputs.smk"
 include: "prompts_inputs.smk"
-include: "served_inputs.smk"
 include: "suite_inputs.smk"
 include: "products_inputs.smk"
 include: "products.smk"

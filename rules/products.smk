@@ -147,12 +147,6 @@ rule products:
         "../workflow_scripts/steps/files.py"
 
 
-rule ablation:
-    """Study: what aggregation, adapters and distillation are worth, at equal training tokens."""
-    input:
-        made_of("ablation"),
-
-
 rule leaderboard:
     """The leaderboard: one page for a browser, results/report/leaderboard.html."""
     input:

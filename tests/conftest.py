@@ -29,7 +29,6 @@ def pytest_addoption(parser):
         "--real-hub",
         help="hub folder with SmolLM2-135M-Instruct and its data, which config/first.yaml fetches",
     )
-    parser.addoption("--real-server", help="address of a completions API that serves that model")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,7 +1,7 @@
 """Small trainings on the GPU beside the same ones on the CPU; run with that environment.
 
 Prints, as JSON by case, how far losses and weights are apart, how the GPU trained, and how often a step waited
-for it. A training among others is held against the same one by itself on the CPU.
+for it.
 """
 
 import json
@@ -15,10 +15,7 @@ from typing import Any
 import torch
 
 from bench.gpu_correctness import as_loaded
-from tests.unit.training.small import drawn_samples, keys_of, losses, model_of, train_small
-from tests.unit.training.together.lessons import alone, around
-from workflow_scripts.training.lesson import Lesson
-from workflow_scripts.training.together.run import train_together
+from tests.unit.training.small import losses, model_of, train_small
 
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "full": ("qwen2", {"method": "full"}),
@@ -28,7 +25,6 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "chunked": ("fused", {"method": "freeze", "trains": ["wrapper"]}),
     "padded": ("gpt_neox", {"method": "lora", "lora_rank": 8, "packing": False}),
 }
-TOGETHER = {"method": "lora", "lora_rank": 8, "schedule": "linear", "epochs": 2}
 SHORT, LONG = 2, 9  # epochs, of 6 steps each
 
 
@@ -57,46 +53,12 @@ def compared(name: str, precision: str, folder: Path) -> dict[str, Any]:
     }
 
 
-def lesson(at: int, precision: str, device: str) -> Lesson:
-    def score(model) -> dict[str, float]:
-        with torch.no_grad():
-            logits = model(input_ids=torch.arange(3, 40, device=device)[None]).logits
-        return {"acc": -float(logits.float().logsumexp(-1).mean())}
-
-    samples = drawn_samples(5 + 4 * at, seed=at, most=10 + 8 * at)
-    keys = keys_of(**TOGETHER, precision=precision)
-    return Lesson(samples, keys, 0, {"data": at}, score=score, best_by=("acc", True), name=f"{at}")
-
-
-def together(precision: str, folder: Path) -> dict[str, Any]:
-    on_cpu = model_of("llama")
-    model = as_loaded(on_cpu, "cuda", getattr(torch, precision))
-    asked = [lesson(at, precision, "cuda") for at in range(3)]
-    outcomes = train_together(around(model), asked, folder / "group", device="cuda", at_once=3)
-    if outcomes is None:
-        return {"shared": False}
-    apart, weights, found = 0.0, 0.0, dict(outcomes)
-    for at, one in enumerate(asked):
-        exact = alone(on_cpu, lesson(at, "float32", "cpu"), folder / one.name)
-        trained = found[one.name]
-        if isinstance(trained, Exception):
-            raise trained
-        assert losses(exact)[-1] < losses(exact)[0] - 0.1
-        apart = max(
-            apart, *(abs(a - b) for a, b in zip(losses(trained), losses(exact), strict=True))
-        )
-        for name, tensor in exact.parameters.items():
-            weights = max(weights, float((trained.parameters[name].cpu() - tensor).abs().max()))
-    return {"shared": True, "ran": found["0"].ran, "apart": apart, "weights_apart": weights}
-
-
 def main(precision: str) -> None:
     torch.set_num_threads(1)
     said, results = StringIO(), {}
     with tempfile.TemporaryDirectory() as folder, redirect_stdout(said):
         for name in CASES:
             results[name] = compared(name, precision, Path(folder) / name)
-        results["together"] = together(precision, Path(folder) / "together")
     print(json.dumps(results))
 
 

@@ -5,6 +5,7 @@ import unicodedata
 
 import pandas as pd
 import pytest
+from workflow_scripts.studies.suite.requests_table import TABLE
 
 from tests.security.hostile_folder import ESCAPE, SECRET, fill
 from tests.unit.hub.conftest import hub  # noqa: F401
@@ -17,7 +18,6 @@ from workflow_scripts.settings.requests import read_requests
 from workflow_scripts.settings.suite import OPEN_LICENCES
 from workflow_scripts.steps import fetch_metadata
 from workflow_scripts.studies.suite.requests import lines, requests
-from workflow_scripts.studies.suite.requests_table import TABLE
 
 RULES = Rules(memory_mb=8_000, open_licences=OPEN_LICENCES)
 SECONDS = 3  # for each, in place of a minute

@@ -16,7 +16,6 @@ import yaml
 from tests.bad_configs import COMMAND_LINES
 from tests.unit.settings.merged import CONFIGS
 from tests.workflow.snakemake import ROOT, SMALL, jobs_of, run_for, run_snakemake
-from workflow_scripts.core.ids import CheckpointId
 
 pytestmark = pytest.mark.workflow
 
@@ -171,22 +170,6 @@ def test_what_only_tables_wait_for_is_started_last_and_the_longest_of_it_first(t
     }
     by_priority = [job[2] for job in sorted(jobs, key=lambda job: -job[1]) if job[1] < 0]
     assert len(set(by_priority)) > 5 and by_priority == sorted(by_priority, reverse=True)
-
-
-def test_what_costs_few_tokens_of_recovery_is_trained_and_measured_before_any_longer_training(
-    tmp_path,
-):
-    jobs = priorities(tmp_path, "recovery", ROOT / "config/recovery.yaml")
-    recovered = [
-        (CheckpointId.parse(checkpoint).recovered, priority, rule)
-        for rule, priority, _, checkpoint in jobs
-        if checkpoint and "recovery." in checkpoint
-    ]
-    assert {rule for *_, rule in recovered} == {
-        *("train_checkpoint", "measure_stage_perplexity", "evaluate_direct", "evaluate_mmlu")
-    }
-    order = [tokens for tokens, *_ in sorted(recovered, key=lambda one: -one[1])]
-    assert order == sorted(order) and len(set(order)) == 4
 
 
 # In a process of its own: in which environment a model is evaluated, and whether its job asks for a GPU.

@@ -54,9 +54,8 @@ def test_the_plan_of_the_paper_is_what_one_asks_gpu_hours_with(tmp_path):
     readme = " ".join((ROOT / "README.md").read_text().split())
     promised = f"some {round(gpu_hours, -1):.0f} GPU hours, {100 * training / gpu_hours:.0f} of 100 for training"
     assert promised in readme
-    shared = planned["gpu_hours_by_together"]["auto"]
-    in_docs = f"is {gpu_hours:.0f} GPU hours on A100s of 80 GB, and {shared:.0f} with shared steps"
-    assert in_docs in (ROOT / "docs/planning.md").read_text()
+    in_docs = f"is {gpu_hours:.0f} GPU hours on A100s of 80 GB"
+    assert in_docs in " ".join((ROOT / "docs/planning.md").read_text().split())
     sizes = re.search(r"download (\d+) GB, disk (\d+) GB", text)
     assert sizes
     fetched, stored = (round(int(size), -1) for size in sizes.groups())

@@ -26,9 +26,7 @@ def threads_of_libraries(threads: int) -> dict[str, str]:
 
 
 def server_asked(job: Any) -> str | None:
-    """The address of the server that a job asks: its own parameter, or that of the model it was given."""
-    if endpoint := getattr(job.params, "endpoint", None):
-        return endpoint
+    """Read the address of the server that runs the model of a job, from the model's manifest."""
     model = getattr(getattr(job, "input", None), "model", None)
     if not isinstance(model, str) or Path(model).parts[-4:-3] != ("served",):
         return None

@@ -108,11 +108,6 @@ class TrainingFacts(StrictModel):
         default=None,
         description="What a GPU decided: how rows were packed, in which format; null on a CPU",
     )
-    together: int | None = Field(
-        default=None,
-        ge=1,
-        description="How many trainings of the model could share a step; null is one by itself",
-    )
 
 
 class Provenance(StrictModel):

@@ -48,16 +48,12 @@ def run_job(
     if last_try and was_killed_before():
         give_up(cells)
         return
-    run: Callable[..., None] = run_cells
     if request.protocol == "train_before_test":
         from workflow_scripts.grid.base import Base
-        from workflow_scripts.grid.together import may_share, run_cells_together
         from workflow_scripts.grid.train_before_test import train_before_test
 
         base = Base.of(model, request.compute)
         measure: Callable[..., Any] = partial(train_before_test, base=base)
-        if may_share(request):
-            run = partial(run_cells_together, hub=hub_of(datasets[0]), requests=requests, base=base)
     else:
         measure = partial(evaluate_direct, load=cache(load_model))  # once for all tasks
 
@@ -65,4 +61,4 @@ def run_job(
         print(cell.name, flush=True)
         measure(model, hub_of(datasets[0]), cell.record, requests[cell.name])
 
-    run(cells, one)
+    run_cells(cells, one)

@@ -75,7 +75,7 @@ class Prepared:
         name, _, _ = metric.partition(",")  # the part behind it is a filter
         return metric, self.splits.choosing.higher_is_better().get(name, True)
 
-    def lesson(self, rate: float, name: str = "") -> Lesson:
+    def lesson(self, rate: float) -> Lesson:
         """The training at one of the rates."""
         return Lesson(
             self.samples,
@@ -84,7 +84,6 @@ class Prepared:
             self.belongs_to,
             score=self.score,
             best_by=self.best_by,
-            name=name,
         )
 
     def score(self, model: Any) -> dict[str, float]:

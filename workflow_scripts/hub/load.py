@@ -69,7 +69,7 @@ def load_model(
     if problems := differing_sizes(folder, manifest) or changed_since(folder, manifest):
         raise UserError(problems)
     if manifest.served:
-        served, tokenizer = load_served(manifest_path, manifest)
+        served, tokenizer = load_served(folder, manifest)
         threads = torch.get_num_threads()
         return LoadedModel(served, tokenizer, manifest, "server", AS_SERVED, AS_SERVED, threads)
     device = choose_device(device)

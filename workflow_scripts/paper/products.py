@@ -11,31 +11,21 @@ from workflow_scripts.core.files import write_text
 from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.paper.requests import (
     LeaderboardPage,
-    PublishedCells,
     leaderboard_page,
-    published_cells,
-    reproduction,
 )
 from workflow_scripts.settings.load import Settings
-from workflow_scripts.settings.mmlu import PUBLISHED
 from workflow_scripts.studies.chunking import products as chunking
 from workflow_scripts.studies.harmony import products as harmony
-from workflow_scripts.studies.harmony.requests import harmony_comparison
 from workflow_scripts.studies.mmlu import products as mmlu
 from workflow_scripts.studies.product import (
     Product,
     RecordsOf,
     Source,
     WhereMade,
-    import_folders,
     page,
     products,
-    published,
-    records_of,
-    table,
 )
 from workflow_scripts.studies.prompts import products as prompts
-from workflow_scripts.studies.recovery import products as recovery
 from workflow_scripts.studies.suite import products as suite
 from workflow_scripts.studies.training import products as training
 
@@ -44,9 +34,12 @@ MEASURED = (
     *(*mmlu.MEASURED, *prompts.MEASURED, *suite.MEASURED),
 )
 MMLU_TABLE = "results/tables/mmlu_by_subject.csv"
-HARMONY_TABLES = "results/tables/harmony_"
-_GRID = ("harmony_leaderboard.csv", "harmony_cells.csv")
-_PUBLISHED = (*(f"{name}.csv" for name in dict.fromkeys(PUBLISHED.values())), "prompt_runs.csv")
+PROMPTS_TABLE = "results/tables/prompt_runs.csv"
+STAGES_TABLE = "results/tables/training_stages.csv"
+_PAGE_TABLES = (
+    *("suite_leaderboard", "suite_checks"),
+    "chunking_plans",
+)
 
 
 def chapter_files(settings: Settings) -> dict[str, list[str]]:
@@ -75,116 +68,35 @@ def _leaderboard(settings: Settings) -> LeaderboardPage:
 
 
 def _tabs(settings: Settings) -> dict[str, Source]:
-    """What the leaderboard's page is made from, by tab and name; a study that the config has not has no tab."""
-    tables = [one for one in PRODUCTS if one.kind == "table"]
-    made = {one.name: one.files["csv"] for one in tables if one.wanted(settings)}
-    if settings.mmlu_checkpoints():
-        made["mmlu_by_subject"] = MMLU_TABLE
-    found: dict[str, Source] = {}
-    if "suite_leaderboard" in made:
-        found["suite_tab"] = "results/report/tabs/suite.json"
+    """The tables that the leaderboard page is made from; a study that the config has not has no tab."""
+    tables = {
+        one.name: one.files["csv"]
+        for one in PRODUCTS
+        if one.kind == "table" and one.name in _PAGE_TABLES and one.wanted(settings)
+    }
     if harmony.ranks_models(settings):
-        found["harmony_leaderboard"] = f"{HARMONY_TABLES}leaderboard.csv"
-        found["harmony_components"] = f"{HARMONY_TABLES}components.csv"
-        found["harmony_scores"] = "results/scores/harmony.parquet"
-        found["harmony_imports"] = import_folders(settings)
-    if "prompt_runs" in made:
-        found["prompts_runs"] = made["prompt_runs"]
-        found["prompts_by_subject"] = made["prompt_runs_by_subject"]
-        found["prompts_records"] = records_of("prompts")
-    chunked = {"plans": "chunking_plans", "stages": "training_stages", "mmlu": "mmlu_by_subject"}
-    if made.keys() & set(chunked.values()):
-        found |= {
-            f"chunked_{name}": [made[of]] if of in made else [] for name, of in chunked.items()
-        }
-    return found
+        for name in ("harmony_leaderboard", "harmony_components"):
+            tables[name] = f"results/tables/{name}.csv"
+    if settings.prompts.models:
+        tables["prompt_runs"] = PROMPTS_TABLE
+    if training.training_records(settings):
+        tables["training_stages"] = STAGES_TABLE
+    if settings.mmlu_checkpoints():
+        tables["mmlu_by_subject"] = MMLU_TABLE
+    return tables
 
 
 _OWN = (
-    *products(
-        "paper",
-        table(
-            "reproduction",
-            "Each published number beside ours, with a verdict.",
-            "paper.reproduction",
-            inputs={
-                "mmlu_by_subject": lambda settings: (
-                    [MMLU_TABLE] if settings.mmlu_checkpoints() else []
-                ),
-                "prompt_runs": WhereMade("prompt_runs"),
-                "harmony_leaderboard": lambda settings: (
-                    [f"{HARMONY_TABLES}leaderboard.csv"] if harmony.ranks_models(settings) else []
-                ),
-                "published": published(*_PUBLISHED, *_GRID),
-                "protocols": published("protocols.yaml"),
-                "protocol_differences": "results/tables/protocol_differences.csv",
-            },
-            request=reproduction,
-            version=3,
-        ),
-        table(
-            "reproduction_by_task",
-            "Scores after training beside the published ones, each task over all models.",
-            "paper.reproduction_by_task",
-            inputs={
-                "reproduction": "results/tables/reproduction.csv",
-                "published": published(*_GRID),
-            },
-            request=harmony_comparison,
-            version=2,
-        ),
-        table(
-            "protocol_differences",
-            "Where the protocol of this run is not the published one.",
-            "paper.protocols.differences",
-            inputs={
-                **{
-                    study: records_of(study)
-                    for study in ("harmony", "mmlu", "chunking", "latency", "prompts")
-                },
-                "trainings": training.mmlu_trainings,
-                "protocols": published("protocols.yaml"),
-            },
-            request=published_cells,
-            version=3,
-        ),
-        chapter="reproduction",
-    ),
-    *products(
-        "suite",
-        table(
-            "suite_protocol",
-            "Where the suite is not asked as on the Open LLM Leaderboard.",
-            "paper.protocols.suite",
-            inputs={"suite": records_of("suite"), "protocols": published("protocols.yaml")},
-            request=lambda settings: PublishedCells(),
-        ),
-        wanted=suite.PRODUCTS[0].wanted,
-    ),
-    *products(
-        "paper",
-        table(
-            "commands",
-            "How to measure each score again: a command of lm-eval or lighteval, or why there is none.",
-            "paper.commands",
-            inputs={"records": records_of(*(one.name for one in MEASURED if not one.is_timed))},
-        ),
-        chapter="reproduction",
-    ),
     *products(
         "paper",
         page(
             "leaderboard",
             "The leaderboard, a tab for each study of the config.",
             "paper.leaderboard.write_leaderboard",
-            inputs=lambda settings: {
-                **_tabs(settings),
-                "citations": lambda settings: settings.resource("citations.tsv"),
-                "commands": "results/tables/commands.csv",
-            },
+            inputs=_tabs,
             request=_leaderboard,
-            version=4,
-            caption="The leaderboard: a tab for each study, and what each row is made of.",
+            version=5,
+            caption="The leaderboard: a tab for each study.",
         ),
         wanted=_tabs,
         target="leaderboard",
@@ -193,9 +105,8 @@ _OWN = (
 )
 # Within a chapter of the report in this order.
 PRODUCTS = (
-    *(*chunking.SUMMARY, *chunking.ABLATION, *training.PRODUCTS),
-    *(*chunking.UNTRAINED, *chunking.SEARCH, *recovery.PRODUCTS),
-    *(*prompts.PRODUCTS, *suite.PRODUCTS, *_OWN),
+    *(*chunking.SUMMARY, *chunking.UNTRAINED),
+    *(*suite.PRODUCTS, *_OWN),
 )
 BY_NAME = {(one.kind, one.name): one for one in PRODUCTS}
 

@@ -6,13 +6,12 @@ than reading the weights once each way, or than its layers' kernels take to be l
 more a token, and small models on a GPU wait for their launches.
 """
 
-import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from workflow_scripts.planning.memory import Method, Size, TrainingWay
+from workflow_scripts.planning.memory import Size, TrainingWay
 from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.names import find_file
 from workflow_scripts.settings.tables import DeviceRow, ModelRow, Tables, read_devices
@@ -22,9 +21,6 @@ READING_OPERATIONS, TRAINING_OPERATIONS, FROZEN_OPERATIONS = 2, 6, 4
 # What a layer launches in a training step, over a pass forward; counted on Qwen2 under autocast
 # (tests/unit/planning/test_launches.py counts them again).
 _LAUNCHES: dict[str, float] = {"full": 3.8, "freeze": 3.8, "lora": 7.1, "lora_in_some": 4.3}
-# In a step that several trainings share: by itself, and for each of them one draw of dropout in front of each
-# adapter; counted there as well.
-_LAUNCHES_TOGETHER = {"lora": (7.3, 0.184), "lora_in_some": (4.4, 0.053)}
 # And how often the weights are read: forward, back, and once more where it is calculated twice.
 _LAUNCHES_CHECKPOINTED, _TIMES_READ = 1.45, 2
 _MINIATURE_VOCABULARY, _USUAL_VOCABULARY = 2_048, 152_000
@@ -101,32 +97,6 @@ class Speed:
             (_TIMES_READ + once_more) * self._read(size, tokens / gpus, passes),
             passes * (launches + way.distilled),
         )
-
-    def training_together(
-        self, size: Size, method: Method, tokens: float, passes: float, steps: float
-    ) -> float:
-        """Of trainings that share `passes` over a frozen model, in which their own steps, added up, are `steps`."""
-        of_a_pass, of_a_step = _LAUNCHES_TOGETHER[method]
-        computing = FROZEN_OPERATIONS * size.computing * tokens / self.trained_operations
-        launched = passes * of_a_pass + steps * of_a_step
-        return self._seconds(
-            size, computing, _TIMES_READ * self._read(size, tokens, passes), launched
-        )
-
-
-def rows_together(trainings: Sequence[tuple[int, float]], at_once: int, row: float) -> int:
-    """Rows of up to so many tokens, if `at_once` trainings share a step and the next begins where one ends.
-
-    Of each training: how many steps it has, and the tokens of each.
-    """
-    waiting, going_on, rows = list(trainings), list[tuple[int, float]](), 0
-    while waiting or going_on:
-        room = at_once - len(going_on)
-        going_on, waiting = going_on + waiting[:room], waiting[room:]
-        steps = min(left for left, _ in going_on)
-        rows += steps * max(1, math.ceil(sum(tokens for _, tokens in going_on) / row))
-        going_on = [(left - steps, tokens) for left, tokens in going_on if left > steps]
-    return rows
 
 
 def half_peak(gpu: str) -> float | None:

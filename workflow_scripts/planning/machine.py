@@ -3,12 +3,11 @@
 # ruff: noqa: B019  (what methods remember lives as long as the process: so does the one planner in it)
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.planning.arithmetic import Speed, rows_together, size_of
+from workflow_scripts.planning.arithmetic import Speed, size_of
 from workflow_scripts.planning.gpu_report import gpu_report
 from workflow_scripts.planning.memory import (
     BYTES,
@@ -16,11 +15,8 @@ from workflow_scripts.planning.memory import (
     DEVICE_MB,
     LIBRARIES_MB,
     MB,
-    OF_TRAINED,
-    ROW_ON_A_CPU,
     Size,
     TrainingWay,
-    adapters_at_once,
     evaluation_bytes,
     least_evaluation_bytes,
     spread_bytes,
@@ -28,7 +24,7 @@ from workflow_scripts.planning.memory import (
     training_bytes,
 )
 from workflow_scripts.planning.need import Need
-from workflow_scripts.planning.ways import method_of, way_of
+from workflow_scripts.planning.ways import way_of
 from workflow_scripts.planning.work import Amount
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.training_keys import TrainingKeys
@@ -127,50 +123,12 @@ class PlacedModel:
             gpus=keys.gpus,
         )
 
-    def training_together(
-        self,
-        keys: TrainingKeys,
-        trainings: Sequence[tuple[float, float]],
-        at_once: int,
-        length: int,
-    ) -> float | None:
-        """The items and tokens of an epoch of each, if at most so many share a step.
-
-        None where memory has no room for a row of the longest sample, `length`, and they cannot.
-        """
-        fitting, row = self._fitting(keys, at_once)
-        if row < length:
-            return None
-        batch = keys.batch_size
-        steps = [
-            (keys.epochs * math.ceil(items / batch), batch * tokens / items)
-            for items, tokens in trainings
-        ]
-        return self._training_speed(keys).training_together(
-            self.size,
-            method_of(keys),
-            keys.epochs * sum(tokens for _, tokens in trainings),
-            rows_together(steps, fitting, row),
-            sum(count for count, _ in steps),
-        )
-
     def _training_speed(self, keys: TrainingKeys) -> Speed:
         return self._machine.speed(self._machine.number_format(keys.precision))
 
-    def _fitting(self, keys: TrainingKeys, at_once: int) -> tuple[int, float]:
-        """How many of so many trainings share a step, and how many tokens a row then holds."""
-        if not self._machine.on_gpu:
-            return at_once, ROW_ON_A_CPU
-        adapter = self._trained(keys) * OF_TRAINED
-        weights = self.size.weights(self._machine.number_format(keys.precision))
-        room = max(0.0, self._machine.gpu_mb * MB - weights)
-        fitting = adapters_at_once(at_once, room, adapter)
-        return fitting, self._row(keys, (fitting - 1) * adapter)
-
-    def _row(self, keys: TrainingKeys, beside: int = 0) -> int:
-        """The tokens for which a GPU has room, calculated once, beside other trainings' adapters."""
-
-        room = self._machine.gpu_mb * MB - beside
+    def _row(self, keys: TrainingKeys) -> int:
+        """The tokens for which a GPU has room, calculated once."""
+        room = self._machine.gpu_mb * MB
         return tokens_within(room, lambda tokens: self._training_bytes(keys, tokens))
 
     def _checkpoints(self, keys: TrainingKeys, mean: float) -> tuple[bool, int | None]:
@@ -221,20 +179,12 @@ class PlacedModel:
             tokens=int(sum(one.tokens for one in work)),
         )
 
-    def trained(
-        self, keys: TrainingKeys, seconds: float, tokens: int, length: int, at_once: int = 1
-    ) -> Need:
-        """Its memory is the least that does: one sample at a time, calculated twice where that may be.
-
-        Of trainings that share their steps a GPU takes as many as it has room for, and a processor all.
-        """
+    def trained(self, keys: TrainingKeys, seconds: float, tokens: int, length: int) -> Need:
+        """Its memory is the least that does: one sample at a time, calculated twice where that may be."""
         on_gpu = self._machine.on_gpu
-        shares = at_once > 1 and not on_gpu
         twice = keys.gradient_checkpointing in ("yes", "auto" if on_gpu else "yes")
         trained = self._trained(keys)
-        row = max(length, ROW_ON_A_CPU * shares)
-        device = self._training_bytes(keys, row, twice) // MB
-        device += shares * (at_once - 1) * trained * OF_TRAINED // MB
+        device = self._training_bytes(keys, length, twice) // MB
         weights = self._weights * (1 if keys.sharded else keys.gpus)
         if on_gpu:  # at the end the first one has what was trained, exactly, beside the weights
             weights = max(weights, self._weights + trained * BYTES["float32"])

@@ -36,9 +36,6 @@ _BYTES_OF_DISTILLED = 40
 # Beside what is kept for going back there are gradients in the making and kernels' own buffers.
 _SPARE = 1.25
 _SPARE_OF_SPREAD = 1.1  # layers over several GPUs come out even on none
-# Tokens of a row that trainings share on a CPU, whose caches a longer one does not fit, and where nobody can
-# measure memory; of a GPU's memory beside the weights, what their adapters may take.
-ROW_ON_A_CPU, _SHARE_OF_ADAPTERS = 1_024, 0.5
 _MOST_TOKENS = 1 << 20  # of a row, however much memory there is
 # What autograd keeps of a layer for each token and unit of width under autocast, measured on Qwen2 and
 # GPT-NeoX by torch.autograd.graph.saved_tensors_hooks: 38 to 59 bytes, with adapters everywhere 67 to 92.
@@ -149,11 +146,6 @@ def room_on(device: Any) -> int | None:
         return None
     kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
     return torch.cuda.mem_get_info(device)[0] + kept
-
-
-def adapters_at_once(wanted: int, room: float, adapter: int) -> int:
-    """How many of the adapters, each with what its training keeps, leave the rows their share of the room."""
-    return max(1, min(wanted, int(_SHARE_OF_ADAPTERS * room) // adapter))
 
 
 def evaluation_bytes(size: Size, dtype: str, batch: int, length: int) -> int:

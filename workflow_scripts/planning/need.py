@@ -1,7 +1,7 @@
 """What one job needs, and what it asks of the cluster for that."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from workflow_scripts.settings.cluster import Cluster
 
@@ -16,8 +16,6 @@ class Need:
     download_mb: int = 0
     tokens: int = 0
     is_guess: bool = False  # the model's size is not known
-    # Of trainings that may share their steps: by the value of harmony.together, times the seconds.
-    by_together: dict[str, float] = field(default_factory=dict)
 
     def asked_minutes(self, attempt: int, cluster: Cluster) -> int:
         """Twice as long each time it is tried again, up to what the cluster grants."""

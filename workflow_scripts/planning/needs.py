@@ -15,7 +15,6 @@ from workflow_scripts.planning.machine import LONGEST_SAMPLE, START, Machine
 from workflow_scripts.planning.memory import BYTES, LIBRARIES_MB, MB
 from workflow_scripts.planning.need import Need
 from workflow_scripts.planning.work import BYTES_A_TOKEN, Amount, Work
-from workflow_scripts.settings.harmony import Together
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.packs import tasks_of
 from workflow_scripts.settings.requests import Request
@@ -60,12 +59,6 @@ class Planner:
             return need
         return replace(need, gpus=0, gpu_mb=0, mem_mb=LIBRARIES_MB)
 
-    def taking_served(self, model: str) -> Need:
-        """It is asked what it is; and where it is checked, the weights are run here on 200 short items."""
-        if not self._settings.served[model].check:
-            return Need(START, LIBRARIES_MB)
-        return self._measured(model, [Amount(400, 400 * 60, 120)])
-
     def suite_row(self, request: Request, tasks: tuple[str, ...]) -> Need:
         """A submitted model's need; that of one in no table is what is planned for any."""
         suite = self._settings.suite
@@ -102,15 +95,6 @@ class Planner:
             gpu_mb=need.gpu_mb + weights * on_gpu,
             mem_mb=need.mem_mb + weights * (not on_gpu),
         )
-
-    def plan_search(self, checkpoint: str) -> Need:
-        """Every layer left out, every stretch of layers side by side, and the plans that these propose."""
-        model, search = self._on_machine(checkpoint), self._settings.chunking.search
-        layers, window = model.size.layers, self._settings.chunking.measures.window
-        proposed = 2 * (len(search.speed_ups) * (search.proposals + 1) + search.random_plans)
-        plans = layers * (layers + 1) // 2 + proposed + 2
-        seconds = plans * (0.1 + model.reading(search.tokens / window, window))
-        return model.evaluated(model.loading() + seconds, [Amount(1, 0, window)])
 
     @cache
     def latency(self, checkpoint: str) -> Need:
@@ -154,44 +138,26 @@ class Planner:
         recipe = harmony.task_recipe(self._settings.source)
         rates, seeds = max(1, len(recipe.learning_rates)), max(1, len(harmony.seeds))
         seconds, tokens, longest = model.loading(), 0, 0
-        trainings: list[tuple[float, float]] = []
         for task in tasks:
             row, test = self._work.row(task), self._work.test(task, 0)
             items = min(row.training_items, recipe.max_training_items or row.training_items)
             held_out = min(items, recipe.max_validation_items or items)
             trained = items * row.training_tokens  # tokens
-            trainings += [(items, trained)] * (seeds * rates)
             # After each epoch the held-out items are asked as the test is, with what is generated for each.
             length = row.training_tokens
             choosing = Amount(held_out, held_out * length, length, row.new_tokens)
             # Adapters leave the model as it was loaded; what else is trained changes it, and the test takes one more.
             one = 0 if recipe.adapters_alone else (rates + 1) * model.reading_weights
             one += rates * recipe.epochs * model.measuring(choosing)
+            one += rates * model.training(recipe, items, trained)
             seconds += seeds * (one + model.measuring(test))
             tokens += seeds * rates * recipe.epochs * trained
             longest = max(longest, length)
         length = min(recipe.max_length, LONGEST_SAMPLE * longest)
 
-        def at_once(together: Together) -> int:
-            if not recipe.shares_steps:
-                return 1
-            return len(trainings) if together == "auto" else min(together, len(trainings))
-
-        def whole(together: Together) -> float:
-            shared = None
-            if (some := at_once(together)) > 1:
-                shared = model.training_together(recipe, trainings, some, length)
-            if shared is None:
-                shared = sum(model.training(recipe, *one) for one in trainings)
-            return seconds + shared
-
-        chosen = self._settings.trained_together
-        planned = whole(chosen)
-        choices: tuple[Together, ...] = (1, "auto") if recipe.shares_steps else ()
         return replace(
-            model.trained(recipe, planned, tokens, length, at_once(chosen)),
+            model.trained(recipe, seconds, tokens, length),
             disk_mb=len(tasks),  # records; what was trained is not kept
-            by_together={str(choice): whole(choice) / planned for choice in choices},
         )
 
     @cache
@@ -268,9 +234,7 @@ class Planner:
             return []
         settings = self._settings
         evaluated = [*settings.harmony.models, *settings.prompts.models]
-        evaluated = [
-            name for name in evaluated if name not in settings.served or settings.served[name].check
-        ]
+        evaluated = [name for name in evaluated if name not in settings.served]
         evaluated += [str(one) for one in settings.mmlu_checkpoints()]
         sizes = {
             f"{name} cannot be evaluated": self._on_machine(name).smallest_mb

@@ -81,16 +81,6 @@ def hours_by_model(jobs: Iterable[PlannedJob]) -> dict[str, float]:
     return dict(sorted(spent.items(), key=itemgetter(1), reverse=True))
 
 
-def hours_by_together(jobs: Iterable[PlannedJob]) -> dict[str, float]:
-    """On GPUs, of all jobs, by harmony.together; empty where no training can share its steps."""
-    on_gpus = [job for job in jobs if job.need.gpus]
-    found = dict.fromkeys(choice for job in on_gpus for choice in job.need.by_together)
-    return {
-        choice: sum(_gpu_hours([job]) * job.need.by_together.get(choice, 1.0) for job in on_gpus)
-        for choice in found
-    }
-
-
 def as_csv(table: Sequence[Row]) -> str:
     text = io.StringIO()
     writer = csv.DictWriter(text, list(table[0]), lineterminator="\n")
@@ -108,7 +98,6 @@ def as_json(jobs: Sequence[PlannedJob]) -> dict[str, Any]:
             "jobs": [job.outputs[0] for job in chain if job.outputs],
         },
         "gpu_hours_by_model": _rounded(hours_by_model(jobs)),
-        "gpu_hours_by_together": _rounded(hours_by_together(jobs)),
     }
 
 
@@ -177,12 +166,6 @@ def _totals(
         said.append(
             f"Reserved is what the jobs ask of the scheduler, {cluster.reserve:g} times what is planned and"
             " ten minutes each; what they do not use they give back."
-        )
-    if by_together := hours_by_together(jobs):
-        said.append(
-            "Of all jobs, with a model's trainings one after the other (harmony.together: 1),"
-            f" {hours(by_together['1'])} GPU hours are expected; where those of a job share their steps"
-            f" (auto), {hours(by_together['auto'])}."
         )
     rules = " > ".join(dict.fromkeys(rule_of(job) for job in chain if job.need.mem_mb))
     said.append(f"Longest chain, on unlimited machines: {clock(seconds / HOUR)} ({rules}).")

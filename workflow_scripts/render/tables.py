@@ -74,12 +74,14 @@ def read_table(path: Path) -> pd.DataFrame:
 
 def _convert_column(column: pd.Series) -> pd.Series:
     present = column.dropna()
+    if column.name == "variant":  # empty for unchanged models, so perhaps in all rows
+        return column.fillna("")
     if present.str.fullmatch(r"-?\d+").all():
         return (
             pd.to_numeric(column).astype("Float64").astype("Int64" if len(present) else "float64")
         )
     try:
-        return pd.to_numeric(column).astype("float64")
+        return column.map(float, na_action="ignore").astype("float64")
     except ValueError:
         return column.map(from_csv, na_action="ignore").where(column.notna(), None)
 

@@ -19,7 +19,6 @@ from workflow_scripts.settings.explain import explain_problems
 from workflow_scripts.settings.flags import Flag, read_flags
 from workflow_scripts.settings.found import Found, LookUp
 from workflow_scripts.settings.grids import GridFile, read_grid_files
-from workflow_scripts.settings.harmony import Together
 from workflow_scripts.settings.names import Known, find_file, find_folder
 from workflow_scripts.settings.prompts.files import find_runs, read_runs
 from workflow_scripts.settings.prompts.section import FOLDER, Prompts
@@ -147,20 +146,6 @@ class Settings(Config):
         """Whether jobs have GPUs: the miniature world needs none, and would only keep one from others."""
         return self.source != "miniature" and self.compute.finds_gpus
 
-    @property
-    def trained_together(self) -> Together:
-        """How many trainings before a test share their steps."""
-        request = self.harmony.together
-        if request is None:
-            return "auto" if self.source == "miniature" else 1
-        return request
-
-    @property
-    def ablates(self) -> bool:
-        """Whether some of the trained checkpoints have the same layers, and differ in another choice."""
-        trained = [one for one in self.staged_checkpoints() if one.stages]
-        return len({replace(one.layout, stages=one.stages) for one in trained}) < len(trained)
-
     def stage_recipe(self, stage: str) -> tuple[str, Recipe]:
         """Its name, and the recipe."""
         kind, _, tokens = stage.partition(".")
@@ -245,7 +230,7 @@ def load_settings(
         problems += error.problems
     problems = problems or prompt_problems(checked, tables["models"], runs)
     problems = problems or measures_problems(checked)
-    problems = problems or served_problems(checked, tables["models"])
+    problems = problems or list(served_problems(checked, tables["models"]))
     problems = problems or explain_problems(checked.explain, runs, tables["tasks"])
     if problems:
         raise UserError(problems)

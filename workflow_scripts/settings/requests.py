@@ -1,22 +1,20 @@
 """Requests: the models that were submitted to the leaderboard, one YAML file each.
 
-A file that is wrong is refused with its reasons and stops nothing else; it may be a stranger's. Each is read in
-a process of its own.
+A file that is wrong is refused with its reasons and stops nothing else; it may be a stranger's.
 """
 
 import errno
 import os
 import re
 import stat
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
 from workflow_scripts.core.clean_text import plain, shortened
-from workflow_scripts.core.confined import NoAnswer, each_confined
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import (
     BEHIND_A_NAME,
@@ -162,73 +160,62 @@ class Requests:
 
 
 def read_requests(
-    folder: Path | None, source: str, made: Mapping[str, Any], local: Collection[str] = ()
+    folder: Path | None, source: str, made: Collection[str], local: Collection[str] = ()
 ) -> Requests:
-    """All requests of a folder.
+    """Read all requests of a folder.
 
     `made` are the checkpoints that this config makes, `local` the models that are folders on this machine and
     that a request may name: a stranger's must not reach any other.
     """
-    found = Requests()
-    paths = sorted(folder.glob("*.y*ml")) if folder else []
-    for path, answer in zip(paths, each_confined(_read, paths), strict=True):
-        request = _taken(answer)
-        if isinstance(request, Request):
-            of_the_world = request.name.startswith(GENERATED)
-            if not request.is_local and of_the_world != (source == "miniature"):
-                found.aside[path.name] = _aside(request.name, source)
-                continue
-            if request.is_local and request.checkpoint.model not in local:
-                request = (
-                    f"name is {shown(request.name)}, a folder on this machine; expected one that"
-                    " suite.local_models of the config names."
-                )
-            elif str(request.checkpoint) != request.checkpoint.model and request.name not in made:
-                request = (
-                    f"name is {shown(request.name)}; expected a checkpoint that chunking.checkpoints"
-                    " names, at a stage of training, or <model>+tuned of one that training.models names."
-                )
-        if isinstance(request, Request):
-            found.readable[path.name] = request
+    requests = Requests()
+    for path in sorted(folder.glob("*.y*ml")) if folder else []:
+        try:
+            request = _read_request(path)
+            _refuse_unmade(request, made, local)
+        except UserError as error:
+            requests.refused[plain(path.name)] = shortened(" ".join(error.problems))
+            continue
+        is_generated = request.name.startswith(GENERATED)
+        if not request.is_local and is_generated != (source == "miniature"):
+            requests.aside[path.name] = (
+                f"{request.name} is of {'the miniature world' if is_generated else 'the hub'};"
+                f" this config's source is {source}."
+            )
         else:
-            found.refused[plain(path.name)] = shortened(request)
-    return found
+            requests.readable[path.name] = request
+    return requests
 
 
-def _aside(name: str, source: str) -> str:
-    if source == "miniature":
-        return (
-            f"{name} is of the hub; this config's source is miniature (--configfile mine.yaml with"
-            " source: huggingface)"
+def _refuse_unmade(request: Request, made: Collection[str], local: Collection[str]) -> None:
+    if request.is_local and request.checkpoint.model not in local:
+        raise UserError(
+            f"name is {shown(request.name)}, a folder on this machine; expected one that"
+            " suite.local_models of the config names."
         )
-    return f"{name} is of the miniature world; this config's source is {source}"
+    is_made_here = str(request.checkpoint) != request.checkpoint.model
+    if not request.is_local and is_made_here and request.name not in made:
+        raise UserError(
+            f"name is {shown(request.name)}; expected a checkpoint that chunking.checkpoints"
+            " names, at a stage of training, or <model>+tuned of one that training.models names."
+        )
 
 
-def _taken(answer: dict[str, Any] | str | NoAnswer) -> Request | str:
-    if isinstance(answer, NoAnswer):
-        return f"it cannot be read: {answer.reason}."
-    return Request.model_validate(answer) if isinstance(answer, dict) else answer
-
-
-def _read(path: Path) -> dict[str, Any] | str:
-    """The request's keys, or why there are none."""
+def _read_request(path: Path) -> Request:
     if not _FILE_NAME.fullmatch(path.name):
-        return "its file's name may hold letters, digits and the signs . _ @ + - alone."
-    try:
-        raw = parse_yaml(_text_of(path), "it")
-    except UserError as error:
-        return " ".join(error.problems)
+        raise UserError("its file's name may hold letters, digits and the signs . _ @ + - alone.")
+    raw = parse_yaml(_read_file(path), "it")
     if not isinstance(raw, dict):
-        return f"it is {shown(raw)}; expected a mapping of the keys of a request."
-    request, said = checked(Request, raw)
-    if request is None or said:
-        return " ".join(
-            one.removeprefix(": ").replace("the config has no", "a request has no") for one in said
+        raise UserError(f"it is {shown(raw)}; expected a mapping of the keys of a request.")
+    request, problems = checked(Request, raw)
+    if request is None or problems:
+        raise UserError(
+            problem.removeprefix(": ").replace("the config has no", "a request has no")
+            for problem in problems
         )
-    return request.model_dump(mode="json")
+    return request
 
 
-def _text_of(path: Path) -> bytes:
+def _read_file(path: Path) -> bytes:
     """Of the file itself: what a link leads to may be anybody's, and would be quoted in the reason."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)

@@ -22,11 +22,16 @@ _NOT_TEXT = ("int_type", "float_type", "bool_type")
 # Keys of older configs: since which version they are gone, and what is in their place.
 _ONE_NODE = "0.1.0; expected gpus of one node"
 _REMOVED = {
+    "chunking.search": "0.1.0; expected nothing in its place",
     "harmony.budget": "0.1.0; config/harmony_lite.yaml lists the tasks that a small budget pays for",
     "harmony.stop": "0.1.0; expected nothing in its place",
+    "harmony.together": "0.1.0; each training is by itself",
     "harmony.test_draw": "0.1.0; expected harmony.draws, which decides all four draws",
     "harmony.recipes.*.nodes": _ONE_NODE,
     "training.recipes.*.nodes": _ONE_NODE,
+    "served.*.check": "0.1.0; expected nothing in its place",
+    "served.*.key_variable": "0.1.0; expected the key in the environment variable OPENAI_API_KEY",
+    "suite.shown_items": "0.1.0; the items of a row lie beside its records",
 }
 _SECRET = re.compile(
     r"\b(?:hf|api_org)_[A-Za-z0-9]{8,}"  # Hugging Face

@@ -109,13 +109,6 @@ class TrainingKeys(Section):
         """Whether a model's own weights stay as they were loaded, so that the next training may have them."""
         return self.method == "lora" and not self.trains
 
-    @property
-    def shares_steps(self) -> bool:
-        """Whether trainings of this kind can share their steps, as far as the keys tell."""
-        one_process = self.gpus == 1 and not self.sharded
-        plain = not self.compile and self.gradient_checkpointing != "yes" and not self.tensorboard
-        return self.adapters_alone and self.packing and one_process and plain
-
     def contradictions(self) -> Iterator[str]:
         yield from super().contradictions()
         if self.method == "freeze" and not self.trains:

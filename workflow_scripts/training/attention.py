@@ -6,7 +6,6 @@ row costs what its samples cost. On a GPU one call of PyTorch's does that (`varl
 that is asked for, told where the samples end once for all layers.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,18 +37,12 @@ class Stretch:
     mask: Tensor | None
 
 
-def stretches(
-    lengths: list[int], device: torch.device, borders: Sequence[int] = ()
-) -> list[Stretch]:
-    """The row cut between samples into stretches of up to so many tokens, or one sample.
-
-    None reaches over a border, in front of the sample of that number: under a mask what is no number
-    still makes its neighbours none, and no training is to spoil another.
-    """
+def stretches(lengths: list[int], device: torch.device) -> list[Stretch]:
+    """Cut a row between samples into stretches of up to so many tokens, or one sample."""
     groups: list[list[int]] = []
     most = _TOGETHER_ON_A_CPU if device.type == "cpu" else _TOGETHER
-    for at, length in enumerate(lengths):
-        if groups and at not in borders and sum(groups[-1]) + length <= most:
+    for length in lengths:
+        if groups and sum(groups[-1]) + length <= most:
             groups[-1].append(length)
         else:
             groups.append([length])
@@ -86,9 +79,7 @@ AttentionInterface.register(NAME, packed_attention)
 AttentionMaskInterface.register(NAME, sdpa_mask)
 
 
-def rows_apart(
-    model, lengths: list[int], ends: Tensor, borders: Sequence[int] = ()
-) -> dict[str, Any]:
+def rows_apart(model, lengths: list[int], ends: Tensor) -> dict[str, Any]:
     """What a model that packs is called with besides tokens and positions: where its samples end.
 
     Lengths are known on the CPU, and the same ends, from 0 on, where the model is: asking a GPU would wait.
@@ -100,7 +91,7 @@ def rows_apart(
     if attention == varlen.NAME:
         return no_mask | {"ends": ends, "longest": longest}
     if attention == NAME:
-        return no_mask | {"stretches": stretches(lengths, device, borders)}
+        return no_mask | {"stretches": stretches(lengths, device)}
     if attention == _FLASH:
         found = {"cu_seq_lens": ends, "max_length": longest}
         return {f"{name}_{of}": value for name, value in found.items() for of in "qk"}

@@ -1,6 +1,5 @@
 """What a model is called with: a collated batch where the model is, its samples apart."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -18,13 +17,11 @@ def sent_to(device: torch.device, inputs: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def call_of(
-    model, inputs: dict[str, Any], borders: Sequence[int] = ()
-) -> tuple[dict[str, Any], Tensor, Counted]:
+def call_of(model, inputs: dict[str, Any]) -> tuple[dict[str, Any], Tensor, Counted]:
     """What the model is called with, the labels, and what of them counts."""
     inputs = dict(inputs)
     counted = Counted(inputs.pop("before"), inputs.pop("targets"))
     lengths, ends = inputs.pop("lengths", None), inputs.pop("ends", None)
     if lengths is not None:
-        inputs |= rows_apart(model, lengths, ends, borders)
+        inputs |= rows_apart(model, lengths, ends)
     return inputs, inputs.pop("labels"), counted

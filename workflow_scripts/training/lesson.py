@@ -21,7 +21,7 @@ class Lesson:
 
     `belongs_to` says what decides the outcome besides keys and seed: weights, data, versions. `score`
     measures more at each evaluation, and `best_by` names the metric that selects, and whether larger is
-    better. The name tells it from others that are learned beside it. `goes_on_from` is the folder of a state that
+    better. `goes_on_from` is the folder of a state that
     a shorter one of the same kind ended with, which only saves time.
     """
 
@@ -32,7 +32,6 @@ class Lesson:
     held_out: Samples | None = None
     score: Scorer | None = None
     best_by: tuple[str, bool] = ("loss", False)
-    name: str = ""
     goes_on_from: Path | None = None
 
     @property

@@ -26,7 +26,6 @@ class Trained:
     speed: dict[str, Any] = field(default_factory=dict)  # and what differs
     model: Any = None
     last_parameters: dict[str, torch.Tensor] | None = None  # where not the last state was selected
-    together: int | None = None  # how many could share a step; None is one by itself
 
     @property
     def ran(self) -> dict[str, Any] | None:
@@ -47,7 +46,6 @@ class Trained:
             selected=self.selected,
             evaluations=tuple(evaluations),
             ran=self.ran,
-            together=self.together,
             **{"held_out_samples": self.facts["held_out_samples"]} | more,
         )
 

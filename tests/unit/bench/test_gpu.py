@@ -59,13 +59,6 @@ def test_training_counts_what_a_step_launches_and_leaves_no_tensor_behind(report
     assert all(row["collected, MB"] == 0 for row in rows(memory))
 
 
-def test_trainings_share_their_steps(report):
-    (shared,) = report.parts["together"]
-    (row,) = rows(shared)
-    assert row["shape"] == "tiny"
-    assert row["set-up together s"] > 0 and row["set-up apart s"] > 0
-
-
 def test_every_rate_that_planning_needs_is_measured_and_the_small_form_is_refused(report):
     with pytest.raises(UserError, match="the small form of the benchmark on cpu"):
         read_for_planning(Cluster(measured=str(report.path)), DEVICES)

@@ -37,7 +37,6 @@ CELLS = {
     "request.tasks.dataset": "where a task's rows lie is a part of its definition; this is what to fetch",
     **{"request.seeds": RAN, "request.recipe": RAN, "request.keep_texts": KEPT},
     "request.tasks.cluster": KEPT,
-    "request.together": SUMS,
 }
 TRAINING = {
     **dict.fromkeys(("micro_batch_size", "compile", "gpus", "sharded"), SUMS),

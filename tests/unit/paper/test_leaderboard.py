@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from workflow_scripts.render.web.page import LIBRARY, leaderboard_page
 
 from tests.browser.boards import board, hostile_board, plain_board, row, tab
 from tests.records import record_fields, write_example
@@ -31,7 +32,6 @@ from workflow_scripts.paper.requests import LeaderboardPage
 from workflow_scripts.render.frames import cells
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.web.board import Row, Tab, read_tab
-from workflow_scripts.render.web.page import LIBRARY, leaderboard_page
 from workflow_scripts.settings.request import Nothing
 from workflow_scripts.studies.chunking.board import chunked_tab
 from workflow_scripts.studies.harmony.board import harmony_tab

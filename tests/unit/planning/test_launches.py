@@ -1,6 +1,5 @@
 """What planning takes a layer of a training step to launch is what is counted."""
 
-import copy
 from functools import partial
 
 import pytest
@@ -14,9 +13,6 @@ from workflow_scripts.planning.arithmetic import (
     Speed,
 )
 from workflow_scripts.planning.memory import Size, TrainingWay
-from workflow_scripts.settings.training_keys import TrainingKeys
-from workflow_scripts.training.together.products import Groups
-from workflow_scripts.training.together.stack import AdapterStack
 
 # A device that computes and reads at once, and takes one second to launch a layer's kernels.
 WAITS = Speed("float32", operations=1e30, trained_operations=1e30, bandwidth=1e30, layer=1.0)
@@ -52,26 +48,13 @@ def of_a_layer(run, method="full", made=model_of):
     return (counts[1] - counts[0]) / 3
 
 
-def shared_model_of(layers, method, adapters):
-    """Nine tokens for each adapter, in 16 bits, in which one call does the products of all."""
-    model, targets = model_of(layers, "full"), TARGETS[method]
-    adapted = get_peft_model(
-        copy.deepcopy(model), LoraConfig(r=8, lora_dropout=0.1, target_modules=targets)
-    )
-    keys = TrainingKeys(method="lora", lora_rank=8, lora_dropout=0.1)
-    stack = AdapterStack(model.requires_grad_(False), adapted, keys, adapters)
-    stack.groups = Groups.of([9] * adapters, model.device)
-    stack.dropout.begin(range(adapters), [9] * adapters)
-    return model
-
-
 def forward(model):
     with torch.inference_mode():
         model.eval()(torch.arange(9)[None], use_cache=False)
 
 
-def step(model, repeats=1):
-    ids = torch.arange(9).repeat(repeats)[None]
+def step(model):
+    ids = torch.arange(9)[None]
     model.train()
     with torch.autocast("cpu", torch.bfloat16):
         loss = model(input_ids=ids, labels=ids, use_cache=False).loss
@@ -106,12 +89,3 @@ def test_a_teacher_s_pass_launches_what_reading_does():
     planned = WAITS.training(ONE_LAYER, TrainingWay("full", distilled=True), 1, passes=1)
     planned -= WAITS.training(ONE_LAYER, TrainingWay("full"), 1, passes=1)
     assert more / of_a_layer(forward, made=made) == pytest.approx(planned, rel=0.15)
-
-
-@pytest.mark.parametrize("method", list(TARGETS))
-@pytest.mark.parametrize("adapters", [1, 8, 24])
-def test_a_step_that_trainings_share_launches_as_many_kernels_a_layer_as_planned(method, adapters):
-    made = partial(shared_model_of, adapters=adapters)
-    counted = of_a_layer(partial(step, repeats=adapters), method, made)
-    planned = WAITS.training_together(ONE_LAYER, method, 1, passes=1, steps=adapters)
-    assert counted / of_a_layer(forward) == pytest.approx(planned, rel=0.05)

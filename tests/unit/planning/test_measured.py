@@ -125,12 +125,9 @@ def test_the_records_say_what_the_jobs_ran_on(tmp_path):
 def demo():
     """Jobs of a demo as they are planned, and what each took on two cores that others used too.
 
-    It was another demo than today's: its models had other sizes, and were trained by themselves.
+    It was another demo than today's: its models had other sizes.
     """
-    then = {
-        "tables": {"models": str(Path(__file__).with_name("demo_models.tsv"))},
-        "harmony": {"together": 1},
-    }
+    then = {"tables": {"models": str(Path(__file__).with_name("demo_models.tsv"))}}
     settings = load_settings(merged(then), ROOT)
     planner, tasks = Planner(settings), tuple(settings.harmony.tasks)
     jobs, seconds = [], []

@@ -71,18 +71,10 @@ def test_the_longest_chain_is_the_slowest_way_and_not_the_sum():
     assert longest_chain([]) == (0, [])
 
 
-def test_trainings_that_may_share_steps_are_priced_both_ways():
-    training = job("train_before_test", 36_000, gpus=1, by_together={"1": 1.0, "auto": 0.25})
-    text = " ".join(as_text([*JOBS, training], Cluster()).split())
-    assert "(harmony.together: 1), 17.0 GPU hours are expected" in text
-    assert "share their steps (auto), 9.5." in text
-
-
 def test_the_text_fits_a_hundred_columns_and_has_what_one_asks_for():
     text = as_text(JOBS, Cluster())
     assert max(map(len, text.splitlines())) <= 100
     assert "GPU hours on A100-80GB: 7.0 expected, 6.0 still to come." in text
-    assert "harmony.together" not in text
     assert "4 x 70 GB" in text
     assert "fetch_model > evaluate_direct > tables, figures" in text
     assert "2 h 02" in text

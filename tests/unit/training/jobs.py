@@ -23,7 +23,7 @@ SERVER.set_forkserver_preload(["tests.unit.training.jobs", "peft", "transformers
 
 def outcome_of(trained) -> dict[str, Any]:
     values = {name: tensor.flatten().tolist() for name, tensor in trained.parameters.items()}
-    told = {name: getattr(trained, name) for name in ("history", "selected", "facts", "together")}
+    told = {name: getattr(trained, name) for name in ("history", "selected", "facts")}
     return {"parameters": values} | told
 
 

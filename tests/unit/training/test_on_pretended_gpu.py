@@ -13,11 +13,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.compiler]
 )
 def test_losses_and_weights_are_those_of_the_cpu(pretended_gpu, precision, packing, of_losses):
     found = found_by("training", precision, environment=pretended_gpu)
-    together = found.pop("together")
-    assert together["shared"] and together["apart"] < of_losses
-    if precision == "float32":
-        assert together["weights_apart"] < 1e-5
-    assert together["ran"]["packing"] == packing
     for name, one in found.items():
         assert one["apart"] < of_losses, name
         assert one["ran"]["precision"] == precision, name

@@ -10,7 +10,6 @@ import pandas as pd
 
 from workflow_scripts.render.chapter import Study
 from workflow_scripts.render.numbers import Values
-from workflow_scripts.studies.chunking.ablation_numbers import ablation_numbers
 from workflow_scripts.studies.chunking.frame import TEXT
 from workflow_scripts.studies.chunking.latency import layers_alone
 from workflow_scripts.studies.mmlu.numbers import mmlu_numbers
@@ -101,7 +100,7 @@ def _spread(several: pd.DataFrame, one: pd.DataFrame) -> Values:
 
 
 def _pruned(table: pd.DataFrame) -> Values:
-    table = table.dropna(subset=["perplexity"])
+    table = table.dropna(subset=["perplexity"]).fillna({"left_out": ""})
     whole, cut = table[table["left_out"] == ""], table[table["left_out"] != ""]
     if len(whole) != 1 or cut.empty:  # of several models no single set is the best
         return {}
@@ -122,7 +121,6 @@ CHUNKING = Study(
     computed=(
         ("chunking_summary", _checkpoints),
         ("training_stages", training_numbers),
-        ("chunking_ablation", ablation_numbers),
         ("chunking_perplexity", _untrained),
         ("chunking_latency", _times),
         ("chunking_pruning", _pruned),

@@ -6,9 +6,7 @@ from workflow_scripts.core.ids import in_paths
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.plan_measures import MEASURED_TEXTS
 from workflow_scripts.studies.chunking.requests import (
-    ablated_checkpoints,
     measured_models,
-    searched_models,
     sized_checkpoints,
     timed_models,
 )
@@ -17,7 +15,6 @@ from workflow_scripts.studies.product import (
     WhereMade,
     figure,
     products,
-    records_of,
     table,
 )
 from workflow_scripts.studies.training.products import training_records
@@ -49,12 +46,6 @@ def _reports(settings: Settings) -> list[str]:
     return [f"results/verified/{name}.json" for name in in_paths(settings.checkpoints())]
 
 
-def searched_records(settings: Settings) -> list[str]:
-    text = settings.chunking.search.text
-    models = in_paths(settings.chunking.searched_models)
-    return [f"results/records/chunk_search/perplexity/{model}/{text}.json" for model in models]
-
-
 MEASURED = (
     MeasuredStudy("chunking", _perplexity_records, _measured, "chunking"),
     MeasuredStudy("latency", _latency_records, _timed, "chunking", is_timed=True),
@@ -70,7 +61,9 @@ SUMMARY = products(
             "mmlu": lambda settings: (
                 ["results/tables/mmlu_by_subject.csv"] if settings.mmlu_checkpoints() else []
             ),
-            "stages": WhereMade("training_stages"),
+            "stages": lambda settings: (
+                ["results/tables/training_stages.csv"] if training_records(settings) else []
+            ),
             "latency": WhereMade("chunking_latency"),
         },
         request=sized_checkpoints,
@@ -82,37 +75,6 @@ SUMMARY = products(
         or settings.chunking.timed_models
     ),
     target="paper",
-)
-ABLATION = products(
-    "chunking",
-    table(
-        "chunking_ablation",
-        "What each choice of a chunked checkpoint buys in perplexity and MMLU, pair by pair.",
-        "studies.chunking.ablation",
-        inputs={
-            "records": records_of("training", "mmlu"),
-            "trained": training_records,
-            "stages": "results/tables/training_stages.csv",
-            "mmlu": "results/tables/mmlu_by_subject.csv",
-            "latency": "results/tables/chunking_latency.csv",
-        },
-        request=ablated_checkpoints,
-    ),
-    figure(
-        "chunking_ablation",
-        "How far each choice is from the usual form of the same layers.",
-        "studies.chunking.ablation_figure",
-        caption=(
-            "How far each chunked checkpoint is from the usual form of the same layers (an mlp on"
-            " top of what the chunks changed, with adapters, no distillation) after the same"
-            " training, on the same windows and questions: to the right of the line is better."
-            " Bars are two standard errors of the paired difference; a full dot is significant at"
-            " 0.05 after Holm's correction over the tests of its panel, had other windows and questions"
-            " been drawn; each was trained once."
-        ),
-    ),
-    wanted=lambda settings: settings.ablates,
-    target="ablation",
 )
 _PLANS = products(
     "chunking",
@@ -204,28 +166,5 @@ _PRUNING = products(
         ),
     ),
     wanted=lambda settings: settings.chunking.models and settings.chunking.timed_models,
-)
-SEARCH = products(
-    "chunking",
-    table(
-        "chunking_search",
-        "Plans that are worth training, beside evenly spaced ones of the same depth.",
-        "studies.chunking.search",
-        inputs={"records": searched_records},
-        request=searched_models,
-    ),
-    figure(
-        "chunking_search",
-        "Predicted cost of plans by their depth, and how true the prediction is.",
-        "studies.chunking.search_figure",
-        caption=(
-            "Left: the least perplexity that a plan of each depth is predicted to have,"
-            " untrained, and what the proposed and the evenly spaced plans were measured at."
-            " Right: predicted against measured, random plans included; on the grey line the two"
-            " are equal."
-        ),
-    ),
-    target="chunk_search",
-    chapter="",
 )
 UNTRAINED = _PLANS + _LATENCY + _PRECISIONS + _PERPLEXITY + _PRUNING

@@ -11,7 +11,7 @@ def mmlu_numbers(table: pd.DataFrame) -> Values:
     micro = table[(table["subject"] == MICRO) & table["n"].notna()]  # all but broken cells
     if micro.empty:
         return {}
-    names = micro["model"] + micro["variant"].fillna("")
+    names = micro["model"] + micro["variant"]
     values: Values = {
         "mmlu.models": len(micro),
         "mmlu.questions": micro["n"].max(),

@@ -1,19 +1,6 @@
-"""What the table of trained checkpoints is asked."""
+"""The texts that trained checkpoints read."""
 
 from workflow_scripts.settings.load import Settings
-from workflow_scripts.settings.request import StepRequest
-
-
-class ComparedCheckpoints(StepRequest):
-    """The checkpoints of training, in the order of the table, and the texts that they read."""
-
-    checkpoints: tuple[str, ...]
-    texts: tuple[str, ...]
-
-
-def compared_checkpoints(settings: Settings) -> ComparedCheckpoints:
-    names = [str(one) for one in settings.compared_checkpoints()]
-    return ComparedCheckpoints(checkpoints=names, texts=measured_texts(settings))
 
 
 def measured_texts(settings: Settings) -> list[str]:

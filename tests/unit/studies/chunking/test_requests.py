@@ -20,7 +20,6 @@ def test_each_request_holds_what_the_config_names_and_comes_back_from_params():
         chunking.measured_models,
         compared_checkpoints,
         chunking.sized_checkpoints,
-        chunking.ablated_checkpoints,
     ):
         asked = ask(settings)
         assert type(asked).of(asked.as_params()) == asked
@@ -41,37 +40,3 @@ def test_each_request_holds_what_the_config_names_and_comes_back_from_params():
     tables = published_tables(settings)
     assert tables[MODEL] == "mmlu_baseline"
     assert tables[f"{MODEL}@k2m12-mlp.none+cpt"] == "mmlu_k2m12_cpt"
-
-
-def test_a_variant_is_held_against_the_usual_form_of_its_layers_at_its_stage():
-    plan = {"model": MODEL, "num_layers_per_chunk": 12}
-    mean = plan | {"aggregation_mode": "mean"}
-    other = {"model": MODEL, "num_layers_per_chunk": 6}
-    checkpoints = [
-        *(mean, plan, plan | {"use_adapters": False, "distillation": True}),
-        # Of these layers the config has no usual form: the first stands for it.
-        *(other | {"aggregation_mode": "last"}, other | {"aggregation_mode": "mean"}),
-        {"model": MODEL, "num_layers_per_chunk": 0, "num_chunks": 0},
-    ]
-    settings = load_settings({"chunking": {"checkpoints": checkpoints}}, ROOT)
-    assert settings.ablates
-    held = {
-        one.id.removeprefix(MODEL): one.against.removeprefix(MODEL)
-        for one in chunking.ablated_checkpoints(settings).checkpoints
-    }
-    assert held == {
-        f"{variant}{stage}": f"{against}{stage}" if against else ""
-        for variant, against in {
-            "@k2m12-mean": "@k2m12",
-            "@k2m12": "",
-            "@k2m12-noadapters-distil.hidden": "@k2m12",
-            "@k2m6-last": "",
-            "@k2m6-mean": "@k2m6-last",
-        }.items()
-        for stage in ("", "+cpt", "+cpt+sft")
-    }
-
-
-def test_plans_of_one_form_each_are_no_ablation():
-    checkpoints = [{"model": MODEL, "num_layers_per_chunk": layers} for layers in (6, 12)]
-    assert not load_settings({"chunking": {"checkpoints": checkpoints}}, ROOT).ablates

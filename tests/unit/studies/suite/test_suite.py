@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from workflow_scripts.studies.suite.imported import imported_entries
 
 from tests.unit.studies.suite.suite_study import (
     COMMIT,
@@ -26,7 +27,6 @@ from workflow_scripts.studies.suite import checks as found_checks
 from workflow_scripts.studies.suite.board import suite_tab
 from workflow_scripts.studies.suite.chapter import SUITE
 from workflow_scripts.studies.suite.checks import suite_checks
-from workflow_scripts.studies.suite.imported import imported_entries
 from workflow_scripts.studies.suite.leaderboard import TABLE, suite_leaderboard
 from workflow_scripts.studies.suite.table_requests import SuiteBoard
 
