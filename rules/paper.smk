@@ -9,7 +9,7 @@ from workflow_scripts.paper.requests import (
 from workflow_scripts.settings.mmlu import PUBLISHED
 from workflow_scripts.studies.harmony.requests import harmony_comparison
 from workflow_scripts.studies.training.products import mmlu_trainings
-from workflow_scripts.studies.ranking.requests import models_request
+from workflow_scripts.studies.ranking.grid_settings import models_request
 
 PUBLISHED_MMLU = list(dict.fromkeys(PUBLISHED.values()))
 PUBLISHED_GRID = ["harmony_leaderboard", "harmony_cells"]
@@ -135,7 +135,12 @@ def report_files(outputs):
 
 
 # What each chapter of the report shows, in this order.
-CHAPTERS = chapter_files(SETTINGS)
+CHAPTERS = {
+    grid: report_files(list_results(grid))
+    for grid in OTHERS
+    if SETTINGS.grids[GRIDS[grid]].in_report
+}
+CHAPTERS |= {"harmony": report_files(RANKED), **chapter_files(SETTINGS)}
 for chapter, outputs in (
     ("chunking", rules.chunking_quality.output if CHECKPOINTS else []),
     ("chunking", rules.training_stages.output if "training" in RECORDS else []),
@@ -152,8 +157,9 @@ for chapter, outputs in (
 ):
     CHAPTERS.setdefault(chapter, []).extend(report_files(outputs))
 REPORTED = [path for files in CHAPTERS.values() for path in files]
+# A figure of a grid has a caption for any grid.
 CAPTIONS = {
-    name: Path(workflow.basedir, f"docs/captions/{name}.rst")
+    name: Path(workflow.basedir, f"docs/captions/{re.sub(f'^({one_of(GRIDS)})_', '', name)}.rst")
     for name in (Path(path).stem for path in REPORTED if path.endswith(".png"))
 }
 CAPTIONS = product_captions(SETTINGS) | {

@@ -26,7 +26,6 @@ from workflow_scripts.studies.product import (
     products,
 )
 from workflow_scripts.studies.prompts import products as prompts
-from workflow_scripts.studies.ranking import products as grids
 from workflow_scripts.studies.suite import products as suite
 from workflow_scripts.studies.training import products as training
 
@@ -37,9 +36,7 @@ MEASURED = (
 MMLU_TABLE = "results/tables/mmlu_by_subject.csv"
 PROMPTS_TABLE = "results/tables/prompt_runs.csv"
 STAGES_TABLE = "results/tables/training_stages.csv"
-_PAGE_TABLES = (
-    *("suite_leaderboard", "suite_checks", "harmony_leaderboard", "harmony_components"),
-)
+_PAGE_TABLES = (*("suite_leaderboard", "suite_checks"),)
 
 
 def chapter_files(settings: Settings) -> dict[str, list[str]]:
@@ -74,6 +71,9 @@ def _tabs(settings: Settings) -> dict[str, Source]:
         for one in PRODUCTS
         if one.kind == "table" and one.name in _PAGE_TABLES and one.wanted(settings)
     }
+    if harmony.ranks_models(settings):
+        for name in ("harmony_leaderboard", "harmony_components"):
+            tables[name] = f"results/tables/{name}.csv"
     if settings.prompts.models:
         tables["prompt_runs"] = PROMPTS_TABLE
     if training.training_records(settings):
@@ -103,10 +103,7 @@ _OWN = (
     ),
 )
 # Within a chapter of the report in this order.
-PRODUCTS = (
-    *(*grids.PRODUCTS, *harmony.PRODUCTS),
-    *(*suite.PRODUCTS, *_OWN),
-)
+PRODUCTS = (*(*suite.PRODUCTS, *_OWN),)
 BY_NAME = {(one.kind, one.name): one for one in PRODUCTS}
 
 

@@ -24,7 +24,7 @@ from workflow_scripts.studies.harmony.requests import HarmonyComparison
 from workflow_scripts.studies.mmlu.published import compare_mmlu
 from workflow_scripts.studies.prompts.published import compare_prompts
 from workflow_scripts.studies.prompts.requests import PromptComparison
-from workflow_scripts.studies.ranking.trainings import published_reruns
+from workflow_scripts.studies.ranking.errors import estimate_reruns
 
 NOTE = (
     "Each published number beside ours, as a fraction. z: the difference over its standard error; below"
@@ -55,7 +55,7 @@ def compare_published(
     leaderboard = published.pop("harmony_leaderboard")
     runs = published.pop("prompt_runs")
     cells = published.pop("harmony_cells")
-    reruns = published_reruns(leaderboard, cells, harmony.models)
+    reruns = estimate_reruns(leaderboard, cells, harmony.models)
     our_leaderboard = ours.get("harmony_leaderboard")
     rows = [
         *compare_mmlu(published, ours.get("mmlu_by_subject"), mmlu),

@@ -25,7 +25,7 @@ from workflow_scripts.render.verdict import (
 from workflow_scripts.stats.reruns import Reruns
 from workflow_scripts.studies.harmony.published import AFTER_TRAINING
 from workflow_scripts.studies.harmony.requests import HarmonyComparison
-from workflow_scripts.studies.ranking.trainings import published_reruns
+from workflow_scripts.studies.ranking.errors import estimate_reruns
 
 ADDED = 0.03  # the change of a task that the table says how likely it would show
 FEWEST = 5  # models, below which the middle one is no measure of all
@@ -130,7 +130,7 @@ def main(
 ) -> None:
     comparison = HarmonyComparison.of(harmony)
     releases = {path.stem: pd.read_csv(path) for path in published}
-    reruns = published_reruns(
+    reruns = estimate_reruns(
         releases["harmony_leaderboard"], releases["harmony_cells"], comparison.models
     )
     by_task = compute_by_task(read_table(reproduction), reruns)

@@ -10,7 +10,7 @@ from workflow_scripts.settings.mmlu import MmluComparison, published_but_for_for
 from workflow_scripts.settings.request import StepRequest
 from workflow_scripts.studies.harmony.requests import harmony_comparison
 from workflow_scripts.studies.prompts.requests import prompt_comparison
-from workflow_scripts.studies.ranking.requests import RankedTask, shown_tasks
+from workflow_scripts.studies.ranking.grid_settings import RankedTask, list_shown_tasks
 from workflow_scripts.studies.suite.table_requests import SuitePage, suite_page
 
 
@@ -25,7 +25,7 @@ def leaderboard_page(settings: Settings, *, measures: bool) -> LeaderboardPage:
     """`measures` is false where all scores come from elsewhere."""
     return LeaderboardPage(
         source=settings.source if measures else None,
-        tasks=shown_tasks(settings),
+        tasks=list_shown_tasks(settings),
         protocols=settings.grids[OWN_GRID].names,
         suite=suite_page(settings),
     )
