@@ -12,6 +12,7 @@ import time
 
 import pandas as pd
 import pytest
+from workflow_scripts.bridge.run_lock import is_run_alive
 
 from tests.results import results_of
 from tests.workflow.snakemake import (
@@ -22,7 +23,6 @@ from tests.workflow.snakemake import (
     start_snakemake,
     with_config,
 )
-from workflow_scripts.bridge.run_lock import is_run_alive
 from workflow_scripts.core.records import read_record
 
 pytestmark = pytest.mark.workflow

@@ -3,6 +3,8 @@
 import json
 import os
 import sys
+import threading
+import time
 import traceback
 from io import TextIOWrapper
 from pathlib import Path
@@ -10,8 +12,8 @@ from typing import cast
 
 from torch.distributed.elastic.utils.distributed import get_free_port
 
-from workflow_scripts.bridge.run_lock import end_with
 from workflow_scripts.core.errors import Interrupted, UserError
+from workflow_scripts.core.files import is_running
 from workflow_scripts.core.machine import MachineFault, is_better_elsewhere
 from workflow_scripts.core.offline import go_offline
 from workflow_scripts.training.checkpoint_stage import train_stage
@@ -37,7 +39,7 @@ def train_side_by_side(paths: dict[str, Path], request: StageRequest) -> None:
 def _main() -> None:
     """One of the processes; what it says is in the log when it says it, in whole lines."""
     cast(TextIOWrapper, sys.stdout).reconfigure(line_buffering=True, write_through=False)
-    end_with(int(os.environ[PARENT]))
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     go_offline()
     arguments = json.loads(sys.argv[1])
     paths = {name: Path(path) for name, path in arguments["paths"].items()}
@@ -52,6 +54,13 @@ def _main() -> None:
             raise
         print(traceback.format_exc(), flush=True)
         sys.exit(MachineFault.exit_code)
+
+
+def _end_with_parent() -> None:
+    """End this process when the job that started it has died."""
+    while is_running(int(os.environ[PARENT])):
+        time.sleep(0.5)
+    os._exit(1)
 
 
 if __name__ == "__main__":

@@ -11,8 +11,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.core.files import sha256_file, sha256_json, write_json
-from workflow_scripts.core.own_job import leave_if_replaced, read_entry
+from workflow_scripts.core.files import read_json, sha256_file, sha256_json, write_json
 
 _SEAL, _OWNER, _LARGEST = "seal.json", "training.json", "micro_batch.json"
 _RAN_OUT = "ran_out.json"
@@ -23,7 +22,7 @@ class StateFolder:
     def __init__(self, path: Path, belongs_to: dict[str, Any]):
         self.path = path
         owner = {"training": sha256_json(belongs_to)}
-        if read_entry(path / _OWNER) != owner:
+        if read_json(path / _OWNER) != owner:
             if path.exists():
                 print(
                     "The state found is of another training, with other settings; starting from the beginning."
@@ -60,7 +59,6 @@ class StateFolder:
 
     def seal(self, step: int) -> None:
         """Vouch for the state of this step, and remove all but the one before."""
-        leave_if_replaced()
         folder = self.path / f"checkpoint-{step}"
         files = sorted(path for path in folder.rglob("*") if path.is_file())
         write_json(
@@ -77,7 +75,7 @@ class StateFolder:
     @property
     def largest_batch(self) -> int | None:
         """What memory has turned out to allow: samples, or tokens in a row of several trainings."""
-        return read_entry(self.path / _LARGEST)
+        return read_json(self.path / _LARGEST)
 
     @largest_batch.setter
     def largest_batch(self, size: int) -> None:
@@ -89,7 +87,7 @@ class StateFolder:
         Then it may have been another's, or in pieces. Twice from the same state is no accident.
         """
         step = max((step_of(one) for one in self._saved() if is_sealed(one)), default=0)
-        before = read_entry(self.path / _RAN_OUT)
+        before = read_json(self.path / _RAN_OUT)
         write_json(self.path / _RAN_OUT, step)
         return before is None or step > before
 
@@ -98,7 +96,7 @@ class StateFolder:
 
 
 def is_sealed(folder: Path) -> bool:
-    seal = read_entry(folder / _SEAL)
+    seal = read_json(folder / _SEAL)
     return isinstance(seal, dict) and all(
         (path := folder / name).is_file()
         and path.stat().st_size == size

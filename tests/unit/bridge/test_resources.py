@@ -22,11 +22,11 @@ from workflow_scripts.settings.cluster import Cluster
     ],
 )
 def test_gpus_are_asked_for_as_the_cluster_spells_it(spelling, expected):
-    made = resources(lambda wildcards: Need(60, 1_000, gpus=2), Cluster(), spelling)
+    made = resources("rule", lambda wildcards: Need(60, 1_000, gpus=2), Cluster(), spelling)
     gpus = {name: value for name, value in made.items() if name not in ("mem_mb", "runtime")}
     assert {n: v({}) if callable(v) else v for n, v in gpus.items()} == expected
     assert made["mem_mb"]({}, attempt=1) == 1_000
-    assert made["runtime"]({}, attempt=1) == 12
+    assert made["runtime"]({}, attempt=1, threads=1) == 12
 
 
 def profile(*lines):

@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from workflow_scripts.bridge.terminal_table import narrowed
+
 from workflow_scripts.core.clean_text import (
     for_csv,
     for_html,

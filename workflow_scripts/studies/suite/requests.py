@@ -12,7 +12,6 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.bridge.run_lock import run_under_way
 from workflow_scripts.core.clean_text import plain
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import write_text
@@ -21,10 +20,9 @@ from workflow_scripts.core.records import Broken, read_without_items
 from workflow_scripts.settings.requests import ASIDE, UNCHECKED
 
 CHECKS = Path("results/requests/checks.json")
-REFUSED, PENDING, RUNNING, FINISHED, FAILED = (
+REFUSED, PENDING, FINISHED, FAILED = (
     "refused",
     "pending",
-    "running",
     "finished",
     "failed",
 )
@@ -51,8 +49,8 @@ def parameters_of(entry: dict[str, Any]) -> int | None:
     return entry.get("parameters")
 
 
-def status_of(entry: dict[str, Any], since: float | None) -> dict[str, str | None]:
-    """Status, reason and log; `since` is when the run that is under way began, None where none is."""
+def status_of(entry: dict[str, Any]) -> dict[str, str | None]:
+    """Return status, reason and log."""
     if entry["reason"]:
         return {"status": entry.get("status") or REFUSED, "reason": entry["reason"], "log": None}
     records = {task: Path(path) for task, path in entry["records"].items()}
@@ -69,19 +67,10 @@ def status_of(entry: dict[str, Any], since: float | None) -> dict[str, str | Non
             return {"status": FAILED, "reason": f"{task}: {found.reason}", "log": found.log}
     if not missing:
         return {"status": FINISHED, "reason": None, "log": None}
-    for task in missing:
-        log = Path(entry["logs"][task])
-        if not log.is_file():
-            continue
-        if since is None:
-            reason = f"{task}: its job ended without a record"
-            return {"status": FAILED, "reason": reason, "log": str(log)}
-        if log.stat().st_mtime >= since:  # an older one is of an earlier try
-            return {"status": RUNNING, "reason": None, "log": str(log)}
     return {"status": PENDING, "reason": None, "log": None}
 
 
-def requests(checks: list[dict[str, Any]], since: float | None) -> list[dict[str, Any]]:
+def requests(checks: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """A row a request: what was asked for, what is known of it, and how it stands."""
     fields = ("name", "precision", "model_type", "weight_type", "protocol", "note")
     return [
@@ -90,7 +79,7 @@ def requests(checks: list[dict[str, Any]], since: float | None) -> list[dict[str
             **{field: (entry["request"] or {}).get(field) for field in fields},
             **{field: entry.get(field) for field in ("commit", "licence")},
             "parameters": parameters_of(entry),
-            **status_of(entry, since),
+            **status_of(entry),
         }
         for entry in checks
     ]
@@ -115,7 +104,7 @@ def _line(row: dict[str, Any]) -> str:
 def submit(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
     """Beside the checks the same lines, which the terminal shows at the end of a command."""
     (checks,) = inputs["checks"]
-    said = "\n".join(lines(requests(read_checks(checks), run_under_way(Path(".snakemake")))))
+    said = "\n".join(lines(requests(read_checks(checks))))
     print(said)
     write_text(checks.with_name("submitted.txt"), said + "\n")
 
@@ -125,7 +114,7 @@ def main() -> None:
     parser.add_argument("--directory", type=Path, default=Path(), help="the folder of the run")
     os.chdir(parser.parse_args().directory)
     try:
-        found = requests(read_checks(), run_under_way(Path(".snakemake")))
+        found = requests(read_checks())
     except UserError as error:
         sys.exit(plain(str(error)))
     print("\n".join(lines(found)))

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from workflow_scripts.bridge.run_lock import run_under_way
 from workflow_scripts.render.frames import columns
 from workflow_scripts.render.tables import Table
 from workflow_scripts.settings.request import Nothing
@@ -14,7 +13,7 @@ NOTE = (
     "Refused: the request was checked and costs nothing until it is mended. Unchecked:"
     " the hub could not be asked about it; the next run asks again. Left aside: its model is of"
     " another source than this config's. Pending: accepted, and"
-    " not begun. Running, finished. Failed: some of its tasks could not be measured; the reason is"
+    " not finished. Failed: some of its tasks could not be measured; the reason is"
     " the first one's, and the next run tries them again."
 )
 COLUMNS = columns(
@@ -27,7 +26,7 @@ COLUMNS = columns(
 
 
 def requests_table(checks: Path) -> pd.DataFrame:
-    rows = requests(read_checks(checks), run_under_way(Path(".snakemake")))
+    rows = requests(read_checks(checks))
     return pd.DataFrame(rows, columns=list(COLUMNS.named)).astype({"parameters": "Int64"})
 
 

@@ -8,7 +8,6 @@ from torch import Tensor
 
 from workflow_scripts.core.errors import Interrupted
 from workflow_scripts.core.machine import machine_problem, ran_out
-from workflow_scripts.core.own_job import leave_if_replaced
 from workflow_scripts.training.calling import call_of, sent_to
 from workflow_scripts.training.evaluated import as_evaluated
 from workflow_scripts.training.lesson import Lesson
@@ -167,7 +166,6 @@ class SharedTrainings:
             if learner in ended:
                 continue
             try:
-                leave_if_replaced()
                 adapter = self._stack.take(learner.slot)
                 set_parameters(self._adapted, adapter)
                 learner.evaluate(self._adapted)

@@ -5,12 +5,12 @@ import os
 from pathlib import Path
 
 import pytest
+from workflow_scripts.bridge.run_lock import run_under_way
 
 from tests.processes import python
 from tests.unit.studies.suite.suite_study import break_off, entry, measure, write_checks
 from tests.written import written
 from workflow_scripts.bridge.closing import closing_words
-from workflow_scripts.bridge.run_lock import run_under_way
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import write_json
 from workflow_scripts.studies.suite import requests as suite_requests
