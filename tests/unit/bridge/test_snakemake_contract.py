@@ -87,6 +87,9 @@ def forks(tmp_path_factory):
     }
     made = [RULE.format(name=n, env=e, threads=t, script=s) for n, (e, t, s) in rules.items()]
     (folder / "Snakefile").write_text(HEAD + FORKS + "".join(made))
+    (folder / "envs").mkdir()
+    for environment in ("reporting", "hub"):
+        (folder / f"envs/{environment}.yaml").write_text("dependencies: []\n")
     (folder / "tells.py").write_text(TELLS)
     (folder / "fails.py").write_text("import sys\nprint('it fails', file=sys.stderr)\nsys.exit(3)")
     (folder / "dies.py").write_text("import os\nos.kill(os.getpid(), 9)")
