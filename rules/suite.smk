@@ -32,6 +32,7 @@ use rule products as submit with:
     """Say of each request whether it is accepted, or why it is refused."""
     input:
         checks=rules.check_requests.output.checks,
+        sources=[source for sources in SUITE_CHECKS.sources.values() for source in sources],
     log:
         "logs/submit.log",
     localrule: True
@@ -66,3 +67,5 @@ rule suite:
     input:
         made_of("suite"),
         [suite_records, "results/report/tabs/suite.json"] if "suite" in RECORDS else [],
+        # What requests are checked by too, or what the hub did not give would not be asked for again.
+        [source for sources in SUITE_CHECKS.sources.values() for source in sources],

@@ -1,16 +1,12 @@
 """How a request stands is told from files, whatever is going on."""
 
-import fcntl
-import os
 from pathlib import Path
 
 import pytest
-from workflow_scripts.bridge.run_lock import run_under_way
 
 from tests.processes import python
 from tests.unit.studies.suite.suite_study import break_off, entry, measure, write_checks
 from tests.written import written
-from workflow_scripts.bridge.closing import closing_words
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import write_json
 from workflow_scripts.studies.suite import requests as suite_requests
@@ -20,41 +16,20 @@ from workflow_scripts.studies.suite.requests_table import TABLE, requests_table
 pytestmark = pytest.mark.usefixtures("here")
 
 
-def log_of(one, task, at):
-    path = Path(one["logs"][task])
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("working")
-    os.utime(path, (at, at))
-
-
-def test_pending_running_finished():
+def test_pending_until_all_its_records_are_there():
     one = entry()
-    assert status_of(one, since=None)["status"] == "pending"
-    assert status_of(one, since=100.0)["status"] == "pending"
-    log_of(one, "sst2", at=200.0)
-    assert status_of(one, since=100.0) == {
-        "status": "running",
-        "reason": None,
-        "log": one["logs"]["sst2"],
-    }
+    assert status_of(one)["status"] == "pending"
     measure(one, "sst2", [True, False])
-    assert status_of(one, since=100.0)["status"] == "pending", "its second task waits"
+    assert status_of(one)["status"] == "pending", "its second task waits"
     measure(one, "truth", [True, False])
-    assert status_of(one, since=100.0)["status"] == "finished"
-    assert status_of(one, since=None)["status"] == "finished"
-
-
-def test_a_log_of_an_earlier_run_is_not_taken_for_a_running_job():
-    one = entry()
-    log_of(one, "sst2", at=50.0)
-    assert status_of(one, since=100.0)["status"] == "pending"
+    assert status_of(one)["status"] == "finished"
 
 
 def test_failed_names_the_reason_and_the_log():
     one = entry()
     measure(one, "sst2", [True])
     break_off(one, "truth")
-    assert status_of(one, since=None) == {
+    assert status_of(one) == {
         "status": "failed",
         "reason": "truth: CUDA is gone.",
         "log": "logs/x.log",
@@ -65,7 +40,7 @@ def test_a_damaged_record_has_failed_and_stops_no_other():
     one = entry()
     measure(one, "sst2", [True])
     Path(one["records"]["sst2"]).write_text("{")
-    found = status_of(one, since=None)
+    found = status_of(one)
     assert found["status"] == "failed" and "is not a JSON record" in found["reason"]
     assert found["log"] == one["logs"]["sst2"]
 
@@ -73,16 +48,6 @@ def test_a_damaged_record_has_failed_and_stops_no_other():
 def test_saying_how_requests_stand_loads_no_tables():
     told = python("import sys, workflow_scripts.studies.suite.requests; print(*sys.modules)")
     assert not {"pandas", "pyarrow", "numpy"} & set(told.split())
-
-
-def test_a_job_that_was_killed_has_failed_once_no_run_is_under_way():
-    one = entry()
-    log_of(one, "truth", at=50.0)
-    assert status_of(one, since=None) == {
-        "status": "failed",
-        "reason": "truth: its job ended without a record",
-        "log": one["logs"]["truth"],
-    }
 
 
 def test_a_request_is_one_line_even_where_its_file_could_not_be_read(tmp_path):
@@ -94,7 +59,7 @@ def test_a_request_is_one_line_even_where_its_file_could_not_be_read(tmp_path):
         unread | {"file": "real.yaml", "reason": "org/real is of the hub", "status": "left aside"},
         entry("org/far", reason="it cannot be reached.") | {"status": "unchecked"},
     ]
-    rows = requests(entries, None)
+    rows = requests(entries)
     assert lines(rows) == [
         "pending    org--net~float32.yaml: org/net in float32, 1,000,000 parameters, mit",
         "refused    org--bad~float32.yaml: org/bad in float32: its licence 'x' is not open.",
@@ -110,22 +75,9 @@ def test_a_request_is_one_line_even_where_its_file_could_not_be_read(tmp_path):
 
 def test_a_checkpoint_has_its_own_parameters_once_it_was_built(tmp_path):
     one = entry("org/net@k2m12") | {"built": str(tmp_path / "manifest.json")}
-    assert requests([one], None)[0]["parameters"] == 1_000_000
+    assert requests([one])[0]["parameters"] == 1_000_000
     write_json(tmp_path / "manifest.json", {"parameters": 1_250_000})
-    assert requests([one], None)[0]["parameters"] == 1_250_000
-
-
-def test_whether_a_run_is_under_way_is_told_by_its_lock(tmp_path):
-    state = tmp_path / ".snakemake"
-    assert run_under_way(state) is None
-    state.mkdir()
-    lock = state / "chorus.lock"
-    lock.write_text("host")
-    assert run_under_way(state) is None, "left by a run that is over"
-    with lock.open("r+") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        assert run_under_way(state) == lock.stat().st_mtime
-    assert run_under_way(state) is None
+    assert requests([one])[0]["parameters"] == 1_250_000
 
 
 def test_the_command_says_the_lines_and_what_to_do_before_the_first_check(
@@ -141,11 +93,3 @@ def test_the_command_says_the_lines_and_what_to_do_before_the_first_check(
     assert capsys.readouterr().out.startswith("pending    org--net")
     with pytest.raises(UserError, match="is missing"):
         read_checks(suite_requests.CHECKS.with_name("none.json"))
-
-
-def test_the_terminal_shows_the_lines_of_this_submission_alone(here):
-    path = Path("results/requests/submitted.txt")
-    path.parent.mkdir(parents=True)
-    path.write_text("pending   one.yaml: org/net\n")
-    assert "pending   one.yaml: org/net" in closing_words()
-    assert "one.yaml" not in closing_words(since=path.stat().st_mtime + 1)
