@@ -1,6 +1,7 @@
 """How a cluster wants GPUs to be asked for, and what a rule's jobs ask for."""
 
 import inspect
+import shlex
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -9,6 +10,8 @@ from workflow_scripts.bridge.snakemake_contract import get_default_resource
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.sentences import shown
+
+_OPTIONS = {"slurm_partition": "partition", "slurm_account": "account", "qos": "qos"}
 
 
 class Needed(Protocol):
@@ -72,3 +75,18 @@ def _ask_for_gpus(need: NeedOf, spelling: str) -> dict[str, Any]:
     # Slurm may put GPUs of one job on several nodes, where they are not asked for by node as gres are.
     counted = {"gpu": signed(lambda wildcards: need(wildcards).gpus), "nodes": 1}
     return counted | ({"gpu_model": kind} if kind else {})
+
+
+def list_sbatch_options(threads: int, asked: dict[str, int], profile: dict[str, Any]) -> list[str]:
+    """List the options of sbatch, as the executor plugin gives them."""
+    options = [
+        f"--mem={asked['mem_mb']}",
+        f"--time={asked['runtime']}",
+        f"--cpus-per-task={threads}",
+    ]
+    if asked["gpus"]:
+        option, *kind = profile["gpu_request"].split(":")
+        count = ":".join([*kind, str(asked["gpus"])])
+        options.append(f"--gres=gpu:{count}" if option == "gres" else f"--gpus={count}")
+    options += [f"--{name}={profile[key]}" for key, name in _OPTIONS.items() if key in profile]
+    return options + shlex.split(profile.get("slurm_extra", ""))

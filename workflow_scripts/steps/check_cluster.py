@@ -12,11 +12,10 @@ from typing import Any
 
 from workflow_scripts.bridge.step import step
 
-_OPTIONS = {"slurm_partition": "partition", "slurm_account": "account", "qos": "qos"}
-
 
 def main(snakefile: Path, config: dict[str, Any], profile: dict[str, Any], answer: Path) -> None:
     from workflow_scripts.bridge.job_list import list_jobs
+    from workflow_scripts.bridge.resources import list_sbatch_options
     from workflow_scripts.core.errors import UserError
     from workflow_scripts.core.files import write_text
     from workflow_scripts.settings.packs import base_of
@@ -29,7 +28,7 @@ def main(snakefile: Path, config: dict[str, Any], profile: dict[str, Any], answe
     rules: dict[tuple[str, ...], set[str]] = {}
     jobs = list_jobs(snakefile, config, ("all",))["jobs"]
     for job in jobs:
-        request = tuple(list_options(job["threads"], job["asked"], profile))
+        request = tuple(list_sbatch_options(job["threads"], job["asked"], profile))
         rules.setdefault(request, set()).add(base_of(job["rule"]))
     refused = []
     for request, names in rules.items():
@@ -43,21 +42,6 @@ def main(snakefile: Path, config: dict[str, Any], profile: dict[str, Any], answe
     if refused:
         raise UserError(refused)
     write_text(answer, f"Slurm takes all {len(rules)} distinct requests of {len(jobs)} jobs.\n")
-
-
-def list_options(threads: int, asked: dict[str, int], profile: dict[str, Any]) -> list[str]:
-    """List the options of sbatch, as the executor plugin gives them."""
-    options = [
-        f"--mem={asked['mem_mb']}",
-        f"--time={asked['runtime']}",
-        f"--cpus-per-task={threads}",
-    ]
-    if asked["gpus"]:
-        option, *kind = profile["gpu_request"].split(":")
-        count = ":".join([*kind, str(asked["gpus"])])
-        options.append(f"--gres=gpu:{count}" if option == "gres" else f"--gpus={count}")
-    options += [f"--{name}={profile[key]}" for key, name in _OPTIONS.items() if key in profile]
-    return options + shlex.split(profile.get("slurm_extra", ""))
 
 
 if "snakemake" in globals():
