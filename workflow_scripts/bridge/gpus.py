@@ -79,8 +79,8 @@ def _wait_for_locks(gpus: list[str], wanted: int) -> list[str]:
             if len(taken) == wanted:
                 _held.extend(taken.values())
                 return list(taken)
-        for file in taken.values():
-            file.close()
+        for locked in taken.values():
+            locked.close()
         time.sleep(_POLL_SECONDS)
 
 
