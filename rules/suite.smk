@@ -30,6 +30,7 @@ use rule products as submit with:
     """Say of each request whether it is accepted, or why it is refused."""
     input:
         checks=rules.check_requests.output.checks,
+        sources=[source for sources in SUITE_CHECKS.sources.values() for source in sources],
     log:
         "logs/submit.log",
     localrule: True
@@ -67,3 +68,5 @@ rule suite:
         made_of("suite"),
         suite_records if "suite" in RECORDS else [],
         rules.suite_protocol.output if "suite" in RECORDS else [],
+        # What requests are checked by too, or what the hub did not give would not be asked for again.
+        [source for one in SUITE_CHECKS.submissions.values() for source in one.sources],
