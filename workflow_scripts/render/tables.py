@@ -34,9 +34,6 @@ class ShownTable:
     head: list[str]
     right: list[bool]  # of each column, whether it is flush right, as numbers are
     rows: list[list[str]]
-    beside: int = (
-        0  # how many of the rows, the first ones, stand there for comparison and are not counted
-    )
 
 
 @dataclass(frozen=True)
@@ -44,7 +41,7 @@ class Table:
     """Where a table's numbers come from, and how people read them.
 
     `make` computes the frame from the rule's inputs and request; `show` turns a frame, fresh or read
-    again, into columns of strings. `beside` says how many rows it sets above the frame's.
+    again, into columns of strings.
     """
 
     name: str  # of its files in results/tables, behind the grid's own where it is of any grid
@@ -54,7 +51,6 @@ class Table:
     asks: type[StepRequest]
     make: Callable[[Inputs, Any], pd.DataFrame]
     show: Callable[[pd.DataFrame, Any], ShownColumns | pd.DataFrame]
-    beside: Callable[[pd.DataFrame, Any], int] = lambda frame, request: 0
 
     def read(self, csv: Path) -> pd.DataFrame:
         return self.columns.read(csv)
@@ -63,10 +59,9 @@ class Table:
         strings = pd.DataFrame(self.show(frame, request)).astype("string").fillna(DASH)
         right = [_is_numeric(strings[column]) for column in strings.columns]
         rows = strings.to_numpy().tolist()
-        beside = self.beside(frame, request)
         title = self.title if isinstance(self.title, str) else self.title(request)
         note = self.note if isinstance(self.note, str) else self.note(frame, request)
-        return ShownTable(title, note, list(strings.columns), right, rows, beside)
+        return ShownTable(title, note, list(strings.columns), right, rows)
 
     def write(
         self, frame: pd.DataFrame, request: StepRequest, *, csv: Path, md: Path, tex: Path
